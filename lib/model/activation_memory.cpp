@@ -11,20 +11,20 @@ namespace roll {
 
 namespace {
 
-/// Token ids, masks and what the loss keeps: bytes of a token, on each rank of all that the micro-batch has.
+/// Bytes per token of token ids, masks and what the loss keeps. Each rank counts all tokens of the micro-batch.
 constexpr double kOfToken = 128;
 
-/// Bytes of each token of the rank's sequences.
+/// Bytes of a mixer per token of the rank's sequences.
 struct MixerBytes {
-  double kept = 0;      // what backward needs, beside the mixer's input
-  double backward = 0;  // what lives beside that and the gradient of the result, at most
-  double forward = 0;   // what lives without backward, at most, beside the mixer's input
+  double kept = 0;      // needed by backward, beside the mixer's input
+  double backward = 0;  // peak in backward, beside `kept` and the gradient of the result
+  double forward = 0;   // peak without backward, beside the mixer's input
 };
 
 struct LayerBytes {
-  double kept = 0;      // what backward needs, the layer's input among it
-  double backward = 0;  // what lives while it is differentiated, `kept` among it, at most
-  double forward = 0;   // what lives without backward, at most
+  double kept = 0;      // needed by backward, including the layer's input
+  double backward = 0;  // peak in the layer's backward, including `kept`
+  double forward = 0;   // peak without backward
 };
 
 struct Numbers {
@@ -38,17 +38,18 @@ struct Numbers {
         widens(!r.on_gpu && !is_wide && !multiplies_bfloat16()) {}
 
   const ActivationRule& rule;
-  double bytes;   // of a number
-  double tokens;  // of the rank's sequences
-  bool shares;    // what several sequences begin with is computed once
-  double keys;    // that pieces have for each token
+  double bytes;   // per element
+  double tokens;  // tokens on this rank
+  bool shares;    // shared prefixes are computed once
+  double keys;    // keys per computed token; each piece counts its shared prefix
   bool is_wide;   // float32
   bool widens;    // products convert their operands to float32
 
   double of(int64_t numbers) const { return bytes * static_cast<double>(numbers); }
-  /// Of a row of the residual stream, of which a tensor rank holds a part of the tokens.
+  /// Bytes per token of the residual stream, whose tokens tensor ranks share.
   double stream(int64_t hidden) const { return of(hidden) / static_cast<double>(rule.tp); }
-  /// A product's operands and result in float32, and in backward its weight's gradient in both dtypes.
+  /// Bytes per token of a product's operands and result in float32; in backward also its weight's gradient in both
+  /// dtypes.
   double widened(const LinearShape& product, bool trains) const {
     if (!widens) return 0;
     const int64_t outputs = product.outputs / (product.cut.dim == 0 ? rule.tp : 1);
@@ -58,11 +59,11 @@ struct Numbers {
   }
 };
 
-/// Of what the backward of LibTorch's flash kernels takes in float32: sums of the queries' gradients, one in so many
-/// parts as there are processors where it has one order, and a number of each query. A piece of a sequence has some
-/// rows more.
+/// Bytes per token of float32 buffers in the backward of LibTorch's flash kernels: the queries' gradients and one value
+/// per query. The deterministic kernel splits the gradients over the GPU's processors. Each piece of a sequence is
+/// padded by some rows.
 double flash_sums(const Attention& attention, int64_t heads, const Numbers& n) {
-  constexpr int64_t kProcessors = 132, kMore = 128;  // of an H100 or H200
+  constexpr int64_t kProcessors = 132, kMore = 128;  // SMs of an H100 or H200; padding rows of a piece
   const int64_t dim = attention.head_dim, width = dim <= 128 ? (dim + 31) / 32 * 32 : dim <= 192 ? 192 : 256;
   const int64_t whole = std::max(n.rule.tokens, n.rule.whole);
   const int64_t sequences = (whole + n.rule.longest - 1) / std::max<int64_t>(1, n.rule.longest);
@@ -71,20 +72,20 @@ double flash_sums(const Attention& attention, int64_t heads, const Numbers& n) {
   return 4.0 * static_cast<double>(heads * (parts * width + 1)) * (1 + static_cast<double>(kMore * pieces) / n.tokens);
 }
 
-/// Where a GPU has no flash kernel for it.
+/// True if a GPU has no flash kernel for it, so that the whole score matrix exists.
 bool has_whole_scores(const Attention& attention, const Numbers& n) {
   constexpr int64_t kLargestFlashHead = 256;
   return n.rule.on_gpu && (n.is_wide || attention.head_dim > kLargestFlashHead);
 }
 
-/// Keys of context ranks, in rows of each of this rank's tokens: those of all ranks, and those that its pieces name,
-/// which see half of them on average.
+/// Gathered keys under context parallelism, in rows per token of this rank. `all`: keys of all ranks. `named`: keys
+/// that this rank's pieces attend to; each piece sees half of all on average.
 struct GatheredKeys {
   explicit GatheredKeys(int64_t cp) : all(cp > 1 ? static_cast<double>(cp) : 0), named(cp > 1 ? all + 0.5 : 0) {}
   double all, named;
 };
 
-/// Where pieces share what they begin with.
+/// Attention whose pieces share prefixes.
 MixerBytes bytes_of_shared(const Attention& attention, int64_t hidden, const Numbers& n) {
   const int64_t tp = n.rule.tp, cp = n.rule.cp, heads = attention.num_heads / tp;
   const double q = n.of(heads * attention.head_dim), kv = n.of(attention.kv_heads_of_rank(tp) * attention.head_dim);
@@ -103,9 +104,9 @@ MixerBytes bytes_of_shared(const Attention& attention, int64_t hidden, const Num
   }
   found.kept = packed + turned + q + gathered + 4.0 * static_cast<double>(heads);  // log-sums in float32
   found.backward = 2 * q + 2 * kv * n.keys + copies;
-  found.backward += (n.is_wide ? 1 : 4 / n.bytes * (1 + n.keys)) * kv;  // sums by row, of float32
+  found.backward += (n.is_wide ? 1 : 4 / n.bytes * (1 + n.keys)) * kv;  // float32 sums per row
   if (n.rule.on_gpu)
-    found.backward += flash_sums(attention, heads, n) + (is_grouped ? 2 * q * n.keys : 0);  // of query heads
+    found.backward += flash_sums(attention, heads, n) + (is_grouped ? 2 * q * n.keys : 0);  // gradients per query head
   if (!n.rule.on_gpu && !n.is_wide) {                                                       // computed in float32
     found.forward = std::max(found.forward, 3 * (packed + q) + gathered);
     found.backward += 2 * (3 * q + 2 * kv * n.keys) + 2 * packed;
@@ -127,9 +128,9 @@ MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n
   if (n.rule.on_gpu) found.forward += turned;
   // Scaled queries and keys, values for each query head, probabilities, the result.
   if (has_whole_scores(attention, n)) {
-    const bool has_own_values = !is_grouped && !is_cut;  // which are where products left them
+    const bool has_own_values = !is_grouped && !is_cut;  // values stay where their product wrote them
     const double rows = is_cut ? keys.named : 1, seen = is_cut ? keys.named / (2 * keys.all) : 1;
-    if (is_cut) found.forward += q;  // results of pieces, and of all
+    if (is_cut) found.forward += q;  // results of each piece, and joined
     found.kept = (has_norms || has_own_values ? packed : 0) + (2 + rows + (has_own_values ? 0 : rows)) * q +
                  seen * n.of(heads * n.rule.longest);
     found.backward = 5 * q;
@@ -145,8 +146,8 @@ MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n
       found.backward += of_heads + sums;
     return found;
   }
-  if (is_cut) found.kept -= 2 * kv;                                                 // of the own ones nobody reads
-  if (!n.is_wide) {                                                                 // computed in float32
+  if (is_cut) found.kept -= 2 * kv;  // nobody reads this rank's own keys and values
+  if (!n.is_wide) {                  // computed in float32
     const double seen = is_cut ? gathered : 2 * kv, own = is_cut ? named : 2 * kv;  // keys and values, their gradients
     found.forward = std::max(found.forward, packed + 5 * q + 2 * (seen + gathered));
     found.backward = 10 * q + 2 * kv + 2 * (seen + own);
@@ -154,14 +155,13 @@ MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n
   return found;
 }
 
-/// Most of it in float32: rows around the convolution, heads in chunks, pairs of a chunk's tokens, a state of each
-/// chunk.
+/// Mostly float32: rows around the convolution, heads in chunks, token pairs of a chunk, one state per chunk.
 MixerBytes bytes_of(const GatedDeltaNet& net, int64_t hidden, const Numbers& n) {
   const auto tp = static_cast<double>(n.rule.tp), chunk = static_cast<double>(std::min<int64_t>(64, n.rule.longest));
   const double heads = static_cast<double>(net.value_heads) / tp, mixed = static_cast<double>(net.convolved()) / tp;
   const double keys = heads * static_cast<double>(net.key_dim), values = heads * static_cast<double>(net.value_dim);
   const double pairs = heads * chunk, states = keys * static_cast<double>(net.value_dim) / chunk;
-  const double gathered = n.rule.cp > 1 ? static_cast<double>(n.rule.cp) : 1;  // each rank has all tokens
+  const double gathered = n.rule.cp > 1 ? static_cast<double>(n.rule.cp) : 1;  // each context rank has all tokens
   const double inside = 3 * mixed + 8 * keys + 4 * values + 5 * pairs + states;
   MixerBytes found;
   found.kept = 4 * gathered * inside + n.bytes * (n.is_wide ? 4 : 5) * values;
@@ -173,7 +173,7 @@ MixerBytes bytes_of(const GatedDeltaNet& net, int64_t hidden, const Numbers& n) 
 
 MixerBytes bytes_of(const GatedMlp& mlp, int64_t hidden, const Numbers& n) {
   const double inner = n.of((mlp.inner + n.rule.tp - 1) / n.rule.tp);
-  // oneDNN's product for the gradient of gate and up has a copy of theirs, the other way round.
+  // oneDNN's weight-gradient product of gate and up makes transposed copies of their output gradients.
   const double copied = !n.rule.on_gpu && n.is_wide && multiplies_by_onednn() ? 2 * inner : 0;
   return {.kept = 3 * inner,
           .backward = std::max(2 * inner + copied, inner + n.widened(mlp.down, /*trains=*/true)),
@@ -181,12 +181,12 @@ MixerBytes bytes_of(const GatedMlp& mlp, int64_t hidden, const Numbers& n) {
 }
 
 MixerBytes bytes_of(const LayerInput& input, int64_t hidden, const Numbers& n) {
-  const double width = n.of(input.gate.outputs) / static_cast<double>(n.rule.tp);  // of the rank's tokens
+  const double width = n.of(input.gate.outputs) / static_cast<double>(n.rule.tp);  // on one tensor rank
   return {.kept = 3 * width, .backward = 3 * width, .forward = 2 * width + n.stream(hidden)};
 }
 
-/// Of each token `chosen` rows: as they come, gate, up, their product, as they go. Where ranks share experts, each gets
-/// as many as it sends, on average; rows lie there in the order of the ranks, too, and in two lists which is which.
+/// Each token has `chosen` rows: input, gate, up, their product, output. Under expert parallelism a rank receives as
+/// many rows as it sends, on average. They also exist in rank order, with two index lists between the orders.
 MixerBytes bytes_of(const Experts& experts, int64_t hidden, const Numbers& n) {
   const auto chosen = static_cast<double>(experts.routing.chosen),
              wide = 4.0 * static_cast<double>(experts.routing.count);
@@ -198,7 +198,7 @@ MixerBytes bytes_of(const Experts& experts, int64_t hidden, const Numbers& n) {
   if (n.rule.ep > 1) {
     const double places = 2 * 8 * chosen;
     found.kept += places;
-    found.backward = std::max(found.backward, chosen * 2 * row + sum);  // on their way
+    found.backward = std::max(found.backward, chosen * 2 * row + sum);  // rows being exchanged
     found.forward += chosen * 2 * row + places;
   }
   if (!experts.shared) return found;
@@ -211,13 +211,13 @@ MixerBytes bytes_of(const Experts& experts, int64_t hidden, const Numbers& n) {
 
 MixerBytes bytes_of(const MlpBesideExperts& both, int64_t hidden, const Numbers& n) {
   const MixerBytes mlp = bytes_of(both.mlp, hidden, n), experts = bytes_of(both.experts, hidden, n);
-  const double norms = 3 * n.of(hidden) + 2 * n.stream(hidden);  // what they leave, the router's among it, and read
+  const double norms = 3 * n.of(hidden) + 2 * n.stream(hidden);  // outputs and inputs of norms
   return {.kept = mlp.kept + experts.kept + norms,
           .backward = std::max(mlp.backward, experts.backward) + n.of(hidden),
           .forward = std::max(mlp.forward, experts.forward + n.stream(hidden)) + n.of(hidden)};
 }
 
-/// The weights of blocks behind `block`.
+/// Number of weights in the blocks after `block`.
 double weights_behind(const Layer& layer, size_t block) {
   int64_t weights = 0;
   for (size_t i = block + 1; i < layer.size(); ++i)
@@ -227,7 +227,7 @@ double weights_behind(const Layer& layer, size_t block) {
   return static_cast<double>(weights);
 }
 
-/// What adapters keep beside their products: in float32, their inputs among it where these are narrower or others.
+/// Bytes per token that adapters keep in float32, including their inputs if converted or dropped out.
 double adapter_bytes(const Block& block, const Numbers& n) {
   double numbers = 0;
   for_each_part({block}, [&](const auto& part) {
@@ -239,20 +239,20 @@ double adapter_bytes(const Block& block, const Numbers& n) {
   return 4.0 * numbers;
 }
 
-/// `again`: backward runs it once more, under a graph of its own, which keeps its gradients until it is through.
+/// `again`: backward recomputes the layer under a separate graph, which keeps its gradients until it is done.
 LayerBytes bytes_of(const Layer& layer, const Numbers& n, bool again = false) {
   LayerBytes found;
   for (size_t i = 0; i < layer.size(); ++i) {
     const int64_t hidden = layer[i].hidden();
     const double stream = n.stream(hidden), normed = n.rule.tp > 1 ? n.of(hidden) : stream;
     const MixerBytes own = std::visit([&](const auto& mixer) { return bytes_of(mixer, hidden, n); }, layer[i].mixer);
-    const double streams = i == 0 ? 1 : n.rule.on_gpu ? 3 : 2;  // the layer's input, the sum, what is added
-    // What tensor ranks gather lies beside each one's own.
+    const double streams = i == 0 ? 1 : n.rule.on_gpu ? 3 : 2;  // layer input, sum, branch result
+    // Tokens gathered over tensor ranks exist beside this rank's own.
     const double gathered = n.rule.tp > 1 ? stream : 0;
     found.forward = std::max(found.forward, streams * stream + gathered + normed + own.forward);
-    const double behind = layer[i].after.width > 0 ? stream : 0;  // what the norm behind reads
+    const double behind = layer[i].after.width > 0 ? stream : 0;  // input of the block's output norm
     found.kept += stream + normed + own.kept + behind + adapter_bytes(layer[i], n);
-    double gradients = again ? stream + (i + 1 < layer.size() ? stream : 0) : 0;  // by its input, and of its result
+    double gradients = again ? stream + (i + 1 < layer.size() ? stream : 0) : 0;  // gradients of input and result
     if (again && !n.rule.on_gpu && !n.is_wide)
       gradients += weights_behind(layer, i) * n.bytes / (n.tokens * static_cast<double>(n.rule.tp));
     found.backward = std::max(found.backward, found.kept + stream + own.backward + gradients);
@@ -260,17 +260,17 @@ LayerBytes bytes_of(const Layer& layer, const Numbers& n, bool again = false) {
   return found;
 }
 
-/// A model's head, where every token has a label.
+/// Bytes of a model's head if every token has a label.
 struct HeadBytes {
-  double forward = 0, backward = 0;  // at most, beside what the layers keep
-  double waits = 0;                  // of the head's gradient, until the embedding's is there
-  double embedding = 0;              // in the backward of the embedding
+  double forward = 0, backward = 0;  // peaks, beside what the layers keep
+  double waits = 0;                  // the head's gradient, kept until the embedding's exists
+  double embedding = 0;              // peak in the embedding's backward
 };
 
 HeadBytes head_bytes(const ModelSpec& spec, const Numbers& n) {
   const ActivationRule& rule = n.rule;
   const double tokens = n.tokens, hidden = tokens * n.of(spec.hidden_size);
-  if (!rule.has_lm_head) {  // in float32
+  if (!rule.has_lm_head) {  // the value head computes in float32
     const double wide = n.is_wide ? 0 : tokens * 4.0 * static_cast<double>(spec.hidden_size);
     return {.forward = hidden + wide, .backward = hidden + 2 * wide};
   }
@@ -279,17 +279,17 @@ HeadBytes head_bytes(const ModelSpec& spec, const Numbers& n) {
   const double row = 4 * vocab;
   const double rows = std::clamp(std::floor(static_cast<double>(logits_chunk_bytes(rule.on_gpu)) / row), 1.0, tokens);
   const double logits = rows * row, weight = 4 * vocab * static_cast<double>(spec.hidden_size);
-  const double narrow = n.is_wide ? 0 : logits / 2 + (n.widens ? logits : 0);  // the gradient as it is multiplied
+  const double narrow = n.is_wide ? 0 : logits / 2 + (n.widens ? logits : 0);  // gradient in the dtype of products
   HeadBytes head{.forward = 2 * hidden + logits, .backward = 2 * hidden + logits + narrow};
-  if (rule.on_gpu) return head;  // gradients of weights are added where they are
-  // The sum, and beside it the narrow product and that in float32, or the head in float32.
+  if (rule.on_gpu) return head;  // weight gradients are accumulated in place
+  // The gradient's sum, and beside it either the narrow product and its float32 copy, or the head in float32.
   head.backward += weight + (n.is_wide ? 0 : n.widens ? weight : 1.5 * weight);
   head.waits = spec.tied_head ? weight * n.bytes / 4 : 0;
   head.embedding = head.waits + weight * (n.is_wide ? 1 : 1.5);
   return head;
 }
 
-/// The table of rotations.
+/// Bytes of the RoPE table.
 double bytes_of_angles(const ModelSpec& spec, const ActivationRule& rule) {
   return 4.0 * static_cast<double>(rule.longest * spec.head_dim);
 }
@@ -302,14 +302,14 @@ std::vector<Layer> layers_of(const ModelSpec& spec, const ActivationRule& rule) 
   return own;
 }
 
-/// What all layers are given beside x (Carried in mixers.h), and its gradients.
+/// Bytes of the tensors given to layers beside x (Carried in mixers.h), and of their gradients.
 struct CarriedBytes {
   double inputs = 0, heads = 0;
-  bool is_made = false;  // inputs are, on this rank: backward needs what their norm read
+  bool is_made = false;  // this rank makes the inputs, so backward needs their norm's input
 
   double kept() const { return (is_made ? 2 : 1) * inputs + heads; }
   double forward() const { return inputs + heads; }
-  double backward() const { return 2 * inputs + heads; }  // of a layer's, and the sum of those behind it
+  double backward() const { return 2 * inputs + heads; }  // one layer's gradient, and the sum over later layers
 };
 
 CarriedBytes carried_bytes(const ModelSpec& spec, const ActivationRule& rule, const Numbers& n) {
@@ -323,7 +323,7 @@ CarriedBytes carried_bytes(const ModelSpec& spec, const ActivationRule& rule, co
   };
   if (is_begin) add_before(0);
   for (int64_t before = 0; const int64_t layer : rule.layers) {
-    if (layer > before) add_before(layer);  // where a stage's chunk begins
+    if (layer > before) add_before(layer);  // a chunk of this stage begins here
     before = layer + 1;
   }
   return found;
@@ -345,7 +345,7 @@ double training_activation_bytes(const ModelSpec& spec, const ActivationRule& ru
     most = std::max(most, kept + n.tokens * own.backward + head.waits);
     kept += unit.again ? input : n.tokens * own.kept;
   }
-  kept += input;  // of the last norm
+  kept += input;  // input of the final norm
   most = std::max({most, kept + head.forward, kept + head.backward});
   const double of_one = static_cast<double>(std::max(rule.tokens, rule.whole)) * kOfToken + bytes_of_angles(spec, rule);
   return most + carried.backward() + of_one + (rule.under_way - 1) * (kept + of_one);

@@ -215,7 +215,7 @@ Architectures gemma() {
   };
 }
 
-/// Of a folder with other models (vision, say), whose weights begin so.
+/// Makes the row of a multimodal folder: the language model beside other models with these name prefixes.
 Architecture beside_others(Architecture row, const std::vector<std::string>& others) {
   row.has_more = true;
   row.kept.insert(row.kept.end(), others.begin(), others.end());
@@ -226,7 +226,7 @@ Architecture beside_others(Architecture row, const std::vector<std::string>& oth
   return row;
 }
 
-/// Layers of two kinds, with heads of their own.
+/// Gemma 4: layers with a window and layers without have different heads.
 Architectures gemma4() {
   Architecture text = {.name = "gemma4_text",
                        .causal_class = "Gemma4ForCausalLM",
@@ -266,7 +266,7 @@ Architecture hybrid(Architecture row) {
   row.norm_offset = 1;
   row.rope = {.partial = 0.25, .turns_parts = true};
   row.gated_attention = true;
-  row.kept = {"mtp."};  // which guesses further tokens
+  row.kept = {"mtp."};  // multi-token prediction
   if (row.has_experts()) row.has_shared_expert = row.renormalises = true;
   row.fixed_mixture = row.delta_nets == DeltaNets::kSideBySide;
   if (row.has_experts()) row.layers = mixture_layers;

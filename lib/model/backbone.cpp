@@ -1,4 +1,4 @@
-// Training and prefill or decoding differ in how heads attend and in what tensor ranks exchange around products; the
+// Runs a model's layers: training and sampling differ in the attention call and in the collectives around products. The
 // layers' arithmetic is in mixers.cpp.
 #include "model/backbone.h"
 
@@ -28,7 +28,7 @@ namespace roll {
 
 namespace {
 
-/// Whether all have the same weights and are trained alike. Without data, one of them then stands for all.
+/// True if all layers have weights of the same shapes and train the same ones. Without data, one then stands for all.
 bool are_alike(std::span<const LayerWeights> layers) {
   const auto same = [](const at::Tensor& a, const at::Tensor& b) {
     return a.sizes() == b.sizes() && a.requires_grad() == b.requires_grad();
@@ -37,7 +37,7 @@ bool are_alike(std::span<const LayerWeights> layers) {
   return std::ranges::all_of(layers, [&](const auto& layer) { return std::ranges::equal(layer.all(), last, same); });
 }
 
-/// How many of them, from the first one on, are computed as it is.
+/// Counts the leading units that equal the first one in size and recomputation.
 int64_t count_alike(std::span<const LayerUnit> units) {
   const auto other = std::ranges::find_if(units, [&](const LayerUnit& unit) {
     return unit.size != units.front().size || unit.again != units.front().again;
@@ -45,7 +45,7 @@ int64_t count_alike(std::span<const LayerUnit> units) {
   return other - units.begin();
 }
 
-/// Those of layers [first, first + size), as far as there are some.
+/// Returns the weights of layers [first, first + size), clipped to existing layers.
 std::vector<at::Tensor> weights_of(std::span<const LayerWeights> layers, int64_t first, int64_t size) {
   std::vector<at::Tensor> weights;
   for (int64_t i = std::max<int64_t>(0, first); i < std::min(first + size, std::ssize(layers)); ++i)
@@ -53,12 +53,12 @@ std::vector<at::Tensor> weights_of(std::span<const LayerWeights> layers, int64_t
   return weights;
 }
 
-/// What a store is told of a unit: its weights, and those of the layers beside it.
+/// Weights of a unit and of its neighbouring layers, for LayerStore.
 struct StoredUnit {
   LayerStore::Weights weights, before, behind;
 };
 
-/// The first of `units`; without data it stands for all of them.
+/// Runs the first one of `units`; without data it represents all of `units`.
 at::Tensor run_unit(std::span<const LayerWeights> layers, std::span<const LayerUnit> units, const at::Tensor& x,
                     const std::shared_ptr<const LayerPass>& pass, Carried& carried) {
   using Pass = LayerStore::Pass;
@@ -104,7 +104,7 @@ ScoreRule rule_of(const Attention& attention) {
   return {attention.scale(), attention.window, attention.soft_cap};
 }
 
-/// The rows of all ranks that share sequences.
+/// Gathers the rows of all context ranks.
 DeltaRows gathered(const DeltaRows& rows, Communicator& cp) {
   const at::Tensor scalars = gather_rows(at::stack({rows.decay, rows.rate}, 1), cp, "decays and rates");
   return {.mixed = gather_rows(rows.mixed, cp, "delta net inputs"),
@@ -115,13 +115,13 @@ DeltaRows gathered(const DeltaRows& rows, Communicator& cp) {
 
 at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t times, int64_t times_in_backward) {
   if (!x.is_meta()) return x;
-  if (at::GradMode::is_enabled() && !x.requires_grad()) x = x.detach().requires_grad_(true);  // so that it is undone
+  if (at::GradMode::is_enabled() && !x.requires_grad()) x = x.detach().requires_grad_(true);  // backward must run, too
   for (Communicator* ranks : {parallel.tp, parallel.cp, parallel.ep})
     if (ranks) x = roll::count_times(x, *ranks, times, times_in_backward);
   return x;
 }
 
-/// States come from pages and go to pages.
+/// Runs a delta net on new tokens; reads states from pages of the cache and writes them to pages.
 at::Tensor advance_states(const DeltaHeads& heads, const DeltaRows& rows, const std::vector<StateRound>& rounds,
                           const DeltaStates& pages) {
   at::Tensor out = at::empty({rows.mixed.size(0), heads.value_heads, heads.value_dim}, rows.decay.options());
@@ -144,7 +144,7 @@ at::Tensor advance_states(const DeltaHeads& heads, const DeltaRows& rows, const 
   return out;
 }
 
-/// Of layers' inputs, with its adapter.
+/// Returns the projection of layers' inputs, with its adapter.
 Linear projection_of(const ModelSpec& spec, const ParameterIndex& all) {
   const LinearShape shape = input_projection(spec);
   const std::string name(shape.name);
@@ -154,8 +154,8 @@ Linear projection_of(const ModelSpec& spec, const ParameterIndex& all) {
                              .b = all[name + kLoraB],
                              .magnitude = shape.adapter.has_magnitude ? all[name + kMagnitude] : at::Tensor(),
                              .scale = shape.adapter.scale,
-                             .dropout = {.rate = shape.adapter.dropout,  // its product is of no layer
-                                         .product = static_cast<uint32_t>(spec.num_layers << 8)}};
+                             .dropout = {.rate = shape.adapter.dropout,
+                                         .product = static_cast<uint32_t>(spec.num_layers << 8)}};  // not a layer's
   return linear;
 }
 
@@ -200,7 +200,7 @@ std::span<const LayerWeights> Backbone::entered_layers() const {
   return std::span(layers_).subspan(before, size);
 }
 
-/// A token's row of the tables is its position.
+/// Row p of the RoPE tables belongs to position p.
 std::vector<HeadTurn> Backbone::turns(const at::Tensor& positions, int64_t num_positions) const {
   const std::vector<Rope> ropes = spec_.ropes();
   std::vector<HeadTurn> all;
@@ -259,7 +259,7 @@ Carried Backbone::carried(const at::Tensor& ids, const at::Tensor& x, const Laye
   return {.inputs = (rms_norm(told.view(shape), input_norm_, spec_.rms_norm_eps) + own.view(shape)) / std::sqrt(2.0)};
 }
 
-/// A piece's tokens follow all those before them, which other ranks or branches may have: states are made of them too.
+/// A piece's states depend on all earlier tokens of its context, which other ranks or branches may hold.
 std::function<at::Tensor(const DeltaHeads&, const DeltaRows&)> Backbone::recurrence(const TokenLayout& layout) const {
   const at::Device device = layout.ids.device();
   if (this->device().is_meta())  // a later stage has no embedding
@@ -269,7 +269,7 @@ std::function<at::Tensor(const DeltaHeads&, const DeltaRows&)> Backbone::recurre
       return rows.mixed.narrow(1, rows.mixed.size(1) - width, width).reshape({-1, heads.value_heads, heads.value_dim}) +
              (all.mixed.sum() + all.decay.sum() + all.rate.sum() + rows.taps.sum());
     };
-  std::vector<int64_t> own;  // of the rows of all pieces
+  std::vector<int64_t> own;  // own tokens' indices in the rows of all pieces
   for (size_t c = 0; layout.keys.defined() && c + 1 < layout.cu_keys.size(); ++c)
     for (int64_t i = layout.cu_queries[c + 1] - layout.cu_queries[c]; i > 0; --i)
       own.push_back(layout.cu_keys[c + 1] - i);
@@ -352,8 +352,8 @@ at::Tensor Backbone::last_norm(const at::Tensor& x) const {
 at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) const {
   const at::NoGradGuard no_grad;
   const Pieces pieces = pieces_on(tokens.ids.device(), tokens.cu_queries, tokens.cu_keys);
-  size_t cached = 0;                  // attention that has been computed, and has a cache
-  std::array<size_t, 2> shared = {};  // the caches that layers share
+  size_t cached = 0;                  // attention blocks computed so far that have a cache
+  std::array<size_t, 2> shared = {};  // cache index of each shared pair of keys and values
   const Attend attend = [&](const Attention& attention, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
     const bool reads = attention.k.outputs == 0;
     const auto which = static_cast<size_t>(std::max<int64_t>(0, attention.shared));
@@ -368,7 +368,7 @@ at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) con
     return packed_attention(q, keys.index_select(0, tokens.seen), values.index_select(0, tokens.seen), pieces,
                             rule_of(attention));
   };
-  size_t recurred = 0;  // delta nets that have been computed
+  size_t recurred = 0;  // delta nets computed so far
   const Recur recur = [&](const DeltaHeads& heads, const DeltaRows& rows) {
     return advance_states(heads, rows, tokens.rounds, cache.states[recurred++]);
   };

@@ -1,4 +1,4 @@
-// Keys that choose a model and how it is held.
+// YAML keys of a role's model (model_args): folder, dtype, adapters, quantisation.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace roll {
 
-/// Numbers of a forward pass. kInt8: of the weights that a sampler on the CPU reads; no tensor of a model is of it.
+/// Dtype of a forward pass. kInt8: the CPU sampler reads weights of 8 bits; no tensor of a model has this dtype.
 enum class Dtype { kFp32, kBf16, kFp16, kInt8 };
 constexpr auto names_of(Dtype) {
   return std::to_array<Named<Dtype>>({{Dtype::kFp32, "fp32"},
@@ -36,10 +36,10 @@ struct ModelArgs {
   bool use_dora = false, use_rslora = false;
   std::optional<Quantisation> quantise_base;
 
-  /// ROLL's rule is lora_target alone; who gives a rank wants adapters too.
+  /// True if adapters are trained: lora_target is set (ROLL's rule), or lora_rank is above 0.
   bool trains_adapters() const { return lora_rank.value_or(0) > 0 || !lora_target.empty(); }
 
-  /// Whether a sampler reads weights of 8 bits.
+  /// True if the sampler reads weights of 8 bits.
   bool reads_int8() const { return dtype == Dtype::kInt8; }
 
   void fields(Keys& v) {

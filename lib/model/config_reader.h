@@ -1,4 +1,4 @@
-// Typed look-ups in config.json.
+// Typed look-ups in config.json, for all that read model specs.
 #pragma once
 
 #include <cmath>
@@ -13,12 +13,13 @@
 
 namespace roll {
 
-/// Errors name file, key and value. null counts as absent, as in transformers. `config` must outlive it.
+/// Reader of one JSON object. null counts as absent, as in transformers. `config` must outlive it. UserError names
+/// file, key and value: missing, of another type, or out of range.
 class ConfigReader {
  public:
   ConfigReader(const Json& config, std::string origin) : config_(config), origin_(std::move(origin)) {}
 
-  /// Whether config.json has the key, were it null.
+  /// True if config.json has the key, even if its value is null.
   bool names(const char* key) const { return config_.contains(key); }
 
   const Json* find(const char* key) const {
@@ -26,7 +27,7 @@ class ConfigReader {
     return found == config_.end() || found->is_null() ? nullptr : &*found;
   }
 
-  /// A whole number of `least` to `most`.
+  /// Returns a whole number from `least` to `most`; `absent` if the key is missing.
   int64_t count(const char* key, int64_t most, std::optional<int64_t> absent = {}, int64_t least = 1) const {
     const Json* value = find(key);
     if (!value && absent) return *absent;

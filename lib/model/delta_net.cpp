@@ -13,8 +13,7 @@ namespace {
 
 constexpr int64_t kMostTaps = 64;
 
-/// Parts of a product under names of their own, whose rows a folder has in one tensor, one behind the other or one
-/// behind the other for each key head.
+/// Places parts of a product in a fused tensor of the folder: concatenated, or concatenated per key head.
 class PartMaker {
  public:
   PartMaker(std::string_view of, std::vector<int64_t> rows, int64_t key_heads, bool by_heads)
@@ -81,7 +80,7 @@ GatedDeltaNet delta_net_of(const ModelSpec& spec, const MakeLinear& linear) {
   const DeltaSpec& d = *spec.delta;
   const bool by_heads = spec.architecture->delta_nets == DeltaNets::kByHeads;
   const int64_t keys = d.key_heads * d.key_dim, values = d.value_heads * d.value_dim, hidden = spec.hidden_size;
-  const int64_t each = d.value_heads / d.key_heads;  // value heads of a key head, with which they go to a rank
+  const int64_t each = d.value_heads / d.key_heads;  // value heads per key head; they share its rank
   const auto cut = [&](int64_t width) { return Cut{.dim = 0, .count = d.key_heads, .width = width}; };
   const Cut of_keys = cut(d.key_dim), of_values = cut(each * d.value_dim), of_heads = cut(each);
   const PartMaker qkv(
@@ -119,7 +118,7 @@ GatedDeltaNet delta_net_of(const ModelSpec& spec, const MakeLinear& linear) {
       .q_conv = taps("linear_attn.conv1d.q", keys, of_keys, 0),
       .k_conv = taps("linear_attn.conv1d.k", keys, of_keys, 1),
       .v_conv = taps("linear_attn.conv1d.v", values, of_values, 2),
-      // New states keep about a hundred tokens: exp(-softplus(-4.6)) = 0.99.
+      // A new model's states remember about a hundred tokens: exp(-softplus(-4.6)) = 0.99.
       .dt_bias = of_head("linear_attn.dt_bias", -4.6),
       .a_log = of_head("linear_attn.A_log", 0),
       .norm = {"linear_attn.norm", d.value_dim},

@@ -1,4 +1,4 @@
-// The layers of most architectures: what their products and norms are called, how large they are, how ranks share them.
+// Describes the layers of most architectures (architectures.h): names, sizes and sharding of products and norms.
 #include "model/architectures.h"
 #include "model/spec.h"
 
@@ -6,7 +6,7 @@ namespace roll {
 
 namespace {
 
-/// What the products of a layer have beside their sizes.
+/// Makes products of one layer with their adapters, fusion and quantisation.
 class LinearMaker {
  public:
   LinearMaker(const ModelSpec& spec, size_t layer) : spec_(spec), prefix_(layer_prefix(spec, layer)) {}
@@ -28,7 +28,7 @@ class LinearMaker {
   std::string prefix_;
 };
 
-/// How the heads of a layer turn, where they do.
+/// Returns the RoPE of a layer.
 Turning turning_of(const ModelSpec& spec, size_t layer) {
   if (ModelSpec::names(spec.unturned, layer)) return {.rope = -1};
   const int64_t index = spec.local_rope && ModelSpec::names(spec.slides, layer) ? 1 : 0;
@@ -40,12 +40,12 @@ Turning turning_of(const ModelSpec& spec, size_t layer) {
           .grows = rope.query_growth != 0};
 }
 
-/// Attention::shared: 0 are those of layers with a window, 1 of the others.
+/// Returns Attention::shared: 0 for layers with a window, 1 for the others, -1: not shared.
 int64_t shared_keys(const ModelSpec& spec, size_t layer) {
   if (spec.keyless_layers == 0) return -1;
   const auto kind = [&](size_t i) { return ModelSpec::names(spec.slides, i) ? 0 : 1; };
   for (size_t i = layer + 1; !spec.is_keyless(i); ++i)
-    if (kind(i) == kind(layer)) return -1;  // which makes them
+    if (kind(i) == kind(layer)) return -1;  // the later layer makes them
   return kind(layer);
 }
 
@@ -61,7 +61,7 @@ Attention attention_of(const ModelSpec& spec, size_t layer, const LinearMaker& l
                   {names.qkv, heads_before * size, (heads + 2 * kv_heads) * size});
   };
   const bool gated = spec.architecture->gated_attention;
-  const auto of_query = [&](const std::string& name, int64_t begin) {  // of each head first the query, then the gate
+  const auto of_query = [&](const std::string& name, int64_t begin) {  // per head: query rows, then gate rows
     return linear(name, heads * size, hidden, spec.qkv_bias, {.dim = 0, .count = heads, .width = size},
                   {.of = names.q, .begin = begin, .rows = 2 * size, .groups = heads});
   };

@@ -34,7 +34,7 @@ at::Device parse_device(const std::string& name, const std::string& origin) {
 void use_device(at::Device device) {
   c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
   if (!device.is_cuda()) return;
-  // Where cuBLAS splits a sum over blocks, their parts stay float32 too.
+  // cuBLAS keeps partial sums in float32 if it splits a sum over blocks.
   at::globalContext().setAllowBF16ReductionCuBLAS(false);
   at::globalContext().setAllowFP16ReductionCuBLAS(false);
 }
@@ -42,7 +42,7 @@ void use_device(at::Device device) {
 void use_deterministic_kernels() {
   at::Context& context = at::globalContext();
   context.setDeterministicAlgorithms(true, /*warn_only=*/false);
-  context.setDeterministicFillUninitializedMemory(false);  // nothing here reads what was never written
+  context.setDeterministicFillUninitializedMemory(false);  // nothing here reads uninitialised memory
 }
 
 namespace {

@@ -24,8 +24,7 @@ namespace {
 
 using NamedLinear = std::pair<std::string_view, Linear>;
 
-/// Products of groups of rows, `parts` of each group, one behind the other; each is `step` parts of the layer behind
-/// the one before.
+/// Products of row groups: `parts` per group, `step` entries apart in the layer's list.
 struct GroupProducts {
   const NamedLinear* first;
   int64_t step = 1, parts = 1;
@@ -33,8 +32,8 @@ struct GroupProducts {
   const Linear& at(int64_t i) const { return first[i * step].second; }
 };
 
-/// What adapters add to them, as with_adapter() has it of one product. A GPU makes all of them in the dtype of x, in
-/// which their products are one kernel.
+/// Returns what adapters add to the products, like with_adapter() for one product. With a GPU's grouped kernel they are
+/// computed in x's dtype.
 at::Tensor adapters_of(const GroupProducts& products, const at::Tensor& x, const RowGroups& groups) {
   const Adapter& some = *products.at(0).adapter;
   const bool is_one_kernel = has_grouped_products(x, groups.size(), some.a.size(0));
@@ -52,7 +51,7 @@ at::Tensor adapters_of(const GroupProducts& products, const at::Tensor& x, const
   return added.size() == 1 ? added.front() : at::cat(added, 1);
 }
 
-/// x [T, in] -> [T, parts out].
+/// Multiplies, adapters included: x [T, in] -> [T, parts * out].
 at::Tensor multiplied(const GroupProducts& products, const at::Tensor& x, const RowGroups& groups) {
   std::vector<at::Tensor> weights;
   for (int64_t i = 0; i < groups.size() * products.parts; ++i) weights.push_back(products.at(i).weight);
@@ -61,7 +60,7 @@ at::Tensor multiplied(const GroupProducts& products, const at::Tensor& x, const 
   return at::add(base, adapters_of(products, x, groups), products.at(0).adapter->scale).to(base.scalar_type());
 }
 
-/// The MLPs of experts first, first + 1, ..., of each of which x has some rows, one behind the other.
+/// Runs the MLPs of experts first, first + 1, ...; x holds the rows of each, contiguous.
 at::Tensor run_experts(const Experts& experts, const LayerWeights& weights, const at::Tensor& x,
                        const RowGroups& groups, int64_t first, const LayerLauncher* launcher) {
   const NamedLinear* const parts = weights.from(experts.parts->linears.front());
@@ -75,15 +74,15 @@ at::Tensor run_experts(const Experts& experts, const LayerWeights& weights, cons
   return multiplied({.first = down}, gated, groups);
 }
 
-/// The rows of all ranks that this one's experts get: [rank][expert], and in which order they are multiplied.
+/// Rows of all ranks for this rank's experts: they arrive by [rank][expert] and are multiplied by [expert][rank].
 class ExpertRows {
  public:
-  /// `counts`: of this rank's rows, by expert; `device`: of the rows. **Collective**.
+  /// `counts`: this rank's rows by expert; `device`: the rows' device. **Collective**.
   ExpertRows(const std::vector<int64_t>& counts, Communicator& ranks, at::Device device) {
-    const int64_t each = std::ssize(counts) / ranks.size();  // experts of a rank
+    const int64_t each = std::ssize(counts) / ranks.size();  // experts per rank
     of_experts.resize(each);
     const std::vector<at::Tensor> all = ranks.all_gather(at::tensor(counts, at::kLong), "rows of experts");
-    std::vector<int64_t> begins;  // of each run of rows, as they come
+    std::vector<int64_t> begins;  // start of each run of rows, in arrival order
     int64_t total = 0;
     for (int rank = 0; rank < ranks.size(); ++rank) {
       const int64_t* const own = all[rank].const_data_ptr<int64_t>() + ranks.rank() * each;
@@ -114,7 +113,7 @@ class ExpertRows {
   at::Tensor order, places;  // [rows]
 };
 
-/// Rows sorted by expert, of experts that `ranks` share; `work` is done while rows are under way to them.
+/// Runs experts that `ranks` share on rows sorted by expert. Calls `work` while rows are in transit.
 at::Tensor run_everywhere(const Experts& experts, const LayerWeights& weights, const at::Tensor& x,
                           const std::vector<int64_t>& counts, const ExpertPass& pass,
                           const std::function<void()>& work) {
@@ -126,7 +125,7 @@ at::Tensor run_everywhere(const Experts& experts, const LayerWeights& weights, c
   return exchange_rows(select_rows(done, rows.places), rows.receive, rows.send, ranks, "rows from experts");
 }
 
-/// What the router multiplies.
+/// Returns the router's input.
 at::Tensor asked_of(const Experts& experts, const LayerWeights& weights, const at::Tensor& x, double eps) {
   if (experts.router_scale.name.empty()) return x;
   const at::Tensor normed = rms_norm(x, at::ones({x.size(1)}, x.options()), eps);
@@ -141,12 +140,12 @@ at::Tensor shared_of(const Experts& experts, const LayerWeights& weights, const 
   return at::sigmoid(product(weights[experts.shared_gate], x)) * result;
 }
 
-/// Numbers of the largest in each row [T, N] -> [T, kept], the largest first, of equal ones the first.
+/// Returns the indices of the largest elements per row: [T, N] -> [T, kept], largest first; ties: lower index first.
 at::Tensor best_of(const at::Tensor& rows, int64_t kept) {
   return at::argsort(rows, /*stable=*/true, /*dim=*/1, /*descending=*/true).narrow(1, 0, kept).contiguous();
 }
 
-/// [T, N], in which what is of other groups is below all.
+/// Returns [T, N] with -infinity for experts outside the best groups.
 at::Tensor of_best_groups(const at::Tensor& compared, const RoutingRule& rule) {
   const at::Tensor groups = compared.unflatten(1, {rule.groups, rule.group_size()});
   const at::Tensor sums = std::get<0>(groups.topk(2, 2)).sum(2);
@@ -159,7 +158,7 @@ at::Tensor of_best_groups(const at::Tensor& compared, const RoutingRule& rule) {
 std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputation& recompute, bool is_waited_for) {
   if (backbone.parallel().ep_size() == 1 && !is_waited_for) return {};
   return [&backbone, recompute] {
-    const at::Device device = backbone.device().is_meta() ? at::kCPU : backbone.device();  // as all micro-batches
+    const at::Device device = backbone.device().is_meta() ? at::kCPU : backbone.device();  // like all micro-batches
     const TokenLayout layout = lay_out(pack_tokens({{0}}, device), backbone.parallel());
     const at::Tensor hidden = backbone.forward(layout, recompute);
     return hidden.defined() ? numbers_of(hidden.narrow(0, 0, 0).sum()) : hidden;

@@ -1,5 +1,5 @@
-// In what a model computes otherwise than Llama. Training in LibTorch's operators (mixers.cpp), and sampling with them,
-// computes all of it; faster back-ends say which features they know, and get no model that has others.
+// Features by which a model computes differently from Llama. LibTorch's operators (mixers.cpp) support all features, in
+// training and sampling; faster back-ends list the ones that they support, and get no model with others.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@ namespace roll {
 struct ModelSpec;
 
 enum class Feature : uint32_t {
-  kWindow = 1 << 0,          // attention that sees the last tokens only
-  kSoftCap = 1 << 1,         // of attention's scores
-  kScoreScale = 1 << 2,      // scores scaled by another number than 1 / sqrt(head_dim)
-  kTurning = 1 << 3,         // heads that do not turn, turn in part, in other pairs, scaled, or by a second base
+  kWindow = 1 << 0,          // sliding-window attention
+  kSoftCap = 1 << 1,         // soft cap of attention scores
+  kScoreScale = 1 << 2,      // score scale other than 1 / sqrt(head_dim)
+  kTurning = 1 << 3,         // RoPE absent, partial, interleaved, scaled, or with a second base
   kWideHeadNorm = 1 << 4,    // queries and keys normed over all heads together
-  kNormOffset = 1 << 5,      // norms whose weight is added to a number
-  kNormBehind = 1 << 6,      // blocks with a norm behind them, or none before
-  kActivation = 1 << 7,      // other than silu
-  kBranchScale = 1 << 8,     // blocks whose results are scaled
+  kNormOffset = 1 << 5,      // norms that add an offset to their weight
+  kNormBehind = 1 << 6,      // blocks with an output norm, or without an input norm
+  kActivation = 1 << 7,      // activation other than SiLU
+  kBranchScale = 1 << 8,     // results of blocks are scaled
   kEmbeddingScale = 1 << 9,  // embeddings are scaled
   kLogitScale = 1 << 10,     // logits are scaled
   kLogitCap = 1 << 11,       // logits are capped
-  kOutputGate = 1 << 12,     // what attention reads is gated
-  kRecurrence = 1 << 13,     // states that are carried from token to token
+  kOutputGate = 1 << 12,     // attention's output is gated
+  kRecurrence = 1 << 13,     // recurrent states
   kValueNorm = 1 << 14,      // values are normed
-  kKeysAsValues = 1 << 15,   // values are made of keys' product
-  kLayerScale = 1 << 16,     // what a layer leaves is scaled by a number among the weights
-  kSharedKeys = 1 << 17,     // layers read keys and values of others
-  kLayerInput = 1 << 18,     // layers have inputs of their own
-  kScaledRouting = 1 << 19,  // what routers read and what experts give is scaled
+  kKeysAsValues = 1 << 15,   // values come from the keys' product
+  kLayerScale = 1 << 16,     // a layer's output is scaled by a weight
+  kSharedKeys = 1 << 17,     // layers read keys and values of other layers
+  kLayerInput = 1 << 18,     // per-layer inputs (LayerInput)
+  kScaledRouting = 1 << 19,  // routers' inputs and experts' outputs are scaled
 };
 
 class Features {
@@ -44,7 +44,7 @@ class Features {
   }
   constexpr void add(Feature feature, bool is_there) { bits_ |= is_there ? static_cast<uint32_t>(feature) : 0; }
   constexpr bool has(Feature feature) const { return (bits_ & static_cast<uint32_t>(feature)) != 0; }
-  /// Whether it has none that `others` lack.
+  /// True if `others` contains all of these features.
   constexpr bool are_of(Features others) const { return (bits_ & ~others.bits_) == 0; }
   constexpr Features operator|(Features other) const {
     other.bits_ |= bits_;
@@ -59,7 +59,7 @@ class Features {
 Features features_of(const Layer& layer);
 Features features_of(const ModelSpec& spec);
 
-/// Each of them in words.
+/// Describes each feature in words.
 std::vector<std::string> words_of(Features features);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// What folders have of models' weights (weights.h).
+// Converts between a model's parameters and a folder's tensors (weights.h).
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const 
     }
     const FolderRows& place = part->second->fused;
     if (place.begin > 0) continue;
-    std::vector<at::Tensor> parts;  // of each group
+    std::vector<at::Tensor> parts;  // [groups, rows of a group, ...] each
     for (const auto& [begin, own] : parts_of[place.name])
       parts.push_back(all[own].unflatten(0, {place.groups, all[own].size(0) / place.groups}));
     list.emplace_back(place.name, at::cat(parts, 1).reshape(place.whole_shape(part->second->shape)));

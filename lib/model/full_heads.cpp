@@ -11,7 +11,8 @@ namespace roll {
 
 namespace {
 
-/// The heads of all layers without a window, which must be alike; those of the others are config.json's own.
+/// Reads per_layer_config: heads of all layers without a window, which must be alike; other layers use config.json's
+/// own.
 void read_layers(const ConfigReader& config, const ModelSpec& spec, FullHeads& own) {
   const ConfigReader layers = config.object("per_layer_config");
   const Json& object = *config.find("per_layer_config");

@@ -1,5 +1,5 @@
-// What the layers behind a border of a model are given, beside x, of what was made before it (Carried in mixers.h):
-// what a stage of a pipeline sends to the next one.
+// Tensors that a pipeline stage sends to the next one: x, and what later layers read of earlier ones (Carried in
+// mixers.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,29 +18,31 @@ class LayerWeights;
 class PipelineStage;
 
 struct Handover {
-  /// Of a tensor rank; none: nobody behind reads them, or they are made there.
+  /// Shared keys and values per tensor rank; 0: no later layer reads them, or a later layer makes them.
   struct Heads {
     int64_t number = 0, dim = 0;
     bool operator==(const Heads&) const = default;
   };
-  int64_t first = 0;                  // the layer behind the border
-  int64_t num_inputs = 0, width = 0;  // of LayerInput: of all layers from there on
+  int64_t first = 0;                  // first layer after the boundary
+  int64_t num_inputs = 0, width = 0;  // per-layer inputs (LayerInput) from `first` on, elements of each
   std::array<Heads, 2> heads{};       // keys and values, by Attention::shared
 };
 
+/// Returns the sizes of the tensors to hand over before layer `first`; `tp`: number of tensor ranks.
 Handover handover_before(const std::vector<Layer>& layers, int64_t first, int64_t tp);
 
-/// Of a micro-batch: the tokens of a context rank, of which tensor ranks have their part between products.
+/// Rows of a micro-batch: tokens of a context rank, divided over `tp` tensor ranks between products.
 struct HandedRows {
   int64_t tokens = 0, tp = 1, hidden = 0;
 };
 
-/// x from the stage before, and what is handed over with it.
+/// Receives x from the previous stage, and `carried`.
 at::Tensor take_over(PipelineStage& stage, const Handover& handover, const HandedRows& rows,
                      const at::TensorOptions& options, Carried& carried);
+/// Sends x and `carried` to the next stage.
 void hand_over(PipelineStage& stage, const Handover& handover, const at::Tensor& x, const Carried& carried);
 
-/// Which keys and values that others read the layers make, by Attention::shared.
+/// Returns the shared keys and values that these layers make, as indices of Attention::shared.
 std::vector<size_t> shared_by(std::span<const LayerWeights> layers);
 
 }  // namespace roll

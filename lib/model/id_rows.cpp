@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-/// One number less than tokens per row: the last token predicts nothing that is there.
+/// Makes a JSON list. Rows have one number fewer than tokens: the last token has no next one to predict.
 Json numbers(const float* begin, int64_t count) {
   Json list = Json::array();
   for (int64_t i = 0; i < count; ++i) list.push_back(json_float(begin[i]));

@@ -1,4 +1,4 @@
-// Token ids from JSON lines, checked against a vocabulary, and their log-probs written back: what `roll logprobs` does.
+// `roll logprobs`: reads token ids from JSON lines, checks them against the vocabulary, writes their log-probs.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace roll {
 
-/// The "ids" of one row. UserError "where: ids[3] = 700: ..." for anything but a non-empty list of whole numbers in
-/// [0, vocab_size).
+/// Returns the "ids" of one row. UserError "where: ids[3] = 700: ...": not a non-empty list of whole numbers in [0,
+/// vocab_size).
 std::vector<int64_t> parse_ids(const Json& row, const std::string& where, int64_t vocab_size);
 
 struct LogProbsJob {
   double temperature = 1.0;
   bool with_entropy = false;
-  int64_t max_tokens_per_batch = 16384;  // several rows share a forward pass; a longer row has one of its own
+  int64_t max_tokens_per_batch = 16384;  // rows share a forward pass up to this size; a longer row has its own
 
   void fields(Keys& v) {
     v("temperature", temperature, "logits are divided by it; 1 leaves the model's probabilities", within(0.001, 1000));
@@ -28,8 +28,8 @@ struct LogProbsJob {
   }
 };
 
-/// Rows {"ids": [...]} in, rows {"log_probs": [ids - 1 numbers]} (and "entropy") out, in order, as they are done.
-/// Log-prob i is that of ids[i + 1]. UserError names origin and line.
+/// Reads rows {"ids": [...]}, writes rows {"log_probs": [ids - 1 numbers]} (and "entropy"), in order, batch by batch.
+/// Log-prob i is that of ids[i + 1]. UserError names origin and line: a row is invalid or too long.
 void write_log_probs(const Transformer& model, std::istream& in, const std::string& origin, std::ostream& out,
                      const LogProbsJob& job);
 

@@ -1,17 +1,17 @@
-// Keys of config.json that some architectures obey and others do not (model_folder.h).
+// Finds keys of config.json that a model's architecture ignores, for notes to users (model_folder.h).
 #include "model/model_folder.h"
 
 namespace roll {
 
 namespace {
 
-/// A key that has no effect, unless it says what the model has anyway.
+/// A key without effect; it is worth a note unless its value is the usual one.
 struct IdleKey {
   const char* name;
   Json usual;
 };
 
-/// The keys that models of this architecture do not obey, as in transformers (tests/oracles/check_config_keys.py).
+/// Returns the keys that this architecture ignores, as in transformers (tests/oracles/check_config_keys.py).
 std::vector<IdleKey> idle_keys(const ModelSpec& spec) {
   const Architecture& row = *spec.architecture;
   std::vector<IdleKey> idle;

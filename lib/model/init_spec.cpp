@@ -15,7 +15,7 @@ int64_t vocabulary(const InitSizes& sizes, std::optional<int64_t> needed) {
   return sizes.vocab ? *sizes.vocab : *needed;
 }
 
-/// Of those of sigmoids the first layer has an MLP, as in the released models.
+/// With sigmoid routers the first layer has a plain MLP, as in the released models.
 MixtureSpec mixture_of(const InitSizes& sizes, const Architecture& row) {
   MixtureSpec mixture{.routing = {.count = sizes.experts.value_or(8),
                                   .chosen = sizes.experts_per_token.value_or(2),
@@ -30,9 +30,9 @@ MixtureSpec mixture_of(const InitSizes& sizes, const Architecture& row) {
   return mixture;
 }
 
-/// In the ratios of the released models.
+/// Returns Gemma 4's keys of full heads, in the ratios of the released models.
 Json usual_full_heads(const ModelSpec& spec, const InitSizes& sizes) {
-  const bool is_small = sizes.layer_input > 0 || sizes.keyless_layers > 0;  // as E2B
+  const bool is_small = sizes.layer_input > 0 || sizes.keyless_layers > 0;  // like Gemma 4 E2B
   if (sizes.keyless_layers > sizes.layers - 2)
     throw user_error("--keyless-layers = {}: must leave at least 2 of --layers ({}), one of each kind",
                      sizes.keyless_layers, sizes.layers);
@@ -42,13 +42,13 @@ Json usual_full_heads(const ModelSpec& spec, const InitSizes& sizes) {
                  {"vocab_size_per_layer_input", spec.vocab_size},
                  {"num_kv_shared_layers", sizes.keyless_layers},
                  {"use_double_wide_mlp", sizes.keyless_layers > 0}};
-  if (sizes.keyless_layers > 0)  // which need one of each kind before them
+  if (sizes.keyless_layers > 0)  // they need an earlier layer of each kind
     for (int64_t i = 0; i < sizes.layers; ++i)
       config["layer_types"].push_back(i % 2 == 0 ? "sliding_attention" : "full_attention");
   return config;
 }
 
-/// Sizes within their ranges may still not fit together.
+/// Checks that sizes, each within its range, fit together.
 void check(const ModelSpec& spec) {
   if (spec.num_heads % spec.num_kv_heads != 0)
     throw user_error("--kv-heads = {}: must divide --heads ({})", spec.num_kv_heads, spec.num_heads);

@@ -1,4 +1,4 @@
-// The sizes of a new model, checked, with the defaults that follow from each other.
+// Sizes of a new model for `roll init-model`, checked, with defaults that follow from each other.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,8 @@ struct InitSizes {
   }
 };
 
-/// `needed_vocab`: the ids that a tokenizer uses, if there is one. UserErrors name flags.
+/// Makes the spec of a new model. `needed_vocab`: ids that the tokenizer uses, if there is one. UserError names the
+/// flag: sizes do not fit together, or the architecture lacks the feature.
 ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
                     const Architectures& known = architectures());
 

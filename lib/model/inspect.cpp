@@ -23,7 +23,7 @@ namespace roll {
 
 namespace {
 
-// Keys of config.json that change nothing in what is computed here, or that parse_spec() reads.
+// Keys of config.json that do not change the computation, or that parse_spec() reads.
 constexpr const char* kKnownKeys[] = {"_name_or_path",
                                       "add_cross_attention",
                                       "architectures",
@@ -117,7 +117,8 @@ constexpr const char* kKnownKeys[] = {"_name_or_path",
                                       "vocab_size",
                                       "vocab_size_per_layer_input"};
 
-/// "model.layers.11.mlp.up_proj.weight" -> "model.layers.*.mlp.up_proj.weight": how many there are of each.
+/// Number of tensors per name pattern: "model.layers.11.mlp.up_proj.weight" counts for
+/// "model.layers.*.mlp.up_proj.weight".
 using Patterns = std::map<std::string, int64_t>;
 
 std::string pattern_of(const std::string& name) {
@@ -138,7 +139,7 @@ Patterns patterns_of(const ModelSpec& spec) {
   return found;
 }
 
-/// Of a folder's tensors; empty where it has no weights.
+/// Returns the name patterns of a folder's tensors; empty if it has no weights.
 Patterns patterns_in(const std::filesystem::path& folder) {
   Patterns found;
   try {
@@ -146,12 +147,12 @@ Patterns patterns_in(const std::filesystem::path& folder) {
     for (const TensorEntry& entry : opened.entries())
       if (!is_derived_buffer(entry.name)) ++found[pattern_of(entry.name)];
   } catch (const UserError&) {
-    // Its config.json tells enough.
+    // config.json suffices for the report.
   }
   return found;
 }
 
-/// Of a folder with weights; else none.
+/// Returns the notes of a folder with weights; else none.
 std::vector<std::string> notes_of(const std::filesystem::path& folder) {
   try {
     return folder_notes(folder);
@@ -218,7 +219,7 @@ std::string describe(const ModelSpec& spec) {
   return text;
 }
 
-/// The known architecture whose tensors are most like these, with what config.json says.
+/// Returns a spec of the known architecture with the most similar tensors, using config.json's values.
 std::optional<ModelSpec> nearest_spec(const Json& config, const Patterns& own) {
   std::optional<ModelSpec> best;
   size_t least = 0;
@@ -235,7 +236,7 @@ std::optional<ModelSpec> nearest_spec(const Json& config, const Patterns& own) {
         least = distance;
       }
     } catch (const UserError&) {
-      // It cannot be such a model.
+      // This config.json does not fit the architecture.
     }
   }
   return best;

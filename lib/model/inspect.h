@@ -1,4 +1,4 @@
-// What a model's folder is, in words, and what one that is not known has that this program lacks.
+// Describes a model folder in words; of an unknown architecture, lists what this program lacks.
 #pragma once
 
 #include <filesystem>
@@ -8,10 +8,10 @@ namespace roll {
 
 struct Inspection {
   std::string text;       // lines
-  bool is_known = false;  // whether it is trained and sampled
+  bool is_known = false;  // this program trains and samples it
 };
 
-/// UserError: no such folder, no config.json.
+/// Describes a folder. UserError: no such folder, no config.json.
 Inspection inspect_folder(const std::filesystem::path& folder);
 
 }  // namespace roll

@@ -72,10 +72,10 @@ constexpr SigmoidRow kSigmoidRows[] = {
 struct HybridRow {
   ShapeRow shape;
   int64_t value_heads;
-  int64_t num_experts = 0, chosen = 0, inner = 0;  // of a mixture, whose shared expert is as wide as the others
+  int64_t num_experts = 0, chosen = 0, inner = 0;  // a mixture; its shared expert is as wide as the others
 };
 
-// Of Qwen3.5 the text half.
+// Qwen3.5 without its vision model.
 constexpr HybridRow kHybridRows[] = {
     {{"Qwen3-Next-80B-A3B", "qwen3_next", 151936, 2048, 5120, 48, 16, 2, 256, false}, 32, 512, 10, 512},
     {{"Qwen3.5-27B", "qwen3_5_text", 248320, 5120, 17408, 64, 24, 4, 256, false}, 48},
@@ -87,13 +87,13 @@ constexpr HybridRow kHybridRows[] = {
 struct GemmaRow {
   ShapeRow shape;
   int64_t window = 512;
-  int64_t layer_input = 0, keyless_layers = 0, pattern = 6;  // of the last of so many layers all tokens are seen
+  int64_t layer_input = 0, keyless_layers = 0, pattern = 6;  // every `pattern`-th layer has full attention
   bool widens_keyless = false;
-  int64_t full_kv_heads = 0;                       // of layers whose keys are their values; 0: they are not
-  int64_t num_experts = 0, chosen = 0, inner = 0;  // beside the MLPs
+  int64_t full_kv_heads = 0;  // KV heads of full-attention layers whose keys are their values; 0: values differ
+  int64_t num_experts = 0, chosen = 0, inner = 0;  // experts beside the MLPs
 };
 
-// Of Gemma 4 the text half.
+// Gemma 4 without its vision and audio models.
 constexpr GemmaRow kGemmaRows[] = {
     {.shape = {"gemma-4-E2B", "gemma4_text", 262144, 1536, 6144, 35, 8, 1, 256, true},
      .layer_input = 256,
@@ -114,10 +114,10 @@ constexpr GemmaRow kGemmaRows[] = {
      .full_kv_heads = 4},
 };
 
-// Parts of a name that say who made a model or what it was trained for, and nothing of its shape.
+// Parts of a name that tell the maker or the training, not the shape.
 constexpr const char* kShapeless[] = {"meta", "base", "instruct", "thinking", "it", "2507", "math", "coder"};
 
-/// What the row leaves out changes neither FLOPs nor memory.
+/// Makes a shape from a row. Keys that it leaves out change neither FLOPs nor memory.
 KnownShape shape(const ShapeRow& row, const Json& more = Json::object()) {
   Json config = {{"model_type", row.model_type},
                  {"vocab_size", row.vocab_size},

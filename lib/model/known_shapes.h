@@ -1,4 +1,4 @@
-// Shapes of well-known models, for planning where no model is at hand.
+// Shapes of well-known models, for planning without a model folder.
 #pragma once
 
 #include <string>
@@ -8,21 +8,21 @@
 
 namespace roll {
 
-/// Sizes as the model's config.json on the Hub has them; what changes neither FLOPs nor memory is left at its default.
+/// Sizes from the model's config.json on the Hub. Keys that change neither FLOPs nor memory keep their defaults.
 struct KnownShape {
   std::string name;  // "Qwen2.5-7B"
   ModelSpec spec;
 };
 
-/// All of them, families by size.
+/// Returns all known shapes, by family, then size.
 const std::vector<KnownShape>& known_shapes();
 
-/// The one that a Hub name or a folder means by its last part, whatever was trained on top:
+/// Finds a shape by the last part of a Hub name or folder, ignoring fine-tuning suffixes:
 /// "Qwen/Qwen2.5-Math-7B-Instruct" is Qwen2.5-7B, "meta-llama/Meta-Llama-3-8B" is Llama-3-8B. nullptr: none.
 const KnownShape* find_known_shape(const std::string& name);
 
-/// `text` is a config.json, a folder that holds one, or the name of a known shape. UserError: neither; it names the
-/// nearest known shape.
+/// Returns the spec of `text`: a config.json, a folder with one, or the name of a known shape. UserError: none of
+/// these; it names the nearest known shape.
 ModelSpec shape_of(const std::string& text);
 
 }  // namespace roll

@@ -17,7 +17,7 @@ LayerCost& LayerCost::operator+=(const LayerCost& other) {
 double LayerCost::pair_flops(double length) const {
   double sum = square_flops * length * length;
   for (const auto& [window, flops_of_pairs] : windowed) {
-    const double seen = std::min(length, static_cast<double>(window));  // by the last token
+    const double seen = std::min(length, static_cast<double>(window));  // tokens that the last token sees
     sum += flops_of_pairs * (2 * length - seen) * seen;
   }
   return sum;
@@ -28,7 +28,7 @@ int64_t LayerCost::page_bytes(int64_t tokens, int64_t number_bytes) const {
 }
 
 int64_t LayerCost::page_tokens(int64_t least, int64_t number_bytes) const {
-  constexpr int64_t kMost = 1024;  // prompts share whole pages alone
+  constexpr int64_t kMost = 1024;  // limit, because prompts share only whole pages
   if (states == 0) return least;
   const int64_t token = std::max<int64_t>(1, cached * number_bytes);
   const int64_t alike = (page_bytes(0, number_bytes) + token * least - 1) / (token * least) * least;
@@ -40,7 +40,7 @@ double Attention::scale() const {
 }
 
 LayerCost Attention::own_cost(int64_t tp) const {
-  // Two products of 2 flops with each token seen; of all pairs of tokens, causal attention sees half.
+  // Two products of 2 FLOPs per pair of tokens; causal attention computes half of all pairs.
   const double of_pairs = 2.0 * static_cast<double>(num_heads * head_dim);
   LayerCost cost = {.cached = k.outputs > 0 ? 2 * kv_heads_of_rank(tp) * head_dim : 0};
   if (window > 0)
@@ -72,7 +72,7 @@ std::string MlpBesideExperts::sharing_rule(int64_t tp) const {
 }
 
 LayerCost GatedDeltaNet::own_cost(int64_t tp) const {
-  // Per number of a state: it decays, is read under the key, corrected, and read by the query.
+  // FLOPs per state element: decay, read by key, correct, read by query.
   const auto of_states = static_cast<double>(value_heads * key_dim * value_dim);
   return {.flops = 7 * of_states + 2 * static_cast<double>(kernel * convolved()),
           .states = (value_heads * key_dim * value_dim + (kernel - 1) * convolved()) / tp};

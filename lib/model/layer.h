@@ -1,12 +1,12 @@
-// One description of a layer: what stands in it, under which names, how large, and how tensor ranks share it. All else
-// follows it: parameters and FLOPs (spec.h), the ranks' parts (parameter_shards.h), memory and caches, reading of
-// weights (LayerWeights in backbone.h), and every forward: mixers.cpp in training, and in sampling
-// decode/cpu_decoder.cpp, decode/device_decoder.cpp and, for all that these do not know, decode/tensor_decoder.cpp. A
-// layer is blocks, one after the other: x += mixer(norm(x)). To add a kind of mixer (experts, a recurrence): its struct
-// in Mixer here, its mix() in mixers.cpp, what it keeps in model/activation_memory.cpp, and the row whose layers have
-// it in architectures.cpp. It then trains, and samples as it trains, on every device; a decoder that learns the kind
-// adds it to its MixerKinds. In what a kind may do otherwise than Llama's does (a window, another activation) is a
-// Feature (features.h), of which each back-end says which it computes: no model that has others gets to it.
+// Describes a model's layers: parts, names, sizes, and sharding over tensor ranks. Everything else follows it:
+// parameters and FLOPs (spec.h), shards (parameter_shards.h), memory and caches, weight reading (LayerWeights in
+// backbone.h), and every forward: mixers.cpp in training; in sampling decode/cpu_decoder.cpp, decode/device_decoder.cpp
+// and, for models that these do not support, decode/tensor_decoder.cpp.
+// A layer is a sequence of blocks: x += mixer(norm(x)). To add a kind of mixer (experts, a recurrence): its struct in
+// Mixer here, its mix() in mixers.cpp, its memory in model/activation_memory.cpp, and the rows in architectures.cpp
+// that use it. It then trains and samples on every device; a decoder that supports the kind adds it to its MixerKinds.
+// A deviation from Llama (a window, another activation) is a Feature (features.h): each back-end lists the features
+// that it supports, and gets no model with others.
 #pragma once
 
 #include <c10/core/ScalarType.h>
@@ -28,30 +28,30 @@
 
 namespace roll {
 
-/// How tensor ranks share a parameter: dimension `dim` is cut between its `count` units (heads, say), each of `width`
-/// rows or columns. More ranks than units hold copies of them (parameter_shards.h).
+/// Sharding of a parameter over tensor ranks: dimension `dim` is split between its `count` units (heads, say), each of
+/// `width` rows or columns. If ranks outnumber units, they hold copies (parameter_shards.h).
 struct Cut {
-  int64_t dim = -1;  // -1: every rank holds it whole
+  int64_t dim = -1;  // -1: every rank holds the whole parameter
   int64_t count = 0, width = 1;
   bool operator==(const Cut&) const = default;
 };
 
-/// One of a layer's experts. Expert ranks hold runs of them, each as many.
+/// Number of an expert in its layer. Each expert rank holds a run of equally many.
 struct ExpertPlace {
   int64_t number = 0, of = 1;
   int64_t owner(int64_t num_ranks) const { return number / (of / num_ranks); }
 };
 
-/// Where a folder has a product among others: rows from `begin` on, of `rows`, of one named `of`, which has `groups` of
-/// so many, one behind the other (of each head the rows of its query, then those of its gate). Its adapter shares the A
-/// of the whole. Empty: it is there by itself.
+/// Rows of a product in a fused tensor of the folder, named `of`: it has `groups` groups of `rows` rows (per head, the
+/// query's rows, then the gate's), and the product has those from `begin` on in each. Adapters share the A of the whole
+/// tensor. Empty: the product has a separate tensor.
 struct FusedRows {
   std::string_view of;
   int64_t begin = 0, rows = 0, groups = 1;
-  int64_t stacked = 0;  // matrices that the tensor has in a dimension of their own, without ".weight"; 0: none
+  int64_t stacked = 0;  // matrices in the tensor's leading dimension, named without ".weight"; 0: none
 };
 
-/// y = x W^T + b. Names are of HF, within the layer; those of an Architecture, or literals.
+/// y = x W^T + b. Names are HF's, relative to the layer; they point into an Architecture or to literals.
 struct LinearShape {
   std::string_view name;
   int64_t outputs = 0, inputs = 0;
@@ -60,74 +60,74 @@ struct LinearShape {
   AdapterShape adapter = {};
   std::optional<Quantisation> quantised = {};
   at::ScalarType quantised_from = at::kFloat;  // QuantisedMatrix::from
-  double share = 1;                            // of the tokens, which go through it
+  double share = 1;                            // share of the tokens that go through it
   std::optional<ExpertPlace> expert = {};
   FusedRows fused = {};
 
   std::string_view name_in_folder() const { return fused.of.empty() ? name : fused.of; }
-  /// What adapters are named by: of matrices that a folder stacks, each has its own.
+  /// Name of its adapters; each matrix of a stacked tensor has its own.
   std::string_view adapted_name() const { return fused.stacked > 0 ? name : name_in_folder(); }
 };
 
-/// An RMSNorm over so many numbers; 0: there is none.
+/// An RMSNorm over `width` elements; 0: none.
 struct NormShape {
   std::string_view name;
   int64_t width = 0;
-  double offset = 0;  // is added to its weight, which begins as 1 - offset (Gemma: 1)
-  Cut cut = {};       // of a norm over all heads of ranks that share them
+  double offset = 0;  // added to its weight, which begins as 1 - offset (Gemma: 1)
+  Cut cut = {};       // sharding of a norm over all heads
 };
 
-/// Weights that are neither a product's nor a norm's. `name` is whole: nothing follows it.
+/// Weights of no product or norm. `name` is complete: no ".weight" follows.
 struct TensorShape {
   std::string_view name;
   std::vector<int64_t> shape;
   Cut cut = {};
-  double initial = 0, deviation = 0;  // new numbers are normal around `initial`
+  double initial = 0, deviation = 0;  // new elements: normal with `deviation`; if that is 0, `initial`
   FusedRows fused = {};
   bool is_constant = false;  // never trained by gradients
-  bool is_wide = false;      // float32 in models of 16 bits, too
+  bool is_wide = false;      // float32 even in 16-bit models
 };
 
-/// What a token costs: floating-point operations, and numbers that are cached of it.
+/// FLOPs and cached elements per token.
 struct LayerCost {
-  double flops = 0;                         // of a forward pass, whatever the sequence's length
-  double square_flops = 0;                  // of a forward pass over a sequence, times its length squared
-  int64_t cached = 0;                       // numbers in the KV cache of a tensor rank
-  int64_t states = 0;                       // numbers of recurrent states, which each page of the cache has
-  std::map<int64_t, double> windowed = {};  // square_flops of attention with a window, by its width
+  double flops = 0;                         // per token of a forward pass
+  double square_flops = 0;                  // per squared sequence length of a forward pass
+  int64_t cached = 0;                       // elements in the KV cache of a tensor rank
+  int64_t states = 0;                       // elements of recurrent states, in each page of the cache
+  std::map<int64_t, double> windowed = {};  // square_flops of window attention, by window width
 
   LayerCost& operator+=(const LayerCost& other);
-  /// What attention costs beside products.
+  /// FLOPs of attention over a sequence of `length` tokens, without its products.
   double pair_flops(double length) const;
-  /// Of a page of so many tokens, whose numbers have `number_bytes`.
+  /// Bytes of a page of `tokens` tokens, with `number_bytes` per element.
   int64_t page_bytes(int64_t tokens, int64_t number_bytes) const;
-  /// Tokens of a page, at least: where it has states, so many that their keys and values weigh as much.
+  /// Tokens per page, at least `least`. With recurrent states, enough that keys and values take as many bytes as these.
   int64_t page_tokens(int64_t least, int64_t number_bytes) const;
 };
 
-// A kind of mixer says of itself: its parts in HF's order, what it costs beside its products, and the rule
-// ("must divide ..."; empty: none) that `tp` ranks break that cannot share it.
+// Each kind of mixer gives its parts in HF's order, its cost beside products, and the rule that `tp` ranks break if
+// they cannot share it ("must divide ..."; empty: none).
 
-/// How queries and keys of an attention turn with their positions.
+/// RoPE of an attention's queries and keys.
 struct Turning {
-  int64_t rope = 0;          // which of the model's (ModelSpec::ropes()); -1: they do not turn
-  int64_t dim = 0;           // the first numbers of a head
-  bool interleaved = false;  // in pairs (2i, 2i + 1)
-  double scale = 1;          // of what turns
+  int64_t rope = 0;          // index in ModelSpec::ropes(); -1: no RoPE
+  int64_t dim = 0;           // leading elements of a head that rotate
+  bool interleaved = false;  // pairs are (2i, 2i + 1)
+  double scale = 1;          // factor of the rotated elements
   bool grows = false;        // queries are scaled by their position
 };
 
-/// Causal attention of grouped heads with rotary positions.
+/// Causal grouped-query attention with RoPE.
 struct Attention {
   int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
-  LinearShape q, k, v, o;     // v with outputs of 0: values are what keys are before their norm
-  NormShape q_norm, k_norm;   // over each head, or over all of them
-  bool norms_values = false;  // each head of them, without a weight
-  int64_t shared = -1;        // which keys and values of those that layers share: this makes them, without k reads them
-  LinearShape gate = {};      // of what heads read, before o: it is multiplied by sigmoid(gate(x)); outputs of 0: none
+  LinearShape q, k, v, o;     // v with 0 outputs: values are the keys before their norm
+  NormShape q_norm, k_norm;   // over each head, or over all heads
+  bool norms_values = false;  // RMSNorm without weight over each head of v
+  int64_t shared = -1;        // index of shared keys and values: made here, or read if there is no k; -1: own ones
+  LinearShape gate = {};      // multiplies the heads' output by sigmoid(gate(x)) before o; 0 outputs: none
   Turning turning = {};
-  int64_t window = 0;          // a token sees so many, itself included; 0: all before it
-  double soft_cap = 0;         // c: scores are c tanh(score / c); 0: they stay as they are
+  int64_t window = 0;          // tokens that a token sees, itself included; 0: all before it
+  double soft_cap = 0;         // c: scores become c tanh(score / c); 0: no cap
   double scale_of_scores = 0;  // 0: 1 / sqrt(head_dim)
 
   template <class F>
@@ -139,9 +139,9 @@ struct Attention {
     for (const NormShape* norm : {&q_norm, &k_norm})
       if (norm->width > 0) f(*norm);
   }
-  /// Where there are more tensor ranks than heads, ranks hold copies.
+  /// Heads per tensor rank; if ranks outnumber heads, they hold copies.
   int64_t kv_heads_of_rank(int64_t tp) const { return std::max<int64_t>(1, num_kv_heads / tp); }
-  double scale() const;  // of the products of queries and keys
+  double scale() const;  // factor of query-key products
   LayerCost own_cost(int64_t tp) const;
   std::string sharing_rule(int64_t tp) const;
 };
@@ -162,26 +162,26 @@ struct GatedMlp {
   std::string sharing_rule(int64_t tp) const;
 };
 
-/// The products of experts: gate and up of each, then down of each, and their names. Layers that are alike share them.
+/// Products of all experts: gate and up of each, then down of each; with their names. Equal layers share one object.
 struct ExpertParts {
   std::vector<std::vector<std::string>> names;
   std::vector<LinearShape> linears;
 };
 
-/// Gated MLPs, of which each token goes through the few that a router chooses, and maybe through one that all have:
-/// sum of p_e mlp_e(x) + sigmoid(shared_gate(x)) shared(x).
+/// Mixture of gated MLPs: a router chooses a few for each token, and all tokens may use a shared one: sum of p_e
+/// mlp_e(x) + sigmoid(shared_gate(x)) shared(x).
 struct Experts {
   RoutingRule routing = {};
   int64_t inner = 0;
   Activation activation = Activation::kSilu;
-  int64_t number = 0;  // among the model's mixtures
+  int64_t number = 0;  // index among the model's mixtures
   LinearShape router = {};
-  TensorShape bias = {};           // [experts]: choose_experts(); without a name: there is none
-  TensorShape router_scale = {};   // [hidden]; with a name, the router reads norm(x) * it / sqrt(hidden)
-  TensorShape expert_scales = {};  // [experts]: of what each gives; without a name: 1
+  TensorShape bias = {};           // [experts]: see choose_experts(); no name: none
+  TensorShape router_scale = {};   // [hidden]; with a name, the router reads norm(x) * router_scale / sqrt(hidden)
+  TensorShape expert_scales = {};  // [experts]: factors of their outputs; no name: 1
   std::shared_ptr<const ExpertParts> parts = {};
   std::optional<GatedMlp> shared = {};
-  LinearShape shared_gate = {};  // outputs of 0: there is none, and sigmoid() is 1
+  LinearShape shared_gate = {};  // 0 outputs: none, and sigmoid() is 1
 
   template <class F>
   void for_each_part(const F& f) const {
@@ -197,8 +197,8 @@ struct Experts {
   std::string sharing_rule(int64_t tp) const;
 };
 
-/// A gated MLP that all tokens have, and experts beside it, each between norms of its own (Gemma 4):
-/// mlp_after(mlp(mlp_norm(x))) + experts_after(experts(experts_norm(x))), where the router reads x itself.
+/// A gated MLP for all tokens, and experts beside it, each between norms (Gemma 4): mlp_after(mlp(mlp_norm(x))) +
+/// experts_after(experts(experts_norm(x))); the router reads x itself.
 struct MlpBesideExperts {
   NormShape mlp_norm, mlp_after, experts_norm, experts_after;
   GatedMlp mlp;
@@ -214,16 +214,15 @@ struct MlpBesideExperts {
   std::string sharing_rule(int64_t tp) const;
 };
 
-/// Gated delta net (Yang, Kautz, Hatamizadeh 2024): each head reads a state of its own, which decays and of which each
-/// token corrects what it holds under its key (ops/delta_rule.h). Queries, keys and values go through a short causal
-/// convolution first; what heads read is normed and multiplied by silu(z(x)). Value heads share keys as in grouped
-/// attention.
+/// Gated delta net (Yang, Kautz, Hatamizadeh 2024): each head has a state that decays; each token corrects what the
+/// state holds under its key (ops/delta_rule.h). Queries, keys and values first pass a short causal convolution; the
+/// heads' output is normed and multiplied by silu(z(x)). Value heads share keys as in grouped-query attention.
 struct GatedDeltaNet {
   int64_t key_heads = 0, value_heads = 0, key_dim = 0, value_dim = 0;
-  int64_t kernel = 0;                  // tokens of the convolution
-  LinearShape q, k, v, z, b, a, o;     // b: how much is corrected; a: how much decays
+  int64_t kernel = 0;                  // width of the convolution, in tokens
+  LinearShape q, k, v, z, b, a, o;     // b: strength of the correction; a: decay
   TensorShape q_conv, k_conv, v_conv;  // [rows, 1, kernel]
-  TensorShape dt_bias, a_log;          // of each value head: states decay by exp(-exp(a_log) softplus(a + dt_bias))
+  TensorShape dt_bias, a_log;          // per value head: states decay by exp(-exp(a_log) softplus(a + dt_bias))
   NormShape norm;                      // over each value head
 
   template <class F>
@@ -232,14 +231,14 @@ struct GatedDeltaNet {
     for (const TensorShape* tensor : {&q_conv, &k_conv, &v_conv, &dt_bias, &a_log}) f(*tensor);
     f(norm);
   }
-  /// Numbers of the convolution's input.
+  /// Channels of the convolution.
   int64_t convolved() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
   LayerCost own_cost(int64_t tp) const;
   std::string sharing_rule(int64_t tp) const;
 };
 
-/// What a layer is told of its tokens beside what the layer before it leaves (Gemma 3n's per-layer embeddings):
-/// projection(activation(gate(x)) * input). Tensor ranks hold all of it, each for its own tokens.
+/// Adds a per-layer input of each token (Gemma 3n's per-layer embeddings): projection(activation(gate(x)) * input).
+/// Each tensor rank holds all weights and computes its own tokens.
 struct LayerInput {
   int64_t layer = 0;
   Activation activation = Activation::kSilu;
@@ -262,15 +261,15 @@ struct Block {
   Mixer mixer;
   NormShape after = {};
   double scale = 1;
-  TensorShape scale_of_all = {};  // [1]; without a name: 1
+  TensorShape scale_of_all = {};  // [1]; no name: 1
 
   int64_t hidden() const { return std::max(norm.width, after.width); }
 };
 
 using Layer = std::vector<Block>;
 
-/// f(part) of each LinearShape, TensorShape and NormShape, in HF's order: first all mixers', then the blocks' norms and
-/// scales.
+/// Calls f(part) for each LinearShape, TensorShape and NormShape in HF's order: first all mixers' parts, then the
+/// blocks' norms and scales.
 template <class F>
 void for_each_part(const Layer& layer, const F& f) {
   for (const Block& block : layer) std::visit([&](const auto& mixer) { mixer.for_each_part(f); }, block.mixer);
@@ -281,11 +280,11 @@ void for_each_part(const Layer& layer, const F& f) {
     if (!block.scale_of_all.name.empty()) f(block.scale_of_all);
 }
 
-/// On one of `tp` tensor ranks, of each of its tokens.
+/// Returns the cost per token; cached elements are those of one of `tp` tensor ranks.
 LayerCost cost_of(const Layer& layer, int64_t tp = 1);
 LayerCost cost_of(const std::vector<Layer>& layers, int64_t tp = 1);
 
-/// The kinds of mixers that a back-end computes.
+/// The kinds of mixers that a back-end supports.
 template <class... Kinds>
 struct MixerKinds {
   static bool include_all_of(const std::vector<Layer>& layers) {
@@ -294,7 +293,7 @@ struct MixerKinds {
         if (!(std::holds_alternative<Kinds>(block.mixer) || ...)) return false;
     return true;
   }
-  /// f(the mixer as what it is).
+  /// Calls f with the mixer as its own type. Bug: none of Kinds.
   template <class F>
   static void visit(const Mixer& mixer, const F& f) {
     const bool is_known =

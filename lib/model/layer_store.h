@@ -1,4 +1,5 @@
-// Where a training forward finds the weights of its layers, if they are not always here.
+// Interface by which a training forward gets its layers' weights if they are not always on this rank
+// (optim/gathered_layers.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,20 +10,20 @@ namespace roll {
 
 class LayerStore {
  public:
-  using Weights = std::vector<at::Tensor>;  // leaf tensors of some layers
+  using Weights = std::vector<at::Tensor>;  // leaf tensors of one or more layers
 
   enum class Pass {
-    kForward,   // nothing is differentiated: leave() follows
-    kKept,      // backward comes later, without another word
-    kBackward,  // a forward that is computed again, and differentiated right behind it
+    kForward,   // no gradients: leave() follows
+    kKept,      // backward comes later, without another call
+    kBackward,  // a recomputed forward, differentiated right after
   };
 
   virtual ~LayerStore() = default;
-  /// Before layers with `weights` are computed; those of `next` are wanted after them.
+  /// Called before layers with `weights` are computed; layers with `next` come after them.
   virtual void enter(const Weights& weights, const Weights& next, Pass pass) = 0;
   virtual void leave(const Weights& weights) = 0;
 
-  /// Of forwards that this thread begins; null: weights are always here.
+  /// Store for forwards that this thread begins; null: weights are always here.
   static LayerStore* current();
 
   class Guard {

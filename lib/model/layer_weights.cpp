@@ -1,4 +1,4 @@
-// A layer's tensors, by the parts of its description.
+// Finds a layer's tensors by the parts of its description (LayerWeights in backbone.h).
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& 
   const auto tensor = [&](std::string_view part, const char* end) {
     return parameters[prefix + std::string(part) + end];
   };
-  uint32_t product = 0;  // what names dropout's masks; those that are one in a folder have one input, and one mask
+  uint32_t product = 0;  // selects dropout's mask; products fused in a folder share input and mask
   for_each_part(layer_, [&](const auto& part) {
     if constexpr (requires { part.expert; })
       if (ep && part.expert && part.expert->owner(ep->size()) != ep->rank()) {
@@ -82,7 +82,7 @@ std::vector<at::Tensor> LayerWeights::all() const {
     add(linear.weight), add(linear.bias);
     if (!linear.adapter) continue;
     const Adapter& adapter = *linear.adapter;
-    if (!adapter.a.is_same(last_a)) add(adapter.a);  // products that are one in the folder share it, and stand together
+    if (!adapter.a.is_same(last_a)) add(adapter.a);  // fused products are adjacent and share A
     add(adapter.b), add(adapter.magnitude);
     last_a = adapter.a;
   }

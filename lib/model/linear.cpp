@@ -14,19 +14,19 @@ at::Tensor dense(const Linear& linear, at::ScalarType dtype) {
   return linear.quantised ? dequantised(*linear.quantised, linear.dtype).to(dtype) : linear.weight.detach().to(dtype);
 }
 
-/// W + s B A in the adapter's dtype.
+/// Returns W + s B A in the adapter's dtype.
 at::Tensor adapted_matrix(const Linear& linear) {
   const Adapter& adapter = *linear.adapter;
   return at::addmm(dense(linear, adapter.a.scalar_type()), adapter.b.detach(), adapter.a.detach(), 1, adapter.scale);
 }
 
-/// What makes the rows of W + s B A as long as DoRA's magnitude says: [out]. Lengths are constants to the gradient
-/// (section 4.3 of the paper).
+/// Returns the factors [out] that give the rows of W + s B A the norms in DoRA's magnitude. The norms are constants to
+/// the gradient (section 4.3 of the paper).
 at::Tensor stretch(const Adapter& adapter, const at::Tensor& matrix) {
   return adapter.magnitude / row_lengths(matrix, adapter.columns);
 }
 
-/// x W^T.
+/// Returns x W^T.
 at::Tensor frozen_product(const Linear& linear, const at::Tensor& x) {
   return linear.quantised ? quantised_linear(x, *linear.quantised) : accumulating_linear(x, linear.weight);
 }
@@ -54,7 +54,7 @@ at::Tensor with_adapter(const Linear& linear, const at::Tensor& base, const at::
   if (!adapter.magnitude.defined()) return at::add(base, added, adapter.scale).to(base.scalar_type());
   const at::Tensor stretched = stretch(adapter, adapted_matrix(linear));
   if (!drops) return (at::add(base, added, adapter.scale) * stretched).to(base.scalar_type());
-  // As PEFT has it, what W's rows are stretched by is dropped as well.
+  // Like PEFT, this applies dropout to the term that rescales W's rows as well.
   const at::Tensor change = frozen_product(linear, kept.to(x.scalar_type())) * (stretched - 1);
   return (base + change + added * (adapter.scale * stretched)).to(base.scalar_type());
 }

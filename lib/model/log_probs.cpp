@@ -17,7 +17,7 @@ VocabularyShard vocabulary_shard(const Transformer& model) {
           .gather = [tp](const at::Tensor& x) { return at::stack(tp->all_gather(x, "log-probs")); }};
 }
 
-/// On the tokens' device.
+/// Returns the wanted slots, on the tokens' device.
 LabelledSlots labelled_in(const TokenLayout& layout, const PackedTokens& tokens, const at::Tensor& wanted,
                           const ModelParallel& parallel) {
   for (const LabelledSlots& there : tokens.labelled)
@@ -36,7 +36,7 @@ LogProbOptions options_of(const Transformer& model) {
   return options;
 }
 
-/// The states that the head reads; undefined on a stage but the last.
+/// Returns the hidden states for the head; undefined on stages before the last.
 at::Tensor last_states(const Transformer& model, const TokenLayout& layout, const Recomputation& recompute) {
   const at::Tensor hidden = model.forward(layout, recompute);
   const ModelParallel& parallel = model.parallel();
@@ -48,7 +48,7 @@ at::Tensor last_states(const Transformer& model, const TokenLayout& layout, cons
 TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& tokens, double temperature,
                               bool with_entropy, const Recomputation& recompute, const at::Tensor& wanted,
                               bool with_energy, const at::Tensor& choices) {
-  const at::Tensor labels = at::roll(tokens.ids, -1);  // of a sequence's last token: anything
+  const at::Tensor labels = at::roll(tokens.ids, -1);  // a sequence's last token has no label
   LogProbOptions options = options_of(model);
   options.temperature = temperature;
   options.with_entropy = with_entropy;

@@ -1,7 +1,6 @@
-// Low-rank adapters (LoRA, Hu et al. 2021) as PEFT has them: beside a frozen weight W [out, in] stand A [r, in] and
-// B [out, r], which alone are trained, and products are made with W + s B A. DoRA (Liu et al. 2024) gives that matrix
-// rows of trained lengths. Which products of a layer have one is part of its description (LinearShape::adapter); names
-// of tensors are PEFT's, within the model.
+// Low-rank adapters (LoRA, Hu et al. 2021) as in PEFT: a frozen weight W [out, in] has trained matrices A [r, in] and B
+// [out, r], and products use W + s B A. DoRA (Liu et al. 2024) also trains the norms of that matrix's rows.
+// LinearShape::adapter says which products have one; tensor names are PEFT's, within the model.
 #pragma once
 
 #include <cstdint>
@@ -16,40 +15,41 @@ namespace roll {
 
 struct ModelArgs;
 
-/// The adapter of a product; rank 0: it has none.
+/// Adapter of a product; rank 0: none.
 struct AdapterShape {
   int64_t rank = 0;
   double scale = 1;
-  bool has_magnitude = false;  // DoRA: [out], the rows' lengths
-  double dropout = 0;          // of its inputs, where it is trained
+  bool has_magnitude = false;  // DoRA: [out], norms of the rows
+  double dropout = 0;          // rate on its inputs in training
 };
 
 struct LoraSpec {
   int64_t rank = 8;
   double alpha = 16;
   bool use_dora = false, use_rslora = false;
-  std::vector<std::string> targets;  // how names of products end: "q_proj", "mlp.up_proj"; empty: all of the layers
+  std::vector<std::string> targets;  // name endings of products: "q_proj", "mlp.up_proj"; empty: all of the layers
   std::vector<std::string> saved;    // "lm_head", "embed_tokens": trained whole, as a copy
-  uint64_t seed = 0;                 // of new adapters
+  uint64_t seed = 0;                 // for new adapters
   double dropout = 0;                // share of an adapter's inputs that training leaves out
   std::optional<Quantisation> quantise_base{};
 
-  /// alpha / r, of rsLoRA (Kalajdzievski 2023) alpha / sqrt(r).
+  /// Returns alpha / r; for rsLoRA (Kalajdzievski 2023) alpha / sqrt(r).
   double scale() const;
   AdapterShape adapter_of(std::string_view linear) const;
   bool saves(std::string_view module) const;
-  /// Whether both are the same adapters, whatever their numbers.
+  /// True if both describe the same adapters, whatever their values.
   bool has_shape_of(const LoraSpec& other) const;
   bool operator==(const LoraSpec&) const = default;
 };
 
-/// What is trained by a model's keys: these adapters, or all weights. all-linear leaves `targets` empty.
+/// Returns the adapters that a model's keys ask for; nothing if all weights are trained. all-linear leaves `targets`
+/// empty.
 std::optional<LoraSpec> lora_of(const ModelArgs& args, int64_t seed);
 
-/// "LoRA of rank 8, alpha 16, on q_proj and v_proj".
+/// Returns "LoRA of rank 8, alpha 16, on q_proj, v_proj".
 std::string describe(const LoraSpec& lora);
 
-/// What follows a product's name.
+/// PEFT's suffixes and infix of tensor names.
 inline constexpr const char *kLoraA = ".lora_A.weight", *kLoraB = ".lora_B.weight",
                             *kMagnitude = ".lora_magnitude_vector", *kSavedInfix = ".modules_to_save";
 

@@ -29,12 +29,12 @@ at::Tensor apply(const Linear& linear, const at::Tensor& x, const LayerPass& pas
                            : with_bias(linear, product(linear, x, pass.dropout_names));
 }
 
-/// The product whose input dimension is cut over ranks; its bias is added once, to the sum.
+/// Multiplies by a weight whose input dimension is sharded; the bias is added once, to the sum.
 at::Tensor apply_columns(const Linear& linear, const at::Tensor& x, const LayerPass& pass) {
   return with_bias(linear, pass.flow.leave(product(linear, x, pass.dropout_names)));
 }
 
-/// Products with x, side by side.
+/// Returns several products with x, concatenated.
 at::Tensor apply_packed(const LayerWeights& weights, const std::vector<const LinearShape*>& parts, const at::Tensor& x,
                         const LayerPass& pass) {
   std::vector<at::Tensor> matrices, biases;
@@ -50,14 +50,14 @@ at::Tensor apply_packed(const LayerWeights& weights, const std::vector<const Lin
   return at::cat(results, 1);
 }
 
-// What the kernels of a layer leave to others: they stand between these, or attention's own.
+// Features that layer kernels need not support: the attention call computes them.
 constexpr Features kOutsideOfKernels = {Feature::kWindow, Feature::kSoftCap, Feature::kScoreScale};
 
 at::Tensor normed(const at::Tensor& x, const NormShape& norm, const LayerWeights& weights, const LayerPass& pass) {
   return norm.width > 0 ? rms_norm(x, weights[norm], pass.eps, norm.offset) : x;
 }
 
-/// A norm over numbers that ranks share [T, the rank's].
+/// RMSNorm over elements that tensor ranks share; x: [T, this rank's elements].
 at::Tensor shared_norm(const at::Tensor& x, const NormShape& norm, const LayerWeights& weights, const LayerPass& pass) {
   if (!pass.tp || pass.tp->size() == 1) return normed(x, norm, weights, pass);
   const auto copies = static_cast<double>(std::max<int64_t>(1, pass.tp->size() / norm.cut.count));
@@ -96,7 +96,7 @@ TurnedHeads heads_of(const Attention& attention, const LayerWeights& weights, co
     const KeysAndValues& read = carried.heads[static_cast<size_t>(attention.shared)];
     return {queries(), read.keys, read.values};
   }
-  // Autograd adds the gradients by x in the opposite of this order.
+  // Autograd adds the gradients of x in the reverse order.
   const at::Tensor values = attention.v.outputs > 0 ? apply(weights[attention.v], x, pass) : at::Tensor();
   const at::Tensor keys = apply(weights[attention.k], x, pass);
   const at::Tensor k = turned(normed_heads(keys, attention.k_norm), attention.turning, pass, false);
@@ -133,7 +133,7 @@ at::Tensor mix(const GatedDeltaNet& net, const LayerWeights& weights, const at::
                           .taps = taps,
                           .decay = -weights[net.a_log].to(wide).exp() * step,
                           .rate = at::sigmoid(of(net.b).to(wide))};
-  const int64_t value_heads = rows.decay.size(1);  // of this rank
+  const int64_t value_heads = rows.decay.size(1);  // on this rank
   const at::Tensor read = pass.recur({.key_heads = net.key_heads * value_heads / net.value_heads,
                                       .value_heads = value_heads,
                                       .key_dim = net.key_dim,
@@ -194,12 +194,12 @@ bool takes(const MlpBesideExperts&, const LayerWeights&, const at::Tensor&) {
   return false;
 }
 
-/// What experts compute takes no part in it.
+/// Experts check for kernels themselves (run_experts() in experts.cpp).
 bool takes(const Experts&, const LayerWeights&, const at::Tensor&) {
   return true;
 }
 
-/// Whether the kernels compute all of this layer.
+/// True if the kernels support all of this layer.
 bool takes(const LayerWeights& layer, const at::Tensor& x) {
   return has_layer_kernels(layer.layer()) && std::ranges::all_of(layer.layer(), [&](const Block& block) {
            return takes_layer(x, {block.norm.width}, {layer[block.norm]}) &&
@@ -218,7 +218,7 @@ at::Tensor mix_any(const Mixer& mixer, const LayerWeights& layer, const at::Tens
   return std::visit(by_kind, mixer);
 }
 
-/// Each block's result is added by the norm of the next one.
+/// The fused norm of each block also adds the previous block's result.
 at::Tensor run_fused_layer(const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass, Carried& carried) {
   NormedSum stream{.sum = x, .normed = {}};
   at::Tensor branch;

@@ -1,5 +1,5 @@
-// The arithmetic of layers in LibTorch's operators, differentiable and on any device: what training, log-probs and
-// decode/tensor_decoder.h compute. Each kind of mixer (layer.h) has its mix() in mixers.cpp.
+// Computes layers with LibTorch's operators, differentiably and on any device, for training, log-probs and
+// decode/tensor_decoder.h. Each kind of mixer (layer.h) has its mix() in mixers.cpp.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,65 +14,65 @@
 
 namespace roll {
 
-/// q, k, v -> what the heads read, [T, H, D]; with it training, prefill and decoding differ.
+/// Attends: q, k, v -> output of the heads, [T, H, D]. Training and sampling pass different ones.
 using Attend = std::function<at::Tensor(const Attention& attention, const at::Tensor& q, const at::Tensor& k,
                                         const at::Tensor& v)>;
 
-/// What the heads of a delta net read, [T, value heads, D].
+/// Runs a delta net: returns the output of its heads, [T, value heads, D].
 using Recur = std::function<at::Tensor(const DeltaHeads& heads, const DeltaRows& rows)>;
 
-/// A rotation of the model's, and what queries are multiplied by beside it.
+/// A RoPE at the pass's positions, and an extra factor of queries.
 struct HeadTurn {
   Rotation rotation;
   at::Tensor growth{};  // [T, 1, 1] float32; undefined: 1
 };
 
-/// The experts of a pass's tokens, [T, choices_per_token()] int16, mixture after mixture; undefined: nobody asks.
+/// Experts of a pass's tokens, [T, choices_per_token()] int16, mixture after mixture; undefined: not wanted.
 struct RoutedExperts {
-  at::Tensor replayed;  // to be gone through again; -1: those that the router chooses
-  at::Tensor recorded;  // to be filled in with those that were gone through
+  at::Tensor replayed;  // experts to use again; -1: the router's choice
+  at::Tensor recorded;  // output: experts that were used
 };
 
-/// What all layers of one forward pass share.
+/// Context that all layers of one forward pass share.
 struct LayerPass {
-  double eps = 0;               // of norms
+  double eps = 0;               // epsilon of norms
   std::vector<HeadTurn> turns;  // by Turning::rope
   Attend attend;
   Recur recur;
   ParallelFlow flow;
-  Communicator* tp = nullptr;               // the ranks that share the heads; null: this one has all
-  const LayerLauncher* launcher = nullptr;  // null: what stands between products is LibTorch's operators or the CPU's
-  Communicator* experts = nullptr;          // ranks that share them; null: none
+  Communicator* tp = nullptr;               // ranks that share the heads; null: none
+  const LayerLauncher* launcher = nullptr;  // null: LibTorch's or the CPU's operators between products
+  Communicator* experts = nullptr;          // ranks that share experts; null: none
   std::shared_ptr<RouterTraining> routers{};
   RoutedExperts routed{};
-  at::Tensor dropout_names{};  // of the tokens, where adapters are trained with dropout
+  at::Tensor dropout_names{};  // for adapters that are trained with dropout
 
-  /// Those of the tokens of x, which are all tokens or this tensor rank's.
+  /// Returns the dropout names of x's tokens, which are all tokens or this tensor rank's.
   at::Tensor names_of_own(const at::Tensor& x) const;
 };
 
-/// [T, Hkv, D] each.
+/// Keys and values, [T, Hkv, D] each.
 struct KeysAndValues {
   at::Tensor keys, values;
 };
 
-/// What layers are given beside x.
+/// Tensors given to layers beside x.
 struct Carried {
-  at::Tensor inputs{};                   // [rank's tokens, layers from `first` on, width] of LayerInput
-  std::array<KeysAndValues, 2> heads{};  // by Attention::shared; undefined: not made yet
+  at::Tensor inputs{};                   // [rank's tokens, layers from `first` on, width] for LayerInput
+  std::array<KeysAndValues, 2> heads{};  // shared ones, by Attention::shared; undefined: not made yet
   int64_t first = 0;
 
-  /// Where what is there stands.
+  /// Pointers to the defined tensors.
   std::vector<at::Tensor*> places();
 };
 
-/// Whether a GPU's kernels know all that the layer does between its products; LibTorch's operators compute it
-/// elsewhere.
+/// True if a GPU's kernels support all that the layer does between its products; if not, LibTorch's operators compute
+/// it.
 bool has_layer_kernels(const Layer& layer);
 
-/// x [rank's tokens, E] behind the layer's blocks.
+/// Returns x [rank's tokens, E] after the layer's blocks.
 at::Tensor run_layer(const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass, Carried& carried);
-/// Of a layer that shares nothing.
+/// Runs a layer that shares no tensors with others.
 at::Tensor run_layer(const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass);
 
 }  // namespace roll

@@ -12,7 +12,7 @@ namespace roll {
 
 namespace {
 
-/// The products of one gated MLP under HF's names.
+/// Makes a gated MLP from HF's names of its products.
 GatedMlp mlp_named(const ModelSpec& spec, const std::vector<std::string>& names, int64_t inner) {
   const int64_t hidden = spec.hidden_size;
   const Cut rows = {.dim = 0, .count = inner}, columns = {.dim = 1, .count = inner};
@@ -33,7 +33,7 @@ std::vector<std::string> names_within(const std::string& module) {
   return {module + ".gate_proj", module + ".up_proj", module + ".down_proj"};
 }
 
-/// Those of `module`.
+/// Makes the experts' products of `module`.
 std::shared_ptr<const ExpertParts> parts_of(const ModelSpec& spec, const std::string& module) {
   const MixtureSpec& mixture = *spec.mixture;
   const auto parts = std::make_shared<ExpertParts>();
@@ -73,7 +73,7 @@ bool MixtureSpec::has_experts(int64_t layer) const {
 
 namespace {
 
-/// What all families have, two of the keys by other names.
+/// Reads the keys that all families have; `count` and `chosen` name two, which differ.
 void read_counts(const ConfigReader& config, const char* count, const char* chosen, MixtureSpec& mixture) {
   RoutingRule& rule = mixture.routing;
   rule.count = config.count(count, SizeLimits::kExperts);

@@ -15,8 +15,8 @@ namespace roll {
 
 namespace {
 
-/// What experts and their adapters have not, nor MLPs beside them: PEFT has parameters with adapters there, in place of
-/// modules (peft_config.cpp). Routers have no adapters, whatever the targets are.
+/// Refuses what adapters of experts, and of MLPs beside them, do not support: PEFT adapts parameters there instead of
+/// modules (peft_config.cpp). Routers never have adapters, whatever the targets are.
 void check_expert_adapters(const ModelSpec& spec, const LoraSpec& lora) {
   if (lora.quantise_base)
     throw user_error("quantise_base = {}: weights of experts are not quantised; leave it out",
@@ -45,14 +45,14 @@ void check_expert_adapters(const ModelSpec& spec, const LoraSpec& lora) {
         lora.dropout);
 }
 
-/// Whether there are a head and an embedding that differ: then transformers does not tie them, whatever config.json
-/// says.
+/// True if the folder has a head that differs from its embedding: then transformers does not tie them, whatever
+/// config.json says.
 bool has_own_head(const HfFolder& folder, const ModelSpec& spec) {
   const std::string head = lm_head_parameter(spec).name, embedding = backbone_parameters(spec).front().name;
   return folder.find(head) && folder.find(embedding) && !at::equal(folder.read(head), folder.read(embedding));
 }
 
-/// Weights that are not there, or cannot be read, are told of where they are wanted.
+/// Missing or unreadable weights are no error here; the code that needs them reports them.
 bool unties_head(const std::filesystem::path& folder, const ModelSpec& spec) {
   try {
     return spec.tied_head && has_own_head(HfFolder::open(folder), spec);
@@ -96,7 +96,7 @@ ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, con
                        fmt::join(target_names(spec, {}), ", "));
   for (const std::string& module : lora->saved) {
     const LoraSpec alone{.saved = {module}};
-    if (alone.saves(names.value_head)) continue;  // which is trained in any case
+    if (alone.saves(names.value_head)) continue;  // always trained
     if (!alone.saves(names.lm_head) && !alone.saves(names.embedding))
       throw user_error("additional_target = {}: only {} and {} are trained whole beside adapters", module,
                        names.lm_head, names.embedding);
@@ -105,7 +105,7 @@ ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, con
                        module);
   }
   if (!own) return spec;
-  // The folder's adapters go on: the configuration must mean the same ones.
+  // Training continues the folder's adapters, so the configuration must describe the same ones.
   const auto named = [](const ModelSpec& of, const LoraSpec& by) {
     LoraSpec all = by;
     all.targets = target_names(of, by.targets);

@@ -1,7 +1,7 @@
-// Sequences as one token axis. Padding never exists.
-// A sequence is what is trained on together and moved as one; mostly it is one context, in which each token sees those
-// before it. A trajectory whose turns have prompts of their own is several, one behind the other.
-// Legend: B sequences, C contexts, T tokens of all of them.
+// Sequences packed on one token axis, without padding: the input of every forward.
+// A sequence is trained on together and moved as one. Mostly it is one context, in which each token sees those before
+// it. A trajectory whose turns have prompts of their own has several contexts, one after the other.
+// Legend: B sequences, C contexts, T tokens of all sequences.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,14 +14,14 @@ namespace roll {
 
 struct TokenLayout;
 
-/// The slots (token_layout.h) whose tokens have a label and are wanted, of this cp rank.
+/// Slots of this cp rank (token_layout.h) whose tokens have a label and are wanted.
 struct LabelledSlots {
-  at::Tensor wanted;      // [T] as on the host
+  at::Tensor wanted;      // [T] on the host, as given
   at::Tensor slots;       // [N] int64
-  at::Tensor unwanted{};  // [T] bool: of tokens whose result others want; undefined where there are none
+  at::Tensor unwanted{};  // [T] bool: unwanted tokens in slots that are computed; undefined: none
 };
 
-/// A context that begins as the one before it in a tree does: its first `shared` tokens are computed there.
+/// A context of a prefix tree: its first `shared` tokens equal those of the context before it, and are computed there.
 struct Branch {
   int64_t context = 0, shared = 0;
 };
@@ -32,42 +32,43 @@ struct PackedTokens {
   at::Tensor ids;                      // [T] int64
   at::Tensor positions;                // [T] int64, restart at 0 in each context
   std::vector<int64_t> cu_seqlens;     // [B+1]: sequence b is tokens cu_seqlens[b] .. cu_seqlens[b+1]
-  std::vector<int64_t> cu_contexts{};  // [C+1] likewise, with all of cu_seqlens; empty: every sequence is a context
-  std::vector<Branch> tree{};          // [C] of prefix_tree(); empty: every context is computed whole
+  std::vector<int64_t> cu_contexts{};  // [C+1]: offsets of contexts, all of cu_seqlens included; empty: cu_seqlens
+  std::vector<Branch> tree{};          // [C] from prefix_tree(); empty: no prefix sharing
 
-  at::Tensor dropout_names{};  // [T] of dropout_names(), where adapters are trained with dropout; else undefined
-  // [T, choices_per_token()] int16: the experts that each token goes through, mixture after mixture, as the sampler's
-  // routers chose them; -1, and undefined of all: as these routers choose
+  at::Tensor dropout_names{};  // [T] from dropout_names() if adapters are trained with dropout; else undefined
+  // [T, choices_per_token()] int16: experts that the sampler's routers chose, to be used again, mixture after mixture;
+  // -1, or undefined for all tokens: the router's own choice
   at::Tensor routed_experts{};
-  // Of a micro-batch in training:
+  // For a micro-batch in training:
   double token_weight = 0;                    // 1 / tokens of the mini-batch
-  double loss_scale = 1;                      // by which its loss is multiplied
-  std::shared_ptr<RouterTraining> routers{};  // those of experts, where they are trained
+  double loss_scale = 1;                      // factor of its loss
+  std::shared_ptr<RouterTraining> routers{};  // training of the routers; null: none
 
-  // Where they came with the tokens to a device, whom nobody then need send them:
+  // Optional; set if they came to the device with the tokens, so that they need not be sent again:
   at::Tensor bounds{};                    // [C+1] int32: contexts()
-  std::shared_ptr<TokenLayout> layout{};  // of the ranks that compute them
-  std::vector<LabelledSlots> labelled{};  // of masks
+  std::shared_ptr<TokenLayout> layout{};  // for the ranks that compute the tokens
+  std::vector<LabelledSlots> labelled{};  // for some masks
 
   int64_t num_sequences() const { return static_cast<int64_t>(cu_seqlens.size()) - 1; }
   int64_t num_tokens() const { return cu_seqlens.back(); }
   int64_t length(int64_t sequence) const { return cu_seqlens[sequence + 1] - cu_seqlens[sequence]; }
-  /// [C+1] where contexts begin and end.
+  /// [C+1]: offsets of contexts.
   const std::vector<int64_t>& contexts() const { return cu_contexts.empty() ? cu_seqlens : cu_contexts; }
   int64_t num_contexts() const { return static_cast<int64_t>(contexts().size()) - 1; }
   int64_t context_length(int64_t context) const { return contexts()[context + 1] - contexts()[context]; }
   int64_t longest_context() const;
 };
 
-/// [N] int64: the tokens that have a successor in their context and are in `wanted` [T] (undefined: all), on the host.
+/// Returns the tokens that have a successor in their context and are in `wanted` [T] (undefined: all): [N] int64, on
+/// the host.
 at::Tensor labelled_tokens(const PackedTokens& tokens, const at::Tensor& wanted);
 
-/// Sequences one after the other. Every sequence must hold at least one token (Bug).
+/// Packs sequences in order, each as one context. Bug: a sequence is empty.
 PackedTokens pack_tokens(const std::vector<std::vector<int64_t>>& sequences, at::Device device = at::kCPU);
 
-/// The trie of the contexts, as they lie in lexicographic order: each shares with the one before what both begin with,
-/// in whole multiples of `alignment` and without the last token of that (shared_tokens() in packing/shared_prompts.h).
-/// Empty where nothing is shared. The ids must be on the host.
+/// Returns the contexts in lexicographic order. Each shares its common prefix with the one before, in whole multiples
+/// of `alignment` and without the prefix's last token (shared_tokens() in packing/shared_prompts.h). Empty if nothing
+/// is shared. The ids must be on the host.
 std::vector<Branch> prefix_tree(const PackedTokens& tokens, int64_t alignment);
 
 }  // namespace roll

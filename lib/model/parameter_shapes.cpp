@@ -1,4 +1,4 @@
-// The parameters of models, and what these cost (spec.h).
+// Lists the parameters of models, and counts their FLOPs (spec.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,19 +27,19 @@ void add(std::vector<ParameterShape>& list, const std::string& prefix, const Lin
                   .quantised = linear.quantised,
                   .fused = fused(".weight"),
                   .expert = linear.expert});
-  // The bias of a product whose columns are cut is added once, to the sum.
+  // If a product's columns are sharded, its bias is whole and added once, to the sum.
   const Cut of_outputs = cuts_rows ? linear.cut : Cut{};
   if (linear.has_bias)
     list.push_back({.name = name + ".bias", .shape = {linear.outputs}, .cut = of_outputs, .fused = fused(".bias")});
   const AdapterShape& adapter = linear.adapter;
   if (adapter.rank == 0) return;
-  if (is_stacked || linear.fused.begin == 0)  // of what is fused, A is of all of it
+  if (is_stacked || linear.fused.begin == 0)  // fused products share one A
     list.push_back({.name = prefix + std::string(linear.adapted_name()) + kLoraA,
                     .shape = {adapter.rank, linear.inputs},
                     .cut = cuts_columns ? linear.cut : Cut{},
                     .is_adapter = true,
                     .expert = linear.expert});
-  const auto add_rows = [&](const char* end, const std::vector<int64_t>& shape) {  // as the product has outputs
+  const auto add_rows = [&](const char* end, const std::vector<int64_t>& shape) {  // one row per output
     list.push_back({.name = name + end,
                     .shape = shape,
                     .cut = of_outputs,
@@ -69,7 +69,7 @@ void add(std::vector<ParameterShape>& list, const std::string& prefix, const Ten
                   .is_wide = tensor.is_wide});
 }
 
-/// The matrix [V, E] of that name, and its copy where adapters are trained with one.
+/// Adds the matrix [V, E] of that name, and its copy if adapters are trained with one.
 void add_table(std::vector<ParameterShape>& list, const ModelSpec& spec, const std::string& name) {
   const std::vector<int64_t> shape = {spec.vocab_size, spec.hidden_size};
   list.push_back({name + ".weight", shape, vocabulary_cut(spec)});
@@ -77,7 +77,7 @@ void add_table(std::vector<ParameterShape>& list, const ModelSpec& spec, const s
     list.push_back({name + kSavedInfix + ".weight", shape, vocabulary_cut(spec), true});
 }
 
-/// What inputs of each layer are made of.
+/// Adds the parameters of per-layer inputs.
 void add_layer_inputs(std::vector<ParameterShape>& list, const ModelSpec& spec) {
   const WeightNames& names = spec.architecture->weights;
   const auto [width, vocab] = *spec.layer_inputs;
@@ -91,7 +91,7 @@ void set_layer(std::vector<ParameterShape>& list, size_t from, int64_t layer) {
   for (size_t i = from; i < list.size(); ++i) list[i].layer = layer;
 }
 
-/// Of a language model.
+/// Returns the lm head, and its copy if adapters are trained with one.
 std::vector<ParameterShape> head_parameters(const ModelSpec& spec) {
   std::vector<ParameterShape> list;
   add_table(list, spec, spec.architecture->weights.lm_head);
@@ -118,7 +118,7 @@ LinearShape input_projection(const ModelSpec& spec) {
 std::vector<ParameterShape> in_folder(const std::vector<ParameterShape>& parameters) {
   std::vector<ParameterShape> list;
   for (const ParameterShape& parameter : parameters) {
-    if (parameter.fused.begin > 0) continue;  // a part of what stands before it
+    if (parameter.fused.begin > 0) continue;  // a later part of a fused tensor
     ParameterShape& whole = list.emplace_back(parameter);
     if (parameter.fused.name.empty()) continue;
     whole.name = parameter.name_in_folder();
@@ -143,7 +143,7 @@ std::vector<ParameterShape> stored_shapes(const ParameterShape& parameter) {
   if (parameter.quantised == Quantisation::kInt8)
     return {{parameter.name, parameter.shape, cut}, {scales, {outputs}, cut.dim == 0 ? cut : Cut{}}};
   const bool has_whole_blocks = inputs % kNf4Block == 0;
-  const auto by = [&](int64_t numbers) {  // so many numbers are one
+  const auto by = [&](int64_t numbers) {  // stored elements pack `numbers` numbers
     return cut.dim == 1 ? Cut{.dim = 1, .count = inputs / kNf4Block, .width = kNf4Block / numbers} : cut;
   };
   if (has_whole_blocks)
@@ -160,7 +160,7 @@ std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec) {
   for (size_t i = 0; i < layers.size(); ++i) {
     const size_t from = list.size();
     for_each_part(layers[i], [&, prefix = layer_prefix(spec, i)](const auto& part) { add(list, prefix, part); });
-    // So that experts' weights stand together (stack_experts() in weights.cpp).
+    // Makes experts' weights adjacent (stack_experts() in weights.cpp).
     std::stable_partition(list.begin() + static_cast<std::ptrdiff_t>(from), list.end(),
                           [](const ParameterShape& p) { return !p.is_adapter || !p.expert; });
     set_layer(list, from, static_cast<int64_t>(i));
@@ -204,9 +204,9 @@ std::shared_ptr<const std::vector<ParameterShape>> shared_policy_parameters(cons
     ModelSpec spec;
     std::shared_ptr<const std::vector<ParameterShape>> parameters;
   };
-  constexpr size_t kMost = 4;  // the models of a run
+  constexpr size_t kMost = 4;  // models of a run
   static std::mutex mutex;
-  static std::vector<Made> all;  // the last one made is the last
+  static std::vector<Made> all;  // newest last
   const std::scoped_lock lock(mutex);
   const auto found = std::ranges::find(all, spec, &Made::spec);
   if (found != all.end()) return found->parameters;

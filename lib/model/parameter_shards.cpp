@@ -1,4 +1,5 @@
-// Every rank knows all ranks' parts, so gathering needs no exchange of shapes; parts are padded to the widest.
+// Gathers and checks shards. Every rank knows all ranks' shards, so gathering exchanges no shapes; shards are padded to
+// the widest.
 #include "model/parameter_shards.h"
 
 #include <ATen/ATen.h>
@@ -12,7 +13,7 @@ namespace roll {
 
 namespace {
 
-/// Part `rank` of `count` things cut as evenly as whole numbers allow, each `unit` rows.
+/// Returns shard `rank` of `count` units, each of `unit` rows, split as evenly as whole numbers allow.
 TensorShard even_part(int64_t dim, int64_t count, int64_t unit, int64_t rank, int64_t size) {
   const int64_t each = count / size, more = count % size;
   const int64_t begin = rank * each + std::min(rank, more);
@@ -184,7 +185,7 @@ void ParameterShards::sum_copies(const std::string& name, at::Tensor& gradient) 
   if (stage_ && entry(name).is_at_both_ends) stage_->ends().all_reduce_sum(gradient, name);
   if (own.copies == 1) return;
   if (own.dim < 0) return tp_->all_reduce_sum(gradient, name);
-  // Each head's sum in its own rows, so that one collective serves all groups of copies.
+  // Each head's gradient goes to its own rows, so that one collective serves all groups of copies.
   at::Tensor whole = at::zeros(entry(name).shape, gradient.options());
   narrowed(whole, own).copy_(gradient);
   tp_->all_reduce_sum(whole, name);
@@ -192,7 +193,7 @@ void ParameterShards::sum_copies(const std::string& name, at::Tensor& gradient) 
 }
 
 int64_t ParameterShards::checksum(const NamedTensors& mine) const {
-  constexpr uint64_t kFold = (uint64_t{1} << 48) - 1;  // sums of so many bits of all ranks fit
+  constexpr uint64_t kFold = (uint64_t{1} << 48) - 1;  // the sum over all ranks fits in 64 bits
   uint64_t sum = 0, of_experts = 0;
   for (const auto& [name, tensor] : mine)
     if (!tensor.is_meta() && rank() % part(name).copies == 0 && is_of_stage(entry(name)))

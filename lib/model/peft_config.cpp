@@ -18,15 +18,15 @@ std::string without_last_part(const std::string& name) {
   return name.substr(0, name.rfind('.'));
 }
 
-/// "mlp.up_proj" of "model.layers.0.mlp.up_proj"; what is in no layer keeps its name.
+/// Returns "mlp.up_proj" for "model.layers.0.mlp.up_proj"; a name in no layer stays.
 std::string within_layer(const ModelSpec& spec, const std::string& name) {
   const std::string& begin = spec.architecture->weights.layer;
   return name.starts_with(begin) ? name.substr(name.find('.', begin.size()) + 1) : name;
 }
 
-/// Values that PEFT has, other than these, are of adapters that compute otherwise.
+/// Refuses values in PEFT's file by which adapters compute differently.
 void refuse_unknown(const PeftFolder& folder) {
-  // What is read here, changes nothing in what trained adapters compute, or says only which products have some.
+  // Keys that are read here, do not change what trained adapters compute, or only choose products.
   static const std::set<std::string> kHarmless = {"alpha_pattern",
                                                   "auto_mapping",
                                                   "base_model_name_or_path",
@@ -62,7 +62,7 @@ void refuse_unknown(const PeftFolder& folder) {
     const bool is_switched_on = value == true || (value.is_structured() && !value.empty());
     if ((is_switched_on && !kHarmless.contains(key)) || (key == "bias" && value != "none" && !value.is_null()))
       refuse(key, value);
-    // Adapters that begin as a part of the weights: PEFT takes that part out of the base when it reads them.
+    // Adapters initialised from the weights: PEFT subtracts their initial product from the base when it loads them.
     if (key == "init_lora_weights" && value.is_string())
       for (const char* kind : {"pissa", "olora", "corda", "loftq"})
         if (value.get<std::string>().starts_with(kind)) refuse(key, value);
@@ -80,12 +80,13 @@ T lora_value(const PeftFolder& folder, const char* key, T otherwise) {
   }
 }
 
-/// The alpha of gates and ups of experts, which PEFT has as one adapter of twice the rank, so that the scale stays.
+/// Returns the alpha of experts' gates and ups: PEFT has one adapter of twice the rank for both, and its scale must not
+/// change.
 double alpha_of_pairs(const LoraSpec& lora) {
   return lora.alpha * (lora.use_rslora ? std::sqrt(2.0) : 2.0);
 }
 
-/// Ranks and alphas of single products are those of experts' gates and ups, or unknown.
+/// Refuses ranks and alphas of single products, except those of experts' gates and ups.
 void check_patterns(const PeftFolder& folder, const LoraSpec& lora) {
   const auto check = [&](const char* key, double expected) {
     const auto found = folder.config().find(key);
@@ -100,15 +101,15 @@ void check_patterns(const PeftFolder& folder, const LoraSpec& lora) {
   check("alpha_pattern", alpha_of_pairs(lora));
 }
 
-/// Whether the file's copies of embedding and head stand beside the base's, which stay: modules_to_save names them.
-/// PEFT writes them too where they replace the base's (save_embedding_layers), or are tied themselves.
+/// True if the file's copies of embedding and head are additional to the base's: modules_to_save names them. PEFT also
+/// writes copies that replace the base's (save_embedding_layers), or that are tied themselves.
 bool unties(const PeftFolder& folder, const WeightNames& names) {
   if (lora_value(folder, "ensure_weight_tying", false)) return false;
   const LoraSpec named{.saved = lora_value<std::vector<std::string>>(folder, "modules_to_save", {})};
   return named.saves(names.embedding) || named.saves(names.lm_head);
 }
 
-/// Names as short as they can be without meaning products of `all` that are not among `adapted`.
+/// Returns the shortest names of `adapted` that match no other products of `all`.
 std::vector<std::string> shortest(const std::vector<AdaptedProduct>& adapted, const std::vector<AdaptedProduct>& all) {
   std::set<std::string> own, wide, shortened;
   for (const AdaptedProduct& product : adapted) own.insert(product.name);
@@ -128,7 +129,7 @@ Json whole_or_not(double number) {
   return number == std::floor(number) ? Json(static_cast<int64_t>(number)) : Json(number);
 }
 
-/// Which modules and parameters PEFT finds the adapters at.
+/// Returns PEFT's target_modules and target_parameters of the adapters.
 Json targets_of(const ModelSpec& spec) {
   std::vector<AdaptedProduct> modules;
   std::set<std::string> parameters, experts;
@@ -140,9 +141,9 @@ Json targets_of(const ModelSpec& spec) {
       parameters.insert(product.name + ".weight");
     } else {
       const std::string module = without_last_part(without_last_part(product.name));
-      parameters.insert(module + ".down_proj");  // around gates and ups, whose names PEFT else chooses otherwise
+      parameters.insert(module + ".down_proj");  // wraps gates and ups, whose names PEFT would else change
       if (last != "down_proj") parameters.insert(module + ".gate_up_proj");
-      if (!spec.architecture->stacks_experts) experts.insert(product.name);  // modules in transformers 4
+      if (!spec.architecture->stacks_experts) experts.insert(product.name);  // experts are modules in transformers 4
     }
   }
   std::vector<std::string> names = shortest(modules, adapted_products(with_targets(spec, {})));
@@ -159,7 +160,7 @@ Json targets_of(const ModelSpec& spec) {
   return targets;
 }
 
-/// A pattern of the modules of other parts of the model (vision, say), which may be called alike.
+/// Returns a pattern of other parts' modules (vision, say), whose names may end like the language model's.
 std::string other_parts(const Architecture& row) {
   std::string names;
   for (const std::string& begin : row.kept)
@@ -201,7 +202,7 @@ void read_adapters(const std::filesystem::path& path, ModelSpec& spec) {
   const WeightNames& names = spec.architecture->weights;
   spec.unties_head = spec.unties_head || (spec.tied_head && unties(folder, names));
   spec.tied_head = spec.tied_head && !spec.unties_head;
-  std::vector<AdaptedProduct> targets;  // which products have adapters is what the tensors say
+  std::vector<AdaptedProduct> targets;  // products with adapters, by the tensors' names
   std::set<std::string> saved;
   for (const std::string& name : folder.names()) {
     const bool is_target = name.ends_with(kLoraA);

@@ -14,8 +14,8 @@ namespace roll {
 
 namespace {
 
-/// One dtype for all, so that config.json can name it; a folder that mixes them keeps the widest. Scales do not count,
-/// nor what is wide in any model.
+/// Returns one dtype for all tensors, so that config.json can name it: the widest in the folder. Quantisation scales do
+/// not count, nor do tensors that are float32 in any model.
 at::ScalarType stored_dtype(const HfFolder& folder, const ModelSpec& spec) {
   const std::set<std::string> wide = wide_names(backbone_parameters(spec));
   at::ScalarType widest = at::kByte;

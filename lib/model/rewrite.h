@@ -1,4 +1,4 @@
-// A model folder written again: what `roll export` does.
+// `roll export`: writes a model folder again, in another format or with adapters merged.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@
 namespace roll {
 
 /// Opens a language or value model's folder, checks every tensor against its config.json and writes it to the new
-/// folder `to` with the tokenizer files; adapters, which `merges` must allow, are added to the weights. UserError: the
-/// folder is wrong, or `to` exists.
+/// folder `to` with the tokenizer files. Adapters are merged into the weights. UserError: the folder is wrong, `to`
+/// exists, or `merges` does not say if the folder has adapters.
 void rewrite_folder(const std::filesystem::path& from, const std::filesystem::path& to, HfSaveOptions options,
                     bool merges = false, const Architectures& known = architectures());
 

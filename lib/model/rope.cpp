@@ -40,7 +40,7 @@ const char* name_of(RopeKind kind) {
   return std::ranges::find(kKinds, kind, &KindName::kind)->name;
 }
 
-/// YaRN's temperature (Peng et al. 2023, section 3.4).
+/// Returns YaRN's temperature (Peng et al. 2023, section 3.4).
 double yarn_temperature(double factor, double by) {
   return factor <= 1 ? 1 : 0.1 * by * std::log(factor) + 1;
 }
@@ -92,8 +92,8 @@ void read_proportional(const ConfigReader& object, int64_t head_dim, double part
   rope.factor = object.positive("factor", 1.0);
 }
 
-/// The part of a head that turns, if the architecture has such heads, whatever the key says. Where these are turned
-/// whole, transformers fails on other rotations than the default one beside the key.
+/// Returns the share of a head that rotates: 1 unless the architecture has partial RoPE, whatever the key says. If it
+/// has none, transformers fails on the key beside any RoPE but the default one.
 double part_of_heads(const ConfigReader& object, const RopeDefaults& defaults, double part, RopeKind kind) {
   if (defaults.turns_parts || part == 1) return part;
   if (kind != RopeKind::kDefault)
@@ -102,7 +102,7 @@ double part_of_heads(const ConfigReader& object, const RopeDefaults& defaults, d
   return 1;
 }
 
-/// One object of rope_parameters or rope_scaling; what it leaves out stays as `rope` has it.
+/// Reads one object of rope_parameters or rope_scaling; keys that it lacks keep the values in `rope`.
 void read_object(const ConfigReader& config, const ConfigReader& object, int64_t head_dim, int64_t max_positions,
                  const RopeDefaults& defaults, Rope& rope) {
   rope.theta = object.positive("rope_theta", rope.theta);
@@ -114,11 +114,11 @@ void read_object(const ConfigReader& config, const ConfigReader& object, int64_t
   const bool keeps_original =
       rope.kind == RopeKind::kYarn || rope.kind == RopeKind::kLongRope || rope.kind == RopeKind::kLlama3;
   if (keeps_original) {
-    const char* const key = "original_max_position_embeddings";  // of Phi-3 it stands outside, and that one counts
+    const char* const key = "original_max_position_embeddings";  // Phi-3 has it outside; that one wins
     rope.original_positions = config.find(key) ? config.count(key, SizeLimits::kPositions)
                                                : object.count(key, SizeLimits::kPositions, max_positions);
   }
-  std::optional<double> stretched;  // where the object may leave it out
+  std::optional<double> stretched;  // default of the factor
   if (rope.kind == RopeKind::kYarn || rope.kind == RopeKind::kLongRope)
     stretched = static_cast<double>(max_positions) / static_cast<double>(rope.original_positions);
   rope.factor = object.positive("factor", stretched);
@@ -133,7 +133,7 @@ void read_object(const ConfigReader& config, const ConfigReader& object, int64_t
   if (!is_finite(rope)) object.fail("factor", "with what stands beside it gives rotations that are not finite");
 }
 
-/// Long waves are slowed by `factor`, short ones kept, those between blended (Llama 3.1).
+/// Slows long waves by `factor`, keeps short ones and blends those between (Llama 3.1).
 at::Tensor scale_llama3(const at::Tensor& frequencies, const Rope& rope) {
   const auto context = static_cast<double>(rope.original_positions);
   const at::Tensor wavelength = 2 * std::numbers::pi / frequencies;
@@ -147,7 +147,7 @@ at::Tensor scale_llama3(const at::Tensor& frequencies, const Rope& rope) {
   return at::where(is_medium, blended, long_or_short);
 }
 
-/// The same by the pair's place: those before `low` are kept, those behind `high` slowed (YaRN, section 3.2).
+/// Slows waves by index of the pair: pairs before `low` are kept, those after `high` slowed (YaRN, section 3.2).
 at::Tensor scale_yarn(const at::Tensor& waves, const Rope& rope) {
   const auto dim = static_cast<double>(rope.dim), context = static_cast<double>(rope.original_positions);
   const auto place = [&](double turns) {
@@ -165,8 +165,8 @@ at::Tensor scale_yarn(const at::Tensor& waves, const Rope& rope) {
   return at::reciprocal(rope.factor * waves) * (1 - kept) + at::reciprocal(waves) * kept;
 }
 
-/// Of a model whose kinds of layers turn differently, transformers reads a rope_scaling for those without a window, by
-/// its new words, and ignores rope_parameters that name no kind.
+/// Refuses a scaling that transformers ignores in models with a RoPE per kind of layer: it reads rope_scaling, with the
+/// key rope_type, for layers without a window, and ignores rope_parameters that name no kind.
 void check_scaling_of_kinds(const ConfigReader& config, const std::string_view key, const ConfigReader& object) {
   if (key == "rope_parameters")
     config.fail("rope_parameters",
@@ -256,7 +256,7 @@ void write_rope(const Rope& rope, int64_t head_dim, Json& config) {
   if (rope.kind == RopeKind::kLongRope) {
     scaling["short_factor"] = rope.short_factor;
     scaling["long_factor"] = rope.long_factor;
-    config["original_max_position_embeddings"] = rope.original_positions;  // Phi-3's own place
+    config["original_max_position_embeddings"] = rope.original_positions;  // Phi-3 has it here
   }
   if (rope.kind == RopeKind::kYarn || rope.kind == RopeKind::kLongRope)
     scaling["attention_factor"] = rope.attention_factor;
@@ -279,7 +279,7 @@ at::Tensor inverse_frequencies(const Rope& rope) {
     case RopeKind::kProportional:
       return at::where(at::arange(rope.dim / 2).lt(rope.turned), frequencies, 0) / rope.factor;
     case RopeKind::kDefault:
-    case RopeKind::kDynamic:  // which stretches what is longer than max_position_embeddings, and nothing is
+    case RopeKind::kDynamic:  // changes only sequences beyond max_position_embeddings: there are none
       return frequencies;
   }
   return {};

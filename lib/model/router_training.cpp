@@ -17,7 +17,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// x, to whose gradient another one is added.
+/// Returns x; backward adds `gradient` to its gradient.
 class AddGradient : public torch::autograd::Function<AddGradient> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& gradient) {
@@ -29,7 +29,7 @@ class AddGradient : public torch::autograd::Function<AddGradient> {
   }
 };
 
-/// [S, 1] float32: of each token's experts, chosen [S, K], the share that are not among its own [S, K].
+/// Returns [S, 1] float32: the share of each token's experts, chosen [S, K], that are not in own [S, K].
 at::Tensor share_of_others(const at::Tensor& chosen, const at::Tensor& own) {
   return chosen.unsqueeze(2).ne(own.unsqueeze(1)).all(2).to(at::kFloat).mean(1, /*keepdim=*/true);
 }
@@ -92,7 +92,7 @@ at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& cho
     const at::Tensor x = of_tokens(logits.detach()), own_probs = is_sigmoid ? at::sigmoid(x) : at::softmax(x, 1);
     const at::Tensor p = is_sigmoid ? own_probs / own_probs.sum(1, /*keepdim=*/true) : own_probs;
     const at::Tensor z = at::logsumexp(x, 1, /*keepdim=*/true);
-    at::Tensor counts = at::zeros({num_sequences_, x.size(1)}, x.options());  // choices of each sequence and expert
+    at::Tensor counts = at::zeros({num_sequences_, x.size(1)}, x.options());  // per sequence and expert
     counts.view({-1}).index_add_(0, (sequences_.unsqueeze(1) * x.size(1) + of_tokens(chosen)).reshape({-1}),
                                  at::ones({sequences_.numel() * chosen.size(1)}, x.options()));
     if (cp_) cp_->all_reduce_sum(counts, "choices of experts");
@@ -100,7 +100,7 @@ at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& cho
     const at::Tensor busy = load.index_select(0, sequences_);  // N f_i
     const at::Tensor balance = (p * busy).sum(1, /*keepdim=*/true);
     if (has_gradient) {
-      const at::Tensor by_share = p * (busy - balance);  // of p_i by its logit there is p_i, of a sigmoid less
+      const at::Tensor by_share = p * (busy - balance);  // gradient of a softmax; a sigmoid's is smaller
       gradient = (costs_.balance * (is_sigmoid ? by_share * (1 - own_probs) : by_share) +
                   costs_.z * 2 * z * (is_sigmoid ? at::softmax(x, 1) : p)) *
                  (token_weight_ * loss_scale_ / static_cast<double>(tp_));

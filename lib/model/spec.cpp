@@ -12,12 +12,12 @@ namespace roll {
 
 namespace {
 
-/// Which layers see a window: by layer_types, else by the rule of the architecture.
+/// Returns by layer if it has a window: by layer_types, else by the rule of the architecture.
 std::vector<char> read_slides(const ConfigReader& config, const ModelSpec& spec) {
   const Architecture& row = *spec.architecture;
   std::vector<char> slides(static_cast<size_t>(spec.num_layers), 1);
   const Json* types = config.find("layer_types");
-  // transformers takes a Mistral that has layer_types for a Ministral.
+  // transformers loads a Mistral that has layer_types as a Ministral.
   if (row.windows == Windows::kAll && (!types || row.name != "mistral")) return slides;
   const int64_t pattern =
       config.count("sliding_window_pattern", SizeLimits::kLayers, std::max<int64_t>(1, row.window_pattern));
@@ -29,7 +29,7 @@ std::vector<char> read_slides(const ConfigReader& config, const ModelSpec& spec)
   if (types && (!types->is_array() || types->size() != slides.size()))
     config.fail("layer_types", fmt::format("a list of {} kinds of layers is needed", slides.size()));
   for (size_t i = 0; types && i < slides.size(); ++i) slides[i] = (*types)[i] == "sliding_attention";
-  if (row.full_heads) slides.back() = 0;  // as transformers does, whatever is asked for
+  if (row.full_heads) slides.back() = 0;  // transformers does so, despite layer_types
   return slides;
 }
 
@@ -68,14 +68,14 @@ void read_unturned(const ConfigReader& config, ModelSpec& spec) {
   const auto layers = static_cast<size_t>(spec.num_layers);
   const int64_t interval = config.count("no_rope_layer_interval", SizeLimits::kLayers, 4);
   for (size_t i = 0; i < layers; ++i) spec.unturned.push_back((i + 1) % interval == 0);
-  const Json* turned = config.find("no_rope_layers");  // which holds 1 for those that turn
+  const Json* turned = config.find("no_rope_layers");  // 1: the layer has RoPE
   if (!turned) return;
   if (!turned->is_array() || turned->size() < layers)
     config.fail("no_rope_layers", fmt::format("a list of {} numbers, 0 or 1, is needed", layers));
   for (size_t i = 0; i < layers; ++i) spec.unturned[i] = (*turned)[i] == 0;
 }
 
-/// A cap that config.json may take away by null.
+/// Reads a cap; null in config.json removes it.
 double read_cap(const ConfigReader& config, const char* key, double usual) {
   if (!config.names(key)) return usual;
   return config.find(key) ? config.positive(key) : 0;
@@ -103,7 +103,7 @@ struct ActivationName {
   const char* name;
   Activation activation;
 };
-/// transformers' words, of each kind first the one that is written.
+/// transformers' names; the first one of each kind is written.
 constexpr ActivationName kActivations[] = {{"silu", Activation::kSilu},
                                            {"swish", Activation::kSilu},
                                            {"gelu_pytorch_tanh", Activation::kGeluTanh},
@@ -118,7 +118,7 @@ const char* name_of(Activation activation) {
 
 Activation read_activation(const ConfigReader& config, const Architecture& row) {
   const std::string key = row.activation_key, name = config.text(row.activation_key, name_of(row.activation));
-  // The first Gemma's folders call it so, and transformers takes the approximation.
+  // Gemma 1's folders say gelu, and transformers takes the tanh approximation.
   if (name == "gelu" && row.activation == Activation::kGeluTanh && key == "hidden_act") return row.activation;
   for (const ActivationName& known : kActivations)
     if (known.name == name) return known.activation;
@@ -131,7 +131,7 @@ void refuse_unknown_maths(const ConfigReader& config, const Architecture& row) {
     if (const Json* dropout = config.find(key); dropout && *dropout != 0) config.fail(key, "only 0 is supported");
   const char* const both = "use_bidirectional_attention";
   const bool of_images =
-      row.full_heads && config.find(both) && *config.find(both) == "vision";  // of which there are none
+      row.full_heads && config.find(both) && *config.find(both) == "vision";  // there are no image tokens
   if (row.may_see_all && !of_images && config.flag(both)) config.fail(both, "only causal attention is supported");
 }
 
@@ -195,7 +195,7 @@ void read_features(const Json& json, const std::string& origin, ModelSpec& spec)
 
 namespace {
 
-/// Of the language model, where config.json describes others beside it.
+/// Returns the language model's keys, if config.json describes other models beside it.
 Json language_config(const Json& json, const ConfigReader& config) {
   if (!config.find("text_config")) config.fail("text_config", "the language model's configuration is needed");
   config.object("text_config");
@@ -247,7 +247,7 @@ ModelSpec for_length(ModelSpec spec, int64_t longest) {
 
 namespace {
 
-/// What only some architectures have.
+/// Writes keys that only some architectures have.
 void write_features(const ModelSpec& spec, Json& config) {
   const Architecture& row = *spec.architecture;
   const auto cap = [](double value) { return value > 0 ? Json(value) : Json(); };
@@ -304,7 +304,7 @@ Json hf_config(const ModelSpec& spec) {
     config["rope_parameters"] = of_all;
     config.erase("rope_scaling");
   }
-  if (row.local_theta < 0)  // else version 5 of transformers has rope_theta in some layers alone
+  if (row.local_theta < 0)  // else transformers 5 uses rope_theta in some layers only
     config["rope_parameters"] = {
         {"full_attention", of_all},
         {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", spec.local_rope.value().theta}}}};

@@ -12,7 +12,7 @@ namespace roll {
 
 namespace {
 
-/// A layer's experts: their module's whole name, and those of their products.
+/// A layer's experts: full name of their module, and names of their products.
 struct ExpertModule {
   std::string name, prefix;
   const ExpertParts* parts = nullptr;
@@ -21,18 +21,18 @@ struct ExpertModule {
   std::string product(int64_t expert, size_t which) const { return prefix + parts->names[expert][which]; }
 };
 
-/// Where PEFT has the adapters of one of the module's two weights: which of an expert's products they are of.
+/// PEFT's name for the adapters of one of the module's two weights; indices of an expert's products in it.
 struct StackedPair {
   std::string name;
   std::vector<size_t> products;
 };
 
-/// PEFT wraps the first weight, then the second around it.
+/// Returns both pairs: PEFT wraps the first weight, then the second around it.
 std::vector<StackedPair> pairs_of(const ExpertModule& module) {
   return {{module.name + ".base_layer", {0, 1}}, {module.name, {2}}};
 }
 
-/// f(module) for each layer with experts; their parts live as long as the call.
+/// Calls f(module) for each layer with experts; the parts live as long as the call.
 template <class F>
 void for_each_module(const ModelSpec& spec, const F& f) {
   const std::vector<Layer> layers = spec.layers();

@@ -1,5 +1,5 @@
-// A context, or what a branch adds to the one before, is cut into 2 cp chunks, of which rank r holds r and 2 cp - 1 -
-// r: under a causal mask all ranks then have the same work.
+// Each context, or the part that a branch adds to it, is cut into 2 cp chunks. Rank r holds chunks r and 2 cp - 1 - r:
+// under a causal mask all ranks then have the same work.
 #include "model/token_layout.h"
 
 #include <ATen/ATen.h>
@@ -62,7 +62,7 @@ class SlotWriter {
     std::copy_n(rows_.begin(), packed_.context_length(branch.context), places.begin() + token);
   }
 
-  /// The last `size` tokens that have rows.
+  /// Adds a piece: the last `size` tokens that have rows.
   void add_piece(const Branch& branch, int64_t size) {
     const int64_t end = std::ssize(rows_), length = packed_.context_length(branch.context);
     for (int64_t p = end - size; p < end; ++p) {
@@ -77,9 +77,9 @@ class SlotWriter {
   const PackedTokens& packed_;
   int64_t cp_, rank_, alignment_;
   std::vector<Branch> tree_;
-  int64_t slots_ = 0;          // of every rank
-  int64_t begin_ = 0;          // of the branch, in the slots of every rank
-  std::vector<int64_t> rows_;  // of the context, by position: where it lies once gathered over cp
+  int64_t slots_ = 0;          // per rank
+  int64_t begin_ = 0;          // the branch's first slot, on every rank
+  std::vector<int64_t> rows_;  // the context's rows after gathering over cp, by position
 };
 
 TokenLayout lay_out_tokens(const PackedTokens& packed, const ModelParallel& parallel) {
@@ -94,7 +94,7 @@ TokenLayout lay_out_tokens(const PackedTokens& packed, const ModelParallel& para
                      .query_bounds = packed.bounds,
                      .key_bounds = packed.bounds};
   if (cp * tp == 1 && packed.tree.empty()) return layout;
-  layout.query_bounds.reset(), layout.key_bounds.reset();  // pieces are others
+  layout.query_bounds.reset(), layout.key_bounds.reset();  // pieces are not contexts
   const at::Device device = packed.ids.device();
   SlotWriter slots(packed, parallel);
   layout.num_positions = aligned_length(layout.num_positions, sequence_alignment(cp, tp));
@@ -111,7 +111,7 @@ TokenLayout lay_out_tokens(const PackedTokens& packed, const ModelParallel& para
   return layout;
 }
 
-/// The micro-batch's routers are told where each token of a context lies, if on this rank: each is balanced by itself.
+/// Gives the routers the slots of each context's tokens on this rank: each context is balanced by itself.
 void lay_out_routers(const TokenLayout& layout, const PackedTokens& packed, const ModelParallel& parallel) {
   const int64_t first = layout.num_slots() * parallel.cp_rank();
   std::vector<int64_t> slots, contexts, ends;
@@ -151,7 +151,7 @@ LabelledSlots labelled_slots(const TokenLayout& layout, const PackedTokens& toke
   const at::Tensor labelled = labelled_tokens(tokens, wanted);
   if (layout.host_places.empty()) return {wanted, labelled};
   std::vector<char> has_label(tokens.num_tokens()),
-      computed(layout.num_slots() * parallel.cp_size());  // of all cp ranks
+      computed(layout.num_slots() * parallel.cp_size());  // slots of all cp ranks
   for (int64_t i = 0; i < labelled.numel(); ++i) {
     const int64_t token = labelled.const_data_ptr<int64_t>()[i];
     has_label[token] = computed[layout.host_places[token]] = 1;

@@ -86,7 +86,7 @@ at::Tensor Transformer::logits(const at::Tensor& hidden) const {
 
 at::Tensor Transformer::gather_vocabulary(const at::Tensor& mine) const {
   if (parts_->is_whole()) return mine;
-  // Parts of the vocabulary differ by a row at most: padded to the widest for the gathering.
+  // Shards of the vocabulary differ by at most a row: they are padded to the widest for gathering.
   const auto [size, vocab] = std::pair(parallel().tp_size(), spec().vocab_size);
   const at::Tensor padded = at::constant_pad_nd(mine, {0, (vocab + size - 1) / size - mine.size(1)});
   const std::vector<at::Tensor> all = parallel().tp->all_gather(padded, "logits");

@@ -19,27 +19,28 @@ namespace roll {
 
 class Transformer {
  public:
-  /// From an HF folder, or a PEFT folder with adapters beside a model; weights are converted to `dtype`. Under
-  /// `parallel`, the rank's part of them; its communicators must outlive the model. `lora`: what is trained, as in
-  /// with_adapters(). `base`: as in AdapterSource. UserError names the tensor, what was expected and what found.
+  /// Loads an HF folder, or a PEFT folder with adapters beside a model; weights are converted to `dtype`. Under
+  /// `parallel`, loads this rank's part; its communicators must outlive the model. `lora`: adapters to train, as in
+  /// with_adapters(). `base`: as in AdapterSource. UserError: a tensor is missing or wrong; tells what was expected and
+  /// found.
   static Transformer load(const std::filesystem::path& folder, at::Device device = at::kCPU,
                           at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {},
                           const Architectures& known = architectures(), const std::optional<LoraSpec>& lora = {},
                           const NamedTensors* base = nullptr);
 
-  /// The same tensors without adapters.
+  /// Returns the same tensors without adapters.
   Transformer without_adapters() const;
-  /// The same tensors for a run whose sequences have up to `longest` tokens, see for_length() in spec.h; after load()
-  /// they are within the original context.
+  /// Returns the same tensors for a run whose sequences have up to `longest` tokens, see for_length() in spec.h; after
+  /// load() they are limited to the original context.
   Transformer for_length(int64_t longest) const;
 
-  /// Random weights: normal with standard deviation 0.02, norms 1, biases 0; named by (seed, parameter, index), so the
-  /// same on every machine.
+  /// Makes random weights: normal with standard deviation 0.02, norms 1, biases 0. They depend on seed, parameter and
+  /// index alone, so they are the same on every machine.
   static Transformer init(const ModelSpec& spec, uint64_t seed, at::Device device = at::kCPU,
                           at::ScalarType dtype = at::kFloat);
 
-  /// This rank's part of a model without weights (ops/planned_tensors.h): it computes nothing, and its collectives move
-  /// as much as those of a real one.
+  /// Makes this rank's part of a model without weights (ops/planned_tensors.h): it computes nothing, and its
+  /// collectives are counted like a real model's.
   static Transformer planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel);
 
   const ModelSpec& spec() const { return backbone_.spec(); }
@@ -50,27 +51,27 @@ class Transformer {
   /// Update them in place: the model holds the same tensors.
   NamedTensors& parameters() { return parameters_; }
   const NamedTensors& parameters() const { return parameters_; }
-  /// Those that are trained: all, or the adapters.
+  /// The trained parameters: all, or the adapters.
   const NamedTensors& trained() const { return trained_; }
 
   Backbone& backbone() { return backbone_; }
   const Backbone& backbone() const { return backbone_; }
   const ModelParallel& parallel() const { return backbone_.parallel(); }
-  /// Which parts of the parameters this rank holds.
+  /// Shards that this rank holds.
   const ParameterShards& parts() const { return *parts_; }
 
-  /// [S / tp, E] for the head: after the final norm, scaled as logits are, with autograd unless a NoGradGuard is held:
-  /// the rank's slots of the layout, of which each tp rank has as many. `recompute` keeps only each layer's input and
-  /// computes the layer again in backward; the gradient is the same to the bit. On a stage of a pipeline but the last:
-  /// undefined, see Backbone::forward(). **Collective** over cp, tp and stages.
+  /// Returns [S / tp, E] for the head: after the final norm, scaled as logits are, with autograd unless a NoGradGuard
+  /// is held. Rows are the rank's slots of the layout, shared evenly by its tp ranks. `recompute` keeps only each
+  /// layer's input and computes the layer again in backward; the gradient is the same to the bit. Undefined on pipeline
+  /// stages before the last, see Backbone::forward(). **Collective** over cp, tp and stages.
   at::Tensor forward(const TokenLayout& layout, const Recomputation& recompute = {}) const {
     return for_head(backbone_.forward(layout, recompute));
   }
-  /// [T, E] of a model that one process holds.
+  /// Returns [T, E] for a model that one process holds.
   at::Tensor forward(const PackedTokens& tokens, const Recomputation& recompute = {}) const {
     return forward(lay_out(tokens, parallel()), recompute);
   }
-  /// [N, E] for the head of new tokens, see Backbone::extend().
+  /// Returns [N, E] of new tokens for the head, see Backbone::extend().
   at::Tensor extend(const CachedTokens& tokens, const KvRows& cache) const {
     return for_head(backbone_.extend(tokens, cache));
   }
@@ -78,18 +79,19 @@ class Transformer {
   /// [V, E]: this rank's rows of the lm head (the embedding when tied), in the model's dtype.
   at::Tensor head_weight() const { return head_.to(dtype()); }
 
-  /// hidden [N, E] -> [N, V] float32, the same on every tp rank. For the sampler; training never holds full logits
-  /// (log_probs.h). **Collective** over tp.
+  /// Returns logits: hidden [N, E] -> [N, V] float32, the same on every tp rank. For the sampler; training never holds
+  /// full logits (log_probs.h). **Collective** over tp.
   at::Tensor logits(const at::Tensor& hidden) const;
 
-  /// [N, this rank's rows of the vocabulary] -> [N, V], the same on every tp rank. **Collective** over tp.
+  /// Gathers [N, this rank's rows of the vocabulary] -> [N, V], the same on every tp rank. **Collective** over tp.
   at::Tensor gather_vocabulary(const at::Tensor& mine) const;
 
-  /// Writes an HF folder that transformers opens, adapters merged into the weights. Beside it go the companions of the
-  /// one that it was loaded from.
+  /// Writes an HF folder that transformers opens, with adapters merged into the weights, and the source folder's
+  /// companions.
   void save(const std::filesystem::path& folder, const HfSaveOptions& options = {}) const;
-  /// What is trained into an existing folder, for a caller that makes a larger folder appear at once: an HF folder, or
-  /// a PEFT folder of the adapters. `whole`: what parts().gather_all() of trained() gave on this rank. What it wrote.
+  /// Writes the trained weights into an existing folder, for a caller that publishes a larger folder at once: HF files,
+  /// or PEFT files of the adapters. `whole`: result of parts().gather_all() of trained() on this rank. Returns the sums
+  /// of the files.
   FileSums write_files(const std::filesystem::path& folder, const NamedTensors& whole,
                        const HfSaveOptions& options = {}) const;
 
@@ -104,9 +106,9 @@ class Transformer {
   Backbone backbone_;
   at::Tensor head_;
   std::shared_ptr<const Json> config_;
-  std::shared_ptr<const Companions> companions_;  // of the folder it was loaded from
-  std::filesystem::path base_{};                  // the folder of the model whose adapters these are
-  NamedTensors kept_{};                           // its weights that are not this model's
+  std::shared_ptr<const Companions> companions_;  // files of the source folder
+  std::filesystem::path base_{};                  // folder of the base model, if these are adapters
+  NamedTensors kept_{};                           // the folder's weights that this model does not use
 };
 
 }  // namespace roll

@@ -18,7 +18,7 @@ namespace roll {
 
 namespace {
 
-/// HF's class for the same architecture with one number per token.
+/// Returns the config of HF's class for the same architecture with one number per token.
 Json value_config(Json config, const Architecture& architecture) {
   config["architectures"] = {architecture.value_class};
   config["num_labels"] = 1;
@@ -28,7 +28,8 @@ Json value_config(Json config, const Architecture& architecture) {
   return config;
 }
 
-/// Zeros for what the folder has not: a causal language model has no head for us, a sequence classifier no bias.
+/// Adds zeros for a tensor that the folder lacks: a causal language model has no value head, a sequence classifier no
+/// bias.
 void add_head(NamedTensors& parameters, const ParameterShape& wanted, at::Device device, at::ScalarType dtype) {
   const auto options = at::TensorOptions().device(device).dtype(dtype);
   parameters.emplace_back(wanted.name, at::zeros(wanted.shape, options).requires_grad_(true));

@@ -1,4 +1,4 @@
-// The critic: the same backbone with a scalar head instead of the lm head.
+// The critic: the language model's backbone with a scalar head instead of the lm head.
 // On disk it is HF's class with one label per token (Qwen2ForTokenClassification), a head of weight [1, E] and bias
 // [1].
 #pragma once
@@ -17,27 +17,27 @@
 
 namespace roll {
 
-/// hidden [N, E], weight [1, E], bias [1] -> [N] float32 (float64 for float64): the product is made in float32 also
-/// where the model computes in 16 bits, which would leave a value 3 digits.
+/// Returns values: hidden [N, E], weight [1, E], bias [1] -> [N] float32 (float64 for float64). The product is float32
+/// even in 16-bit models, whose dtype would leave a value 3 digits.
 at::Tensor values_of(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias);
 
-/// UserError: the folder's weights have no such head, so that its values would be those of a new one.
+/// Checks a folder. UserError: its weights have no value head, so that its values would be those of a new one.
 void require_value_head(const std::filesystem::path& folder);
 
 class ValueModel {
  public:
-  /// From a saved value model, or from a causal language model's folder, whose lm head is left out and replaced by a
-  /// new head: zeros, so that the first values are 0 and the first advantages are the returns. `lora`, `base`: as in
-  /// Transformer::load(), and AdapterSource.
+  /// Loads a saved value model, or a causal language model's folder, whose lm head is replaced by a new value head:
+  /// zeros, so that the first values are 0 and the first advantages are the returns. `lora`, `base`: as in
+  /// Transformer::load().
   static ValueModel load(const std::filesystem::path& folder, at::Device device = at::kCPU,
                          at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {},
                          const Architectures& known = architectures(), const std::optional<LoraSpec>& lora = {},
                          const NamedTensors* base = nullptr);
 
-  /// As Transformer::for_length.
+  /// Like Transformer::for_length().
   ValueModel for_length(int64_t longest) const;
 
-  /// As Transformer::planned.
+  /// Like Transformer::planned().
   static ValueModel planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel);
 
   const ModelSpec& spec() const { return backbone_.spec(); }
@@ -51,17 +51,17 @@ class ValueModel {
   /// Leaf tensors that require gradients; update them in place.
   NamedTensors& parameters() { return parameters_; }
   const NamedTensors& parameters() const { return parameters_; }
-  /// As Transformer's: with adapters goes the head.
+  /// Like Transformer's, with the value head.
   const NamedTensors& trained() const { return trained_; }
 
-  /// [T] float32 (float64 for a float64 model): the value of the state after token t, which is before token t + 1. With
-  /// autograd unless a NoGradGuard is held; every index holds a value, the last of a sequence too.
-  /// All ranks that share the model get all values, but of a pipeline's stages only the last; on others: undefined.
-  /// **Collective** over cp, tp and stages.
+  /// Returns [T] float32 (float64 for a float64 model): the value of the state after token t, before token t + 1. Every
+  /// index holds a value, also the last of a sequence. With autograd unless a NoGradGuard is held.
+  /// All ranks of the model get all values; of a pipeline's stages only the last does, on others the result is
+  /// undefined. **Collective** over cp, tp and stages.
   at::Tensor values(const PackedTokens& tokens, const Recomputation& recompute = {}) const;
 
   void save(const std::filesystem::path& folder, const HfSaveOptions& options = {}) const;
-  /// See Transformer::write_files.
+  /// Like Transformer::write_files().
   FileSums write_files(const std::filesystem::path& folder, const NamedTensors& whole,
                        const HfSaveOptions& options = {}) const;
 
@@ -72,11 +72,11 @@ class ValueModel {
   std::shared_ptr<const ParameterShards> parts_;
   NamedTensors parameters_, trained_;
   Backbone backbone_;
-  at::Tensor head_weight_, head_bias_;  // [1, E], [1]; of a pipeline's last stage
+  at::Tensor head_weight_, head_bias_;  // on a pipeline's last stage
   std::shared_ptr<const Json> config_;
-  std::shared_ptr<const Companions> companions_;  // of the folder it was loaded from
-  std::filesystem::path base_{};                  // the folder of the model whose adapters these are
-  NamedTensors kept_{};                           // its weights that are not this model's
+  std::shared_ptr<const Companions> companions_;  // files of the source folder
+  std::filesystem::path base_{};                  // folder of the base model, if these are adapters
+  NamedTensors kept_{};                           // the folder's weights that this model does not use
 };
 
 }  // namespace roll

@@ -12,7 +12,7 @@ namespace roll {
 
 namespace {
 
-/// Where a rank stands in a layout; -1: nowhere.
+/// Returns a rank's index in a layout; -1: it is not in it.
 int64_t place_of(int rank, const WeightLayout& layout) {
   const auto found = std::ranges::lower_bound(layout.ranks, rank);
   return found == layout.ranks.end() || *found != rank ? -1 : found - layout.ranks.begin();
@@ -20,14 +20,14 @@ int64_t place_of(int rank, const WeightLayout& layout) {
 
 }  // namespace
 
-/// Blocks end to end, who has them and who lacks them.
+/// A stream: blocks end to end, and the ranks that have or need them.
 struct WeightSchedule::Stream {
   WeightBlocks blocks;
-  std::vector<int64_t> begins;  // of each block
+  std::vector<int64_t> begins;  // first element of each block
   int64_t numel = 0;
-  std::vector<int> holders;    // each has all of it
-  std::vector<int> receivers;  // each needs all of it
-  std::vector<int> keepers;    // each needs and has it
+  std::vector<int> holders;    // each has the whole stream
+  std::vector<int> receivers;  // each needs the whole stream
+  std::vector<int> keepers;    // each needs and already has it
 
   void add(const WeightBlock& block) {
     if (block.numel() == 0) return;
@@ -35,13 +35,13 @@ struct WeightSchedule::Stream {
     numel += block.numel();
   }
 
-  /// The last beginning of a row that is not behind `element`.
+  /// Returns the last start of a row at or before `element`.
   int64_t row_begin(int64_t element) const {
     const auto block = std::ranges::upper_bound(begins, element) - begins.begin() - 1;
     return element - (element - begins[block]) % blocks[block].num_columns;
   }
 
-  /// Where the turn of a holder begins in what the receivers need, one after the other.
+  /// Returns the first element that a holder sends, counted over all receivers' needs end to end.
   int64_t turn(int64_t holder) const {
     const int64_t needed = numel * std::ssize(receivers);
     const int64_t each = needed / std::ssize(holders), more = needed % std::ssize(holders);
@@ -49,7 +49,7 @@ struct WeightSchedule::Stream {
     return begin / numel * numel + row_begin(begin % numel);
   }
 
-  /// The blocks between two beginnings of rows.
+  /// Appends the blocks between two starts of rows.
   void cut(int64_t begin, int64_t end, WeightBlocks& into) const {
     for (auto i = std::ranges::upper_bound(begins, begin) - begins.begin() - 1; begin < end; ++i) {
       WeightBlock block = blocks[i];
@@ -61,7 +61,7 @@ struct WeightSchedule::Stream {
     }
   }
 
-  /// What a holder sends to a receiver, which may be nothing.
+  /// Adds what a holder sends to a receiver, if anything.
   void message(int64_t holder, int64_t receiver, int peer, std::map<int, WeightBlocks>& messages) const {
     const int64_t base = receiver * numel;
     const int64_t begin = std::max(turn(holder), base), end = std::min(turn(holder + 1), base + numel);

@@ -1,9 +1,8 @@
-// Who sends which part of the trainer's weights to whom, so that the sampler has them under a layout and on ranks of
-// its own. All follows from sizes: nobody is asked, nothing is gathered, and a rank computes its own messages alone.
-// What one tensor rank of the sampler wants of what one tensor rank of the trainer holds is a stream of rows. Each
-// receiver of a stream needs all of it; its holders (the trainer's data and context ranks, and tensor ranks with
-// copies) cut these needs evenly between them, so that each element is sent once to each rank that lacks it, and all
-// holders send as much, to a row.
+// Plans the weight sync: which rank sends which part of the trainer's weights to which rank of the sampler, whose
+// layout and ranks may differ. All follows from sizes: no rank asks or gathers, and each computes its own messages
+// alone. For each pair (trainer TP rank, sampler TP rank), the rows in both shards form one stream. Each receiver needs
+// the whole stream. Its holders (the trainer's data and context ranks, and tensor ranks with copies) share the sending
+// evenly: each element is sent once to each rank that lacks it, and all holders send equally much, to a row.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +15,14 @@
 
 namespace roll {
 
-/// The ranks of a role, ascending. Tensor ranks stand next to each other (dist/mesh.h).
+/// The ranks of a role, ascending. Tensor ranks are adjacent (dist/mesh.h).
 struct WeightLayout {
   std::vector<int> ranks;
   int64_t tp = 1;
-  // Of the trainer; the sampler's ranks hold all experts and layers.
+  // For the trainer; the sampler's ranks hold all experts and layers.
   int64_t ep = 1;
   int64_t cp = 1;
-  StageSplit stages{};  // each has cp * tp ranks of each data rank
+  StageSplit stages{};  // each data rank has cp * tp ranks per stage
 
   int64_t stage_of(int64_t place) const { return place / (cp * tp) % stages.num_stages(); }
   int64_t expert_rank_of(int64_t place) const {
@@ -31,48 +30,50 @@ struct WeightLayout {
   }
 };
 
-/// Rows and columns of a whole parameter; a vector is one column, and what has more dimensions a row of the first.
+/// Rows and columns of a whole parameter as a matrix: its first dimension is the rows, all others the columns.
 struct WeightBlock {
-  int64_t parameter = 0;  // place in the list
+  int64_t parameter = 0;  // index in the list
   int64_t row = 0, num_rows = 0, column = 0, num_columns = 0;
   int64_t numel() const { return num_rows * num_columns; }
   bool operator==(const WeightBlock&) const = default;
 };
 using WeightBlocks = std::vector<WeightBlock>;
 
-/// Which of the trainer's ranks have a parameter.
+/// The trainer's ranks that have a parameter.
 struct WeightOwner {
-  int64_t expert = -1;  // those of that expert rank; -1: all
-  int64_t stage = 0;    // of that stage; of an embedding that the last one has, too, the first
+  int64_t expert = -1;  // only this expert rank; -1: all
+  int64_t stage = 0;    // stage that holds it; an embedding of first and last stage counts as the first's
   auto operator<=>(const WeightOwner&) const = default;
 };
 
-/// Parameters that travel together, as the same ranks hold them.
+/// Parameters that the same ranks hold, and that travel together.
 struct WeightKind {
-  int64_t copies = 1;  // of each of the trainer's parts, among its tensor ranks
+  int64_t copies = 1;  // trainer tensor ranks that hold the same shard
   WeightOwner owner{};
   auto operator<=>(const WeightKind&) const = default;
 };
 
-/// What a rank does.
+/// Blocks that one rank sends, receives and keeps.
 struct WeightMoves {
-  std::map<int, WeightBlocks> sends, receives;  // by the other rank, in the same order on both sides
-  WeightBlocks kept;                            // of the sampler's part: what the trainer's part here has already
+  std::map<int, WeightBlocks> sends, receives;  // by peer rank, in the same order on both sides
+  WeightBlocks kept;                            // sampler's blocks that the trainer's shard on this rank already has
 };
 
-/// WeightMoves in numbers of elements.
+/// WeightMoves, counted in elements.
 struct WeightElements {
   int64_t sent = 0, received = 0, kept = 0;
 };
 
 class WeightSchedule {
  public:
-  /// `parameters`: of the model, in the order that blocks name. Ranks of both layouts are those of one communicator.
+  /// `parameters`: the model's; WeightBlock::parameter is an index of this list. Ranks of both layouts are those of one
+  /// communicator.
   WeightSchedule(const ModelSpec& spec, const std::vector<ParameterShape>& parameters, WeightLayout trainer,
                  WeightLayout sampler);
 
+  /// Returns the moves of a rank.
   WeightMoves of(int rank) const;
-  /// The numbers of elements of all ranks up to the highest one.
+  /// Returns the element counts of all ranks up to the highest one.
   std::vector<WeightElements> elements() const;
 
   const WeightLayout& trainer() const { return trainer_; }
@@ -85,15 +86,15 @@ class WeightSchedule {
   };
   struct Stream;
   WeightBlock overlap(int64_t parameter, int64_t trainer_tp, int64_t sampler_tp) const;
-  /// Without blocks.
+  /// Returns a stream's ranks, without blocks.
   Stream ranks_of_stream(const WeightKind& kind, int64_t group, int64_t sampler_tp) const;
-  /// Those with blocks whose ranks are wanted.
+  /// Calls use(stream) for streams with blocks for which is_wanted(stream).
   template <class W, class F>
   void for_each_stream(const W& is_wanted, const F& use) const;
 
   WeightLayout trainer_, sampler_;
   std::vector<Parameter> parameters_;
-  std::map<WeightKind, std::vector<int64_t>> kinds_;  // places in the list
+  std::map<WeightKind, std::vector<int64_t>> kinds_;  // parameters' indices in the list
 };
 
 }  // namespace roll

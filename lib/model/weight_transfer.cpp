@@ -37,7 +37,7 @@ const at::Tensor& tensor_of(const Transformer& model, const WeightBlock& block) 
   return model.trained()[model.parts().place_of(block.parameter)].second;
 }
 
-/// A block as this rank's parameters hold it: a view.
+/// Returns a block as this rank's parameters hold it: a view.
 at::Tensor view_of(const Transformer& model, const WeightBlock& block) {
   const auto& [name, tensor] = model.trained()[model.parts().place_of(block.parameter)];
   const TensorShard& part = model.parts().part(name);
@@ -46,7 +46,7 @@ at::Tensor view_of(const Transformer& model, const WeightBlock& block) {
       .narrow(1, block.column - (part.dim == 1 ? part.begin : 0), block.num_columns);
 }
 
-/// Where a block of `own` begins in a message that is `end` bytes long before it.
+/// Returns the offset of a block in a message after its first `end` bytes, aligned to the elements of `own`.
 int64_t place_behind(int64_t end, const at::Tensor& own) {
   const auto size = static_cast<int64_t>(own.element_size());
   return (end + size - 1) / size * size;
@@ -61,14 +61,14 @@ int64_t message_bytes(const Transformer& model, const WeightBlocks& blocks) {
   return end;
 }
 
-/// The bit sum of a block as the parameters hold it, not of a message made of them.
+/// Returns the bit sum of blocks as the parameters hold them, not as a message does.
 at::Tensor sum_of(const Transformer& model, const WeightBlocks& blocks) {
   at::Tensor sum = at::zeros({}, at::TensorOptions(model.device()).dtype(at::kLong));
   for (const WeightBlock& block : blocks) sum += bit_sum(view_of(model, block));
   return sum;
 }
 
-/// Neighbouring ones without data, of one size, are one tensor: a plan has millions of them.
+/// Messages without data share a tensor with the previous one of equal size: a plan has millions of messages.
 class EmptyMessages {
  public:
   at::Tensor of(const Transformer& model, const WeightBlocks& blocks) {
@@ -86,7 +86,7 @@ at::Tensor sum_in(const at::Tensor& message) {
   return message.narrow(0, 0, kWeightSum_bytes).view(at::kLong)[0];
 }
 
-/// Each block's place in a message, as a matrix, and its place in the model.
+/// Calls use(matrix in the message, view in the model) for each block.
 template <class F>
 void for_each_block(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message, const F& use) {
   int64_t end = kWeightSum_bytes;
@@ -118,7 +118,7 @@ WeightTransfer::WeightTransfer(const WeightSchedule& schedule, Communicator& ran
     : ranks_(ranks), source_(schedule.trainer().ranks.front()) {
   WeightMoves moves = schedule.of(ranks.rank());
   kept_ = std::move(moves.kept);
-  // Sender and receiver must agree on what goes in a bucket, whoever else they talk to.
+  // Sender and receiver must agree on what goes in a bucket, whatever their other peers.
   const auto most_peers = static_cast<int64_t>(std::max(moves.sends.size(), moves.receives.size()));
   const int64_t limit = message_elements(ranks.all_reduce_max(most_peers, "who sends weights"), bucket_elements);
   for (const auto& [peer, blocks] : moves.sends) sends_[peer] = weight_messages(blocks, limit);
@@ -153,7 +153,7 @@ void WeightTransfer::move_bucket(size_t bucket, const Transformer* from, const T
     if (bucket < pieces.size()) unpack(*to, pieces[bucket], in[peer], peer);
 }
 
-/// Weights that came from several replicas are those of the first one.
+/// Checks the sampler's whole model against the first replica, although several replicas sent parts.
 void WeightTransfer::check_whole(const Transformer* from, const Transformer* to) {
   const int64_t own = from ? from->parts().checksum(from->parameters()) : 0;
   const int64_t sum = ranks_.all_reduce_sum(ranks_.rank() == source_ ? own : int64_t{0}, "checksum of weights");

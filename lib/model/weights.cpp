@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* kMismatch =
     "config.json and the weights are of different models: fetch the folder again, or correct config.json";
-constexpr double kLargestBf16 = 3.39e38;  // a little more is rounded to infinity
+constexpr double kLargestBf16 = 3.39e38;  // slightly larger numbers round to infinity
 
 std::vector<std::string> names_of(const std::vector<ParameterShape>& wanted) {
   std::vector<std::string> names;
@@ -32,7 +32,7 @@ std::vector<std::string> names_of(const std::vector<ParameterShape>& wanted) {
   return names;
 }
 
-/// Parts of one tensor may lie in a folder each by itself, under their own names (experts, as transformers writes
+/// A folder may store the parts of a fused tensor by themselves, under their own names (experts, as transformers writes
 /// them).
 std::vector<ParameterShape> as_in(const HfFolder& folder, std::vector<ParameterShape> wanted) {
   for (ParameterShape& parameter : wanted)
@@ -71,7 +71,7 @@ void check_one(const HfFolder& folder, const ParameterShape& wanted) {
                      wanted.name, dtype_name(entry->dtype));
 }
 
-/// The parameter out of a folder's tensors.
+/// Reads a parameter from a folder's tensors.
 template <class Folder>
 at::Tensor read_parameter(const Folder& folder, const ParameterShape& parameter) {
   const at::Tensor there = folder.read(parameter.name_in_folder());
@@ -83,7 +83,7 @@ at::Tensor read_parameter(const Folder& folder, const ParameterShape& parameter)
   return there.reshape(runs).narrow(1, fused.begin, parameter.shape[0] / fused.groups).reshape(parameter.shape);
 }
 
-/// This rank's part of a whole tensor, as a copy: training must not write into pages of a file.
+/// Returns this rank's shard of a whole tensor, as a copy: training must not write into pages of a file.
 at::Tensor own_part(const ParameterShards& parts, const std::string& name, const at::Tensor& whole,
                     const std::string& file, at::Device device, at::ScalarType dtype) {
   const at::Tensor own = parts.cut(name, whole);
@@ -110,7 +110,7 @@ at::Tensor init_one(const ParameterShape& wanted, uint64_t seed, uint32_t number
   return values;
 }
 
-/// Lets a layer's experts lie one behind the other on a device, where the products of one kind are one kernel
+/// Makes a layer's experts contiguous on a device, where the products of one kind are one kernel
 /// (ops/grouped_products.h).
 void stack_experts(NamedTensors& parameters, const std::vector<ParameterShape>& wanted) {
   std::unordered_set<std::string_view> of_experts;
@@ -135,12 +135,12 @@ void stack_experts(NamedTensors& parameters, const std::vector<ParameterShape>& 
   }
 }
 
-/// Of adapters and what is as wide: float32, of a float64 model float64.
+/// Returns float32 (float64 in a float64 model) for adapters and wide parameters, else the model's dtype.
 at::ScalarType dtype_in(at::ScalarType model, const ParameterShape& parameter) {
   return parameter.is_adapter || parameter.is_wide ? at::promote_types(model, at::kFloat) : model;
 }
 
-/// As the folder has it, or made of its weight.
+/// Returns the quantised matrix: as the folder has it, or quantised from its weight.
 QuantisedMatrix quantised_base(const HfFolder& folder, const ParameterShape& wanted, at::ScalarType dtype) {
   if (is_quantised(folder)) {
     if (!wanted.fused.name.empty())
@@ -160,8 +160,8 @@ at::Tensor frozen_matrix(const HfFolder& folder, const ParameterShape& wanted) {
                           : read_parameter(folder, wanted).to(at::kFloat);
 }
 
-/// A's numbers as PEFT draws them, uniform within 1 / sqrt(in); B zeros; DoRA's magnitudes the lengths of W's rows; of
-/// what is trained whole, the numbers of `base`, or zeros where it has none.
+/// Makes a new adapter: A uniform within 1 / sqrt(in), as in PEFT; B zeros; DoRA's magnitudes the norms of W's rows.
+/// Modules trained whole get the values of `base`, or zeros if it has none.
 at::Tensor new_adapter(const HfFolder& base, const std::vector<ParameterShape>& all, const ParameterShape& wanted,
                        uint64_t seed, uint32_t number) {
   const std::string& name = wanted.name;
@@ -189,7 +189,7 @@ at::Tensor new_adapter(const HfFolder& base, const std::vector<ParameterShape>& 
   return values;
 }
 
-/// `wanted`: this rank's. Ranks check their own adapters, so that together they compare the folder with the model.
+/// `wanted`: this rank's. Each rank checks its own adapters, so that all together compare the folder with the model.
 void check_adapters(const PeftFolder& folder, const std::vector<ParameterShape>& wanted, const ParameterShards& parts) {
   std::unordered_set<std::string> known;
   for (const ParameterShape& parameter : in_folder(wanted)) {
@@ -267,7 +267,7 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
       parameters.back().second.requires_grad_(!has_adapters && !parameter.is_constant);
       continue;
     }
-    const auto number = static_cast<uint32_t>(parts.number_of(name));  // which names a new adapter's numbers
+    const auto number = static_cast<uint32_t>(parts.number_of(name));  // keys its random numbers
     const at::Tensor whole =
         peft ? read_parameter(*peft, parameter) : new_adapter(folder, wanted, parameter, adapters.seed, number);
     const std::string file = peft ? peft->weights_file() : "new adapters";

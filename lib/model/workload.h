@@ -1,4 +1,4 @@
-// What a model's sequences cost, for plans that balance or save it.
+// FLOPs of a model's sequences, for plans that balance or budget micro-batches.
 #pragma once
 
 #include "model/spec.h"
@@ -6,7 +6,7 @@
 
 namespace roll {
 
-/// FLOPs of a sequence: linear * s + attention * s^2 through the model's own formula at two lengths.
+/// Returns the FLOPs of a sequence, linear * s + attention * s^2, from the model's own formula at two lengths.
 inline Workload workload_of(const ModelSpec& spec) {
   const double at_1 = spec.forward_flops(1, 1), at_2 = spec.forward_flops(2, 2);
   const double attention = (at_2 - 2 * at_1) / 2;
