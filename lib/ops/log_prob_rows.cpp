@@ -35,7 +35,7 @@ ROLL_INLINE void add_block(const T* x, int64_t length, T top, T inverse_temperat
   weighted += weighted_of_block;
 }
 
-/// Two passes over a row that is in cache beat one online pass: no branch, no rescaling.
+/// Computes one row. Two passes over a row in cache beat one online pass: no branch, no rescaling.
 template <class T>
 ROLL_INLINE void forward_row(const T* x, int64_t vocab, int64_t label, T inverse_temperature, bool with_entropy,
                              T* log_prob, T* entropy, T* logsumexp) {

@@ -19,7 +19,7 @@ struct KvPages {
   int64_t page_size = 16;  // tokens; a multiple of 8
   int64_t kv_heads = 0, head_dim = 0;
 
-  int64_t page_elements() const { return page_size * kv_heads * head_dim; }  // of keys or of values, each
+  int64_t page_elements() const { return page_size * kv_heads * head_dim; }  // elements of keys, and as many of values
 };
 
 /// Writes a token's k and v, [Hkv, D] each, to the cache at `position`. `table`: the sequence's pages.

@@ -13,7 +13,7 @@ using RecomputedBlock = std::function<std::vector<at::Tensor>(const std::vector<
 
 /// Returns block(inputs) and stores only `inputs` for backward, tensors of any shape. The block always runs with a
 /// gradient for the first input. `weights` are the leaf tensors that `block` reads: their gradients have the same bits
-/// as without recomputation. The block must be deterministic; it is copied, and what it refers to must outlive
+/// as without recomputation. The block must be deterministic; it is copied, and its references must outlive
 /// backward.
 std::vector<at::Tensor> recomputed(const RecomputedBlock& block, const std::vector<at::Tensor>& inputs,
                                    const std::vector<at::Tensor>& weights);

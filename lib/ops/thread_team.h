@@ -48,7 +48,7 @@ class ThreadTeam {
   };
 
   /// Runs body(member) on at::get_num_threads() threads at once; inside another parallel region, on this thread alone.
-  /// Rethrows the first exception of a task after the body has ended; later stages run in spite of it.
+  /// Rethrows the first exception of a task after the body has ended; later stages still run.
   void run(const std::function<void(Member&)>& body);
 
  private:
