@@ -13,11 +13,9 @@ class FromEnv {
  public:
   /// Records the value at `path`; does nothing if it did not come from the environment.
   void add(const std::string& path, const Node& scalar);
-  /// Returns the text to show in place of the value at `path` (also for secrets in the file); nullptr: the value
-  /// itself.
+  /// Returns the text to show in place of the value at `path`, also for a secret in the file; nullptr: the value.
   const std::string* at(const std::string& path) const;
-  /// Returns the text to show for a value copied from another key, such as a role's model from `pretrain`; nullptr:
-  /// `text`.
+  /// Returns the text to show for a value copied from another key, such as a role's model; nullptr: the value.
   const std::string* like(const std::string& text) const;
 
  private:

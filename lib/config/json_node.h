@@ -1,4 +1,4 @@
-// Reads JSON from clients into structs with fields(), with the types, ranges and messages of configuration files.
+// Reads JSON from requests and data files into structs with fields(); types, ranges and messages are a configuration's.
 #pragma once
 
 #include "base/json.h"

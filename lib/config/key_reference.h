@@ -1,5 +1,4 @@
-// Reference of all configuration keys, generated from fields(): tables and explanations of single keys, for `roll
-// keys`.
+// Reference of all configuration keys for `roll keys`, generated from fields(): tables and explanations of keys.
 #pragma once
 
 #include <string>

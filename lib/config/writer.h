@@ -1,5 +1,4 @@
-// Writes a configuration struct as YAML: every key with its value, in the order of fields(). Reading the YAML gives an
-// equal struct.
+// Writes a configuration struct as YAML: every key with its value, in the order of fields(). It reads back unchanged.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// Linear layers (y = x W^T + b) for model/linear.h. Backward adds the weight gradient into weight.grad() within the
-// GEMM.
+// Linear layers (y = x W^T + b) for model/linear.h. Backward adds to weight.grad() as a part of the GEMM.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -30,8 +30,8 @@ struct AttentionGrads {
   at::Tensor q, k, v;
 };
 
-/// Computes attention on the CPU. q [T, H, D], k and v [K, Hkv, D] (any rows with key_rows), contiguous,
-/// float32/float64.
+/// Computes attention on the CPU: q [T, H, D], k and v [K, Hkv, D] (with key_rows: any number of rows). All are
+/// contiguous, in float32 or float64.
 AttentionResult attention_forward_cpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                       const Pieces& pieces, const ScoreRule& rule);
 
@@ -61,8 +61,7 @@ std::vector<at::Tensor> flash_backward(const at::Tensor& grad_out, const at::Ten
                                        const at::Tensor& v, const FlashResult& forward, LongestPiece longest,
                                        const ScoreRule& rule);
 
-/// Computes attention piece by piece with LibTorch's operators, for any device, dtype and rule. Autograd differentiates
-/// it.
+/// Computes attention piece by piece with LibTorch's differentiable operators, for any device, dtype and rule.
 at::Tensor packed_attention_by_piece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                      const Pieces& pieces, const ScoreRule& rule);
 

@@ -163,8 +163,7 @@ struct Shape {
     return {first_key(earlier) - from, earlier + 1 - from, length};
   }
   /// Returns the elements of a task's scratch memory: `blocks` blocks of queries x keys, `blocks` copies of transposed
-  /// keys or values with a vector of slack that products read past the end, and with key_rows copies of keys and
-  /// values.
+  /// keys or values, each with a vector of slack that products read, and with key_rows copies of keys and values.
   int64_t scratch(int64_t blocks) const {
     return blocks * (kQueryBlock * widest() + width * padded(longest) + kVectorColumns) +
            (named ? 2 * width * longest : 0);

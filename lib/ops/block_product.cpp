@@ -49,8 +49,7 @@ ROLL_INLINE void product_few(const Product& p, int64_t row, int64_t count, int64
   if constexpr (R > 1) product_few<R - 1, C>(p, row, count, column);
 }
 
-/// Computes the columns from `column` on, C vectors at a time, then the rest. Row blocks have nearly equal heights, <=
-/// R.
+/// Computes the columns from `column` on, C vectors at a time, then the rest. Row blocks, at most R high, are balanced.
 template <int R, int C>
 ROLL_INLINE void product_columns(const Product& p, int64_t column) {
   const int64_t blocks = (p.rows + R - 1) / R;

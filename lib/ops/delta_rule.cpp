@@ -95,8 +95,7 @@ at::Tensor in_chunks(const at::Tensor& x, const DeltaPlan& plan) {
   return padded.view(shape).transpose(1, 2).contiguous();
 }
 
-/// Computes all tokens chunk by chunk. `states`, in the plan's order, are updated; null: they start from zero and are
-/// not returned.
+/// Computes all tokens chunk by chunk and updates `states`, which are in the plan's order; null: they start from zero.
 at::Tensor scan_chunks(const Convolved& x, const at::Tensor& decay, const at::Tensor& rate, const DeltaPlan& plan,
                        at::Tensor* states) {
   const at::Tensor q = in_chunks(x.q, plan), k = in_chunks(x.k, plan), v = in_chunks(x.v, plan);

@@ -6,7 +6,7 @@
 
 namespace roll {
 
-/// Adds: out[i] += x[i] * y[i].
+/// Adds x[i] * y[i] to out[i].
 void add_product_row(const float* x, const float* y, float* out, int64_t width);
 
 /// Replaces x by silu(x).

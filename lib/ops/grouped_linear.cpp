@@ -115,8 +115,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
   }
 
  private:
-  /// Adds `gradient` to the weights' gradients and returns true if these are evenly spaced in memory; else returns
-  /// false.
+  /// Adds `gradient` to the weights' gradients if these are evenly spaced in memory; returns whether they are.
   static bool adds(const variable_list& weights, int64_t parts, const at::Tensor& gradient) {
     std::vector<at::Tensor> kept;
     for (const at::Tensor& weight : weights) kept.push_back(weight.grad());

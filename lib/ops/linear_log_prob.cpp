@@ -89,8 +89,7 @@ at::Tensor logits_at(const at::Tensor& logits, const at::Tensor& own) {
   return where_own(logits.gather(1, own.clamp_min(0)), own);
 }
 
-/// Returns each row's sum of squared probabilities over all columns but its label's (-1: over all). Overwrites the
-/// logits.
+/// Returns each row's sum of squared probabilities without its label's (-1: with all). Overwrites the logits.
 at::Tensor squares_of_others(const at::Tensor& logits, const at::Tensor& labels, double temperature,
                              const at::Tensor& logsumexp) {
   logits.mul_(1 / temperature).sub_(logsumexp.unsqueeze(1)).exp_();

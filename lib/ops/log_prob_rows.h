@@ -22,8 +22,8 @@ struct RowGradients {
   at::Tensor log_probs, entropy;
 };
 
-/// Returns the gradient of the loss by the logits, in `dtype`. Overwrites the logits, unless on CUDA with bfloat16.
-/// Label -1 means that the label is none of these columns.
+/// Returns the gradient of the loss by the logits, in `dtype`. Overwrites the logits, except on CUDA for bfloat16,
+/// which gets a new tensor. Label -1 means that the label is none of these columns.
 at::Tensor log_prob_rows_gradient(const at::Tensor& logits, const at::Tensor& labels, double temperature,
                                   const RowResults& results, const RowGradients& by, at::ScalarType dtype);
 

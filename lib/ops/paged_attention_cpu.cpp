@@ -36,8 +36,7 @@ int64_t strip_width(int64_t page_size) {
   return page_size % 16 == 0 ? 16 : 8;
 }
 
-/// Writes the scores of Q queries, in rows `stride` apart, with N strips of keys [D, W]: sum over d of q[d]
-/// strip[d][w].
+/// Writes the scores of Q queries with N strips of keys [D, W], in rows `stride` apart: sum of q[d] strip[d][w].
 template <int W, int N, int Q, class T>
 ROLL_INLINE void score_strips(const float* const* q, const T* const* strips, int64_t head_dim, float* scores,
                               int64_t stride) {

@@ -1,7 +1,7 @@
 // Matrix products, and the dtype and library that compute them. A CPU multiplies bfloat16 directly if it measures
 // faster than float32 (AMX, AVX512-BF16). Otherwise products are computed in float32, and only operands and results are
-// rounded to bfloat16. Large float32 products use oneDNN if it measures faster than LibTorch's default, MKL (MKL has
-// 0.43 of its speed on an AMD EPYC with AVX-512).
+// rounded to bfloat16. Large float32 products use oneDNN if it measures faster than LibTorch's default, MKL (on
+// an AMD EPYC with AVX-512, MKL has 0.43 of oneDNN's speed).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -39,7 +39,7 @@ at::Tensor matrix_product(const at::Tensor& a, const at::Tensor& b);
 at::Tensor linear_product(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias = {});
 /// Writes linear_product() into `into` [M, N], which may be columns of a wider tensor.
 void linear_product_out(at::Tensor into, const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias = {});
-/// Adds sum [N, K] += d^T x, d [M, N], x [M, K].
+/// Adds d^T x to `sum` [N, K]: d [M, N], x [M, K].
 void add_product(at::Tensor sum, const at::Tensor& d, const at::Tensor& x);
 
 }  // namespace roll

@@ -37,8 +37,7 @@ QuantisedMatrix nf4_of(const at::Tensor& matrix) {
   const at::Tensor scales = rows.abs().amax(1);
   const at::Tensor largest = scales.clamp_min(kSmallest);
   const at::Tensor unit = (rows * largest.reciprocal().unsqueeze(1)).clamp(-1, 1);
-  if (numel % kNf4Block != 0)
-    unit[-1] = (rows[-1] / largest[-1]).clamp(-1, 1);  // bitsandbytes divides in a partial block
+  if (numel % kNf4Block != 0) unit[-1] = (rows[-1] / largest[-1]).clamp(-1, 1);  // bitsandbytes divides here
   const at::Tensor values = nf4_values(matrix.device());
   const at::Tensor bounds = (values.narrow(0, 0, 15) + values.narrow(0, 1, 15)) / 2;
   const at::Tensor codes = at::bucketize(unit, bounds, /*out_int32=*/true).to(at::kByte).view({-1}).narrow(0, 0, numel);

@@ -13,8 +13,8 @@ using RecomputedBlock = std::function<std::vector<at::Tensor>(const std::vector<
 
 /// Returns block(inputs) and stores only `inputs` for backward, tensors of any shape. The block always runs with a
 /// gradient for the first input. `weights` are the leaf tensors that `block` reads: their gradients have the same bits
-/// as without recomputation. The block must be deterministic; it is copied, and its references must outlive
-/// backward.
+/// as without recomputation. The block must be deterministic; it is copied, so its references must outlive
+/// the backward pass.
 std::vector<at::Tensor> recomputed(const RecomputedBlock& block, const std::vector<at::Tensor>& inputs,
                                    const std::vector<at::Tensor>& weights);
 

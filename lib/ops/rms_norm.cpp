@@ -1,5 +1,4 @@
-// RMS norm of layer_ops.h. Forward keeps 1 / sqrt(mean(x^2) + eps) per row, so backward is one pass. GPUs use
-// LibTorch's operators.
+// RMS norm of layer_ops.h. Forward keeps 1 / sqrt(mean(x^2) + eps) of each row, so backward is one pass.
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>

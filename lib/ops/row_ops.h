@@ -8,7 +8,7 @@
 
 namespace roll {
 
-/// Adds x[i] += scale * (y[i] + bias[i]); bias may be null.
+/// Adds scale * (y[i] + bias[i]) to x[i]; bias may be null.
 void add_to_row(float* x, const float* y, const float* bias, int64_t width, float scale = 1);
 
 /// Writes the RMS norm: out = x / sqrt(mean(x^2) + eps) * weight.
@@ -20,7 +20,7 @@ void rotate_head(float* head, const float* cos, const float* sin, int64_t turned
 /// Like rotate_head(), for the pairs (2i, 2i + 1).
 void rotate_head_interleaved(float* head, const float* cos, const float* sin, int64_t turned);
 
-/// Writes out = silu(gate + gate_bias) * (up + up_bias); both biases may be null.
+/// Writes out = silu(gate + gate_bias) * (up + up_bias); the biases are both set or both null.
 void gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, float* out,
               int64_t width);
 void gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, c10::BFloat16* out,

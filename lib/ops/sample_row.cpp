@@ -22,8 +22,7 @@ ROLL_SIMD float largest(const float* values, int64_t n) {
   return best;
 }
 
-/// Writes p[i] = exp((logits[i] - max) * scale) and returns their mass. Sets `is_bad` if a logit is NaN or max
-/// infinite.
+/// Writes p[i] = exp((logits[i] - max) * scale); returns their mass. Sets `is_bad` for NaN logits or an infinite max.
 ROLL_SIMD uint64_t exponentiate_block(const float* logits, float* p, int64_t n, float max, float scale, bool& is_bad) {
   uint32_t bad = 0;
 #pragma omp simd reduction(| : bad)

@@ -14,8 +14,7 @@ class StreamedMemory {
   explicit StreamedMemory(int64_t bytes);
   static int64_t room_for(int64_t bytes);
 
-  /// Returns an uninitialised tensor; its pages are allocated when first written. Bug: the reserved bytes are
-  /// exhausted.
+  /// Returns an uninitialised tensor; its pages are allocated when first written. Bug: too few bytes are reserved.
   at::Tensor take(at::IntArrayRef sizes, at::ScalarType dtype);
 
  private:

@@ -8,8 +8,7 @@ namespace roll {
 
 namespace {
 
-/// About 20 us: longer than the threads' usual lag in a stage, but short enough to waste little if a thread lost its
-/// core.
+/// About 20 us: longer than the threads' usual lag in a stage, but too short to waste much if a thread lost its core.
 constexpr int kSpins = 1000;
 
 void pause_cpu() {
