@@ -19,7 +19,7 @@ void give_flag(Node& given, const std::string& key, Node value);
 void read_flag(const std::string& flag, const std::string& text, const AnyMember& member, const Range& range);
 
 /// Reads the keys in `given` into `args` like a YAML mapping. UserError: wrong type, range or unknown key
-/// ("--world_size = 0: must be in 1..1024"), opened by `prefix`.
+/// ("--world_size = 0: must be in 1..1024"). Messages begin with `prefix`.
 void read_flags(const Node& given, const AnyMember& args, const std::string& prefix = "--");
 
 /// Checks every number against its key's range. UserError: a number is out of range ("key = value: rule").

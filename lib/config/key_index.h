@@ -15,7 +15,7 @@ class KeyIndex {
  public:
   KeyIndex(const AnyMember& config, std::map<std::string, SetKey> set, std::string origin);
 
-  /// Returns the key's path: "actor_train.training_args.learning_rate". Bug: `member` is no key of the configuration.
+  /// Returns the key's path: "actor_train.training_args.learning_rate". Bug: `member` has no key.
   const std::string& key(const Address& member) const { return find(member).path; }
   bool is_set(const Address& member) const { return set_.contains(key(member)); }
   const AnyMember& member(const Address& address) const { return find(address).member; }

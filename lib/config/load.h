@@ -13,7 +13,7 @@
 namespace roll {
 
 /// Returns the tree of a YAML text with overrides applied and interpolations resolved. `origin` names it in messages.
-/// UserError: invalid YAML or overrides, or the text is no mapping.
+/// UserError: invalid YAML or overrides, or the text is not a mapping.
 Node read_tree(const std::string& yaml, const std::string& origin, const std::vector<std::string>& overrides,
                std::vector<std::string>& notes);
 

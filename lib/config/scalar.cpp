@@ -79,7 +79,7 @@ std::optional<double> parse_number(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (end != digits.data() + digits.size()) return std::nullopt;
-  if (error == std::errc::result_out_of_range)  // from_chars leaves the value alone; too small is 0, too large is not
+  if (error == std::errc::result_out_of_range)  // too small becomes 0, too large infinity
     value = digits.find("e-") != std::string::npos || digits.find("E-") != std::string::npos
                 ? 0
                 : std::numeric_limits<double>::infinity();

@@ -12,7 +12,7 @@ namespace roll {
 std::string yaml_text(const std::string& text);
 /// Returns the text in double quotes, with interpolations kept.
 std::string quoted_yaml(const std::string& text);
-/// Returns the value of a key that is no group, on one line.
+/// Returns the value of a key that is not a group, on one line.
 std::string yaml_value(const AnyMember& member);
 
 /// Returns the keys of a group as YAML. Values from the environment are written as their interpolations.

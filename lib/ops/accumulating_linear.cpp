@@ -112,7 +112,7 @@ class PackedLinear : public torch::autograd::Function<PackedLinear> {
     return sum;
   }
 
-  /// Calls adds(gradients of all parameters, joined); returns false if they cannot be joined or `adds` does.
+  /// Calls adds(joined gradients). Returns false if one is not needed, they cannot be joined, or `adds` returns false.
   template <class F>
   static bool adds_all(AutogradContext* ctx, const variable_list& parameters, size_t first_input, const F& adds) {
     variable_list kept;

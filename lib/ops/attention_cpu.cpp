@@ -132,7 +132,7 @@ struct Shape {
   const int64_t* named = nullptr;  // [K]: Pieces::key_rows; null if undefined
 
   int64_t group() const { return heads / kv_heads; }
-  /// Returns the keys before a piece's first query.
+  /// Returns the number of keys before a piece's first query.
   int64_t earlier(int64_t piece) const { return pieces.num_keys(piece) - pieces.num_queries(piece); }
   /// Returns the rows of one head of one piece in a tensor [T, heads, D] or (key_rows) [K, kv_heads, D].
   template <class T>
@@ -152,7 +152,7 @@ struct Shape {
       std::copy_n(data + (named[pieces.cu_keys[piece] + j] * kv_heads + head) * width, width, room + j * width);
     return {room, width};
   }
-  /// Returns the most keys that a block of queries sees, padded().
+  /// Returns the largest number of keys that a block of queries sees, padded().
   int64_t widest() const { return padded(rule.window > 0 ? std::min(longest, rule.window + kQueryBlock) : longest); }
   /// Returns the first key that the query after `earlier` keys sees.
   int64_t first_key(int64_t earlier) const {
@@ -162,7 +162,7 @@ struct Shape {
   Seen seen(int64_t earlier, int64_t from, int64_t length) const {
     return {first_key(earlier) - from, earlier + 1 - from, length};
   }
-  /// Returns the elements of a task's scratch memory: `blocks` blocks of queries x keys, `blocks` copies of transposed
+  /// Returns the size of a task's scratch memory: `blocks` blocks of queries x keys, `blocks` copies of transposed
   /// keys or values, each with a vector of slack that products read, and with key_rows copies of keys and values.
   int64_t scratch(int64_t blocks) const {
     return blocks * (kQueryBlock * widest() + width * padded(longest) + kVectorColumns) +

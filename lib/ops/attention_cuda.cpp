@@ -9,7 +9,7 @@ namespace roll {
 
 namespace {
 
-/// Returns the keys of the window before the query's own; nullopt without a window.
+/// Returns the number of keys in the window before the query's own; nullopt without a window.
 std::optional<int64_t> earlier_keys(const ScoreRule& rule) {
   return rule.window > 0 ? std::optional<int64_t>(rule.window - 1) : std::nullopt;
 }

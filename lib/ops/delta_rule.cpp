@@ -59,7 +59,7 @@ at::Tensor directions(const at::Tensor& x) {
   return x * at::rsqrt(x.square().sum(-1, /*keepdim=*/true) + kLengthEps);
 }
 
-/// [T, Hv, D] each.
+/// Heads after the convolution, [T, Hv, Dk] (q, k) and [T, Hv, Dv] (v).
 struct Convolved {
   at::Tensor q, k, v;
 };

@@ -303,7 +303,7 @@ bool takes_layer(const at::Tensor& x, const std::vector<int64_t>& sizes, const s
   const auto starts_at = [](const at::Tensor& t, uintptr_t multiple) {
     return reinterpret_cast<uintptr_t>(t.const_data_ptr()) % multiple == 0;
   };
-  const auto is_placed = [&](const at::Tensor& weight) {  // one load reads as many elements of a float32 gradient
+  const auto is_placed = [&](const at::Tensor& weight) {  // a float32 gradient is aligned for equally many elements
     return starts_at(weight, 16) && (!weight.grad().defined() || starts_at(weight.grad(), 64 / x.element_size()));
   };
   return has_kernels && std::ranges::all_of(sizes, is_whole) && std::ranges::all_of(weights, is_placed);

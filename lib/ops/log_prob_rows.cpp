@@ -114,7 +114,7 @@ void log_prob_rows(const at::Tensor& logits, const at::Tensor& labels, double te
 at::Tensor log_prob_rows_gradient(const at::Tensor& logits, const at::Tensor& labels, double temperature,
                                   const RowResults& results, const RowGradients& by, at::ScalarType dtype) {
   const at::Tensor d_entropy = by.entropy.defined() ? by.entropy : at::zeros_like(by.log_probs);
-  const at::Tensor row_entropy = by.entropy.defined() ? results.entropy : d_entropy;  // unwritten ones must not be read
+  const at::Tensor row_entropy = by.entropy.defined() ? results.entropy : d_entropy;  // unwritten entropy is not read
   if (logits.is_cuda()) {
     const at::Tensor gradient = dtype == at::kBFloat16 ? at::empty_like(logits, dtype) : logits;
     const auto launch = [&](auto* out) {

@@ -29,7 +29,7 @@ class PackedWeight {
   /// Returns the bytes of the whole packed weight, which a product reads.
   int64_t bytes() const;
   int64_t num_panels() const { return num_panels_; }
-  /// Returns the outputs with the padding of the last panel: the length of a row of y.
+  /// Returns the number of outputs, padded to whole panels: the length of a row of y.
   int64_t padded_outputs() const { return num_panels_ * kPanelWidth; }
 
   /// Writes y[n, 0 .. kPanelWidth) = x W^T for the panel's outputs, summed in float32. x [N, >= K] has the weight's
@@ -50,7 +50,7 @@ class PackedWeight {
     kBytes
   };  // kPairs: bfloat16 pairs, as AMX and AVX512-BF16 read them; kBytes: see BytePanel
   static Order order_of(int64_t inputs, at::ScalarType dtype);
-  /// Returns the 32-bit words of a panel.
+  /// Returns the number of 32-bit words of a panel.
   static int64_t panel_size(int64_t inputs, Order order);
   void fill_bytes(int64_t first_output, const at::Tensor& weight);
   const int32_t* panel_words(int64_t panel) const;

@@ -33,7 +33,7 @@ ROLL_INLINE void multiply_block(const float* panel, int64_t inputs, const float*
     for (int c = 0; c < C; ++c) *reinterpret_cast<Vector*>(y + r * y_stride + c * kLine) = sums[r][c];
 }
 
-/// `count` rows, at most R.
+/// Computes `count` rows, at most R.
 template <int R, int C, int L>
 ROLL_INLINE void multiply_few(int64_t count, const float* panel, int64_t inputs, const float* x, int64_t x_stride,
                               float* y, int64_t y_stride, const float* next) {
@@ -103,7 +103,7 @@ ROLL_INLINE void multiply_bytes(const uint32_t* words, const float* scales, int6
           sums[r][b] * *reinterpret_cast<const Floats*>(scales + b * kLine);
 }
 
-/// `count` rows, at most R.
+/// Computes `count` rows, at most R.
 template <int R, int L>
 ROLL_INLINE void multiply_few_bytes(int64_t count, const BytePanel& panel, int64_t inputs, const PanelRows& rows,
                                     const uint32_t* next) {
@@ -131,7 +131,7 @@ ROLL_INLINE void multiply_byte_rows(const BytePanel& panel, int64_t inputs, cons
 }
 
 #ifdef ROLL_V4
-// 7 x 4 sums and 4 weights fill the 32 registers of AVX-512; with three constants to widen bytes 6 rows do.
+// 7 x 4 sums and 4 weights fill the 32 registers of AVX-512. Widening bytes takes three constants, so 6 rows fit.
 ROLL_V4 void multiply_v4(const float* panel, int64_t inputs, const PanelRows& rows, const float* next) {
   multiply_ahead<7, 4>(panel, inputs, rows, next);
 }
@@ -171,7 +171,7 @@ ROLL_V4_BF16 void multiply_pairs(const uint32_t* panel, int64_t inputs, const c1
     for (int c = 0; c < kVectors; ++c) _mm512_storeu_ps(y + r * y_stride + c * kLine, sums[r][c]);
 }
 
-/// `count` rows, at most R.
+/// Computes `count` rows, at most R.
 template <int R>
 ROLL_V4_BF16 void multiply_few_pairs(int64_t count, const uint32_t* panel, int64_t inputs, const c10::BFloat16* x,
                                      int64_t x_stride, float* y, int64_t y_stride, const uint32_t* next) {

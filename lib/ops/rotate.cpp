@@ -33,7 +33,7 @@ ROLL_INLINE void rotate_token(const T* x, const float* cos, const float* sin, W 
   }
 }
 
-// Constant `step` for adjacent elements (step 1) lets the compiler vectorise.
+// A constant step of 1 lets the compiler vectorise pairs that are not interleaved.
 #define ROLL_ROTATE_TOKENS(T, ATTRIBUTE)                                                                          \
   ATTRIBUTE void rotate_tokens(const T* x, const float* cos, const float* sin, const int64_t* rows, Wide<T> sign, \
                                T* y, int64_t tokens, int64_t heads, const Pairs& pairs) {                         \

@@ -1,5 +1,5 @@
 // Time is linear in the vocabulary, without sorting: exponentials once, then selections that halve the candidates.
-// Compiled with -ffp-contract=off (CMakeLists.txt), as sampling_math.h wants it.
+// Compiled with -ffp-contract=off (CMakeLists.txt), as sampling_math.h requires.
 #include "ops/sample_row.h"
 
 #include <algorithm>
