@@ -1,4 +1,4 @@
-// Errors of a configuration, collected so that one run reports all of them.
+// Collects the errors of a configuration, so that one run reports them all; the reader and Checker use it.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ class Complaints {
   bool empty() const { return list_.empty(); }
   size_t size() const { return list_.size(); }
 
-  /// UserError with the first ten in the order of the files' lines, one per line, and where the others are; nothing
-  /// when there are none.
+  /// Throws a UserError if there are errors: the first ten in the order of the file's lines, one per line, then the
+  /// places of the others.
   void throw_if_any() const;
 
  private:

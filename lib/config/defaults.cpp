@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr int kDeepest = 10;
 
-/// `above` with the keys of `below` that it lacks, groups key by key.
+/// Adds the keys of `below` that `above` lacks, recursively in groups.
 void put_below(Node& above, const Node& below) {
   for (const MapEntry& entry : below.map) {
     Node* const own = above.find(entry.key);
@@ -25,7 +25,7 @@ void put_below(Node& above, const Node& below) {
   }
 }
 
-/// The file that an entry of the list names, if it is there.
+/// Returns the file that an entry of the list names; empty if it does not exist.
 fs::path file_of(const std::string& entry, const fs::path& folder) {
   const size_t at = entry.find('@');
   const std::string package = at == std::string::npos ? "_here_" : entry.substr(at + 1);

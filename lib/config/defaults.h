@@ -1,4 +1,5 @@
-// Hydra's `defaults:` list, as far as recipes of others use it: files whose keys stand below those of the file itself.
+// Hydra's `defaults:` list, as far as existing recipes use it: files whose keys are defaults for the file itself.
+// load.h uses it.
 #pragma once
 
 #include <string>
@@ -8,10 +9,10 @@
 
 namespace roll {
 
-/// Reads the files that `root`'s list names, from the folder of `origin` on, and puts their keys below its own: the
-/// file wins over its list, and what comes later in the list over what comes before. A name that is no file there, or
-/// that goes to another package than _here_ or _global_, is left as it is. Each file that was read is told in `notes`.
-/// UserError: a file that is no YAML, or files that name each other without end.
+/// Reads the files in `root`'s list, relative to the folder of `origin`, and merges their keys into `root`. The file
+/// wins over its list; later entries win over earlier ones. Entries without a file, or for a package other than _here_
+/// or _global_, are ignored. Each file read is reported in `notes`. UserError: a file is invalid YAML, or files include
+/// each other more than ten deep.
 void merge_defaults(Node& root, const std::string& origin, std::vector<std::string>& notes);
 
 }  // namespace roll

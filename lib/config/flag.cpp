@@ -9,9 +9,9 @@ namespace roll {
 
 namespace {
 
-/// The mapping with the values of its `${oc.env:NAME}`, as a file has them.
+/// Returns the mapping with its interpolations resolved, like a file's.
 Node interpolated(Node given) {
-  std::vector<std::string> notes;  // of Hydra's files, which no flag names
+  std::vector<std::string> notes;  // dropped: they concern only Hydra's files
   interpolate(given, notes);
   return given;
 }
@@ -22,7 +22,7 @@ Node scalar_of_flag(const std::string& text) {
   Node node;
   node.kind = Node::Kind::kScalar;
   node.text = text;
-  node.place.origin = std::make_shared<const std::string>();  // errors name the flag, no place
+  node.place.origin = std::make_shared<const std::string>();  // no place: errors name the flag
   return node;
 }
 

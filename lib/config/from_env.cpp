@@ -20,7 +20,7 @@ void FromEnv::add(const std::string& path, const Node& scalar) {
 }
 
 const std::string* FromEnv::at(const std::string& path) const {
-  // Stands for a secret that the file itself holds: its value is not written, and cannot be read again.
+  // Replaces a secret that the file itself holds: its value is not written and cannot be read back.
   static const std::string kHidden = to_config_text(Secret{"any"});
   const std::string* const origin = find(by_path_, path);
   return origin || !names_secret(path) ? origin : &kHidden;

@@ -1,5 +1,5 @@
-// Which values came from the environment: they may be secret, so what is written or shown holds the `${oc.env:NAME}`
-// that they came from. Reading that gives the values again.
+// Remembers values that came from the environment. They may be secret, so written files and messages hold the
+// `${oc.env:NAME}` instead, which gives the values again when read.
 #pragma once
 
 #include <map>
@@ -11,11 +11,11 @@ namespace roll {
 
 class FromEnv {
  public:
-  /// Does nothing for a value that came from elsewhere.
+  /// Records the value at `path`; does nothing if it did not come from the environment.
   void add(const std::string& path, const Node& scalar);
-  /// What stands for the value at this path; nullptr: itself.
+  /// Returns the text to show in place of the value at `path`, also for a secret in the file; nullptr: the value.
   const std::string* at(const std::string& path) const;
-  /// What stands for a text that was copied from another key, such as a role's model from `pretrain`; nullptr: itself.
+  /// Returns the text to show for a value copied from another key, such as a role's model; nullptr: the value.
   const std::string* like(const std::string& text) const;
 
  private:

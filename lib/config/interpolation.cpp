@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMaxText = 1 << 16;
 constexpr size_t kMaxWork = 200000;  // nodes copied and references followed
-constexpr size_t kMaxChain = 50;     // references through references, or nested in each other
+constexpr size_t kMaxChain = 50;     // length of a chain of references, or depth of nesting
 
 struct Failure {
   std::string text;
@@ -28,7 +28,7 @@ Failure failure(fmt::format_string<A...> format, A&&... args) {
 
 using Path = std::vector<std::string>;
 
-/// Index just after the `}` that closes the `${` at `start`; npos when none does.
+/// Returns the index just after the `}` that closes the `${` at `start`; npos if none does.
 size_t end_of_interpolation(std::string_view text, size_t start) {
   int depth = 0;
   char quote = 0;
@@ -98,7 +98,7 @@ class Interpolator {
     active_.pop_back();
   }
 
-  /// A text of plain parts and interpolations. A single interpolation keeps the kind of what it refers to.
+  /// Evaluates a text of plain parts and interpolations. A lone interpolation keeps the kind of its target (list, map).
   Node evaluate(std::string_view text, const Path& path, bool quoted, size_t nesting = 0) {
     spend(1);
     if (nesting > kMaxChain) throw failure("more than {} interpolations inside of each other", kMaxChain);
@@ -131,7 +131,7 @@ class Interpolator {
     return result;
   }
 
-  /// A text that interpolates to this node's again, with ${oc.env:...} in place of what the environment gave.
+  /// Returns a text that interpolates to this node's text, with ${oc.env:...} for the parts from the environment.
   static std::string portable_text(const Node& node) {
     return node.env_text.empty() ? escaped_interpolations(as_text(node)) : node.env_text;
   }
@@ -142,7 +142,7 @@ class Interpolator {
     return node.text;
   }
 
-  /// What stands between `${` and `}`.
+  /// Evaluates the text between `${` and `}`.
   Node evaluate_one(std::string_view inside, const Path& path, size_t nesting) {
     const size_t colon = inside.find(':');
     if (colon != std::string_view::npos && colon < inside.find("${"))
@@ -160,7 +160,7 @@ class Interpolator {
     const Node name_node = evaluate(trim(argument.substr(0, comma)), path, false, nesting);
     const std::string name = as_text(name_node);
     if (const auto value = env(name)) {
-      const bool is_plain = argument.find("${") == std::string_view::npos;  // else the default may refer to other keys
+      const bool is_plain = argument.find("${") == std::string_view::npos;  // else the default may refer to keys
       return plain(*value, fmt::format("${{oc.env:{}}}", is_plain ? std::string(argument) : portable_text(name_node)));
     }
     if (comma >= argument.size())
@@ -185,7 +185,7 @@ class Interpolator {
     return node;
   }
 
-  /// `a.b[0].c`; each leading dot goes up one level from the value that refers.
+  /// Returns the absolute path of a reference `a.b[0].c`; each leading dot goes up one level from the referring value.
   Path absolute(std::string_view target, const Path& from) {
     size_t dots = 0;
     while (dots < target.size() && target[dots] == '.') ++dots;

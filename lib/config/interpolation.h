@@ -1,5 +1,5 @@
-// OmegaConf's `${...}`: references to other keys (`${a.b}`, `${.sibling}`, `${..uncle}`, `${list[0]}`), the environment
-// (`${oc.env:NAME}`, `${oc.env:NAME,default}`), any of them nested or inside of a text; `\${` is a plain `${`.
+// Resolves OmegaConf's `${...}`: references to other keys (`${a.b}`, `${.sibling}`, `${..uncle}`, `${list[0]}`) and the
+// environment (`${oc.env:NAME}`, `${oc.env:NAME,default}`), also nested or inside text; `\${` is a literal `${`.
 #pragma once
 
 #include <string>
@@ -9,14 +9,13 @@
 
 namespace roll {
 
-/// Replaces every interpolation below `root`. One that fails (unknown key, unset variable, a cycle, malformed) leaves
-/// its node with `error` set, which the reader of that key reports: what nobody reads may hold anything. Names that
-/// only a file of Hydra's `defaults:` list could define (`${deepspeed_zero3}`) become empty mappings, that one
-/// what it is named after; each such reference is reported in `notes`. UserError when the interpolations together grow
-/// without bounds. Text from the environment keeps its origin beside it (Node::env_text).
+/// Replaces every interpolation in `root`. A failure (unknown key, unset variable, cycle, malformed) sets the node's
+/// `error`, which is reported only if the key is read. Names that only a file of Hydra's `defaults:` list could define
+/// become empty mappings (`${deepspeed_zero3}`: reshard_after_forward: true) and are reported in `notes`. Text from the
+/// environment keeps its origin in Node::env_text. UserError: the interpolations together exceed a limit on work.
 void interpolate(Node& root, std::vector<std::string>& notes);
 
-/// The text as one that interpolate() gives back as it is.
+/// Escapes `${` in the text, so that interpolate() returns it unchanged.
 std::string escaped_interpolations(const std::string& text);
 
 }  // namespace roll

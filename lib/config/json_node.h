@@ -1,4 +1,4 @@
-// JSON of others as the configuration's reader takes values: their types, ranges and messages are then a file's.
+// Reads JSON from requests and data files into structs with fields(); types, ranges and messages are a configuration's.
 #pragma once
 
 #include "base/json.h"
@@ -7,11 +7,11 @@
 
 namespace roll {
 
-/// Its scalars have no place.
+/// Converts JSON to a configuration tree whose scalars have no place.
 Node node_of(const Json& value);
 
-/// Reads the members of a JSON object. What looks like an interpolation stays text: whoever sends it is not whoever
-/// runs the program. UserError "key = value: rule"; a key that fields() does not have, with the nearest.
+/// Reads the members of a JSON object into `out`. Interpolations stay plain text, because the sender is not trusted.
+/// UserError: wrong type or range ("key = value: rule"), or an unknown key, with the nearest known one.
 void read_json_fields(const Json& object, const AnyMember& out);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// From a member of a configuration to its key and place: checks name keys without repeating their spelling.
+// Maps a member of a configuration to its key and place, so that checks (checker.h) need not repeat a key's spelling.
 #pragma once
 
 #include <map>
@@ -10,18 +10,18 @@
 
 namespace roll {
 
-/// Valid while `config` stays where it is.
+/// Index of a configuration's members. `config` must not move while the index is used.
 class KeyIndex {
  public:
   KeyIndex(const AnyMember& config, std::map<std::string, SetKey> set, std::string origin);
 
-  /// "actor_train.training_args.learning_rate". Bug when `member` is no key of the configuration.
+  /// Returns the key's path: "actor_train.training_args.learning_rate". Bug: `member` has no key.
   const std::string& key(const Address& member) const { return find(member).path; }
   bool is_set(const Address& member) const { return set_.contains(key(member)); }
   const AnyMember& member(const Address& address) const { return find(address).member; }
-  /// Where the key was set, or the file alone.
+  /// Returns the place that set the key, or only the file if it was not set.
   Place place(const Address& member) const;
-  /// "rollout_batch_size = 96", to name a second key in a rule; with "(not set in the file)" when it was not.
+  /// Returns "rollout_batch_size = 96" for messages, with "(not set in the file)" if the key was not set.
   std::string name(const Address& member) const;
 
  private:

@@ -22,7 +22,7 @@ bool is_idle(const KeyEntry& entry) {
   return entry.kind == KeyEntry::Kind::kNoted || entry.kind == KeyEntry::Kind::kRefused;
 }
 
-/// "actor_train" and "training_args.learning_rate"; no role where the path has one part.
+/// Splits a path into "actor_train" and "training_args.learning_rate"; the role is empty for a top-level key.
 std::pair<std::string, std::string> role_and_rest(const std::string& path) {
   size_t dot = path.find('.');
   if (path.starts_with("rewards.")) dot = path.find('.', dot + 1);
@@ -31,7 +31,7 @@ std::pair<std::string, std::string> role_and_rest(const std::string& path) {
   return {path.substr(0, dot), path.substr(dot + 1)};
 }
 
-/// Default, allowed values and meaning of a key; the reason of an idle one.
+/// Returns the meaning and allowed values of a key; for a noted or refused key, the reason.
 std::string words_of(const KeyEntry& entry) {
   switch (entry.kind) {
     case KeyEntry::Kind::kNoted:
@@ -52,7 +52,7 @@ std::string text_row(const SharedKey& key) {
   return fmt::format("{:<56} {}{}\n", name, words_of(key.entry), roles);
 }
 
-/// A bar would end the cell.
+/// Escapes bars, which would end the cell.
 std::string markdown_cell(const std::string& text) {
   std::string cell;
   for (const char c : text) cell += c == '|' ? std::string("\\|") : std::string(1, c);
@@ -86,7 +86,7 @@ std::string head_of(KeyFormat format) {
   return "";
 }
 
-/// Whether `asked` is `path` or an end of it, part by part; "<name>" is any part, "pipe_*" any that begins so.
+/// True if `asked` equals the last parts of `path`. In `path`, "<name>" matches any part, and "pipe_*" a prefix.
 bool ends_with_key(const std::string& path, const std::string& asked) {
   const auto all = path_parts(path), end = path_parts(asked);
   return end.size() <= all.size() &&
@@ -110,7 +110,7 @@ std::string paragraph_of(const SharedKey& key) {
   return text + fmt::format("  {}\n  since {}\n", words_of(key.entry), key.entry.since);
 }
 
-/// What a value is, in words.
+/// Returns the type of a value in words.
 std::string type_words(const MemberType& type) {
   if (type.shape == MemberType::Shape::kOptional) return type_words(*type.inner) + ", or null";
   if (type.shape == MemberType::Shape::kList) return "list: " + type_words(*type.inner);
@@ -157,7 +157,7 @@ std::string SharedKey::name() const {
 
 std::vector<SharedKey> shared_keys(const std::vector<KeyEntry>& entries) {
   std::vector<SharedKey> keys;
-  std::multimap<std::string, size_t> by_path;  // of what stands in `keys`
+  std::multimap<std::string, size_t> by_path;  // path -> index in `keys`
   for (KeyEntry entry : entries) {
     std::string role;
     std::tie(role, entry.path) = role_and_rest(entry.path);

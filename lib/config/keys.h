@@ -1,25 +1,25 @@
-// Every struct that holds keys has
+// Declares configuration keys. Every struct that holds keys has
 //
 //   void fields(Keys& v) { v("pg_clip", pg_clip, "ratio is kept in 1 -+ pg_clip", above_to(0, 1)); ... }
 //
-// the one place where a key's name, default, allowed values and meaning stand. It is called
+// as the single definition of a key's name, default, allowed values and meaning. The calls are
 //   v(key, member, doc)                     member: bool, int64_t, double, std::string, an enum with names or a chosen
-//                                           row (base/names.h), a vector, a map with text keys, an optional of those,
-//                                           another such struct, or a type with from_config_text
+//                                           row (base/names.h), a vector, a map with text keys, an optional, another
+//                                           struct with fields(), or a type with from_config_text
 //   v(key, member, doc, rules...)
-//   v.noted({keys}, reason)                 accepted, with a note that it means nothing here; `image_*` is a pattern
+//   v.noted({keys}, reason)                 accepted, with a note that it has no effect; `image_*` is a pattern
 //   v.refused({keys}, reason)               an error, unless null, false, 0 or empty
-//   v.refused_above_one({keys}, reason)     an error, unless that or 1: sizes of a layout
-//   v.only_if(group.member, acts, other)    a rule of a group's key, which asks what the group does not know
+//   v.refused_above_one({keys}, reason)     like refused, but 1 is accepted too: sizes of a layout
+//   v.only_if(group.member, acts, other)    adds only_if(acts, other) to a key of an inner group
 //
-// A rule is
-//   a range (range.h)       of its numbers; without one: any finite number
-//   only_with(flag)         it has no effect while the flag is false, or the optional is null
-//   only_if(acts, other)    it has no effect unless `acts`, because of the key `other`
-//   may_change()            a run that goes on may change it, and keys of its name elsewhere
-//   bool_or_text()          of a text: true and false become "true" and "false"
+// The rules are
+//   a range (range.h)       allowed numbers; without one: any finite number
+//   only_with(flag)         the key has no effect while the flag is false, or the optional is null
+//   only_if(acts, other)    the key has no effect unless `acts`, because of the key `other`
+//   may_change()            a resumed run may change the key, and keys of the same name elsewhere
+//   bool_or_text()          for text: YAML's true and false become "true" and "false"
 //
-// Who visits the keys of a struct (a reader, a writer, walk.h, a tool's flags) is a Keys of its own.
+// Each visitor of keys (reader, writer, walk.h, a tool's flags) is a subclass of Keys.
 #pragma once
 
 #include <initializer_list>
@@ -52,7 +52,7 @@ constexpr BoolOrText bool_or_text() {
   return {};
 }
 
-/// What stands in a line of fields(), but for the member and what makes it idle.
+/// One line of fields(), without the member and its only_with/only_if rules.
 struct KeyLine {
   const char* key;
   const char* doc;
@@ -80,10 +80,10 @@ class Keys {
   virtual void noted(KeyList, const char* /*reason*/) {}
   virtual void refused(KeyList, const char* /*reason*/) {}
   virtual void refused_above_one(KeyList keys, const char* reason) { refused(keys, reason); }
-  /// Follows the visit of `member`.
+  /// Called after visit() of `member`, for a rule only_if or only_with.
   virtual void only_if(const Address& /*member*/, bool /*acts*/, const Address& /*other*/) {}
 
-  /// Whether the key is given, where keys are read.
+  /// True if the visitor is a reader and the key is set.
   virtual bool has(std::string_view) const { return false; }
 
   virtual void visit(const KeyLine& line, const AnyMember& member) = 0;

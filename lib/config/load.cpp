@@ -26,7 +26,7 @@ void read_config(const Node& tree, const AnyMember& config, ForeignAdvice foreig
   context.homes = [&config](const std::string& key) {
     std::vector<std::string> paths;
     const auto visit = [&](const KeyInfo& info, const AnyMember&) {
-      // It would do nothing there either.
+      // A noted key would have no effect there either.
       if (info.key == key && info.kind != KeyInfo::Kind::kNoted) paths.push_back(info.path);
     };
     config.type->example([&](void* example) { walk({example, *config.type}, WalkDepth::kExamples, visit); });

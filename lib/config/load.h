@@ -1,4 +1,4 @@
-// A YAML file and overrides -> a struct; all errors are reported at once, each with its place.
+// Loads a YAML file and overrides into a configuration struct. All errors are reported at once, each with its place.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,16 @@
 
 namespace roll {
 
-/// The tree of a file with overrides applied and interpolations resolved. UserError. `origin` names it in messages.
+/// Returns the tree of a YAML text with overrides applied and interpolations resolved. `origin` names it in messages.
+/// UserError: invalid YAML or overrides, or the text is not a mapping.
 Node read_tree(const std::string& yaml, const std::string& origin, const std::vector<std::string>& overrides,
                std::vector<std::string>& notes);
 
-/// What reading a configuration says of its keys.
+/// Facts about the keys of a loaded configuration.
 struct LoadedKeys {
   std::map<std::string, SetKey> set;  // the keys that were set, for KeyIndex
   FromEnv from_env;                   // for to_yaml
-  std::vector<std::string> notes;     // what was accepted and means nothing here
+  std::vector<std::string> notes;     // messages for the user, such as keys without effect
   std::string origin;
 };
 
@@ -29,15 +30,15 @@ struct Loaded : LoadedKeys {
   T config;
 };
 
-/// See ReadContext.
+/// Advice about a key of other programs; see ReadContext::foreign.
 using ForeignAdvice = std::function<std::string(const std::string& key)>;
 
-/// Reads a tree into a group. UserError names every wrong type, unknown or refused key (up to ten at once), each with
-/// its place.
+/// Reads a tree into a group. UserError: wrong types, numbers out of range, unknown or refused keys; it lists up to
+/// ten, each with its place.
 void read_config(const Node& tree, const AnyMember& config, ForeignAdvice foreign, LoadedKeys& keys);
 
-/// Reads YAML text. UserError: as read_tree() and read_config(). A struct may have a static rewrite(Node& tree, notes)
-/// that brings other spellings of its groups into one shape before they are read.
+/// Loads YAML text into a T. A static T::rewrite(Node& tree, notes), if any, first converts other spellings of its
+/// groups. UserError: the errors of read_tree() and read_config().
 template <HasFields T>
 Loaded<T> load_yaml(const std::string& yaml, const std::string& origin, const std::vector<std::string>& overrides = {},
                     ForeignAdvice foreign = {}) {

@@ -14,12 +14,12 @@ namespace roll {
 
 namespace {
 
-/// Plain text. Text in quotes is no number.
+/// True for plain text. Quoted text is not a number or boolean.
 bool is_plain(const Node& node) {
   return node.kind == Node::Kind::kScalar && !node.quoted;
 }
 
-/// `value`: nothing where the node is no `wanted`.
+/// Stores `value` in `out`; without a value, returns the error that `wanted` is needed.
 template <class T>
 BadValue take(const Node& node, const std::optional<T>& value, T& out, const char* wanted, const std::string& advice) {
   if (!value) return {fmt::format("{} is needed, this is {}{}", wanted, describe(node), advice)};
@@ -27,7 +27,7 @@ BadValue take(const Node& node, const std::optional<T>& value, T& out, const cha
   return {};
 }
 
-/// "; write 1000" for 1e3 where a whole number is needed.
+/// Returns "; write 1000" for 1e3 where a whole number is needed; else "".
 std::string whole_number_advice(const Node& node) {
   const auto number = node.quoted ? std::nullopt : parse_number(node.text);
   if (!number || !(std::abs(*number) < 1e15) || *number != std::floor(*number)) return "";

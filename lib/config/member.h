@@ -1,5 +1,5 @@
-// What reading, writing and checking a key need of its member, whatever the member's type: one table for each type, so
-// that whoever visits fields() is compiled once and not for each configuration.
+// Type-erased access to the members of configuration structs: one function table per type. So readers, writers and
+// checks that visit fields() are compiled once, not once per configuration.
 #pragma once
 
 #include <functional>
@@ -19,23 +19,23 @@ namespace roll {
 
 class Keys;
 
-/// A struct whose keys stand in its fields(); keys.h.
+/// A struct that declares its keys in fields(); see keys.h.
 template <class T>
 concept HasFields = requires(T& t, Keys& v) {
   t.fields(v);
 };
 
-/// A type that is one YAML scalar (or a list, which is given as its text "[a, b]"), such as a device mapping:
-/// `from_config_text(text, T&)` throws UserError with a rule, `to_config_text(const T&)` writes it back.
+/// A type that is read from one YAML scalar (or from a list, as its text "[a, b]"), such as a device mapping.
+/// from_config_text(text, T&) throws a UserError with the broken rule; to_config_text(const T&) writes the text.
 template <class T>
 concept HasConfigText = requires(const std::string& text, T& value) {
   from_config_text(text, value);
 };
 
-/// Why a value is none of its key's; "" where it is one.
+/// Error of reading a value.
 struct BadValue {
-  std::string rule;
-  bool is_foreign = false;  // the struct is something of another program
+  std::string rule;         // the broken rule; empty: the value is valid
+  bool is_foreign = false;  // the value shows that the struct is another program's
 };
 
 class MemberType {
@@ -49,24 +49,24 @@ class MemberType {
 
   const Shape shape;
   const std::type_info& id;
-  const MemberType* const inner;  // of an optional, a list, a map
+  const MemberType* const inner;  // type of the entries of an optional, list or map; else null
 
-  // Of a scalar.
+  // For scalars; others throw Bug.
   virtual BadValue read(const Node& node, void* member) const;
-  /// As a message shows it.
+  /// Returns the value as messages show it.
   virtual std::string text(const void* member) const;
   virtual std::vector<std::string> words() const = 0;
-  /// It is written as YAML's text, in quotes where it looks like something else.
+  /// True if the value is written as YAML text, in quotes if it looks like another type.
   virtual bool is_text() const = 0;
 
-  // Of an optional, a list or a map. Names are "" in an optional, numbers in a list.
+  // For optionals, lists and maps. An entry's name is "" in an optional, and its index in a list.
   virtual void each(void* member, const VisitEntry& f) const = 0;
   virtual void clear(void* member) const = 0;
-  /// Adds what `fill` makes of a new entry, unless that returns false. A map keeps it even then.
+  /// Adds an entry that `fill` fills, unless `fill` returns false; a map keeps the entry anyway.
   virtual void add(void* member, const std::string& name, const Fill& fill) const = 0;
 
-  // Of a group.
-  /// Calls f with one of default values.
+  // For groups (structs with fields()).
+  /// Calls f with a group of default values.
   virtual void example(const Visit& f) const = 0;
   virtual void fields(void* member, Keys& v) const = 0;
 
@@ -84,8 +84,9 @@ std::string scalar_text(int64_t value);
 std::string scalar_text(double value);
 std::string scalar_text(const std::string& value);
 
-/// Why the node can be no word, or no text.
+/// Returns the error for a node that is not one word.
 BadValue no_word(const Node& node);
+/// Calls `read` with the node's text; returns its UserError, or the error for a node without text.
 BadValue no_text(const Node& node, const std::function<void(const std::string& text)>& read);
 BadValue not_among(const std::string& text, const std::vector<std::string>& words);
 
@@ -192,31 +193,31 @@ class MemberTypeOf final : public MemberType {
   }
 };
 
-/// A member, without its type.
+/// A reference to a member of any type.
 struct AnyMember {
-  void* at = nullptr;  // null of keys that have none
+  void* at = nullptr;  // null for noted and refused keys
   const MemberType* type = nullptr;
 
   AnyMember() = default;
   AnyMember(void* at_, const MemberType& type_) : at(at_), type(&type_) {}
-  /// One list of keys serves writers, which only read, and readers.
+  /// Casts const away: the same fields() serves writers, which only read, and readers.
   template <class M>
   AnyMember(const M& member) : at(const_cast<M*>(&member)), type(&kMemberType<M>) {}
 
-  /// A group, or a map or list of something: more than one line says what it is.
+  /// True for a group, a map, or a list of groups: it is written in more than one line.
   bool is_group() const;
   bool is_null() const;
-  /// As a message shows it; "..." of a list or a group.
+  /// Returns the value as messages show it; "..." for a list, map or group.
   std::string text() const;
-  /// The words that it takes, alone, in a list, or null beside them; empty where it is no word.
+  /// Returns the allowed words of an enum, also inside a list or optional; empty for other types.
   std::vector<std::string> words() const;
   /// Calls f(name, entry) for each entry of an optional, a list or a map.
   void each(const std::function<void(const std::string& name, const AnyMember& entry)>& f) const;
-  /// The path of an entry.
+  /// Returns the path of an entry: "list[2]" or "map.name".
   std::string entry_path(const std::string& path, const std::string& name) const;
 };
 
-/// Which member: a struct and its first member are at the same place.
+/// Identity of a member. The type distinguishes a struct from its first member, which has the same address.
 struct Address {
   const void* at;
   std::type_index type;

@@ -1,4 +1,4 @@
-// A configuration's tree as JSON, for programs that know no YAML.
+// Converts a configuration's tree to JSON, for programs that do not read YAML.
 #pragma once
 
 #include "base/json.h"
@@ -6,7 +6,7 @@
 
 namespace roll {
 
-/// Plain scalars become what they mean: null, true, false, numbers; others are texts.
+/// Returns the tree as JSON. Plain scalars become null, booleans or numbers if they look so; others become strings.
 Json to_json(const Node& node);
 
 }  // namespace roll

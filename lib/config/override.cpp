@@ -18,7 +18,7 @@ std::vector<std::string> split_path(const std::string& path, const std::string& 
   return parts;
 }
 
-/// The mapping that holds the last part of `parts`, created where it is missing.
+/// Returns the mapping for the last part of `parts`; creates missing mappings.
 Node& parent_of(Node& root, const std::vector<std::string>& parts, const Place& place, const std::string& argument) {
   Node* node = &root;
   for (size_t i = 0; i + 1 < parts.size(); ++i) {
@@ -55,7 +55,7 @@ void remove_key(Node& root, const std::string& argument) {
   std::erase_if(node->map, [&](const MapEntry& entry) { return entry.key == parts.back(); });
 }
 
-/// A word without '=', and the one behind it: most likely `key value` or `key: value`.
+/// Throws for a word without '='. With the `next` word it was probably meant as `key value` or `key: value`.
 [[noreturn]] void refuse_word(std::string word, const std::string& next) {
   const std::string said = word;
   if (word.ends_with(':')) word.pop_back();

@@ -1,4 +1,4 @@
-// Overrides of the command line: `a.b=c`, Hydra's `+a.b=c` and `++a.b=c` (the same here), and `~a.b` (removes the key).
+// Command-line overrides: `a.b=c`, Hydra's `+a.b=c` and `++a.b=c` (the same here), and `~a.b` (removes the key).
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace roll {
 
-/// Applies them in order. The value is YAML (`[1,2]`, `null`, `"text"`); its place is "command line".
-/// UserError: no `=`, an empty key, a value that is no YAML, a path through something that is no mapping.
+/// Applies the overrides in order. A value is YAML (`[1,2]`, `null`, `"text"`); its place is "command line".
+/// UserError: no `=`, an empty key, an invalid YAML value, a path through a value that is not a mapping, or `~` of a
+/// key that is not set.
 void apply_overrides(Node& root, const std::vector<std::string>& overrides);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Which numbers a key takes. Stands in the key's line of fields(), and so in loading, --help, `roll keys` and every
-// tool's flag alike. NaN is in no range.
+// Allowed numbers of a key. A range in the key's line of fields() applies to loading, --help, `roll keys` and tools'
+// flags. NaN is in no range.
 #pragma once
 
 #include <limits>
@@ -14,15 +14,15 @@ struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   bool includes_low = true, includes_high = true;
-  std::optional<double> also{};  // one more value: 0 that means "off"
+  std::optional<double> also{};  // one more allowed value, such as 0 for "off"
 
   bool holds(double value) const;
-  /// What `wrong` breaks: "must be above 0 and at most 1".
+  /// Returns the rule that the value `wrong` breaks: "must be above 0 and at most 1".
   std::string rule(double wrong) const;
-  /// The range as tables show it: "(0, 1]", "0 or 0.001..1000", ">= 1".
+  /// Returns the range as tables show it: "(0, 1]", "0 or 0.001..1000", ">= 1".
   std::string brief() const;
 
-  /// This range and one value outside of it.
+  /// Returns this range extended by one value.
   constexpr Range or_also(double value) const {
     Range range = *this;
     range.also = value;
@@ -51,16 +51,16 @@ constexpr Range from_below(double low, double high) {
   return {.low = low, .high = high, .includes_high = false};
 }
 
-// Limits of counts that memory or time is proportional to: a larger one is a typing error that would take a host down.
+// Limits of counts that determine memory or time: a larger value is a typing error that would exhaust a host.
 /// A length or a budget of tokens.
 constexpr Range token_range() {
   return within(1, 1 << 24);
 }
-/// Sequences, prompts or responses that are held at once.
+/// Sequences, prompts or responses held in memory at once.
 constexpr Range sequence_range() {
   return within(1, 1 << 20);
 }
-/// Ranks that share something.
+/// Number of ranks in a group.
 constexpr Range rank_range() {
   return within(1, 1 << 16);
 }
@@ -69,8 +69,8 @@ constexpr Range round_range() {
   return within(1, 1'000'000'000);
 }
 
-/// The first number in `member` that is outside of the range; nullopt when there is none. Members without a number
-/// (text, null, groups) are always inside.
+/// Returns the first number in `member` (also in a list, map or optional) outside the range, or nullopt. Members
+/// without numbers (text, null, groups) are always inside.
 std::optional<double> outside(const Range& range, const AnyMember& member);
 
 }  // namespace roll

@@ -19,7 +19,7 @@ void NotedKeys::add(const std::string& path, const std::string& reason) {
 
 namespace {
 
-/// "reward_norm, flash_attn (in actor_train.model_args and 2 more)": a key of many groups is named once.
+/// Lists keys, each once: "reward_norm, flash_attn (in actor_train.model_args and 2 more)".
 std::string list_keys(const std::vector<std::string>& paths) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups_of;
   std::map<std::string, size_t> index;
@@ -65,7 +65,7 @@ void ReadContext::complain_foreign(const Node& node, const std::string& path, co
 
 void ReadContext::complain(const Node& node, const std::string& path, const std::string& rule) {
   if (is_foreign(path)) return;
-  // What the environment gave is not shown, whatever the key: it may be a secret.
+  // Values from the environment are never shown, because they may be secret.
   const char* const origin =
       node.env_text.empty() ? "" : "; it comes from the environment, give the variable another value";
   complaints.add(node.place, fmt::format("{} = {}: {}{}", path, shown_value(path, node), rule, origin));
@@ -74,7 +74,7 @@ void ReadContext::complain(const Node& node, const std::string& path, const std:
 void ReadContext::complain_unknown(const MapEntry& entry, const std::string& prefix,
                                    const std::vector<std::string>& known) {
   if (is_foreign(prefix)) return;
-  constexpr size_t kMostAdvised = 100;  // advice takes a millisecond, and few of so many complaints are shown
+  constexpr size_t kMostAdvised = 100;  // later errors get no advice: it takes a millisecond, and few errors are shown
   const bool is_advised = complaints.size() < kMostAdvised;
   const std::vector<std::string> elsewhere = homes && is_advised ? homes(entry.key) : std::vector<std::string>();
   std::string advice = foreign && is_advised ? foreign(entry.key) : "";

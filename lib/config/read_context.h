@@ -1,4 +1,4 @@
-// What reading a configuration gathers besides its values: errors, notes, and the place of each key that was set.
+// Side results of reading a configuration (reader.h): errors, notes, and the place of each key that was set.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@
 
 namespace roll {
 
-/// Keys that were accepted and mean nothing here, grouped by the reason.
+/// Accepted keys without effect, grouped by the reason.
 class NotedKeys {
  public:
   void add(const std::string& path, const std::string& reason);
   bool empty() const { return paths_.empty(); }
 
-  /// One note of several lines: "origin: these keys mean nothing here:\n  a, b (in c, d): reason".
+  /// Returns one note of several lines: "origin: these keys mean nothing here:\n  a, b (in c): reason".
   std::string text(const std::string& origin) const;
 
  private:
@@ -27,10 +27,10 @@ class NotedKeys {
   std::map<std::string, std::vector<std::string>> paths_;  // reason -> key paths
 };
 
-/// The value of the key at `path` as a message shows it (node.h: excerpt); a secret is not shown.
+/// Returns the value of the key at `path` as messages show it (excerpt() of node.h), with secrets hidden.
 std::string shown_value(const std::string& path, const Node& node);
 
-/// A key that was set: where, and how its value reads.
+/// Place and shown value of a key that was set.
 struct SetKey {
   Place place;
   std::string excerpt;
@@ -41,17 +41,17 @@ struct ReadContext {
   NotedKeys noted;
   std::map<std::string, SetKey> set;
   FromEnv from_env;
-  /// Paths at which a key of this name is known; unset: advice about unknown keys does without.
+  /// Returns the paths where a key of this name exists, for advice about unknown keys; unset: no such advice.
   std::function<std::vector<std::string>(const std::string& key)> homes;
-  /// What a key of this name, which other programs have, is here: "; here it is ..."; "": nothing is known of it.
+  /// Returns the counterpart of another program's key, "; here it is ...", or "" if none is known.
   std::function<std::string(const std::string& key)> foreign;
 
-  /// Structs that say they are something of another program, by path: what else is in them is that program's, and not
-  /// complained of.
+  /// Paths of structs with a value of another program. Further errors in them are suppressed.
   std::set<std::string> foreign_structs;
 
+  /// Records the error "path = value: rule".
   void complain(const Node& node, const std::string& path, const std::string& rule);
-  /// Of the key that says so.
+  /// Like complain(), for the value that marks its struct as another program's.
   void complain_foreign(const Node& node, const std::string& path, const std::string& rule);
   void complain_unknown(const MapEntry& entry, const std::string& prefix, const std::vector<std::string>& known);
 
@@ -59,10 +59,10 @@ struct ReadContext {
   bool is_foreign(const std::string& path) const;
 };
 
-/// Whether `key` matches one of `patterns`, where a trailing * stands for anything.
+/// True if `key` matches `pattern`, where a trailing * matches anything.
 bool matches(const std::string& key, const char* pattern);
 
-/// null, false, 0, empty; with `or_one` also 1: a refused key that wishes for nothing.
+/// True for null, false, 0, empty, and with `or_one` also 1: values that a refused key may have.
 bool wishes_nothing(const Node& node, bool or_one);
 
 }  // namespace roll

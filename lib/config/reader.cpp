@@ -127,7 +127,7 @@ void StructReader::noted(KeyList keys, const char* reason) {
       const MapEntry& entry = node_.map[i];
       if (used_[i] || !matches(entry.key, pattern)) continue;
       used_[i] = true;
-      if (entry.value.place.is_command_line() && !entry.value.is_referred_to)  // who types a key wants something of it
+      if (entry.value.place.is_command_line() && !entry.value.is_referred_to)  // typed on purpose
         context_.complain(entry.value, prefix_ + entry.key, fmt::format("has no effect: {}; leave it out", reason));
       else
         context_.noted.add(prefix_ + entry.key, reason);

@@ -1,4 +1,4 @@
-// Node -> struct: the visitor that fills a struct's members by its fields(), checks types and names unknown keys.
+// Reads a tree (node.h) into a struct: a visitor of fields() fills the members, checks types and reports unknown keys.
 #pragma once
 
 #include <string>
@@ -11,6 +11,7 @@
 
 namespace roll {
 
+/// Reads a node into a member of any type; records errors in `context`.
 void read_value(ReadContext& context, const Node& node, const std::string& path, const AnyMember& out);
 
 /// Reads one mapping into one struct.
@@ -25,11 +26,11 @@ class StructReader : public Keys {
   void refused(KeyList keys, const char* reason) override { refuse(keys, reason, false); }
   void refused_above_one(KeyList keys, const char* reason) override { refuse(keys, reason, true); }
 
-  /// Call after fields(): complains about the keys that nobody asked for.
+  /// Reports the unknown keys; call it after fields().
   void finish();
 
  private:
-  /// The key's value, marked as used; nullptr when it is not set or its interpolation failed.
+  /// Returns the key's value and marks it as used; nullptr if it is not set or its interpolation failed.
   const Node* use(const char* key);
   void refuse(KeyList keys, const char* reason, bool or_one);
 
@@ -40,7 +41,7 @@ class StructReader : public Keys {
   std::vector<std::string> known_;
 };
 
-/// Reads the keys of a mapping, whose names follow `prefix`.
+/// Reads the keys of a mapping into a group; `prefix` precedes their names in paths.
 void read_fields(ReadContext& context, const Node& map, const std::string& prefix, const AnyMember& group);
 
 }  // namespace roll

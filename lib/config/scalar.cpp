@@ -10,7 +10,7 @@ namespace roll {
 
 namespace {
 
-/// Lower case when `text` is written all lower, all UPPER or Capitalised; "" for anything else such as tRue.
+/// Returns `text` in lower case if it is all lower, all UPPER or Capitalised; "" otherwise (tRue).
 std::string word(std::string_view text) {
   const auto upper = [](char c) { return c >= 'A' && c <= 'Z'; };
   const auto tail = text.empty() ? text : text.substr(1);
@@ -22,7 +22,7 @@ std::string word(std::string_view text) {
   return lower;
 }
 
-/// Without the _ between digits; "" when one stands elsewhere.
+/// Removes each _ between digits; returns "" if a _ is elsewhere.
 std::string without_separators(std::string_view text) {
   std::string digits;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -79,7 +79,7 @@ std::optional<double> parse_number(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (end != digits.data() + digits.size()) return std::nullopt;
-  if (error == std::errc::result_out_of_range)  // from_chars leaves the value alone; too small is 0, too large is not
+  if (error == std::errc::result_out_of_range)  // too small becomes 0, too large infinity
     value = digits.find("e-") != std::string::npos || digits.find("E-") != std::string::npos
                 ? 0
                 : std::numeric_limits<double>::infinity();

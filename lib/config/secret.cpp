@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kHidden = "(hidden)";
 
-/// A mapping with such a key: "{type: llm_judge, judge_api_key: ...}".
+/// True if the value is a mapping with a secret key: "{type: llm_judge, judge_api_key: ...}".
 bool holds_secret(std::string_view value) {
   for (size_t colon = value.find(':'); colon != std::string_view::npos; colon = value.find(':', colon + 1)) {
     std::string_view before = value.substr(0, colon);

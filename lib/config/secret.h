@@ -1,4 +1,4 @@
-// A value that is used and never written: files and messages show that there is one, not which.
+// Secrets such as API keys: used, but never written to files or messages, which show "(hidden)".
 #pragma once
 
 #include <string>
@@ -6,26 +6,26 @@
 
 namespace roll {
 
-/// A shorter text is likely to stand elsewhere for another reason.
+/// Shorter texts are not searched for, because they may occur elsewhere by chance.
 constexpr size_t kShortestSecret = 8;
 
 struct Secret {
   std::string text;
 };
 
-/// UserError (a rule without file and line): what to_config_text() wrote is no secret.
+/// Reads a secret. UserError (a rule without file and line): the text is "(hidden)", written by to_config_text().
 void from_config_text(const std::string& text, Secret& secret);
-/// "(hidden)"; "" where there is none.
+/// Returns "(hidden)", or "" if the secret is empty.
 std::string to_config_text(const Secret& secret);
 
-/// `text` with "(hidden)" for each place where it repeats the secret, if it is no shorter than kShortestSecret.
+/// Returns `text` with "(hidden)" for each occurrence of the secret, if the secret has kShortestSecret bytes or more.
 std::string without(const Secret& secret, std::string text);
 
-/// A word of a command line: "judge_api_key=..." without its value, unless that is an interpolation.
+/// Returns a command-line argument with the value of a secret key hidden, unless the value is an interpolation.
 std::string shown_argument(const std::string& argument);
 
-/// Whether a key of this name holds a secret, here or in any other program: messages do not show its value, even where
-/// the key stands in a wrong place.
+/// True if a key of this name usually holds a secret (e.g. it ends in "api_key"), in any program. Messages then hide
+/// its value, even if the key is unknown or misplaced.
 bool names_secret(std::string_view key);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Visits all keys of a struct with fields() (keys.h), groups within groups included.
+// Visits all keys of a struct with fields() (keys.h), nested groups included, for --help, key tables and checks.
 #pragma once
 
 #include <functional>
@@ -8,25 +8,25 @@
 
 namespace roll {
 
-/// What stands in a fields() line.
+/// One line of fields().
 struct KeyInfo {
   enum class Kind { kKey, kGroup, kNoted, kRefused };
   std::string path;  // "actor_train.training_args.learning_rate"
-  std::string key;   // its last part
+  std::string key;   // last part of `path`
   Kind kind = Kind::kKey;
-  std::string doc;  // or the reason of a noted or refused key
-  Range range{};    // of numbers
+  std::string doc;  // for kNoted and kRefused: the reason
+  Range range{};    // allowed numbers
   bool may_change = false;
 };
 
-/// `member`: none where the key is noted or refused.
+/// Receives a key; `member` is empty for noted and refused keys.
 using VisitKey = std::function<void(const KeyInfo& info, const AnyMember& member)>;
 
-/// Which keys: those of the struct itself; those of its groups as well; those of an entry "<name>" of an empty map of
-/// groups, and of an entry 0 of an empty list of groups, too.
+/// Keys to visit. kTop: only the struct's own. kAll: also those of its groups. kExamples: also those of a sample entry
+/// ("<name>" or 0) of empty maps and lists of groups.
 enum class WalkDepth { kTop, kAll, kExamples };
 
-/// A group comes before its keys. Maps and lists of groups are walked by their entries.
+/// Calls f for each key, a group before its keys. Maps and lists of groups are visited entry by entry.
 void walk(const AnyMember& group, WalkDepth depth, const VisitKey& f);
 
 }  // namespace roll

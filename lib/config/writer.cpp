@@ -24,7 +24,7 @@ bool is_plain_safe(const std::string& text) {
          std::all_of(text.begin(), text.end(), safe);
 }
 
-/// The value of the key at `path`, or the interpolation that it came from.
+/// Returns the value of the key at `path` as YAML, or the interpolation that it came from.
 std::string value_at(const std::string& path, const AnyMember& member, const FromEnv& from_env) {
   if (member.type->shape == MemberType::Shape::kOptional) {
     std::string text = "null";
@@ -60,7 +60,7 @@ class YamlWriter : public Keys {
   const std::string& text() const { return text_; }
 
  private:
-  /// `name`: the key's part of the path; `key`: the same as YAML.
+  /// Writes a member. `name`: the key as a part of the path; `key`: the same as YAML.
   void write(const std::string& name, const std::string& key, const AnyMember& member) {
     if (!member.is_group()) return add_line(key, value_at(prefix_ + name, member, from_env_));
     if (member.type->shape == MemberType::Shape::kList) return write_list(name, key, member);
@@ -99,7 +99,7 @@ class YamlWriter : public Keys {
 
   const FromEnv& from_env_;
   size_t indent_;
-  std::string prefix_;  // of paths
+  std::string prefix_;  // path prefix of the keys
   std::string text_;
 };
 

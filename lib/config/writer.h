@@ -1,4 +1,4 @@
-// Struct -> YAML: every key with its value, in the order of fields(). Reading it back gives the same struct.
+// Writes a configuration struct as YAML: every key with its value, in the order of fields(). It reads back unchanged.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace roll {
 
-/// A scalar as YAML that reads back as this text: plain where that is safe, in double quotes otherwise.
+/// Returns YAML that reads back as this text: plain if that is safe, else in double quotes with `${` escaped.
 std::string yaml_text(const std::string& text);
-/// In double quotes, interpolations kept.
+/// Returns the text in double quotes, with interpolations kept.
 std::string quoted_yaml(const std::string& text);
-/// The value of a key that is no group, on one line.
+/// Returns the value of a key that is not a group, on one line.
 std::string yaml_value(const AnyMember& member);
 
-/// The keys of a group as YAML; what came from the environment is written as the interpolation that it was.
+/// Returns the keys of a group as YAML. Values from the environment are written as their interpolations.
 std::string to_yaml(const AnyMember& config, const FromEnv& from_env = {});
 
 }  // namespace roll

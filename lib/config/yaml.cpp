@@ -34,7 +34,7 @@ class Builder : public YAML::EventHandler {
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     Node node;
-    // The parser's mark of a missing value is that of whatever follows: the place of the key says more.
+    // For a missing value, the parser's mark is that of the next token, so the key's place is used.
     node.place = !frames_.empty() && frames_.back().key ? frames_.back().key_place : place(mark);
     add(std::move(node), anchor);
   }
@@ -78,9 +78,9 @@ class Builder : public YAML::EventHandler {
   struct Frame {
     Node node;
     YAML::anchor_t anchor = 0;
-    std::optional<std::string> key;  // kMap: a key that waits for its value
+    std::optional<std::string> key;  // kMap: key without its value yet
     Place key_place;
-    std::map<std::string, Place> keys;  // kMap: those before it
+    std::map<std::string, Place> keys;  // kMap: keys so far
     std::vector<Node> merged;           // kMap: values of <<
   };
 
@@ -161,7 +161,7 @@ class Builder : public YAML::EventHandler {
     frame.key.reset();
   }
 
-  /// YAML's merge: keys that `into` (or an earlier merge) has already win.
+  /// Merges `from` (YAML's <<): existing keys of `into`, or of an earlier merge, win.
   static void merge(Frame& into, const Node& from) {
     if (from.kind != Node::Kind::kMap)
       throw user_error("{}: <<: {} where a mapping is needed", from.place.text(), describe(from));
@@ -177,7 +177,7 @@ class Builder : public YAML::EventHandler {
   size_t num_nodes_ = 0;
 };
 
-/// yaml-cpp spends quadratic time on nested flow collections; nobody nests 100 of them.
+/// Throws for deeply nested flow collections, on which yaml-cpp spends quadratic time.
 void check_flow_depth(std::string_view text, const std::string& origin) {
   size_t depth = 0;
   int line = 1;
@@ -221,8 +221,7 @@ Node parse_yaml(std::string_view text, const std::string& origin, bool single_li
   check_flow_depth(text, origin);
   Builder builder(origin, single_line);
   try {
-    // yaml-cpp lets the end of the file close a quote that nothing else closes; the mark of another document makes it
-    // an error.
+    // yaml-cpp accepts a quote that only the end of the file closes; an appended document mark makes it an error.
     std::istringstream stream{std::string(text) + (text.ends_with('\n') ? "---\n" : "\n---\n")};
     YAML::Parser parser(stream);
     parser.HandleNextDocument(builder);

@@ -1,4 +1,4 @@
-// YAML text -> Node. The only user of yaml-cpp.
+// Parses YAML text into a tree (node.h). The only user of yaml-cpp.
 #pragma once
 
 #include <string>
@@ -8,13 +8,12 @@
 
 namespace roll {
 
-/// Parses one document. Anchors, aliases and merge keys are expanded; UserError "origin:line:column: ..." for malformed
-/// text, keys given twice, bytes that are no text, more than one document, and what is too large, too deep or grows too
-/// large by its aliases to be a configuration. With `single_line` (an override) places have no line and column.
+/// Parses one document and expands anchors, aliases and merge keys. With `single_line` (an override), places have no
+/// line and column. UserError "origin:line:column: ...": malformed text, duplicate keys, binary bytes, several
+/// documents, or a text that exceeds the limits on size, depth or alias expansion.
 Node parse_yaml(std::string_view text, const std::string& origin, bool single_line = false);
 
-/// UserError "origin:line:column: ...": bytes that are no UTF-8, control characters, or more than any configuration
-/// has.
+/// Checks the bytes of a text. UserError "origin:line:column: ...": invalid UTF-8, control characters, or over 2 MB.
 void check_text(std::string_view text, const std::string& origin);
 
 }  // namespace roll

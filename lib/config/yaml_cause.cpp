@@ -12,7 +12,7 @@ namespace roll {
 
 namespace {
 
-using Lines = std::vector<std::string_view>;  // line n at n - 1
+using Lines = std::vector<std::string_view>;  // line n has index n - 1
 
 Lines lines_of(std::string_view text) {
   Lines lines;
@@ -30,20 +30,20 @@ size_t indentation(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
 }
 
-/// Nothing but space or a comment.
+/// True for a line with only space or a comment.
 bool is_blank(std::string_view line) {
   const size_t first = line.find_first_not_of(" \t");
   return first == std::string_view::npos || line[first] == '#';
 }
 
-/// The line above `line` that says something; 0: none.
+/// Returns the nearest line above `line` that is not blank; 0: none.
 int line_above(const Lines& lines, int line) {
   for (--line; line > 0 && is_blank(lines[line - 1]); --line) {
   }
   return std::max(line, 0);
 }
 
-/// A quote or bracket that was opened, and in which line it was closed (0: never).
+/// An opened quote or bracket, and the line that closes it (0: never).
 struct Opening {
   char mark = 0;
   int line = 0;
@@ -51,7 +51,7 @@ struct Opening {
   int closed_in = 0;
 };
 
-/// The quotes and brackets of a text. Reads it as a parser does that never gives up.
+/// Finds unbalanced quotes and brackets of a text, like a parser that never gives up.
 class Openings {
  public:
   explicit Openings(const Lines& lines) {
@@ -62,12 +62,12 @@ class Openings {
     if (!open_.empty()) open_bracket = open_.back();
   }
 
-  std::optional<Opening> split_quote;     // the first that does not end in its line
-  std::optional<Opening> open_bracket;    // the innermost that nothing closes
-  std::optional<Opening> closes_nothing;  // the first bracket that closes none
+  std::optional<Opening> split_quote;     // first quote that does not end in its line
+  std::optional<Opening> open_bracket;    // innermost bracket that is never closed
+  std::optional<Opening> closes_nothing;  // first closing bracket without an opening one
 
  private:
-  /// Whether the line belongs to the text behind a `|` or `>`.
+  /// True if the line belongs to a block text after `|` or `>`.
   bool is_in_block(std::string_view line) {
     if (block_ && !is_blank(line) && indentation(line) <= *block_) block_.reset();
     return block_.has_value();
@@ -98,7 +98,7 @@ class Openings {
       block_ = indentation(line);
   }
 
-  /// A character inside of quotes; how many more it takes.
+  /// Reads a character inside quotes; returns the number of further characters that belong to it.
   size_t quoted(std::string_view line, size_t i, int number) {
     if (quote_.mark == '"' && line[i] == '\\') return 1;
     if (line[i] != quote_.mark) return 0;
@@ -150,14 +150,14 @@ std::optional<YamlCause> opening_cause(const Lines& lines, const std::string& pa
   return {};
 }
 
-/// Where a ": " (or a ':' that ends the line) stands, from `from` on.
+/// Returns the index of the next ": " (or of a ':' that ends the line), from `from` on; npos if there is none.
 size_t find_colon(std::string_view line, size_t from = 0) {
   for (size_t at = line.find(':', from); at != std::string_view::npos; at = line.find(':', at + 1))
     if (at + 1 == line.size() || line[at + 1] == ' ') return at;
   return std::string_view::npos;
 }
 
-/// A line that should say `key: value` and has no ": ".
+/// Returns the cause for a line that should be `key: value` but lacks ": ".
 std::optional<YamlCause> missing_colon(std::string_view line, int number) {
   const size_t first = indentation(line);
   const size_t end = line.find_first_of(" :=", first);
@@ -186,7 +186,7 @@ std::optional<YamlCause> map_value_cause(const Lines& lines, int line) {
       fmt::format("indented deeper than line {}, which has a value already; begin both in the same column", above)};
 }
 
-/// Columns in which a line may begin after those above it, the deepest first.
+/// Returns the columns in which `line` may begin, given the lines above, the deepest first.
 std::vector<size_t> open_columns(const Lines& lines, int line) {
   std::vector<size_t> columns;
   for (int at = line_above(lines, line); at > 0; at = line_above(lines, at)) {
@@ -209,7 +209,7 @@ std::optional<YamlCause> end_of_block_cause(const Lines& lines, int line, int co
                                fmt::join(columns, " or "))};
 }
 
-/// By what the parser says; these words are yaml-cpp's (<yaml-cpp/exceptions.h>).
+/// Returns the cause that matches the parser's message; the messages are yaml-cpp's (<yaml-cpp/exceptions.h>).
 std::optional<YamlCause> cause_by_words(const Lines& lines, int line, int column, const std::string& words) {
   const auto says = [&](const char* part) { return words.find(part) != std::string::npos; };
   const std::string_view here = lines[line - 1].substr(std::min<size_t>(column - 1, lines[line - 1].size()));

@@ -1,5 +1,5 @@
-// What is most likely wrong with a text that is no YAML. A parser says where it gave up, which is often a line behind
-// the mistake, in words of its grammar.
+// Finds the likely mistake in invalid YAML, for the messages of yaml.h. A parser reports the place where it gave up,
+// often a line after the mistake, in terms of its grammar.
 #pragma once
 
 #include <string>
@@ -7,19 +7,19 @@
 
 namespace roll {
 
-/// A place (from 1) and what is wrong there, with its remedy.
+/// Place (from 1) of a mistake, and a description with the remedy.
 struct YamlCause {
   int line = 0;
   int column = 0;
   std::string words;
 };
 
-/// `line`, `column` (from 1) and `parser_words` are what the parser says, and the result where nothing likelier is
-/// found.
+/// Returns the likely cause of a syntax error. `line`, `column` (from 1) and `parser_words` are the parser's message,
+/// and the result if no better cause is found.
 YamlCause yaml_cause(std::string_view text, int line, int column, const std::string& parser_words);
 
-/// The line `line` of a text with its number, and a caret below the column: two indented lines, each begun with '\n'.
-/// Of a long line the part around the column; control characters as spaces. "" where there is no such line.
+/// Returns line `line` of a text with its number, and a caret below the column: two indented lines, each begun with
+/// '\n'. A long line is cut around the column; control characters become spaces. "" if the line does not exist.
 std::string pointed_line(std::string_view text, int line, int column);
 
 }  // namespace roll

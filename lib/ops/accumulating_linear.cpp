@@ -33,7 +33,7 @@ class AccumulatingLinear : public torch::autograd::Function<AccumulatingLinear> 
   }
 };
 
-/// The tensors as one along their first dimension, where they lie one behind the other; else undefined.
+/// Returns the tensors as one view along their first dimension if they are adjacent in memory, else undefined.
 at::Tensor joined(const std::vector<at::Tensor>& parts) {
   const at::Tensor& first = parts.front();
   if (!first.defined()) return {};
@@ -48,7 +48,7 @@ at::Tensor joined(const std::vector<at::Tensor>& parts) {
   return first.detach().as_strided(sizes, first.strides());
 }
 
-/// f(i, first, count): columns of a packed result.
+/// Calls f(i, first, count) for each weight i, with its columns of the packed result.
 template <class F>
 void for_each_packed(const std::vector<at::Tensor>& weights, const F& f) {
   int64_t first = 0;
@@ -112,7 +112,7 @@ class PackedLinear : public torch::autograd::Function<PackedLinear> {
     return sum;
   }
 
-  /// Whether `adds` added to the gradients of all, which it is given as one.
+  /// Calls adds(joined gradients). Returns false if one is not needed, they cannot be joined, or `adds` returns false.
   template <class F>
   static bool adds_all(AutogradContext* ctx, const variable_list& parameters, size_t first_input, const F& adds) {
     variable_list kept;

@@ -15,17 +15,17 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Computed in float32 where it is kept in less.
+/// Returns x contiguous, in float32 or wider.
 at::Tensor widened(const at::Tensor& x) {
   return x.to(wide_dtype(x)).contiguous();
 }
 
-/// The keys or values of all pieces, one after the other.
+/// Returns the keys or values of all pieces, one after the other.
 at::Tensor of_pieces(const at::Tensor& x, const at::Tensor& rows) {
   return rows.defined() ? x.index_select(0, rows) : x;
 }
 
-/// The gradient of x by that of of_pieces(), added up in float32.
+/// Backward of of_pieces(): returns the gradient of x, summed in float32.
 at::Tensor of_rows(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& rows) {
   if (!rows.defined()) return grad.to(x.scalar_type());
   const at::Tensor wide = grad.to(wide_dtype(x));
@@ -118,7 +118,7 @@ at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::
   ROLL_CHECK_EQ(cu_keys.back(), rows.defined() ? rows.size(0) : k.size(0), "cu_keys covers every key");
   ROLL_CHECK_EQ(cu_queries.size(), cu_keys.size(), "every piece has queries and keys");
   ROLL_CHECK_EQ(q.size(1) % k.size(1), 0, "key/value heads divide query heads");
-  if (q.is_meta()) return q + (k.sum() + v.sum());  // what has its shape and needs all three
+  if (q.is_meta()) return q + (k.sum() + v.sum());  // planned run: the right shape and dependencies
   if (q.is_cpu()) return CpuAttention::apply(q, k, v, pieces, rule);
   if (has_flash_kernel(q, rule)) return FlashAttention::apply(q, k, v, pieces, rule);
   return packed_attention_by_piece(q, of_pieces(k, rows), of_pieces(v, rows), pieces, rule);

@@ -17,12 +17,12 @@ namespace {
 
 constexpr int64_t kQueryBlock = 64;
 
-/// What `columns` keys take in a row of scores, or of transposed keys: whole vectors.
+/// Rounds `columns` up to whole vectors: the length of a row of scores or of transposed keys.
 int64_t padded(int64_t columns) {
   return (columns + kVectorColumns - 1) / kVectorColumns * kVectorColumns;
 }
 
-/// x [count, width] -> [width, padded(count)] in `room`, zeros behind, for products with x^T.
+/// Transposes x [count, width] to [width, padded(count)] in `room`, with zeros as padding, for products with x^T.
 template <class T>
 Rows<const T> transposed(Rows<const T> x, int64_t count, int64_t width, T* room) {
   const int64_t stride = padded(count);
@@ -33,7 +33,7 @@ Rows<const T> transposed(Rows<const T> x, int64_t count, int64_t width, T* room)
   return {room, stride};
 }
 
-/// The keys [first, end) that a query sees, of so many of its block.
+/// The keys [first, end) that a query sees, among the `length` keys of its block.
 struct Seen {
   int64_t first, end, length;
 };
@@ -44,7 +44,7 @@ ROLL_INLINE void clear_unseen(T* scores, Seen seen) {
   std::fill(scores + seen.end, scores + seen.length, T(0));
 }
 
-/// Softmax of what is seen; the rest becomes 0, so that products may run over all of them.
+/// Replaces seen scores by their softmax and the others by 0, so that products may run over the row. Returns logsumexp.
 template <class T>
 ROLL_INLINE T softmax_row(T* scores, Seen seen) {
   T top;
@@ -55,20 +55,20 @@ ROLL_INLINE T softmax_row(T* scores, Seen seen) {
   return top + std::log(sum);
 }
 
-/// Scores -> probabilities given their logsumexp.
+/// Replaces scores by probabilities, given their logsumexp.
 template <class T>
 ROLL_INLINE void probability_row(T* scores, T logsumexp, Seen seen) {
   for (int64_t j = seen.first; j < seen.end; ++j) scores[j] = fast_exp(scores[j] - logsumexp);
   clear_unseen(scores, seen);
 }
 
-/// score -> cap tanh(score / cap).
+/// Replaces each score by cap tanh(score / cap).
 template <class T>
 void cap_scores(T* scores, Seen seen, T cap) {
   for (int64_t j = seen.first; j < seen.end; ++j) scores[j] = cap * std::tanh(scores[j] / cap);
 }
 
-/// dP as if the scores had not been capped: what score_gradient() gives is then by the scores before.
+/// Changes dP so that score_gradient() gives the gradient by the uncapped scores.
 template <class T>
 void uncap_gradients(const T* scores, T* grads, T delta, Seen seen, T cap) {
   for (int64_t j = seen.first; j < seen.end; ++j) {
@@ -84,7 +84,7 @@ T dot(const T* x, const T* y, int64_t width) {
   return sum;
 }
 
-/// dS = P (dP - sum(dO O)) scale, in place of dP.
+/// Overwrites dP with dS = P (dP - sum(dO O)) scale.
 template <class T>
 ROLL_INLINE void score_gradient_row(const T* probabilities, T* grads, const T* dout, const T* out, int64_t width,
                                     int64_t length, T scale) {
@@ -126,15 +126,15 @@ struct Shape {
     if (p.key_rows.defined()) named = p.key_rows.const_data_ptr<int64_t>();
   }
   int64_t heads, kv_heads, width;
-  int64_t longest;  // keys of a piece
+  int64_t longest;  // most keys of a piece
   const Pieces& pieces;
   const ScoreRule& rule;
-  const int64_t* named = nullptr;  // [K] rows of the keys
+  const int64_t* named = nullptr;  // [K]: Pieces::key_rows; null if undefined
 
   int64_t group() const { return heads / kv_heads; }
-  /// Keys that a piece's first query sees besides its own.
+  /// Returns the number of keys before a piece's first query.
   int64_t earlier(int64_t piece) const { return pieces.num_keys(piece) - pieces.num_queries(piece); }
-  /// The rows of one head of one piece in a tensor [T, heads, D] or [K, kv_heads, D].
+  /// Returns the rows of one head of one piece in a tensor [T, heads, D] or (key_rows) [K, kv_heads, D].
   template <class T>
   Rows<T> query_rows(T* data, int64_t piece, int64_t head) const {
     return {data + (pieces.cu_queries[piece] * heads + head) * width, heads * width};
@@ -143,8 +143,8 @@ struct Shape {
   Rows<T> key_rows(T* data, int64_t piece, int64_t head) const {
     return {data + (pieces.cu_keys[piece] * kv_heads + head) * width, kv_heads * width};
   }
-  /// The keys of one head of one piece; copied to `room` [longest, D] where they are named: little beside what is
-  /// computed of them.
+  /// Returns the keys of one head of one piece. With key_rows it copies them to `room` [longest, D], which is cheap
+  /// beside the products.
   template <class T>
   Rows<const T> keys(const T* data, int64_t piece, int64_t head, T* room) const {
     if (!named) return key_rows(data, piece, head);
@@ -152,25 +152,25 @@ struct Shape {
       std::copy_n(data + (named[pieces.cu_keys[piece] + j] * kv_heads + head) * width, width, room + j * width);
     return {room, width};
   }
-  /// The most keys that a block of queries sees, as padded() scores.
+  /// Returns the largest number of keys that a block of queries sees, padded().
   int64_t widest() const { return padded(rule.window > 0 ? std::min(longest, rule.window + kQueryBlock) : longest); }
-  /// The first key that the query behind `earlier` keys sees.
+  /// Returns the first key that the query after `earlier` keys sees.
   int64_t first_key(int64_t earlier) const {
     return rule.window > 0 ? std::max<int64_t>(0, earlier + 1 - rule.window) : 0;
   }
-  /// Of the keys from `from` on, `length` of them, what the query behind `earlier` keys sees.
+  /// Returns the part of the keys [from, from + length) that the query after `earlier` keys sees.
   Seen seen(int64_t earlier, int64_t from, int64_t length) const {
     return {first_key(earlier) - from, earlier + 1 - from, length};
   }
-  /// Numbers that a task needs: `blocks` blocks of queries by keys, as many of transposed keys or values, and where
-  /// they are named copies of both. What products read behind the last of the transposed keys is there, too.
+  /// Returns the size of a task's scratch memory: `blocks` blocks of queries x keys, `blocks` copies of transposed
+  /// keys or values, each with a vector of slack that products read, and with key_rows copies of keys and values.
   int64_t scratch(int64_t blocks) const {
     return blocks * (kQueryBlock * widest() + width * padded(longest) + kVectorColumns) +
            (named ? 2 * width * longest : 0);
   }
 };
 
-/// What is where in a task's scratch().
+/// Pointers into a task's scratch() memory.
 template <class T>
 struct Places {
   Places(const Shape& shape, int64_t num_blocks, std::vector<T>& scratch) {
@@ -183,7 +183,7 @@ struct Places {
     v = take(shape.width * shape.longest);
   }
   std::array<T*, 2> blocks{}, turned{};
-  T *k = nullptr, *v = nullptr;  // where the keys are named
+  T *k = nullptr, *v = nullptr;  // copies; only with key_rows
 };
 
 template <class T>
@@ -230,7 +230,7 @@ struct BackwardPointers {
   T *dq, *dk, *dv;
 };
 
-/// One (piece, key/value head): its group of query heads adds to the same dk and dv.
+/// Computes one (piece, key/value head): its group of query heads adds to the same dk and dv.
 template <class T>
 void backward_task(const Shape& shape, const BackwardPointers<T>& p, int64_t task, T scale, std::vector<T>& scratch) {
   const int64_t piece = task / shape.kv_heads, kv_head = task % shape.kv_heads;

@@ -9,12 +9,12 @@ namespace roll {
 
 namespace {
 
-/// Of a window, those before the query's own.
+/// Returns the number of keys in the window before the query's own; nullopt without a window.
 std::optional<int64_t> earlier_keys(const ScoreRule& rule) {
   return rule.window > 0 ? std::optional<int64_t>(rule.window - 1) : std::nullopt;
 }
 
-/// Which keys the queries see: the last one all, within the window.
+/// Returns the mask [queries, keys] of seen keys: the last query sees all within the window.
 at::Tensor seen_keys(int64_t queries, int64_t keys, int64_t window, const at::TensorOptions& options) {
   const at::Tensor seen = at::ones({queries, keys}, options.dtype(at::kBool)).tril(keys - queries);
   return window > 0 ? seen.triu(keys - queries + 1 - window) : seen;

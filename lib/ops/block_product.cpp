@@ -21,7 +21,7 @@ using Product = BlockProduct<float>;
 typedef float Vector __attribute__((vector_size(64), aligned(alignof(float)), may_alias));
 static_assert(sizeof(Vector) == kVectorColumns * sizeof(float));
 
-/// R rows with C vectors of columns; the sums stay in registers.
+/// Computes R rows x C vectors of columns; the sums stay in registers.
 template <int R, int C>
 ROLL_INLINE void product_block(const Product& p, int64_t row, int64_t column) {
   const int64_t next_row = p.op_a == Op::kPlain ? p.a.stride : 1, next = p.op_a == Op::kPlain ? 1 : p.a.stride;
@@ -42,14 +42,14 @@ ROLL_INLINE void product_block(const Product& p, int64_t row, int64_t column) {
     }
 }
 
-/// `count` rows, at most R.
+/// Computes `count` rows, at most R.
 template <int R, int C>
 ROLL_INLINE void product_few(const Product& p, int64_t row, int64_t count, int64_t column) {
   if (count == R) return product_block<R, C>(p, row, column);
   if constexpr (R > 1) product_few<R - 1, C>(p, row, count, column);
 }
 
-/// The columns from `column` on, C vectors at a time, then the rest; rows in blocks of nearly equal height, at most R.
+/// Computes the columns from `column` on, C vectors at a time, then the rest. Row blocks, at most R high, are balanced.
 template <int R, int C>
 ROLL_INLINE void product_columns(const Product& p, int64_t column) {
   const int64_t blocks = (p.rows + R - 1) / R;
@@ -68,7 +68,7 @@ ROLL_INLINE void product_columns(const Product& p, int64_t column) {
 ROLL_V4 void product_v4(const Product& p) {
   product_columns<7, 4>(p, 0);
 }
-// Two registers a Vector: 6 x 2 sums of the 16 of AVX2.
+// A Vector takes two registers: 6 x 2 sums in the 16 registers of AVX2.
 ROLL_V3 void product_v3(const Product& p) {
   product_columns<6, 1>(p, 0);
 }

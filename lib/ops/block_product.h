@@ -1,6 +1,6 @@
-// Small matrix products inside our own parallel loops, where a tensor per block would cost more than the product. Those
-// of float32 with whole vectors of columns are ours: MKL has half their speed where the processor is not Intel's.
-// Others go to the BLAS that LibTorch contains.
+// Small GEMMs for our own parallel loops (CPU attention), where a tensor per block would cost more than the product.
+// float32 with a multiple of 16 columns uses our own kernels: MKL has half their speed on processors that are not
+// Intel's. Other products use the BLAS in LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ enum class Op : char { kPlain = 'N', kTransposed = 'T' };
 
 constexpr int64_t kVectorColumns = 16;
 
-/// c [rows, columns] = alpha op(a) b, or c += that; op(a) is [rows, inner], b [inner, columns].
+/// The product c [rows, columns] = alpha op(a) b, or c += if `adds`. op(a) is [rows, inner], b [inner, columns].
 template <class T>
 struct BlockProduct {
   int64_t rows, columns, inner;
@@ -30,12 +30,12 @@ struct BlockProduct {
   Rows<T> c;
 };
 
-/// T: float or double.
+/// Computes the product. T is float or double.
 template <class T>
 void multiply(const BlockProduct<T>& product);
 
-/// Ours, for columns that are a multiple of kVectorColumns, one for each kind of processor that this one is, the
-/// fastest first. Each element is summed in the order of `inner`: a row's bits do not depend on its neighbours.
+/// Returns our own kernels that this processor can run, the fastest first. `columns` must be a multiple of
+/// kVectorColumns. Each element is summed in the order of `inner`, so a row's bits do not depend on other rows.
 const std::vector<void (*)(const BlockProduct<float>&)>& block_products();
 
 }  // namespace roll

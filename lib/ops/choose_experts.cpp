@@ -10,7 +10,7 @@ namespace roll {
 
 namespace {
 
-/// The first `kept` of 0, 1, ... by `scores`, the largest first, of equal ones that with the lower number first.
+/// Sorts the indices of the `kept` largest scores to the front of `order`, the largest first; ties: lower index first.
 void rank_best(const std::vector<float>& scores, int64_t kept, std::vector<int32_t>& order) {
   order.resize(scores.size());
   std::iota(order.begin(), order.end(), 0);
@@ -30,7 +30,7 @@ void set_probabilities(const float* logits, const RoutingRule& rule, std::vector
   for (float& p : probs) p /= sum;
 }
 
-/// Leaves the scores of the best groups' experts.
+/// Sets the scores of experts outside the best groups to -infinity.
 void leave_best_groups(const RoutingRule& rule, std::vector<float>& scores) {
   static thread_local std::vector<float> of_groups;
   static thread_local std::vector<int32_t> order;

@@ -21,7 +21,7 @@ using torch::autograd::variable_list;
 constexpr int64_t kLongestChunk = 64;
 constexpr double kLengthEps = 1e-6;  // added to the square of a key's or query's length
 
-/// Sum over taps of rows under them; keeps the rows once for backward.
+/// Short convolution: the sum over taps of weighted rows. It saves the rows once for backward.
 class Convolution : public torch::autograd::Function<Convolution> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& rows, const at::Tensor& taps,
@@ -47,26 +47,26 @@ class Convolution : public torch::autograd::Function<Convolution> {
   }
 };
 
-/// The tails of sequences behind the rows; sequences that begin have zeros there.
+/// Appends the sequences' tails to the rows: zeros for sequences that begin.
 at::Tensor with_tails(const at::Tensor& mixed, const DeltaPlan& plan, const at::Tensor& tails) {
   const int64_t channels = mixed.size(1);
   return at::cat({mixed, tails.defined() ? tails.to(mixed.scalar_type()).reshape({-1, channels})
                                          : at::zeros({plan.tails.numel(), channels}, mixed.options())});
 }
 
-/// Of length 1.
+/// Normalises the last dimension to length 1.
 at::Tensor directions(const at::Tensor& x) {
   return x * at::rsqrt(x.square().sum(-1, /*keepdim=*/true) + kLengthEps);
 }
 
-/// [T, Hv, D] each.
+/// Heads after the convolution, [T, Hv, Dk] (q, k) and [T, Hv, Dv] (v).
 struct Convolved {
   at::Tensor q, k, v;
 };
 
 Convolved convolved_heads(const DeltaHeads& heads, const at::Tensor& convolved) {
   const int64_t keys = heads.key_heads * heads.key_dim, each = heads.value_heads / heads.key_heads;
-  const auto of_keys = [&](int64_t begin) {  // each for `each` value heads
+  const auto of_keys = [&](int64_t begin) {  // repeats each key head for `each` value heads
     const at::Tensor own =
         directions(convolved.narrow(1, begin, keys).reshape({-1, heads.key_heads, 1, heads.key_dim}));
     return own.expand({-1, -1, each, -1}).reshape({-1, heads.value_heads, heads.key_dim});
@@ -76,7 +76,7 @@ Convolved convolved_heads(const DeltaHeads& heads, const at::Tensor& convolved) 
               .reshape({-1, heads.value_heads, heads.value_dim})};
 }
 
-/// One token of each sequence.
+/// Computes one token of each sequence and updates `states`.
 at::Tensor step_states(const Convolved& x, const at::Tensor& decay, const at::Tensor& rate, at::Tensor& states) {
   states = states * decay.exp().unsqueeze(-1).unsqueeze(-1);
   const at::Tensor read = at::matmul(x.k.unsqueeze(-2), states);  // [B, Hv, 1, Dv]
@@ -85,7 +85,7 @@ at::Tensor step_states(const Convolved& x, const at::Tensor& decay, const at::Te
   return at::matmul(x.q.unsqueeze(-2), states).squeeze(-2);
 }
 
-/// x [T, Hv, ...] in chunks, [n, Hv, chunk, ...]; zeros where there is no token.
+/// Arranges x [T, Hv, ...] in chunks, [n, Hv, chunk, ...], padded with zeros.
 at::Tensor in_chunks(const at::Tensor& x, const DeltaPlan& plan) {
   std::vector<int64_t> shape = x.sizes().vec();
   shape[0] = 1;
@@ -95,7 +95,7 @@ at::Tensor in_chunks(const at::Tensor& x, const DeltaPlan& plan) {
   return padded.view(shape).transpose(1, 2).contiguous();
 }
 
-/// `states`: those before, in the plan's order, become those behind; undefined: zeros, and none are wanted.
+/// Computes all tokens chunk by chunk and updates `states`, which are in the plan's order; null: they start from zero.
 at::Tensor scan_chunks(const Convolved& x, const at::Tensor& decay, const at::Tensor& rate, const DeltaPlan& plan,
                        at::Tensor* states) {
   const at::Tensor q = in_chunks(x.q, plan), k = in_chunks(x.k, plan), v = in_chunks(x.v, plan);
@@ -147,7 +147,7 @@ DeltaPlan plan_delta(std::vector<int64_t> cu_seqlens, int64_t num_taps, at::Devi
   for (int64_t b = 0; b < sequences; ++b) {
     back[order[b]] = b;
     ROLL_CHECK(length(b) > 0, "every sequence has a token");
-    // The row `by` tokens from the sequence's first one, of its tail below 0.
+    // Returns the row `by` tokens after the sequence's first one; by < 0: a row of its tail.
     const auto row = [&](int64_t by) { return by >= 0 ? cu_seqlens[b] + by : tokens + (b + 1) * before + by; };
     for (int64_t i = 0; i < length(b); ++i)
       for (int64_t w = 0; w < num_taps; ++w) taps[w * tokens + cu_seqlens[b] + i] = row(i - before + w);
@@ -185,7 +185,7 @@ at::Tensor gated_delta_rule(const DeltaHeads& heads, const DeltaRows& rows, cons
   if (!states) return scan_chunks(x, rows.decay, rows.rate, plan, nullptr);
   states->tails = before.index_select(0, plan.tails.view({-1})).view({plan.tails.size(0), -1, before.size(1)});
   at::Tensor state = states->heads.to(wide).index_select(0, plan.order);
-  const bool is_step = plan.cu_seqlens.back() == plan.tails.size(0);  // then the order is theirs
+  const bool is_step = plan.cu_seqlens.back() == plan.tails.size(0);  // then the plan's order is the given one
   const at::Tensor out =
       is_step ? step_states(x, rows.decay, rows.rate, state) : scan_chunks(x, rows.decay, rows.rate, plan, &state);
   states->heads = state.index_select(0, plan.back);

@@ -10,10 +10,10 @@ namespace roll {
 
 namespace {
 
-constexpr float kLengthEps = 1e-6f;  // as in delta_rule.cpp
+constexpr float kLengthEps = 1e-6f;  // same as in delta_rule.cpp
 constexpr int64_t kStrip = 32;       // columns of a state whose sums stay in registers
 
-/// Columns of the state that lie side by side, `width` of them: at most kStrip.
+/// Updates `width` (at most kStrip) adjacent columns of the state and computes their outputs.
 template <class Width>
 ROLL_INLINE void step_strip(const DeltaToken& token, float* state, float* out, int64_t key_dim, int64_t stride,
                             Width width) {
@@ -58,7 +58,7 @@ ROLL_SIMD void direct_row(float* x, int64_t width, float length) {
 }
 
 float decay_of(float a_log, float x) {
-  const float softplus = x > 20 ? x : std::log1p(std::exp(x));  // to the last bit above 20
+  const float softplus = x > 20 ? x : std::log1p(std::exp(x));  // above 20, x is exact to the last bit
   return std::exp(-std::exp(a_log) * softplus);
 }
 

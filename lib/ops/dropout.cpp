@@ -15,7 +15,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// SplitMix64 (Steele, Lea and Flood 2014): a token's name is the state, product and column count the steps.
+// SplitMix64 (Steele, Lea and Flood 2014): a token's key is the start state; product and column count the steps.
 constexpr uint64_t kStep = 0x9E3779B97F4A7C15, kFirst = 0xBF58476D1CE4E5B9, kSecond = 0x94D049BB133111EB;
 
 ROLL_INLINE uint64_t mixed(uint64_t z) {
@@ -24,7 +24,7 @@ ROLL_INLINE uint64_t mixed(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/// Numbers below it are left out.
+/// Elements whose 32 random bits are below it are dropped.
 uint64_t threshold(const DropoutRule& rule) {
   return static_cast<uint64_t>(rule.rate * 0x1.0p32);
 }
@@ -90,7 +90,7 @@ at::Tensor dropout_names(const at::Tensor& ids, const std::vector<int64_t>& cu_s
   const auto* id = own.const_data_ptr<int64_t>();
   auto* name = names.mutable_data_ptr<int64_t>();
   for (size_t b = 0; b + 1 < cu_seqlens.size(); ++b) {
-    uint64_t begun = 0;  // of all tokens so far
+    uint64_t begun = 0;  // hash of all tokens so far
     for (int64_t t = cu_seqlens[b]; t < cu_seqlens[b + 1]; ++t) {
       begun = mixed(begun + kStep + static_cast<uint64_t>(id[t]));
       const RandomName token = {.seed = seed,
@@ -110,7 +110,7 @@ at::Tensor dropped_out(const at::Tensor& x, const at::Tensor& names, const Dropo
 }
 
 at::Tensor kept_columns(const at::Tensor& names, int64_t width, const DropoutRule& rule) {
-  const auto shifted = [](const at::Tensor& z, int64_t bits) {  // without the sign
+  const auto shifted = [](const at::Tensor& z, int64_t bits) {  // unsigned shift right
     return z.bitwise_right_shift(bits).bitwise_and_((int64_t{1} << (64 - bits)) - 1);
   };
   const auto step = static_cast<int64_t>(kStep), first = static_cast<int64_t>(first_count(rule) * kStep);

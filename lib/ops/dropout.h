@@ -1,6 +1,6 @@
-// Dropout whose masks are named instead of drawn (base/random.h): a mask follows from the seed, the update, all tokens
-// of the sequence so far, the product that reads the numbers, and their column there. So neither the layout of a batch,
-// nor a cut of tokens or columns over ranks, nor a prompt that is computed once for its responses changes it.
+// Dropout with counter-based random masks (base/random.h), for adapters. A mask depends on the seed, the update, all
+// tokens of the sequence so far, the linear layer and the column. Batch layout, sharding of tokens or columns, and
+// prefix sharing do not change it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,20 +10,21 @@
 
 namespace roll {
 
-/// Which numbers are left out: each with probability `rate`; the others are divided by 1 - rate.
+/// Drops each element with probability `rate` and divides the others by 1 - rate.
 struct DropoutRule {
   double rate = 0;
-  uint32_t product = 0;      // a number of its own for each that reads
-  int64_t first_column = 0;  // of the columns that are here
+  uint32_t product = 0;      // id of the linear layer that reads x
+  int64_t first_column = 0;  // index of this rank's first column
 };
 
-/// A name for each token, [T] int64, of packed ids [T] on the host: equal where sequences have begun alike.
+/// Returns a random key per token, [T] int64, for packed ids [T] on the host. Sequences with equal prefixes have equal
+/// keys over the prefix.
 at::Tensor dropout_names(const at::Tensor& ids, const std::vector<int64_t>& cu_seqlens, uint64_t seed, uint32_t step);
 
-/// x [T, K] float32 or float64 of tokens with `names` [T]. Differentiable, and no mask is kept.
+/// Returns x with dropout: x [T, K] float32 or float64, names [T]. Differentiable; backward computes the mask again.
 at::Tensor dropped_out(const at::Tensor& x, const at::Tensor& names, const DropoutRule& rule);
 
-/// [T, width] bool: what stays; the definition in LibTorch's operators, for any device.
+/// Returns the mask [T, width] bool, true for kept elements; made of LibTorch's operators, for any device.
 at::Tensor kept_columns(const at::Tensor& names, int64_t width, const DropoutRule& rule);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// LibTorch adds a row's gradients in the row's own dtype on the CPU: of thousands of them, bfloat16 keeps the first
-// few.
+// On the CPU, LibTorch sums a row's gradients in the row's own dtype. A bfloat16 sum of thousands stops growing after
+// the first few, so this file sums in float32.
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -29,7 +29,7 @@ class NarrowRows : public torch::autograd::Function<NarrowRows> {
 
 }  // namespace
 
-// LibTorch's index_select knows no tensors without data.
+// LibTorch's index_select does not support tensors without data.
 at::Tensor select_rows(const at::Tensor& x, const at::Tensor& rows) {
   return x.is_meta() ? x.index({rows}) : x.index_select(0, rows);
 }

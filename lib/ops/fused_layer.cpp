@@ -40,7 +40,7 @@ T* written(const at::Tensor& x) {
   return x.defined() ? static_cast<T*>(x.mutable_data_ptr()) : nullptr;
 }
 
-/// launcher.launch(make(T{})), where T is what x is made of.
+/// Calls launcher.launch(make(T{})), with T the element type of x.
 template <class F>
 void launch(const LayerLauncher& launcher, const at::Tensor& x, const F& make) {
   if (x.scalar_type() == at::kBFloat16)
@@ -49,7 +49,7 @@ void launch(const LayerLauncher& launcher, const at::Tensor& x, const F& make) {
     launcher.launch(LayerKernelOf<float>(make(0.0f)));
 }
 
-/// A launcher that backward wants.
+/// Keeps a launcher alive for backward.
 struct KeptLauncher : torch::CustomClassHolder {
   explicit KeptLauncher(const LayerLauncher& launcher) : launcher(launcher.shared_from_this()) {}
   std::shared_ptr<const LayerLauncher> launcher;
@@ -67,7 +67,8 @@ bool has_wide_gradient(const at::Tensor& weight) {
   return weight.grad().defined() && weight.grad().scalar_type() == at::kFloat;
 }
 
-/// The gradient of `weight` [W] as the column sums of parts [R, W], which may be columns of something wider.
+/// Sums the columns of parts [R, W], which may be columns of a wider tensor, into the gradient of `weight` [W]. Returns
+/// undefined if it was added to weight.grad().
 at::Tensor summed(const LayerLauncher& launcher, const at::Tensor& parts, const at::Tensor& weight) {
   const bool adds = has_wide_gradient(weight);
   const at::Tensor out = adds ? weight.grad() : at::empty(weight.sizes(), parts.options());
@@ -138,7 +139,7 @@ class FusedNorm : public torch::autograd::Function<FusedNorm> {
         return kernel;
       });
       found[0] = dx;
-      const size_t edge = has_branch ? 2 : 1;  // of the weight, among the inputs that are there
+      const size_t edge = has_branch ? 2 : 1;  // index of the weight among the defined inputs
       if (ctx->needs_input_grad(edge)) found[2] = summed(kept_launcher(ctx), parts, weight);
     }
     if (has_branch) found[1] = found[0];
@@ -146,7 +147,7 @@ class FusedNorm : public torch::autograd::Function<FusedNorm> {
   }
 };
 
-/// What TurnHeads and its backward share.
+/// Arguments that TurnHeads and its backward share.
 struct HeadCall {
   const LayerLauncher* launcher;
   HeadShape shape;
@@ -191,7 +192,7 @@ class FusedHeads : public torch::autograd::Function<FusedHeads> {
     ctx->saved_data["shape"] = std::vector<int64_t>{heads, kv_heads, dim};
     ctx->saved_data["eps"] = call.eps;
     keep(ctx, *call.launcher);
-    // Plain tensors over the memory, not views that autograd would trace to qkv.
+    // The results are plain tensors over the memory, not views that autograd would trace to qkv.
     const at::AutoDispatchBelowADInplaceOrView guard;
     const auto part = [&](const at::Tensor& from, int64_t first, int64_t count) {
       return from.as_strided({from.size(0), count, dim}, {from.stride(0), dim, 1}, from.storage_offset() + first * dim);
@@ -302,7 +303,7 @@ bool takes_layer(const at::Tensor& x, const std::vector<int64_t>& sizes, const s
   const auto starts_at = [](const at::Tensor& t, uintptr_t multiple) {
     return reinterpret_cast<uintptr_t>(t.const_data_ptr()) % multiple == 0;
   };
-  const auto is_placed = [&](const at::Tensor& weight) {  // as many numbers of a float32 gradient are read at once
+  const auto is_placed = [&](const at::Tensor& weight) {  // a float32 gradient is aligned for equally many elements
     return starts_at(weight, 16) && (!weight.grad().defined() || starts_at(weight.grad(), 64 / x.element_size()));
   };
   return has_kernels && std::ranges::all_of(sizes, is_whole) && std::ranges::all_of(weights, is_placed);

@@ -1,4 +1,4 @@
-// Backward computes the sigmoid again instead of keeping it.
+// Gated activations of layer_ops.h (swiglu, geglu). Backward computes the sigmoid again instead of keeping it.
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kElementsPerTask = 16384;
 
-/// y = activation(x) and its derivative.
+/// Computes y = silu(x) and its derivative.
 struct Silu {
   template <class W>
   static ROLL_INLINE void compute(W x, W& y, W& slope) {
@@ -23,7 +23,7 @@ struct Silu {
   }
 };
 
-/// gelu by tanh(u) with u = sqrt(2 / pi) (x + 0.044715 x^3): x (1 + tanh(u)) / 2 = x sigmoid(2 u).
+/// The tanh approximation of gelu: with u = sqrt(2 / pi) (x + 0.044715 x^3), x (1 + tanh(u)) / 2 = x sigmoid(2 u).
 struct GeluTanh {
   template <class W>
   static ROLL_INLINE void compute(W x, W& y, W& slope) {

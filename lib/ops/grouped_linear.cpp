@@ -23,7 +23,7 @@ variable_list saved_of(const at::Tensor& x, at::TensorList weights) {
   return saved;
 }
 
-/// One product after the other.
+/// One GEMM per group and part.
 class LoopedLinear : public torch::autograd::Function<LoopedLinear> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::IntArrayRef counts, int64_t parts,
@@ -45,9 +45,9 @@ class LoopedLinear : public torch::autograd::Function<LoopedLinear> {
     const std::vector<int64_t> counts = ctx->saved_data["counts"].toIntVector();
     const int64_t parts = ctx->saved_data["parts"].toInt(), outputs = saved[1].size(0);
     const at::Tensor &x = saved[0], d_out = grads[0].contiguous();
-    variable_list found(saved.size() + 2);  // of x, the counts, the parts, the weights
+    variable_list found(saved.size() + 2);  // gradients of x, counts, parts, weights
     if (ctx->needs_input_grad(0)) found[0] = at::empty_like(x);
-    if (x.is_meta()) {  // a sum of gradients has the shape of one
+    if (x.is_meta()) {  // planned run: only shapes matter
       for (size_t i = 1; i < saved.size(); ++i)
         if (ctx->needs_input_grad(i) && !saved[i].grad().defined()) found[2 + i] = at::empty_like(saved[i]);
       return found;
@@ -64,14 +64,14 @@ class LoopedLinear : public torch::autograd::Function<LoopedLinear> {
   }
 
  private:
-  /// The rows of a group, and columns of its part.
+  /// A group's rows of x and a part's columns of y.
   struct Place {
     int64_t first, count, column, width;
     at::Tensor rows_of(const at::Tensor& x) const { return x.narrow(0, first, count); }
     at::Tensor in_columns(const at::Tensor& x) const { return rows_of(x).narrow(1, column, width); }
   };
 
-  /// f(weight, its place) of each group that has rows.
+  /// Calls f(weight index, place) for each part of each group that has rows.
   template <class F>
   static void for_each_product(at::IntArrayRef counts, int64_t parts, int64_t outputs, const F& f) {
     int64_t first = 0;
@@ -81,7 +81,7 @@ class LoopedLinear : public torch::autograd::Function<LoopedLinear> {
   }
 };
 
-/// All products in one kernel.
+/// One kernel for all GEMMs.
 class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const RowGroups& groups, int64_t parts,
@@ -98,7 +98,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
     const variable_list saved = ctx->get_saved_variables(), weights(saved.begin() + 1, saved.end() - 1);
     const int64_t parts = ctx->saved_data["parts"].toInt();
     const at::Tensor &x = saved.front(), &ends = saved.back(), &d_out = grads[0];
-    variable_list found(weights.size() + 3);  // of x, the groups, the parts, the weights
+    variable_list found(weights.size() + 3);  // gradients of x, groups, parts, weights
     if (ctx->needs_input_grad(0)) found[0] = grouped_input_gradient(d_out, stacked(weights, parts), ends);
     std::vector<size_t> trained;
     for (size_t i = 0; i < weights.size(); ++i)
@@ -115,7 +115,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
   }
 
  private:
-  /// Whether it was added to gradients that lie as the weights of one stack do.
+  /// Adds `gradient` to the weights' gradients if these are evenly spaced in memory; returns whether they are.
   static bool adds(const variable_list& weights, int64_t parts, const at::Tensor& gradient) {
     std::vector<at::Tensor> kept;
     for (const at::Tensor& weight : weights) kept.push_back(weight.grad());

@@ -1,6 +1,6 @@
-// Products of rows that are sorted by group with a weight of each group: a product over each group's own rows, none of
-// which is padding. Where a GPU has grouped products (grouped_products.h), one kernel for all groups, and the host does
-// not wait; elsewhere one after the other, for which it must know the groups' counts.
+// Linear layers of mixture-of-experts models: rows sorted by group (expert) times each group's weight, without padding.
+// If the GPU has grouped GEMMs (grouped_products.h), one kernel serves all groups and the host does not wait. Otherwise
+// there is one GEMM per group, for which the host must know the groups' row counts.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,10 +12,10 @@
 
 namespace roll {
 
-/// x [T, K], of which the first rows are multiplied with the weights of the first group, and so on -> [T, parts N].
-/// `weights` [N, K]: `parts` of each group, whose results stand side by side. Gradients of weights are kept as
-/// accumulating_linear() keeps them; a weight without rows has none, or zeros. As one kernel they are bfloat16 before
-/// they are added to those that are there.
+/// Multiplies the rows of each group by its weights: x [T, K], sorted by group -> [T, parts N]. `weights`: [N, K] each,
+/// `parts` per group, with results side by side. Weight gradients are added to weight.grad() like
+/// accumulating_linear()'s; a group without rows gets none, or zeros. With one kernel, they are rounded to bfloat16
+/// before they are added.
 at::Tensor grouped_linear(const at::Tensor& x, const RowGroups& groups, const std::vector<at::Tensor>& weights,
                           int64_t parts = 1);
 

@@ -13,19 +13,19 @@ namespace roll {
 namespace {
 
 constexpr int64_t kMostGroups = 1023;
-constexpr int64_t kVector = 8;  // numbers of the 16 bytes at which rows must begin
+constexpr int64_t kVector = 8;  // bfloat16 elements per 16 bytes, the alignment of rows
 
 bool is_placed(const at::Tensor& x) {
   return reinterpret_cast<uintptr_t>(x.const_data_ptr()) % 16 == 0;
 }
 
-/// Rows one behind the other.
+/// Returns x contiguous and aligned to 16 bytes.
 at::Tensor placed(const at::Tensor& x) {
   const at::Tensor whole = x.contiguous();
   return is_placed(whole) ? whole : whole.clone();
 }
 
-/// Elsewhere LibTorch's grouped products are loops of the host's.
+/// True if the device runs grouped GEMMs as one kernel; elsewhere LibTorch loops on the host.
 bool multiplies_groups(at::Device device) {
   if (!device.is_cuda()) {
     static const auto product = c10::Dispatcher::singleton().findSchemaOrThrow("aten::_grouped_mm", "");
@@ -78,7 +78,7 @@ at::Tensor grouped_input_gradient(const at::Tensor& d, const at::Tensor& weights
 
 at::Tensor grouped_weight_gradient(const at::Tensor& d, const at::Tensor& x, const at::Tensor& ends) {
   if (d.size(0) == 0) return at::zeros({ends.size(0), d.size(1), x.size(1)}, d.options());
-  // Of a group without rows some GPUs write nothing (PyTorch's issue 172439).
+  // Some GPUs leave the result of a group without rows unwritten (PyTorch issue 172439).
   const at::Tensor empty = ends.eq(at::constant_pad_nd(ends.narrow(0, 0, ends.size(0) - 1), {1, 0}));
   return at::_grouped_mm(placed(d).t(), placed(x), ends).masked_fill_(empty.view({-1, 1, 1}), 0);
 }

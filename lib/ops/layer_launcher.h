@@ -1,4 +1,4 @@
-// Where the kernels of a layer in training go: to a GPU, or, in tests, to lanes that a CPU simulates.
+// Launches the fused training kernels of fused_layer.h: on a GPU, or, in tests, on lanes simulated by the CPU.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -16,7 +16,7 @@ class LayerLauncher : public std::enable_shared_from_this<LayerLauncher> {
   virtual void launch(const LayerKernelOf<Bf16>& kernel) const = 0;
 };
 
-/// Launches on a GPU's current stream. Null elsewhere: layers are the CPU's own, or LibTorch's operators.
+/// Returns a launcher on the GPU's current stream. Null for other devices, which use layer_ops.h.
 std::shared_ptr<const LayerLauncher> make_layer_launcher(c10::Device device);
 
 }  // namespace roll

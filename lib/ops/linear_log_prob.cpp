@@ -1,5 +1,5 @@
-// The gradient by the logits is written over them (log_prob_rows.h), so a chunk needs one buffer; the head's gradient
-// is added up over chunks in float32.
+// The gradient by the logits overwrites the logits (log_prob_rows.h), so a chunk needs one buffer. The head's gradient
+// is summed over chunks in float32.
 #include "ops/linear_log_prob.h"
 
 #include <ATen/ATen.h>
@@ -24,7 +24,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// hidden -> its logits with one head: float32 also where both are kept in less.
+/// Computes the logits of `hidden` with one head, in float32 even if both are stored in a narrower dtype.
 class Logits {
  public:
   explicit Logits(const at::Tensor& weight) : weight_(weight) {
@@ -41,7 +41,7 @@ class Logits {
   std::optional<WideProduct> packed_;
 };
 
-/// Rows [begin, end) of every chunk; without data there is none to compute.
+/// Calls f(begin, end) with the rows of every chunk; never, if `hidden` has no data.
 template <class F>
 void for_each_chunk(const at::Tensor& hidden, int64_t chunk_rows, const F& f) {
   if (hidden.is_meta()) return;
@@ -49,10 +49,10 @@ void for_each_chunk(const at::Tensor& hidden, int64_t chunk_rows, const F& f) {
   for (int64_t begin = 0; begin < rows; begin += chunk_rows) f(begin, std::min(rows, begin + chunk_rows));
 }
 
-/// dHidden and dWeight of the rows that have labels, chunk by chunk.
+/// Accumulates dHidden and dWeight chunk by chunk, for the rows that have labels.
 struct Gradients {
   at::Tensor hidden, weight;  // undefined when not needed; weight is accumulated in the wide dtype
-  at::Tensor kept;            // in its place, on a device, the gradient that the head has
+  at::Tensor kept;            // on a GPU: the head's existing .grad(), used in place of `weight`
 
   void add(const at::Tensor& d_logits, const at::Tensor& rows_hidden, const at::Tensor& head, int64_t begin,
            int64_t end) {
@@ -73,24 +73,23 @@ struct Gradients {
   }
 };
 
-/// Labels as the rank's own rows; -1 for what other ranks hold.
+/// Converts token ids to rows of this rank's shard; -1 if another rank holds them.
 at::Tensor own_labels(const at::Tensor& labels, int64_t begin, int64_t rows) {
   const at::Tensor local = labels - begin;
   return local.masked_fill(local.lt(0).logical_or_(local.ge(rows)), -1);
 }
 
-/// x [n, k] where the rank has a row of that id, else 0.
+/// Returns x [n, k] with 0 where another rank holds the id.
 at::Tensor where_own(const at::Tensor& x, const at::Tensor& own) {
   return x.masked_fill(own.lt(0), 0);
 }
 
-/// [n, k]: the logits of these ids, 0 of those that other ranks have.
+/// Returns the logits [n, k] of the rows `own`; 0 where another rank holds the id.
 at::Tensor logits_at(const at::Tensor& logits, const at::Tensor& own) {
   return where_own(logits.gather(1, own.clamp_min(0)), own);
 }
 
-/// Of each row the sum of the squared probabilities of all columns but its label's (-1: none of them). Overwrites the
-/// logits.
+/// Returns each row's sum of squared probabilities without its label's (-1: with all). Overwrites the logits.
 at::Tensor squares_of_others(const at::Tensor& logits, const at::Tensor& labels, double temperature,
                              const at::Tensor& logsumexp) {
   logits.mul_(1 / temperature).sub_(logsumexp.unsqueeze(1)).exp_();
@@ -99,9 +98,9 @@ at::Tensor squares_of_others(const at::Tensor& logits, const at::Tensor& labels,
   return logits.square_().sum(1);
 }
 
-/// Results over the rank's part of the vocabulary -> over all of it. With the share w = exp(lse_r - lse) of part r:
-/// entropy = sum w (entropy_r - log w); squares (or undefined) = sum w^2 squares_r; a label's log-prob is its part's
-/// plus log w.
+/// Merges the ranks' results over their vocabulary shards. With w = exp(lse_r - lse) for shard r:
+/// entropy = sum w (entropy_r - log w); squares (or undefined) = sum w^2 squares_r; a label's log-prob is its shard's
+/// plus log w. **Collective**.
 void merge_shards(const VocabularyShard& shard, const at::Tensor& own, const RowResults& results,
                   const at::Tensor& squares) {
   const at::Tensor holds = own.ge(0).to(results.log_probs.options());
@@ -118,8 +117,8 @@ void merge_shards(const VocabularyShard& shard, const at::Tensor& own, const Row
 
 class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
  public:
-  /// Only rows with a label: hidden [N, E], labels [N]. Gives log_probs, entropy and, if asked for, energy [N] or the
-  /// logits of choices [N, k].
+  /// Takes only rows with a label: hidden [N, E], labels [N]. Returns log_probs, entropy and, on request, energy [N] or
+  /// the logits of choices [N, k].
   static variable_list forward(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight,
                                const at::Tensor& all_labels, const LogProbOptions& asked, int64_t chunk_rows,
                                bool keeps_logits) {
@@ -154,7 +153,7 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     ctx->saved_data["cap"] = asked.cap;
     ctx->saved_data["with_entropy"] = with_entropy;
     ctx->saved_data["chunk_rows"] = chunk_rows;
-    // The gradient by logit j is [j is the label] - p_j.
+    // The gradient of the log-prob by logit j is [j is the label] - p_j.
     if (asked.with_energy) return {results.log_probs, results.entropy, squares + results.log_probs.expm1().square()};
     if (choices.defined()) return {results.log_probs, results.entropy, of_choices};
     return {results.log_probs, results.entropy};
@@ -193,7 +192,7 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
   }
 
  private:
-  /// The chunk's logits: those that forward kept, which the gradient then overwrites, or computed again.
+  /// Returns the chunk's logits: those kept by forward, which the gradient then overwrites, or recomputed ones.
   static at::Tensor take_logits(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight,
                                 std::optional<Logits>& logits_of) {
     const auto kept = ctx->saved_data.find("logits");
@@ -209,15 +208,14 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
   }
 };
 
-/// x [N] or [N, k] at `rows` of a zero tensor [T] or [T, k].
+/// Scatters x [N] or [N, k] to `rows` of a zero tensor [T] or [T, k].
 at::Tensor scattered(const at::Tensor& x, const at::Tensor& rows, int64_t tokens) {
   std::vector<int64_t> sizes = x.sizes().vec();
   sizes[0] = tokens;
   return at::zeros(sizes, x.options()).index_put({rows}, x);
 }
 
-/// The largest of the columns [0, k') of `logits` [n, V], with ids that begin at `begin`; of fewer than k the rest is
-/// -inf.
+/// Returns the k largest of each row of `logits` [n, V], with ids that begin at `begin`. If V < k, -inf fills the rest.
 TopLogits top_of(const at::Tensor& logits, int64_t k, int64_t begin) {
   const auto [values, places] = logits.topk(std::min(k, logits.size(1)), 1);
   const std::array<int64_t, 2> room = {0, k - values.size(1)};

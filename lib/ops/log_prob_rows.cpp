@@ -35,7 +35,7 @@ ROLL_INLINE void add_block(const T* x, int64_t length, T top, T inverse_temperat
   weighted += weighted_of_block;
 }
 
-/// Two passes over a row that is in cache beat one online pass: no branch, no rescaling.
+/// Computes one row. Two passes over a row in cache beat one online pass: no branch, no rescaling.
 template <class T>
 ROLL_INLINE void forward_row(const T* x, int64_t vocab, int64_t label, T inverse_temperature, bool with_entropy,
                              T* log_prob, T* entropy, T* logsumexp) {
@@ -114,7 +114,7 @@ void log_prob_rows(const at::Tensor& logits, const at::Tensor& labels, double te
 at::Tensor log_prob_rows_gradient(const at::Tensor& logits, const at::Tensor& labels, double temperature,
                                   const RowResults& results, const RowGradients& by, at::ScalarType dtype) {
   const at::Tensor d_entropy = by.entropy.defined() ? by.entropy : at::zeros_like(by.log_probs);
-  const at::Tensor row_entropy = by.entropy.defined() ? results.entropy : d_entropy;  // unwritten ones must not be read
+  const at::Tensor row_entropy = by.entropy.defined() ? results.entropy : d_entropy;  // unwritten entropy is not read
   if (logits.is_cuda()) {
     const at::Tensor gradient = dtype == at::kBFloat16 ? at::empty_like(logits, dtype) : logits;
     const auto launch = [&](auto* out) {

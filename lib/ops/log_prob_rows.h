@@ -1,4 +1,5 @@
-// Rows of a chunk of logits -> log-prob, entropy and the gradient by the logits; on the CPU and on CUDA.
+// Log-probs, entropy and the gradient by the logits, for a chunk of rows of logits, on the CPU and on CUDA. Used by
+// linear_log_prob.h.
 // Legend: N rows of a chunk, V vocabulary.
 #pragma once
 
@@ -6,23 +7,23 @@
 
 namespace roll {
 
-/// What forward writes and backward reads, [N] each.
+/// Results of forward, which backward reads; [N] each.
 struct RowResults {
   at::Tensor log_probs, entropy, logsumexp;
 };
 
-/// logits [N, V] float32 (CPU also float64), labels [N] int64 in [0, V). `with_entropy` false leaves the entropy
-/// unwritten on the CPU.
+/// Writes `results` for logits [N, V] float32 (CPU also float64) and labels [N] int64 in [0, V). On the CPU, entropy
+/// stays unwritten if `with_entropy` is false.
 void log_prob_rows(const at::Tensor& logits, const at::Tensor& labels, double temperature, bool with_entropy,
                    const RowResults& results);
 
-/// Of the loss, by log_probs and by entropy, [N] each; entropy may be undefined.
+/// Gradients of the loss by log_probs and by entropy, [N] each; entropy may be undefined.
 struct RowGradients {
   at::Tensor log_probs, entropy;
 };
 
-/// The gradient of the loss by the logits, in `dtype`: written over them, or where CUDA rounds it at once, in memory of
-/// its own. A label may be -1: it is none of these columns.
+/// Returns the gradient of the loss by the logits, in `dtype`. Overwrites the logits, except on CUDA for bfloat16,
+/// which gets a new tensor. Label -1 means that the label is not among these columns.
 at::Tensor log_prob_rows_gradient(const at::Tensor& logits, const at::Tensor& labels, double temperature,
                                   const RowResults& results, const RowGradients& by, at::ScalarType dtype);
 

@@ -17,24 +17,24 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kRowsAtOnce = 128;   // of x: they stay in the second-level cache beside a panel
-constexpr int64_t kRowsPerTask = 256;  // of a product with many rows
+constexpr int64_t kRowsAtOnce = 128;   // rows of x that stay in the L2 cache beside a panel
+constexpr int64_t kRowsPerTask = 256;  // rows of x per task in WideProduct
 
 int64_t panels_for(int64_t outputs) {
   return (outputs + kPanelWidth - 1) / kPanelWidth;
 }
 
-/// AMX's, by which oneDNN multiplies pairs; elsewhere those of panel_product.h do.
+/// True if oneDNN multiplies bfloat16 pairs with AMX tiles; otherwise panel_product.h multiplies them.
 bool has_tiles() {
   static const bool found = at::native::cpublas::could_pack(at::kBFloat16);
   return found;
 }
 
-constexpr float kLargest = 127;                  // of a weight of 8 bits
-constexpr int64_t kBytePanel = kPanelWidth / 4;  // words of an input
+constexpr float kLargest = 127;                  // largest int8 code
+constexpr int64_t kBytePanel = kPanelWidth / 4;  // int8 words per input of a panel
 
-/// Rounds K weights to whole numbers of their scale, + 128, bytes a panel's input apart. Returns the scale; NaN where
-/// one of them is no number, so that neither are the outputs.
+/// Rounds K weights to multiples of their scale and writes these + 128 as bytes, kPanelWidth apart. Returns the scale;
+/// NaN if a weight is not finite, so that the outputs become NaN.
 float round_row(const float* weights, int64_t inputs, uint8_t* bytes) {
   float largest = 0;
   bool is_finite = true;
@@ -50,7 +50,7 @@ float round_row(const float* weights, int64_t inputs, uint8_t* bytes) {
   return is_finite ? scale : std::numeric_limits<float>::quiet_NaN();
 }
 
-/// multiply(first row, their number) for parts of the rows.
+/// Calls multiply(first row, count) for blocks of rows.
 template <class F>
 void by_rows(int64_t rows, const F& multiply) {
   for (int64_t row = 0; row < rows; row += kRowsAtOnce) multiply(row, std::min(kRowsAtOnce, rows - row));

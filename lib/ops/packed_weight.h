@@ -1,6 +1,6 @@
-// Weights in the order in which a product with few rows reads them: panels of a few outputs, each one stream. Products
-// are those of panel_product.h; with AMX, of bfloat16, oneDNN's (LibTorch's brgemm). A row's result does not
-// depend, to the bit, on the rows beside it.
+// Weights packed for CPU GEMMs with few rows (decode): panels of 64 outputs, each read as one stream. Products use
+// panel_product.h; with AMX and bfloat16, oneDNN (LibTorch's brgemm). A row's result has the same bits whatever rows
+// are computed with it.
 // Legend: N rows, K inputs, O outputs.
 #pragma once
 
@@ -16,31 +16,31 @@ namespace roll {
 class PackedWeight {
  public:
   PackedWeight() = default;
-  /// Room for the weight W [`outputs`, `inputs`] of y = x W^T in `dtype`: float32, bfloat16, or int8 with a scale per
-  /// output, the largest of its weights over 127.
+  /// Allocates W [`outputs`, `inputs`] of y = x W^T from `memory`, in `dtype`: float32, bfloat16, or int8 with a scale
+  /// per output (its largest absolute weight / 127). Bug: another dtype.
   PackedWeight(int64_t outputs, int64_t inputs, at::ScalarType dtype, StreamedMemory& memory);
-  /// What it takes of the memory.
+  /// Returns the bytes that a weight takes of StreamedMemory.
   static int64_t room_for(int64_t outputs, int64_t inputs, at::ScalarType dtype);
 
-  /// Rows first_output .. of W, [rows, K] in float32 or bfloat16.
+  /// Packs `weight` [rows, K], float32 or bfloat16, as the rows of W from `first_output` on.
   void fill(int64_t first_output, const at::Tensor& weight);
 
   int64_t outputs() const { return outputs_; }
-  /// Of the whole weight: what a product with it reads.
+  /// Returns the bytes of the whole packed weight, which a product reads.
   int64_t bytes() const;
   int64_t num_panels() const { return num_panels_; }
-  /// Outputs with the padding of the last panel: what a row of y must have room for.
+  /// Returns the number of outputs, padded to whole panels: the length of a row of y.
   int64_t padded_outputs() const { return num_panels_ * kPanelWidth; }
 
-  /// y[n, 0 .. kPanelWidth) of the panel's outputs = x W^T, summed in float32. x [N, >= K] in the weight's dtype, of
-  /// int8 in either, rows `x_stride` apart. Padding outputs are 0. `next_panel`: the one that this thread probably
-  /// multiplies next; it need not exist. From any thread.
+  /// Writes y[n, 0 .. kPanelWidth) = x W^T for the panel's outputs, summed in float32. x [N, >= K] has the weight's
+  /// dtype (either for int8), with rows `x_stride` apart. Padding outputs are 0. `next_panel` is prefetched; it need
+  /// not exist. Safe from any thread.
   void multiply(int64_t panel, const float* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
                 int64_t next_panel) const;
   void multiply(int64_t panel, const c10::BFloat16* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
                 int64_t next_panel) const;
 
-  /// To be called on each thread that multiplied, before it does something else: gives back AMX's tiles.
+  /// Releases the thread's AMX tiles. Each thread that multiplied must call it before other work.
   static void release();
 
  private:
@@ -48,20 +48,20 @@ class PackedWeight {
     kFloats,
     kPairs,
     kBytes
-  };  // kPairs: of bfloat16, as AMX and AVX512-BF16 read them; kBytes: see BytePanel
+  };  // kPairs: bfloat16 pairs, as AMX and AVX512-BF16 read them; kBytes: see BytePanel
   static Order order_of(int64_t inputs, at::ScalarType dtype);
-  /// Words of a panel.
+  /// Returns the number of 32-bit words of a panel.
   static int64_t panel_size(int64_t inputs, Order order);
   void fill_bytes(int64_t first_output, const at::Tensor& weight);
   const int32_t* panel_words(int64_t panel) const;
 
   int64_t outputs_ = 0, inputs_ = 0, num_panels_ = 0;
   Order order_ = Order::kFloats;
-  at::Tensor panels_;  // [panels, words] int32: of each input, of each two, or of four outputs each
-  at::Tensor scales_;  // of bytes: [panels * width] float32
+  at::Tensor panels_;  // [panels, words] int32: a word holds 1 float32, 2 bfloat16 (inputs) or 4 int8 (outputs)
+  at::Tensor scales_;  // [panels * width] float32; int8 only
 };
 
-/// x W^T in float32: x [N, K] and W [O, K] in bfloat16 on the CPU. LibTorch's own product would round its result.
+/// Computes x W^T in float32 for bfloat16 x [N, K] and W [O, K] on the CPU. LibTorch's own GEMM would round the result.
 class WideProduct {
  public:
   explicit WideProduct(const at::Tensor& weight);

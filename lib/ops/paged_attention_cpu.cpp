@@ -1,5 +1,5 @@
-// Up to two queries meet a strip while it is in registers; sums are kept per query and token, so a query's bits do not
-// depend on whether it had company.
+// Up to two queries use a strip while it is in registers. Sums are kept per query and token, so a query's bits do not
+// depend on the other query.
 #include "ops/paged_attention_cpu.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kStripsAtOnce = 6;  // of keys: with two queries, twelve sums that do not wait for each other
+constexpr int64_t kStripsAtOnce = 6;  // strips of keys; with two queries, twelve independent sums
 
 template <int W, class Number>
 struct VectorOf {
@@ -20,7 +20,7 @@ struct VectorOf {
 template <int W>
 using Floats = typename VectorOf<W, float>::type;
 
-/// W numbers from x on. (Not as results: these would go through registers that only some processors have.)
+/// Loads W elements from x. (Not as a return value, which would need registers that only some processors have.)
 template <int W>
 ROLL_INLINE void load(const float* x, Floats<W>& out) {
   out = *reinterpret_cast<const Floats<W>*>(x);
@@ -36,7 +36,7 @@ int64_t strip_width(int64_t page_size) {
   return page_size % 16 == 0 ? 16 : 8;
 }
 
-/// Rows of scores, `stride` apart, of Q queries with N strips of keys [D, W]: the sum over d of q[d] * strip[d][w].
+/// Writes the scores of Q queries with N strips of keys [D, W], in rows `stride` apart: sum of q[d] strip[d][w].
 template <int W, int N, int Q, class T>
 ROLL_INLINE void score_strips(const float* const* q, const T* const* strips, int64_t head_dim, float* scores,
                               int64_t stride) {
@@ -72,14 +72,14 @@ ROLL_INLINE void score_all(const float* const* q, const T* const* strips, int64_
   }
 }
 
-/// scores -> exp(score - largest); their sum.
+/// Replaces scores by exp(score - largest); returns their sum.
 ROLL_SIMD float exponentiate_scores(float* scores, int64_t length) {
   float top;
   return exponentiate_row(scores, length, top);
 }
 
-/// 16 C numbers of each query's output: the weighted values of `length` tokens in strips [W, D]. Even and odd tokens
-/// have sums of their own, so that fewer wait for each other.
+/// Writes 16 C elements of each query's output: the weighted values of `length` tokens in strips [W, D]. Even and odd
+/// tokens have separate sums, so that fewer additions wait for each other.
 template <int W, int C, int Q, class T>
 ROLL_INLINE void mix_columns(const float* weights, int64_t stride, const T* const* strips, int64_t offset,
                              int64_t length, int64_t head_dim, const float* sums_of_weights, T* const* out) {
@@ -121,7 +121,7 @@ ROLL_INLINE void mix_all(const float* weights, int64_t stride, const T* const* s
     }
 }
 
-/// Scores, and then outputs, of Q queries of equal length.
+// score_W_Q() computes scores, and mix_W_Q() outputs, of Q queries of equal length.
 #define ROLL_ATTENTION_PARTS(T, W, Q)                                                                                 \
   ROLL_SIMD void score_##W##_##Q(const float* const* q, const T* const* strips, int64_t num_strips, int64_t head_dim, \
                                  float* scores) {                                                                     \
@@ -141,7 +141,7 @@ ROLL_ATTENTION_FOR(c10::BFloat16)
 #undef ROLL_ATTENTION_FOR
 #undef ROLL_ATTENTION_PARTS
 
-/// One or two queries of equal length.
+/// Computes one or two queries of equal length.
 template <class T>
 void attend_together(std::span<const PagedQuery<T>> queries, int64_t width, int64_t head_dim, float cap,
                      AttentionScratch<T>& scratch) {
@@ -149,7 +149,7 @@ void attend_together(std::span<const PagedQuery<T>> queries, int64_t width, int6
   using Mix = void (*)(const float*, int64_t, const T* const*, int64_t, int64_t, const float*, T* const*);
   static constexpr Score kScores[2][2] = {{score_8_1, score_8_2}, {score_16_1, score_16_2}};
   static constexpr Mix kMixes[2][2] = {{mix_8_1, mix_8_2}, {mix_16_1, mix_16_2}};
-  // Strips before the first token that is seen are left out; what of the first strip stands before it weighs nothing.
+  // Strips before the first seen token are skipped; earlier tokens of its strip get weight 0.
   const int64_t skipped = queries[0].first / width, first = queries[0].first - skipped * width;
   const int64_t length = queries[0].length - skipped * width, num_strips = (length + width - 1) / width,
                 row = num_strips * width;

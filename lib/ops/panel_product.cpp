@@ -13,9 +13,9 @@ namespace roll {
 namespace {
 
 typedef float Vector __attribute__((vector_size(64), aligned(alignof(float)), may_alias));
-constexpr int64_t kLine = 16;  // floats of a cache line, and of a Vector
+constexpr int64_t kLine = 16;  // floats per cache line and per Vector
 
-/// R rows with C vectors of outputs; the sums stay in registers. Reads L lines ahead for each input.
+/// Computes R rows x C vectors of outputs; the sums stay in registers. Prefetches L cache lines per input.
 template <int R, int C, int L>
 ROLL_INLINE void multiply_block(const float* panel, int64_t inputs, const float* x, int64_t x_stride, float* y,
                                 int64_t y_stride, const float* next) {
@@ -33,7 +33,7 @@ ROLL_INLINE void multiply_block(const float* panel, int64_t inputs, const float*
     for (int c = 0; c < C; ++c) *reinterpret_cast<Vector*>(y + r * y_stride + c * kLine) = sums[r][c];
 }
 
-/// `count` rows, at most R.
+/// Computes `count` rows, at most R.
 template <int R, int C, int L>
 ROLL_INLINE void multiply_few(int64_t count, const float* panel, int64_t inputs, const float* x, int64_t x_stride,
                               float* y, int64_t y_stride, const float* next) {
@@ -43,7 +43,7 @@ ROLL_INLINE void multiply_few(int64_t count, const float* panel, int64_t inputs,
 
 constexpr int64_t kVectors = kPanelWidth / kLine;
 
-/// All rows in blocks of nearly equal height, at most R; each pass over the panel reads another part ahead.
+/// Computes all rows in blocks of nearly equal height, at most R. Each pass over the panel prefetches another part.
 template <int R, int C, int L>
 ROLL_INLINE void multiply_rows(const float* panel, int64_t inputs, const PanelRows& rows, const float* next) {
   const int64_t blocks = (rows.count + R - 1) / R;
@@ -56,7 +56,7 @@ ROLL_INLINE void multiply_rows(const float* panel, int64_t inputs, const PanelRo
   }
 }
 
-/// The fewer passes, the more each reads ahead of the panel's four lines an input.
+/// Computes all rows. With fewer passes, each prefetches more of the next panel's four cache lines per input.
 template <int R, int C>
 ROLL_INLINE void multiply_ahead(const float* panel, int64_t inputs, const PanelRows& rows, const float* next) {
   const int64_t passes = (rows.count + R - 1) / R * kVectors / C;
@@ -68,23 +68,23 @@ ROLL_INLINE void multiply_ahead(const float* panel, int64_t inputs, const PanelR
     multiply_rows<R, C, 1>(panel, inputs, rows, next);
 }
 
-/// As many outputs as a register of the processor holds.
+/// Vector types of `Lanes` elements: one register of the processor.
 template <int Lanes>
 struct Register {
   typedef float Floats __attribute__((vector_size(4 * Lanes), aligned(alignof(float)), may_alias));
   typedef uint32_t Words __attribute__((vector_size(4 * Lanes), aligned(alignof(uint32_t)), may_alias));
 };
 
-constexpr int kBytes = 4;  // of a word: weights that are widened together
+constexpr int kBytes = 4;  // bytes of a word: weights that are widened together
 
-/// R rows with the outputs of L words; the sums stay in registers. A byte becomes a float as the last bits of 2^23.
+/// Computes R rows x the outputs of L words; the sums stay in registers. A byte is widened as the low bits of 2^23.
 template <int R, int L>
 ROLL_INLINE void multiply_bytes(const uint32_t* words, const float* scales, int64_t inputs, const float* x,
                                 int64_t x_stride, float* y, int64_t y_stride, const uint32_t* next) {
   using Floats = typename Register<L>::Floats;
   using Words = typename Register<L>::Words;
   constexpr uint32_t kShift = 0x4b000000;    // 2^23
-  constexpr float kShifted = 8388608 + 128;  // what stands for 0
+  constexpr float kShifted = 8388608 + 128;  // widened code of weight 0
   Floats sums[R][kBytes] = {};
   for (int64_t k = 0; k < inputs; ++k) {
     const Words word = *reinterpret_cast<const Words*>(words + k * kLine);
@@ -103,7 +103,7 @@ ROLL_INLINE void multiply_bytes(const uint32_t* words, const float* scales, int6
           sums[r][b] * *reinterpret_cast<const Floats*>(scales + b * kLine);
 }
 
-/// `count` rows, at most R.
+/// Computes `count` rows, at most R.
 template <int R, int L>
 ROLL_INLINE void multiply_few_bytes(int64_t count, const BytePanel& panel, int64_t inputs, const PanelRows& rows,
                                     const uint32_t* next) {
@@ -131,14 +131,14 @@ ROLL_INLINE void multiply_byte_rows(const BytePanel& panel, int64_t inputs, cons
 }
 
 #ifdef ROLL_V4
-// 7 x 4 sums and 4 weights fill the 32 registers of AVX-512; with three constants to widen bytes 6 rows do.
+// 7 x 4 sums and 4 weights fill the 32 registers of AVX-512. Widening bytes takes three constants, so 6 rows fit.
 ROLL_V4 void multiply_v4(const float* panel, int64_t inputs, const PanelRows& rows, const float* next) {
   multiply_ahead<7, 4>(panel, inputs, rows, next);
 }
 ROLL_V4 void multiply_bytes_v4(const BytePanel& panel, int64_t inputs, const PanelRows& rows, const uint32_t* next) {
   multiply_byte_rows<6, 16>(panel, inputs, rows, next);
 }
-// Two registers a Vector: 6 x 2 sums of the 16 of AVX2.
+// A Vector takes two registers: 6 x 2 sums in the 16 registers of AVX2.
 ROLL_V3 void multiply_v3(const float* panel, int64_t inputs, const PanelRows& rows, const float* next) {
   multiply_ahead<6, 1>(panel, inputs, rows, next);
 }
@@ -148,7 +148,7 @@ ROLL_V3 void multiply_bytes_v3(const BytePanel& panel, int64_t inputs, const Pan
 
 #define ROLL_V4_BF16 __attribute__((target("arch=x86-64-v4,avx512bf16")))
 
-/// R rows with all outputs, as multiply_block.
+/// Computes R rows x all outputs, like multiply_block.
 template <int R>
 ROLL_V4_BF16 void multiply_pairs(const uint32_t* panel, int64_t inputs, const c10::BFloat16* x, int64_t x_stride,
                                  float* y, int64_t y_stride, const uint32_t* next) {
@@ -171,7 +171,7 @@ ROLL_V4_BF16 void multiply_pairs(const uint32_t* panel, int64_t inputs, const c1
     for (int c = 0; c < kVectors; ++c) _mm512_storeu_ps(y + r * y_stride + c * kLine, sums[r][c]);
 }
 
-/// `count` rows, at most R.
+/// Computes `count` rows, at most R.
 template <int R>
 ROLL_V4_BF16 void multiply_few_pairs(int64_t count, const uint32_t* panel, int64_t inputs, const c10::BFloat16* x,
                                      int64_t x_stride, float* y, int64_t y_stride, const uint32_t* next) {

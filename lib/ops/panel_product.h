@@ -1,8 +1,8 @@
-// float32 products with weights in panels of 64 outputs. The panel that the thread needs next is read ahead while this
-// one is multiplied: with few rows the weights come from memory about as slowly as they are multiplied, and neither
-// the processor's own reading ahead nor a library's kernel (oneDNN's brgemm: 0.7 of this one's speed at 32 rows and at
-// one) overlaps the two. Weights of 8 bits are a quarter of that, and are widened in registers on their way. Legend: N
-// rows, K inputs.
+// CPU GEMM kernels for packed_weight.h: weights in panels of 64 outputs, sums in float32. Each kernel prefetches the
+// thread's next panel while it multiplies this one. With few rows, reading the weights takes about as long as
+// multiplying, and neither hardware prefetch nor a library's kernel overlaps the two (oneDNN's brgemm: 0.7 of this
+// speed at 1 and 32 rows). 8-bit weights are a quarter of the bytes and are widened in registers.
+// Legend: N rows, K inputs.
 #pragma once
 
 #include <c10/util/BFloat16.h>
@@ -12,7 +12,7 @@
 
 namespace roll {
 
-constexpr int64_t kPanelWidth = 64;  // outputs: four vectors of AVX-512
+constexpr int64_t kPanelWidth = 64;  // outputs: four AVX-512 vectors
 
 template <class T>
 struct RowsOfPanel {
@@ -24,25 +24,24 @@ struct RowsOfPanel {
 using PanelRows = RowsOfPanel<float>;
 using NarrowPanelRows = RowsOfPanel<c10::BFloat16>;
 
-/// Weights of 8 bits: [K, 16] words, of which byte b of word w is weight + 128 of output 16 b + w. A weight is that
-/// many times its output's scale.
+/// 8-bit weights, [K, 16] words: byte b of word w is the code of output 16 b + w, plus 128. A weight is its code times
+/// the output's scale.
 struct BytePanel {
   const uint32_t* words;
   const float* scales;  // [64]
 };
 
-/// Both for one kind of processor; `next`: what is to be read ahead, as long as a panel; it need not be memory. Each
-/// output is summed in the order of K: a row's bits do not depend on its neighbours.
+/// Kernels for one kind of processor. `next` is prefetched, a panel long; it need not point to memory. Each output is
+/// summed in the order of K, so a row's bits do not depend on other rows.
 struct PanelProducts {
-  /// y = x panel, panel [K, 64].
+  /// Computes y = x panel, panel [K, 64].
   void (*floats)(const float* panel, int64_t inputs, const PanelRows& rows, const float* next);
   void (*bytes)(const BytePanel& panel, int64_t inputs, const PanelRows& rows, const uint32_t* next);
-  /// Of bfloat16, panel [K/2, 64] words of two inputs, K even; null where the processor does not multiply them
-  /// (AVX512-BF16).
+  /// The product in bfloat16: panel [K/2, 64] words of two inputs, K even. Null if the processor lacks AVX512-BF16.
   void (*pairs)(const uint32_t* panel, int64_t inputs, const NarrowPanelRows& rows, const uint32_t* next) = nullptr;
 };
 
-/// Those that this processor can run, the fastest first.
+/// Returns the kernels that this processor can run, the fastest first.
 const std::vector<PanelProducts>& panel_products();
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Tasks of unequal size over the threads of at::parallel_for.
+// Distributes tasks of unequal size over the threads of at::parallel_for; CPU attention uses it.
 #pragma once
 
 #include <ATen/Parallel.h>
@@ -8,8 +8,8 @@
 
 namespace roll {
 
-/// Calls task(i, scratch) for i in [0, count), each once, by whichever thread is free; every thread makes one
-/// `scratch`. Tasks must not write to the same memory, so results do not depend on the order.
+/// Calls task(i, scratch) once for each i in [0, count), on the next free thread. Each thread makes one `scratch`.
+/// Tasks must not write to the same memory, so results do not depend on the order.
 template <class MakeScratch, class Task>
 void parallel_tasks(int64_t count, const MakeScratch& make_scratch, const Task& task) {
   std::atomic<int64_t> next = 0;

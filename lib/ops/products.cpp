@@ -14,11 +14,11 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kSide = 256;           // of the matrices that are tried: they stay in the second-level cache
-constexpr int kRounds = 9;               // whose fastest counts: a busy machine slows some of them, seldom all
-constexpr double kClearlyFaster = 1.25;  // what converting float32 to bfloat16 costs is made up for
+constexpr int64_t kSide = 256;           // rows and columns of the measured matrices, which fit the L2 cache
+constexpr int kRounds = 9;               // the fastest counts: a busy machine slows some rounds, seldom all
+constexpr double kClearlyFaster = 1.25;  // pays for converting float32 to bfloat16
 
-/// How many times as fast as `old` `other` is.
+/// Returns the speed of `other` relative to `old`.
 template <class Old, class Other>
 double speedup_of(const Old& old, const Other& other) {
   double old_s = std::numeric_limits<double>::infinity(), other_s = old_s;
@@ -41,7 +41,7 @@ double measure_bfloat16() {
   return speedup_of([&] { multiply(y, x); }, [&] { multiply(narrow_y, narrow_x); });
 }
 
-/// x w^T + bias.
+/// Returns x w^T + bias.
 at::Tensor onednn_product(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) {
   using Product = at::Tensor(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, std::string_view,
                              c10::List<std::optional<at::Scalar>>, std::optional<std::string_view>);
@@ -56,7 +56,7 @@ double measure_onednn() {
   at::Tensor x = at::ones({kSide, kSide}), y = at::empty_like(x);
   try {
     return speedup_of([&] { at::mm_out(y, x, x); }, [&] { onednn_product(x, x, {}); });
-  } catch (const c10::Error&) {  // a LibTorch without it
+  } catch (const c10::Error&) {  // this LibTorch lacks oneDNN
     return 0;
   }
 }
@@ -64,9 +64,9 @@ double measure_onednn() {
 enum class Decision { kOpen, kNo, kYes };
 std::atomic<Decision> decision = Decision::kOpen, on_onednn = Decision::kOpen;
 
-/// Whether x [M, K] times something of N columns is oneDNN's.
+/// True if oneDNN computes x [M, K] times a matrix with `columns` columns.
 bool is_onednns(const at::Tensor& x, const at::Tensor& w, int64_t columns) {
-  constexpr int64_t kFew = int64_t{1} << 23;  // pairs of numbers: for fewer finding the kernel takes too long
+  constexpr int64_t kFew = int64_t{1} << 23;  // multiply-adds; below, finding the kernel takes too long
   return x.is_cpu() && x.scalar_type() == at::kFloat && w.scalar_type() == at::kFloat && x.dim() == 2 &&
          x.numel() * columns >= kFew && multiplies_by_onednn();
 }
@@ -130,7 +130,7 @@ void linear_product_out(at::Tensor into, const at::Tensor& x, const at::Tensor& 
 }
 
 void add_product(at::Tensor sum, const at::Tensor& d, const at::Tensor& x) {
-  constexpr int64_t kAdded = int64_t{1} << 20;  // numbers at a time: they are still in a cache
+  constexpr int64_t kAdded = int64_t{1} << 20;  // elements per block, which stay in a cache
   if (!is_onednns(x, d, d.size(1))) {
     sum.addmm_(d.t(), x);
     return;

@@ -1,45 +1,45 @@
-// In which dtype products, sums and statistics of tensors are computed. A CPU multiplies bfloat16 as such where it does
-// so faster than float32 (AMX, AVX512-BF16), which is measured; elsewhere products are made in float32, and only the
-// rounding of their operands and results is bfloat16's. Large products of float32 are oneDNN's where LibTorch's own,
-// MKL's, are slower (on an AMD EPYC with AVX-512 these have 0.43 of the speed), measured likewise.
+// Matrix products, and the dtype and library that compute them. A CPU multiplies bfloat16 directly if it measures
+// faster than float32 (AMX, AVX512-BF16). Otherwise products are computed in float32, and only operands and results are
+// rounded to bfloat16. Large float32 products use oneDNN if it measures faster than LibTorch's default, MKL (on
+// an AMD EPYC with AVX-512, MKL has 0.43 of oneDNN's speed).
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 namespace roll {
 
-/// The dtype in which statistics, sums and log-probs of x are: float64 for float64, else float32.
+/// Returns the dtype for statistics, sums and log-probs of x: float64 for float64, else float32.
 at::ScalarType wide_dtype(const at::Tensor& x);
 
-/// How many times as fast as LibTorch's products of float32 those of bfloat16 are here: measured once, in some
-/// milliseconds. Not against the fastest ones, oneDNN's: a quotient of two measurements near 1 changes with the load of
-/// the machine, and a run that goes on would get other bits.
+/// Returns the speed of bfloat16 products relative to LibTorch's float32 products, measured once in some milliseconds.
+/// The reference is not the fastest float32, oneDNN's: a ratio near 1 varies with the machine's load, and a resumed run
+/// would then compute other bits.
 double bfloat16_speedup();
 
-/// Whether the CPU multiplies bfloat16 as such: as was said last, else where that is clearly faster.
+/// True if the CPU multiplies bfloat16 directly: the last multiply_bfloat16(), or else true if clearly faster.
 bool multiplies_bfloat16();
-/// What the ranks of a run agreed on; the bits of its products follow from it.
+/// Sets the choice that the ranks of a run agreed on; the bits of products depend on it.
 void multiply_bfloat16(bool as_such);
 
-/// x in the dtype in which its device multiplies it: float32 for bfloat16 on a CPU that does not multiply that.
+/// Returns x in the dtype in which its device multiplies: float32 for bfloat16 on a CPU without fast bfloat16.
 at::Tensor multipliable(const at::Tensor& x);
 
-/// How many times as fast as LibTorch's own products of float32 oneDNN's are here: measured once; 0: there are none.
+/// Returns the speed of oneDNN's float32 products relative to LibTorch's own, measured once; 0: LibTorch lacks oneDNN.
 double onednn_speedup();
-/// Whether large products of float32 are oneDNN's: as was said last, else where these are clearly faster.
+/// True if large float32 products use oneDNN: the last multiply_by_onednn(), or else true if clearly faster.
 bool multiplies_by_onednn();
-/// What the ranks of a run agreed on.
+/// Sets the choice that the ranks of a run agreed on.
 void multiply_by_onednn(bool so);
 
-/// a [M, K] b [K, N] in a's dtype.
+/// Returns a b in a's dtype: a [M, K], b [K, N].
 at::Tensor matrix_product(const at::Tensor& a, const at::Tensor& b);
 
-// Of operands that are multiplied as they are:
-/// x [M, K] w^T + bias, w [N, K], bias [N] or undefined.
+// The functions below do not convert their operands; see multipliable().
+/// Returns x w^T + bias: x [M, K], w [N, K], bias [N] or undefined.
 at::Tensor linear_product(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias = {});
-/// Into [M, N], columns of something wider, maybe.
+/// Writes linear_product() into `into` [M, N], which may be columns of a wider tensor.
 void linear_product_out(at::Tensor into, const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias = {});
-/// sum [N, K] += d^T x, d [M, N], x [M, K].
+/// Adds d^T x to `sum` [N, K]: d [M, N], x [M, K].
 void add_product(at::Tensor sum, const at::Tensor& d, const at::Tensor& x);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// How the numbers of a frozen matrix may be kept, in the layout of bitsandbytes.
+// Formats of quantised frozen weights, in the layout of bitsandbytes; quantised.h computes them.
 #pragma once
 
 #include "base/names.h"
@@ -6,13 +6,13 @@
 namespace roll {
 
 enum class Quantisation {
-  kInt8,  // of LLM.int8() (Dettmers et al. 2022): a scale for each row
-  kNf4    // of QLoRA (Dettmers et al. 2023): 16 values for which normal numbers are equally likely, a scale for 64
+  kInt8,  // LLM.int8() (Dettmers et al. 2022): a scale per row
+  kNf4    // QLoRA (Dettmers et al. 2023): 16 values, equally likely for normal weights; a scale per 64 elements
 };
 constexpr auto names_of(Quantisation) {
   return std::to_array<Named<Quantisation>>({{Quantisation::kInt8, "int8"}, {Quantisation::kNf4, "nf4"}});
 }
 
-constexpr long kNf4Block = 64;  // numbers that share a scale
+constexpr long kNf4Block = 64;  // elements that share a scale
 
 }  // namespace roll

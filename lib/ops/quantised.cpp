@@ -15,7 +15,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 constexpr double kInt8Step = 7.874015718698502e-3;  // bitsandbytes' float32 1 / 127
-constexpr double kSmallest = 1e-38;                 // scale of a block of zeros
+constexpr double kSmallest = 1e-38;                 // smallest divisor: a block of zeros
 
 bool has_whole_blocks(int64_t inputs) {
   return inputs % kNf4Block == 0;
@@ -37,7 +37,7 @@ QuantisedMatrix nf4_of(const at::Tensor& matrix) {
   const at::Tensor scales = rows.abs().amax(1);
   const at::Tensor largest = scales.clamp_min(kSmallest);
   const at::Tensor unit = (rows * largest.reciprocal().unsqueeze(1)).clamp(-1, 1);
-  if (numel % kNf4Block != 0) unit[-1] = (rows[-1] / largest[-1]).clamp(-1, 1);  // there bitsandbytes divides
+  if (numel % kNf4Block != 0) unit[-1] = (rows[-1] / largest[-1]).clamp(-1, 1);  // bitsandbytes divides here
   const at::Tensor values = nf4_values(matrix.device());
   const at::Tensor bounds = (values.narrow(0, 0, 15) + values.narrow(0, 1, 15)) / 2;
   const at::Tensor codes = at::bucketize(unit, bounds, /*out_int32=*/true).to(at::kByte).view({-1}).narrow(0, 0, numel);

@@ -1,4 +1,5 @@
-// Matrices of 8 or 4 bits a number: what bitsandbytes makes of a weight, and makes a weight of again, to the bit.
+// Weights quantised to 8 or 4 bits (QLoRA), and linear layers with them. Codes and dequantised weights equal those of
+// bitsandbytes to the bit.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,23 +8,24 @@
 
 namespace roll {
 
-/// A [out, in] matrix. int8: codes [out, in] int8, scales [out], the rows' largest sizes. nf4: codes [out, in / 2]
-/// uint8, the first of two numbers in the high half; scales [out, in / 64], or, where blocks go over the ends of rows,
-/// [numel / 64], rounded up. Scales are float32.
+/// A quantised matrix [out, in]. int8: codes [out, in] int8; scales [out], each row's largest absolute value. nf4:
+/// codes [out, in / 2] uint8, the first of two elements in the high half; scales [out, in / 64], or [numel / 64]
+/// rounded up if 64 does not divide `in`. Scales are float32.
 struct QuantisedMatrix {
   Quantisation kind = Quantisation::kInt8;
   at::Tensor codes, scales;
-  at::ScalarType from = at::kFloat;  // of nf4: numbers are rounded to it, whatever they are wanted in
+  at::ScalarType from = at::kFloat;  // nf4 only: dequantised elements are rounded to it first
 };
 
-/// Of a matrix of floats, nf4 with an even number of inputs (Bug).
+/// Returns the quantised floating-point matrix. Bug: nf4 with an odd number of inputs.
 QuantisedMatrix quantised(const at::Tensor& matrix, Quantisation kind);
-/// The values of nf4's codes 0 to 15: [16] float32.
+/// Returns the values of nf4 codes 0 to 15: [16] float32.
 at::Tensor nf4_values(at::Device device);
-/// [out, in] in `dtype`: code x scale in float32, rounded to `from`, and to `dtype`.
+/// Returns the matrix [out, in] in `dtype`: code x scale in float32, rounded to `from` (nf4), then to `dtype`.
 at::Tensor dequantised(const QuantisedMatrix& matrix, at::ScalarType dtype);
 
-/// x [T, in] -> x W^T [T, out], W dequantised in x's dtype, now and again in backward, which gives x's gradient alone.
+/// Returns x W^T: x [T, in] -> [T, out]. W is dequantised to x's dtype, and again in backward, which gives only the
+/// gradient of x.
 at::Tensor quantised_linear(const at::Tensor& x, const QuantisedMatrix& matrix);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Which layers of a model backward computes again instead of keeping what they computed. Results have the same bits
-// whatever that is; it trades time for memory.
+// Choice of the layers whose activations backward recomputes (gradient checkpointing), for the models. It trades time
+// for memory; results have the same bits.
 #pragma once
 
 #include <algorithm>
@@ -9,25 +9,25 @@
 
 namespace roll {
 
-/// The first `layers` of a model, `together` at a time: of those together only the first one's input is kept.
+/// Recomputes the first `layers` layers in units of `together` layers; only a unit's input is kept.
 struct Recomputation {
   int64_t layers = 0;
   int64_t together = 1;
 
-  /// Their share of a model's layers.
+  /// Returns the fraction of a model's layers that are recomputed.
   double share_of(int64_t num_layers) const {
     return static_cast<double>(std::min(layers, num_layers)) / static_cast<double>(num_layers);
   }
 };
 constexpr Recomputation kEveryLayer{.layers = std::numeric_limits<int64_t>::max()};
 
-/// Neighbouring layers that are differentiated together.
+/// Consecutive layers that backward handles together.
 struct LayerUnit {
   int64_t first = 0, size = 1;
-  bool again = false;  // computed once more for that
+  bool again = false;  // recomputed in backward
 };
 
-/// All layers of a model, in order; the last of the recomputed units may be smaller.
+/// Splits all layers of a model into units, in order; the last recomputed unit may be smaller.
 inline std::vector<LayerUnit> layer_units(const Recomputation& recomputation, int64_t num_layers) {
   const int64_t again = std::min(recomputation.layers, num_layers);
   std::vector<LayerUnit> units;

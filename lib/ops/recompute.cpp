@@ -1,4 +1,4 @@
-// Backward runs the block again under its own small graph, whose gradients autograd::grad hands over.
+// Backward runs the block again in a small graph and gets its gradients from autograd::grad.
 #include "ops/recompute.h"
 
 #include <ATen/ATen.h>
@@ -12,7 +12,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// A function has no IValue; the capsule keeps it as long as the graph lives.
+/// Holds the block as an IValue capsule, which lives as long as the graph.
 struct KeptBlock : torch::CustomClassHolder {
   KeptBlock(RecomputedBlock block_, size_t num_inputs_) : block(std::move(block_)), num_inputs(num_inputs_) {}
   RecomputedBlock block;
@@ -33,7 +33,7 @@ class Recomputed : public torch::autograd::Function<Recomputed> {
     const auto capsule = ctx->saved_data["block"].toCapsule();
     const auto& kept = *static_cast<const KeptBlock*>(capsule.get());
     const bool needs_first = ctx->needs_input_grad(0);
-    for (size_t i = 0; i < kept.num_inputs; ++i)  // what they were made of has its own backward
+    for (size_t i = 0; i < kept.num_inputs; ++i)  // cut off from the outer graph
       read[i] = read[i].detach().requires_grad_(i == 0 || ctx->needs_input_grad(i));
     variable_list outputs;
     {
@@ -44,7 +44,7 @@ class Recomputed : public torch::autograd::Function<Recomputed> {
     for (const auto& tensor : read)
       if (tensor.requires_grad()) wanted.push_back(tensor);
     variable_list found = torch::autograd::grad(outputs, wanted, grad_outputs, std::nullopt, false, true);
-    variable_list grads = {at::Tensor()};  // of `kept`
+    variable_list grads = {at::Tensor()};  // gradient of `kept`
     size_t next = 0;
     for (const auto& tensor : read) grads.push_back(tensor.requires_grad() ? found[next++] : at::Tensor());
     if (!needs_first) grads[1] = at::Tensor();

@@ -1,4 +1,4 @@
-// Forward keeps 1 / sqrt(mean(x^2) + eps) of each row, so backward is one pass. A GPU uses LibTorch's operators.
+// RMS norm of layer_ops.h. Forward keeps 1 / sqrt(mean(x^2) + eps) of each row, so backward is one pass.
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
@@ -27,7 +27,7 @@ ROLL_INLINE void normalise_row(const T* x, const T* weight, W offset, T* y, W* r
   *rstd = scale;
 }
 
-/// dx = r (g - x r^2 mean(g x)) with g = dy * (weight + offset); dweight += dy x r.
+/// Computes dx = r (g - x r^2 mean(g x)) with g = dy * (weight + offset), and dweight += dy x r.
 template <class T, class W = Wide<T>>
 ROLL_INLINE void differentiate_row(const T* x, const T* weight, W offset, const T* dy, W r, T* dx, W* dweight,
                                    int64_t width) {

@@ -1,4 +1,4 @@
-// A rotation by the negative angle is both its inverse and its gradient, so nothing of the input is kept.
+// RoPE of layer_ops.h. Rotation by the negative angle is both the inverse and the gradient, so the input is not kept.
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-/// Which numbers of a head of `size` are pairs: of the first 2 * half ones, i * step and i * step + apart.
+/// Pairing of the first 2 * half elements of a head of `size`: i * step with i * step + apart.
 struct Pairs {
   int64_t size, half, step, apart;
 };
@@ -33,7 +33,7 @@ ROLL_INLINE void rotate_token(const T* x, const float* cos, const float* sin, W 
   }
 }
 
-/// Pairs that are half a head apart are met in vectors.
+// A constant step of 1 lets the compiler vectorise pairs that are not interleaved.
 #define ROLL_ROTATE_TOKENS(T, ATTRIBUTE)                                                                          \
   ATTRIBUTE void rotate_tokens(const T* x, const float* cos, const float* sin, const int64_t* rows, Wide<T> sign, \
                                T* y, int64_t tokens, int64_t heads, const Pairs& pairs) {                         \

@@ -1,5 +1,4 @@
-// How rows that are sorted by group share themselves out. A GPU counts them by itself, and is waited for only by who
-// asks for the counts.
+// Row counts of groups (experts), for rows that are sorted by group. A GPU computes them; only counts() waits for it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,15 +11,15 @@ namespace roll {
 
 class RowGroups {
  public:
-  /// Rows of each group, as the host knows them.
+  /// Takes the number of rows of each group, known on the host.
   explicit RowGroups(std::vector<int64_t> counts);
-  /// [G] int32: where each group's rows end.
+  /// Takes the end of each group's rows, [G] int32, on any device.
   explicit RowGroups(at::Tensor ends);
 
   int64_t size() const;
-  /// Rows of each group. Waits, once, for a device that alone knows them.
+  /// Returns the number of rows of each group. The first call waits for the device if the host does not know them.
   const std::vector<int64_t>& counts() const;
-  /// [G] int32 on `device`, which nobody waits for.
+  /// Returns the end of each group's rows, [G] int32 on `device`, without waiting.
   at::Tensor ends(at::Device device) const;
 
  private:

@@ -49,7 +49,7 @@ ROLL_INLINE void norm_into(const float* x, const float* weight, T* out, int64_t 
   for (int64_t i = 0; i < width; ++i) out[i] = narrow<T>(x[i] * scale * weight[i]);
 }
 
-// Gates g sigmoid(s): s of g, negated.
+// Gates g sigmoid(s(g)); negated() returns -s(g).
 struct Silu {
   static ROLL_INLINE float negated(float g) { return -g; }
 };

@@ -1,5 +1,5 @@
-// What stands between the products of a layer when few rows are sampled: each works on one row, in float32, and rounds
-// its result to the dtype of the next product's input. Legend: E width, D head size.
+// Element-wise steps between the GEMMs of a layer in the CPU decoder. Each works on one row, in float32, and rounds its
+// result to the dtype of the next GEMM's input. Legend: R rotated elements of a head.
 #pragma once
 
 #include <c10/util/BFloat16.h>
@@ -8,39 +8,39 @@
 
 namespace roll {
 
-/// x[i] += scale * (y[i] + bias[i]) (bias may be null).
+/// Adds scale * (y[i] + bias[i]) to x[i]; bias may be null.
 void add_to_row(float* x, const float* y, const float* bias, int64_t width, float scale = 1);
 
-/// out = x / sqrt(mean(x^2) + eps) * weight.
+/// Writes the RMS norm: out = x / sqrt(mean(x^2) + eps) * weight.
 void norm_row(const float* x, const float* weight, float* out, int64_t width, float eps);
 void norm_row(const float* x, const float* weight, c10::BFloat16* out, int64_t width, float eps);
 
-/// The pairs (i, i + R/2) of a head's first R numbers turned by the row's angles; cos and sin [R/2]. In place.
+/// Rotates the pairs (i, i + R/2) of a head's first R = `turned` elements in place (RoPE); cos and sin [R/2].
 void rotate_head(float* head, const float* cos, const float* sin, int64_t turned);
-/// The same of the pairs (2i, 2i + 1).
+/// Like rotate_head(), for the pairs (2i, 2i + 1).
 void rotate_head_interleaved(float* head, const float* cos, const float* sin, int64_t turned);
 
-/// gate = silu(gate + gate_bias) * (up + up_bias) into `out`; biases may be null.
+/// Writes out = silu(gate + gate_bias) * (up + up_bias); the biases are both set or both null.
 void gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, float* out,
               int64_t width);
 void gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, c10::BFloat16* out,
               int64_t width);
 
-/// The same with gelu's approximation by tanh.
+/// Like gate_row(), with the tanh approximation of gelu.
 void gelu_gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, float* out,
                    int64_t width);
 void gelu_gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, c10::BFloat16* out,
                    int64_t width);
 
-/// x *= sigmoid(gate + gate_bias); the bias may be null.
+/// Applies an output gate: x *= sigmoid(gate + gate_bias); the bias may be null.
 void open_row(const float* gate, const float* gate_bias, float* x, int64_t width);
 void open_row(const float* gate, const float* gate_bias, c10::BFloat16* x, int64_t width);
 
-/// x in the output's dtype.
+/// Converts x to the output's dtype.
 void narrow_row(const float* x, float* out, int64_t width);
 void narrow_row(const float* x, c10::BFloat16* out, int64_t width);
 
-/// x in float32.
+/// Converts x to float32.
 void widen_row(const float* x, float* out, int64_t width);
 void widen_row(const c10::BFloat16* x, float* out, int64_t width);
 

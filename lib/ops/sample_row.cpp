@@ -1,5 +1,5 @@
-// Linear in the vocabulary, without sorting: exponentials once, then selections that halve what is left.
-// Compiled with -ffp-contract=off (CMakeLists.txt), as sampling_math.h wants it.
+// Time is linear in the vocabulary, without sorting: exponentials once, then selections that halve the candidates.
+// Compiled with -ffp-contract=off (CMakeLists.txt), as sampling_math.h requires.
 #include "ops/sample_row.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ ROLL_SIMD float largest(const float* values, int64_t n) {
   return best;
 }
 
-/// p[i] = exp((logits[i] - max) * scale); returns their mass. `is_bad`: a logit is no number, or max is none.
+/// Writes p[i] = exp((logits[i] - max) * scale); returns their mass. Sets `is_bad` for NaN logits or an infinite max.
 ROLL_SIMD uint64_t exponentiate_block(const float* logits, float* p, int64_t n, float max, float scale, bool& is_bad) {
   uint32_t bad = 0;
 #pragma omp simd reduction(| : bad)
@@ -84,7 +84,7 @@ bool RowSampler::is_filtered() const {
 }
 
 RowSampler::Pick RowSampler::pick_from_all(uint64_t bits) const {
-  uint64_t left = target_of(bits, total_);  // below total_, so that some token's mass goes beyond it
+  uint64_t left = target_of(bits, total_);  // below total_, so the search ends at a token
   int64_t block = 0;
   while (left >= block_masses_[block]) left -= block_masses_[block++];
   int64_t token = block * kBlock;
@@ -98,13 +98,13 @@ RowSampler::Pick RowSampler::pick_from_all(uint64_t bits) const {
 RowSampler::Pick RowSampler::pick_from_candidates(std::span<const float> logits, uint64_t bits) {
   const auto size = std::ssize(p_);
   const bool cuts_k = sampling_->top_k > 0 && sampling_->top_k < size, cuts_p = sampling_->top_p < 1;
-  // Tokens of at most 1/V of what top_p leaves out are left out together.
+  // All tokens whose mass is at most 1/V of the mass outside top_p can be dropped at once.
   const uint64_t useless = (total_ - needed_mass(sampling_->top_p, total_)) / static_cast<uint64_t>(size);
   const uint64_t mass = cuts_k   ? keep_top_k(logits)
                         : cuts_p ? keep_likely((static_cast<double>(useless) - 1) * 0x1p-40)
                                  : keep_likely(static_cast<double>(sampling_->least_p));
   if (cuts_p) keep_top_p(needed_mass(sampling_->top_p, mass));
-  // The likeliest token has p = 1, so min_p needs no scaling.
+  // The most likely token has p = 1, so min_p needs no scaling.
   std::erase_if(candidates_, [&](const Candidate& c) { return c.p < sampling_->least_p; });
   uint64_t all = 0;
   for (const Candidate& c : candidates_) all += mass_of(c.p);
@@ -137,7 +137,7 @@ uint64_t RowSampler::keep_likely(double least_p) {
   return total_;
 }
 
-/// Halves the range in which the last kept token must lie: linear time, where sorting would cost a log of V.
+/// Halves the range that contains the last kept token, in linear time; sorting would cost a factor log V.
 void RowSampler::keep_top_p(uint64_t needed) {
   order_ = candidates_;
   const auto begin = order_.begin();
@@ -159,8 +159,8 @@ void RowSampler::keep_top_p(uint64_t needed) {
   std::erase_if(candidates_, [&](const Candidate& c) { return more_likely(last, c); });
 }
 
-/// Keeps up to 2k values above the best threshold so far, and cuts them back to k when full: one cheap comparison for
-/// almost every value.
+/// Returns the k-th largest value. Collects up to 2k values above the best threshold so far and cuts them back to k
+/// when full, so almost every value costs one comparison.
 float RowSampler::kth_largest(std::span<const float> values, size_t k) {
   float threshold = -std::numeric_limits<float>::infinity();
   largest_.clear();

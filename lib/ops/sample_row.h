@@ -1,5 +1,5 @@
-// One token out of one row of logits on the CPU; cuda/sample_rows.h is the twin that draws the same on a GPU, and
-// cuda/sampling_math.h what is drawn. Pure functions on floats: no state but scratch memory. Legend: V vocabulary.
+// Samples one token from a row of logits on the CPU. cuda/sample_rows.h draws the same tokens on a GPU, and
+// cuda/sampling_math.h defines the sampling. No state but scratch memory. Legend: V vocabulary.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace roll {
 
-/// Draws tokens; keeps scratch memory, so one object per thread.
+/// Draws tokens. It keeps scratch memory, so each thread needs its own.
 class RowSampler {
  public:
-  /// logits: [V] float32. `touched`: tokens whose logits penalties or biases change, each once. `bits`: 53 random ones.
-  /// `allowed`: a bit per token, in words of 32; the others are not drawn. Empty: all are allowed.
-  /// SystemError when no logit is finite or one is NaN or +infinity.
+  /// Draws a token from logits [V] float32. `touched`: tokens whose logits penalties or biases change, each once.
+  /// `bits`: 53 random bits. `allowed`: a bit mask of the tokens that may be drawn, in words of 32 tokens; empty: all.
+  /// SystemError: no logit is finite, or one is NaN or +infinity.
   DrawnToken draw(std::span<const float> logits, const RowSampling& sampling, std::span<const TouchedToken> touched,
                   uint64_t bits, std::span<const uint32_t> allowed = {});
 
@@ -26,7 +26,7 @@ class RowSampler {
   };
   struct Pick {
     int64_t token = 0;
-    uint64_t all = 0;  // mass that it was picked from
+    uint64_t all = 0;  // total mass of the candidates
   };
 
   static bool more_likely(const Candidate& a, const Candidate& b) {
@@ -41,15 +41,15 @@ class RowSampler {
   void keep_top_p(uint64_t needed);
   float kth_largest(std::span<const float> values, size_t k);
 
-  const RowSampling* sampling_ = nullptr;  // of the call
-  std::vector<float> changed_;             // [V], only with touched tokens
+  const RowSampling* sampling_ = nullptr;  // argument of the current draw()
+  std::vector<float> changed_;             // [V]: logits after penalties, biases and `allowed`, if any
   std::vector<float> p_;                   // [V]: exp((logit - max_) / temperature)
-  std::vector<uint64_t> block_masses_;     // of p_, kBlock each
-  std::vector<Candidate> candidates_;      // in the order of token ids
+  std::vector<uint64_t> block_masses_;     // mass of each kBlock elements of p_
+  std::vector<Candidate> candidates_;      // ordered by token id
   std::vector<Candidate> order_;
   std::vector<float> largest_;
   float max_ = 0;
-  uint64_t total_ = 0;  // of p_
+  uint64_t total_ = 0;  // mass of p_
 };
 
 }  // namespace roll

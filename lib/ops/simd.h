@@ -1,5 +1,5 @@
-// Loops that the compiler vectorises for the processor it runs on: write them plainly, mark the function ROLL_SIMD and
-// sums with `#pragma omp simd reduction`.
+// Macros and math for loops that the compiler vectorises for the processor that runs them, used by the CPU kernels.
+// Write plain loops, mark the function ROLL_SIMD, and mark sums `#pragma omp simd reduction`.
 #pragma once
 
 #include <bit>
@@ -7,25 +7,25 @@
 #include <cstdint>
 #include <limits>
 
-// One binary for every x86-64: the loader picks the widest version of a marked function. (Not under ThreadSanitizer,
-// whose bookkeeping is not there yet when the loader does.)
+// One binary serves every x86-64: the loader picks the widest version of a marked function. (Not under ThreadSanitizer,
+// which is not initialised yet when the loader picks.)
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define ROLL_SIMD __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define ROLL_SIMD
 #endif
 #if defined(__x86_64__) && !defined(__clang__)
-// For one kind of processor, where there is a version written for each. (clang 14 cannot ask which this is.)
+// Marks a version written for one kind of processor. (clang 14 cannot ask at run time which processor this is.)
 #define ROLL_V4 __attribute__((target("arch=x86-64-v4")))
 #define ROLL_V3 __attribute__((target("arch=x86-64-v3")))
 #endif
-// Inner pieces must be inlined to be compiled for the same processor.
+// Inner functions must be inlined, to be compiled for the same processor.
 #define ROLL_INLINE inline __attribute__((always_inline))
 
 namespace roll {
 
-/// e^x to 8e-8 relative for x in [-87, 88], clamped to that range (so never 0, infinity or denormal).
-/// Range reduction by ln 2 in two parts and a polynomial of degree 7 (Cephes), all of it vectorisable.
+/// Returns e^x with relative error 8e-8; x is clamped to [-87, 88] (so never 0, infinity or denormal). Vectorisable:
+/// range reduction by ln 2 in two parts and a polynomial of degree 7 (Cephes).
 ROLL_INLINE float fast_exp(float x) {
   x = x < -87.0f ? -87.0f : x;
   x = x > 88.0f ? 88.0f : x;
@@ -47,12 +47,12 @@ ROLL_INLINE double fast_exp(double x) {
   return std::exp(x);
 }
 
-/// Terms of a long sum that are added up in float32, before their sum is added in float64. A float32 a lane over a
-/// whole row loses small terms beside large ones, so the sum is too small: log-probs of 262,144 tokens were 9e-6 too
-/// high in the mean. Blocks cost 1 to 3 % of the exponentials' time; a quarter as long, 12 %.
+/// Terms of a long sum that are added in float32 before the block is added in float64. Float32 over a whole row loses
+/// small terms beside large ones: log-probs over 262,144 tokens were 9e-6 too high on average. Blocks of this size cost
+/// 1 to 3 % of the exponentials' time; blocks a quarter as long, 12 %.
 constexpr int64_t kSummedBlock = 512;
 
-/// x -> exp(x - top), `top` the largest; gives their sum, and `top`.
+/// Replaces x by exp(x - top), with `top` set to the largest x; returns the sum.
 template <class T>
 ROLL_INLINE T exponentiate_row(T* x, int64_t length, T& top) {
   T largest = -std::numeric_limits<T>::infinity();

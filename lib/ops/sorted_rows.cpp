@@ -13,7 +13,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// sum over k of weights[:, k] x[places[:, k]]; undefined weights: of ones. [T, E] in float32 or wider.
+/// Returns sum over k of weights[:, k] x[places[:, k]], [T, E] in float32 or wider. Undefined weights count as ones.
 at::Tensor sum_of_choices(const at::Tensor& x, const at::Tensor& weights, const at::Tensor& places) {
   const at::ScalarType wide = weights.defined() ? weights.scalar_type() : wide_dtype(x);
   at::Tensor sum = at::zeros({places.size(0), x.size(1)}, x.options().dtype(wide));
@@ -24,7 +24,7 @@ at::Tensor sum_of_choices(const at::Tensor& x, const at::Tensor& weights, const 
   return sum;
 }
 
-/// The token of each sorted row.
+/// Returns the token of each sorted row.
 at::Tensor tokens_of(const at::Tensor& order, int64_t choices) {
   return order.div(choices, "floor");
 }

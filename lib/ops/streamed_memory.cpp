@@ -24,7 +24,7 @@ StreamedMemory::StreamedMemory(int64_t bytes) {
   const int64_t size = rounded(std::max<int64_t>(bytes, 1), bytes < kHugePage ? kAlignment : kHugePage);
   void* const data = std::aligned_alloc(bytes < kHugePage ? kAlignment : kHugePage, size);
   if (!data) throw std::bad_alloc();
-  ::madvise(data, size, MADV_HUGEPAGE);  // a wish: without it all is as slow as elsewhere
+  ::madvise(data, size, MADV_HUGEPAGE);  // best effort: on failure only slower
   all_ = at::from_blob(
       data, {size}, [](void* memory) { std::free(memory); }, at::kByte);
 }

@@ -8,7 +8,7 @@ namespace roll {
 
 namespace {
 
-/// Some 20 us: longer than a stage's unevenness, shorter than what a thread that lost its core would burn of another's.
+/// About 20 us: longer than the threads' usual lag in a stage, but too short to waste much if a thread lost its core.
 constexpr int kSpins = 1000;
 
 void pause_cpu() {

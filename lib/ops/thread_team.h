@@ -1,5 +1,5 @@
-// Threads that stay together for many short stages: one parallel region where at::parallel_for would open one a stage,
-// and barriers that spin, because the next stage is microseconds away.
+// A team of threads that runs many short stages in one parallel region, for the CPU decoder. at::parallel_for would
+// open a region per stage. Barriers spin, because the next stage is microseconds away.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@ class ThreadTeam {
     int64_t index() const { return index_; }
     int64_t size() const { return team_.size_; }
 
-    /// task(i) for each i in [0, count), once, by whichever member is free; returns on every member when all are done.
-    /// Every member must call it with the same count. Tasks must not write to the same memory.
+    /// Runs task(i) once for each i in [0, count), on the next free member, and returns when all are done. Every member
+    /// must call it with the same count. Tasks must not write to the same memory.
     template <class Task>
     void share(int64_t count, const Task& task) {
       try {
@@ -29,7 +29,7 @@ class ThreadTeam {
       team_.wait_for_all();
     }
 
-    /// task() by the member that called run(), which MPI may need; the others wait.
+    /// Runs task() on the thread that called run(), as MPI may require; the other members wait.
     template <class Task>
     void once(const Task& task) {
       if (index_ == 0) try {
@@ -47,8 +47,8 @@ class ThreadTeam {
     int64_t index_;
   };
 
-  /// body(member) on as many threads as at::get_num_threads(), at the same time (inside another parallel region: on
-  /// this one alone). What a task threw is thrown here, after the stages that follow it have run on what it left.
+  /// Runs body(member) on at::get_num_threads() threads at once; inside another parallel region, on this thread alone.
+  /// Rethrows the first exception of a task after the body has ended; later stages still run.
   void run(const std::function<void(Member&)>& body);
 
  private:

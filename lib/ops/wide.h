@@ -1,4 +1,4 @@
-// bfloat16 numbers are kept as such and computed in float32; other types are computed as they are kept.
+// Conversions for CPU kernels that store bfloat16 and compute in float32; other types compute in their own type.
 #pragma once
 
 #include <c10/util/BFloat16.h>
@@ -32,7 +32,7 @@ ROLL_INLINE Wide<T> widen(T x) {
     return x;
 }
 
-/// To the nearest, ties to even.
+/// Rounds to the nearest, ties to even.
 template <class T>
 ROLL_INLINE T narrow(Wide<T> x) {
   if constexpr (std::is_same_v<T, c10::BFloat16>) {
