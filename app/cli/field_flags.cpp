@@ -21,7 +21,7 @@ std::string flag_of(std::string key) {
   return "--" + key;
 }
 
-/// One key's flag, whose text goes to `set`: its meaning, words, range and default stand in --help.
+/// Adds a key's flag, which calls `set` with its text. --help shows meaning, words, range and default.
 void add_flag(CLI::App& sub, const std::string& name, const KeyInfo& info, const AnyMember& member,
               const SetText& set) {
   const bool has_spelling = flag_of(name) != "--" + name;

@@ -13,7 +13,7 @@ namespace roll {
 
 class Keys;
 
-/// What of the ground truth's column is the answer.
+/// The part of the ground-truth column that is the answer.
 enum class GroundTruthPart { kWhole, kAfterHashes, kLastBoxed };
 constexpr auto names_of(GroundTruthPart) {
   return std::to_array<Named<GroundTruthPart>>({{GroundTruthPart::kWhole, "whole"},

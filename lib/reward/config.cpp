@@ -59,7 +59,7 @@ void RewardArgs::fields(Keys& v) {
   v("world_size", world_size, "rewards computed at the same time, on each rank that leads its group", within(1, 1024),
     may_change());
   if (terms.empty()) infer_type(type, v), own_fields(type, v);
-  roll_fields(v);  // before foreign keys are refused: a type may own what is noted for the others
+  roll_fields(v);  // first, as a type may own keys that are noted for other types
   terms.empty() ? refuse_foreign_keys(type, v) : refuse_own_keys(v);
 }
 

@@ -15,7 +15,7 @@ namespace roll {
 
 class Keys;
 
-/// Which groups of responses are dropped.
+/// Rule for dropping groups of responses.
 enum class QueryFilter { kNone, kMean, kStd };
 constexpr auto names_of(QueryFilter) {
   return std::to_array<Named<QueryFilter>>(
