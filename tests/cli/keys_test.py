@@ -24,34 +24,55 @@ COMPLETED = {
     "worker_cls": "type of a reward",
     "expert_tensor_parallel_size": "must equal tensor_model_parallel_size",
     "ep_size": "expert_model_parallel_size", "prompt_key": "question", "query_key": "query", "response_key": "response",
+    "use_additional_prompts": "is_use_additional_prompts", "question_key": "question of student.data_args", "answer_key": "response, likewise",
     "num_gpus_per_worker": "must equal the parallel size", "max_model_len": "a note where it is too short",
 }
 
 
-# Structs whose fields() are the flags of a small tool, and no keys of a file.
-FLAGS_ONLY = {"lib/model/id_rows.h", "lib/model/init_spec.h"}
+# Structs whose fields() are the flags of a small tool, or the body of a request, and no keys of a file.
+FLAGS_ONLY = {"lib/model/id_rows.h", "lib/model/init_spec.h", "lib/rollout/prompt_lines.cpp", "lib/serve/completion_request.cpp"}
+
+
+def sources():
+    return sorted([*(SOURCE / "lib").rglob("*.h"), *(SOURCE / "lib").rglob("*.cpp"), *(SOURCE / "app").rglob("*.h"), *(SOURCE / "app").rglob("*.cpp")])
+
+
+def without_key_lines(text):
+    """The text without the calls of a visitor v, whose rules name other keys' members: v("key", member, ..., only_with(other))."""
+    kept, end = [], 0
+    for call in re.finditer(r"\bv(?:\.\w+)?\(", text):
+        if call.start() < end:
+            continue
+        kept.append(text[end : call.start()])
+        depth = 1
+        for token in re.finditer(r'"(?:[^"\\]|\\.)*"|[()]', text[call.end() :]):
+            depth += {"(": 1, ")": -1}.get(token[0], 0)
+            if depth == 0:
+                end = call.end() + token.end()
+                break
+    return "".join(kept) + text[end:]
 
 
 def declarations():
     """(file, key, member) of every key."""
-    for file in sorted((SOURCE / "lib").rglob("*.h")):
-        if file.relative_to(SOURCE).as_posix() in FLAGS_ONLY:
-            continue
+    for file in sources():
         text = file.read_text()
-        if "void fields(V& v)" not in text and "_fields(V& v)" not in text:
+        if file.relative_to(SOURCE).as_posix() in FLAGS_ONLY or "fields(Keys& v)" not in text:
             continue
-        for key, member in re.findall(r'\bv(?:\.bool_or_text)?\(\s*"(\w+)",\s*(\w+),', text):
+        for key, member in re.findall(r'\bv\(\s*"(\w+)",\s*(\w+),', text):
             yield file, key, member
 
 
 def code():
     """Source text without the declarations and fields() lines of keys, checks, and comments."""
     lines = []
-    for file in sorted([*(SOURCE / "lib").rglob("*.h"), *(SOURCE / "lib").rglob("*.cpp"), *(SOURCE / "app").glob("*.*")]):
+    for file in sources():
         name = file.relative_to(SOURCE).as_posix()
-        if name.startswith("lib/settings/") and re.search(r"/(check_|complete|idle_keys|checks\.h)", name):
+        if name.startswith("lib/settings/") and re.search(r"/(check_|complete|checks\.h)", name):
             continue
-        text = re.sub(r'\bv(?:\.bool_or_text)?\(\s*"\w+",\s*\w+,', "", file.read_text())
+        text = file.read_text()
+        if "fields(Keys& v)" in text:
+            text = without_key_lines(text)
         for line in text.split("\n"):
             line = line.split("//")[0]
             if name.endswith(".h") and re.match(r"\s+[\w:<>, ]+ \w+( = [^;]+|\{[^;]*\})?;$", line) and "return" not in line:
