@@ -160,10 +160,9 @@ void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModel
   }
   for (const auto& [name, seconds] : took_s) metrics.add(fmt::format("time/{}", name), seconds);
   for (const Pass& pass : passes) {
-    if (pass.names.finding == Finding::kTopTokens)
-      step.here.taught = pass.result;
-    else if (pass.names.target)
-      step.here.*pass.names.target = pass.result.select(1, 0).contiguous();
+    const bool takes_all = pass.names.finding == Finding::kTopTokens;
+    if (pass.names.target)
+      step.here.*pass.names.target = takes_all ? pass.result : pass.result.select(1, 0).contiguous();
     if (pass.names.finding == Finding::kOldLogProbs && pass.width == 2)
       step.here.energies = pass.result.select(1, 1).contiguous();
   }

@@ -115,9 +115,10 @@ void add_waits(const std::string& prefix, const UpdateResult& result, const Lear
   if (mesh.shards().size() > 1) add_reduction_metrics(prefix, learner.trace(), over);
 }
 
-/// Returns the micro-batch of these sequences, with the plan's prefix sharing and dropout.
+/// Returns the micro-batch of these sequences on the plan's device, with the plan's prefix sharing and dropout.
+/// `counts`: of the whole mini-batch.
 Experience micro_batch_of(const Experience& mini_batch, const std::vector<int64_t>& sequences, const UpdatePlan& plan,
-                          const OfUpdate& update) {
+                          const OfUpdate& update, const MiniBatchCounts& counts, const ModelParallel& parallel) {
   Experience part = select(mini_batch, sequences);
   PackedTokens& tokens = part.tokens;
   tokens.token_weight = update.token_weight;
@@ -125,7 +126,11 @@ Experience micro_batch_of(const Experience& mini_batch, const std::vector<int64_
   if (update.sharing > 0) tokens.tree = prefix_tree(tokens, update.sharing);
   if (const auto& seed = plan.settings.dropout_seed; seed && !plan.device.is_meta())
     tokens.dropout_names = dropout_names(tokens.ids, tokens.contexts(), *seed, update.number);
-  return part;
+  if (!plan.device.is_cpu() && !plan.device.is_meta()) {
+    add_weights(part, plan.settings.weights, counts);
+    add_factors(part, plan.settings.needs_signs);
+  }
+  return to_device(std::move(part), plan.device, parallel);
 }
 
 }  // namespace
@@ -210,12 +215,7 @@ Metrics run_updates(const Experience& here, const UpdatePlan& plan, Learner& lea
     const auto result = learner.update(static_cast<int64_t>(mine.size()), [&](int64_t k) -> MicroLoss {
       if (progress) progress->advance();
       if (mine[k].empty()) return plan.empty_pass();
-      Experience part = micro_batch_of(mini_batch, mine[k], plan, told);
-      if (!plan.device.is_cpu() && !plan.device.is_meta()) {
-        add_weights(part, settings.weights, counts);
-        add_factors(part, settings.needs_signs);
-      }
-      LossResult loss = micro_batch_loss(to_device(std::move(part), plan.device, parallel), counts);
+      LossResult loss = micro_batch_loss(micro_batch_of(mini_batch, mine[k], plan, told, counts, parallel), counts);
       of_update.merge(loss.metrics);
       std::vector<at::Tensor> numbers;
       for (Deferred& later : loss.deferred) numbers.push_back(std::exchange(later.numbers, {}));

@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include "checkpoint/hub_cache.h"
 #include "dist/merged_metrics.h"
 #include "loss/dpo.h"
 #include "step/step_settings.h"
@@ -39,9 +38,7 @@ Metrics measure_pairs(const RlStep& step, Communicator& dp, const LossOfPairs& l
 }
 
 RowMethod load_dpo(const DpoConfig& config, const RunStart& start, at::Device device, Log& log) {
-  RoleSource policy = role_source(config.sft_train, device);
-  policy.lora = lora_of(config.sft_train.model_args, config.seed);
-  if (start.resume) policy.folder = start.resume->folder / "actor";
+  const RoleSource policy = trained_source(config, start, device);
   const Tokenizer tokenizer = Tokenizer::load(policy.folder);
   TrainedRows<PairRow> rows = load_told<PairRow>(
       config.sft_train.data_args, config.validation.data_args, config.sequence_length,
@@ -73,10 +70,8 @@ RowMethod load_dpo(const DpoConfig& config, const RunStart& start, at::Device de
 }  // namespace
 
 void run_dpo(const DpoConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log) {
-  run_rows(
-      plan_run(config, flags, config.sft_train.backend_timeout * 60, {{kPolicyRole, config.sft_train.mini_batch()}},
-               ranks, log),
-      [&](const RunStart& start) { return load_dpo(config, start, device, log); }, device, ranks, log);
+  const auto load = [&](const RunStart& start) { return load_dpo(config, start, device, log); };
+  run_rows(plan_rows(config, flags, ranks, log), load, device, ranks, log);
 }
 
 }  // namespace roll

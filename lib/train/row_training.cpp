@@ -138,7 +138,7 @@ Metrics RowTraining::train(int64_t update) {
 
 Metrics RowTraining::validate() {
   RoleMesh& policy = mesh_of_.policy();
-  BatchRule rule = method_.validation_passes.back().rule.with(workload_of(roles_.policy_spec()));
+  BatchRule rule = policy_pass(method_.config).rule.with(workload_of(roles_.policy_spec()));
   rule.unit = method_.settings.group_size;
   const auto home_of = [&](const StepFacts& facts) -> Distribution {
     return {world_groups(policy), shares_of({plan_ranks(facts.sizes(), rule, policy.dp_size())})};
@@ -181,6 +181,13 @@ StepSettings row_settings(const SftConfig& config, const RowLoss& loss, int64_t 
                                    .routers = router_rule(worker.strategy_args.strategy_config)}}}},
           .has_advantages = false,
           .updates = {{{kPolicyRole, "train_actor", "actor"}, std::move(training)}}};
+}
+
+RoleSource trained_source(const SftConfig& config, const RunStart& start, at::Device device) {
+  RoleSource source = role_source(config.sft_train, device);
+  source.lora = lora_of(config.sft_train.model_args, config.seed);
+  if (start.resume) source.folder = start.resume->folder / "actor";
+  return source;
 }
 
 RolePass policy_pass(const SftConfig& config) {

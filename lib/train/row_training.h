@@ -46,6 +46,7 @@ RowSteps row_steps(StoredRows<T> stored, F step_of) {
                 return origins;
               }};
 }
+
 /// Kind of training on rows: its data, passes, loss and validation.
 struct RowMethod {
   const SftConfig& config;
@@ -70,9 +71,17 @@ struct RowLoss {
 };
 /// Returns the step settings for training on rows. UserError: there are fewer rows than one update needs.
 StepSettings row_settings(const SftConfig& config, const RowLoss& loss, int64_t num_rows);
+/// Returns the model in training, from the checkpoint if the run resumes.
+RoleSource trained_source(const SftConfig& config, const RunStart& start, at::Device device);
 /// Returns the forward pass for the current policy's log-probs.
 RolePass policy_pass(const SftConfig& config);
 
+/// Plans a run whose updates are mini-batches of rows.
+template <class C>
+RunPlan plan_rows(const C& config, const RunFlags& flags, Communicator& ranks, Log& log) {
+  return plan_run(config, flags, config.sft_train.backend_timeout * 60,
+                  {{config.trained, config.sft_train.mini_batch()}}, ranks, log);
+}
 /// Makes the method, which loads rows and model shapes, then runs all updates with validations and checkpoints as due.
 /// **Collective**. UserError: `load` fails, or the rows differ from the checkpoint's. Throws Stopped after a signal;
 /// finished work is saved.

@@ -2,8 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include "checkpoint/hub_cache.h"
-#include "model/device.h"
 #include "model/model_folder.h"
 #include "settings/placement.h"
 #include "step/plugin_inputs.h"
@@ -65,9 +63,7 @@ Metrics measure_rows(const RlStep& step, Mesh& policy) {
 /// `C`: SftConfig or DistillConfig.
 template <class C>
 RowMethod load_sft(const C& config, const RunStart& start, at::Device device, Log& log) {
-  RoleSource policy = role_source(config.sft_train, device);
-  policy.lora = lora_of(config.sft_train.model_args, config.seed);
-  if (start.resume) policy.folder = start.resume->folder / "actor";
+  const RoleSource policy = trained_source(config, start, device);
   const Tokenizer tokenizer = Tokenizer::load(policy.folder);
   TrainedRows<SftRow> rows = load_told<SftRow>(
       config.sft_train.data_args, config.validation.data_args, config.sequence_length,
@@ -107,17 +103,11 @@ void add_teacher(RowMethod& method, const DistillConfig& config, at::Device devi
   method.loss = loss_of(config, &args);
 }
 
-template <class C>
-RunPlan plan_of(const C& config, const RunFlags& flags, Communicator& ranks, Log& log) {
-  return plan_run(config, flags, config.sft_train.backend_timeout * 60,
-                  {{config.trained, config.sft_train.mini_batch()}}, ranks, log);
-}
-
 }  // namespace
 
 void run_sft(const SftConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log) {
   const auto load = [&](const RunStart& start) { return load_sft(config, start, device, log); };
-  run_rows(plan_of(config, flags, ranks, log), load, device, ranks, log);
+  run_rows(plan_rows(config, flags, ranks, log), load, device, ranks, log);
 }
 
 void run_distill(const DistillConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log) {
@@ -126,7 +116,7 @@ void run_distill(const DistillConfig& config, const RunFlags& flags, at::Device 
     add_teacher(method, config, device);
     return method;
   };
-  run_rows(plan_of(config, flags, ranks, log), load, device, ranks, log);
+  run_rows(plan_rows(config, flags, ranks, log), load, device, ranks, log);
 }
 
 }  // namespace roll
