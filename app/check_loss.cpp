@@ -26,7 +26,7 @@ struct CheckLossFlags {
 
 LossStep step_of(const CheckLossFlags& flags, const Config& config) {
   if (flags.rollouts.empty()) return random_loss_step(config);
-  return loss_step_of(
+  return make_loss_step(
       read_replay(folder_with_step(flags.rollouts, flags.step), flags.step, config.num_return_sequences_in_group,
                   config.experience.adv_estimator->samples_baseline),
       config);

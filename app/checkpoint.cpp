@@ -45,7 +45,7 @@ int64_t total_bytes(const FileSums& files) {
 
 void verify(const std::string& folder) {
   const fs::path checkpoint = checkpoint_in(folder);
-  const auto [damage, beside] = faults_of(checkpoint);
+  const auto [damage, beside] = find_checkpoint_faults(checkpoint);
   for (const std::string& fault : damage) std::printf("%s\n", fault.c_str());
   for (const std::string& other : beside) std::printf("note: %s: nothing reads it\n", other.c_str());
   if (!damage.empty())

@@ -55,7 +55,7 @@ std::string value_branches(const std::vector<CommandInfo>& commands) {
   return branches;
 }
 
-std::string names_of(const std::vector<CommandInfo>& commands) {
+std::string command_names(const std::vector<CommandInfo>& commands) {
   std::vector<std::string> names;
   for (const CommandInfo& command : commands)
     if (!is_nested(command)) names.push_back(command.name);
@@ -180,7 +180,7 @@ std::string flag_branches(const std::vector<CommandInfo>& commands) {
 
 std::string bash_script(const std::vector<CommandInfo>& commands) {
   return "# Completion of roll for bash; `roll completion bash` writes it.\n" + key_variables() +
-         fmt::format("_roll_commands='{} --help --version'\n", names_of(commands)) + nested_names(commands) +
+         fmt::format("_roll_commands='{} --help --version'\n", command_names(commands)) + nested_names(commands) +
          "\n# What a flag's value is, and what a subcommand takes.\n_roll_kind() {\n  case \"$1 $2\" in\n" +
          value_branches(commands) + "  esac\n  case $1 in\n" + flag_branches(commands) + "  esac\n  case $1 in\n" +
          key_branches(commands) + "  esac\n}\n" + kBashFunctions;
@@ -267,7 +267,7 @@ void add_completion(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
   sub->add_option("shell", *shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
   sub->callback([&app, shell] {
-    const std::vector<CommandInfo> commands = commands_of(app);
+    const std::vector<CommandInfo> commands = list_commands(app);
     std::fputs((*shell == "bash" ? bash_script(commands) : zsh_script(commands)).c_str(), stdout);
   });
 }

@@ -93,15 +93,17 @@ void refuse_beside_config(const DataFlags& flags) {
   if (flags.model) refuse("model");
   if (flags.prompt_length) refuse("prompt-length");
   if (!flags.validation.empty()) refuse("validation");
-  if (flags.data.names_prompt() || columns_of(flags.data) != RowColumns{}) refuse("messages, --prompt and the like");
+  if (flags.data.names_prompt() || configured_columns(flags.data) != RowColumns{})
+    refuse("messages, --prompt and the like");
   if (flags.data.template_name) refuse("template");
 }
 
 void ask_by_config(const DataFlags& flags, QuestionParts& asked) {
   refuse_beside_config(flags);
   const Config config = completed_config(flags.config);
-  asked.rules = rules_of(config);
-  asked.question.source = source_of(config, {}, config.actor_train.data_args, config.prompt_length, asked.rules);
+  asked.rules = make_domain_rules(config);
+  asked.question.source =
+      make_prompt_source(config, {}, config.actor_train.data_args, config.prompt_length, asked.rules);
   asked.question.response_length = config.response_length.value_or(0);
   asked.val_prompt_length = config.val_prompt_length.value_or(config.prompt_length);
   if (!config.validation.data_args.file_name.empty())
@@ -150,7 +152,7 @@ void check_validation(const QuestionParts& asked) {
 
 void check_data_rows(DataFlags& flags) {
   read_part(flags);
-  Log log(std::cerr, std::cerr, {.terminal = terminal_of(2)});
+  Log log(std::cerr, std::cerr, {.terminal = describe_terminal(2)});
   QuestionParts asked;
   asked.question.log = &log;
   flags.config.empty() ? ask_by_flags(flags, asked) : ask_by_config(flags, asked);
@@ -163,7 +165,7 @@ void check_data_rows(DataFlags& flags) {
   const auto files = files_of_flag(key, question.source.data.file_name, question.source.data.split);
   if (!asked.rules.empty()) question.source.rules = &asked.rules;
   const DataReport report = show(question);
-  if (asked.rules.empty()) note_reward({files.begin(), files.end()}, columns_of(question.source.data));
+  if (asked.rules.empty()) note_reward({files.begin(), files.end()}, configured_columns(question.source.data));
   require_usable(report);
   if (flags.files.empty()) check_validation(asked);
 }
@@ -171,19 +173,19 @@ void check_data_rows(DataFlags& flags) {
 void convert_rows(DataFlags& flags) {
   read_part(flags);
   const auto files = files_of_flag("FILE", flags.files, flags.data.split);
-  check_folder_of("--out", flags.output);
+  check_parent_folder("--out", flags.output);
   for (const auto& file : files)
     if (std::error_code ec; std::filesystem::equivalent(file, flags.output, ec))
       throw user_error("--out = {}: is a file that is read; write to another one", flags.output);
   int64_t count = 0;
   write_file_atomic(flags.output, [&](const AppendBytes& append) {
-    for_each_row(files, columns_of(flags.data), [&](const Row& row, const RowFile& file) {
+    for_each_row(files, configured_columns(flags.data), [&](const Row& row, const RowFile& file) {
       append(to_line(own_columns(row, file.columns())) + "\n");
       ++count;
     });
   });
   for (const auto& file : files)
-    if (const RowFile rows(file, columns_of(flags.data)); !rows.layout_note().empty())
+    if (const RowFile rows(file, configured_columns(flags.data)); !rows.layout_note().empty())
       std::printf("%s\n", rows.layout_note().c_str());
   std::printf("%s: %lld rows\n", flags.output.c_str(), static_cast<long long>(count));
 }

@@ -114,8 +114,8 @@ void recompute(const EvaluateFlags& flags) {
     sets[name] = measured(samples, num_samples);
     for (const auto& [metric, value] : set_metrics(name, sets[name]).values()) metrics[metric] = value;
   }
-  if (!flags.output) return print_data(table_of(sets) + comparisons_of(recorded));
-  check_folder_of("--out", *flags.output);
+  if (!flags.output) return print_data(evaluation_table(sets) + comparisons_of(recorded));
+  check_parent_folder("--out", *flags.output);
   write_file_atomic(*flags.output, to_line(metrics) + "\n");
 }
 
@@ -162,12 +162,12 @@ CheckedConfig<Config> load_sets(const EvaluateFlags& flags) {
   std::vector<std::string> overrides{"validation.sets=" + sets_text(flags, files)};
   if (flags.max_new_tokens) overrides.push_back(fmt::format("response_length={}", *flags.max_new_tokens));
   if (flags.output) overrides.push_back("output_dir=" + *flags.output);
-  for (std::string& word : overrides_of(flags.job)) overrides.push_back(std::move(word));
+  for (std::string& word : list_overrides(flags.job)) overrides.push_back(std::move(word));
   return load_made(first, flags.job, overrides);
 }
 
 CheckedConfig<Config> load_configured(const EvaluateFlags& flags) {
-  std::vector<std::string> overrides = overrides_of(flags.job);
+  std::vector<std::string> overrides = list_overrides(flags.job);
   if (flags.model)
     for (const char* key : {"pretrain", "actor_train.model_args.model_name_or_path"})
       overrides.push_back(fmt::format("{}={}", key, *flags.model));

@@ -155,13 +155,13 @@ NewAlgorithm algorithm_named(const std::string& name) {
   return algorithm;
 }
 
-std::optional<RowColumns> layout_of(const std::string& file) {
+std::optional<RowColumns> recognise_columns(const std::string& file) {
   const RowFile rows(file, {});
   return rows.layout_note().empty() ? std::nullopt : std::optional(rows.columns());
 }
 
 std::string columns_text(const std::string& file) {
-  if (const auto layout = layout_of(file)) return to_text(*layout);
+  if (const auto layout = recognise_columns(file)) return to_text(*layout);
   Json row;
   open_rows(file)->next(row);
   return row.contains("messages") ? "messages: messages" : "prompt: prompt";
@@ -179,7 +179,7 @@ std::optional<std::string> template_for(const fs::path& model, const Tokenizer& 
     ChatTemplate::load(model, "native");
     return std::nullopt;
   } catch (const UserError&) {
-    return tokenizer.id_of("<|im_start|>") ? "chatml" : "empty";
+    return tokenizer.find_id("<|im_start|>") ? "chatml" : "empty";
   }
 }
 
@@ -200,11 +200,11 @@ RowsSeen measure_rows(NewRun& run, const fs::path& model) {
   if (!report.bad.empty()) std::fputs(seen.text.c_str(), stdout);  // lists further problems
   require_usable(report);
   if (report.num_lines == 0) throw user_error("{}: holds no row", run.data.front());
-  for (const DomainView& view : report.views) seen.lines.push_back(line_of(view, {.tokenizer = &tokenizer}));
+  for (const DomainView& view : report.views) seen.lines.push_back(summary_line(view, {.tokenizer = &tokenizer}));
   run.num_rows = report.views.front().num_rows;
   run.prompts = report.views.front().prompts;
   for (const auto& [domain, count] : report.facts.domains) run.domains.push_back(domain);
-  run.layout = layout_of(run.data.front());
+  run.layout = recognise_columns(run.data.front());
   run.has_messages = run.layout ? !run.layout->prompt : report.facts.columns.contains("messages");
   if (!run.has_messages) run.chat_template.reset();
   return seen;
@@ -212,7 +212,7 @@ RowsSeen measure_rows(NewRun& run, const fs::path& model) {
 
 FirstConfig first_config(const NewRun& run, const ModelSpec& spec, std::optional<double> limit_gb) {
   FirstConfig first;
-  for (const NewLayout& layout : layouts_of(run, spec)) {
+  for (const NewLayout& layout : suggest_layouts(run, spec)) {
     first.yaml = new_config(run, spec, layout);
     if (!limit_gb) return first;
     const auto needed = memory_gb(first.yaml, spec, run.on_gpu);

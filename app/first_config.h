@@ -34,7 +34,7 @@ void check_reward_name(const std::string& name);
 NewAlgorithm algorithm_named(const std::string& name);
 
 /// Returns the detected column layout of a file in another project's format; nullopt for our own format.
-std::optional<RowColumns> layout_of(const std::string& file);
+std::optional<RowColumns> recognise_columns(const std::string& file);
 /// Returns the chat template to configure; nullopt if the model has its own.
 std::optional<std::string> template_for(const std::filesystem::path& model, const Tokenizer& tokenizer);
 

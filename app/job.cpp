@@ -157,14 +157,14 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
   limit.reset();
   if (ranks->is_first()) report_start();
   std::optional<RunScreen> screen;  // must outlive the log, which writes to it
-  if (ranks->is_first() && !flags.plain && !flags.quiet && has_room(terminal_of(STDOUT_FILENO)))
+  if (ranks->is_first() && !flags.plain && !flags.quiet && has_room(describe_terminal(STDOUT_FILENO)))
     screen.emplace(ScreenOptions{.write = write_to_terminal,
-                                 .terminal = [] { return terminal_of(STDOUT_FILENO); },
+                                 .terminal = [] { return describe_terminal(STDOUT_FILENO); },
                                  .in_colour = env("NO_COLOR").value_or("").empty()});
   Log log(std::cout, std::cerr,
           {.rank = ranks->rank(),
            .num_ranks = ranks->size(),
-           .terminal = terminal_of(STDOUT_FILENO),
+           .terminal = describe_terminal(STDOUT_FILENO),
            .quiet = flags.quiet});
   const std::string each = ranks->size() > 1 ? fmt::format("{} ranks, each with ", ranks->size()) : "";
   log.info("run: {}; {}{}", plan.name, each, threads_text());
@@ -177,7 +177,7 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
   } catch (const std::exception& error) {
     const std::string line = error_line(error);
     record(line, log);
-    end_within(kUnwinding_s, line, exit_code_of(error));  // unwinding may wait for a lost rank
+    end_within(kUnwinding_s, line, exit_code_for(error));  // unwinding may wait for a lost rank
     throw;
   }
   limit.emplace(plan.timeout_s, deadline_line(world, plan, "end"), 1);
@@ -186,7 +186,7 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
 
 }  // namespace
 
-std::vector<std::string> overrides_of(const JobFlags& flags) {
+std::vector<std::string> list_overrides(const JobFlags& flags) {
   std::vector<std::string> overrides = flags.overrides;
   if (flags.resume) overrides.emplace_back("resume_from_checkpoint=true");
   return overrides;

@@ -39,7 +39,7 @@ struct JobFlags {
 void add_job_flags(CLI::App& sub, JobFlags& flags, const InsteadOfFile& others = {});
 
 /// Returns the overrides, plus resume_from_checkpoint=true for --resume.
-std::vector<std::string> overrides_of(const JobFlags& flags);
+std::vector<std::string> list_overrides(const JobFlags& flags);
 
 /// Returns the flags for a run; screen: null for output as lines.
 RunFlags run_flags(const JobFlags& flags, const std::optional<RoleShapes>& models, RunScreen* screen);

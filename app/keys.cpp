@@ -84,7 +84,7 @@ void list_metrics(const std::string& pattern, bool markdown) {
 
 /// Returns the metric that a run's screen and log lines call `word`; "" if there is none.
 std::string metric_shown_as(const std::string& word) {
-  const RunFace face = face_of(Config{}, "");
+  const RunFace face = describe_run(Config{}, "");
   std::vector<Shown> all{face.headline.goal};
   for (const auto* shown : {&face.headline.others, &face.curves}) all.insert(all.end(), shown->begin(), shown->end());
   for (const Shown& shown : all)

@@ -55,7 +55,7 @@ int exit_code_of_run(int argc, char** argv) {
     const std::string line = roll::error_line(e);
     if (!line.empty()) std::fprintf(stderr, "%s\n", line.c_str());
     roll::abort_all_ranks(e);
-    return roll::exit_code_of(e);
+    return roll::exit_code_for(e);
   }
 }
 

@@ -109,7 +109,7 @@ std::string manual(const std::vector<CommandInfo>& commands) {
 
 void add_man(CLI::App& app) {
   auto* sub = app.add_subcommand("man", "the manual page: roll man | man -l -");
-  sub->callback([&app] { std::fputs(manual(commands_of(app)).c_str(), stdout); });
+  sub->callback([&app] { std::fputs(manual(list_commands(app)).c_str(), stdout); });
 }
 
 }  // namespace roll

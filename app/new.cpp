@@ -120,7 +120,7 @@ NewAlgorithm algorithm_of(const NewFlags& flags) {
                                   [](const std::string& name) { algorithm_named(name); }));
 }
 
-int64_t devices_of(const NewFlags& flags) {
+int64_t used_devices(const NewFlags& flags) {
   int64_t devices = 0;
   const auto check = [&](const std::string& text) { read_flag("--devices", text, devices, within(1, 65536)); };
   const auto given = flags.devices ? std::optional(std::to_string(*flags.devices)) : std::nullopt;
@@ -191,7 +191,7 @@ void fit_to_machine(NewRun& run, const ModelSpec& spec, std::optional<double> me
 }
 
 void require_new_folder(const std::string& folder) {
-  if (is_there(folder) && (!is_folder(folder) || !entries_of(folder).empty()))
+  if (is_there(folder) && (!is_folder(folder) || !list_folder(folder).empty()))
     throw user_error("DIR = {}: exists, and is not an empty folder; name another one", folder);
   refuse_in_checkpoint("DIR", folder);
 }
@@ -214,7 +214,7 @@ void measure_sft_rows(NewRun& run, const fs::path& folder, const ModelSpec& spec
   const StoredRows<SftRow> rows = load_sft_rows(config, data, folder, tokenizer).rows;
   std::vector<int64_t> lengths;
   for (int64_t i = 0; i < rows.size(); ++i) lengths.push_back(std::ssize(rows.at(i).ids));
-  run.prompts = summary_of(lengths);
+  run.prompts = summarise_lengths(lengths);
   run.num_rows = std::ssize(lengths);
   Json first;
   open_rows(run.data.front())->next(first);
@@ -248,7 +248,7 @@ void make_new(const NewFlags& flags) {
     run.reward = reward_of(flags, run.data);
     run.algorithm = algorithm_of(flags);
   }
-  run.num_devices = devices_of(flags);
+  run.num_devices = used_devices(flags);
   run.on_gpu = num_cuda_devices() > 0 || flags.memory_gb;
   if (flags.sft) return make_sft(flags, run);
   const fs::path model = model_folder(run.model);

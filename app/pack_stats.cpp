@@ -46,10 +46,10 @@ LengthSource lengths_of(const PackStatsFlags& flags, const Config& config) {
 }
 
 void show(const PackStatsFlags& flags) {
-  if (const std::string command = command_of(flags.config); command != "train")
+  if (const std::string command = find_command(flags.config); command != "train")
     throw user_error("--config = {}: describes {}; pack-stats previews `roll train`", flags.config,
                      described_by(command));
-  check_folder_of("--html", flags.html);
+  check_parent_folder("--html", flags.html);
   const bool reads_data = flags.rollouts.empty() && flags.lengths.empty();
   if (!reads_data && (flags.mean || flags.std))
     throw user_error("{}: belongs to assumed responses, but the lengths are given; leave it out",

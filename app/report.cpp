@@ -33,7 +33,7 @@ void report(const ReportFlags& flags) {
     serve_report(wish, *flags.port, say);
     return;
   }
-  check_folder_of("--out", flags.out);
+  check_parent_folder("--out", flags.out);
   const std::string page = report_page(wish);
   const std::filesystem::path out =
       flags.out.empty() ? wish.runs.front() / "report.html" : std::filesystem::path(flags.out);

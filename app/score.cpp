@@ -136,11 +136,11 @@ Scorer::Scorer(Config config, const std::string& where, const std::string& devic
 std::vector<RewardResult> Scorer::score(std::vector<RewardQuery> queries) {
   if (!models_.empty()) {
     std::map<std::string, std::map<int64_t, RewardQuery>> held;
-    auto& mine = held[config_.rewards.begin()->first];
-    for (RewardQuery& query : queries) mine.emplace(std::ssize(mine), std::move(query));
+    auto& local = held[config_.rewards.begin()->first];
+    for (RewardQuery& query : queries) local.emplace(std::ssize(local), std::move(query));
     models_.judge(held, /*step=*/0);
     queries.clear();
-    for (auto& [place, query] : mine) queries.push_back(std::move(query));
+    for (auto& [place, query] : local) queries.push_back(std::move(query));
   }
   pool_.submit(std::move(queries));
   return pool_.collect();

@@ -100,7 +100,7 @@ void serve(ServeFlags flags) {
   if (flags.name.empty()) flags.name = std::filesystem::path(flags.model).filename();
   flags.server.api_key = env("ROLL_API_KEY").value_or("");
   flags.server.max_body_bytes <<= 20;
-  Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)});
+  Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = describe_terminal(2)});
   const Tokenizer tokenizer = Tokenizer::load(flags.model);
   const std::optional<ChatTemplate> chat_template = template_of(flags, log);
   const at::Device device = parse_device(flags.device, "--device");

@@ -36,7 +36,7 @@ struct EnvironmentServerFlags {
 void serve_environment(const EnvironmentServerFlags& flags) {
   const JobSecret secret = environment_secret("serve-environment");
   catch_stop_signals();
-  ProgramServer server(flags.program, flags.is_boxed, endpoint_of(flags.host, flags.port), secret, flags.programs);
+  ProgramServer server(flags.program, flags.is_boxed, resolve_endpoint(flags.host, flags.port), secret, flags.programs);
   fmt::print("{}:{}\n", flags.host, server.endpoint().port);
   std::fflush(stdout);  // a program may wait for this line
   server.run([] { return stop_wish().has_value(); });

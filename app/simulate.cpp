@@ -82,7 +82,7 @@ void measure_here(const LoadOptions& options, SimulationRequest& request) {
 
 void simulate(const SimulateFlags& v, const std::string& file, const std::vector<std::string>& overrides,
               std::optional<int64_t> num_ranks) {
-  if (const std::string command = command_of(file); command != "train")
+  if (const std::string command = find_command(file); command != "train")
     throw user_error("--config = {}: describes {}; --simulate is for `roll train`", file, described_by(command));
   if (!v.rollouts.empty() && (v.mean || v.std))
     throw user_error("{}: belongs to assumed responses, but --rollouts gives the lengths; leave it out",

@@ -96,7 +96,7 @@ void add_file_pipeline(CLI::App& sub,
   auto flags = std::make_shared<JobFlags>();
   add_job_flags(sub, *flags);
   add_pipeline(
-      sub, flags, [=] { return load(flags->config, overrides_of(*flags), load_options(*flags)); }, trained, run);
+      sub, flags, [=] { return load(flags->config, list_overrides(*flags), load_options(*flags)); }, trained, run);
 }
 
 void add_first_flags(CLI::App& sub, FirstFlags& flags) {
@@ -121,8 +121,8 @@ void add_train(CLI::App& app) {
   add_job_flags(*sub, *flags, {"--model M --data ROWS", [first] { return first->any(); }});
   add_first_flags(*sub, *first);
   const auto load = [=] {
-    return first->any() ? load_made(*first, *flags, overrides_of(*flags))
-                        : load_config(flags->config, overrides_of(*flags), load_options(*flags));
+    return first->any() ? load_made(*first, *flags, list_overrides(*flags))
+                        : load_config(flags->config, list_overrides(*flags), load_options(*flags));
   };
   add_pipeline(*sub, flags, load, &Config::actor_train, run_rlvr);
 }

@@ -77,7 +77,7 @@ void show(const CheckedConfig<T>& checked, const ValidateFlags& flags) {
 }
 
 void validate(const ValidateFlags& flags) {
-  const std::string command = command_of(flags.file);
+  const std::string command = find_command(flags.file);
   if (command == "sft")
     show(load_sft_config(flags.file, flags.overrides, flags.options), flags);
   else if (command == "dpo")

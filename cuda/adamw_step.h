@@ -16,12 +16,13 @@ struct SplitFloat {
 
 /// Splits x, which must not be NaN.
 ROLL_HOST_DEVICE SplitFloat split_float(float x) {
-  const uint32_t bits = bits_of(x);
+  const uint32_t bits = float_bits(x);
   return {{static_cast<uint16_t>((bits + 0x8000u) >> 16)}, static_cast<int16_t>(bits & 0xFFFFu)};
 }
 
 ROLL_HOST_DEVICE float joined_float(SplitFloat x) {
-  return float_of((static_cast<uint32_t>(x.high.bits) << 16) + static_cast<uint32_t>(static_cast<int32_t>(x.low)));
+  return float_from_bits((static_cast<uint32_t>(x.high.bits) << 16) +
+                         static_cast<uint32_t>(static_cast<int32_t>(x.low)));
 }
 
 struct AdamWStep {
@@ -39,8 +40,8 @@ ROLL_HOST_DEVICE void adamw(const AdamWStep& step, float gradient, float& weight
   gradient *= step.scale;
   first += step.first_rate * (gradient - first);
   second = step.second_decay * second + step.second_rate * gradient * gradient;
-  weight =
-      weight * step.decay - quotient_of(step.step_size * first, root_of(second) * step.second_factor + step.epsilon);
+  weight = weight * step.decay -
+           float_quotient(step.step_size * first, float_root(second) * step.second_factor + step.epsilon);
 }
 
 /// Kernel: an AdamW step over n elements.

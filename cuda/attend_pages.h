@@ -148,7 +148,7 @@ struct AttendPages {
       for (int n = 0; n < kMixed / 8; ++n)
         if (is_used && g + 8 * r < count && own.from + 8 * n < layer.head_dim) {
           Vector<T, 2> pair;
-          for (int e = 0; e < 2; ++e) store(pair.at[e], quotient_of(sums.mixed[n].at[2 * r + e], sums.sum[r]));
+          for (int e = 0; e < 2; ++e) store(pair.at[e], float_quotient(sums.mixed[n].at[2 * r + e], sums.sum[r]));
           block.store(out(i + g + 8 * r, head) + own.from + 8 * n + 2 * t, pair);
         }
     }
@@ -186,7 +186,7 @@ struct AttendPages {
       const int32_t left = layer.head_dim - own.from, count = left < kMixed ? left : kMixed;
       for (int d = block.lane() % kWarp; d < count; d += kWarp)
         if (splits == 1)
-          store(out(i, own.first + k)[own.from + d], quotient_of(shared.mixed[k][d], sum));
+          store(out(i, own.first + k)[own.from + d], float_quotient(shared.mixed[k][d], sum));
         else
           part[own.from + d] = shared.mixed[k][d];
       if (splits > 1 && block.lane() % kWarp == 0) {
@@ -202,7 +202,7 @@ struct AttendPages {
     top = shared.top[0][k];
     for (int w = 1; w < Block::kWarps; ++w) top = larger<float>(top, shared.top[w][k]);
     float sum = 0;
-    for (int w = 0; w < Block::kWarps; ++w) sum += shared.sum[w][k] * exp2_of(shared.top[w][k] - top);
+    for (int w = 0; w < Block::kWarps; ++w) sum += shared.sum[w][k] * float_exp2(shared.top[w][k] - top);
     return sum;
   }
 
@@ -214,7 +214,7 @@ struct AttendPages {
     for (int r = 0; r < 2; ++r) {
       float top = 0;
       joined_sum<Block>(shared, g + 8 * r, top);
-      factor[r] = exp2_of(sums.top[r] - top);
+      factor[r] = float_exp2(sums.top[r] - top);
     }
     for (int w = 0; w < Block::kWarps; ++w) {
       ROLL_UNROLL
@@ -232,20 +232,20 @@ struct AttendPages {
 
   /// Attends a warp's queries over its tokens. All warps must call it; an unused warp only reads the page table.
   template <class Block>
-  ROLL_KERNEL_TEXT void attend(const Block& block, Shared<Block>& shared, const Tokens& tokens, const Heads& heads_of,
-                               const Queries& queries, bool is_used, Sums& sums) const {
+  ROLL_KERNEL_TEXT void attend(const Block& block, Shared<Block>& shared, const Tokens& tokens,
+                               const Heads& block_heads, const Queries& queries, bool is_used, Sums& sums) const {
     for (int32_t span = tokens.begin; span < tokens.end; span += kSpan) {
       const int32_t own = span + block.lane() * kVector;
       TokenPlace place{0, 0};
-      if (own < tokens.end) place = layer.place_of(tokens.slot, own, heads_of.kv_head);
+      if (own < tokens.end) place = layer.token_place(tokens.slot, own, block_heads.kv_head);
       shared.places[block.lane()] = place;
       block.barrier();
       const int32_t end = span + kSpan < tokens.end ? span + kSpan : tokens.end;
       int32_t first = is_used ? span + tokens.first : end;
       for (; first < end && first + kTile <= tokens.whole; first += tokens.stride)
-        add_tile<true>(block, shared, first - span, first, tokens.end, heads_of.from, queries, sums);
+        add_tile<true>(block, shared, first - span, first, tokens.end, block_heads.from, queries, sums);
       for (; first < end; first += tokens.stride)
-        add_tile<false>(block, shared, first - span, first, tokens.end, heads_of.from, queries, sums);
+        add_tile<false>(block, shared, first - span, first, tokens.end, block_heads.from, queries, sums);
       block.barrier();
     }
     for (int r = 0; r < 2; ++r)
@@ -271,7 +271,7 @@ struct AttendPages {
     float factor[2];
     for (int r = 0; r < 2; ++r) {
       for (int offset = 1; offset < 4; offset *= 2) top[r] = larger(top[r], block.shuffle_xor(top[r], offset));
-      factor[r] = exp2_of(sums.top[r] - top[r]);  // 0 before the first tile
+      factor[r] = float_exp2(sums.top[r] - top[r]);  // 0 before the first tile
       sums.top[r] = top[r];
       sums.sum[r] *= factor[r];
     }
@@ -280,7 +280,7 @@ struct AttendPages {
         for (int e = 0; e < 4; ++e) mixed_some.at[e] *= factor[e / 2];
     for (Vector<float, 4>& some : scores)
       for (int e = 0; e < 4; ++e) {
-        some.at[e] = exp2_of(some.at[e] - (top[e / 2] - kShift));
+        some.at[e] = float_exp2(some.at[e] - (top[e / 2] - kShift));
         sums.sum[e / 2] += some.at[e];
       }
     mix<kIsWhole>(block, shared.places[in_span / kVector + t], end - first - kVector * t, from, scores, sums);
@@ -291,7 +291,7 @@ struct AttendPages {
   ROLL_KERNEL_TEXT void score(const Block& block, TokenPlace place, int32_t first, int32_t end, const Queries& queries,
                               Vector<float, 4> (&scores)[kVector / 2]) const {
     const int g = block.lane() % kWarp / 4, t = block.lane() % 4;
-    const T* key = layer.key_of(place) + (t * layer.page_size + g % 2) * kVector;
+    const T* key = layer.key_at(place) + (t * layer.page_size + g % 2) * kVector;
     const int32_t position = first + g / 2 * kVector + g % 2;
     const T* const own[2] = {reread(queries.q[0]), reread(queries.q[1])};
     ROLL_UNROLL_BY(kIsWhole ? kPasses : 1)
@@ -318,7 +318,7 @@ struct AttendPages {
                             const Vector<float, 4> (&weights)[kVector / 2], Sums& sums) const {
     Packed<4> left[2][kParts];
     for (int half = 0; half < 2; ++half) weigh(weights, half, left[half]);
-    const T* const value = layer.value_of(place) + (from + block.lane() % kWarp / 4) * kVector;
+    const T* const value = layer.value_at(place) + (from + block.lane() % kWarp / 4) * kVector;
     ROLL_UNROLL
     for (int n = 0; n < kMixed / 8; ++n) {
       Packed<4> values = {};
@@ -326,7 +326,7 @@ struct AttendPages {
         if (kIsWhole)
           values = words_at(block, value + 8 * n * kVector);
         else if (count > 0)
-          values = words_of(block.template load_some<kVector>(value + 8 * n * kVector, count));
+          values = packed_words(block.template load_some<kVector>(value + 8 * n * kVector, count));
       }
       for (int half = 0; half < 2; ++half)
         for (int part = 0; part < kParts; ++part)
@@ -348,7 +348,7 @@ struct AttendPages {
         rest[p] = weights[column / 2].at[q % 2 * 2 + column % 2];
       }
       for (int part = 0; part < kParts; ++part) {
-        left[part].at[q] = word_of<T>(rest);
+        left[part].at[q] = packed_word<T>(rest);
         for (int p = 0; p < kWidth; ++p) rest[p] -= float_in_word<T>(left[part].at[q], p);
       }
     }
@@ -356,9 +356,9 @@ struct AttendPages {
 
   template <class Block>
   static ROLL_KERNEL_TEXT Packed<4> words_at(const Block& block, const T* from) {
-    return words_of(block.template load<kVector>(from));
+    return packed_words(block.template load<kVector>(from));
   }
-  static ROLL_HOST_DEVICE Packed<4> words_of(const Vector<T, kVector>& vector) {
+  static ROLL_HOST_DEVICE Packed<4> packed_words(const Vector<T, kVector>& vector) {
     Packed<4> words;
     memcpy(&words, &vector, sizeof words);
     return words;

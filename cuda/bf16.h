@@ -14,7 +14,7 @@ ROLL_HOST_DEVICE float to_float(float x) {
 }
 
 ROLL_HOST_DEVICE float to_float(Bf16 x) {
-  return float_of(static_cast<uint32_t>(x.bits) << 16);
+  return float_from_bits(static_cast<uint32_t>(x.bits) << 16);
 }
 
 ROLL_HOST_DEVICE void store(float& to, float x) {
@@ -26,7 +26,7 @@ ROLL_HOST_DEVICE void store(Bf16& to, float x) {
 #ifdef __CUDA_ARCH__
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(to.bits) : "f"(x));
 #else
-  const uint32_t bits = bits_of(x);
+  const uint32_t bits = float_bits(x);
   const bool is_nan = (bits & 0x7FFFFFFFu) > 0x7F800000u;
   to.bits = static_cast<uint16_t>(is_nan ? 0x7FC0u : (bits + 0x7FFFu + (bits >> 16 & 1)) >> 16);
 #endif

@@ -36,9 +36,9 @@ struct CombineParts {
       sum = own[block.lane() * width + dim + 1];
     }
     const float all_top = block.joined(top, [](float a, float b) { return larger(a, b); });
-    const float factor = exp2_of(top - all_top);  // 0 for a part without tokens
+    const float factor = float_exp2(top - all_top);  // 0 for a part without tokens
     const float all = block.joined(sum * factor, [](float a, float b) { return a + b; });
-    shared.weights[block.lane()] = quotient_of(factor, all);
+    shared.weights[block.lane()] = float_quotient(factor, all);
     block.barrier();
     block.each_fourth(dim, [&](int32_t d) {
       Vector<float, 4> mean{};

@@ -218,33 +218,33 @@ struct PagedLayer {
   T *keys = nullptr, *values = nullptr;
   const int32_t* tables = nullptr;  // [S, table_width]
   int32_t table_width = 0, page_size = 0, kv_heads = 0, head_dim = 0;
-  uint32_t page_factor = 0;  // page_factor_of(page_size)
+  uint32_t page_factor = 0;  // reciprocal(page_size)
 
   /// Returns the factor with position / page_size = position * factor / 2^32, for positions below 2^32 / page_size; for
   /// all positions if page_size is a power of 2.
-  static uint32_t page_factor_of(int64_t page_size) {
+  static uint32_t reciprocal(int64_t page_size) {
     return static_cast<uint32_t>(((int64_t{1} << 32) + page_size - 1) / page_size);
   }
 
   /// Looks up a token in the page table; the next tokens up to a multiple of kVector follow it in memory.
-  ROLL_HOST_DEVICE TokenPlace place_of(int32_t slot, int32_t position, int32_t head) const {
+  ROLL_HOST_DEVICE TokenPlace token_place(int32_t slot, int32_t position, int32_t head) const {
     const auto page = static_cast<int32_t>(uint64_t{static_cast<uint32_t>(position)} * page_factor >> 32);
     return {tables[int64_t{slot} * table_width + page] * kv_heads + head, position - page * page_size};
   }
   /// Pointer to element 0 of a token's key.
-  ROLL_HOST_DEVICE T* key_of(TokenPlace place) const {
+  ROLL_HOST_DEVICE T* key_at(TokenPlace place) const {
     return keys + int64_t{place.block} * (page_size * head_dim) + place.within * kVector;
   }
   /// Pointer to element 0 of the values of kVector consecutive tokens. place: position of the first token.
-  ROLL_HOST_DEVICE T* value_of(TokenPlace place) const {
+  ROLL_HOST_DEVICE T* value_at(TokenPlace place) const {
     return values + int64_t{place.block} * (page_size * head_dim) + place.within * head_dim;
   }
   ROLL_HOST_DEVICE T& key_at(TokenPlace place, int32_t d) const {
-    return key_of(place)[d / kVector * page_size * kVector + d % kVector];
+    return key_at(place)[d / kVector * page_size * kVector + d % kVector];
   }
   ROLL_HOST_DEVICE T& value_at(TokenPlace place, int32_t d) const {
     const int32_t in_vector = place.within % kVector;
-    return value_of({place.block, place.within - in_vector})[d * kVector + in_vector];
+    return value_at({place.block, place.within - in_vector})[d * kVector + in_vector];
   }
 };
 
@@ -283,7 +283,7 @@ struct PlaceHeads {
                [&](int64_t d) { shared.x[d] = to_float(own[d]) + (bias ? to_float(bias[head * dim + d]) : 0.0f); });
     TokenPlace place{0, 0};
     if (head >= heads)
-      place = layer.place_of(row.slot, row.position, static_cast<int32_t>(head - heads) % layer.kv_heads);
+      place = layer.token_place(row.slot, row.position, static_cast<int32_t>(head - heads) % layer.kv_heads);
     if (head >= heads + layer.kv_heads)
       return block.each(static_cast<int32_t>(dim), [&](int32_t d) { store(layer.value_at(place, d), shared.x[d]); });
     const T* const norm = head < heads ? q_norm : k_norm;
@@ -331,10 +331,10 @@ struct Gate {
       };
       const Vector<float, 4> gate = biased(j);
       Vector<float, 4> up = biased(inner + j);
-      // Below -80 the denominator exceeds the range of quotient_of(), and the result is 0 anyway.
+      // Below -80 the denominator exceeds the range of float_quotient(), and the result is 0 anyway.
       for (int e = 0; e < 4; ++e) {
         const float x = gate.at[e];
-        up.at[e] *= x < -80.0f ? 0.0f : quotient_of(x, 1.0f + exp2_of(-x * kLog2E));
+        up.at[e] *= x < -80.0f ? 0.0f : float_quotient(x, 1.0f + float_exp2(-x * kLog2E));
       }
       block.store(gated + i * inner + j, rounded<T>(up));
     });

@@ -69,8 +69,8 @@ struct DeviceLanes {
 
   template <class T>
   static __device__ T* scratch() {
-    __shared__ T of_warp[kLanes / kWarp];
-    return of_warp;
+    __shared__ T warp_scratch[kLanes / kWarp];
+    return warp_scratch;
   }
 
  private:
@@ -94,7 +94,7 @@ struct DeviceLanes {
   template <int N>
   static __device__ Packed<N> low(const Packed<N>& x, const Packed<N>& high) {
     Packed<N> result;
-    for (int i = 0; i < N; ++i) result.at[i] = bits_of(float_of(x.at[i]) - float_of(high.at[i]));
+    for (int i = 0; i < N; ++i) result.at[i] = float_bits(float_from_bits(x.at[i]) - float_from_bits(high.at[i]));
     return result;
   }
   static __device__ void multiply_add_bf16(Vector<float, 4>& c, const Packed<4>& a, const Packed<2>& b) {

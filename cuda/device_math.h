@@ -8,7 +8,7 @@
 namespace roll {
 
 /// Returns 2^x with a relative error below 2^-21; 0 for denormal results.
-ROLL_HOST_DEVICE float exp2_of(float x) {
+ROLL_HOST_DEVICE float float_exp2(float x) {
 #ifdef __CUDA_ARCH__
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -19,7 +19,7 @@ ROLL_HOST_DEVICE float exp2_of(float x) {
 }
 
 /// Returns x / y with a relative error below 2^-21, for |y| below 2^126.
-ROLL_HOST_DEVICE float quotient_of(float x, float y) {
+ROLL_HOST_DEVICE float float_quotient(float x, float y) {
 #ifdef __CUDA_ARCH__
   return __fdividef(x, y);
 #else
@@ -28,7 +28,7 @@ ROLL_HOST_DEVICE float quotient_of(float x, float y) {
 }
 
 /// Returns sqrt(x) with a relative error below 2^-21; 0 for denormal x.
-ROLL_HOST_DEVICE float root_of(float x) {
+ROLL_HOST_DEVICE float float_root(float x) {
 #ifdef __CUDA_ARCH__
   float y;
   asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

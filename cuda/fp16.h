@@ -18,7 +18,8 @@ ROLL_HOST_DEVICE float to_float(Fp16 x) {
   const uint32_t magnitude = static_cast<uint32_t>(x.bits & 0x7FFF) << 13, sign = static_cast<uint32_t>(x.bits >> 15);
   const bool is_finite = magnitude < 0x7C00u << 13;
   // The shifted exponent is 112 too small; multiplying by 2^112 corrects it, also for denormals.
-  return float_of(sign << 31 | (is_finite ? bits_of(float_of(magnitude) * 0x1p112f) : magnitude | 0x7F800000u));
+  return float_from_bits(sign << 31 |
+                         (is_finite ? float_bits(float_from_bits(magnitude) * 0x1p112f) : magnitude | 0x7F800000u));
 #endif
 }
 
@@ -27,9 +28,10 @@ ROLL_HOST_DEVICE void store(Fp16& to, float x) {
 #ifdef __CUDA_ARCH__
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(x));
 #else
-  const uint32_t magnitude = bits_of(x) & 0x7FFFFFFFu, sign = bits_of(x) >> 31 << 15;
+  const uint32_t magnitude = float_bits(x) & 0x7FFFFFFFu, sign = float_bits(x) >> 31 << 15;
   uint32_t half = (magnitude - (112u << 23) + 0xFFFu + (magnitude >> 13 & 1)) >> 13;
-  if (magnitude < 113u << 23) half = bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f);  // last bit: 2^-24
+  if (magnitude < 113u << 23)
+    half = float_bits(float_from_bits(magnitude) + 0.5f) - float_bits(0.5f);  // last bit: 2^-24
   if (magnitude >= 0x477FF000u) half = magnitude > 0x7F800000u ? 0x7E00 : 0x7C00;
   to.bits = static_cast<uint16_t>(sign | half);
 #endif

@@ -189,9 +189,9 @@ struct TurnHeadsBackward {
     block.each(count, [&](int64_t k) {
       const auto [token, head] = begin.behind(k, all_heads());
       const int32_t kind = head < shape.heads ? 0 : head < shape.heads + shape.kv_heads ? 1 : 2;
-      const int64_t of_kind = head - (kind == 0 ? 0 : kind == 1 ? shape.heads : shape.heads + shape.kv_heads);
+      const int64_t head_in_kind = head - (kind == 0 ? 0 : kind == 1 ? shape.heads : shape.heads + shape.kv_heads);
       shared.kind[k] = kind;
-      shared.from[k] = (token * (kind == 0 ? shape.heads : shape.kv_heads) + of_kind) * shape.head_dim;
+      shared.from[k] = (token * (kind == 0 ? shape.heads : shape.kv_heads) + head_in_kind) * shape.head_dim;
       shared.to[k] = (token * all_heads() + head) * shape.head_dim;
       shared.angle[k] = shape.angles[token] * (shape.head_dim / 2);
     });

@@ -105,10 +105,10 @@ class LaneBlock : public Lanes {
       barrier();  // same guarantee as below
       return x;
     }
-    auto* const of_warp = Lanes::template scratch<T>();
-    if (lane() % kWarp == 0) of_warp[lane() / kWarp] = x;
+    auto* const warp_scratch = Lanes::template scratch<T>();
+    if (lane() % kWarp == 0) warp_scratch[lane() / kWarp] = x;
     barrier();
-    x = of_warp[lane() % kWarps];
+    x = warp_scratch[lane() % kWarps];
     barrier();  // all lanes have read before the next call writes
     for (int offset = kWarps / 2; offset > 0; offset /= 2) x = join(x, Lanes::shuffle_xor(x, offset));
     return x;
@@ -124,20 +124,20 @@ class LaneBlock : public Lanes {
   template <class F>
   ROLL_KERNEL_TEXT auto sum(int64_t n, const F& f) const {
     using T = decltype(f(int64_t{0}));
-    T mine = 0;
-    for (int64_t i = lane(); i < n; i += kLanes) mine += f(i);
-    return joined(mine, [](T a, T b) { return a + b; });
+    T local = 0;
+    for (int64_t i = lane(); i < n; i += kLanes) local += f(i);
+    return joined(local, [](T a, T b) { return a + b; });
   }
 
   /// Returns the smallest f(i), i in [0, n), in every lane; INT64_MAX if n is 0.
   template <class F>
   ROLL_KERNEL_TEXT int64_t smallest(int64_t n, const F& f) const {
-    int64_t mine = INT64_MAX;
+    int64_t local = INT64_MAX;
     for (int64_t i = lane(); i < n; i += kLanes) {
       const int64_t own = f(i);
-      mine = own < mine ? own : mine;
+      local = own < local ? own : local;
     }
-    return joined(mine, [](int64_t a, int64_t b) { return a < b ? a : b; });
+    return joined(local, [](int64_t a, int64_t b) { return a < b ? a : b; });
   }
 
   /// Sets out[c] to the sum of f(i) over chunk c of [0, n), `size` indices each; a warp per chunk. Ends with a barrier.
@@ -146,10 +146,10 @@ class LaneBlock : public Lanes {
     using T = decltype(f(int64_t{0}));
     for (int64_t chunk = lane() / kWarp; chunk * size < n; chunk += kWarps) {
       const int64_t end = n < (chunk + 1) * size ? n : (chunk + 1) * size;
-      T mine = 0;
-      for (int64_t i = chunk * size + lane() % kWarp; i < end; i += kWarp) mine += f(i);
-      mine = joined_in_warp(mine, [](T a, T b) { return a + b; });
-      if (lane() % kWarp == 0) out[chunk] = mine;
+      T local = 0;
+      for (int64_t i = chunk * size + lane() % kWarp; i < end; i += kWarp) local += f(i);
+      local = joined_in_warp(local, [](T a, T b) { return a + b; });
+      if (lane() % kWarp == 0) out[chunk] = local;
     }
     barrier();
   }

@@ -183,7 +183,7 @@ struct GateRows {
       const WideVec<T> gate = load_widened(block, gate_up, 2 * row * vectors + j),
                        up = load_widened(block, gate_up, (2 * row + 1) * vectors + j);
       Vec<T> out;
-      for (int i = 0; i < kVec<T>; ++i) store(out.at[i], gate.at[i] * sigmoid_of(gate.at[i]) * up.at[i]);
+      for (int i = 0; i < kVec<T>; ++i) store(out.at[i], gate.at[i] * float_sigmoid(gate.at[i]) * up.at[i]);
       store_vec(block, gated, row * vectors + j, out);
     });
   }
@@ -208,17 +208,17 @@ struct GateRowsBackward {
     const int64_t row = index / blocks_per_row(), first = index % blocks_per_row() * kVectors;
     const int64_t vectors = inner / kVec<T>;
     block.each(smaller(kVectors, vectors - first), [&](int64_t offset) {
-      const int64_t j = first + offset, of_gate = 2 * row * vectors + j, of_up = of_gate + vectors;
-      const WideVec<T> gate = load_widened(block, gate_up, of_gate), up = load_widened(block, gate_up, of_up),
+      const int64_t j = first + offset, gate_index = 2 * row * vectors + j, up_index = gate_index + vectors;
+      const WideVec<T> gate = load_widened(block, gate_up, gate_index), up = load_widened(block, gate_up, up_index),
                        d = load_widened(block, d_gated, row * vectors + j);
       Vec<T> d_gate, d_up;
       for (int i = 0; i < kVec<T>; ++i) {
-        const float g = gate.at[i], sigmoid = sigmoid_of(g);
+        const float g = gate.at[i], sigmoid = float_sigmoid(g);
         store(d_gate.at[i], d.at[i] * up.at[i] * sigmoid * (1.0f + g * (1.0f - sigmoid)));
         store(d_up.at[i], d.at[i] * g * sigmoid);
       }
-      store_vec(block, d_gate_up, of_gate, d_gate);
-      store_vec(block, d_gate_up, of_up, d_up);
+      store_vec(block, d_gate_up, gate_index, d_gate);
+      store_vec(block, d_gate_up, up_index, d_up);
     });
   }
 };

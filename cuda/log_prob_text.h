@@ -25,7 +25,7 @@ ROLL_HOST_DEVICE float bounded_exponent(float y) {
 
 /// Returns the statistics relative to a larger `top`.
 ROLL_HOST_DEVICE SoftmaxStats rescaled(const SoftmaxStats& s, float top, float scale) {
-  const float shift = bounded_exponent((s.top - top) * scale), factor = exp2_of(shift);
+  const float shift = bounded_exponent((s.top - top) * scale), factor = float_exp2(shift);
   return {top, s.sum * factor, (s.weighted + s.sum * shift) * factor};
 }
 
@@ -41,7 +41,7 @@ ROLL_HOST_DEVICE SoftmaxStats with_logits(SoftmaxStats s, const Vector<float, N>
   for (const float x : logits.at) top = x > top ? x : top;
   if (top > s.top) s = rescaled(s, top, scale);  // becomes rare within a long row
   for (const float x : logits.at) {
-    const float y = bounded_exponent((x - s.top) * scale), weight = exp2_of(y);
+    const float y = bounded_exponent((x - s.top) * scale), weight = float_exp2(y);
     s.sum += weight;
     s.weighted += weight * y;
   }
@@ -64,11 +64,11 @@ struct LogProbForward {
   ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t row) const {
     const float* const x = logits + row * shape.vocab;
     const float scale = shape.inverse_temperature * kLog2E;
-    SoftmaxStats mine;
+    SoftmaxStats local;
     block.template each_vector<4>(x, shape.vocab,
-                                  [&](int64_t, const auto& some) { mine = with_logits(mine, some, scale); });
+                                  [&](int64_t, const auto& some) { local = with_logits(local, some, scale); });
     const SoftmaxStats all =
-        block.joined(mine, [&](const SoftmaxStats& a, const SoftmaxStats& b) { return merged(a, b, scale); });
+        block.joined(local, [&](const SoftmaxStats& a, const SoftmaxStats& b) { return merged(a, b, scale); });
     if (block.lane() != 0) return;
     const float log_sum = logf(all.sum);
     logsumexp[row] = all.top * shape.inverse_temperature + log_sum;
@@ -93,16 +93,16 @@ struct LogProbBackward {
   template <class Block>
   ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t row) const {
     const int64_t first = row * shape.vocab, label = shape.labels[row];
-    const float lse = logsumexp[row], of_entropy = d_entropy[row], scale = shape.inverse_temperature;
-    const float of_log_prob = d_log_probs[row], constant = of_log_prob + of_entropy * entropy[row];
+    const float lse = logsumexp[row], entropy_grad = d_entropy[row], scale = shape.inverse_temperature;
+    const float log_prob_grad = d_log_probs[row], constant = log_prob_grad + entropy_grad * entropy[row];
     block.template each_vector<4>(logits + first, shape.vocab, [&](int64_t j, const auto& some) {
       constexpr int kCount = sizeof(some.at) / sizeof(float);
       const auto own_place = static_cast<int32_t>(label - j);  // fits: a vocabulary has at most 2^22 tokens
       Vector<T, kCount> out;
       for (int e = 0; e < kCount; ++e) {
-        const float log_p = bounded_exponent(some.at[e] * scale - lse), p = exp2_of(log_p * kLog2E);
-        const float own = e == own_place ? of_log_prob : 0.0f;
-        roll::store(out.at[e], (own - p * (constant + of_entropy * log_p)) * scale);
+        const float log_p = bounded_exponent(some.at[e] * scale - lse), p = float_exp2(log_p * kLog2E);
+        const float own = e == own_place ? log_prob_grad : 0.0f;
+        roll::store(out.at[e], (own - p * (constant + entropy_grad * log_p)) * scale);
       }
       block.store(gradient + first + j, out);
     });

@@ -12,8 +12,8 @@ namespace sampling {
 
 /// Returns the index of `token` in touched[], or num_touched if absent.
 template <class Block>
-ROLL_KERNEL_TEXT int64_t place_of(const Block& block, const SlotState& slot, const TouchedToken* touched,
-                                  int64_t token) {
+ROLL_KERNEL_TEXT int64_t find_touched(const Block& block, const SlotState& slot, const TouchedToken* touched,
+                                      int64_t token) {
   const int64_t count = slot.num_touched;
   const int64_t place =
       block.smallest(count, [&](int64_t i) -> int64_t { return touched[i].token == token ? i : count; });
@@ -49,7 +49,7 @@ struct MoveSlots {
     const int32_t token = drawn[i].token;
     SlotState& slot = slots[draw.slot];
     TouchedToken* const own = touched + draw.slot * touched_per_slot;
-    const int64_t place = token < 0 ? 0 : sampling::place_of(block, slot, own, token);
+    const int64_t place = token < 0 ? 0 : sampling::find_touched(block, slot, own, token);
     block.once([&] {
       if (token >= 0) sampling::move_on(slot, own, token, place);
       slot.length += draw.is_decoding;

@@ -19,7 +19,7 @@ struct RowCut {
     return shard * shard_size + (shard < longer ? shard : longer);
   }
   /// Returns the shard that holds a token.
-  ROLL_HOST_DEVICE int32_t shard_of(int32_t token) const {
+  ROLL_HOST_DEVICE int32_t token_shard(int32_t token) const {
     const int32_t in_longer = longer * (shard_size + 1);
     return token < in_longer ? token / (shard_size + 1) : longer + (token - in_longer) / shard_size;
   }
@@ -29,7 +29,7 @@ constexpr int32_t kMostParts = 256, kMostChunks = 2048;  // per row
 
 /// Returns the partition. shards: at most kMostParts and `vocab`. splits: wanted parts per shard, reduced where
 /// kMostParts allows fewer.
-inline RowCut cut_of(int64_t vocab, int64_t shards = 1, int64_t splits = 1) {
+inline RowCut make_row_cut(int64_t vocab, int64_t shards = 1, int64_t splits = 1) {
   const auto rounded_up = [](int64_t x, int64_t y) { return (x + y - 1) / y * y; };
   const int64_t widest = (vocab + shards - 1) / shards;
   const int64_t most = kMostParts / shards, wanted = splits < 1 ? 1 : splits > most ? most : splits;
@@ -53,7 +53,7 @@ inline RowCut cut_of(int64_t vocab, int64_t shards = 1, int64_t splits = 1) {
 inline RowCut cut_for(int64_t rows, int64_t vocab, int64_t shards, int64_t processors) {
   constexpr int64_t kLeast = 2048;
   const int64_t wanted = (2 * processors + rows * shards - 1) / (rows * shards), most = vocab / shards / kLeast;
-  return cut_of(vocab, shards, wanted < most ? wanted : most);
+  return make_row_cut(vocab, shards, wanted < most ? wanted : most);
 }
 
 }  // namespace roll

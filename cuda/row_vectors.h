@@ -54,8 +54,8 @@ ROLL_HOST_DEVICE float reciprocal_root(float x) {
 #endif
 }
 
-ROLL_HOST_DEVICE float sigmoid_of(float x) {
-  return quotient_of(1.0f, 1.0f + exp2_of(-x * kLog2E));
+ROLL_HOST_DEVICE float float_sigmoid(float x) {
+  return float_quotient(1.0f, 1.0f + float_exp2(-x * kLog2E));
 }
 
 ROLL_HOST_DEVICE int64_t smaller(int64_t a, int64_t b) {

@@ -37,7 +37,7 @@ struct SampledRow {
     return shard(index / cut.splits).piece(index % cut.splits, cut.part_size);
   }
   ROLL_HOST_DEVICE float logit(int32_t token) const {
-    const TokenRun own = shard(cut.shard_of(token));
+    const TokenRun own = shard(cut.token_shard(token));
     return own.logits[token - own.first];
   }
 };
@@ -64,7 +64,7 @@ struct Probabilities {
   ROLL_HOST_DEVICE float exponent(float logit) const { return (logit - top) * scale; }
   ROLL_HOST_DEVICE float operator()(float logit) const { return exp_negative(exponent(logit)); }
   /// Returns the bin of a logit; bins are 1/64 of an exponent (nats) wide, most likely first.
-  ROLL_HOST_DEVICE int32_t bin_of(float logit) const {
+  ROLL_HOST_DEVICE int32_t logit_bin(float logit) const {
     const float place = exponent(logit) * -64.0f;
     return place < kSampleBins - 1 ? static_cast<int32_t>(place) : kSampleBins - 1;
   }
@@ -99,15 +99,15 @@ struct Tokens {
       each_logit(block, row.shard(i), block.lane(), Block::kLanes, f);
     for (int32_t i = block.lane(); i < num_candidates; i += Block::kLanes) {
       const uint64_t own = shared.list[i];
-      f(static_cast<int32_t>(own >> 32), float_of(static_cast<uint32_t>(own)));
+      f(static_cast<int32_t>(own >> 32), float_from_bits(static_cast<uint32_t>(own)));
     }
   }
   /// Returns the sum of weight(id, logit) over all tokens, in every lane.
   template <class F>
   ROLL_KERNEL_TEXT uint64_t sum(const F& weight) const {
-    uint64_t mine = 0;
-    each([&](int32_t id, float logit) { mine += weight(id, logit); });
-    return block.joined(mine, [](uint64_t a, uint64_t b) { return a + b; });
+    uint64_t local = 0;
+    each([&](int32_t id, float logit) { local += weight(id, logit); });
+    return block.joined(local, [](uint64_t a, uint64_t b) { return a + b; });
   }
 };
 
@@ -146,13 +146,13 @@ ROLL_KERNEL_TEXT Threshold find_threshold(const Block& block, const Items& items
   };
   Threshold answer;
   for (int shift = (bits - 1) / 2 * 2; shift >= 0; shift -= 2) {
-    Sums mine{};
+    Sums local{};
     items.each([&](auto id, auto x) {
       const Weighted item = of(id, x);
       const uint32_t digit = (item.key >> shift) - (answer.key >> shift);  // > 3: other upper bits
-      for (uint32_t d = 1; d < 4; ++d) mine.of[d - 1] += digit == d ? item.weight : 0;
+      for (uint32_t d = 1; d < 4; ++d) local.of[d - 1] += digit == d ? item.weight : 0;
     });
-    const Sums sums = block.joined(mine, [](Sums a, const Sums& b) {
+    const Sums sums = block.joined(local, [](Sums a, const Sums& b) {
       for (int d = 0; d < 3; ++d) a.of[d] += b.of[d];
       return a;
     });
@@ -189,10 +189,10 @@ struct Filter {
 ROLL_HOST_DEVICE uint64_t kept_mass(const Filter& filter, const Probabilities& p, int32_t id, float logit) {
   if (ordered_key(logit) < filter.least_key) return 0;
   const float own = p(logit);
-  const uint32_t bits = bits_of(own);
+  const uint32_t bits = float_bits(own);
   if (own < filter.least_p || bits < filter.least_bits || (bits == filter.least_bits && id >= filter.ties_end))
     return 0;
-  return mass_of(own);
+  return probability_mass(own);
 }
 
 /// Narrows `filter` to the top_p tokens. all: mass that `filter` kept so far.
@@ -201,12 +201,12 @@ ROLL_KERNEL_TEXT void keep_top_p(const Block& block, const Tokens<Block>& tokens
                                  Filter& filter) {
   const uint64_t needed = needed_mass(tokens.row.slot->sampling.top_p, all);
   const Threshold least = find_threshold(block, tokens, needed, 32, [&](int32_t id, float logit) {
-    return Weighted{bits_of(p(logit)), kept_mass(filter, p, id, logit)};
+    return Weighted{float_bits(p(logit)), kept_mass(filter, p, id, logit)};
   });
-  const uint64_t tie = mass_of(float_of(least.key)), num_ties = (needed - least.above + tie - 1) / tie;
+  const uint64_t tie = probability_mass(float_from_bits(least.key)), num_ties = (needed - least.above + tie - 1) / tie;
   filter.ties_end = find_id(block, tokens, num_ties - 1,
                             [&](int32_t id, float logit) -> uint64_t {
-                              return kept_mass(filter, p, id, logit) > 0 && bits_of(p(logit)) == least.key ? 1 : 0;
+                              return kept_mass(filter, p, id, logit) > 0 && float_bits(p(logit)) == least.key ? 1 : 0;
                             }) +
                     1;
   filter.least_bits = least.key;
@@ -214,8 +214,8 @@ ROLL_KERNEL_TEXT void keep_top_p(const Block& block, const Tokens<Block>& tokens
 
 /// Computes the thresholds of top_k, top_p and min_p. all: mass of all tokens.
 template <class Block>
-ROLL_KERNEL_TEXT Filter filter_of(const Block& block, const Tokens<Block>& tokens, const Probabilities& p,
-                                  uint64_t all) {
+ROLL_KERNEL_TEXT Filter find_filter(const Block& block, const Tokens<Block>& tokens, const Probabilities& p,
+                                    uint64_t all) {
   const RowSampling& sampling = tokens.row.slot->sampling;
   Filter filter;
   filter.ties_end = tokens.row.cut.vocab;
@@ -254,7 +254,7 @@ ROLL_KERNEL_TEXT int32_t last_bin(const Block& block, BinsShared<Block>& shared,
   }
   // Drops the last bins whose mass is at most what top_p leaves out, bounding each token by its bin's likeliest.
   const auto heaviest = [](int32_t bin, uint32_t count) {
-    const uint64_t mass = mass_of(exp_negative(static_cast<float>(bin) * (-1.0f / 64)));
+    const uint64_t mass = probability_mass(exp_negative(static_cast<float>(bin) * (-1.0f / 64)));
     return Weighted{static_cast<uint32_t>(bin), count * (mass + (mass >> 16) + 1)};
   };
   const uint64_t left_out = all - needed_mass(sampling.top_p, all);

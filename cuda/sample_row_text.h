@@ -12,7 +12,7 @@ namespace roll {
 
 namespace sampling {
 
-ROLL_HOST_DEVICE SampledRow row_of(const SampleRows& launch, int64_t i) {
+ROLL_HOST_DEVICE SampledRow sampled_row(const SampleRows& launch, int64_t i) {
   const int32_t slot = launch.draws[i].slot;
   const int64_t touched = slot * launch.touched_per_slot;
   SampledRow row;
@@ -44,7 +44,7 @@ struct JoinMasses {
 };
 
 template <class Block>
-ROLL_KERNEL_TEXT Tops tops_of(const Block& block, const SampledRow& row) {
+ROLL_KERNEL_TEXT Tops find_tops(const Block& block, const SampledRow& row) {
   const JoinTops join;
   PartTops tops{-INFINITY, -INFINITY, -INFINITY, 0};
   ROLL_UNROLL_BY(1)
@@ -65,7 +65,7 @@ ROLL_KERNEL_TEXT PartMass mass_of_row(const Block& block, const SampledRow& row)
 
 /// Returns the mass of a logit, capped at the mass of the largest one.
 ROLL_HOST_DEVICE uint64_t capped_mass(const Probabilities& p, float logit) {
-  return mass_of(p(logit < p.top ? logit : p.top));
+  return probability_mass(p(logit < p.top ? logit : p.top));
 }
 
 ROLL_HOST_DEVICE bool has_candidates(const SampledRow& row) {
@@ -94,7 +94,7 @@ struct OfParts {
   template <class F>
   ROLL_KERNEL_TEXT void with_part(int64_t index, const F& f) const {
     const int32_t parts = launch.cut.parts(), i = static_cast<int32_t>(index) / parts;
-    if (launch.draws[i].slot >= 0) f(sampling::row_of(launch, i), static_cast<int32_t>(index) - i * parts);
+    if (launch.draws[i].slot >= 0) f(sampling::sampled_row(launch, i), static_cast<int32_t>(index) - i * parts);
   }
 };
 
@@ -141,7 +141,7 @@ struct WeighParts : OfParts<kNumLanes> {
     this->with_part(index, [&](const SampledRow& row, int32_t part) {
       const RowSampling& sampling = row.slot->sampling;
       const auto scale = static_cast<float>(sampling.inverse_temperature);
-      const Tops tops = tops_of(block, row);
+      const Tops tops = find_tops(block, row);
       const Probabilities p{tops.own, scale}, raw{tops.raw, scale};
       const bool counts = has_candidates(row), is_same = tops.raw == tops.own;
       if (counts) block.each(kSampleBins, [&](int32_t bin) { shared.counts[bin] = 0; });
@@ -178,9 +178,9 @@ struct WeighParts : OfParts<kNumLanes> {
                            [&](int32_t id, float logit) {
                              if (!(logit - p.top <= 0)) mass.is_bad = 1;
                              if (logit == p.top && id < mass.first) mass.first = id;
-                             sum += mass_of(p(logit));
+                             sum += probability_mass(p(logit));
                              if (!kIsSame) mass.raw += sampling::capped_mass(raw, logit);
-                             if (kCounts) block.add(&shared.counts[p.bin_of(logit)], 1);
+                             if (kCounts) block.add(&shared.counts[p.logit_bin(logit)], 1);
                            });
       sum = block.joined_in_warp(sum, [](uint64_t a, uint64_t b) { return a + b; });
       if (block.lane() % kWarp > 0) continue;
@@ -204,16 +204,17 @@ struct ListCandidates : OfParts<kNumLanes> {
       if (!has_candidates(row)) return;
       const PartMass mass = mass_of_row(block, row);
       if (mass.is_bad) return;
-      const Probabilities p{tops_of(block, row).own, static_cast<float>(row.slot->sampling.inverse_temperature)};
+      const Probabilities p{find_tops(block, row).own, static_cast<float>(row.slot->sampling.inverse_temperature)};
       block.each_fourth(kSampleBins, [&](int32_t bin) {
         const Vector<uint32_t, 4> some = block.template load<4>(row.scratch->counts + bin);
         block.store(&shared.counts[bin], some);
       });
       const int32_t last = last_bin(block, shared, row, mass.all);
       each_logit(block, row.part(part), block.lane(), Block::kLanes, [&](int32_t id, float logit) {
-        if (p.bin_of(logit) > last) return;
+        if (p.logit_bin(logit) > last) return;
         const uint32_t place = block.add(&row.scratch->num_candidates, 1);
-        if (place < kMostCandidates) row.scratch->candidates[place] = static_cast<uint64_t>(id) << 32 | bits_of(logit);
+        if (place < kMostCandidates)
+          row.scratch->candidates[place] = static_cast<uint64_t>(id) << 32 | float_bits(logit);
       });
     });
   }
@@ -248,7 +249,7 @@ ROLL_KERNEL_TEXT int32_t find_in_row(const Block& block, SampleShared<Block>& sh
   if (block.lane() < kWarp) {
     const int32_t chunk = first_beyond(num_chunks, [&](int32_t i) -> uint64_t { return shared.list[i]; });
     const TokenRun run = row.part(chunk / row.cut.chunks).piece(chunk % row.cut.chunks, row.cut.chunk_size);
-    const int32_t place = first_beyond(run.count, [&](int32_t i) { return mass_of(p(run.logits[i])); });
+    const int32_t place = first_beyond(run.count, [&](int32_t i) { return probability_mass(p(run.logits[i])); });
     if (block.lane() == 0) shared.found = run.first + place;
   }
   block.barrier();
@@ -264,15 +265,15 @@ template <class Block>
 ROLL_KERNEL_TEXT Found pick(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
                             const Probabilities& p, uint64_t all) {
   const uint64_t bits = first_bits(named_words(row.slot->name));
-  if (!is_filtered(row)) return {find_in_row(block, shared, row, p, target_of(bits, all)), all};
+  if (!is_filtered(row)) return {find_in_row(block, shared, row, p, draw_target(bits, all)), all};
   const uint32_t count = row.scratch->num_candidates;
   const bool is_listed = count <= kMostCandidates;
   if (is_listed) block.each(count, [&](uint32_t i) { shared.list[i] = row.scratch->candidates[i]; });
   const Tokens<Block> tokens{block, shared, row, is_listed ? static_cast<int32_t>(count) : -1};
-  const Filter filter = filter_of(block, tokens, p, all);
+  const Filter filter = find_filter(block, tokens, p, all);
   const auto mass = [&](int32_t id, float logit) { return kept_mass(filter, p, id, logit); };
   const uint64_t kept = tokens.sum(mass);
-  return {find_id(block, tokens, target_of(bits, kept), mass), kept};
+  return {find_id(block, tokens, draw_target(bits, kept), mass), kept};
 }
 
 /// Draws a token; if moves_slot, updates the slot with it.
@@ -283,15 +284,15 @@ ROLL_KERNEL_TEXT DrawnToken draw_row(const Block& block, SampleShared<Block>& sh
   const RowSampling& params = slot.sampling;
   const PartMass mass = mass_of_row(block, row);
   if (mass.is_bad) return {-1, 0, 0};
-  const Tops tops = tops_of(block, row);
+  const Tops tops = find_tops(block, row);
   const Probabilities p{tops.own, static_cast<float>(params.inverse_temperature)};
   const int64_t num_touched = slot.num_touched;
   const Found found = params.is_greedy ? Found{mass.first, 0} : pick(block, shared, row, p, mass.all);
-  const int64_t place = place_of(block, slot, row.touched, found.token);
+  const int64_t place = find_touched(block, slot, row.touched, found.token);
   const float own = row.logit(found.token);
-  const DrawnToken drawn = {found.token,
-                            log_prob_of(place < num_touched ? row.untouched[place] : own, tops.raw, params, mass.raw),
-                            params.is_greedy ? 0.0f : log_prob_of(own, p.top, params, found.all)};
+  const DrawnToken drawn = {
+      found.token, sampled_log_prob(place < num_touched ? row.untouched[place] : own, tops.raw, params, mass.raw),
+      params.is_greedy ? 0.0f : sampled_log_prob(own, p.top, params, found.all)};
   if (moves_slot) block.once([&] { move_on(slot, row.touched, drawn.token, place); });
   return drawn;
 }
@@ -311,7 +312,7 @@ struct DrawRows {
   ROLL_KERNEL_TEXT void run(const Block& block, SampleShared<Block>& shared, int64_t i) const {
     const RowDraw draw = launch.draws[i];
     if (draw.slot < 0) return;
-    const DrawnToken drawn = sampling::draw_row(block, shared, sampling::row_of(launch, i), launch.moves_slots);
+    const DrawnToken drawn = sampling::draw_row(block, shared, sampling::sampled_row(launch, i), launch.moves_slots);
     block.once([&] {
       launch.drawn[i] = drawn;
       if (launch.moves_slots) launch.slots[draw.slot].length += draw.is_decoding;

@@ -31,7 +31,7 @@ struct alignas(16) PartTops {
   float untouched, raw_touched, touched, unused;
 };
 
-/// Probability mass of a part of a row (mass_of() units).
+/// Probability mass of a part of a row (probability_mass() units).
 struct alignas(16) PartMass {
   uint64_t raw, all;  // before and after bias and penalties
   int32_t first;      // first token with the row's largest logit; INT32_MAX: not in this part

@@ -68,8 +68,8 @@ ROLL_HOST_DEVICE float exp_negative(float x) {
   y = y * r + 1.6666665459e-1f;
   y = y * r + 5.0000001201e-1f;
   y = y * r * r + r + 1.0f;
-  const uint32_t exponent = bits_of(shifted) - 0x4B400000u + 127;  // minus the bits of kRound
-  const float value = y * float_of(exponent << 23);
+  const uint32_t exponent = float_bits(shifted) - 0x4B400000u + 127;  // minus the bits of kRound
+  const float value = y * float_from_bits(exponent << 23);
   return x < -87.0f ? 0.0f : value;
 }
 
@@ -77,7 +77,7 @@ ROLL_HOST_DEVICE float exp_negative(float x) {
 constexpr uint64_t kFullMass = uint64_t{1} << 40;
 
 /// Returns p x 2^40 as an integer, for p in [0, 1].
-ROLL_HOST_DEVICE uint64_t mass_of(float p) {
+ROLL_HOST_DEVICE uint64_t probability_mass(float p) {
   // In [2^12, 2^13), a double's last bit is worth 2^-40. Unlike a conversion, the addition vectorizes on every CPU.
   const double shifted = static_cast<double>(p) + 0x1p12;
   uint64_t bits;
@@ -91,7 +91,7 @@ ROLL_HOST_DEVICE double log_of_mass(uint64_t mass) {
 }
 
 /// Returns the log-prob (nats) of a token: (logit - top) / temperature - log_of_mass(all).
-ROLL_HOST_DEVICE float log_prob_of(float logit, float top, const RowSampling& sampling, uint64_t all) {
+ROLL_HOST_DEVICE float sampled_log_prob(float logit, float top, const RowSampling& sampling, uint64_t all) {
   const double below = static_cast<double>(logit) - static_cast<double>(top);
   return static_cast<float>(below * sampling.inverse_temperature - log_of_mass(all));
 }
@@ -103,14 +103,14 @@ ROLL_HOST_DEVICE uint64_t needed_mass(double top_p, uint64_t all) {
 }
 
 /// Scales 53 random bits to an integer below `all`.
-ROLL_HOST_DEVICE uint64_t target_of(uint64_t bits, uint64_t all) {
+ROLL_HOST_DEVICE uint64_t draw_target(uint64_t bits, uint64_t all) {
   __extension__ using Wide = unsigned __int128;
   return static_cast<uint64_t>(static_cast<Wide>(bits) * all >> 53);
 }
 
 /// Maps floats to unsigned integers of the same order; both zeros map to the same.
 ROLL_HOST_DEVICE uint32_t ordered_key(float x) {
-  const uint32_t bits = bits_of(x + 0.0f);
+  const uint32_t bits = float_bits(x + 0.0f);
   return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 

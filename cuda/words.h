@@ -10,9 +10,9 @@ namespace roll {
 
 /// Packs x[0] (T = float), or x[0] and x[1], each rounded (T = Bf16, Fp16), into a word.
 template <class T>
-ROLL_HOST_DEVICE uint32_t word_of(const float* x) {
+ROLL_HOST_DEVICE uint32_t packed_word(const float* x) {
   if constexpr (sizeof(T) == 4) {
-    return bits_of(x[0]);
+    return float_bits(x[0]);
   } else {
 #ifdef __CUDA_ARCH__
     uint32_t word;
@@ -33,7 +33,7 @@ ROLL_HOST_DEVICE uint32_t word_of(const float* x) {
 template <class T>
 ROLL_HOST_DEVICE float float_in_word(uint32_t word, int p) {
   if constexpr (sizeof(T) == 4)
-    return float_of(word);
+    return float_from_bits(word);
   else
     return to_float(T{static_cast<uint16_t>(p == 0 ? word & 0xFFFFu : word >> 16)});
 }

@@ -39,7 +39,7 @@ class FromJson : public Keys {
       return;
     }
     ReadContext context;
-    read_value(context, node_of(value), "golden", member);
+    read_value(context, to_node(value), "golden", member);
     context.complaints.throw_if_any();
   }
 

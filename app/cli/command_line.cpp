@@ -11,7 +11,7 @@ namespace {
 
 /// Returns a flag's choices: CLI11's type is "TEXT:{auto,cpu,cuda}"; flags of field_flags.h end their help in "[a |
 /// b]".
-std::vector<std::string> choices_of(const std::string& type, const std::string& doc) {
+std::vector<std::string> find_choices(const std::string& type, const std::string& doc) {
   const size_t open = type.find(":{");
   if (open != std::string::npos) return CLI::detail::split(type.substr(open + 2, type.find('}', open) - open - 2), ',');
   const size_t bracket = doc.rfind('[');
@@ -29,13 +29,13 @@ ArgumentInfo argument_of(const CLI::Option& option) {
   if (option.get_items_expected_max() > 0) {
     const std::string type = option.get_type_name();
     info.type = type.substr(0, type.find(':'));
-    info.choices = choices_of(type, info.doc);
+    info.choices = find_choices(type, info.doc);
   }
   info.is_required = option.get_required();
   return info;
 }
 
-CommandInfo command_of(const CLI::App& app) {
+CommandInfo find_command(const CLI::App& app) {
   CommandInfo command{.name = app.get_name(), .doc = app.get_description(), .footer = app.get_footer()};
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;  // hidden
@@ -55,11 +55,11 @@ bool CommandInfo::takes_overrides() const {
   return std::ranges::any_of(positionals, [](const ArgumentInfo& one) { return one.names.front() == "overrides"; });
 }
 
-std::vector<CommandInfo> commands_of(const CLI::App& app) {
+std::vector<CommandInfo> list_commands(const CLI::App& app) {
   std::vector<CommandInfo> commands;
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    CommandInfo command = command_of(*sub);
-    for (CommandInfo& inner : commands_of(*sub)) {
+    CommandInfo command = find_command(*sub);
+    for (CommandInfo& inner : list_commands(*sub)) {
       command.subcommands.push_back(inner.name);
       inner.name = command.name + " " + inner.name;
       commands.push_back(std::move(inner));

@@ -29,6 +29,6 @@ struct CommandInfo {
 };
 
 /// Returns all subcommands, including nested ones, sorted by name.
-std::vector<CommandInfo> commands_of(const CLI::App& app);
+std::vector<CommandInfo> list_commands(const CLI::App& app);
 
 }  // namespace roll

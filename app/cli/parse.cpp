@@ -147,7 +147,7 @@ std::string in_our_words(const std::string& error) {
 
 /// Returns CLI11's help; for a terminal, wraps long lines and keeps descriptions in their column.
 std::string fitted_help(const std::string& text) {
-  const Terminal terminal = terminal_of(STDOUT_FILENO);
+  const Terminal terminal = describe_terminal(STDOUT_FILENO);
   if (!terminal.interactive) return text;
   std::istringstream in(text);
   std::string fitted;

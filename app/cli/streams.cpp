@@ -57,7 +57,7 @@ Output::Output(const std::string& name, const Input& input)
 
 Output::Output(const std::string& name) : name_(name == "-" ? "stdout" : name), stream_(data_buffer()) {
   if (name == "-") return;
-  check_folder_of("--out", name);
+  check_parent_folder("--out", name);
   file_.open(name, std::ios::binary | std::ios::trunc);
   if (!file_) throw user_error("--out = {}: cannot open for writing{}", name, errno_text());
   stream_.rdbuf(file_.rdbuf());
@@ -74,7 +74,7 @@ void print_data(const std::string& text) {
   output.close();
 }
 
-void check_folder_of(const std::string& flag, const std::filesystem::path& file) {
+void check_parent_folder(const std::string& flag, const std::filesystem::path& file) {
   const std::filesystem::path folder = file.parent_path();
   if (!folder.empty() && !is_folder(folder))
     throw user_error("{} = {}: the folder {} is not there; make it first", flag, file.string(), folder.string());

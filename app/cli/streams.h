@@ -62,7 +62,7 @@ std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const 
                                                  const std::optional<std::string>& split = {});
 
 /// Checks the folder of an output file. UserError "flag = file: ...": it is missing, or belongs to a checkpoint.
-void check_folder_of(const std::string& flag, const std::filesystem::path& file);
+void check_parent_folder(const std::string& flag, const std::filesystem::path& file);
 
 /// Returns the first existing file of `names`, in share/roll of the installation or in the source checkout of the
 /// program. UserError: none exists.

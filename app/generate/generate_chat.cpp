@@ -56,8 +56,8 @@ class Chat {
         engine_(model, tokenizer, limits_),
         decode_([&](std::span<const int64_t> ids, bool skip) { return tokenizer.decode(ids, skip, /*goes_on=*/true); }),
         sampling_(flags.sampling),
-        is_terminal_(terminal_of(0).interactive),
-        log_(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)}) {
+        is_terminal_(describe_terminal(0).interactive),
+        log_(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = describe_terminal(2)}) {
     sampling_.eos_ids = tokenizer.eos_ids();
     sampling_.continues_responses = true;
   }

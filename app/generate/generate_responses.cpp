@@ -78,7 +78,7 @@ Json json_floats(const std::vector<float>& values) {
   return list;
 }
 
-std::string line_of(const GenerationRequest& request, const Generation& generation, bool with_processed) {
+std::string summary_line(const GenerationRequest& request, const Generation& generation, bool with_processed) {
   Json line = {{"prompt_ids", request.prompt_ids},
                {"ids", generation.ids},
                {"text", generation.text},
@@ -191,7 +191,7 @@ void write_lines(const Work& work, std::ostream& out) {
   hooks.on_step = [&](int64_t num_tokens) { progress.drew(num_tokens); };
   const auto on_done = [&](int64_t index, const Generation& generation) {
     if (generation.finish_reason == FinishReason::kAbort) return;
-    lines.set(index, line_of(work.requests[index], generation, work.with_processed));
+    lines.set(index, summary_line(work.requests[index], generation, work.with_processed));
     progress.ended(index, generation);
   };
   sample(work, on_done, hooks);
@@ -223,7 +223,7 @@ void generate_responses(const GenerateFlags& flags) {
   const std::string output_name = flags.output.value_or("-");
   Output output = input ? Output(output_name, *input) : Output(output_name);
   catch_stop_signals();  // finished responses are written
-  Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)});
+  Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = describe_terminal(2)});
   log.info("{}", threads_text());
   if (limits.max_length > model.spec().max_positions && !longer_by_flag(model.spec()).empty())
     log.note("note: sequences have up to {} tokens{}", model.spec().max_positions, longer_by_flag(model.spec()));

@@ -36,7 +36,7 @@ fs::path temporary_beside(const fs::path& path) {
 
 }  // namespace
 
-std::vector<fs::path> entries_of(const fs::path& folder) {
+std::vector<fs::path> list_folder(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code ec;
   for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) entries.push_back(it->path());
@@ -128,7 +128,7 @@ void sweep_temporaries(const fs::path& folder) noexcept {
     return name.starts_with('.') && mark != std::string::npos &&
            name.find_first_not_of("0123456789", mark + kTemporaryMark.size()) == std::string::npos;
   };
-  for (const fs::path& entry : entries_of(folder)) {
+  for (const fs::path& entry : list_folder(folder)) {
     std::error_code ignored;
     if (is_temporary(entry.filename().string())) fs::remove_all(entry, ignored);
   }

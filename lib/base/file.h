@@ -53,7 +53,7 @@ void refuse_other_than_link(const std::filesystem::path& link);
 void link_atomic(const std::filesystem::path& target, const std::filesystem::path& link);
 
 /// Returns the entries of `folder`, in no order; empty if it cannot be read.
-std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
+std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder);
 
 /// Tests whether something, or a folder, is there. False if it cannot be examined, such as for links in a circle.
 bool is_there(const std::filesystem::path& path);

@@ -15,7 +15,7 @@
 
 namespace roll {
 
-ROLL_HOST_DEVICE uint32_t bits_of(float x) {
+ROLL_HOST_DEVICE uint32_t float_bits(float x) {
 #ifdef __CUDA_ARCH__
   return __float_as_uint(x);
 #else
@@ -25,7 +25,7 @@ ROLL_HOST_DEVICE uint32_t bits_of(float x) {
 #endif
 }
 
-ROLL_HOST_DEVICE float float_of(uint32_t bits) {
+ROLL_HOST_DEVICE float float_from_bits(uint32_t bits) {
 #ifdef __CUDA_ARCH__
   return __uint_as_float(bits);
 #else

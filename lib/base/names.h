@@ -2,11 +2,11 @@
 // texts, --help and writing. A registry (rows with a `name`, extended over time) is used in the same way.
 //
 //   enum class Side { kLeft, kRight };
-//   constexpr auto names_of(Side) {
+//   constexpr auto enum_names(Side) {
 //     return std::to_array<Named<Side>>({{Side::kLeft, "left"}, {Side::kRight, "right"}}); }
 //
 //   struct Rule { const char* name; ... };
-//   std::span<const Rule> rows_of(const Rule*);      // the registry; a Chosen<Rule> is one of its rows
+//   std::span<const Rule> registry(const Rule*);      // the registry; a Chosen<Rule> is one of its rows
 #pragma once
 
 #include <array>
@@ -29,10 +29,10 @@ struct Named {
 /// An enum with a table of names. A value may have several: all are read, the first is written.
 template <class E>
 concept HasNames = std::is_enum_v<E> && requires {
-  names_of(E{});
+  enum_names(E{});
 };
 
-/// A name from other programs that is refused, and why. An enum may have a table: `refused_names_of(E)`.
+/// A name from other programs that is refused, and why. An enum may have a table: `refused_enum_names(E)`.
 struct RefusedName {
   const char* name;
   const char* reason;
@@ -61,7 +61,7 @@ class Chosen {
 
 template <HasNames E>
 std::string_view name_of(E value) {
-  for (const auto& [known, name] : names_of(value))
+  for (const auto& [known, name] : enum_names(value))
     if (known == value) return name;
   throw_unknown_name("value of an enum");
 }
@@ -73,11 +73,11 @@ std::string_view name_of(const Chosen<R>& chosen) {
 /// Returns the rows for a type: an enum's table, or a registry. The argument is a null pointer.
 template <HasNames E>
 auto word_rows(const E*) {
-  return names_of(E{});
+  return enum_names(E{});
 }
 template <class R>
 std::span<const R> word_rows(const Chosen<R>*) {
-  return rows_of(static_cast<const R*>(nullptr));
+  return registry(static_cast<const R*>(nullptr));
 }
 template <class E>
 void choose(const Named<E>& row, E& out) {
@@ -113,8 +113,8 @@ struct Words<T> {
   }
   /// Returns why an unknown name is refused; "" if there is no reason on record.
   static std::string why_refused(std::string_view name) {
-    if constexpr (requires { refused_names_of(T{}); })
-      for (const RefusedName& row : refused_names_of(T{}))
+    if constexpr (requires { refused_enum_names(T{}); })
+      for (const RefusedName& row : refused_enum_names(T{}))
         if (row.name == name) return row.reason;
     return "";
   }
@@ -135,7 +135,7 @@ T named(std::string_view name, T value = {}) {
 
 template <class R>
 Chosen<R>::Chosen(const char* name) : row_(nullptr) {
-  for (const R& row : rows_of(static_cast<const R*>(nullptr)))
+  for (const R& row : registry(static_cast<const R*>(nullptr)))
     if (std::string_view(row.name) == name) row_ = &row;
   if (!row_) throw_unknown_name(name);
 }

@@ -43,7 +43,7 @@ bool started_by_mpirun() {
 
 }  // namespace
 
-Terminal terminal_of(int fd) {
+Terminal describe_terminal(int fd) {
   if (const auto columns = env_count("ROLL_TERMINAL"))
     return {*columns > 0, *columns > 0 ? static_cast<int>(*columns) : 80,
             static_cast<int>(env_count("ROLL_TERMINAL_ROWS").value_or(0))};

@@ -16,7 +16,7 @@ struct Terminal {
 /// Returns the terminal behind a file descriptor. Under mpirun every rank sees a pseudo-terminal, so the launcher's
 /// findings count: ROLL_TERMINAL=<columns> (0: no terminal) and ROLL_TERMINAL_ROWS=<rows> (0: standard error goes
 /// elsewhere). Without them, no terminal is assumed.
-Terminal terminal_of(int fd);
+Terminal describe_terminal(int fd);
 
 /// Returns the display columns of UTF-8 text without control characters: 2 for wide characters (CJK, emoji), 0 for
 /// combining marks.

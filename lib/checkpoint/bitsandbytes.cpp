@@ -25,7 +25,7 @@ void require_entry(const HfFolder& folder, const std::string& name, at::ScalarTy
   int64_t found = 1;
   for (const int64_t n : entry->shape) found *= n;
   if (entry->dtype != dtype || found != numel)
-    throw user_error("{}: {}: is {} {}, where bitsandbytes has {} numbers of {}; {}", folder.file_of(name), name,
+    throw user_error("{}: {}: is {} {}, where bitsandbytes has {} numbers of {}; {}", folder.tensor_file(name), name,
                      dtype_name(entry->dtype), shape_text(entry->shape), numel, dtype_name(dtype),
                      bitsandbytes::kGivePlain);
 }
@@ -45,7 +45,7 @@ struct QuantState {
 };
 
 QuantState read_state(const HfFolder& folder, const std::string& weight, const std::vector<int64_t>& shape) {
-  const std::string name = weight + kState, where = fmt::format("{}: {}", folder.file_of(name), name);
+  const std::string name = weight + kState, where = fmt::format("{}: {}", folder.tensor_file(name), name);
   const at::Tensor bytes = folder.read(name).contiguous();
   const std::string_view text(static_cast<const char*>(bytes.const_data_ptr()), static_cast<size_t>(bytes.numel()));
   const Json state = parse_json(text, where);
@@ -59,8 +59,9 @@ QuantState read_state(const HfFolder& folder, const std::string& weight, const s
   require("quant_type", "nf4"), require("blocksize", static_cast<int64_t>(kNf4Block)), require("shape", shape);
   const bool is_nested = folder.find(weight + ".nested_absmax") != nullptr;
   if (is_nested) require("nested_blocksize", kNestedBlock), require("nested_dtype", "float32");
-  return {bitsandbytes::float_named(bitsandbytes::value_of<std::string>(state, where, "dtype", ""), where + ": dtype"),
-          bitsandbytes::value_of(state, where, "nested_offset", 0.0)};
+  return {
+      bitsandbytes::float_named(bitsandbytes::typed_value<std::string>(state, where, "dtype", ""), where + ": dtype"),
+      bitsandbytes::typed_value(state, where, "nested_offset", 0.0)};
 }
 
 /// Dequantises nested scales: codes into a table of 256 values, one scale per 256 codes, plus the mean.
@@ -73,7 +74,7 @@ at::Tensor nested_scales(const HfFolder& folder, const std::string& weight, doub
 
 void require_finite(const at::Tensor& scales, const HfFolder& folder, const std::string& name) {
   if (!at::isfinite(scales).all().item<bool>())
-    throw user_error("{}: {}: holds NaN or infinite values; use another checkpoint", folder.file_of(name), name);
+    throw user_error("{}: {}: holds NaN or infinite values; use another checkpoint", folder.tensor_file(name), name);
 }
 
 }  // namespace
@@ -101,15 +102,15 @@ void check_bitsandbytes(const HfFolder& folder, const std::string& weight, const
   const TensorEntry* codes = folder.find(weight);
   if (codes && at::isFloatingType(codes->dtype))
     throw user_error("{}: {}: is {}, but config.json says that it is quantised; name its module in {}",
-                     folder.file_of(weight), weight, dtype_name(codes->dtype), bitsandbytes::kSkipped);
+                     folder.tensor_file(weight), weight, dtype_name(codes->dtype), bitsandbytes::kSkipped);
   if (kind == Quantisation::kInt8) {
     require_entry(folder, weight, at::kChar, numel),
         require_entry(folder, module_of(weight) + ".SCB", at::kFloat, outputs);
     return;
   }
   if (inputs % 2 != 0)
-    throw user_error("{}: {}: has {} inputs; nf4 is read where two numbers share a byte; {}", folder.file_of(weight),
-                     weight, inputs, bitsandbytes::kGivePlain);
+    throw user_error("{}: {}: has {} inputs; nf4 is read where two numbers share a byte; {}",
+                     folder.tensor_file(weight), weight, inputs, bitsandbytes::kGivePlain);
   const int64_t blocks = blocks_of(numel, kNf4Block);
   const bool is_nested = folder.find(weight + ".nested_absmax") != nullptr;
   require_entry(folder, weight, at::kByte, numel / 2);
@@ -118,7 +119,7 @@ void check_bitsandbytes(const HfFolder& folder, const std::string& weight, const
   if (is_nested) require_entry(folder, weight + ".nested_absmax", at::kFloat, blocks_of(blocks, kNestedBlock));
   if (is_nested) require_entry(folder, weight + ".nested_quant_map", at::kFloat, 256);
   if (!folder.find(weight + kState))
-    throw user_error("{}: {}{}: is missing; {}", folder.file_of(weight), weight, kState, bitsandbytes::kGivePlain);
+    throw user_error("{}: {}{}: is missing; {}", folder.tensor_file(weight), weight, kState, bitsandbytes::kGivePlain);
 }
 
 QuantisedMatrix read_bitsandbytes(const HfFolder& folder, const std::string& weight, const std::vector<int64_t>& shape,
@@ -128,7 +129,8 @@ QuantisedMatrix read_bitsandbytes(const HfFolder& folder, const std::string& wei
   if (kind == Quantisation::kInt8) {
     const std::string scales = module_of(weight) + ".SCB", format = module_of(weight) + ".weight_format";
     if (folder.find(format) && folder.read(format).to(at::kLong).sum().item<int64_t>() != 0)
-      throw user_error("{}: {}: only rows (0) are read; {}", folder.file_of(format), format, bitsandbytes::kGivePlain);
+      throw user_error("{}: {}: only rows (0) are read; {}", folder.tensor_file(format), format,
+                       bitsandbytes::kGivePlain);
     require_finite(folder.read(scales), folder, scales);
     return {kind, folder.read(weight).view(shape), folder.read(scales).flatten()};
   }
@@ -136,10 +138,10 @@ QuantisedMatrix read_bitsandbytes(const HfFolder& folder, const std::string& wei
   if (const std::string config = (folder.path() / "config.json").string();
       state.from != bitsandbytes::stored_dtype(folder.config(), config))
     throw user_error("{}: dtype: differs from that of {}{} in {}, which is {}", config, weight, kState,
-                     folder.file_of(weight), at::toString(state.from));
+                     folder.tensor_file(weight), at::toString(state.from));
   const std::string table = weight + ".quant_map", scales = weight + ".absmax";
   if (!at::equal(folder.read(table).flatten(), nf4_values(at::kCPU)))
-    throw user_error("{}: {}: are other values than those of nf4; {}", folder.file_of(table), table,
+    throw user_error("{}: {}: are other values than those of nf4; {}", folder.tensor_file(table), table,
                      bitsandbytes::kGivePlain);
   const bool is_nested = folder.find(weight + ".nested_absmax") != nullptr;
   at::Tensor each = is_nested ? nested_scales(folder, weight, state.offset) : folder.read(scales).flatten();

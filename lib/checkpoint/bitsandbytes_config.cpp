@@ -13,7 +13,7 @@ namespace roll {
 namespace bitsandbytes {
 
 template <class T>
-T value_of(const Json& section, const std::string& where, const char* key, T absent) {
+T typed_value(const Json& section, const std::string& where, const char* key, T absent) {
   const auto found = section.find(key);
   if (found == section.end() || found->is_null()) return absent;
   try {
@@ -23,10 +23,10 @@ T value_of(const Json& section, const std::string& where, const char* key, T abs
   }
 }
 
-template std::string value_of(const Json&, const std::string&, const char*, std::string);
-template double value_of(const Json&, const std::string&, const char*, double);
-template bool value_of(const Json&, const std::string&, const char*, bool);
-template std::vector<std::string> value_of(const Json&, const std::string&, const char*, std::vector<std::string>);
+template std::string typed_value(const Json&, const std::string&, const char*, std::string);
+template double typed_value(const Json&, const std::string&, const char*, double);
+template bool typed_value(const Json&, const std::string&, const char*, bool);
+template std::vector<std::string> typed_value(const Json&, const std::string&, const char*, std::vector<std::string>);
 
 at::ScalarType float_named(const std::string& name, const std::string& where) {
   if (name == "float32") return at::kFloat;
@@ -37,7 +37,7 @@ at::ScalarType float_named(const std::string& name, const std::string& where) {
 
 at::ScalarType stored_dtype(const Json& config, const std::string& origin) {
   const char* key = config.contains("dtype") ? "dtype" : "torch_dtype";
-  return float_named(value_of<std::string>(config, origin, key, "float32"), fmt::format("{}: {}", origin, key));
+  return float_named(typed_value<std::string>(config, origin, key, "float32"), fmt::format("{}: {}", origin, key));
 }
 
 }  // namespace bitsandbytes
@@ -54,22 +54,22 @@ std::optional<BitsandbytesConfig> bitsandbytes_config(const Json& config, const 
   if (section == config.end() || section->is_null()) return {};
   const std::string where = fmt::format("{}: {}", origin, kSection);
   if (!section->is_object()) throw user_error("{}: {} where an object is needed", where, section->type_name());
-  const auto method = value_of<std::string>(*section, where, "quant_method", "(absent)");
+  const auto method = typed_value<std::string>(*section, where, "quant_method", "(absent)");
   if (method != "bitsandbytes")
     throw user_error("{}: quant_method = {}: only weights that bitsandbytes quantised are read; {}", where, method,
                      kGivePlain);
   BitsandbytesConfig found;
-  if (value_of(*section, where, "load_in_8bit", false)) {
+  if (typed_value(*section, where, "load_in_8bit", false)) {
     found.kind = Quantisation::kInt8;
   } else {
     const auto require = [&](const char* key, const std::string& absent, const std::string& only) {
-      const auto value = value_of<std::string>(*section, where, key, absent);
+      const auto value = typed_value<std::string>(*section, where, key, absent);
       if (value != only) throw user_error("{}: {} = {}: only {} is read; {}", where, key, value, only, kGivePlain);
     };
     require("bnb_4bit_quant_type", "fp4", "nf4"), require("bnb_4bit_quant_storage", "uint8", "uint8");
     found.from = stored_dtype(config, origin);
   }
-  for (const std::string& key : value_of(*section, where, kSkipped, std::vector<std::string>())) {
+  for (const std::string& key : typed_value(*section, where, kSkipped, std::vector<std::string>())) {
     found.skipped_ends.push_back(key);
     try {
       found.skipped.push_back(std::make_shared<Regex>(fmt::format(R"(^(?:{})(?:(?<=\.)|(?=\.|$)))", key)));

@@ -37,7 +37,7 @@ inline constexpr const char* kGivePlain = "give the model that was not quantised
 
 /// Returns a key's value, or `absent`. UserError "where: key = ...": the value has another type.
 template <class T>  // string, bool, double or list of strings
-T value_of(const Json& section, const std::string& where, const char* key, T absent);
+T typed_value(const Json& section, const std::string& where, const char* key, T absent);
 
 /// Parses float32, bfloat16 or float16. UserError "where = ...": another name.
 at::ScalarType float_named(const std::string& name, const std::string& where);

@@ -94,7 +94,7 @@ void HfFolder::add_file(const std::string& name) {
 
 void HfFolder::note_shards() {
   std::vector<std::string> others;
-  for (const fs::path& entry : entries_of(path_)) {
+  for (const fs::path& entry : list_folder(path_)) {
     const std::string name = entry.filename().string();
     if (name == kIndexFile || (name.starts_with("model-") && name.ends_with(".safetensors"))) others.push_back(name);
   }
@@ -139,7 +139,7 @@ const TensorEntry* HfFolder::find(const std::string& name) const {
   return found == where_.end() ? nullptr : &entries_[found->second.entry];
 }
 
-std::string HfFolder::file_of(const std::string& name) const {
+std::string HfFolder::tensor_file(const std::string& name) const {
   return (path_ / file_names_[where_.at(name).file]).string();
 }
 
@@ -226,14 +226,14 @@ Companions read_companions(const fs::path& folder) {
                                                      "special_tokens_map", "added_tokens", "chat_template",
                                                      "generation_config",  "LICENSE"};
   Companions companions;
-  for (const fs::path& entry : entries_of(folder)) {
+  for (const fs::path& entry : list_folder(folder)) {
     const std::string name = entry.filename().string();
     const bool is_companion =
         fs::is_regular_file(entry) &&
         std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](const auto& p) { return name.starts_with(p); });
     if (is_companion) companions[name] = read_file(entry);
   }
-  for (const fs::path& entry : entries_of(folder / kMoreTemplates))
+  for (const fs::path& entry : list_folder(folder / kMoreTemplates))
     if (entry.extension() == ".jinja") companions[(kMoreTemplates / entry.filename()).string()] = read_file(entry);
   return companions;
 }

@@ -41,7 +41,7 @@ class HfFolder {
   /// Returns nullptr when the folder has no such tensor.
   const TensorEntry* find(const std::string& name) const;
   /// Returns the path of the file that holds `name`: "folder/model-00001-of-00002.safetensors".
-  std::string file_of(const std::string& name) const;
+  std::string tensor_file(const std::string& name) const;
   /// Returns the tensor as stored, on the CPU (SafetensorsFile::read). UserError: there is no such tensor.
   at::Tensor read(const std::string& name) const;
 

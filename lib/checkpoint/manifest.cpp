@@ -45,7 +45,7 @@ void check_itself(Json& about, const std::string& origin) {
 }
 
 /// Returns how the file differs from what was written; "" if it does not.
-std::string fault_of(const fs::path& file, const FileSum& expected) {
+std::string file_fault(const fs::path& file, const FileSum& expected) {
   std::error_code ec;
   if (!fs::is_regular_file(file, ec)) return is_there(file) ? "is no file" : "is missing";
   const FileSum found = sum_of_file(file);
@@ -113,11 +113,11 @@ Manifest read_manifest(const fs::path& folder) {
   return manifest;
 }
 
-CheckpointFaults faults_of(const fs::path& folder) {
+CheckpointFaults find_checkpoint_faults(const fs::path& folder) {
   const Manifest manifest = read_manifest(folder);
   CheckpointFaults faults;
   for (const auto& [path, expected] : manifest.files)
-    if (const std::string fault = fault_of(folder / path, expected); !fault.empty())
+    if (const std::string fault = file_fault(folder / path, expected); !fault.empty())
       faults.damage.push_back(path + ": " + fault);
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string path = entry.path().lexically_relative(folder).string();

@@ -42,7 +42,7 @@ struct CheckpointFaults {
   std::vector<std::string> beside;  // not listed, and never read
 };
 /// Compares every file's bytes with the manifest. UserError: as for read_manifest().
-CheckpointFaults faults_of(const std::filesystem::path& folder);
+CheckpointFaults find_checkpoint_faults(const std::filesystem::path& folder);
 
 /// Returns the finished checkpoint that `path` is or lies in; nullopt if none. Links are followed.
 std::optional<std::filesystem::path> checkpoint_around(const std::filesystem::path& path);

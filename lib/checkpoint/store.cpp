@@ -17,7 +17,7 @@ constexpr const char* kRemoving = ".removing_";
 constexpr const char* kPrefix = "step_";
 constexpr const char *kBest = "best", *kLatest = "latest";
 
-std::string name_of(int64_t step) {
+std::string step_name(int64_t step) {
   return fmt::format("{}{:06}", kPrefix, step);
 }
 
@@ -27,7 +27,7 @@ std::optional<int64_t> step_of(const std::string& name) {
   int64_t step = 0;
   const char* begin = name.data() + std::char_traits<char>::length(kPrefix);
   const auto [end, error] = std::from_chars(begin, name.data() + name.size(), step);
-  if (error != std::errc() || name != name_of(step)) return {};
+  if (error != std::errc() || name != step_name(step)) return {};
   return step;
 }
 
@@ -38,11 +38,11 @@ std::string first_of(const std::vector<std::string>& lines) {
 }  // namespace
 
 fs::path CheckpointStore::path(int64_t step) const {
-  return folder_ / name_of(step);
+  return folder_ / step_name(step);
 }
 
 fs::path CheckpointStore::saving_path(int64_t step) const {
-  return folder_ / (kSaving + name_of(step));
+  return folder_ / (kSaving + step_name(step));
 }
 
 void CheckpointStore::check_links() const {
@@ -51,7 +51,7 @@ void CheckpointStore::check_links() const {
   const fs::path trial = folder_ / ".link";
   std::error_code none, ec;
   fs::remove(trial, none);
-  fs::create_symlink(name_of(0), trial, ec);
+  fs::create_symlink(step_name(0), trial, ec);
   fs::remove(trial, none);
   if (ec)
     throw user_error("{}: no symbolic links can be made there ({}); set output_dir to a file system that has them",
@@ -71,7 +71,7 @@ void CheckpointStore::commit(int64_t step, const Json& about, const FileSums& fi
 }
 
 void CheckpointStore::mark_latest(int64_t step) const {
-  link_atomic(name_of(step), folder_ / kLatest);
+  link_atomic(step_name(step), folder_ / kLatest);
 }
 
 void CheckpointStore::abandon(int64_t step) const noexcept {
@@ -81,7 +81,7 @@ void CheckpointStore::abandon(int64_t step) const noexcept {
 
 std::vector<int64_t> CheckpointStore::steps() const {
   std::vector<int64_t> steps;
-  for (const auto& entry : entries_of(folder_))
+  for (const auto& entry : list_folder(folder_))
     if (const auto step = step_of(entry.filename().string())) steps.push_back(*step);
   std::sort(steps.begin(), steps.end());
   return steps;
@@ -91,7 +91,7 @@ std::optional<int64_t> CheckpointStore::newest_sound(const std::function<void(co
   std::vector<int64_t> all = steps();
   for (auto step = all.rbegin(); step != all.rend(); ++step) {
     try {
-      const auto [damage, beside] = faults_of(path(*step));
+      const auto [damage, beside] = find_checkpoint_faults(path(*step));
       if (!beside.empty())
         report(fmt::format("checkpoint {}: {}: nothing reads it", path(*step).string(), first_of(beside)));
       if (damage.empty()) return *step;
@@ -126,7 +126,7 @@ void CheckpointStore::mark_best(const std::vector<Own>& by_metric, const std::se
   const auto best = std::ranges::find_if(by_metric, [&](const Own& own) { return kept.contains(own.step); });
   std::error_code ignored;
   if (best != by_metric.end())
-    link_atomic(name_of(best->step), folder_ / kBest);
+    link_atomic(step_name(best->step), folder_ / kBest);
   else
     fs::remove(folder_ / kBest, ignored);
 }
@@ -149,7 +149,7 @@ std::vector<CheckpointStore::Own> CheckpointStore::own_checkpoints(const std::st
 }
 
 void CheckpointStore::sweep() const {
-  for (const auto& entry : entries_of(folder_)) {
+  for (const auto& entry : list_folder(folder_)) {
     const std::string name = entry.filename().string();
     std::error_code ignored;
     if (name.starts_with(kSaving) || name.starts_with(kRemoving)) fs::remove_all(entry, ignored);
@@ -162,7 +162,7 @@ int64_t CheckpointStore::supersede_after(int64_t step) const {
     if (other <= step) continue;
     const fs::path aside = path(other).string() + ".superseded";
     std::error_code none;
-    if (fs::read_symlink(folder_ / kBest, none) == name_of(other)) fs::remove(folder_ / kBest, none);
+    if (fs::read_symlink(folder_ / kBest, none) == step_name(other)) fs::remove(folder_ / kBest, none);
     remove(aside);
     rename_lasting(path(other), aside);
     ++count;

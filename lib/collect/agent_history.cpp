@@ -147,8 +147,8 @@ AgentNode first_node(const CompletionRequest& request) {
   return node;
 }
 
-AgentPlace place_of(const std::vector<AgentNode>& nodes, const CompletionRequest& request, const TurnTokens& tokens,
-                    const Tokenizer& tokenizer) {
+AgentPlace find_agent_place(const std::vector<AgentNode>& nodes, const CompletionRequest& request,
+                            const TurnTokens& tokens, const Tokenizer& tokenizer) {
   const bool is_chat = request.kind == CompletionKind::kChat;
   if (is_chat == nodes.front().messages.is_null())
     throw user_error("this session began at {}, and goes on there", is_chat ? "/completions" : "/chat/completions");

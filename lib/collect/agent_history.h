@@ -40,8 +40,8 @@ AgentNode first_node(const CompletionRequest& request);
 
 /// Finds the node that `request` continues. UserError: the request changes earlier messages or tokens (names the first
 /// difference), adds nothing, or uses another endpoint than the session; or TurnTokens::behind() fails.
-AgentPlace place_of(const std::vector<AgentNode>& nodes, const CompletionRequest& request, const TurnTokens& tokens,
-                    const Tokenizer& tokenizer);
+AgentPlace find_agent_place(const std::vector<AgentNode>& nodes, const CompletionRequest& request,
+                            const TurnTokens& tokens, const Tokenizer& tokenizer);
 
 /// Returns the node after the model's turn `text` at `place`; the caller sets so_far.
 AgentNode next_node(const AgentNode& before, const AgentPlace& place, const CompletionRequest& request,

@@ -308,7 +308,7 @@ void AgentSessions::add_draws(Session& session, const std::shared_ptr<const Comp
   const bool is_first = session.nodes.empty();
   std::vector<AgentNode> begun;
   if (is_first) begun.push_back(first_node(request));
-  const AgentPlace place = place_of(is_first ? begun : session.nodes, request, rules_.tokens, rules_.tokenizer);
+  const AgentPlace place = find_agent_place(is_first ? begun : session.nodes, request, rules_.tokens, rules_.tokenizer);
   if (is_first && std::ssize(request.prompts[0]) > rules_.prompt_length)
     throw user_error("{}: has {} tokens; prompt_length = {} is the most with which a session begins",
                      request.kind == CompletionKind::kChat ? "messages" : "prompt", request.prompts[0].size(),

@@ -10,7 +10,7 @@ namespace {
 
 /// Runs `play`; returns its failure, or nullopt.
 template <class F>
-std::optional<TurnAnswer> fault_of(F&& play) {
+std::optional<TurnAnswer> failed_turn(F&& play) {
   try {
     play();
   } catch (const EnvironmentFailed& failure) {
@@ -98,7 +98,7 @@ void EnvironmentThreads::open(Trajectory& its, Kind& kind, Lock& lock) {
     kind.free.pop_back();
   }
   lock.unlock();
-  auto failed = fault_of([&] {
+  auto failed = failed_turn([&] {
     if (!own) own = kind.first->another();
     check_opening(own->reset(its.seed), its.seed, its.observation);
   });
@@ -111,7 +111,7 @@ void EnvironmentThreads::answer(int64_t number, Trajectory& its, Lock& lock) {
   const std::string message = *std::exchange(its.message, std::nullopt);
   lock.unlock();
   TurnAnswer answer;
-  if (!its.failed) its.failed = fault_of([&] { answer.reaction = its.own->step(message); });
+  if (!its.failed) its.failed = failed_turn([&] { answer.reaction = its.own->step(message); });
   if (its.failed) answer = *its.failed;
   on_answer_(number, std::move(answer));
   lock.lock();
@@ -122,7 +122,7 @@ void EnvironmentThreads::close(int64_t number, Kind& kind, Lock& lock) {
   bool is_free = own && !trajectories_.at(number).failed;
   trajectories_.erase(number);
   lock.unlock();
-  if (is_free) is_free = !fault_of([&] { own->close(); });
+  if (is_free) is_free = !failed_turn([&] { own->close(); });
   if (!is_free) own.reset();
   lock.lock();
   if (is_free) kind.free.push_back(std::move(own));

@@ -36,7 +36,7 @@ JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshe
   for (auto& [name, tensor] : model_->parameters()) tensor.set_requires_grad(false);
 }
 
-JudgeAsked JudgeEngine::prompt_of(const Question& question) const {
+JudgeAsked JudgeEngine::judge_prompt(const Question& question) const {
   Json messages = question.messages;
   for (Json& message : messages) message["content"] = tokenizer_.disarmed(message["content"]);
   const auto ids = tokenizer_.encode(chat_template_.render(messages, /*add_generation_prompt=*/true),
@@ -44,9 +44,9 @@ JudgeAsked JudgeEngine::prompt_of(const Question& question) const {
   return {.name = question.name, .ids = {ids.begin(), ids.end()}};
 }
 
-std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Question>& mine, int64_t step) {
+std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Question>& local, int64_t step) {
   std::vector<JudgeAsked> own;
-  for (const Question& question : mine) own.push_back(prompt_of(question));
+  for (const Question& question : local) own.push_back(judge_prompt(question));
   const int64_t longest = spec_.max_positions - sampling_.max_new_tokens;
   const auto share_out = [&](const std::vector<int64_t>& lengths) {
     Partition shares(static_cast<size_t>(mesh_.dp_size()));

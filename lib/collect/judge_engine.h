@@ -30,10 +30,10 @@ class JudgeEngine {
   };
   /// Returns the answers to this rank's questions, in order; nullopt if a question leaves no room for an answer.
   /// Answers do not depend on the ranks or their order. **Collective** over the world.
-  std::vector<std::optional<JudgeWords>> ask(const std::vector<Question>& mine, int64_t step);
+  std::vector<std::optional<JudgeWords>> ask(const std::vector<Question>& local, int64_t step);
 
  private:
-  JudgeAsked prompt_of(const Question& question) const;
+  JudgeAsked judge_prompt(const Question& question) const;
   std::vector<Generation> generate(const std::vector<JudgeAsked>& prompts, int64_t step);
 
   SamplingSettings sampling_;

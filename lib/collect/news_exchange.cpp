@@ -21,12 +21,12 @@ NewsExchange::Heard NewsExchange::look(bool waits, std::optional<StopKind> wish)
     heard.news = decode_messages<SamplingNews>(*told_, mesh_.dp().group());
   }
   if (!mesh_.tp().communicates()) return heard;
-  GroupMessage mine;
+  GroupMessage local;
   if (mesh_.is_leader())
-    mine.news = std::move(heard.news);
+    local.news = std::move(heard.news);
   else
-    mine.wish = wish;
-  std::vector<GroupMessage> said = all_gather_messages(mine, mesh_.tp());
+    local.wish = wish;
+  std::vector<GroupMessage> said = all_gather_messages(local, mesh_.tp());
   for (const GroupMessage& own : said) heard.wish = std::max(heard.wish, own.wish);
   heard.news = std::move(said.front().news);
   return heard;

@@ -22,9 +22,9 @@ struct Packets {
 };
 
 /// Gathers the packet sizes of all ranks. **Collective**.
-Packets all_gather_packet_lengths(const std::vector<Packet>& mine, Communicator& world, std::string_view name) {
+Packets all_gather_packet_lengths(const std::vector<Packet>& local, Communicator& world, std::string_view name) {
   PacketLengths own;
-  for (const Packet& packet : mine)
+  for (const Packet& packet : local)
     own.packets.push_back({static_cast<uint32_t>(packet.bytes.size()), static_cast<uint32_t>(packet.length)});
   Packets all;
   for (const PacketLengths& told : all_gather_messages(own, world, name)) {
@@ -41,10 +41,10 @@ Packets all_gather_packet_lengths(const std::vector<Packet>& mine, Communicator&
 }
 
 /// Returns the packets that `to` gives this rank. **Collective**.
-std::vector<Packet> redistribute(const std::vector<Packet>& mine, const Packets& all, const Distribution& to,
+std::vector<Packet> redistribute(const std::vector<Packet>& local, const Packets& all, const Distribution& to,
                                  Communicator& world, std::string_view name) {
   std::string words;  // redistribute() moves columns of words
-  for (const Packet& packet : mine) {
+  for (const Packet& packet : local) {
     words += packet.bytes;
     words.resize((words.size() + kWord_bytes - 1) / kWord_bytes * kWord_bytes);
   }
@@ -62,13 +62,13 @@ std::vector<Packet> redistribute(const std::vector<Packet>& mine, const Packets&
 
 }  // namespace
 
-std::vector<std::optional<Packet>> request_packets(const std::vector<Packet>& mine, RoleMesh& role,
+std::vector<std::optional<Packet>> request_packets(const std::vector<Packet>& local, RoleMesh& role,
                                                    const AssignRequests& share_out, const AnswerPackets& answer,
                                                    std::string_view name) {
   Communicator& world = role.world();
-  const Packets asked = all_gather_packet_lengths(mine, world, name);
+  const Packets asked = all_gather_packet_lengths(local, world, name);
   const Distribution answering_groups{world_groups(role), share_out(asked.lengths)};
-  const std::vector<Packet> questions = redistribute(mine, asked, answering_groups, world, name);
+  const std::vector<Packet> questions = redistribute(local, asked, answering_groups, world, name);
   std::vector<Packet> answers;
   if (role.is_here()) answers = answer(questions);
 

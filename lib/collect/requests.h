@@ -36,18 +36,18 @@ struct Packet {
 };
 using AnswerPackets = std::function<std::vector<Packet>(const std::vector<Packet>& questions)>;
 /// Does the work of request_answers(), on encoded messages. **Collective** over the role's world.
-std::vector<std::optional<Packet>> request_packets(const std::vector<Packet>& mine, RoleMesh& role,
+std::vector<std::optional<Packet>> request_packets(const std::vector<Packet>& local, RoleMesh& role,
                                                    const AssignRequests& share_out, const AnswerPackets& answer,
                                                    std::string_view name);
 
 /// Returns the answers to this rank's questions, in order; nullopt if no group answers. `name`: for error messages. A
 /// question must have a length(). **Collective** over the role's world.
 template <class Question, class Answer>
-std::vector<std::optional<Answer>> request_answers(const std::vector<Question>& mine, RoleMesh& role,
+std::vector<std::optional<Answer>> request_answers(const std::vector<Question>& local, RoleMesh& role,
                                                    const RequestHandler<Question, Answer>& answering,
                                                    std::string_view name) {
   std::vector<Packet> asked;
-  for (const Question& question : mine) asked.push_back({encode_message(question), question.length()});
+  for (const Question& question : local) asked.push_back({encode_message(question), question.length()});
   const auto answer = [&](const std::vector<Packet>& packets) {
     std::vector<Question> questions;
     for (const Packet& packet : packets) questions.push_back(decode_message<Question>(packet.bytes));

@@ -50,7 +50,7 @@ void RewardModels::load_scorer(const JudgingModel& judging, Meshes& meshes, cons
   const ModelSpec spec = for_length(read_spec(folder), judging.longest_sequence);
   Scorer scorer{.mesh = mesh,
                 .spec = spec,
-                .rule = batch_rule(worker, Stage::kForward).with(workload_of(spec)),
+                .rule = batch_rule(worker, Stage::kForward).with(make_workload(spec)),
                 .model = {},
                 .tokenizer = Tokenizer::load(folder),
                 .chat_template = ChatTemplate::load(folder, worker.data_args.template_name.value_or(""),
@@ -78,7 +78,7 @@ void RewardModels::judge(std::map<std::string, Held>& held, int64_t step) {
 }
 
 void RewardModels::score(Scorer& scorer, Held& held) {
-  std::vector<ScorePrompt> mine;
+  std::vector<ScorePrompt> local;
   std::vector<RewardQuery*> asking;
   for (auto& [response, query] : held) {
     Json messages = query.messages;
@@ -86,7 +86,7 @@ void RewardModels::score(Scorer& scorer, Held& held) {
     const auto ids = scorer.tokenizer.encode(scorer.chat_template.render(messages, /*add_generation_prompt=*/false),
                                              /*parse_special=*/true, /*add_special=*/false);
     if (std::ssize(ids) > scorer.spec.max_positions) continue;
-    mine.push_back({.ids = {ids.begin(), ids.end()}});
+    local.push_back({.ids = {ids.begin(), ids.end()}});
     asking.push_back(&query);
   }
   const Stopwatch watch;
@@ -96,14 +96,14 @@ void RewardModels::score(Scorer& scorer, Held& held) {
     BatchRule rule = scorer.rule;
     rule.packing.budget = std::max(rule.packing.budget, std::ranges::max(lengths));
     plans = plan_ranks(lengths, rule, scorer.mesh.dp_size());
-    return shares_of({plans});
+    return rank_sequences({plans});
   };
   const auto answer = [&](const std::vector<ScorePrompt>& conversations) {
     if (conversations.empty()) return std::vector<ScoreSaid>();
     return scores(scorer, conversations, plans[scorer.mesh.mesh().place().dp]);
   };
   const auto told =
-      request_answers<ScorePrompt, ScoreSaid>(mine, scorer.mesh, {share_out, answer}, "conversations to score");
+      request_answers<ScorePrompt, ScoreSaid>(local, scorer.mesh, {share_out, answer}, "conversations to score");
   for (size_t i = 0; i < asking.size(); ++i) {
     asking[i]->model_score = told[i].value().score;
     asking[i]->model_s = watch.seconds();
@@ -116,7 +116,7 @@ std::vector<ScoreSaid> RewardModels::scores(Scorer& scorer, const std::vector<Sc
   const at::Tensor values = forward_share(
       batch, places_in_share(plan), device_, scorer.model->parallel(),
       [&](const Batch& part) { return scorer.model->values(part.tokens); }, {&log_, "reward model"},
-      sharing_of(lengths_of(batch), scorer.rule));
+      sharing_alignment(lengths_of(batch), scorer.rule));
   std::vector<ScoreSaid> all;
   for (size_t i = 0; i < conversations.size(); ++i)
     all.push_back({values[batch.tokens.cu_seqlens[i + 1] - 1].item<float>()});

@@ -47,11 +47,11 @@ void RolloutCoordinator::end(const std::vector<Generation>& generations) {
     const Request& request = requests_.at(index);
     if (request.is_given_up || generations[i].finish_reason != FinishReason::kAbort) continue;
     unfinished_.push_back({request, generations[i]});
-    unfinished_.back().request.weights = weights_of(index, std::ssize(generations[i].ids));
+    unfinished_.back().request.weights = weight_runs(index, std::ssize(generations[i].ids));
   }
 }
 
-std::vector<WeightsRun> RolloutCoordinator::weights_of(int64_t request, int64_t num_tokens) const {
+std::vector<WeightsRun> RolloutCoordinator::weight_runs(int64_t request, int64_t num_tokens) const {
   std::vector<WeightsRun> weights;
   for (WeightsRun run : requests_.at(request).weights) {
     run.num_tokens = std::min(run.num_tokens, num_tokens);  // an agent may have gone back to an earlier turn
@@ -92,9 +92,9 @@ RequestSource::Change RolloutCoordinator::next(const Queue& queue) {
     take_scores(rewards_.take_done());
     news_exchange_.post(news(queue));
   }
-  const auto [told, wish] = news_exchange_.look(queue.is_idle(), stop_wish());
+  const auto [reports, wish] = news_exchange_.look(queue.is_idle(), stop_wish());
   wish_ = std::max(wish_, wish);
-  if (!told.empty()) hear(told, queue, change);
+  if (!reports.empty()) hear(reports, queue, change);
   if (queue.is_idle()) (awaits_scores ? waited_for_scores_s_ : waited_for_others_s_) += watch.seconds();
   return change;
 }
@@ -163,13 +163,13 @@ SamplingNews RolloutCoordinator::news(const Queue& queue) {
   return {.changes = std::move(changes)};
 }
 
-void RolloutCoordinator::hear(const std::vector<SamplingNews>& told, const Queue& queue, Change& change) {
+void RolloutCoordinator::hear(const std::vector<SamplingNews>& reports, const Queue& queue, Change& change) {
   std::optional<StopKind> stop;
   bool is_quota_changed = false;
-  for (size_t group = 0; group < told.size(); ++group) {
-    if (!told[group].changes) continue;
-    const SamplingChanges& news = *told[group].changes;
-    for (const Finished& finished : news.finished) is_quota_changed |= hear_of(finished);
+  for (size_t group = 0; group < reports.size(); ++group) {
+    if (!reports[group].changes) continue;
+    const SamplingChanges& news = *reports[group].changes;
+    for (const Finished& finished : news.finished) is_quota_changed |= record_finished(finished);
     for (const int64_t prompt : news.held) ++prompts_.at(prompt).num_held;
     for (const SampleIndex& sample : news.put_back)
       if (prompts_.at(sample.prompt).is_needed) scheduler_.put_back(sample);
@@ -199,7 +199,7 @@ void RolloutCoordinator::look_whether_to_end(Change& change) {
 }
 
 /// Returns true if the response completes a group that awaited its scores.
-bool RolloutCoordinator::hear_of(const Finished& finished) {
+bool RolloutCoordinator::record_finished(const Finished& finished) {
   const auto& [sample, score] = finished;
   PromptState& state = prompts_.at(sample.prompt);
   if (!state.is_needed) return false;

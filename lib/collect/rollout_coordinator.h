@@ -67,7 +67,7 @@ class RolloutCoordinator : public RequestSource {
   /// Returns the key of the request's random numbers.
   uint64_t sequence_id(int64_t request) const { return requests_.at(request).sequence_id; }
   /// Returns the weight versions that drew the request's `num_tokens` tokens.
-  std::vector<WeightsRun> weights_of(int64_t request, int64_t num_tokens) const;
+  std::vector<WeightsRun> weight_runs(int64_t request, int64_t num_tokens) const;
   const Prompt& prompt(int64_t request) const { return prompts_.at(sample(request).prompt).prompt; }
   /// Returns a prompt by index (SampleIndex::prompt).
   const Prompt& prompt_at(int64_t index) const { return prompts_.at(index).prompt; }
@@ -108,8 +108,8 @@ class RolloutCoordinator : public RequestSource {
   void take_scores(std::map<int64_t, RewardResult> results);
   void look_whether_to_end(Change& change);
   SamplingNews news(const Queue& queue);
-  void hear(const std::vector<SamplingNews>& told, const Queue& queue, Change& change);
-  bool hear_of(const Finished& finished);
+  void hear(const std::vector<SamplingNews>& reports, const Queue& queue, Change& change);
+  bool record_finished(const Finished& finished);
   void give_up_unneeded(Change& change);
   void put_back(int64_t count, const Queue& queue, Change& change);
   bool only_models_are_missing() const;

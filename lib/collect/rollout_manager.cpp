@@ -122,7 +122,7 @@ std::vector<RolloutRecord> RolloutManager::validation(int64_t step, const SetPla
                          .phase = fmt::format("step {}: validate{}{}", step, set.name.empty() ? "" : " ", set.name),
                          .may_stop = step == 0};  // later, the update is already done, so the step is finished
   for (int64_t row = first; row < first + count; ++row)
-    request.rows.push_back(std::make_shared<const Row>(rows_of(set).at(row)));
+    request.rows.push_back(std::make_shared<const Row>(set_rows(set).at(row)));
   const auto job = worker_->begin(std::move(request));
   worker_->complete(*job, *engine_.get(), engine_.tokenizer());
   std::vector<RolloutRecord> records = worker_->finish(*job);

@@ -35,9 +35,9 @@ class RolloutManager {
   /// world. Stopped: see step().
   std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set, int64_t first, int64_t count);
   std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set) {
-    return validation(step, set, 0, rows_of(set).size());
+    return validation(step, set, 0, set_rows(set).size());
   }
-  const RowStore& rows_of(const SetPlan& set) const { return validations_.at(set.name); }
+  const RowStore& set_rows(const SetPlan& set) const { return validations_.at(set.name); }
   /// Samples later steps on ranks that only sample, while others train on `step`; the others call this after training.
   /// **Collective** over the world.
   void run_ahead(int64_t step);

@@ -44,7 +44,7 @@ void add_passed_over(const std::map<std::string, int64_t>& rows, Metrics& metric
 /// Adds the metrics of a trajectory; if its environment failed, only the failure.
 void add_trajectory(const std::string& prefix, const RolloutRecord& record, Metrics& metrics) {
   const std::string of = prefix + "environment/";
-  for (const auto& [fault, name] : names_of(EnvironmentFault()))
+  for (const auto& [fault, name] : enum_names(EnvironmentFault()))
     metrics.add(fmt::format("{}failed/{}@sum", of, name), record.reward_detail.value("environment", "") == name);
   if (!record.is_judged) return;
   const auto success = record.reward_detail.find("success");
@@ -52,7 +52,7 @@ void add_trajectory(const std::string& prefix, const RolloutRecord& record, Metr
   for (const char* of_tools : {"tool_calls", "tool_errors"})
     if (const auto count = record.reward_detail.find(of_tools); count != record.reward_detail.end())
       metrics.add(fmt::format("{}{}@mean", of, of_tools), count->get<double>());
-  for (const auto& [cut, name] : names_of(TrajectoryCut()))
+  for (const auto& [cut, name] : enum_names(TrajectoryCut()))
     metrics.add(fmt::format("{}cut/{}@mean", of, name), record.reward_detail.value("cut", "") == name);
   metrics.add(of + "turns@mean", static_cast<double>(record.turns.size()));
   double said = 0;
@@ -145,7 +145,7 @@ Metrics validation_errors(const std::vector<JudgedSample>& samples) {
   return metrics;
 }
 
-double value_of(const Metrics& metrics, const std::string& name) {
+double metric_value(const Metrics& metrics, const std::string& name) {
   for (const auto& [shown, value] : metrics.values())
     if (shown == name) return value;
   return std::nan("");

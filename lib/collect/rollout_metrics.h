@@ -36,6 +36,6 @@ JudgedSample judged_sample(const RolloutRecord& record);
 Metrics validation_errors(const std::vector<JudgedSample>& samples);
 
 /// Returns the value of a metric; NaN if it is missing.
-double value_of(const Metrics& metrics, const std::string& name);
+double metric_value(const Metrics& metrics, const std::string& name);
 
 }  // namespace roll

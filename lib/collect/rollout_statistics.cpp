@@ -20,41 +20,41 @@ double ratio_of(int64_t part, int64_t whole) {
 
 }  // namespace
 
-void RolloutStatistics::add_counts(const SamplerCounts& mine, Mesh& mesh) {
+void RolloutStatistics::add_counts(const SamplerCounts& local, Mesh& mesh) {
   int64_t* const sums[] = {&counts.prompt_tokens, &counts.shared_tokens, &counts.decoded,
                            &counts.drawn,         &counts.evictions,     &counts.slot_steps};
-  const int64_t own[] = {mine.prompt_tokens, mine.shared_tokens, mine.decoded,
-                         mine.drawn,         mine.evictions,     mine.slot_steps};
+  const int64_t own[] = {local.prompt_tokens, local.shared_tokens, local.decoded,
+                         local.drawn,         local.evictions,     local.slot_steps};
   at::Tensor told = at::zeros({std::ssize(own)}, at::kLong);
   if (mesh.is_leader()) std::ranges::copy(own, told.data_ptr<int64_t>());
   mesh.world().all_reduce_sum(told, "sampler counts");
   for (int64_t i = 0; i < std::ssize(own); ++i) *sums[i] += told.const_data_ptr<int64_t>()[i];
-  counts.most_pages = std::max(counts.most_pages, mesh.world().all_reduce_max(mine.most_pages, "KV pages"));
-  counts.num_pages = std::max(counts.num_pages, mine.num_pages);
+  counts.most_pages = std::max(counts.most_pages, mesh.world().all_reduce_max(local.most_pages, "KV pages"));
+  counts.num_pages = std::max(counts.num_pages, local.num_pages);
 }
 
-RewardedResponses RolloutStatistics::add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine,
-                                                 const RewardUse& of_mine, Mesh& mesh) {
+RewardedResponses RolloutStatistics::add_rewards(const std::string& domain, const std::vector<RolloutRecord>& local,
+                                                 const RewardUse& local_use, Mesh& mesh) {
   RewardFaults failed;
   RewardedResponses own;
   int64_t num_retries = 0;
-  for (const RolloutRecord& record : mine) {
+  for (const RolloutRecord& record : local) {
     if (record.domain != domain) continue;
     failed.add(record.reward_detail);
     ++own.all;
-    own.rewarded += !failure_of(record.reward_detail);
+    own.rewarded += !reward_failure(record.reward_detail);
     own.without_environment += record.reward_detail.contains("environment");
     num_retries += retries_of(record.reward_detail);
   }
   Communicator& ranks = mesh.world();
-  for (const auto& [kind, name] : names_of(RewardFailure()))
+  for (const auto& [kind, name] : enum_names(RewardFailure()))
     faults[domain].counts[kind] += ranks.all_reduce_sum(failed.of(kind), "failed rewards");
   retries[domain] += ranks.all_reduce_sum(num_retries, "retries of rewards");
   RewardUse& all = use[domain];
-  all.num_scored += ranks.all_reduce_sum(of_mine.num_scored, "scored responses");
-  all.total_s += ranks.all_reduce_sum(of_mine.total_s, "reward times");
-  all.longest_s = std::max(all.longest_s, ranks.all_reduce_max(of_mine.longest_s, "longest reward"));
-  all.most_waiting = std::max(all.most_waiting, ranks.all_reduce_max(of_mine.most_waiting, "waiting rewards"));
+  all.num_scored += ranks.all_reduce_sum(local_use.num_scored, "scored responses");
+  all.total_s += ranks.all_reduce_sum(local_use.total_s, "reward times");
+  all.longest_s = std::max(all.longest_s, ranks.all_reduce_max(local_use.longest_s, "longest reward"));
+  all.most_waiting = std::max(all.most_waiting, ranks.all_reduce_max(local_use.most_waiting, "waiting rewards"));
   return {.all = ranks.all_reduce_sum(own.all, "responses of a domain"),
           .rewarded = ranks.all_reduce_sum(own.rewarded, "rewards that could be had"),
           .without_environment = ranks.all_reduce_sum(own.without_environment, "environments that failed")};
@@ -81,7 +81,7 @@ void RolloutStatistics::add_to(Metrics& metrics) const {
     for (const auto& prefix : {std::string(), domain + "/"}) {
       metrics.add(prefix + "reward/timeouts@sum", static_cast<double>(failed.of(RewardFailure::kTimeout)));
       metrics.add(prefix + "reward/errors@sum", static_cast<double>(failed.errors()));
-      for (const auto& [kind, name] : names_of(RewardFailure()))
+      for (const auto& [kind, name] : enum_names(RewardFailure()))
         if (kind != RewardFailure::kTimeout)
           metrics.add(fmt::format("{}reward/errors/{}@sum", prefix, name), static_cast<double>(failed.of(kind)));
     }

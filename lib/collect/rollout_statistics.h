@@ -32,11 +32,11 @@ struct RolloutStatistics {
   std::map<std::string, RewardUse> use;        // by domain, over all ranks
 
   /// Adds the sampler counts of all rank groups. `mine`: this group's counts. **Collective** over the sampler's ranks.
-  void add_counts(const SamplerCounts& mine, Mesh& mesh);
+  void add_counts(const SamplerCounts& local, Mesh& mesh);
   /// Adds failures, retries and usage of a domain's rewards over all ranks. `mine`: this rank's records of all domains.
   /// **Collective** over the sampler's ranks.
-  RewardedResponses add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine,
-                                const RewardUse& of_mine, Mesh& mesh);
+  RewardedResponses add_rewards(const std::string& domain, const std::vector<RolloutRecord>& local,
+                                const RewardUse& local_use, Mesh& mesh);
 
   /// Adds time/step_{generate,generate_wait,rewards}; reward/{timeouts,errors,retries}, each also as <domain>/...;
   /// <domain>/reward/seconds/{mean,max} (per response, retries included) and <domain>/reward/waiting (most responses

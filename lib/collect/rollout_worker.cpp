@@ -129,10 +129,10 @@ void RolloutWorker::run_ahead(RolloutJob& job, Engine& engine, const Tokenizer& 
 
 std::vector<RolloutRecord> RolloutWorker::finish(RolloutJob& job) {
   Stopwatch watch;
-  std::vector<RolloutRecord> mine;
+  std::vector<RolloutRecord> local;
   for (const auto& [index, result] : job.coordinator.take_results()) {
-    mine.push_back(std::move(job.records.at(index)));
-    RolloutRecord& record = mine.back();
+    local.push_back(std::move(job.records.at(index)));
+    RolloutRecord& record = local.back();
     record.reward_detail = result.detail;
     if (result.parts.size() > 1) record.reward_detail["parts"] = parts_json(result.parts);
     record.is_judged = result.is_judged;
@@ -141,25 +141,25 @@ std::vector<RolloutRecord> RolloutWorker::finish(RolloutJob& job) {
     record.reward = as_written(result.reward);
   }
   job.statistics.rewards_s += watch.seconds();
-  warn_of_faults(mine, job.request.step);
+  warn_of_faults(local, job.request.step);
   for (const std::string& domain : domains_) {
-    const RewardedResponses had = job.statistics.add_rewards(domain, mine, rewards_.take_use(domain), mesh_);
+    const RewardedResponses had = job.statistics.add_rewards(domain, local, rewards_.take_use(domain), mesh_);
     if (had.rewarded > 0) rewards_.note_answers(domain);
     if (had.without_environment < had.all) played_.insert(domain);
     const bool is_training = job.request.sampling.purpose == Purpose::kSample;  // validations may have few levels
     if (is_training && had.all > 0 && !played_.contains(domain))
       throw user_error("{}: step {}: the environment failed in all {} trajectories{}", domain, job.request.step,
-                       had.all, first_failure(mine, domain));
+                       had.all, first_failure(local, domain));
   }
-  all_gather_lengths(mine, job.coordinator);
-  sort_records(mine);
-  return mine;
+  all_gather_lengths(local, job.coordinator);
+  sort_records(local);
+  return local;
 }
 
 /// Shares response lengths among all ranks; they decide which prompts start first in later steps.
-void RolloutWorker::all_gather_lengths(const std::vector<RolloutRecord>& mine, const RolloutCoordinator& collection) {
+void RolloutWorker::all_gather_lengths(const std::vector<RolloutRecord>& local, const RolloutCoordinator& collection) {
   ResponseLengths own;
-  for (const RolloutRecord& record : mine)
+  for (const RolloutRecord& record : local)
     own.lengths.push_back({static_cast<int32_t>(record.group_index), static_cast<int32_t>(record.response_ids.size())});
   for (const ResponseLengths& of_rank : all_gather_messages(own, mesh_.world()))
     for (const auto& [prompt, length] : of_rank.lengths) lengths_.add(*collection.prompt_at(prompt).row, length);
@@ -200,11 +200,11 @@ void RolloutWorker::serve(RolloutJob& job, Engine& engine, const Tokenizer& toke
         record_of(row, collection.sample(index), generation, job.request, trajectory);
     if (trajectory) record.response = tokenizer.decode(record.response_ids);
     record.prompt = tokenizer.decode(record.prompt_ids);
-    const std::vector<WeightsRun> weights = collection.weights_of(index, std::ssize(generation.ids));
+    const std::vector<WeightsRun> weights = collection.weight_runs(index, std::ssize(generation.ids));
     if (weights.size() > 1 || weights.front().version != job.request.version) record.weights = weights;
     record.weights_sum = engine.weights_sum();
     RewardQuery query = query_of(row, record, collection.sequence_id(index));
-    if (trajectory) query.from_environment = result_of(*trajectory);
+    if (trajectory) query.from_environment = reward_result(*trajectory);
     collection.finished(index, std::move(query));
   };
   const Stopwatch watch;
@@ -290,8 +290,8 @@ void RolloutWorker::warn_of_faults(const std::vector<RolloutRecord>& records, in
   }
 }
 
-std::vector<RolloutRecord> exchange_rollouts(std::vector<RolloutRecord> mine, Communicator& world) {
-  std::vector<RolloutRecord> all = std::move(mine);
+std::vector<RolloutRecord> exchange_rollouts(std::vector<RolloutRecord> local, Communicator& world) {
+  std::vector<RolloutRecord> all = std::move(local);
   if (world.size() > 1) {
     auto of_ranks = all_gather_messages(Rollouts{std::move(all)}, world);
     all.clear();

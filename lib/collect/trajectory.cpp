@@ -6,7 +6,7 @@ namespace roll {
 
 namespace {
 
-RewardFailure failure_of(EnvironmentFault fault) {
+RewardFailure reward_failure(EnvironmentFault fault) {
   switch (fault) {
     case EnvironmentFault::kTimeout:
       return RewardFailure::kTimeout;
@@ -19,10 +19,10 @@ RewardFailure failure_of(EnvironmentFault fault) {
 
 }  // namespace
 
-RewardResult result_of(const Trajectory& trajectory) {
+RewardResult reward_result(const Trajectory& trajectory) {
   if (trajectory.failed) {
     const EnvironmentFault fault = trajectory.failed->fault.value();
-    RewardResult result = failed_reward(failure_of(fault), "the environment " + trajectory.failed->why);
+    RewardResult result = failed_reward(reward_failure(fault), "the environment " + trajectory.failed->why);
     result.detail["environment"] = name_of(fault);
     return result;
   }

@@ -18,7 +18,7 @@ namespace roll {
 
 /// Limit that ended a trajectory before its environment did.
 enum class TrajectoryCut { kTurns, kTokens, kTime };
-constexpr auto names_of(TrajectoryCut) {
+constexpr auto enum_names(TrajectoryCut) {
   return std::to_array<Named<TrajectoryCut>>(
       {{TrajectoryCut::kTurns, "turns"}, {TrajectoryCut::kTokens, "tokens"}, {TrajectoryCut::kTime, "time"}});
 }
@@ -43,6 +43,6 @@ struct Trajectory {
 
 /// Returns the reward of a finished trajectory: the sum of its turns' rewards. The score is 1 or 0 if the environment
 /// reports success or failure, else the reward. A trajectory whose environment failed has neither.
-RewardResult result_of(const Trajectory& trajectory);
+RewardResult reward_result(const Trajectory& trajectory);
 
 }  // namespace roll

@@ -7,7 +7,7 @@
 
 namespace roll {
 
-Node node_of(const Json& value) {
+Node to_node(const Json& value) {
   if (value.is_string() || value.is_number() || value.is_boolean()) {
     Node node = scalar_of_flag(value.is_string() ? value.get<std::string>() : to_line(value));
     node.quoted = value.is_string();
@@ -19,16 +19,16 @@ Node node_of(const Json& value) {
   node.kind = value.is_array() ? Node::Kind::kList : Node::Kind::kMap;
   for (const auto& [key, inner] : value.items()) {
     if (value.is_array())
-      node.list.push_back(node_of(inner));
+      node.list.push_back(to_node(inner));
     else
-      give_flag(node, key, node_of(inner));
+      give_flag(node, key, to_node(inner));
   }
   return node;
 }
 
 void read_json_fields(const Json& object, const AnyMember& out) {
   ReadContext context;
-  const Node values = node_of(object);
+  const Node values = to_node(object);
   read_fields(context, values, "", out);
   context.complaints.throw_if_any();
 }

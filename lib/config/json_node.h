@@ -8,7 +8,7 @@
 namespace roll {
 
 /// Converts JSON to a configuration tree whose scalars have no place.
-Node node_of(const Json& value);
+Node to_node(const Json& value);
 
 /// Reads the members of a JSON object into `out`. Interpolations stay plain text, because the sender is not trusted.
 /// UserError: wrong type or range ("key = value: rule"), or an unknown key, with the nearest known one.

@@ -126,11 +126,11 @@ class MemberTypeOf final : public MemberType {
   static constexpr bool kIsList = !kIsMap && !std::is_same_v<M, std::string> && requires { typename M::iterator; };
   static constexpr bool kIsScalar = !HasFields<M> && !kIsMap && !kIsOptional && !kIsList;
 
-  static constexpr Shape shape_of() {
+  static constexpr Shape member_shape() {
     if (HasFields<M>) return Shape::kGroup;
     return kIsMap ? Shape::kMap : kIsList ? Shape::kList : kIsOptional ? Shape::kOptional : Shape::kScalar;
   }
-  static constexpr const MemberType* inner_of() {
+  static constexpr const MemberType* inner_type() {
     if constexpr (kIsMap)
       return &kMemberType<typename M::mapped_type>;
     else if constexpr (kIsOptional || kIsList)
@@ -141,7 +141,7 @@ class MemberTypeOf final : public MemberType {
   static M& as(void* member) { return *static_cast<M*>(member); }
 
  public:
-  constexpr MemberTypeOf() : MemberType(shape_of(), typeid(M), inner_of()) {}
+  constexpr MemberTypeOf() : MemberType(member_shape(), typeid(M), inner_type()) {}
 
   BadValue read(const Node& node, void* member) const override {
     if constexpr (kIsScalar) return read_scalar(node, as(member));
@@ -167,7 +167,7 @@ class MemberTypeOf final : public MemberType {
     }
   }
   void clear(void* member) const override {
-    if constexpr (inner_of() != nullptr) as(member) = M();
+    if constexpr (inner_type() != nullptr) as(member) = M();
   }
   void add(void* member, const std::string& name, const Fill& fill) const override {
     if constexpr (kIsMap) {

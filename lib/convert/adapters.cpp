@@ -36,7 +36,7 @@ bool is_name(const std::string& target) {
 }
 
 std::string targets_in(Conversion& c, const std::string& key) {
-  std::vector<std::string> targets = entries_of(c.text(key));
+  std::vector<std::string> targets = split_entries(c.text(key));
   if (targets.empty()) {
     c.differs("adapters: no product was named, so PEFT chose them by the model, of most q_proj and v_proj, as here");
     targets = {"q_proj", "v_proj"};
@@ -49,7 +49,7 @@ std::string targets_in(Conversion& c, const std::string& key) {
 
 }  // namespace
 
-std::vector<std::string> entries_of(const std::string& list) {
+std::vector<std::string> split_entries(const std::string& list) {
   std::vector<std::string> entries(1);
   for (const char c : list)
     if (std::string_view("[], '\"").find(c) == std::string_view::npos)

@@ -20,6 +20,6 @@ bool asks_for_rank(const Conversion& c, const std::string& rank);
 /// without adapters.
 void set_adapters(Conversion& c, std::initializer_list<const char*> roles, const AdapterKeys& keys, bool wanted);
 /// Splits a list in brackets, or separated by commas or blanks.
-std::vector<std::string> entries_of(const std::string& list);
+std::vector<std::string> split_entries(const std::string& list);
 
 }  // namespace roll

@@ -23,7 +23,7 @@ bool has_known_key(const ForeignLaunch& launch) {
 std::string list_of(const std::vector<const ForeignLaunch*>& launches) {
   std::string text;
   for (size_t i = 0; i < launches.size(); ++i) {
-    const std::string kind = other_kind_of(launches[i]->program);
+    const std::string kind = other_program_kind(launches[i]->program);
     text += fmt::format("\n  {}. {}: {}, {} keys{}", i + 1, launches[i]->place, launches[i]->program,
                         launches[i]->keys.size(), kind.empty() ? "" : "; it " + kind);
   }
@@ -61,7 +61,7 @@ void add_processes(ForeignLaunch& launch) {
 ForeignLaunch choose_launch(const ForeignScript& script, const std::string& origin, std::optional<int64_t> pick) {
   std::vector<const ForeignLaunch*> all, convertible;
   for (const ForeignLaunch& launch : script.launches) {
-    const bool is_other = !other_kind_of(launch.program).empty();
+    const bool is_other = !other_program_kind(launch.program).empty();
     if (!is_other && trainer_of_program(launch.program).empty() && !has_known_key(launch)) continue;
     all.push_back(&launch);
     if (!is_other) convertible.push_back(&launch);
@@ -77,7 +77,7 @@ ForeignLaunch choose_launch(const ForeignScript& script, const std::string& orig
   }
   if (!chosen)
     throw user_error("{}: {} commands start a training; choose one with --pick:{}", origin, all.size(), list_of(all));
-  if (const std::string kind = other_kind_of(chosen->program); !kind.empty())
+  if (const std::string kind = other_program_kind(chosen->program); !kind.empty())
     throw user_error("{}: {}: {}", chosen->place, chosen->program, kind);
   ForeignLaunch launch = *chosen;
   launch.trainer = trainer_of_program(launch.program);

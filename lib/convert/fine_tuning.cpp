@@ -8,7 +8,7 @@
 
 namespace roll {
 
-std::optional<int64_t> processes_of(const Conversion& c) {
+std::optional<int64_t> count_processes(const Conversion& c) {
   if (c.asked_ranks) return c.asked_ranks;
   return c.is_known("num_processes") ? std::optional(c.count("num_processes")) : std::nullopt;
 }
@@ -59,7 +59,7 @@ void set_learnt_rows(Conversion& c, const std::string& role) {
 }
 
 void set_betas(Conversion& c, const std::string& role, const char* key) {
-  const std::vector<std::string> betas = entries_of(c.text(key));
+  const std::vector<std::string> betas = split_entries(c.text(key));
   if (betas.size() != 2) throw c.refused(key, "must be two numbers");
   c.set(role + ".training_args.adam_beta1", betas[0], c.origin(key));
   c.set(role + ".training_args.adam_beta2", betas[1], c.origin(key));

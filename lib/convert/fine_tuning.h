@@ -21,7 +21,7 @@ struct LearntBatches {
 /// false; then the layout must be left out too.
 bool set_row_training(Conversion& conversion, const LearntBatches& training, std::optional<int64_t> num_ranks);
 /// Returns -n, or num_processes (added by the script's launcher); nullopt if neither is known.
-std::optional<int64_t> processes_of(const Conversion& conversion);
+std::optional<int64_t> count_processes(const Conversion& conversion);
 /// Completes model and data keys, and reports those that the user must set. Validation rows get the training's columns;
 /// without validation rows, drops eval_steps.
 void set_learnt_rows(Conversion& conversion, const std::string& role);

@@ -74,12 +74,12 @@ std::optional<ForeignLaunch> launch_of(const ArgumentWords& words) {
 }
 
 std::string reason(const shell::Interpreter& shell, const shell::Unknown& unknown) {
-  return fmt::format("{} ({})", unknown.text, shell.text_of(unknown.place));
+  return fmt::format("{} ({})", unknown.text, shell.place_text(unknown.place));
 }
 
 /// Unset variables become ${oc.env:NAME}, which is read from the environment when roll loads the configuration.
 ArgumentWord word_of(const shell::Interpreter& shell, const shell::Field& field) {
-  ArgumentWord word{"", shell.text_of(field.place), ""};
+  ArgumentWord word{"", shell.place_text(field.place), ""};
   word.text = shell.unknowns().filled(field.text, [&](const shell::Unknown& unknown) {
     if (unknown.kind == shell::Unknown::Kind::kVariable) return "${oc.env:" + unknown.text + "}";
     if (unknown.kind != shell::Unknown::Kind::kBlank && word.unknown.empty()) word.unknown = reason(shell, unknown);
@@ -98,7 +98,7 @@ ForeignScript run_script(shell::Interpreter& shell, std::string_view text, const
   shell.run(text, origin, first_line);
   ForeignScript script{{}, shell.notes(), shell.exit_place()};
   for (const shell::Call& call : shell.calls()) {
-    const std::string place = shell.text_of(call.words[0].place);
+    const std::string place = shell.place_text(call.words[0].place);
     ArgumentWords words;
     for (size_t i = 0; i < call.words.size(); ++i) {
       const bool is_value = i > 0 && call.words[i - 1].text.starts_with("--");

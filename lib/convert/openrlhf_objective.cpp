@@ -10,8 +10,8 @@ namespace openrlhf {
 namespace {
 
 /// Reads two bounds from "0.5 5.0" or a list.
-std::pair<std::string, std::string> bounds_of(const Conversion& c, const char* key) {
-  const std::vector<std::string> bounds = entries_of(c.text(key));
+std::pair<std::string, std::string> sequence_bounds(const Conversion& c, const char* key) {
+  const std::vector<std::string> bounds = split_entries(c.text(key));
   if (bounds.size() != 2) throw c.refused(key, "must be two numbers");
   return {bounds[0], bounds[1]};
 }
@@ -29,7 +29,7 @@ void combine_correction(Conversion& c) {
     throw c.refused("enable_vllm_is_correction", "with policy_loss_type gspo a ratio to the sampler's log-probs");
   if (type != "tis" && type != "icepop")
     throw c.refused(kType, "a mask of sequences beside weights of tokens; tis and icepop are here");
-  const auto [low, high] = bounds_of(c, kBounds);
+  const auto [low, high] = sequence_bounds(c, kBounds);
   c.set(is_weight + "enabled", "true", c.origin("enable_vllm_is_correction"));
   c.set(is_weight + "lower_bound", low, c.origin(kBounds));
   c.set(is_weight + "upper_bound", high, c.origin(kBounds));
@@ -64,7 +64,7 @@ void combine_advantages(Conversion& c) {
     c.set_from("gamma", "gamma");
   else if (c.number("gamma") != 1)
     c.set("gamma", "1", "returns are not discounted there: " + from);
-  const auto [low, high] = bounds_of(c, "reward_clip_range");
+  const auto [low, high] = sequence_bounds(c, "reward_clip_range");
   if (!is_same(low, "-" + high)) throw c.refused("reward_clip_range", "must be each other's negative: -10 10");
   c.set("reward_clip", high, c.origin("reward_clip_range"));
 }
@@ -89,7 +89,7 @@ void combine_policy_loss(Conversion& c) {
   if (has_entropy) c.set_from("entropy_loss_coef", "entropy_loss_coef");
   if (c.text("eps_clip_low_high").empty())
     return set_clip(c, c.text("eps_clip"), c.text("eps_clip"), c.text("dual_clip"), c.origin("eps_clip"));
-  const auto [low, high] = bounds_of(c, "eps_clip_low_high");
+  const auto [low, high] = sequence_bounds(c, "eps_clip_low_high");
   set_clip(c, low, high, c.text("dual_clip"), c.origin("eps_clip_low_high"));
 }
 
@@ -115,7 +115,7 @@ void combine_filter(Conversion& c) {
   set_group_filter(c, c.origin("dynamic_filtering"));
   constexpr const char* kRange = "dynamic_filtering_reward_range";
   if (!c.is_set(kRange)) return;
-  const auto [low, high] = bounds_of(c, kRange);
+  const auto [low, high] = sequence_bounds(c, kRange);
   const std::string args = "rewards.math_rule.query_filter_config.filter_args.threshold_";
   c.set(args + "down", low, c.origin(kRange));
   c.set(args + "up", high, c.origin(kRange));

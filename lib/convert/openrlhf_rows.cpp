@@ -107,7 +107,7 @@ void combine_optimizer(Conversion& c, const char* rate) {
 void combine_run(Conversion& c, const char* epochs, Roles roles) {
   refuse_other_models(c, "model.model_name_or_path");
   const int64_t tensor = c.count("ds.tensor_parallel_size"), context = c.count("ds.ring_attn_size");
-  const auto ranks = processes_of(c);
+  const auto ranks = count_processes(c);
   const bool has_layout = set_row_training(c,
                                            {.role = "actor_train",
                                             .batch = c.count("train.batch_size"),

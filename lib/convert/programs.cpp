@@ -60,7 +60,7 @@ std::string trainer_of_program(const std::string& program) {
   return known == std::end(kTrainerPrograms) ? "" : known->second;
 }
 
-std::string other_kind_of(const std::string& program) {
+std::string other_program_kind(const std::string& program) {
   if (!trainer_of_program(program).empty()) return "";
   const std::string name = lower_ascii(program.substr(program.rfind('/') + 1));
   for (const ProgramRow& row : kPrograms)

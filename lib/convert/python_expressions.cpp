@@ -116,7 +116,7 @@ PythonValue PythonExpressions::atom() {
   const PythonToken& token = tokens_[at_];
   if (token.kind == PythonToken::Kind::kSign) return unknown();
   ++at_;
-  if (token.kind == PythonToken::Kind::kText) return text_of(token);
+  if (token.kind == PythonToken::Kind::kText) return source_text(token);
   if (token.kind == PythonToken::Kind::kNumber) {
     const auto number = parse_number(token.text);
     return number ? PythonValue{token.text, number} : unknown();
@@ -126,7 +126,7 @@ PythonValue PythonExpressions::atom() {
   return constant == constants_.end() ? unknown() : constant->second;
 }
 
-PythonValue PythonExpressions::text_of(const PythonToken& first) {
+PythonValue PythonExpressions::source_text(const PythonToken& first) {
   PythonValue value{"", std::nullopt, true, true};
   for (const PythonToken* token = &first;; token = &tokens_[at_++]) {
     for (size_t at = 0; at < token->text.size();) {

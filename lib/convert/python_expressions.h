@@ -46,7 +46,7 @@ class PythonExpressions {
   PythonValue power();
   PythonValue atom();
   /// Joins adjacent texts; replaces an f-string's {NAME} by the constant.
-  PythonValue text_of(const PythonToken& first);
+  PythonValue source_text(const PythonToken& first);
 
   int depth_ = 0;
 };

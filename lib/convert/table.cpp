@@ -62,7 +62,7 @@ std::string plain(const std::string& value) {
 Conversion::Conversion(const ForeignTrainer& trainer, const std::vector<ForeignKey>& keys, std::optional<int64_t> ranks)
     : command(trainer.command), asked_ranks(ranks), trainer_(trainer) {
   const auto name_of = [&](const ForeignKey& key) {
-    const ForeignRow* row = row_of(key.key);
+    const ForeignRow* row = find_foreign_row(key.key);
     return row && !std::string_view(row->theirs).ends_with('*') ? std::string(row->theirs) : key.key;
   };
   for (const ForeignKey& key : keys) given_[name_of(key)] = &key;  // the last value wins
@@ -72,7 +72,7 @@ Conversion::Conversion(const ForeignTrainer& trainer, const std::vector<ForeignK
 }
 
 void Conversion::tell(const ForeignKey& key) {
-  const ForeignRow* row = row_of(key.key);
+  const ForeignRow* row = find_foreign_row(key.key);
   const std::string said = fmt::format("{} = {} ({})", key.key, key.value, key.place);
   const bool is_group = row && std::string_view(row->theirs).ends_with('*');
   if (!row || (is_group && row->fate == Fate::kAutomatic)) refuse_unknown(key);
@@ -91,7 +91,7 @@ void Conversion::tell(const ForeignKey& key) {
 }
 
 void Conversion::refuse_unknown(const ForeignKey& key) const {
-  const ForeignRow* row = row_of(key.key);
+  const ForeignRow* row = find_foreign_row(key.key);
   const std::string group = row ? std::string(row->theirs, std::string_view(row->theirs).size() - 1) : "";
   const char* older = trainer_.renamed ? trainer_.renamed(key.key) : nullptr;
   const std::string name = older && !std::string_view(older).ends_with('*') ? older : key.key;
@@ -108,7 +108,7 @@ void Conversion::refuse_unknown(const ForeignKey& key) const {
 void Conversion::take_rest(const std::string& prefix, const char* why) {
   for (const auto& [name, key] : given_) {
     if (!name.starts_with(prefix) || read_.contains(name)) continue;
-    const ForeignRow* row = row_of(name);
+    const ForeignRow* row = find_foreign_row(name);
     if (!row || row->fate != Fate::kCombined) continue;
     read_.insert(name);
     refuse_unknown(*key);
@@ -164,7 +164,7 @@ std::vector<std::string> Conversion::given_with(const std::string& prefix) const
 
 void Conversion::tell_unread() {
   for (const auto& [name, key] : given_) {
-    const ForeignRow* row = row_of(name);
+    const ForeignRow* row = find_foreign_row(name);
     if (row && row->fate == Fate::kCombined && !read_.contains(name))
       without.push_back(
           fmt::format("{} = {} ({}): means nothing under the other keys", key->key, key->value, key->place));
@@ -182,7 +182,7 @@ std::string Conversion::text(const std::string& key) const {
             ? "the variable as NAME=VALUE"
             : "the script's first argument as 1=VALUE, its second as 2=VALUE");
   if (found != given_.end()) return plain(found->second->value);
-  const ForeignRow* row = row_of(key);
+  const ForeignRow* row = find_foreign_row(key);
   return row ? row->standard : "";
 }
 

@@ -118,7 +118,7 @@ class Conversion {
   void refuse_unknown(const ForeignKey& key) const;
   void copy(const ForeignRow& row);
   void copy_name(const ForeignRow& row);
-  const ForeignRow* row_of(const std::string& key) const { return find_row(trainer_, key); }
+  const ForeignRow* find_foreign_row(const std::string& key) const { return find_row(trainer_, key); }
 
   const ForeignTrainer& trainer_;
   std::map<std::string, const ForeignKey*> given_;  // keyed by the rows' names

@@ -157,11 +157,11 @@ std::string term_of(const std::string& function) {
 void combine_rewards(Conversion& c) {
   set_reward(c);
   if (!c.is_known("reward_funcs")) return;
-  const std::vector<std::string> functions = entries_of(c.text("reward_funcs"));
+  const std::vector<std::string> functions = split_entries(c.text("reward_funcs"));
   if (functions.empty() ||
       std::ranges::any_of(functions, [](const std::string& each) { return term_of(each).empty(); }))
     return;
-  const std::vector<std::string> weights = entries_of(c.text("reward_weights"));
+  const std::vector<std::string> weights = split_entries(c.text("reward_weights"));
   if (!weights.empty() && weights.size() != functions.size())
     throw c.refused("reward_weights", "must be one of each of reward_funcs");
   std::vector<std::string> terms;

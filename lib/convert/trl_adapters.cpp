@@ -23,7 +23,7 @@ void set_trl_adapters(Conversion& c) {
   const std::string args = "actor_train.model_args.";
   if (c.is_true("load_in_4bit") && c.text("bnb_4bit_quant_type") != "nf4")
     throw c.refused("bnb_4bit_quant_type", "must be nf4, the weights of 4 bits that are here");
-  if (!entries_of(c.text("lora_target_parameters")).empty())
+  if (!split_entries(c.text("lora_target_parameters")).empty())
     throw c.refused("lora_target_parameters", "parameters by name; lora_target_modules names products");
   if (in_8_bits) {
     c.set(args + "quantise_base", "int8", c.origin("load_in_8bit"));
@@ -31,7 +31,7 @@ void set_trl_adapters(Conversion& c) {
   }
   for (const char* key : {"use_rslora", "use_dora"})
     if (c.is_true(key)) c.set(args + key, "true", c.origin(key));
-  if (const auto whole = entries_of(c.text("lora_modules_to_save")); !whole.empty())
+  if (const auto whole = split_entries(c.text("lora_modules_to_save")); !whole.empty())
     c.set(args + "additional_target", fmt::format("[{}]", fmt::join(whole, ", ")), c.origin("lora_modules_to_save"));
 }
 

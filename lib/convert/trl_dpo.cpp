@@ -78,7 +78,7 @@ constexpr ForeignRow kRows[] = {
 };
 
 void combine_loss(Conversion& c) {
-  const std::vector<std::string> types = entries_of(c.text("loss_type"));
+  const std::vector<std::string> types = split_entries(c.text("loss_type"));
   if (types.size() != 1 || types[0] != "sigmoid") throw c.refused("loss_type", kAlone);
   c.set_from("label_smoothing", "label_smoothing");
 }
@@ -87,7 +87,7 @@ void combine_trl_dpo(Conversion& c) {
   refuse_other_models(c, "model_name_or_path");
   combine_loss(c);
   require_adam(c, "optim");
-  const auto ranks = processes_of(c);
+  const auto ranks = count_processes(c);
   if (!ranks) throw user_error("num_processes is not given, so the size of an update is not known: say it with -n");
   const int64_t micro = c.count("per_device_train_batch_size");
   set_row_training(

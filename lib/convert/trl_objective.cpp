@@ -121,7 +121,7 @@ void combine_rloo(Conversion& c) {
     c.set("kl_penalty", "kl", from);
     c.set("init_kl_coef", beta, c.is_set("beta") ? c.origin("beta") : from + "'s default");
   }
-  const std::vector<std::string> range = entries_of(c.text("reward_clip_range"));
+  const std::vector<std::string> range = split_entries(c.text("reward_clip_range"));
   if (range.empty()) return;
   if (penalises || range.size() != 2 || range[0] != "-" + range[1])
     throw c.refused("reward_clip_range", "must be two numbers that are each other's negative, with beta 0");

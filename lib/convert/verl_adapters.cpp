@@ -11,7 +11,7 @@ void set_verl_adapters(Conversion& c, const std::string& model, const char* role
     throw c.refused(group + "rank", "lora_rank is given too; one is FSDP's, one Megatron's: set the other to 0");
   if (!has_rank && !is_megatron) return;
   const std::string excluded = (is_megatron ? group : model) + "exclude_modules";
-  if (!entries_of(c.text(excluded)).empty())
+  if (!split_entries(c.text(excluded)).empty())
     throw c.refused(excluded, "modules without adapters; name those that have some as target_modules");
   if (!is_megatron)
     return set_adapters(c, {role}, {model + "lora_rank", model + "lora_alpha", model + "target_modules", "", ""}, true);

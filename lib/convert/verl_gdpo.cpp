@@ -12,7 +12,7 @@ namespace roll {
 
 void set_verl_gdpo_terms(Conversion& c, const std::string& function) {
   constexpr const char *kKeys = "algorithm.gdpo_reward_keys", *kWeights = "algorithm.gdpo_reward_weights";
-  const std::vector<std::string> keys = entries_of(c.text(kKeys)), weights = entries_of(c.text(kWeights));
+  const std::vector<std::string> keys = split_entries(c.text(kKeys)), weights = split_entries(c.text(kWeights));
   if (keys.empty()) throw c.refused(kKeys, "GDPO needs the names of the rewards; verl does not start without");
   if (!weights.empty() && weights.size() != keys.size())
     throw c.refused(kWeights, fmt::format("must be one for each of {}", kKeys));

@@ -139,7 +139,7 @@ std::string value_of(const Conversion& c, const char* key, const char* now, cons
 
 /// Returns the column extra_info.question for "extra_info" and "['question']".
 std::string column_of(const Conversion& c, const char* column, const char* keys) {
-  const std::vector<std::string> inside = entries_of(c.text(keys));
+  const std::vector<std::string> inside = split_entries(c.text(keys));
   if (inside.size() > 1) throw c.refused(keys, "several keys of a column; name the one that is learnt");
   return inside.empty() ? c.text(column) : c.text(column) + "." + inside[0];
 }
@@ -198,7 +198,7 @@ void combine_batches(Conversion& c) {
   const int64_t context =
       std::max(c.text(ulysses).empty() ? 1 : c.count(ulysses), c.count("engine.context_parallel_size"));
   const int64_t tensor = c.count("engine.tensor_model_parallel_size"), stages = c.count(kStages[0].first);
-  const auto ranks = processes_of(c);
+  const auto ranks = count_processes(c);
   const bool packs = !is_older(c) && c.is_true("data.use_dynamic_bsz");
   const bool has_layout = set_row_training(c,
                                            {.role = "sft_train",

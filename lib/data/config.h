@@ -15,7 +15,7 @@ class Keys;
 
 /// The part of the ground-truth column that is the answer.
 enum class GroundTruthPart { kWhole, kAfterHashes, kLastBoxed };
-constexpr auto names_of(GroundTruthPart) {
+constexpr auto enum_names(GroundTruthPart) {
   return std::to_array<Named<GroundTruthPart>>({{GroundTruthPart::kWhole, "whole"},
                                                 {GroundTruthPart::kAfterHashes, "after_hashes"},
                                                 {GroundTruthPart::kLastBoxed, "last_boxed"}});
@@ -23,7 +23,7 @@ constexpr auto names_of(GroundTruthPart) {
 
 /// The order of a domain's rows (prompt_stream.h).
 enum class DataSampler { kShuffled, kDifficulty, kPassRate };
-constexpr auto names_of(DataSampler) {
+constexpr auto enum_names(DataSampler) {
   return std::to_array<Named<DataSampler>>({{DataSampler::kShuffled, "shuffled"},
                                             {DataSampler::kDifficulty, "difficulty"},
                                             {DataSampler::kPassRate, "pass_rate"}});

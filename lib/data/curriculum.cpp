@@ -16,7 +16,7 @@ bool is_rate(char part) {
 
 }  // namespace
 
-Curriculum curriculum_of(const DataArgs& data) {
+Curriculum make_curriculum(const DataArgs& data) {
   return {data.sampler, data.sampler_floor, data.domain_interleave_schedule};
 }
 

@@ -16,7 +16,7 @@ struct Curriculum {
   double floor = 0.1;                       // sampler_floor
   std::vector<ScheduledShares> schedule{};  // ascending
 };
-Curriculum curriculum_of(const DataArgs& data);
+Curriculum make_curriculum(const DataArgs& data);
 
 /// Returns the shares of a step. They start with `first` at step 1, are interpolated linearly between schedule entries,
 /// and stay constant after the last. Unnamed domains have share 0. The result sums to 1 if all inputs do.

@@ -48,7 +48,7 @@ FileInFolder file_in(const fs::path& folder, const fs::path& file) {
 }
 
 void add_files(const fs::path& root, const fs::path& folder, int depth, std::vector<FileInFolder>& found) {
-  std::vector<fs::path> entries = entries_of(folder);
+  std::vector<fs::path> entries = list_folder(folder);
   std::ranges::sort(entries);
   for (const fs::path& entry : entries) {
     if (entry.filename().string().starts_with('.')) continue;

@@ -64,7 +64,7 @@ void PromptWarnings::add(const Row& row) {
   (shows ? showing_ : ending_).add(row.origin);
 }
 
-std::string PromptWarnings::of_roles() const {
+std::string PromptWarnings::role_warnings() const {
   if (odd_.size() == 0) return "";
   return fmt::format(
       "the role{} {} in {} ({}): chat templates know system, user, assistant and tool, and models nothing else; rename "
@@ -73,7 +73,7 @@ std::string PromptWarnings::of_roles() const {
       roles_.size() == 1 ? "it" : "them");
 }
 
-std::string PromptWarnings::of_answers() const {
+std::string PromptWarnings::answer_warnings() const {
   std::string text;
   if (showing_.size() > 0)
     text = fmt::format(
@@ -89,7 +89,7 @@ std::string PromptWarnings::of_answers() const {
 }
 
 std::vector<std::string> PromptWarnings::all() const {
-  std::vector<std::string> warnings{of_answers(), of_roles()};
+  std::vector<std::string> warnings{answer_warnings(), role_warnings()};
   std::erase(warnings, "");
   return warnings;
 }

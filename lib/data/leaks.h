@@ -40,10 +40,10 @@ class PromptWarnings {
 
   /// Warns of prompts whose last message is the assistant's: they show the ground truth, or the response would follow a
   /// finished turn. "" if there are none.
-  std::string of_answers() const;
+  std::string answer_warnings() const;
   /// Warns of roles that chat templates do not know, and lists lines; templates copy such roles into the prompt. "" if
   /// there are none.
-  std::string of_roles() const;
+  std::string role_warnings() const;
   /// Returns the non-empty warnings.
   std::vector<std::string> all() const;
 

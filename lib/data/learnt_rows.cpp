@@ -41,7 +41,7 @@ void read_file(const std::filesystem::path& path, const DataArgs& data, LearntRo
 }  // namespace
 
 LearntFile::LearntFile(const std::filesystem::path& file, const DataArgs& data, LearntRows kind)
-    : name_(file.string()), kind_(kind), reader_(open_rows(file)), columns_(columns_of(data)) {}
+    : name_(file.string()), kind_(kind), reader_(open_rows(file)), columns_(configured_columns(data)) {}
 
 bool LearntFile::next(Row& row) {
   Json json;

@@ -103,7 +103,7 @@ bool has_own_columns(const Json& row) {
 
 }  // namespace
 
-RowColumns columns_of(const DataArgs& data) {
+RowColumns configured_columns(const DataArgs& data) {
   return {.messages = data.messages,
           .question = data.question,
           .query = data.query,

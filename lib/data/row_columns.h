@@ -24,7 +24,7 @@ struct RowColumns {
 };
 
 /// Returns the configured columns.
-RowColumns columns_of(const DataArgs& data);
+RowColumns configured_columns(const DataArgs& data);
 
 /// Formats the keys of data_args: "messages: prompt, ground_truth: reward_model.ground_truth".
 std::string to_text(const RowColumns& columns, const std::string& separator = ", ");

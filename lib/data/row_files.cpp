@@ -75,7 +75,7 @@ void read_batches(const DataArgs& data, const RowSink& sink) {
     bytes = 0;
   };
   for (const fs::path& path : expand_files(data.file_name, data.split)) {
-    RowFile file(path, columns_of(data));
+    RowFile file(path, configured_columns(data));
     if (!file.layout_note().empty()) sink.note_layout(file.layout_note());
     int64_t count = 0;
     for (Row row; next_usable(file, row, sink); ++count) {

@@ -29,9 +29,9 @@ void for_rows(ThreadTeam::Member& member, int64_t count, const F& f) {
 }  // namespace
 
 bool has_cpu_decoder(const Transformer& model) {
-  const Features features = features_of(model.spec());
+  const Features features = layer_features(model.spec());
   return model.device().is_cpu() && (model.dtype() == at::kFloat || model.dtype() == at::kBFloat16) &&
-         CpuMixers::include_all_of(model.spec().layers()) && features.are_of(kCpuFeatures) &&
+         CpuMixers::include_all(model.spec().layers()) && features.are_within(kCpuFeatures) &&
          (model.parallel().tp_size() == 1 || !features.has(Feature::kWideHeadNorm));
 }
 
@@ -42,7 +42,7 @@ CpuDecoder<T>::CpuDecoder(const Transformer& model, const DecoderSizes& sizes)
   hidden_ = model.spec().hidden_size;
   eps_ = static_cast<float>(model.spec().rms_norm_eps);
   pack_weights();
-  angles_ = angles_of(model.spec(), sizes.max_length);
+  angles_ = rope_angles(model.spec(), sizes.max_length);
   make_buffers();
 }
 
@@ -72,17 +72,17 @@ void CpuDecoder<T>::make_buffers() {
       branch = std::max(branch, net->o.padded_outputs());
     }
   }
-  const auto rows_of = [&](int64_t width, at::ScalarType dtype = at::kFloat) {
+  const auto tensor_rows = [&](int64_t width, at::ScalarType dtype = at::kFloat) {
     return at::empty({sizes_.max_rows, width}, dtype);
   };
-  x_ = rows_of(hidden_);
-  qkv_ = rows_of(qkv);
-  branch_ = rows_of(branch);
-  input_ = rows_of(hidden_, kDtype);
-  mixed_ = rows_of(mixed, kDtype);
-  gated_ = rows_of(gated, kDtype);
-  router_logits_ = rows_of(logits);
-  rates_ = rows_of(rates);
+  x_ = tensor_rows(hidden_);
+  qkv_ = tensor_rows(qkv);
+  branch_ = tensor_rows(branch);
+  input_ = tensor_rows(hidden_, kDtype);
+  mixed_ = tensor_rows(mixed, kDtype);
+  gated_ = tensor_rows(gated, kDtype);
+  router_logits_ = tensor_rows(logits);
+  rates_ = tensor_rows(rates);
   const auto choices_of = [&](int64_t width, at::ScalarType dtype) {
     return at::empty({sizes_.max_rows * chosen, width}, dtype);
   };
@@ -141,16 +141,16 @@ void CpuDecoder<T>::run_rows(Member& member) {
 
 template <class T>
 void CpuDecoder<T>::mix(Member& member, const AttentionBlock& block) {
-  multiply(member, block.qkv, rows_of<T>(input_), std::ssize(rows_), rows_of(qkv_));
+  multiply(member, block.qkv, tensor_rows<T>(input_), std::ssize(rows_), tensor_rows(qkv_));
   place(member, block);
   attend(member, block);
-  multiply(member, block.o, rows_of<T>(mixed_), std::ssize(rows_), rows_of(branch_));
+  multiply(member, block.o, tensor_rows<T>(mixed_), std::ssize(rows_), tensor_rows(branch_));
 }
 
 template <class T>
 void CpuDecoder<T>::mix(Member& member, const GatedBlock& block) {
   gate(member, block);
-  multiply(member, block.down, rows_of<T>(gated_), std::ssize(rows_), rows_of(branch_));
+  multiply(member, block.down, tensor_rows<T>(gated_), std::ssize(rows_), tensor_rows(branch_));
 }
 
 template <class T>
@@ -158,7 +158,7 @@ void CpuDecoder<T>::embed(Member& member) {
   const auto* const embedding = embedding_.const_data_ptr<T>();
   const ModelParallel& parallel = backbone_.parallel();
   const TensorShard part = vocabulary_shard(model_.spec(), parallel.tp_rank(), parallel.tp_size());
-  const Rows x = rows_of(x_);
+  const Rows x = tensor_rows(x_);
   const auto scale = static_cast<float>(backbone_.embedding_scale());
   for_rows(member, std::ssize(rows_), [&](int64_t i) {
     const int64_t token = rows_[i].token;
@@ -185,8 +185,8 @@ void CpuDecoder<T>::add_branch(const DecoderBlock& block, float* x, float* branc
 template <class T>
 void CpuDecoder<T>::add_and_norm(Member& member, const DecoderBlock* last, const at::Tensor& norm) {
   const float* const weight = data_or_null(norm);
-  const Rows x = rows_of(x_), branch = rows_of(branch_);
-  const Inputs input = rows_of<T>(input_);
+  const Rows x = tensor_rows(x_), branch = tensor_rows(branch_);
+  const Inputs input = tensor_rows<T>(input_);
   for_rows(member, std::ssize(rows_), [&](int64_t i) {
     if (last) add_branch(*last, x[i], branch[i]);
     if (weight)
@@ -206,8 +206,8 @@ void CpuDecoder<T>::multiply(Member& member, const PackedWeight& weight, Inputs 
 /// Applies biases, q/k norm and RoPE, and writes k and v to their pages.
 template <class T>
 void CpuDecoder<T>::place(Member& member, const AttentionBlock& block) {
-  const KvPages<T> pages = pages_of(block);
-  const Rows qkv = rows_of(qkv_);
+  const KvPages<T> pages = kv_pages(block);
+  const Rows qkv = tensor_rows(qkv_);
   CpuHeads rows(block.turning, angles_);
   rows.heads = block.heads;
   rows.kv_heads = block.kv_heads;
@@ -227,10 +227,10 @@ void CpuDecoder<T>::place(Member& member, const AttentionBlock& block) {
 
 template <class T>
 void CpuDecoder<T>::attend(Member& member, const AttentionBlock& block) {
-  const KvPages<T> pages = pages_of(block);
+  const KvPages<T> pages = kv_pages(block);
   const int64_t head_dim = block.head_dim, kv_heads = block.kv_heads, group = block.heads / kv_heads;
-  const Rows qkv = rows_of(qkv_);
-  const Inputs mixed = rows_of<T>(mixed_);
+  const Rows qkv = tensor_rows(qkv_);
+  const Inputs mixed = tensor_rows<T>(mixed_);
   member.share(std::ssize(runs_) * kv_heads, [&](int64_t task) {
     static thread_local AttentionScratch<T> scratch;
     static thread_local std::vector<PagedQuery<T>> queries;
@@ -255,7 +255,7 @@ void CpuDecoder<T>::open(const AttentionBlock& block, Run run, int64_t kv_head) 
   const int64_t gate = block.qkv_width() + begin;
   const float* const bias = data_or_null(block.qkv_bias);
   for (int64_t i = run.first; i < run.first + run.count; ++i)
-    open_row(rows_of(qkv_)[i] + gate, bias ? bias + gate : nullptr, rows_of<T>(mixed_)[i] + begin, width);
+    open_row(tensor_rows(qkv_)[i] + gate, bias ? bias + gate : nullptr, tensor_rows<T>(mixed_)[i] + begin, width);
 }
 
 template <class T>
@@ -266,7 +266,7 @@ void CpuDecoder<T>::gate(Member& member, const GatedBlock& block) {
                          .up_bias = data_or_null(block.up_bias),
                          .inner = block.inner,
                          .activation = block.activation};
-  const Inputs input = rows_of<T>(input_), gated = rows_of<T>(gated_);
+  const Inputs input = tensor_rows<T>(input_), gated = tensor_rows<T>(gated_);
   member.share(block.gate.num_panels(), [&](int64_t panel) {
     gate_panel(part, panel, panel + member.size(), input, gated, 0, std::ssize(rows_));
   });
@@ -311,26 +311,26 @@ template <class T>
 void CpuDecoder<T>::compute_logits(Member& member) {
   const int64_t count = std::ssize(wanted_);
   const float* const norm = final_norm_.const_data_ptr<float>();
-  const Rows x = rows_of(x_), branch = rows_of(branch_);
-  const Inputs input = rows_of<T>(input_);
+  const Rows x = tensor_rows(x_), branch = tensor_rows(branch_);
+  const Inputs input = tensor_rows<T>(input_);
   for_rows(member, count, [&](int64_t i) {
     add_branch(blocks_.back(), x[wanted_[i]], branch[wanted_[i]]);
     norm_row(x[wanted_[i]], norm, input[i], hidden_, eps_);
   });
-  multiply(member, lm_head_, input, count, rows_of(logits_));
+  multiply(member, lm_head_, input, count, tensor_rows(logits_));
   if (const auto cap = static_cast<float>(model_.spec().logit_cap); cap > 0)
-    for_rows(member, count, [&, logits = rows_of(logits_)](int64_t i) {
+    for_rows(member, count, [&, logits = tensor_rows(logits_)](int64_t i) {
       for (int64_t v = 0; v < logits.stride; ++v) logits[i][v] = cap * std::tanh(logits[i][v] / cap);
     });
   if (model_.parts().is_whole()) return;
   member.once([&] {
-    const at::Tensor mine = logits_.narrow(0, 0, count).narrow(1, 0, model_.head_weight().size(0));
-    gathered_ = model_.gather_vocabulary(mine).contiguous();
+    const at::Tensor local = logits_.narrow(0, 0, count).narrow(1, 0, model_.head_weight().size(0));
+    gathered_ = model_.gather_vocabulary(local).contiguous();
   });
 }
 
 template <class T>
-KvPages<T> CpuDecoder<T>::pages_of(const AttentionBlock& block) const {
+KvPages<T> CpuDecoder<T>::kv_pages(const AttentionBlock& block) const {
   return {.keys = block.keys.template mutable_data_ptr<T>(),
           .values = block.values.template mutable_data_ptr<T>(),
           .page_size = sizes_.page_size,

@@ -117,8 +117,8 @@ class CpuDecoder : public Decoder {
   };
   using Member = ThreadTeam::Member;
 
-  /// Bytes of memory for packed weights (room_of), or for a block's weights and pages (room_for).
-  int64_t room_of(const Linear& linear) const;
+  /// Bytes of memory for packed weights (packed_bytes), or for a block's weights and pages (room_for).
+  int64_t packed_bytes(const Linear& linear) const;
   /// Packs the weights of linears with a common input into one: [sum of outputs, inputs].
   PackedWeight packed_together(const std::vector<Linear>& linears, StreamedMemory& memory) const;
   int64_t room_for(const Attention& attention, const LayerWeights& weights) const;
@@ -135,7 +135,7 @@ class CpuDecoder : public Decoder {
   void add_block(const GatedDeltaNet& net, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
   void pack_weights();
   void make_buffers();
-  KvPages<T> pages_of(const AttentionBlock& block) const;
+  KvPages<T> kv_pages(const AttentionBlock& block) const;
 
   void run_rows(Member& member);
   void embed(Member& member);
@@ -176,7 +176,7 @@ class CpuDecoder : public Decoder {
   void gate(Member& member, const GatedBlock& block);
   void sum_over_ranks(Member& member, const at::Tensor& y);
   template <class Number = float>
-  static RowsOf<Number> rows_of(const at::Tensor& tensor) {
+  static RowsOf<Number> tensor_rows(const at::Tensor& tensor) {
     return {tensor.mutable_data_ptr<Number>(), tensor.stride(0)};
   }
   void compute_logits(Member& member);

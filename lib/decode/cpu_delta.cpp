@@ -78,7 +78,7 @@ int64_t CpuDecoder<T>::room_for(const GatedDeltaNet& net, const LayerWeights& we
     return StreamedMemory::room_for(sizes_.num_pages * numbers * static_cast<int64_t>(sizeof(float)));
   };
   return PackedWeight::room_for(outputs, hidden_, packed_dtype()) +
-         PackedWeight::room_for(2 * heads, hidden_, at::kFloat) + room_of(weights[net.o]) +
+         PackedWeight::room_for(2 * heads, hidden_, at::kFloat) + packed_bytes(weights[net.o]) +
          pages(heads * net.key_dim * net.value_dim) + pages((net.kernel - 1) * convolved);
 }
 
@@ -128,13 +128,13 @@ void CpuDecoder<T>::lay_out_rounds() {
 
 template <class T>
 void CpuDecoder<T>::mix(Member& member, const DeltaBlock& block) {
-  multiply(member, block.qkvz, rows_of<T>(input_), std::ssize(rows_), rows_of(qkv_));
-  multiply(member, block.ba, rows_of<T>(input_), std::ssize(rows_), rows_of(rates_));
+  multiply(member, block.qkvz, tensor_rows<T>(input_), std::ssize(rows_), tensor_rows(qkv_));
+  multiply(member, block.ba, tensor_rows<T>(input_), std::ssize(rows_), tensor_rows(rates_));
   for (const std::vector<Run>& round : rounds_)
     member.share(std::ssize(round) * block.heads.key_heads, [&](int64_t task) {
       recur(block, round[task / block.heads.key_heads], task % block.heads.key_heads);
     });
-  multiply(member, block.o, rows_of<T>(mixed_), std::ssize(rows_), rows_of(branch_));
+  multiply(member, block.o, tensor_rows<T>(mixed_), std::ssize(rows_), tensor_rows(branch_));
 }
 
 template <class T>
@@ -142,7 +142,7 @@ void CpuDecoder<T>::recur(const DeltaBlock& block, Run run, int64_t key_head) {
   const int64_t each = block.heads.value_heads / block.heads.key_heads, begin = rows_[run.first].position;
   const int64_t numbers = block.heads.key_dim * block.heads.value_dim;  // elements per state
   const auto page_of = [&](int64_t position) { return rows_[run.first].pages[position / sizes_.page_size]; };
-  const Rows states = rows_of(block.states), tails = rows_of(block.tails), mixed = rows_of(qkv_);
+  const Rows states = tensor_rows(block.states), tails = tensor_rows(block.tails), mixed = tensor_rows(qkv_);
   const HeadRows rows(block.heads, key_head, block.num_taps, {mixed[run.first], mixed.stride},
                       begin > 0 ? tails[page_of(begin - 1)] : nullptr);
   std::vector<float> x;
@@ -163,8 +163,8 @@ template <class T>
 void CpuDecoder<T>::step_heads(const DeltaBlock& block, int64_t row, int64_t key_head, float* x, float* states) {
   const auto& [key_heads, value_heads, key_dim, value_dim] = block.heads;
   const int64_t each = value_heads / key_heads;
-  const float* const rates = rows_of(rates_)[row];  // b of all heads, then a
-  const float* const z = rows_of(qkv_)[row] + block.heads.convolved();
+  const float* const rates = tensor_rows(rates_)[row];  // b of all heads, then a
+  const float* const z = tensor_rows(qkv_)[row] + block.heads.convolved();
   float *const q = x, *const k = q + key_dim, *const v = k + key_dim;
   direct_row(q, key_dim, 1 / std::sqrt(static_cast<float>(key_dim)));
   direct_row(k, key_dim, 1);
@@ -176,11 +176,11 @@ void CpuDecoder<T>::step_heads(const DeltaBlock& block, int64_t row, int64_t key
     step_state({.q = q,
                 .k = k,
                 .v = v + e * value_dim,
-                .decay = decay_of(data_or_null(block.a_log)[head], step),
+                .decay = delta_decay(data_or_null(block.a_log)[head], step),
                 .rate = 1 / (1 + std::exp(-rates[head]))},
                states + e * key_dim * value_dim, read.data(), key_dim, value_dim);
     norm_row(read.data(), data_or_null(block.norm), read.data(), value_dim, eps_);
-    gate_row(z + head * value_dim, read.data(), nullptr, nullptr, rows_of<T>(mixed_)[row] + head * value_dim,
+    gate_row(z + head * value_dim, read.data(), nullptr, nullptr, tensor_rows<T>(mixed_)[row] + head * value_dim,
              value_dim);
   }
 }

@@ -25,7 +25,7 @@ at::Tensor router_rows(const Experts& experts, const LayerWeights& weights) {
 template <class T>
 int64_t CpuDecoder<T>::room_for(const Experts& experts, const LayerWeights& weights) const {
   int64_t bytes = PackedWeight::room_for(experts.routing.count + 1, hidden_, at::kFloat);
-  for (const LinearShape& part : experts.parts->linears) bytes += room_of(weights[part]);
+  for (const LinearShape& part : experts.parts->linears) bytes += packed_bytes(weights[part]);
   return experts.shared ? bytes + room_for(*experts.shared, weights) : bytes;
 }
 
@@ -59,7 +59,7 @@ void CpuDecoder<T>::add_block(const Experts& experts, const Block& block, const 
 template <class T>
 void CpuDecoder<T>::mix(Member& member, const ExpertsBlock& block) {
   if (block.shared) mix(member, *block.shared);
-  multiply(member, block.router, rows_of<T>(input_), std::ssize(rows_), rows_of(router_logits_));
+  multiply(member, block.router, tensor_rows<T>(input_), std::ssize(rows_), tensor_rows(router_logits_));
   member.once([&] {
     const auto choices = static_cast<size_t>(std::ssize(rows_) * block.routing.chosen);
     choices_.resize(choices), choice_weights_.resize(choices), choice_places_.resize(choices);
@@ -72,7 +72,7 @@ void CpuDecoder<T>::mix(Member& member, const ExpertsBlock& block) {
 
 template <class T>
 void CpuDecoder<T>::choose(Member& member, const ExpertsBlock& block) {
-  const Rows logits = rows_of(router_logits_);
+  const Rows logits = tensor_rows(router_logits_);
   const int64_t chosen = block.routing.chosen;
   const float* const bias = block.bias.defined() ? block.bias.template const_data_ptr<float>() : nullptr;
   member.share(std::ssize(rows_), [&](int64_t i) {
@@ -98,8 +98,8 @@ void CpuDecoder<T>::sort_choices(const ExpertsBlock& block) {
 
 template <class T>
 void CpuDecoder<T>::run_experts(Member& member, const ExpertsBlock& block) {
-  const Inputs input = rows_of<T>(input_), spread = rows_of<T>(spread_), gated = rows_of<T>(expert_gated_);
-  const Rows results = rows_of(expert_results_);
+  const Inputs input = tensor_rows<T>(input_), spread = tensor_rows<T>(spread_), gated = tensor_rows<T>(expert_gated_);
+  const Rows results = tensor_rows(expert_results_);
   member.share(std::ssize(rows_), [&](int64_t i) {
     for (int64_t k = 0; k < block.routing.chosen; ++k)
       std::copy_n(input[i], hidden_, spread[choice_places_[i * block.routing.chosen + k]]);
@@ -125,7 +125,8 @@ void CpuDecoder<T>::run_experts(Member& member, const ExpertsBlock& block) {
 
 template <class T>
 void CpuDecoder<T>::combine(Member& member, const ExpertsBlock& block) {
-  const Rows branch = rows_of(branch_), results = rows_of(expert_results_), logits = rows_of(router_logits_);
+  const Rows branch = tensor_rows(branch_), results = tensor_rows(expert_results_),
+             logits = tensor_rows(router_logits_);
   member.share(std::ssize(rows_), [&](int64_t i) {
     float* const sum = branch[i];
     const float open = block.gates_shared ? 1 / (1 + std::exp(-logits[i][block.routing.count])) : 1;

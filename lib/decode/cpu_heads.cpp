@@ -20,7 +20,7 @@ at::Tensor norm_in(const LayerWeights& weights, const NormShape& norm) {
   return norm.offset != 0 && own.defined() ? own + norm.offset : own;
 }
 
-std::vector<Angles> angles_of(const ModelSpec& spec, int64_t max_length) {
+std::vector<Angles> rope_angles(const ModelSpec& spec, int64_t max_length) {
   const at::Tensor positions = at::arange(max_length, at::kFloat);
   std::vector<Angles> all;
   for (const Rope& rope : spec.ropes()) {

@@ -26,7 +26,7 @@ struct Angles {
 };
 
 /// Returns the tables in the order of spec.ropes().
-std::vector<Angles> angles_of(const ModelSpec& spec, int64_t max_length);
+std::vector<Angles> rope_angles(const ModelSpec& spec, int64_t max_length);
 
 /// Parameters of the heads of an attention block; null pointers: the model has none.
 struct CpuHeads {

@@ -18,7 +18,7 @@ std::vector<const LinearShape*> entering(const Attention& attention) {
 }  // namespace
 
 template <class T>
-int64_t CpuDecoder<T>::room_of(const Linear& linear) const {
+int64_t CpuDecoder<T>::packed_bytes(const Linear& linear) const {
   return PackedWeight::room_for(linear.outputs(), linear.inputs(), packed_dtype());
 }
 
@@ -41,13 +41,13 @@ int64_t CpuDecoder<T>::room_for(const Attention& attention, const LayerWeights& 
   for (const LinearShape* part : entering(attention)) outputs += weights[*part].outputs();
   const int64_t kept = attention.kv_heads_of_rank(backbone_.parallel().tp_size()) * attention.head_dim;
   const int64_t pages = sizes_.num_pages * sizes_.page_size * kept * static_cast<int64_t>(sizeof(T));
-  return PackedWeight::room_for(outputs, hidden_, packed_dtype()) + room_of(weights[attention.o]) +
+  return PackedWeight::room_for(outputs, hidden_, packed_dtype()) + packed_bytes(weights[attention.o]) +
          2 * StreamedMemory::room_for(pages);
 }
 
 template <class T>
 int64_t CpuDecoder<T>::room_for(const GatedMlp& mlp, const LayerWeights& weights) const {
-  return room_of(weights[mlp.gate]) + room_of(weights[mlp.up]) + room_of(weights[mlp.down]);
+  return packed_bytes(weights[mlp.gate]) + packed_bytes(weights[mlp.up]) + packed_bytes(weights[mlp.down]);
 }
 
 template <class T>
@@ -115,7 +115,7 @@ template <class T>
 void CpuDecoder<T>::pack_weights() {
   const at::NoGradGuard no_grad;
   const Linear head{.weight = model_.head_weight(), .bias = {}, .dtype = model_.dtype()};
-  int64_t bytes = room_of(head);
+  int64_t bytes = packed_bytes(head);
   for (const LayerWeights& weights : backbone_.layers())
     for (const Block& block : weights.layer())
       CpuMixers::visit(block.mixer, [&](const auto& mixer) { bytes += room_for(mixer, weights); });
@@ -130,7 +130,7 @@ void CpuDecoder<T>::pack_weights() {
 }
 
 #define ROLL_INSTANTIATE(T)                                                                                           \
-  template int64_t CpuDecoder<T>::room_of(const Linear&) const;                                                       \
+  template int64_t CpuDecoder<T>::packed_bytes(const Linear&) const;                                                  \
   template int64_t CpuDecoder<T>::room_for(const GatedMlp&, const LayerWeights&) const;                               \
   template PackedWeight CpuDecoder<T>::packed_together(const std::vector<Linear>&, StreamedMemory&) const;            \
   template CpuDecoder<T>::GatedBlock CpuDecoder<T>::packed_mlp(const GatedMlp&, const LayerWeights&, StreamedMemory&) \

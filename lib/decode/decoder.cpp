@@ -6,7 +6,7 @@
 namespace roll {
 
 int64_t page_bytes(const Transformer& model, int64_t page_size) {
-  return cost_of(model.spec().layers(), model.parallel().tp_size())
+  return layer_cost(model.spec().layers(), model.parallel().tp_size())
       .page_bytes(page_size, static_cast<int64_t>(at::elementSize(model.dtype())));
 }
 

@@ -55,15 +55,15 @@ class DeviceDecoderOf : public DeviceDecoder {
                          .num_seats = updates.num_seats,
                          .num_entries = updates.num_entries,
                          .table_width = memory_.tables.size(1),
-                         .slots = data_of<SlotState>(memory_.slots),
-                         .tables = data_of<int32_t>(memory_.tables)});
+                         .slots = tensor_data<SlotState>(memory_.slots),
+                         .tables = tensor_data<int32_t>(memory_.tables)});
     if (updates.num_moves > 0)
       launch(CopyPages{.moves = updates.moves,
                        .num_moves = updates.num_moves,
                        .num_tensors = 2 * num_caches_,
                        .num_pages = sizes_.num_pages,
                        .page_words = cache_.size(-1) * static_cast<int64_t>(sizeof(T)) / 8,
-                       .cache = data_of<uint64_t>(cache_)});
+                       .cache = tensor_data<uint64_t>(cache_)});
   }
 
   void run(int64_t num_rows, int64_t num_prompt_rows, int64_t num_draws) override {
@@ -142,7 +142,7 @@ class DeviceDecoderOf : public DeviceDecoder {
     gated_ = rows(widths.inner);
     rows_ = launcher_.empty({sizes_.max_rows * static_cast<int64_t>(sizeof(StepRow))}, options.dtype(at::kByte));
     head_input_ = launcher_.empty({num_slots_, hidden_}, options);
-    const int64_t most_drawn = ceil_of(num_slots_, tp);  // rows per rank
+    const int64_t most_drawn = ceil_quotient(num_slots_, tp);  // rows per rank
     logits_ = launcher_.empty({tp * most_drawn, widths.vocab}, options.dtype(at::kFloat));
     if (tp_) whole_rows_ = launcher_.empty(logits_.sizes(), options.dtype(at::kFloat));
     tokens_ = vocabulary_shard(model_.spec(), model_.parallel().tp_rank(), tp);
@@ -162,15 +162,15 @@ class DeviceDecoderOf : public DeviceDecoder {
     memory_.tables = at::zeros({num_slots_, pages_for(sizes_.max_length, sizes_.page_size)}, options.dtype(at::kInt));
   }
 
-  const RowDraw* planned_draws() const { return data_of<RowDraw>(memory_.plan); }
+  const RowDraw* planned_draws() const { return tensor_data<RowDraw>(memory_.plan); }
   const StepRow* planned_rows() const { return reinterpret_cast<const StepRow*>(planned_draws() + num_slots_); }
 
   /// Returns the number of token splits, such that all blocks run in one wave: a partial wave would take as long as a
   /// full one.
   int64_t splits_for(const AttentionBlock& block, int64_t num_rows) const {
     using Attend = AttendPages<T, kMaxHeadDim>;
-    const int64_t blocks = num_rows * block.kv_heads * ceil_of(block.heads / block.kv_heads, Attend::kQueries);
-    const int64_t pieces = ceil_of(sizes_.max_length, Attend::kTile * Attend::kLanes / kWarp);
+    const int64_t blocks = num_rows * block.kv_heads * ceil_quotient(block.heads / block.kv_heads, Attend::kQueries);
+    const int64_t pieces = ceil_quotient(sizes_.max_length, Attend::kTile * Attend::kLanes / kWarp);
     return std::clamp<int64_t>(wanted_blocks_ / blocks, 1, std::min<int64_t>(32, pieces));
   }
 
@@ -183,14 +183,14 @@ class DeviceDecoderOf : public DeviceDecoder {
   }
 
   PagedLayer<T> paged(const AttentionBlock& block) const {
-    return {.keys = data_of<T>(cache_[block.cache][0]),
-            .values = data_of<T>(cache_[block.cache][1]),
-            .tables = data_of<int32_t>(memory_.tables),
+    return {.keys = tensor_data<T>(cache_[block.cache][0]),
+            .values = tensor_data<T>(cache_[block.cache][1]),
+            .tables = tensor_data<int32_t>(memory_.tables),
             .table_width = static_cast<int32_t>(memory_.tables.size(1)),
             .page_size = static_cast<int32_t>(sizes_.page_size),
             .kv_heads = static_cast<int32_t>(block.kv_heads),
             .head_dim = static_cast<int32_t>(block.head_dim),
-            .page_factor = PagedLayer<T>::page_factor_of(sizes_.page_size)};
+            .page_factor = PagedLayer<T>::reciprocal(sizes_.page_size)};
   }
 
   void multiply(const at::Tensor& y, const at::Tensor& x, const at::Tensor& weight) {
@@ -200,13 +200,13 @@ class DeviceDecoderOf : public DeviceDecoder {
   /// Computes rows_, x_ and the first GEMM's input from the plan. Tensor-parallel ranks sum their shards' embeddings.
   void start(int64_t num_rows) {
     launch(StartRows<T>{.plan = planned_rows(),
-                        .rows = data_of<StepRow>(rows_),
-                        .slots = data_of<SlotState>(memory_.slots),
-                        .embedding = data_of<T>(embedding_),
-                        .norm = data_of<T>(blocks_.front().norm),
-                        .x = data_of<float>(x_),
-                        .input = data_of<T>(input_),
-                        .sums = data_of<float>(sums_),
+                        .rows = tensor_data<StepRow>(rows_),
+                        .slots = tensor_data<SlotState>(memory_.slots),
+                        .embedding = tensor_data<T>(embedding_),
+                        .norm = tensor_data<T>(blocks_.front().norm),
+                        .x = tensor_data<float>(x_),
+                        .input = tensor_data<T>(input_),
+                        .sums = tensor_data<float>(sums_),
                         .num_rows = num_rows,
                         .hidden = hidden_,
                         .first_token = tokens_.begin,
@@ -219,7 +219,7 @@ class DeviceDecoderOf : public DeviceDecoder {
 
   /// All-reduces sums_ over the tensor-parallel ranks.
   void add_up() {
-    at::Tensor sums = rows_of(sums_, num_rows_);
+    at::Tensor sums = first_rows(sums_, num_rows_);
     tp_->all_reduce_sum(sums, "activations");
   }
 
@@ -233,13 +233,13 @@ class DeviceDecoderOf : public DeviceDecoder {
   /// Computes branch_ (or sums_) from input_, without the output bias.
   void mix(const AttentionBlock& block) {
     multiply(qkv_, input_, block.qkv);
-    launch(PlaceHeads<T>{.qkv = data_of<T>(qkv_),
-                         .bias = data_of<T>(block.qkv_bias),
-                         .q_norm = data_of<T>(block.q_norm),
-                         .k_norm = data_of<T>(block.k_norm),
-                         .cos = data_of<float>(cos_),
-                         .sin = data_of<float>(sin_),
-                         .rows = data_of<StepRow>(rows_),
+    launch(PlaceHeads<T>{.qkv = tensor_data<T>(qkv_),
+                         .bias = tensor_data<T>(block.qkv_bias),
+                         .q_norm = tensor_data<T>(block.q_norm),
+                         .k_norm = tensor_data<T>(block.k_norm),
+                         .cos = tensor_data<float>(cos_),
+                         .sin = tensor_data<float>(sin_),
+                         .rows = tensor_data<StepRow>(rows_),
                          .layer = paged(block),
                          .num_rows = num_rows_,
                          .heads = block.heads,
@@ -250,9 +250,9 @@ class DeviceDecoderOf : public DeviceDecoder {
 
   void mix(const GatedBlock& block) {
     multiply(gate_up_, input_, block.gate_up);
-    launch(Gate<T>{.gate_up = data_of<T>(gate_up_),
-                   .bias = data_of<T>(block.gate_up_bias),
-                   .gated = data_of<T>(gated_),
+    launch(Gate<T>{.gate_up = tensor_data<T>(gate_up_),
+                   .bias = tensor_data<T>(block.gate_up_bias),
+                   .gated = tensor_data<T>(gated_),
                    .num_rows = num_rows_,
                    .inner = block.inner});
     multiply_to_branch(gated_, block.down);
@@ -270,11 +270,11 @@ class DeviceDecoderOf : public DeviceDecoder {
   /// Attends prompt rows in tiles, which share the reads of keys; then decode rows one by one.
   template <int kDim>
   void attend_with(const AttentionBlock& block) {
-    AttendPages<T, kDim> kernel{.qkv = data_of<T>(qkv_),
-                                .rows = data_of<StepRow>(rows_),
+    AttendPages<T, kDim> kernel{.qkv = tensor_data<T>(qkv_),
+                                .rows = tensor_data<StepRow>(rows_),
                                 .layer = paged(block),
-                                .mixed = data_of<T>(mixed_),
-                                .parts = data_of<float>(parts_),
+                                .mixed = tensor_data<T>(mixed_),
+                                .parts = tensor_data<float>(parts_),
                                 .num_rows = num_prompt_rows_,
                                 .heads = block.heads,
                                 .tile = AttendPages<T, kDim>::kQueries,
@@ -287,9 +287,9 @@ class DeviceDecoderOf : public DeviceDecoder {
     kernel.splits = splits_for(block, kernel.num_rows);
     launch(kernel);
     if (kernel.splits > 1)
-      launch(CombineParts<T>{.parts = data_of<float>(parts_),
-                             .rows = data_of<StepRow>(rows_),
-                             .mixed = data_of<T>(mixed_),
+      launch(CombineParts<T>{.parts = tensor_data<float>(parts_),
+                             .rows = tensor_data<StepRow>(rows_),
+                             .mixed = tensor_data<T>(mixed_),
                              .first_row = kernel.first_row,
                              .num_rows = kernel.num_rows,
                              .heads = block.heads,
@@ -298,12 +298,12 @@ class DeviceDecoderOf : public DeviceDecoder {
   }
 
   void add_and_norm(const at::Tensor& bias, const at::Tensor& norm, const RowDraw* draws, int64_t count) {
-    launch(AddNorm<T>{.x = data_of<float>(x_),
-                      .branch = data_of<T>(branch_),
-                      .bias = data_of<T>(bias),
-                      .norm = data_of<T>(norm),
-                      .sums = data_of<float>(sums_),
-                      .input = data_of<T>(draws ? head_input_ : input_),
+    launch(AddNorm<T>{.x = tensor_data<float>(x_),
+                      .branch = tensor_data<T>(branch_),
+                      .bias = tensor_data<T>(bias),
+                      .norm = tensor_data<T>(norm),
+                      .sums = tensor_data<float>(sums_),
+                      .input = tensor_data<T>(draws ? head_input_ : input_),
                       .draws = draws,
                       .num_rows = count,
                       .hidden = hidden_,
@@ -312,7 +312,8 @@ class DeviceDecoderOf : public DeviceDecoder {
 
   void draw(int64_t num_draws) {
     add_and_norm(blocks_.back().out_bias, final_norm_, planned_draws(), num_draws);
-    launcher_.multiply(rows_of(logits_, num_draws).narrow(1, 0, head_.size(0)), rows_of(head_input_, num_draws), head_);
+    launcher_.multiply(first_rows(logits_, num_draws).narrow(1, 0, head_.size(0)), first_rows(head_input_, num_draws),
+                       head_);
     if (tp_)
       draw_share(num_draws);
     else
@@ -322,17 +323,17 @@ class DeviceDecoderOf : public DeviceDecoder {
   /// Each tensor-parallel rank holds a vocabulary shard of all rows and draws for a share of the rows: an all-to-all
   /// brings the other shards of these rows, an all-gather the tokens that other ranks drew.
   void draw_share(int64_t num_draws) {
-    const int64_t tp = tp_->size(), share = ceil_of(num_draws, tp), first = tp_->rank() * share;
-    const at::Tensor whole = rows_of(whole_rows_, tp * share);  // [tp, share, vocabulary of a rank]
-    tp_->start_all_to_all(rows_of(logits_, tp * share), whole, "logits")->wait();
+    const int64_t tp = tp_->size(), share = ceil_quotient(num_draws, tp), first = tp_->rank() * share;
+    const at::Tensor whole = first_rows(whole_rows_, tp * share);  // [tp, share, vocabulary of a rank]
+    tp_->start_all_to_all(first_rows(logits_, tp * share), whole, "logits")->wait();
     if (first < num_draws) sample(whole, share, first, std::min(share, num_draws - first));
     const auto bytes = static_cast<int64_t>(sizeof(DrawnToken));
     const at::Tensor drawn = memory_.drawn.narrow(0, 0, tp * share * bytes);
     tp_->start_all_gather(drawn.narrow(0, first * bytes, share * bytes), drawn, "drawn tokens")->wait();
     launch(MoveSlots{.draws = planned_draws(),
-                     .drawn = data_of<DrawnToken>(drawn),
-                     .slots = data_of<SlotState>(memory_.slots),
-                     .touched = data_of<TouchedToken>(memory_.touched),
+                     .drawn = tensor_data<DrawnToken>(drawn),
+                     .slots = tensor_data<SlotState>(memory_.slots),
+                     .touched = tensor_data<TouchedToken>(memory_.touched),
                      .touched_per_slot = memory_.touched_per_slot,
                      .num_rows = num_draws});
   }
@@ -340,18 +341,18 @@ class DeviceDecoderOf : public DeviceDecoder {
   /// Runs `count` draws of the plan from `first` on. shard_rows: rows per vocabulary shard of `logits`.
   void sample(const at::Tensor& logits, int64_t shard_rows, int64_t first, int64_t count) {
     launch(SampleRows{
-        .logits = data_of<float>(logits),
+        .logits = tensor_data<float>(logits),
         .stride = logits_.stride(0),
         .rows = count,
         .shard_stride = shard_rows * logits_.stride(0),
         .cut = cut_for(count, model_.spec().vocab_size, model_.parallel().tp_size(), launcher_.num_processors()),
         .draws = planned_draws() + first,
-        .slots = data_of<SlotState>(memory_.slots),
-        .touched = data_of<TouchedToken>(memory_.touched),
-        .untouched = data_of<float>(memory_.untouched),
+        .slots = tensor_data<SlotState>(memory_.slots),
+        .touched = tensor_data<TouchedToken>(memory_.touched),
+        .untouched = tensor_data<float>(memory_.untouched),
         .touched_per_slot = memory_.touched_per_slot,
-        .scratch = data_of<RowScratch>(scratch_),
-        .drawn = data_of<DrawnToken>(memory_.drawn) + first,
+        .scratch = tensor_data<RowScratch>(scratch_),
+        .drawn = tensor_data<DrawnToken>(memory_.drawn) + first,
         .moves_slots = tp_ == nullptr});
   }
 

@@ -57,8 +57,8 @@ bool has_device_kernels(const Transformer& model) {
   const std::vector<Layer> layers = model.spec().layers();
   const int64_t tp = model.parallel().tp_size();
   bool has_all = model.spec().hidden_size % 4 == 0 && tp <= kMostParts &&
-                 (model.dtype() == at::kFloat || is_narrow(model.dtype())) && DeviceMixers::include_all_of(layers) &&
-                 features_of(model.spec()).are_of(kDeviceFeatures);
+                 (model.dtype() == at::kFloat || is_narrow(model.dtype())) && DeviceMixers::include_all(layers) &&
+                 layer_features(model.spec()).are_within(kDeviceFeatures);
   if (!has_all) return false;
   const RowWidths widths = row_widths(model.spec(), tp);
   for (const Layer& layer : layers)

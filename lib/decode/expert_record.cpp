@@ -16,7 +16,7 @@ void ExpertRecord::copy_page(int64_t from, int64_t to) {
   std::copy_n(numbers_.begin() + from * size, size, numbers_.begin() + to * size);
 }
 
-std::vector<int16_t> ExpertRecord::of_sequence(const int32_t* pages, int64_t length) const {
+std::vector<int16_t> ExpertRecord::sequence_experts(const int32_t* pages, int64_t length) const {
   std::vector<int16_t> found;
   found.reserve(static_cast<size_t>(length * width_));
   for (int64_t position = 0; position < length; ++position) {

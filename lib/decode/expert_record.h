@@ -23,7 +23,7 @@ class ExpertRecord {
   int16_t* of(const DecoderRow& row) { return numbers_.data() + place(row.pages, row.position) * width_; }
   void copy_page(int64_t from, int64_t to);
   /// Returns the entries of the first `length` tokens of the sequence in `pages`, [length, width].
-  std::vector<int16_t> of_sequence(const int32_t* pages, int64_t length) const;
+  std::vector<int16_t> sequence_experts(const int32_t* pages, int64_t length) const;
 
  private:
   int64_t place(const int32_t* pages, int64_t position) const {

@@ -10,7 +10,7 @@
 namespace roll {
 
 /// Returns x / y, rounded up.
-inline int64_t ceil_of(int64_t x, int64_t y) {
+inline int64_t ceil_quotient(int64_t x, int64_t y) {
   return (x + y - 1) / y;
 }
 
@@ -21,11 +21,11 @@ constexpr at::ScalarType kScalarType = std::is_same_v<T, float>  ? at::kFloat
 
 /// Returns the tensor's data; null if undefined.
 template <class T>
-T* data_of(const at::Tensor& tensor) {
+T* tensor_data(const at::Tensor& tensor) {
   return tensor.defined() ? static_cast<T*>(tensor.mutable_data_ptr()) : nullptr;
 }
 
-inline at::Tensor rows_of(const at::Tensor& tensor, int64_t count) {
+inline at::Tensor first_rows(const at::Tensor& tensor, int64_t count) {
   return tensor.narrow(0, 0, count);
 }
 

@@ -11,7 +11,7 @@ namespace roll {
 AnotherRankFailed::AnotherRankFailed(int failed_rank, int code)
     : std::runtime_error(fmt::format("rank {} failed and has said why", failed_rank)), exit_code(code) {}
 
-int exit_code_of(const std::exception& error) {
+int exit_code_for(const std::exception& error) {
   if (const auto* other = dynamic_cast<const AnotherRankFailed*>(&error)) return other->exit_code;
   if (const auto* stopped = dynamic_cast<const Stopped*>(&error)) return stopped->exit_code();
   if (dynamic_cast<const UserError*>(&error)) return 2;
@@ -27,7 +27,7 @@ void agree(Communicator& ranks, const std::function<void()>& check) {
     check();
   } catch (const std::exception& error) {
     own = std::current_exception();
-    code = exit_code_of(error) + (dynamic_cast<const AnotherRankFailed*>(&error) ? kHeard : 0);
+    code = exit_code_for(error) + (dynamic_cast<const AnotherRankFailed*>(&error) ? kHeard : 0);
   }
   std::vector<at::Tensor> codes;
   try {

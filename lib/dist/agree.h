@@ -17,7 +17,7 @@ struct AnotherRankFailed : std::runtime_error {
 };
 
 /// Returns 2 for UserError, 70 for Bug, the code in Stopped and AnotherRankFailed, else 1.
-int exit_code_of(const std::exception& error);
+int exit_code_for(const std::exception& error);
 
 /// Runs `check` on every rank and shares the outcome. **Collective**. If any rank threw, the lowest one rethrows its
 /// own exception, and all others throw AnotherRankFailed with the same exit code. So one rank reports, and none waits.

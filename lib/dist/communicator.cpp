@@ -93,16 +93,16 @@ at::Tensor Communicator::reduce_scatter_rows(const at::Tensor& all, std::string_
   ROLL_CHECK_EQ(all.size(0) % size(), 0, "every rank gets as many rows");
   std::vector<int64_t> shape = all.sizes().vec();
   shape[0] /= size();
-  at::Tensor mine = at::empty(shape, all.options().requires_grad(false));
-  reduce_scatter_dense(all.detach().contiguous(), mine, name);
-  return mine;
+  at::Tensor local = at::empty(shape, all.options().requires_grad(false));
+  reduce_scatter_dense(all.detach().contiguous(), local, name);
+  return local;
 }
 
-std::unique_ptr<Pending> Communicator::start_reduce_scatter(const at::Tensor& all, const at::Tensor& mine,
+std::unique_ptr<Pending> Communicator::start_reduce_scatter(const at::Tensor& all, const at::Tensor& local,
                                                             std::string_view name) {
   check_summable(all, name);
-  return start([this, all, mine = at::Tensor(mine), what = std::string(name)]() mutable {
-    reduce_scatter_dense(all, mine, what);
+  return start([this, all, local = at::Tensor(local), what = std::string(name)]() mutable {
+    reduce_scatter_dense(all, local, what);
   });
 }
 
@@ -119,10 +119,10 @@ std::unique_ptr<Pending> Communicator::start_broadcast(const at::Tensor& tensor,
   });
 }
 
-std::unique_ptr<Pending> Communicator::start_all_gather(const at::Tensor& mine, const at::Tensor& all,
+std::unique_ptr<Pending> Communicator::start_all_gather(const at::Tensor& local, const at::Tensor& all,
                                                         std::string_view name) {
   return start(
-      [this, mine, all = at::Tensor(all), what = std::string(name)]() mutable { gather_dense(mine, all, what); });
+      [this, local, all = at::Tensor(all), what = std::string(name)]() mutable { gather_dense(local, all, what); });
 }
 
 std::unique_ptr<Pending> Communicator::start_all_to_all(const at::Tensor& out, const at::Tensor& in,
@@ -155,8 +155,8 @@ std::unique_ptr<Pending> Communicator::start_exchange(const std::vector<at::Tens
   return start([this, out, in, what = std::string(name)] { exchange(out, in, what); });
 }
 
-std::string Communicator::broadcast_bytes(std::string_view mine, int root, std::string_view name) {
-  return all_gather_bytes(rank() == root ? mine : std::string_view(), name)[static_cast<size_t>(root)];
+std::string Communicator::broadcast_bytes(std::string_view local, int root, std::string_view name) {
+  return all_gather_bytes(rank() == root ? local : std::string_view(), name)[static_cast<size_t>(root)];
 }
 
 }  // namespace roll

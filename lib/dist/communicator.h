@@ -111,12 +111,12 @@ class Communicator {
   /// Sums dense tensors over ranks asynchronously. Until wait(), the tensors must stay alive and untouched, and only
   /// start_ functions of this communicator may be called. `mine` receives this rank's part of `all`, and may be a view
   /// into it; the rest of `all` becomes undefined.
-  std::unique_ptr<Pending> start_reduce_scatter(const at::Tensor& all, const at::Tensor& mine, std::string_view name);
+  std::unique_ptr<Pending> start_reduce_scatter(const at::Tensor& all, const at::Tensor& local, std::string_view name);
   std::unique_ptr<Pending> start_all_reduce(const at::Tensor& tensor, std::string_view name);
   /// Sends root's tensor, which does not change, to the others; these may call broadcast() instead.
   std::unique_ptr<Pending> start_broadcast(const at::Tensor& tensor, int root, std::string_view name);
   /// Gathers every rank's `mine` into `all` [size * n]; `mine` may be this rank's part of `all`.
-  std::unique_ptr<Pending> start_all_gather(const at::Tensor& mine, const at::Tensor& all, std::string_view name);
+  std::unique_ptr<Pending> start_all_gather(const at::Tensor& local, const at::Tensor& all, std::string_view name);
   /// All-to-all of equal blocks: block r of `out` [size * n] becomes block rank() of rank r's `in`. Over NCCL, this is
   /// the only exchange that does not involve the host.
   std::unique_ptr<Pending> start_all_to_all(const at::Tensor& out, const at::Tensor& in, std::string_view name);
@@ -128,16 +128,16 @@ class Communicator {
   std::unique_ptr<Pending> start_exchange(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                                           std::string_view name);
   /// Returns the byte strings of all ranks, in rank order; lengths may differ.
-  virtual std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) = 0;
+  virtual std::vector<std::string> all_gather_bytes(std::string_view local, std::string_view name) = 0;
   /// Returns the byte strings of all ranks on the first rank; an empty list elsewhere.
-  virtual std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name) = 0;
+  virtual std::vector<std::string> gather_bytes(std::string_view local, std::string_view name) = 0;
   /// Like all_gather_bytes(), asynchronously, into `all`. For occasional news rather than urgent data: it polls for the
   /// others' bytes every half millisecond.
-  virtual std::unique_ptr<Pending> start_all_gather_bytes(std::string mine,
+  virtual std::unique_ptr<Pending> start_all_gather_bytes(std::string local,
                                                           std::shared_ptr<std::vector<std::string>> all,
                                                           std::string_view name) = 0;
   /// Returns root's bytes on every rank.
-  std::string broadcast_bytes(std::string_view mine, int root, std::string_view name);
+  std::string broadcast_bytes(std::string_view local, int root, std::string_view name);
   void barrier(std::string_view name) { all_gather_bytes({}, name); }
 
  protected:
@@ -146,7 +146,7 @@ class Communicator {
   virtual void reduce_dense(at::Tensor& tensor, Reduce op, std::string_view name) = 0;
   virtual void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) = 0;
   virtual void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) = 0;
-  virtual void reduce_scatter_dense(const at::Tensor& all, at::Tensor& mine, std::string_view name) = 0;
+  virtual void reduce_scatter_dense(const at::Tensor& all, at::Tensor& local, std::string_view name) = 0;
   virtual void all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::string_view name);
   /// Like exchange(), without this rank's own part; every tensor is defined.
   virtual void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,

@@ -29,14 +29,14 @@ std::string to_config_text(const DeviceMapping& mapping);
 
 /// ROLL's full and selective recomputation; both mean recomputation layer by layer here.
 enum class Recompute { kFull, kSelective };
-constexpr auto names_of(Recompute) {
+constexpr auto enum_names(Recompute) {
   return std::to_array<Named<Recompute>>({{Recompute::kFull, "full"}, {Recompute::kSelective, "selective"}});
 }
 
 /// Megatron's methods. kUniform: all layers, recompute_num_layers at a time. kBlock: the first recompute_num_layers.
 /// kAuto: like kBlock, with as few layers as memory requires.
 enum class RecomputeMethod { kUniform, kBlock, kAuto };
-constexpr auto names_of(RecomputeMethod) {
+constexpr auto enum_names(RecomputeMethod) {
   return std::to_array<Named<RecomputeMethod>>(
       {{RecomputeMethod::kUniform, "uniform"}, {RecomputeMethod::kBlock, "block"}, {RecomputeMethod::kAuto, "auto"}});
 }
@@ -107,7 +107,7 @@ enum class Strategy {
   kVllm,
   kSglang
 };
-constexpr auto names_of(Strategy) {
+constexpr auto enum_names(Strategy) {
   return std::to_array<Named<Strategy>>({{Strategy::kMegatronTrain, "megatron_train"},
                                          {Strategy::kMegatronInfer, "megatron_infer"},
                                          {Strategy::kDeepspeedTrain, "deepspeed_train"},

@@ -12,9 +12,9 @@ namespace roll {
 
 class ImmediateCommunicator : public Communicator {
  public:
-  std::unique_ptr<Pending> start_all_gather_bytes(std::string mine, std::shared_ptr<std::vector<std::string>> all,
+  std::unique_ptr<Pending> start_all_gather_bytes(std::string local, std::shared_ptr<std::vector<std::string>> all,
                                                   std::string_view name) override {
-    return start([&] { *all = all_gather_bytes(mine, name); });
+    return start([&] { *all = all_gather_bytes(local, name); });
   }
 
  protected:

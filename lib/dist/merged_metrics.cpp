@@ -4,16 +4,16 @@
 
 namespace roll {
 
-Metrics merge_over_ranks(const Metrics& mine, Communicator& ranks) {
-  if (!ranks.communicates()) return mine;
+Metrics merge_over_ranks(const Metrics& local, Communicator& ranks) {
+  if (!ranks.communicates()) return local;
   Metrics merged;
   bool all_know_names = true;
-  for (const Metrics::Message& message : gather_messages(mine.message(), ranks)) {
+  for (const Metrics::Message& message : gather_messages(local.message(), ranks)) {
     const Metrics part = Metrics::from(message);
-    all_know_names &= part.has_names_of(mine);
+    all_know_names &= part.has_same_names(local);
     merged.merge(part);
   }
-  return Metrics::from(broadcast_message(merged.message(!all_know_names), 0, ranks, "merged metrics"), mine);
+  return Metrics::from(broadcast_message(merged.message(!all_know_names), 0, ranks, "merged metrics"), local);
 }
 
 Metrics broadcast_metrics(RoleMesh& role, const Metrics& metrics) {

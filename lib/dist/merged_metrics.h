@@ -8,7 +8,7 @@
 namespace roll {
 
 /// Returns the metrics of all ranks merged in rank order. **Collective**.
-Metrics merge_over_ranks(const Metrics& mine, Communicator& ranks);
+Metrics merge_over_ranks(const Metrics& local, Communicator& ranks);
 
 /// Copies metrics that all ranks of a role have to all ranks of its world. **Collective** over that world.
 Metrics broadcast_metrics(RoleMesh& role, const Metrics& metrics);

@@ -23,28 +23,28 @@ std::vector<M> decode_messages(const std::vector<std::string>& sent, std::string
 
 /// Returns the messages of all ranks, by rank.
 template <class M>
-std::vector<M> all_gather_messages(const M& mine, Communicator& ranks, std::string_view name = M::kMessage.name) {
-  return decode_messages<M>(ranks.all_gather_bytes(encode_message(mine), name), ranks.group());
+std::vector<M> all_gather_messages(const M& local, Communicator& ranks, std::string_view name = M::kMessage.name) {
+  return decode_messages<M>(ranks.all_gather_bytes(encode_message(local), name), ranks.group());
 }
 
 /// Returns the messages of all ranks on the first rank; an empty list elsewhere.
 template <class M>
-std::vector<M> gather_messages(const M& mine, Communicator& ranks, std::string_view name = M::kMessage.name) {
-  return decode_messages<M>(ranks.gather_bytes(encode_message(mine), name), ranks.group());
+std::vector<M> gather_messages(const M& local, Communicator& ranks, std::string_view name = M::kMessage.name) {
+  return decode_messages<M>(ranks.gather_bytes(encode_message(local), name), ranks.group());
 }
 
 /// Returns the root's message on all ranks; other ranks' `mine` is ignored.
 template <class M>
-M broadcast_message(const M& mine, int root, Communicator& ranks, std::string_view name = M::kMessage.name) {
+M broadcast_message(const M& local, int root, Communicator& ranks, std::string_view name = M::kMessage.name) {
   const bool is_root = ranks.rank() == root;
-  return decode_message<M>(ranks.broadcast_bytes(is_root ? encode_message(mine) : "", root, name),
+  return decode_message<M>(ranks.broadcast_bytes(is_root ? encode_message(local) : "", root, name),
                            {root, ranks.group()});
 }
 
 /// Returns, on all ranks of a role's world, the message that the role's ranks share; other ranks' `mine` is ignored.
 template <class M>
-M broadcast_message(const M& mine, RoleMesh& role, std::string_view name = M::kMessage.name) {
-  return role.is_everywhere() ? mine : broadcast_message(mine, role.ranks().front(), role.world(), name);
+M broadcast_message(const M& local, RoleMesh& role, std::string_view name = M::kMessage.name) {
+  return role.is_everywhere() ? local : broadcast_message(local, role.ranks().front(), role.world(), name);
 }
 
 }  // namespace roll

@@ -12,11 +12,11 @@ class SingleCommunicator : public ImmediateCommunicator {
  public:
   explicit SingleCommunicator(Membership own) : ImmediateCommunicator(std::move(own)) {}
   std::string_view kind() const override { return "single"; }
-  std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view) override {
-    return {std::string(mine)};
+  std::vector<std::string> all_gather_bytes(std::string_view local, std::string_view) override {
+    return {std::string(local)};
   }
-  std::vector<std::string> gather_bytes(std::string_view mine, std::string_view) override {
-    return {std::string(mine)};
+  std::vector<std::string> gather_bytes(std::string_view local, std::string_view) override {
+    return {std::string(local)};
   }
   std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) override {
     return make_single_communicator(membership_in(members, group));
@@ -28,8 +28,8 @@ class SingleCommunicator : public ImmediateCommunicator {
   void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view) override {
     if (all.data_ptr() != tensor.data_ptr()) all.view({-1}).copy_(tensor.view({-1}));
   }
-  void reduce_scatter_dense(const at::Tensor& all, at::Tensor& mine, std::string_view) override {
-    if (all.data_ptr() != mine.data_ptr()) mine.view({-1}).copy_(all.view({-1}));
+  void reduce_scatter_dense(const at::Tensor& all, at::Tensor& local, std::string_view) override {
+    if (all.data_ptr() != local.data_ptr()) local.view({-1}).copy_(all.view({-1}));
   }
   void exchange_dense(const std::vector<at::Tensor>&, const std::vector<at::Tensor>&, std::string_view) override {}
 };

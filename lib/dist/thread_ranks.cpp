@@ -81,15 +81,15 @@ class ThreadCommunicator : public ImmediateCommunicator {
     return std::make_unique<ThreadCommunicator>(turns_, turn_, std::move(shared), std::move(own));
   }
 
-  std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) override {
+  std::vector<std::string> all_gather_bytes(std::string_view local, std::string_view name) override {
     std::vector<std::string> all;
-    meet({.call = fmt::format("gather '{}'", name), .bytes = mine}, [&](const auto& given) {
+    meet({.call = fmt::format("gather '{}'", name), .bytes = local}, [&](const auto& given) {
       for (const Given* of_rank : given) all.emplace_back(of_rank->bytes);
     });
     return all;
   }
-  std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name) override {
-    std::vector<std::string> all = all_gather_bytes(mine, name);
+  std::vector<std::string> gather_bytes(std::string_view local, std::string_view name) override {
+    std::vector<std::string> all = all_gather_bytes(local, name);
     return is_first() ? std::move(all) : std::vector<std::string>();
   }
 
@@ -113,12 +113,12 @@ class ThreadCommunicator : public ImmediateCommunicator {
           row.copy_(given[peer]->tensors[0].view({-1}));
     });
   }
-  void reduce_scatter_dense(const at::Tensor& all, at::Tensor& mine, std::string_view name) override {
-    at::Tensor total = at::empty({mine.numel()}, mine.options());
+  void reduce_scatter_dense(const at::Tensor& all, at::Tensor& local, std::string_view name) override {
+    at::Tensor total = at::empty({local.numel()}, local.options());
     const auto own_row = [this](const at::Tensor& rows) { return rows.view({size(), -1})[rank()]; };
     meet(call_of("reduce-scatter", 0, all, name),
          [&](const auto& given) { combine(parts_of(given, own_row), Reduce::kSum, total); });
-    mine.view({-1}).copy_(total);
+    local.view({-1}).copy_(total);
   }
   void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                       std::string_view name) override {
@@ -150,12 +150,12 @@ class ThreadCommunicator : public ImmediateCommunicator {
   /// Calls `read` with the contributions of all ranks of the group, which must not change before this returns. A rank
   /// that throws marks the error first, so that nobody reads its contribution afterwards.
   template <class Read>
-  void meet(const Given& mine, const Read& read) {
+  void meet(const Given& local, const Read& read) {
     const Locked locked(turn_);
     try {
-      group_->given[rank()] = &mine;
+      group_->given[rank()] = &local;
       wait_for_all();
-      for (const Given* other : group_->given) ROLL_CHECK_EQ(other->call, mine.call, "ranks make the same calls");
+      for (const Given* other : group_->given) ROLL_CHECK_EQ(other->call, local.call, "ranks make the same calls");
       read(group_->given);
       wait_for_all();
     } catch (...) {

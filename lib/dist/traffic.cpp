@@ -23,21 +23,21 @@ void Traffic::set_phase(std::string_view phase) {
 
 std::string Traffic::key(std::string_view group, std::string_view operation) const {
   const std::scoped_lock lock(mutex_);
-  return key_of(group, operation);
+  return traffic_key(group, operation);
 }
 
-std::string Traffic::key_of(std::string_view group, std::string_view operation) const {
+std::string Traffic::traffic_key(std::string_view group, std::string_view operation) const {
   return fmt::format("{}/{}/{}", phase_, group, operation);
 }
 
 void Traffic::add_call(std::string_view group, std::string_view operation) {
   const std::scoped_lock lock(mutex_);
-  ++counts_[key_of(group, operation)].calls;
+  ++counts_[traffic_key(group, operation)].calls;
 }
 
 void Traffic::add_bytes(std::string_view group, std::string_view operation, int64_t bytes) {
   const std::scoped_lock lock(mutex_);
-  counts_[key_of(group, operation)].bytes += bytes;
+  counts_[traffic_key(group, operation)].bytes += bytes;
 }
 
 std::map<std::string, TrafficCount> Traffic::take() {

@@ -39,7 +39,7 @@ class Traffic {
   std::map<std::string, TrafficCount> take();
 
  private:
-  std::string key_of(std::string_view group, std::string_view operation) const;
+  std::string traffic_key(std::string_view group, std::string_view operation) const;
 
   mutable std::mutex mutex_;
   int64_t step_ = -1;

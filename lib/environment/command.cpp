@@ -55,7 +55,7 @@ const char* program_key(const EnvironmentArgs& args) {
 void check_boxed(const EnvironmentArgs& args, const std::string& where) {
   std::optional<std::string> why;
   try {
-    why = why_not_boxed(program_of(args));
+    why = why_not_boxed(make_boxed_program(args));
   } catch (const UserError& error) {  // the sandbox cannot show this Python
     throw user_error("{}{} = {}; give another Python", where, program_key(args), error.what());
   }
@@ -66,7 +66,7 @@ void check_boxed(const EnvironmentArgs& args, const std::string& where) {
 
 void check_command(const EnvironmentArgs& args, const std::string& where) {
   try {
-    if (args.addresses.empty()) check_executable(program_of(args).command.front());
+    if (args.addresses.empty()) check_executable(make_boxed_program(args).command.front());
   } catch (const UserError& error) {
     throw user_error("{}{} = {}; give a program that is there and may be executed", where, program_key(args),
                      error.what());

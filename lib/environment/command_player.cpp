@@ -187,7 +187,7 @@ std::optional<CommandAnswer> CommandPlayer::go_on() {
   }
 }
 
-BoxedProgram program_of(const EnvironmentArgs& args) {
+BoxedProgram make_boxed_program(const EnvironmentArgs& args) {
   BoxedProgram program{.command = args.command};
   if (args.python_class)
     program.command = parse_python_name(*args.python_class, "python_class").command(args.python, python_class_text());
@@ -196,7 +196,7 @@ BoxedProgram program_of(const EnvironmentArgs& args) {
 }
 
 std::unique_ptr<LinePeer> make_peer(const EnvironmentArgs& args, const std::string& where, int64_t number) {
-  if (args.addresses.empty()) return make_program_peer(program_of(args), args.sandbox);
+  if (args.addresses.empty()) return make_program_peer(make_boxed_program(args), args.sandbox);
   return make_remote_peer(args.addresses[number % args.addresses.size()], where + "addresses");
 }
 

@@ -56,7 +56,7 @@ class CommandPlayer {
 };
 
 /// Returns the program that the keys name.
-BoxedProgram program_of(const EnvironmentArgs& args);
+BoxedProgram make_boxed_program(const EnvironmentArgs& args);
 
 /// Creates a local program or a connection to a remote one. `number` selects the address, in turn. UserError: an
 /// address is not host:port.

@@ -16,7 +16,7 @@ namespace roll {
 class Keys;
 
 enum class ToolKind { kCalculator, kPython, kSearch };
-constexpr auto names_of(ToolKind) {
+constexpr auto enum_names(ToolKind) {
   return std::to_array<Named<ToolKind>>(
       {{ToolKind::kCalculator, "calculator"}, {ToolKind::kPython, "python"}, {ToolKind::kSearch, "search"}});
 }
@@ -27,7 +27,7 @@ enum class EnvManager {
   kSteps,        // a new prompt per turn: agent_template with the last observations and actions
   kStepsConcat,  // a new prompt per turn, with the last observations only
 };
-constexpr auto names_of(EnvManager) {
+constexpr auto enum_names(EnvManager) {
   return std::to_array<Named<EnvManager>>({{EnvManager::kTurns, "TrajEnvManager"},
                                            {EnvManager::kSteps, "StepEnvManager"},
                                            {EnvManager::kStepsConcat, "StepConcatEnvManager"}});

@@ -58,7 +58,7 @@ enum class EnvironmentFault {
   kFlood,     // answer too long
   kProtocol,  // readable answer that breaks the protocol
 };
-constexpr auto names_of(EnvironmentFault) {
+constexpr auto enum_names(EnvironmentFault) {
   return std::to_array<Named<EnvironmentFault>>({{EnvironmentFault::kTimeout, "timeout"},
                                                  {EnvironmentFault::kCrash, "crash"},
                                                  {EnvironmentFault::kGarbage, "garbage"},

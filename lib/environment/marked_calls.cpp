@@ -73,7 +73,7 @@ std::vector<ToolCall> take_json_or_named(CallText& in, const Json& tools) {
 std::optional<ToolCall> take_loose_call(CallText& in, std::string_view opens) {
   const std::string name = in.take_name();
   const auto arguments = in.sees(opens) ? take_loose_json(in) : std::nullopt;
-  return arguments ? call_of(name, *arguments) : std::nullopt;
+  return arguments ? make_call(name, *arguments) : std::nullopt;
 }
 
 std::vector<ToolCall> take_gemma_call(CallText& in, const Json&) {
@@ -127,10 +127,10 @@ std::optional<ToolCall> take_named_json(CallText& in) {
   const std::string name = in.take_name();
   if (in.take("[CALL_ID]")) in.take_name();
   in.take("[ARGS]");
-  return in.skip_blanks().sees("{") ? call_of(name, take_json(in)) : std::nullopt;
+  return in.skip_blanks().sees("{") ? make_call(name, take_json(in)) : std::nullopt;
 }
 
-std::optional<ToolCall> call_of(std::string_view name, std::string_view arguments) {
+std::optional<ToolCall> make_call(std::string_view name, std::string_view arguments) {
   const Json object = json_or_null(trimmed_text(arguments));
   return !name.empty() && object.is_object() ? std::optional(ToolCall{std::string(name), to_line(object)})
                                              : std::nullopt;

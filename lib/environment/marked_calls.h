@@ -48,6 +48,6 @@ std::optional<ToolCall> take_json_call(CallText& in);
 std::optional<ToolCall> take_named_json(CallText& in);
 
 /// Returns the call with this JSON object; nullopt if the name is empty or `arguments` is no object.
-std::optional<ToolCall> call_of(std::string_view name, std::string_view arguments);
+std::optional<ToolCall> make_call(std::string_view name, std::string_view arguments);
 
 }  // namespace roll

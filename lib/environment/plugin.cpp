@@ -22,7 +22,7 @@ PluginExport wanted(const EnvironmentArgs& args, const std::string& where) {
           .where = where,
           .prefix = "roll_environment_",
           .macro = "ROLL_ENVIRONMENT",
-          .made_of = "class",
+          .macro_argument = "class",
           .header = "roll/environment.h",
           .abi_version = kEnvironmentAbiVersion};
 }

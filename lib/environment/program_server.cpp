@@ -33,7 +33,7 @@ void ProgramServer::run(const std::function<bool()>& should_stop) {
     door_.add_polls(polls.others());
     for (Player& player : players_) {
       auto& its = polls.add(player, player.is_asked ? player.program->next_look() : LinePeer::Clock::time_point::max());
-      its.push_back({player.socket.fd(), static_cast<short>(player.to_say.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+      its.push_back({player.socket.fd(), static_cast<short>(player.to_send.empty() ? POLLIN : POLLIN | POLLOUT), 0});
       if (player.is_asked) player.program->add_polls(its);
     }
     for (Player* player : polls.wait(LinePeer::Clock::now() + kLook)) {
@@ -51,24 +51,24 @@ void ProgramServer::run(const std::function<bool()>& should_stop) {
 
 /// Serves a player as far as possible without waiting. ConnectionLost: the connection is over.
 void ProgramServer::serve(Player& player) {
-  receive_into(player.heard, player.socket, kLongestQuestion);
-  if (player.heard.size() >= kLongestQuestion) throw ConnectionLost("a question without end");
-  const size_t newline = player.heard.find('\n');
+  receive_into(player.received, player.socket, kLongestQuestion);
+  if (player.received.size() >= kLongestQuestion) throw ConnectionLost("a question without end");
+  const size_t newline = player.received.find('\n');
   if (!player.is_asked && newline != std::string::npos) {
-    const std::string question = player.heard.substr(0, newline);
-    player.heard.erase(0, newline + 1);
+    const std::string question = player.received.substr(0, newline);
+    player.received.erase(0, newline + 1);
     ask(player, question);
   }
   if (player.is_asked) try {
       if (const auto answer = player.program->go_on()) {
-        player.to_say = "ok " + *answer + '\n';
+        player.to_send = "ok " + *answer + '\n';
         player.is_asked = false;
       }
     } catch (const EnvironmentFailed& failure) {
-      player.to_say = fmt::format("{} {}\n", name_of(failure.fault), to_line(Json(failure.what())));
+      player.to_send = fmt::format("{} {}\n", name_of(failure.fault), to_line(Json(failure.what())));
       player.is_asked = false;
     }
-  player.to_say.erase(0, player.socket.send_some(std::as_bytes(std::span(player.to_say))));
+  player.to_send.erase(0, player.socket.send_some(std::as_bytes(std::span(player.to_send))));
 }
 
 void ProgramServer::ask(Player& player, const std::string& question) {
@@ -77,7 +77,7 @@ void ProgramServer::ask(Player& player, const std::string& question) {
   if (error != std::errc() || *end != ' ' || !(timeout_s > 0)) throw ConnectionLost("a question that is none");
   if (!player.program) {
     if (num_programs_ == most_) {
-      player.to_say =
+      player.to_send =
           fmt::format("{} {}\n", name_of(EnvironmentFault::kCrash),
                       to_line(Json(fmt::format("has no program free: all {} are in use (--programs)", most_))));
       return;

@@ -28,7 +28,7 @@ class ProgramServer {
  private:
   struct Player {
     Socket socket;
-    std::string heard{}, to_say{};
+    std::string received{}, to_send{};
     std::unique_ptr<LinePeer> program{};
     bool is_asked = false;
     bool is_gone = false;

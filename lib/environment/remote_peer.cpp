@@ -51,7 +51,7 @@ class RemotePeer : public LinePeer {
     is_lost_ = false;
     if (stage_ != Stage::kNone) return;
     try {
-      if (!endpoint_) endpoint_ = endpoint_of(where_.host, where_.port);
+      if (!endpoint_) endpoint_ = resolve_endpoint(where_.host, where_.port);
       if (!secret_) secret_ = environment_secret(address_);
       socket_ = begin_connecting(*endpoint_);
       stage_ = Stage::kConnects;
@@ -122,7 +122,7 @@ class RemotePeer : public LinePeer {
     const std::string_view word = line.substr(0, space);
     std::string said(line.substr(std::min(space, line.size() - 1) + 1));
     if (word == "ok") return said;
-    for (const auto& [fault, name] : names_of(EnvironmentFault()))
+    for (const auto& [fault, name] : enum_names(EnvironmentFault()))
       if (word == name) fail(fault, fmt::format("at {} {}", address_, said_in(said)));
     fail(EnvironmentFault::kGarbage, fmt::format("at {} answered {}", address_, shown_answer(line)));
   }
@@ -163,7 +163,7 @@ std::unique_ptr<LinePeer> make_remote_peer(const std::string& address, const std
 void check_remote(const std::string& address, const std::string& key) {
   const HostAndPort where = parsed(address, key);
   try {
-    endpoint_of(where.host, where.port);
+    resolve_endpoint(where.host, where.port);
   } catch (const ConnectionLost& unknown) {
     throw user_error("{} = {}: {}", key, address, unknown.what());
   }
@@ -177,7 +177,7 @@ JobSecret environment_secret(const std::string& who) {
         "{}: ROLL_JOB_SECRET is not set; give the run and each host of its environments the same text "
         "(openssl rand -hex 16 makes one)",
         who);
-  return proof_of(secret_of(secret), "environments", {});
+  return make_proof(parse_secret(secret), "environments", {});
 }
 
 }  // namespace roll

@@ -29,7 +29,7 @@ class Tool {
 };
 
 /// Returns the schema as in OpenAI's API and chat templates: {"type": "function", "function": {...}}.
-inline Json schema_of(const Tool& tool) {
+inline Json tool_schema(const Tool& tool) {
   const Json text{{"type", "string"}, {"description", tool.argument_description()}};
   const Json parameters{
       {"type", "object"}, {"properties", {{tool.argument(), text}}}, {"required", Json::array({tool.argument()})}};

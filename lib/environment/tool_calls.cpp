@@ -126,7 +126,7 @@ SpokenAndCalled ToolCallPattern::split(const std::string& text) try {
       return span ? std::string_view(text).substr(span->begin, span->end - span->begin) : std::string_view();
     };
     if (all.end == all.begin) break;  // it would match for ever
-    parts.attempts.push_back(call_of(trimmed_text(group(1)), group(2)));
+    parts.attempts.push_back(make_call(trimmed_text(group(1)), group(2)));
     parts.content += text.substr(at, (parts.attempts.back() ? all.begin : all.end) - at);
     at = all.end;
   }
@@ -148,7 +148,7 @@ SpokenAndCalled ToolCallReader::read(const std::string& turn, const Json& tools)
   return parts;
 }
 
-std::string fault_of(const std::optional<ToolCall>& call, const std::vector<std::string>& tools) {
+std::string call_fault(const std::optional<ToolCall>& call, const std::vector<std::string>& tools) {
   if (!call) return "this is no call: a name and its arguments were expected";
   if (std::ranges::find(tools, call->name) != tools.end()) return "";
   return fmt::format("there is no tool {}; there is {}", call->name, fmt::join(tools, ", "));

@@ -19,7 +19,7 @@ namespace roll {
 /// next line its arguments as JSON, once or several times.
 enum class ToolCallForm { kMarked, kLlama3, kGlm4 };
 
-constexpr auto names_of(ToolCallForm) {
+constexpr auto enum_names(ToolCallForm) {
   return std::to_array<Named<ToolCallForm>>({{ToolCallForm::kMarked, "marked"},
                                              {ToolCallForm::kMarked, "hermes"},
                                              {ToolCallForm::kLlama3, "llama3"},
@@ -66,7 +66,7 @@ class ToolCallReader {
 };
 
 /// Returns why the call cannot be made with these tools; "" if it can.
-std::string fault_of(const std::optional<ToolCall>& call, const std::vector<std::string>& tools);
+std::string call_fault(const std::optional<ToolCall>& call, const std::vector<std::string>& tools);
 
 /// Returns how many leading bytes of a growing text are content whatever follows; the first `from` are known to be.
 size_t sure_content(std::string_view text, size_t from, ToolCallForm form);

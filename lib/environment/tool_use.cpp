@@ -71,7 +71,7 @@ class ToolUse : public Environment {
         answered_(args.action_pattern, where),
         calls_(args.tool_calls, args.tool_pattern, where + "tool_pattern") {
     for (const ToolKind kind : args.tools) tools_.push_back(tool_of(kind, args, *library_));
-    for (const auto& tool : tools_) schemas_.push_back(schema_of(*tool));
+    for (const auto& tool : tools_) schemas_.push_back(tool_schema(*tool));
   }
 
   std::unique_ptr<Environment> another() const override { return std::make_unique<ToolUse>(args_, where_, library_); }
@@ -123,7 +123,7 @@ class ToolUse : public Environment {
   std::string answer_of(const std::optional<ToolCall>& call) {
     std::vector<std::string> names;
     for (const auto& one : tools_) names.push_back(one->name());
-    if (const std::string fault = fault_of(call, names); !fault.empty()) throw ToolError(fault);
+    if (const std::string fault = call_fault(call, names); !fault.empty()) throw ToolError(fault);
     const auto tool = std::ranges::find(tools_, call->name, [](const auto& one) { return one->name(); });
     const Json arguments = parse_json(call->arguments, "arguments");
     const std::string wanted = (*tool)->argument();

@@ -13,7 +13,7 @@
 
 namespace roll {
 
-std::span<const EnvironmentType> rows_of(const EnvironmentType*) {
+std::span<const EnvironmentType> registry(const EnvironmentType*) {
   static constexpr EnvironmentType kTypes[] = {
       {.name = "frozen_lake", .make = make_frozen_lake, .shows_level = true},
       {.name = "sokoban", .make = make_sokoban, .shows_level = true},

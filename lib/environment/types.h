@@ -26,7 +26,7 @@ struct EnvironmentType {
   void (*check)(const EnvironmentArgs& args, const std::string& where) = nullptr;
 };
 
-std::span<const EnvironmentType> rows_of(const EnvironmentType*);
+std::span<const EnvironmentType> registry(const EnvironmentType*);
 
 /// Returns what to use instead of an environment of ROLL that is a Python class; "" for other names.
 std::string why_foreign(const Chosen<EnvironmentType>&, std::string_view name);

@@ -27,7 +27,7 @@ std::optional<Comparison> compare(const JudgedPrompts& before, const JudgedPromp
     ++(difference > 0 ? comparison.better : difference < 0 ? comparison.worse : comparison.same);
     differences.push_back(difference);
   }
-  const auto estimate = estimate_of(differences);
+  const auto estimate = estimate_mean(differences);
   if (!estimate) return std::nullopt;
   comparison.difference = *estimate;
   return comparison;

@@ -40,13 +40,14 @@ void check_k(const PromptSamples& samples, int64_t k) {
 
 }  // namespace
 
-std::optional<Estimate> estimate_of(std::span<const double> of_prompts) {
-  if (of_prompts.empty()) return std::nullopt;
-  const auto num = static_cast<double>(of_prompts.size());
-  Estimate estimate{.mean = std::accumulate(of_prompts.begin(), of_prompts.end(), 0.0) / num, .standard_error = {}};
-  if (of_prompts.size() == 1) return estimate;
+std::optional<Estimate> estimate_mean(std::span<const double> prompt_values) {
+  if (prompt_values.empty()) return std::nullopt;
+  const auto num = static_cast<double>(prompt_values.size());
+  Estimate estimate{.mean = std::accumulate(prompt_values.begin(), prompt_values.end(), 0.0) / num,
+                    .standard_error = {}};
+  if (prompt_values.size() == 1) return estimate;
   double squares = 0;
-  for (const double value : of_prompts) squares += (value - estimate.mean) * (value - estimate.mean);
+  for (const double value : prompt_values) squares += (value - estimate.mean) * (value - estimate.mean);
   estimate.standard_error = std::sqrt(squares / (num - 1) / num);
   return estimate;
 }

@@ -24,7 +24,7 @@ struct Estimate {
 };
 
 /// Returns mean and standard error of one value per prompt; nullopt if there are no prompts.
-std::optional<Estimate> estimate_of(std::span<const double> of_prompts);
+std::optional<Estimate> estimate_mean(std::span<const double> prompt_values);
 
 /// Sum and number of one prompt's samples.
 struct PromptSum {

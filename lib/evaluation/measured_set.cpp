@@ -54,7 +54,7 @@ std::string at_k(const char* name, int64_t k) {
 
 }  // namespace
 
-std::vector<int64_t> ks_of(int64_t num_samples) {
+std::vector<int64_t> pass_at_ks(int64_t num_samples) {
   std::vector<int64_t> ks;
   for (int64_t k = 2; k < num_samples; k *= 2) ks.push_back(k);
   if (num_samples > 1) ks.push_back(num_samples);
@@ -69,25 +69,25 @@ MeasuredSet measured(std::vector<JudgedSample> samples, int64_t num_samples) {
   std::vector<PromptSamples> judged;
   for (const auto& group : groups) judged.push_back(judged_of(group));
   const auto add = [&](const std::string& name, int64_t least, const auto& number_of) {
-    std::vector<double> of_prompts;
+    std::vector<double> prompt_values;
     for (const PromptSamples& prompt : judged)
-      if (std::ssize(prompt) >= least) of_prompts.push_back(number_of(prompt));
-    if (const auto estimate = estimate_of(of_prompts)) set.numbers.emplace_back(name, *estimate);
+      if (std::ssize(prompt) >= least) prompt_values.push_back(number_of(prompt));
+    if (const auto estimate = estimate_mean(prompt_values)) set.numbers.emplace_back(name, *estimate);
   };
   const auto add_mean = [&](const std::string& name, const std::function<double(const JudgedSample&)>& number,
                             bool of_judged = false) {
-    std::vector<double> of_prompts;
+    std::vector<double> prompt_values;
     for (std::vector<JudgedSample> group : groups) {
       if (of_judged) std::erase_if(group, [](const JudgedSample& sample) { return !sample.is_judged; });
-      if (!group.empty()) of_prompts.push_back(mean_of(group, number));
+      if (!group.empty()) prompt_values.push_back(mean_of(group, number));
     }
-    if (const auto estimate = estimate_of(of_prompts)) set.numbers.emplace_back(name, *estimate);
+    if (const auto estimate = estimate_mean(prompt_values)) set.numbers.emplace_back(name, *estimate);
   };
   add(at_k("avg", num_samples), 1, average_at);
-  for (const int64_t k : ks_of(num_samples))
+  for (const int64_t k : pass_at_ks(num_samples))
     add(at_k("pass", k), k, [k](const PromptSamples& prompt) { return pass_at(prompt, k); });
   if (tell_answers)
-    for (const int64_t k : ks_of(num_samples))
+    for (const int64_t k : pass_at_ks(num_samples))
       add(at_k("maj", k), k, [k](const PromptSamples& prompt) { return majority_at(prompt, k); });
   add_mean(
       "score", [](const JudgedSample& s) { return s.score; }, /*of_judged=*/true);
@@ -122,7 +122,7 @@ Metrics set_metrics(const std::string& set, const MeasuredSet& numbers) {
 std::vector<std::string> set_metric_names(const std::string& set, int64_t num_samples) {
   std::vector<std::string> names{at_k("avg", num_samples)};
   for (const char* name : {"pass", "maj"})
-    for (const int64_t k : ks_of(num_samples)) names.push_back(at_k(name, k));
+    for (const int64_t k : pass_at_ks(num_samples)) names.push_back(at_k(name, k));
   names.insert(names.end(), {"score", "response_length", "truncated", "no_answer", "unjudged"});
   std::vector<std::string> metrics;
   for (const std::string& name : names)
@@ -165,7 +165,7 @@ std::string line_of_sets(const std::map<std::string, MeasuredSet>& sets, const c
 
 }  // namespace
 
-std::string table_of(const std::map<std::string, MeasuredSet>& sets) {
+std::string evaluation_table(const std::map<std::string, MeasuredSet>& sets) {
   std::vector<std::vector<std::string>> lines{
       {"set", "prompts", "samples k", "avg@k", "pass@k", "maj@k", "score", "length", "truncated", "no answer"}};
   for (const auto& [name, set] : sets) lines.push_back(cells_of(name, set));

@@ -27,7 +27,7 @@ struct MeasuredSet {
 bool is_set_name(const std::string& name);
 
 /// Returns the values of k for pass@k and maj@k with n samples: powers of two from 2 on, and n.
-std::vector<int64_t> ks_of(int64_t num_samples);
+std::vector<int64_t> pass_at_ks(int64_t num_samples);
 
 /// Computes avg@n, pass@k, maj@k, score, response_length, truncated, no_answer and unjudged. `samples` holds
 /// `num_samples` responses to each prompt, in any order. Unjudged responses count only in response_length, truncated
@@ -42,6 +42,6 @@ Metrics set_metrics(const std::string& set, const MeasuredSet& numbers);
 std::vector<std::string> set_metric_names(const std::string& set, int64_t num_samples);
 
 /// Returns a text table with one line per set, and notes about missing metrics and unjudged responses.
-std::string table_of(const std::map<std::string, MeasuredSet>& sets);
+std::string evaluation_table(const std::map<std::string, MeasuredSet>& sets);
 
 }  // namespace roll

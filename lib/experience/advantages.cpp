@@ -210,7 +210,7 @@ AdvantagesAndReturns with_rule(const Part& part, const ExperienceConfig& config)
 
 }  // namespace
 
-std::span<const AdvantageEstimator> rows_of(const AdvantageEstimator*) {
+std::span<const AdvantageEstimator> registry(const AdvantageEstimator*) {
   constexpr auto kGroup = NormType::kGroup;
   static constexpr AdvantageEstimator kEstimators[] = {
       {.name = "gae", .needs_values = true, .compute = alone<gae>},

@@ -75,12 +75,12 @@ Batch select(const Batch& batch, const std::vector<int64_t>& sequence_indices) {
   return part;
 }
 
-std::vector<at::Tensor*> tensors_of(Batch& batch) {
+std::vector<at::Tensor*> batch_tensors(Batch& batch) {
   std::vector<at::Tensor*> tensors = {&batch.tokens.ids, &batch.tokens.positions};
   for (auto& [name, mask] : batch.masks) tensors.push_back(&mask);
   if (batch.taught.defined()) tensors.push_back(&batch.taught);
   for (auto& [rule, numbers] : batch.weights) tensors.push_back(&numbers);
-  for (auto& [of_sequences, on_tokens] : batch.factors) tensors.push_back(&on_tokens);
+  for (auto& [sequence_values, on_tokens] : batch.factors) tensors.push_back(&on_tokens);
   if (batch.tokens.dropout_names.defined()) tensors.push_back(&batch.tokens.dropout_names);
   if (batch.tokens.routed_experts.defined()) tensors.push_back(&batch.tokens.routed_experts);
   if (batch.tokens.bounds.defined()) tensors.push_back(&batch.tokens.bounds);
@@ -103,7 +103,7 @@ void add_weights(Batch& micro_batch, const std::vector<WeightRule>& rules, const
 
 void add_layout(Batch& batch, const ModelParallel& parallel) {
   PackedTokens& tokens = batch.tokens;
-  tokens.bounds = bounds_of(tokens.contexts());
+  tokens.bounds = sequence_bounds(tokens.contexts());
   TokenLayout layout = lay_out(tokens, parallel);
   for (const char* name : {"response_mask", "labels_mask"})
     if (const auto found = batch.masks.find(name); found != batch.masks.end())
@@ -117,11 +117,11 @@ Batch to_device(Batch batch, at::Device device, const ModelParallel& parallel) {
   if (device.is_meta() || device.is_cpu()) return batch;
   batch.on_host = std::make_shared<const Batch>(batch);
   add_layout(batch, parallel);
-  send_together(tensors_of(batch), device);
+  send_together(batch_tensors(batch), device);
   return batch;
 }
 
-std::vector<int64_t> lengths_of(const Batch& batch) {
+std::vector<int64_t> batch_lengths(const Batch& batch) {
   std::vector<int64_t> lengths;
   for (int64_t b = 0; b < batch.num_sequences(); ++b) lengths.push_back(batch.tokens.length(b));
   return lengths;

@@ -38,9 +38,9 @@ struct Batch {
   int64_t num_sequences() const { return tokens.num_sequences(); }
   /// Returns the token axis for losses, which treat each context as a sequence, like ROLL's steps.
   TokenAxis axis() const;
-  /// Returns [C]: for each context the value of its sequence. of_sequences: [B].
+  /// Returns [C]: for each context the value of its sequence. sequence_values: [B].
   template <class T>
-  std::vector<T> on_contexts(const std::vector<T>& of_sequences) const;
+  std::vector<T> on_contexts(const std::vector<T>& sequence_values) const;
   /// Returns the token ids in `taught`, [T, k] int64; undefined if there are none.
   at::Tensor taught_tokens() const;
   /// Returns a mask. Bug: the batch has no such mask.
@@ -64,10 +64,10 @@ Batch to_device(Batch batch, at::Device device, const ModelParallel& parallel);
 void add_layout(Batch& batch, const ModelParallel& parallel);
 
 /// Returns the batch's tensors: tokens, masks and added ones.
-std::vector<at::Tensor*> tensors_of(Batch& batch);
+std::vector<at::Tensor*> batch_tensors(Batch& batch);
 
 /// Returns each sequence's number of tokens.
-std::vector<int64_t> lengths_of(const Batch& batch);
+std::vector<int64_t> batch_lengths(const Batch& batch);
 
 /// Returns the sequences' token indices, one sequence after the other: [sum of lengths] int64.
 at::Tensor token_indices(const Batch& batch, const std::vector<int64_t>& sequence_indices);
@@ -82,13 +82,13 @@ std::vector<T> picked(const std::vector<T>& values, const std::vector<int64_t>& 
 }
 
 template <class T>
-std::vector<T> Batch::on_contexts(const std::vector<T>& of_sequences) const {
-  if (tokens.cu_contexts.empty() || of_sequences.empty()) return of_sequences;
+std::vector<T> Batch::on_contexts(const std::vector<T>& sequence_values) const {
+  if (tokens.cu_contexts.empty() || sequence_values.empty()) return sequence_values;
   std::vector<T> all;
   size_t sequence = 0;
   for (int64_t c = 0; c < tokens.num_contexts(); ++c) {
     if (tokens.contexts()[c] == tokens.cu_seqlens[sequence + 1]) ++sequence;
-    all.push_back(of_sequences[sequence]);
+    all.push_back(sequence_values[sequence]);
   }
   return all;
 }

@@ -40,11 +40,11 @@ void mask_samples(Part& part, const ExperienceConfig& config, int64_t num_groups
   Experience& e = part.here;
   const std::vector<char> mask = sample_mask(part.all, config, num_groups);
   e.masks["final_response_mask"] = part_of(e.response_mask(), e, part.own(mask));
-  metrics.of_here.merge(correct_for_sampler(e, config.train_infer_correction));
+  metrics.local.merge(correct_for_sampler(e, config.train_infer_correction));
   std::vector<char> is_positive;
   for (const ResponseFacts& response : e.responses) is_positive.push_back(response.score > 0);
   e.masks["positive_response_mask"] = part_of(e.final_response_mask(), e, is_positive);
-  for (const char kept : mask) metrics.of_all.add("actor/final_mask_ratio@mean", kept);
+  for (const char kept : mask) metrics.global.add("actor/final_mask_ratio@mean", kept);
 }
 
 void make_rewards(Part& part, const ExperienceConfig& config, int64_t num_groups, DomainState& state,
@@ -53,7 +53,7 @@ void make_rewards(Part& part, const ExperienceConfig& config, int64_t num_groups
   std::vector<double> rewards = normalised_rewards(part.all, config, num_groups, state.rewards);
   if (const auto limit = config.reward_clip)
     for (size_t b = 0; b < rewards.size(); ++b) {
-      if (part.all.responses[b].is_judged) metrics.of_all.add("reward_clip_frac@mean", std::abs(rewards[b]) > *limit);
+      if (part.all.responses[b].is_judged) metrics.global.add("reward_clip_frac@mean", std::abs(rewards[b]) > *limit);
       rewards[b] = std::clamp(rewards[b], -*limit, *limit);
     }
   const at::Tensor kl = old_to_ref_kl(e, config);
@@ -61,11 +61,11 @@ void make_rewards(Part& part, const ExperienceConfig& config, int64_t num_groups
   e.token_rewards =
       make_token_rewards(e, part.own(rewards), config.add_token_level_kl ? kl : at::Tensor{}, coefficient);
   if (config.reward_clip && config.add_token_level_kl)
-    e.token_rewards = clipped(e.token_rewards, e.response_mask(), *config.reward_clip, "token_reward_clip_frac@mean",
-                              metrics.of_here);
+    e.token_rewards =
+        clipped(e.token_rewards, e.response_mask(), *config.reward_clip, "token_reward_clip_frac@mean", metrics.local);
   if (kl.defined()) {
     const Moments moments = sequence_kl(e, kl, part.ranks);
-    metrics.of_all.add("kl_coef@mean", coefficient);
+    metrics.global.add("kl_coef@mean", coefficient);
     state.kl.update(moments.mean, static_cast<int64_t>(moments.count));
   }
   if (config.whiten_rewards) e.token_rewards = whiten(e.token_rewards, e.response_mask(), part.ranks);
@@ -82,7 +82,7 @@ void make_advantages(Part& part, const ExperienceConfig& config, PartMetrics& me
   e.returns = raw.returns;
   e.advantages = config.whitens() ? whiten(raw.advantages, mask, part.ranks) : raw.advantages * mask;
   if (config.advantage_clip)
-    e.advantages = clipped(e.advantages, mask, *config.advantage_clip, "advantage_clip_frac@mean", metrics.of_here);
+    e.advantages = clipped(e.advantages, mask, *config.advantage_clip, "advantage_clip_frac@mean", metrics.local);
 }
 
 /// Runs the stages whose statistics cover all sequences of the part.
@@ -171,9 +171,9 @@ Metrics complete_experience(Part& step, const ExperienceConfig& config, int64_t 
     if (!domain.empty()) metrics.merge(of_domain, domain + "/");
   }
   metrics.merge(describe(step, config, num_groups));
-  add_histograms(step.here, metrics.of_here);
-  Metrics merged = merge_over_ranks(metrics.of_here, step.ranks);
-  merged.merge(metrics.of_all);
+  add_histograms(step.here, metrics.local);
+  Metrics merged = merge_over_ranks(metrics.local, step.ranks);
+  merged.merge(metrics.global);
   return merged;
 }
 

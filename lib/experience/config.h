@@ -19,14 +19,14 @@ struct AdvantagesAndReturns;
 
 /// Responses over which a reward's mean or deviation is taken.
 enum class NormType { kBatch, kGroup, kRunning };
-constexpr auto names_of(NormType) {
+constexpr auto enum_names(NormType) {
   return std::to_array<Named<NormType>>(
       {{NormType::kBatch, "batch"}, {NormType::kGroup, "group"}, {NormType::kRunning, "running"}});
 }
 
 /// Weight of a trajectory in GiGPO's group statistics: once per turn, or once.
 enum class EpisodeStatistics { kTurns, kTrajectories };
-constexpr auto names_of(EpisodeStatistics) {
+constexpr auto enum_names(EpisodeStatistics) {
   return std::to_array<Named<EpisodeStatistics>>(
       {{EpisodeStatistics::kTurns, "turns"}, {EpisodeStatistics::kTrajectories, "trajectories"}});
 }
@@ -51,11 +51,11 @@ struct AdvantageEstimator {
   /// Computes advantages and returns. **Collective** over the part's ranks.
   AdvantagesAndReturns (*compute)(const Part& part, const ExperienceConfig& config);
 };
-std::span<const AdvantageEstimator> rows_of(const AdvantageEstimator*);
+std::span<const AdvantageEstimator> registry(const AdvantageEstimator*);
 
 /// Unit that is weighted or filtered when sampler and trainer disagree; see correction.h.
 enum class CorrectionLevel { kToken, kSegment, kGeometric, kSequence };
-constexpr auto names_of(CorrectionLevel) {
+constexpr auto enum_names(CorrectionLevel) {
   return std::to_array<Named<CorrectionLevel>>({{CorrectionLevel::kToken, "token"},
                                                 {CorrectionLevel::kSegment, "segment"},
                                                 {CorrectionLevel::kGeometric, "geometric"},

@@ -86,17 +86,17 @@ PartMetrics describe(const Part& part, const ExperienceConfig& config, int64_t n
   PartMetrics metrics;
   const Experience& e = part.here;
   const auto of_responses = [&](const at::Tensor& tensor) { return tensor.masked_select(e.response_mask().ne(0)); };
-  add_mean_max_min("rewards", rewards_of_judged(e), metrics.of_here);
-  add_mean_max_min("advantages", of_responses(e.advantages), metrics.of_here);
-  add_mean_max_min("returns", of_responses(e.returns), metrics.of_here);
+  add_mean_max_min("rewards", rewards_of_judged(e), metrics.local);
+  add_mean_max_min("advantages", of_responses(e.advantages), metrics.local);
+  add_mean_max_min("returns", of_responses(e.returns), metrics.local);
   if (e.values.defined()) {
-    add_mean_max_min("critic/values", of_responses(e.values), metrics.of_here);
-    add_explained_variance(part, metrics.of_all);
+    add_mean_max_min("critic/values", of_responses(e.values), metrics.local);
+    add_explained_variance(part, metrics.global);
   }
   if (const at::Tensor kl = old_to_ref_kl(e, config); kl.defined())
-    metrics.of_all.add("kl@mean", sequence_kl(e, kl, part.ranks).mean);
-  if (e.teacher_kl.defined()) metrics.of_all.add("teacher_kl@mean", sequence_kl(e, e.teacher_kl, part.ranks).mean);
-  metrics.of_all.merge(scores_of(part.all, num_groups));
+    metrics.global.add("kl@mean", sequence_kl(e, kl, part.ranks).mean);
+  if (e.teacher_kl.defined()) metrics.global.add("teacher_kl@mean", sequence_kl(e, e.teacher_kl, part.ranks).mean);
+  metrics.global.merge(scores_of(part.all, num_groups));
   return metrics;
 }
 

@@ -12,12 +12,12 @@ namespace roll {
 
 /// Metrics of a part on one rank.
 struct PartMetrics {
-  Metrics of_here;  // from this rank's sequences; to be merged over ranks
-  Metrics of_all;   // from all sequences; equal on every rank
+  Metrics local;   // from this rank's sequences; to be merged over ranks
+  Metrics global;  // from all sequences; equal on every rank
 
   void merge(const PartMetrics& other, const std::string& prefix = "") {
-    of_here.merge(other.of_here, prefix);
-    of_all.merge(other.of_all, prefix);
+    local.merge(other.local, prefix);
+    global.merge(other.global, prefix);
   }
 };
 

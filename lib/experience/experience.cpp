@@ -35,7 +35,7 @@ const std::array<at::Tensor Experience::*, 10> Experience::kTokenTensors{
     &Experience::ref_log_probs,     &Experience::teacher_kl,    &Experience::values,   &Experience::token_rewards,
     &Experience::advantages,        &Experience::returns};
 
-StepFacts facts_of(const Experience& step) {
+StepFacts step_facts(const Experience& step) {
   return {step.responses};
 }
 
@@ -84,7 +84,7 @@ Experience to_device(Experience experience, at::Device device, const ModelParall
   if (device.is_meta() || device.is_cpu()) return experience;
   experience.on_host = std::make_shared<const Experience>(experience);
   add_layout(experience, parallel);
-  std::vector<at::Tensor*> tensors = tensors_of(experience);
+  std::vector<at::Tensor*> tensors = batch_tensors(experience);
   for (const auto tensor : Experience::kTokenTensors)
     if ((experience.*tensor).defined()) tensors.push_back(&(experience.*tensor));
   send_together(tensors, device);

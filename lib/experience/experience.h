@@ -50,7 +50,7 @@ struct Experience : Batch {
 };
 
 /// Returns the facts of a step whose responses are all on this rank.
-StepFacts facts_of(const Experience& step);
+StepFacts step_facts(const Experience& step);
 
 /// Makes an experience of these sequences, packed in this order with `ids` [T] int64. Sets tokens, facts and the
 /// response mask; other tensors stay undefined. Bug: the number of ids does not match.

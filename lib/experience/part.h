@@ -23,11 +23,11 @@ struct Part {
       : here(std::move(own)), all(std::move(facts)), place(std::move(places)), ranks(among) {}
 
   /// Returns one number per sequence of the part, given those of the own sequences. **Collective** over the ranks.
-  std::vector<double> all_gather(const std::vector<double>& of_here) const;
+  std::vector<double> all_gather(const std::vector<double>& local_values) const;
   /// Returns the elements that belong to the own sequences.
   template <class T>
-  std::vector<T> own(const std::vector<T>& of_all) const {
-    return picked(of_all, place);
+  std::vector<T> own(const std::vector<T>& all_values) const {
+    return picked(all_values, place);
   }
 };
 

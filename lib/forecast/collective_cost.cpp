@@ -53,14 +53,14 @@ Cost reduce_scatter_cost(Member own, int64_t all) {
   return both_ways(all / own.size * (own.size - 1), piece_of(all / own.size));
 }
 
-Cost all_gather_cost(Member own, int64_t mine) {
+Cost all_gather_cost(Member own, int64_t local) {
   if (own.size == 1) return {};
-  return both_ways(mine * (own.size - 1), piece_of(mine));
+  return both_ways(local * (own.size - 1), piece_of(local));
 }
 
-Cost all_gather_bytes_cost(Member own, int64_t mine, int64_t all) {
+Cost all_gather_bytes_cost(Member own, int64_t local, int64_t all) {
   if (own.size == 1) return {};
-  return {mine * (own.size - 1), all - mine, piece_of(mine)};
+  return {local * (own.size - 1), all - local, piece_of(local)};
 }
 
 Cost broadcast_cost(Member own, Path path, int64_t bytes, int64_t root) {

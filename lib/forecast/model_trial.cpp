@@ -92,7 +92,7 @@ double least_of(const std::function<double()>& run) {
 /// Returns the number of trained parameters, which determines the time of an update.
 double num_trained(const ModelSpec& spec) {
   double trained = 0;
-  for (const ParameterShape& parameter : trained_of(spec, policy_parameters(spec)))
+  for (const ParameterShape& parameter : select_trained(spec, policy_parameters(spec)))
     trained += std::accumulate(parameter.shape.begin(), parameter.shape.end(), 1.0, std::multiplies<>());
   return trained;
 }
@@ -157,7 +157,7 @@ TrainingSpeed try_training(const TriedModel& model, const TrainingShape& shape) 
   const auto affordable = static_cast<int64_t>(kMicroBatch_s * peak / token_flops);
   const int64_t most = std::clamp<int64_t>(shape.tokens, 2, kMostTokens);
   const PackedTokens tokens = micro_batch(model, shape, std::clamp(affordable, std::min(kLeastTokens, most), most));
-  const auto passes = [&](int64_t layers) { return 3 + shape.recomputes.share_of(layers); };
+  const auto passes = [&](int64_t layers) { return 3 + shape.recomputes.recomputed_share(layers); };
   Growth forward, training, update;
   for (const int64_t layers : {std::min<int64_t>(1, most_layers - 1), most_layers}) {
     if (layers == 0) continue;

@@ -75,14 +75,14 @@ class PlannedCommunicator : public ImmediateCommunicator {
                                                  world_, absent_, counted_);
   }
 
-  std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) override {
-    std::vector<std::string> all = strings(mine, name);
-    count("all_gather_bytes", Path::kHost, all_gather_bytes_cost(asked_->own, std::ssize(mine), bytes_of(all)));
+  std::vector<std::string> all_gather_bytes(std::string_view local, std::string_view name) override {
+    std::vector<std::string> all = strings(local, name);
+    count("all_gather_bytes", Path::kHost, all_gather_bytes_cost(asked_->own, std::ssize(local), bytes_of(all)));
     return all;
   }
-  std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name) override {
-    std::vector<std::string> all = strings(mine, name);
-    const int64_t bytes = std::ssize(mine);
+  std::vector<std::string> gather_bytes(std::string_view local, std::string_view name) override {
+    std::vector<std::string> all = strings(local, name);
+    const int64_t bytes = std::ssize(local);
     count("gather_bytes", Path::kHost,
           is_first() ? Cost{.received = bytes_of(all) - bytes} : Cost{.sent = bytes, .message = bytes});
     return is_first() ? all : std::vector<std::string>();
@@ -104,8 +104,8 @@ class PlannedCommunicator : public ImmediateCommunicator {
 
   void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) override {
     // Model shards shrink with more ranks, but host values (one per rank) do not.
-    const int64_t mine = tensor.is_meta() ? bytes_of(all) / asked_->own.size : bytes_of(tensor);
-    count("all_gather", path_of(tensor), all_gather_cost(asked_->own, mine));
+    const int64_t local = tensor.is_meta() ? bytes_of(all) / asked_->own.size : bytes_of(tensor);
+    count("all_gather", path_of(tensor), all_gather_cost(asked_->own, local));
     if (tensor.is_meta()) return;
     const std::vector<at::Tensor> given = running_->all_gather(tensor, name);
     const at::Tensor rows = all.view({size(), -1});
@@ -113,12 +113,12 @@ class PlannedCommunicator : public ImmediateCommunicator {
       rows[peer].copy_((runs(peer) ? given[group_.places[peer]] : tensor).view({-1}));
   }
 
-  void reduce_scatter_dense(const at::Tensor& all, at::Tensor& mine, std::string_view name) override {
+  void reduce_scatter_dense(const at::Tensor& all, at::Tensor& local, std::string_view name) override {
     count("reduce_scatter", path_of(all), reduce_scatter_cost(asked_->own, bytes_of(all)));
     if (all.is_meta()) return;
     at::Tensor sum = all.clone();
     running_->all_reduce_sum(sum, name);
-    mine.view({-1}).copy_(sum.view({size(), -1})[rank()]);
+    local.view({-1}).copy_(sum.view({size(), -1})[rank()]);
   }
 
   void all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::string_view name) override {
@@ -163,8 +163,8 @@ class PlannedCommunicator : public ImmediateCommunicator {
     return part;
   }
 
-  std::vector<std::string> strings(std::string_view mine, std::string_view name) {
-    const std::vector<std::string> said = running_->all_gather_bytes(mine, name);
+  std::vector<std::string> strings(std::string_view local, std::string_view name) {
+    const std::vector<std::string> said = running_->all_gather_bytes(local, name);
     std::vector<std::string> all;
     for (int peer = 0; peer < size(); ++peer) {
       const std::string words = runs(peer) ? said[group_.places[peer]] : absent_(group_.members[peer], name);
@@ -183,10 +183,10 @@ class PlannedCommunicator : public ImmediateCommunicator {
   void count_messages(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in) {
     Moved all{.calls = times()};
     int64_t largest = 0;
-    const int64_t host = world_.host_of(group_.members[rank()]);
+    const int64_t host = world_.planned_host(group_.members[rank()]);
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank()) continue;
-      const bool is_far = world_.host_of(group_.members[peer]) != host;
+      const bool is_far = world_.planned_host(group_.members[peer]) != host;
       const auto add = [&](Flow& flow, int64_t bytes) {
         flow += {bytes * times(), is_far ? static_cast<double>(bytes * times()) : 0};
       };

@@ -25,7 +25,7 @@ struct PlannedWorld {
   std::vector<int> running;  // planned ranks that run, ascending; others contribute only AbsentWords
 
   int64_t num_planned() const { return std::ssize(asked_rank); }
-  int64_t host_of(int planned_rank) const { return asked_rank[planned_rank] / ranks_per_host; }
+  int64_t planned_host(int planned_rank) const { return asked_rank[planned_rank] / ranks_per_host; }
 };
 
 /// Returns the bytes that a planned rank that does not run contributes to all_gather_bytes; empty: those of the first

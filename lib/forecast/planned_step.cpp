@@ -73,7 +73,7 @@ ForwardFlops flops_of(const ModelSpec& spec, const PipelineStage* stage) {
   if (!stage) return ForwardFlops(spec);
   const std::vector<Layer> all = spec.layers();
   std::vector<Layer> own;
-  for (const int64_t layer : stage->split().layers_of(stage->index())) own.push_back(all[layer]);
+  for (const int64_t layer : stage->split().chunk_layers(stage->index())) own.push_back(all[layer]);
   return {spec, own, stage->is_first(), stage->is_last()};
 }
 
@@ -126,10 +126,10 @@ class PlannedRank {
     const bool trained_all = step_.number - 1 >= updates.back().first_step;
     ranks_.traffic().set_phase((trained_all ? updates.back() : updates.front()).phase);
     stop_agreed(ranks_);
-    std::vector<RolloutRecord> mine = records_of(step_, holders_.shares[ranks_.rank()], config_);
-    if (!config_.rollout_replay) sample(mine);
+    std::vector<RolloutRecord> local = records_of(step_, holders_.shares[ranks_.rank()], config_);
+    if (!config_.rollout_replay) sample(local);
     RlStep step{.number = step_.number};
-    trainer_.distribute(step, mine);
+    trainer_.distribute(step, local);
     trainer_.broadcast(mesh_of_.learners ? trainer_.learn(step) : Metrics());
   }
 
@@ -137,14 +137,15 @@ class PlannedRank {
   StepModels counted_models(PlannedWork& work) {
     StepModels models = step_models(roles_, mesh_of_, at::kMeta, settings_.models);
     for (const RolePass& pass : settings_.forwards.passes)
-      count(models.roles.at(pass.role).forward, pass.role, 1, phase_of(pass.finds), work);
+      count(models.roles.at(pass.role).forward, pass.role, 1, phase_name(pass.finds), work);
     for (const RoleUpdates& update : settings_.updates) {
       ModelInStep& model = models.roles.at(update.role);
       if (!model.trained) continue;
       roles_.all.at(update.role).with_model([&](const auto& own) {
         const StageSplit split = own.parallel().stage ? own.parallel().stage->split() : StageSplit();
         const Recomputation& recomputes = settings_.models.trained.at(update.role).recomputes;
-        const double times = 3 + recomputes.share_of(std::max<int64_t>(1, own.spec().num_layers / split.num_parts()));
+        const double times =
+            3 + recomputes.recomputed_share(std::max<int64_t>(1, own.spec().num_layers / split.num_parts()));
         count(model.trained->forward, update.role, times, update.phase, work);
       });
     }
@@ -158,7 +159,7 @@ class PlannedRank {
     });
   }
 
-  void sample(const std::vector<RolloutRecord>& mine) {
+  void sample(const std::vector<RolloutRecord>& local) {
     update_sampler(roles_, mesh_of_, ranks_.traffic());
     if (!mesh_of_.sampler.is_here()) return;
     Mesh& mesh = mesh_of_.sampler.mesh();
@@ -170,7 +171,7 @@ class PlannedRank {
     add_sampling_traffic(roles_.sampling_policy(), on_device_, mesh.tp(), step_, holders_.shares[leader]);
     RolloutStatistics statistics;
     statistics.add_counts({}, mesh);
-    for (const auto& [domain, worker] : config_.rewards) statistics.add_rewards(domain, mine, {}, mesh);
+    for (const auto& [domain, worker] : config_.rewards) statistics.add_rewards(domain, local, {}, mesh);
   }
 
   const Config& config_;

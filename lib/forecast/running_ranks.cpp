@@ -20,7 +20,7 @@ void add_other_stages(const Config& config, std::map<int, double>& running) {
     for (const auto& [name, worker] : placed_roles(config)) {
       const MeshShape shape = mesh_shape(*worker);
       for (const auto& [rank, count] : std::map(running)) {
-        const auto place = place_of(rank, *worker);
+        const auto place = rank_in_role(rank, *worker);
         if (!place) continue;
         const int64_t first = *place - mesh_place(*place, shape).pp * shape.stage_ranks();
         for (int64_t stage = 0; stage < shape.pp; ++stage)

@@ -16,13 +16,13 @@ void add_sampling_traffic(const Transformer& model, bool on_device, Communicator
   for (const int64_t s : sequences) {
     bool is_shared = s / step.group_size == last_group;  // later responses of a group reuse the prompt and its logits
     last_group = s / step.group_size;
-    for (const ThinTurn& turn : step.turns_of(s)) {
-      const int64_t after_first = std::max<int64_t>(0, turn.said - 1);
+    for (const ThinTurn& turn : step.thin_turns(s)) {
+      const int64_t after_first = std::max<int64_t>(0, turn.sampled - 1);
       const int64_t last_drawn = turn.before > 0 ? 1 : 0;  // computed only when its context continues
       computed += after_first + last_drawn;
       logits += after_first;
       if (std::exchange(is_shared, false)) continue;
-      computed += turn.told;
+      computed += turn.given;
       ++logits;
     }
   }

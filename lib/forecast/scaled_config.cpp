@@ -110,7 +110,7 @@ int64_t ScaledConfig::stand_in(int64_t num_ranks, int64_t most) const {
   return std::min(n, num_ranks);
 }
 
-int ScaledConfig::rank_of(int rank, int64_t stand_in, int64_t num_ranks) const {
+int ScaledConfig::scaled_rank(int rank, int64_t stand_in, int64_t num_ranks) const {
   if (is_shared_) return rank;
   const auto of_base = [&](int64_t ranks) { return static_cast<int>(ranks / base_.num_ranks); };
   return rank / of_base(stand_in) * of_base(num_ranks) + rank % of_base(stand_in);

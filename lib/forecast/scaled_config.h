@@ -30,7 +30,7 @@ class ScaledConfig {
   /// the largest up to `most`, else the smallest above. Returns `num_ranks` if there is none or it is at most `most`.
   int64_t stand_in(int64_t num_ranks, int64_t most) const;
   /// Returns the rank of `num_ranks` that `rank` of `stand_in` stands for.
-  int rank_of(int rank, int64_t stand_in, int64_t num_ranks) const;
+  int scaled_rank(int rank, int64_t stand_in, int64_t num_ranks) const;
 
  private:
   /// Returns why `num_ranks` is impossible, or "".

@@ -195,7 +195,7 @@ void add_idling(const Pipelines& pipelines, const SimulatedWorld& world, const s
   std::vector<size_t> own;
   double passes = 0;
   for (size_t i = 0; i < forecast.size(); ++i) {
-    const auto place = place_of(world.ranks.running[i], *pipelines.role);
+    const auto place = rank_in_role(world.ranks.running[i], *pipelines.role);
     if (!place) continue;
     double& busy = busy_s[mesh_place(*place, shape).pp];
     busy = std::max(busy, phase.rank_seconds[i]);
@@ -266,7 +266,7 @@ const PhaseSimulation& Simulation::bottleneck() const {
 
 Simulator::Simulator(SimulationRequest request) : request_(std::move(request)), scaled_(request_.scale) {}
 
-ThinStep Simulator::step_of(const Config& config) const {
+ThinStep Simulator::make_thin_step(const Config& config) const {
   if (request_.lengths) return *request_.lengths;
   std::optional<std::filesystem::path> recorded = request_.rollouts;
   if (!recorded && config.rollout_replay) recorded = *config.rollout_replay;
@@ -282,7 +282,7 @@ bool Simulator::is_quick(int64_t num_ranks) const {
   const RoleSpecs specs = role_specs(config, request_.arch);
   const bool has_many_experts =
       specs.are_known() && shared_policy_parameters(policy_shape(specs.shapes))->size() > kQuickParameters;
-  return !has_many_experts && tokens_of_rank(config, step_of(config)) <= kQuickTokens;
+  return !has_many_experts && tokens_of_rank(config, make_thin_step(config)) <= kQuickTokens;
 }
 
 Simulation Simulator::at(int64_t num_ranks) const {
@@ -309,8 +309,8 @@ Simulation Simulator::at(int64_t num_ranks) const {
                           &world.planned.critic.loss_func})
     *own = {};
   for (int rank = 0; rank < num_planned; ++rank)
-    world.ranks.asked_rank.push_back(scaled_.rank_of(rank, num_planned, num_ranks));
-  const ThinStep step = step_of(world.planned);
+    world.ranks.asked_rank.push_back(scaled_.scaled_rank(rank, num_planned, num_ranks));
+  const ThinStep step = make_thin_step(world.planned);
   if (const int64_t tokens = tokens_of_rank(world.planned, step); tokens > kTooManyTokens)
     throw user_error(
         "--simulate = {}: a rank would go through {} tokens of a step: must be at most {}; lower --mean or "
@@ -333,7 +333,7 @@ Simulation Simulator::at(int64_t num_ranks) const {
                     .largest_key = most_at_once(forecast).largest_key,
                     .notes = std::move(notes)};
   result.timeline =
-      timeline_of(classes_of(world, result.phases, on_gpu), std::min(1.0, world.asked.async_generation_ratio));
+      build_timeline(classes_of(world, result.phases, on_gpu), std::min(1.0, world.asked.async_generation_ratio));
   std::ranges::move(notes_of(world.asked, step, result.phases), std::back_inserter(result.notes));
   for (const int64_t length : step.lengths()) result.mean_length += static_cast<double>(length);
   result.mean_length /= static_cast<double>(step.num_sequences());

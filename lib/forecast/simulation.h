@@ -92,7 +92,7 @@ class Simulator {
   /// Returns true if at() takes at most seconds. UserError as at().
   bool is_quick(int64_t num_ranks) const;
   /// Returns the simulated step for a configuration. UserError: its recorded lengths cannot be read.
-  ThinStep step_of(const Config& config) const;
+  ThinStep make_thin_step(const Config& config) const;
   /// Simulates a step. UserError: ScaledConfig::at() fails, models have unknown shapes or do not split over the ranks,
   /// lengths cannot be read, or a rank has too many tokens.
   Simulation at(int64_t num_ranks) const;

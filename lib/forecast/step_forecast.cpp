@@ -41,17 +41,17 @@ SamplingWork sampling_work(const SimulatedWorld& world, const ThinStep& step, co
   int64_t drawn = 0, longest = 0, longest_prompt = 0, read = 0;
   double prompt_flops = 0;
   for (const int64_t s : sequences) {
-    int64_t said = 0;  // tokens of earlier turns
-    for (const ThinTurn& turn : step.turns_of(s)) {
-      const bool is_shared = said == 0 && s % step.group_size != 0;  // the prompt is shared with an earlier response
-      said += turn.said;
-      read += turn.said * (turn.before + turn.told + turn.said / 2);
-      if (is_shared || turn.told == 0) continue;
-      longest_prompt = std::max(longest_prompt, turn.told);
-      prompt_flops += spec.forward_flops(turn.told, 1);
+    int64_t sampled = 0;  // tokens of earlier turns
+    for (const ThinTurn& turn : step.thin_turns(s)) {
+      const bool is_shared = sampled == 0 && s % step.group_size != 0;  // the prompt is shared with an earlier response
+      sampled += turn.sampled;
+      read += turn.sampled * (turn.before + turn.given + turn.sampled / 2);
+      if (is_shared || turn.given == 0) continue;
+      longest_prompt = std::max(longest_prompt, turn.given);
+      prompt_flops += spec.forward_flops(turn.given, 1);
     }
-    drawn += said;
-    longest = std::max(longest, said);
+    drawn += sampled;
+    longest = std::max(longest, sampled);
   }
   work.prompts = {step_cost(spec, bytes, 1, 0, longest_prompt).bytes, prompt_flops};
   const int64_t slots = std::min(std::ssize(sequences), config.max_running_requests);

@@ -44,10 +44,10 @@ ThinStep assumed_step(const Config& config, const ResponseModel& responses, int6
     thin.turns.resize(num_sequences);
     int64_t response = 0;
     for (int64_t turn = 0; turn < game->max_steps; ++turn) {
-      const int64_t said = length(turn, std::min(config.response_length.value(), game->max_tokens_per_step));
+      const int64_t sampled = length(turn, std::min(config.response_length.value(), game->max_tokens_per_step));
       const int64_t next_prompt = turn + 1 < game->max_steps ? prompt : 0;
-      thin.turns[i].push_back({.num_tokens = said, .num_environment_tokens = next_prompt, .is_fresh = turn > 0});
-      response += said + next_prompt;
+      thin.turns[i].push_back({.num_tokens = sampled, .num_environment_tokens = next_prompt, .is_fresh = turn > 0});
+      response += sampled + next_prompt;
     }
     thin.response_lengths.push_back(response);
   }

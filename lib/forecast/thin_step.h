@@ -12,9 +12,9 @@ namespace roll {
 
 /// Turn of a sequence, sampled as one request.
 struct ThinTurn {
-  int64_t before = 0;  // tokens of its context that are already computed
-  int64_t told = 0;    // tokens of its prompt or from the environment
-  int64_t said = 0;    // sampled tokens
+  int64_t before = 0;   // tokens of its context that are already computed
+  int64_t given = 0;    // tokens of its prompt or from the environment
+  int64_t sampled = 0;  // sampled tokens
 };
 
 /// Lengths, groups and domains of a step's sequences.
@@ -34,14 +34,14 @@ struct ThinStep {
     return all;
   }
   /// Returns the turns of a sequence; without recorded turns, the whole response is one.
-  std::vector<ThinTurn> turns_of(int64_t sequence) const {
-    ThinTurn next{.told = prompt_lengths[sequence]};
-    if (turns.empty() || turns[sequence].empty()) return {{.told = next.told, .said = response_lengths[sequence]}};
+  std::vector<ThinTurn> thin_turns(int64_t sequence) const {
+    ThinTurn next{.given = prompt_lengths[sequence]};
+    if (turns.empty() || turns[sequence].empty()) return {{.given = next.given, .sampled = response_lengths[sequence]}};
     std::vector<ThinTurn> all;
     for (const Turn& turn : turns[sequence]) {
-      if (!all.empty() && !turn.is_fresh) next.before = all.back().before + all.back().told + all.back().said;
-      next.said = turn.num_tokens;
-      all.push_back(std::exchange(next, {.told = turn.num_environment_tokens}));
+      if (!all.empty() && !turn.is_fresh) next.before = all.back().before + all.back().given + all.back().sampled;
+      next.sampled = turn.num_tokens;
+      all.push_back(std::exchange(next, {.given = turn.num_environment_tokens}));
     }
     return all;
   }

@@ -149,7 +149,7 @@ TimeForecast forecast_updates(const CheckedConfig<T>& checked, const std::option
   TimeForecast forecast{.num_steps = count_updates(checked.config, num_rows, worker.mini_batch())};
   const ModelSpec& spec = policy_shape(*checked.models);
   const TrainingSpeed speed = try_role(spec, worker);
-  const double passes = 3 + worker.recomputation().share_of(spec.num_layers);
+  const double passes = 3 + worker.recomputation().recomputed_share(spec.num_layers);
   forecast.phases = {
       {"training", share * passes * forward_flops(spec, rows) / speed.training_flops_per_s + speed.update_s}};
   if (helper.worker) {
@@ -179,7 +179,7 @@ std::optional<MeasuredSpeeds> measure_speeds(const CheckedConfig<Config>& checke
   for (const PlannedUpdate& update : plan.updates) {
     const WorkerConfig& worker = *update.worker;
     const TriedModel model = model_of(update.role, worker);
-    const int64_t tokens = full_micro_batch(config, worker, workload_of(model.spec), /*trains=*/true).tokens;
+    const int64_t tokens = full_micro_batch(config, worker, make_workload(model.spec), /*trains=*/true).tokens;
     const TrainingSpeed speed =
         try_training(model, shape_of(worker, mean_of(step.lengths()), tokens, update.has_lm_head));
     speeds.phases[update.phase] = {speed.training_flops_per_s, speed.update_s};

@@ -74,7 +74,7 @@ double ClassTimeline::busy_s() const {
   return sum;
 }
 
-Timeline timeline_of(std::vector<ClassWork> classes, double ahead) {
+Timeline build_timeline(std::vector<ClassWork> classes, double ahead) {
   Timeline timeline;
   for (ClassWork& work : classes) timeline.classes.push_back({std::move(work), {}});
   auto& all = timeline.classes;

@@ -32,7 +32,7 @@ struct Timeline {
 };
 
 /// Lays out the phases of a step. `ahead`: share of sampling done while the step before trains, 0 to 1.
-Timeline timeline_of(std::vector<ClassWork> classes, double ahead);
+Timeline build_timeline(std::vector<ClassWork> classes, double ahead);
 
 /// Returns a line per class: ranks, memory, a bar of `width` letters for the main phase of each time slice, idle share,
 /// and roles.

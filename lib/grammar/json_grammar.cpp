@@ -57,7 +57,7 @@ class SchemaReader {
   SchemaReader(const Json& root, std::string key)
       : root_(root),
         key_(std::move(key)),
-        parts_([this](const Json& pointer) -> const Json& { return target_of(pointer); }) {
+        parts_([this](const Json& pointer) -> const Json& { return draw_target(pointer); }) {
     if (to_line(root).size() > kMostSchemaBytes)
       throw user_error("{}: has more than {} KB", key_, kMostSchemaBytes >> 10);
   }
@@ -69,7 +69,7 @@ class SchemaReader {
     if (!closes.empty()) root += " " + ebnf_literal(closes);
     for (size_t i = 0; i < wanted_.size(); ++i) {  // grows in the loop
       const std::string pointer = wanted_[i];
-      add_rule(references_.at(pointer), value(target_of(pointer), pointer));
+      add_rule(references_.at(pointer), value(draw_target(pointer), pointer));
     }
     return "root ::= " + root + "\n" + rules_ + basics();
   }
@@ -139,7 +139,7 @@ class SchemaReader {
   std::string of_others(const std::string& key, const Json& schema, const std::string& at) {
     const Json beside = schema_beside(schema, key);
     const Json& others = schema[key];
-    if (key == "$ref") return beside.empty() ? reference(others) : whole_of({beside, target_of(others)}, at);
+    if (key == "$ref") return beside.empty() ? reference(others) : whole_of({beside, draw_target(others)}, at);
     const std::string here = at + "/" + key;
     if (!others.is_array() || others.empty()) fail(here, "must be a list of schemas");
     if (key == "allOf") {
@@ -182,7 +182,7 @@ class SchemaReader {
   }
 
   std::string reference(const Json& pointer) {
-    target_of(pointer);  // throws if the target is missing
+    draw_target(pointer);  // throws if the target is missing
     const auto text = pointer.get<std::string>();
     const auto [found, is_new] = references_.try_emplace(text, "");
     if (is_new) {
@@ -192,7 +192,7 @@ class SchemaReader {
     return found->second;
   }
 
-  const Json& target_of(const Json& pointer) const {
+  const Json& draw_target(const Json& pointer) const {
     if (!pointer.is_string() || !pointer.get_ref<const std::string&>().starts_with("#"))
       throw user_error("{}: $ref = {}: must be # or #/..., within the schema", key_, to_line(pointer));
     try {

@@ -70,7 +70,7 @@ Json rule_of_property(const Json& schema, const std::string& name) {
 }
 
 /// Returns the property names of both in output order.
-std::vector<std::string> names_of(const Json& a, const Json& b) {
+std::vector<std::string> merged_names(const Json& a, const Json& b) {
   std::vector<std::string> names;
   for (const auto& [name, unused] : properties_of(a).items()) names.push_back(name);
   for (const auto& [name, unused] : properties_of(b).items())
@@ -181,7 +181,7 @@ void SchemaParts::add(Json& whole, const Json& part) {
 
 void SchemaParts::add_properties(Json& whole, const Json& part) {
   Json names = Json::object(), needed = Json::array();
-  for (const std::string& name : names_of(whole, part)) {
+  for (const std::string& name : merged_names(whole, part)) {
     const Json rule = both_of(rule_of_property(whole, name), rule_of_property(part, name));
     if (rule != false)
       names[name] = rule;
@@ -227,7 +227,7 @@ bool SchemaParts::excludes_object(const Json& a, const Json& b) {
     return schema.contains("type") ? schema["type"] == "object" : schema.contains("properties");
   };
   if (!is_object(a) || !is_object(b)) return false;
-  return std::ranges::any_of(names_of(a, b), [&](const std::string& name) {
+  return std::ranges::any_of(merged_names(a, b), [&](const std::string& name) {
     return (requires_name(a, name) || requires_name(b, name)) &&
            exclude_each_other(rule_of_property(a, name), rule_of_property(b, name));
   });

@@ -33,7 +33,7 @@ int listen_on(const std::string& host, int port) {
   return -1;
 }
 
-ListeningAddress address_of(int fd) {
+ListeningAddress bound_address(int fd) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);

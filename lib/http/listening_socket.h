@@ -15,7 +15,7 @@ struct ListeningAddress {
 };
 
 /// Returns the address of a socket from listen_on().
-ListeningAddress address_of(int fd);
+ListeningAddress bound_address(int fd);
 
 /// Returns how many descriptors this process may have, at most 4096. Raises its limit up to that first.
 int places_for_descriptors();

@@ -374,7 +374,7 @@ HttpServer::HttpServer(const HttpAddress& address, ServerLimits limits, HttpHand
   if (listener < 0)
     throw user_error("{} {}: is taken, or {} is no address of this machine; 0 is a free port", address.port_key,
                      address.port, address.host);
-  const ListeningAddress own = address_of(listener);
+  const ListeningAddress own = bound_address(listener);
   parts_->port = own.port;
   parts_->start(listener, own.is_v6);
 }

@@ -261,7 +261,7 @@ class Parser {
       const Value value = object(c), at = index(c);
       c.at(line);
       if (value.is_undefined()) value.dict();
-      Value found = item_of(value, at);
+      Value found = get_item(value, at);
       if (!found.is_undefined() || !at.is_string()) return found;
       return find_method(value, at.string()).value_or(found);
     };
@@ -287,7 +287,7 @@ class Parser {
         if (bounds[i])
           if (const Value bound = bounds[i](c); !bound.is_none()) at[i] = bound.integer();
       c.at(line);
-      return slice_of(value, at[0], at[1], at[2].value_or(1));
+      return get_slice(value, at[0], at[1], at[2].value_or(1));
     };
   }
 

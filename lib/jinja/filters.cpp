@@ -33,7 +33,7 @@ Value attribute_of(const Value& value, const std::string& path) {
     int64_t index = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), index);
     const bool is_index = error == std::errc() && end == part.data() + part.size();
-    out = item_of(out, is_index ? Value(index) : Value(part));
+    out = get_item(out, is_index ? Value(index) : Value(part));
   }
   return out;
 }
@@ -71,7 +71,7 @@ Value trim_filter(const Value& value, const Arguments& a) {
 }
 
 Value reverse_filter(const Value& value, const Arguments&) {
-  return slice_of(value, {}, {}, -1);
+  return get_slice(value, {}, {}, -1);
 }
 
 /// Python's round(): to the nearest decimal with `digits` digits; ties go to the even one.

@@ -33,10 +33,10 @@ Value arithmetic(const std::string& op, const Value& a, const Value& b);
 Value negative(const Value& a);
 
 /// Returns object[index] of a list, string or dict; undefined if there is no such item.
-Value item_of(const Value& object, const Value& index);
+Value get_item(const Value& object, const Value& index);
 
 /// Returns object[begin:end:step]; nullopt: the bound is omitted.
-Value slice_of(const Value& object, const std::optional<int64_t>& begin, const std::optional<int64_t>& end,
-               int64_t step);
+Value get_slice(const Value& object, const std::optional<int64_t>& begin, const std::optional<int64_t>& end,
+                int64_t step);
 
 }  // namespace roll::jinja

@@ -48,8 +48,8 @@ int64_t limit_argument(const Arguments& arguments) {
 
 constexpr auto kStringMethods = std::to_array<Named>({
     {"capitalize", [](const Value& s, const Arguments&) { return Value(capitalized(s.string())); }},
-    {"count",
-     [](const Value& s, const Arguments& a) { return Value(count_of(s.string(), a.need(0, "sub").string())); }},
+    {"count", [](const Value& s,
+                 const Arguments& a) { return Value(count_occurrences(s.string(), a.need(0, "sub").string())); }},
     {"endswith",
      [](const Value& s, const Arguments& a) {
        return any_affix(a, [&](const std::string& affix) { return s.string().ends_with(affix); });

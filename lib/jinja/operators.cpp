@@ -114,7 +114,7 @@ std::vector<size_t> character_bounds(const std::string& s) {
 
 }  // namespace
 
-Value item_of(const Value& object, const Value& index) {
+Value get_item(const Value& object, const Value& index) {
   if (object.is_dict() || object.is_namespace()) {
     const Value* member = index.is_string() ? object.member(index.string()) : nullptr;
     return member ? *member : Value(Undefined{fmt::format("item {}", index.representation())});
@@ -130,8 +130,8 @@ Value item_of(const Value& object, const Value& index) {
   return object.is_string() ? Value(object.string().substr(bounds[i], bounds[i + 1] - bounds[i])) : object.list()[i];
 }
 
-Value slice_of(const Value& object, const std::optional<int64_t>& begin, const std::optional<int64_t>& end,
-               int64_t step) {
+Value get_slice(const Value& object, const std::optional<int64_t>& begin, const std::optional<int64_t>& end,
+                int64_t step) {
   if (step == 0) throw Failure("a slice's step is 0");
   const std::vector<size_t> bounds = object.is_string() ? character_bounds(object.string()) : std::vector<size_t>();
   const auto n = object.is_string() ? std::ssize(bounds) - 1 : std::ssize(object.list());

@@ -150,7 +150,7 @@ std::string replaced(const std::string& s, const std::string& old, const std::st
   return out.append(s, begin);
 }
 
-int64_t count_of(const std::string& s, const std::string& part) {
+int64_t count_occurrences(const std::string& s, const std::string& part) {
   if (part.empty()) return Value(s).length() + 1;
   int64_t count = 0;
   for (size_t at = find_text(s, part, 0); at != std::string::npos; at = find_text(s, part, at + part.size())) ++count;

@@ -28,7 +28,7 @@ std::string stripped(const std::string& s, const std::optional<std::string>& cha
 std::string replaced(const std::string& s, const std::string& old, const std::string& with, int64_t count);
 
 /// str.count.
-int64_t count_of(const std::string& s, const std::string& part);
+int64_t count_occurrences(const std::string& s, const std::string& part);
 
 std::string joined(const List& parts, const std::string& separator);
 

@@ -43,17 +43,17 @@ std::string error_line(const std::exception& error) {
   if (is_quiet(error, world)) return "";
   const std::string text = first_part(error.what());
   const bool named = world.rank == 0 || text.starts_with("rank ");
-  const char* kind = exit_code_of(error) == 70 ? "internal error, please report it: " : "";
+  const char* kind = exit_code_for(error) == 70 ? "internal error, please report it: " : "";
   return fmt::format("roll: {}{}{}", named ? "" : fmt::format("[rank {}] ", world.rank), kind, harmless(text));
 }
 
 void abort_all_ranks(const std::exception& error) {
   const bool waits = mpi_is_running() && is_quiet(error, world_or_alone());
-  end_within(kLeavingTime_s + (waits ? kSpeakersTime_s : 0), "", exit_code_of(error));
+  end_within(kLeavingTime_s + (waits ? kSpeakersTime_s : 0), "", exit_code_for(error));
   if (waits) ::sleep(kSpeakersTime_s);
   if (!mpi_is_running()) return;
   end_daemon_after(kDaemonsGrace_s);
-  mpi_abort(exit_code_of(error));
+  mpi_abort(exit_code_for(error));
 }
 
 }  // namespace roll

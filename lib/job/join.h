@@ -10,7 +10,7 @@ namespace roll {
 
 /// Transport between ranks. kAuto: by how this process was started, and NCCL if every rank has a GPU.
 enum class Transport { kAuto, kSingle, kMpi, kTcp, kNccl };
-constexpr auto names_of(Transport) {
+constexpr auto enum_names(Transport) {
   return std::to_array<Named<Transport>>({{Transport::kAuto, "auto"},
                                           {Transport::kSingle, "single"},
                                           {Transport::kMpi, "mpi"},

@@ -96,7 +96,7 @@ std::vector<std::string> mpirun_command(const Launch& launch, const std::string&
     add_one_host(command, launch);
   else
     add_many_hosts(command, launch.hostfile);
-  const Terminal terminal = terminal_of(STDOUT_FILENO);
+  const Terminal terminal = describe_terminal(STDOUT_FILENO);
   append(command, {"-x", fmt::format("ROLL_TERMINAL={}", terminal.interactive ? terminal.columns : 0)});
   append(command, {"-x", fmt::format("ROLL_TERMINAL_ROWS={}", terminal.rows)});
   append(command, {"-x", "ROLL_LAUNCHED=1"});
@@ -126,10 +126,10 @@ JobEnd run_once(const Launch& launch) {
 bool is_fault(int exit_code) {
   static const std::set<int> kNone = {0,
                                       2,
-                                      exit_code_of(StopKind::kInterrupt),
-                                      exit_code_of(StopKind::kTerminate),
-                                      exit_code_of(StopKind::kHangup),
-                                      exit_code_of(StopKind::kPreempt)};
+                                      exit_code_for(StopKind::kInterrupt),
+                                      exit_code_for(StopKind::kTerminate),
+                                      exit_code_for(StopKind::kHangup),
+                                      exit_code_for(StopKind::kPreempt)};
   return !kNone.contains(exit_code);
 }
 
@@ -147,8 +147,8 @@ SystemError killed_error(const KilledRank& killed) {
 /// rank counts as one to all, as it does later.
 std::optional<StopKind> died_of(const JobEnd& end) {
   if (end.output.failed()) return std::nullopt;
-  if (end.output.killed()) return stop_kind_of(end.output.killed()->signal);
-  return stop_kind_of(WIFSIGNALED(end.status) ? WTERMSIG(end.status) : WEXITSTATUS(end.status) - 128);
+  if (end.output.killed()) return find_stop_kind(end.output.killed()->signal);
+  return find_stop_kind(WIFSIGNALED(end.status) ? WTERMSIG(end.status) : WEXITSTATUS(end.status) - 128);
 }
 
 /// Returns the job's exit code. SystemError or Stopped: no rank could report what happened.

@@ -53,7 +53,7 @@ void remove_session(const SessionPlaces& places, pid_t mpirun) noexcept {
   try {
     const fs::path session = places.sessions / fmt::format("pid.{}", mpirun);
     if (const auto family = is_folder(session) ? family_of(session) : std::nullopt)
-      for (const fs::path& segment : entries_of(places.segments))
+      for (const fs::path& segment : list_folder(places.segments))
         if (is_segment_of(*family, segment.filename().string())) fs::remove(segment, ignored);
     fs::remove_all(session, ignored);
     fs::remove(places.sessions, ignored);  // if it is empty now

@@ -88,7 +88,7 @@ class Supervisor {
  private:
   void pass_signals_on() {
     while (const auto number = signals_.next())
-      if (const auto kind = stop_kind_of(*number)) pass_on(*kind);
+      if (const auto kind = find_stop_kind(*number)) pass_on(*kind);
   }
 
   void pass_on(StopKind kind) {

@@ -15,7 +15,7 @@ namespace roll {
 class Keys;
 
 enum class AggMode { kTokenMean, kSeqMeanTokenSum, kSeqMeanTokenMean, kSeqMeanTokenSumNorm, kPromptMean, kConstant };
-constexpr auto names_of(AggMode) {
+constexpr auto enum_names(AggMode) {
   return std::to_array<Named<AggMode>>({{AggMode::kTokenMean, "token-mean"},
                                         {AggMode::kSeqMeanTokenSum, "seq-mean-token-sum"},
                                         {AggMode::kSeqMeanTokenMean, "seq-mean-token-mean"},
@@ -26,7 +26,7 @@ constexpr auto names_of(AggMode) {
 
 /// loss_aggregation, the ScaleRL spelling.
 enum class Aggregation { kTokenMean, kSampleMean, kPromptMean, kConstant };
-constexpr auto names_of(Aggregation) {
+constexpr auto enum_names(Aggregation) {
   return std::to_array<Named<Aggregation>>({{Aggregation::kTokenMean, "token_mean"},
                                             {Aggregation::kSampleMean, "sample_mean"},
                                             {Aggregation::kPromptMean, "prompt_mean"},
@@ -35,7 +35,7 @@ constexpr auto names_of(Aggregation) {
 
 /// Importance ratio of the policy loss: per token, per sequence (GSPO), or 1 with the token ratio's gradient.
 enum class ImportanceSampling { kToken, kSequence, kManualOnPolicy };
-constexpr auto names_of(ImportanceSampling) {
+constexpr auto enum_names(ImportanceSampling) {
   return std::to_array<Named<ImportanceSampling>>({{ImportanceSampling::kToken, "token"},
                                                    {ImportanceSampling::kSequence, "seq"},
                                                    {ImportanceSampling::kManualOnPolicy, "manual_on_policy"}});
@@ -43,11 +43,11 @@ constexpr auto names_of(ImportanceSampling) {
 
 /// KL estimators from one sample; formulae: terms.h.
 enum class KlPenalty { kKl, kAbs, kMse, kK3 };
-constexpr auto names_of(KlPenalty) {
+constexpr auto enum_names(KlPenalty) {
   return std::to_array<Named<KlPenalty>>(
       {{KlPenalty::kKl, "kl"}, {KlPenalty::kAbs, "abs"}, {KlPenalty::kMse, "mse"}, {KlPenalty::kK3, "k3"}});
 }
-constexpr auto refused_names_of(KlPenalty) {
+constexpr auto refused_enum_names(KlPenalty) {
   return std::to_array<RefusedName>({{"full",
                                       "needs both models' probabilities of the whole vocabulary at every token, which "
                                       "are not kept; k3 and kl estimate the same from the sampled tokens"}});
@@ -55,7 +55,7 @@ constexpr auto refused_names_of(KlPenalty) {
 
 /// Divergence between student and teacher in distillation; formulae: terms.h.
 enum class KdObjective { kForwardKl, kReverseKl, kAdaptiveKl, kSkewedForwardKl, kSkewedReverseKl, kJsDivergence };
-constexpr auto names_of(KdObjective) {
+constexpr auto enum_names(KdObjective) {
   return std::to_array<Named<KdObjective>>({{KdObjective::kForwardKl, "forward_kl"},
                                             {KdObjective::kReverseKl, "reverse_kl"},
                                             {KdObjective::kAdaptiveKl, "adaptive_kl"},
@@ -87,7 +87,7 @@ struct PolicyLossKind {
   const char* own_ratio = nullptr;  // set if the loss ignores importance_sampling: words for its own ratio
   PolicyLoss (*compute)(const PolicyInputs& in, const LossSettings& settings);
 };
-std::span<const PolicyLossKind> rows_of(const PolicyLossKind*);
+std::span<const PolicyLossKind> registry(const PolicyLossKind*);
 
 /// Policy loss and its settings: keys of actor_train, named as in ROLL (formulae: policy.h).
 struct PolicyArgs {

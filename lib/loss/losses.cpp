@@ -55,7 +55,7 @@ struct LossRules {
   WeightRule policy, kl, entropy, positive, value, labels, diagnostics;
 };
 
-LossRules rules_of(const LossModes& modes) {
+LossRules loss_rules(const LossModes& modes) {
   return {.policy = {"final_response_mask", modes.policy, modes.divisor},
           .kl = {"final_response_mask", modes.kl, modes.divisor},
           .entropy = {"response_mask", modes.kl, modes.divisor},
@@ -149,7 +149,8 @@ void add_policy(const Policy& policy, const ActorInputs& in, const at::Tensor& w
 void add_positive(const ActorInputs& in, const MiniBatchCounts& counts, const LossSettings& settings, Total& total) {
   if (settings.positive_coef == 0) return;
   ROLL_CHECK(in.positive_response_mask.defined(), "positive_loss_coef needs the tokens of right responses");
-  const at::Tensor weights = weights_by(rules_of(settings.modes).positive, in.positive_response_mask, in.axis, counts);
+  const at::Tensor weights =
+      weights_by(loss_rules(settings.modes).positive, in.positive_response_mask, in.axis, counts);
   total.add("actor/positive_loss", -in.log_probs, weights, settings.positive_coef);
 }
 
@@ -180,7 +181,7 @@ Deferred deferred_sums(std::vector<std::string> names, const std::vector<at::Ten
 LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, const LossSettings& settings,
                       const PolicyReducer& reducer) {
   check_actor_inputs(in, settings);
-  const LossRules rules = rules_of(settings.modes);
+  const LossRules rules = loss_rules(settings.modes);
   const at::Tensor policy_weights = weights_by(rules.policy, in.final_response_mask, in.axis, counts);
   const at::Tensor diagnostics = weights_by(rules.diagnostics, in.response_mask, in.axis, counts);
   const Policy policy = policy_of(in, settings);
@@ -205,7 +206,7 @@ LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, cons
 }
 
 std::vector<WeightRule> actor_weight_rules(const LossSettings& settings) {
-  const LossRules all = rules_of(settings.modes);
+  const LossRules all = loss_rules(settings.modes);
   std::vector<WeightRule> rules = {all.policy, all.diagnostics};
   if (all.kl.mode != all.policy.mode) rules.push_back(all.kl);
   if (settings.entropy_coef != 0) rules.push_back(all.entropy);
@@ -214,17 +215,17 @@ std::vector<WeightRule> actor_weight_rules(const LossSettings& settings) {
 }
 
 std::vector<WeightRule> critic_weight_rules(const LossSettings& settings) {
-  const LossRules all = rules_of(settings.modes);
+  const LossRules all = loss_rules(settings.modes);
   return {all.value, all.diagnostics};
 }
 
 std::vector<WeightRule> sft_weight_rules(const LossSettings& settings) {
-  return {rules_of(settings.modes).labels};
+  return {loss_rules(settings.modes).labels};
 }
 
 LossResult critic_loss(const CriticInputs& in, const MiniBatchCounts& counts, const LossSettings& settings) {
   const ValueTerm term = value_term(in.values, in.old_values, in.returns, settings.value_clip);
-  const LossRules rules = rules_of(settings.modes);
+  const LossRules rules = loss_rules(settings.modes);
   const auto weights = [&](const WeightRule& rule) { return weights_by(rule, in.response_mask, in.axis, counts); };
   MetricSums sums;
   Total total(sums);
@@ -234,7 +235,7 @@ LossResult critic_loss(const CriticInputs& in, const MiniBatchCounts& counts, co
 }
 
 LossResult sft_loss(const SftInputs& in, const MiniBatchCounts& counts, const LossSettings& settings) {
-  const at::Tensor weights = weights_by(rules_of(settings.modes).labels, in.labels_mask, in.axis, counts);
+  const at::Tensor weights = weights_by(loss_rules(settings.modes).labels, in.labels_mask, in.axis, counts);
   MetricSums sums;
   Total total(sums);
   total.add("sft/loss", -in.log_probs, weights, 1);
@@ -243,7 +244,7 @@ LossResult sft_loss(const SftInputs& in, const MiniBatchCounts& counts, const Lo
 
 LossResult distillation_loss(const SftInputs& in, const TaughtTokens& taught, const MiniBatchCounts& counts,
                              const LossSettings& settings, const DivergenceArgs& args) {
-  const at::Tensor weights = weights_by(rules_of(settings.modes).labels, in.labels_mask, in.axis, counts);
+  const at::Tensor weights = weights_by(loss_rules(settings.modes).labels, in.labels_mask, in.axis, counts);
   MetricSums sums;
   Total total(sums);
   total.add("distill/student_loss", -in.log_probs, weights, 1 - args.distill_loss_weight);

@@ -148,7 +148,7 @@ constexpr PolicyLossKind kKinds[] = {
 
 }  // namespace
 
-std::span<const PolicyLossKind> rows_of(const PolicyLossKind*) {
+std::span<const PolicyLossKind> registry(const PolicyLossKind*) {
   return kKinds;
 }
 

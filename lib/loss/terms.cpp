@@ -28,8 +28,8 @@ at::Tensor token_ratio(const at::Tensor& log_ratio) {
   return bounded_exp(log_ratio);
 }
 
-at::Tensor SequenceSums::on_tokens(const at::Tensor& of_sequences) const {
-  return of_sequences.index_select(0, sequence);
+at::Tensor SequenceSums::on_tokens(const at::Tensor& sequence_values) const {
+  return sequence_values.index_select(0, sequence);
 }
 
 namespace {

@@ -27,8 +27,8 @@ at::Tensor token_ratio(const at::Tensor& log_ratio);
 /// Sums per sequence: [B] sums of masked values, and [B] numbers of masked tokens (at least 1).
 struct SequenceSums {
   at::Tensor sums, counts;
-  at::Tensor sequence;                                         // [T] index of each token's sequence
-  at::Tensor on_tokens(const at::Tensor& of_sequences) const;  // [B] -> [T]
+  at::Tensor sequence;                                            // [T] index of each token's sequence
+  at::Tensor on_tokens(const at::Tensor& sequence_values) const;  // [B] -> [T]
 };
 /// Sums `x` under `mask` per sequence. x, mask: [T]; cu_seqlens: [B+1]; bounds: cu_seqlens on the device, optional.
 SequenceSums sequence_sums(const at::Tensor& x, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens,

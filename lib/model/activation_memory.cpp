@@ -294,7 +294,7 @@ double bytes_of_angles(const ModelSpec& spec, const ActivationRule& rule) {
   return 4.0 * static_cast<double>(rule.longest * spec.head_dim);
 }
 
-std::vector<Layer> layers_of(const ModelSpec& spec, const ActivationRule& rule) {
+std::vector<Layer> chunk_layers(const ModelSpec& spec, const ActivationRule& rule) {
   const std::vector<Layer> all = spec.layers();
   if (rule.layers.empty()) return all;
   std::vector<Layer> own;
@@ -333,7 +333,7 @@ CarriedBytes carried_bytes(const ModelSpec& spec, const ActivationRule& rule, co
 
 double training_activation_bytes(const ModelSpec& spec, const ActivationRule& rule) {
   const Numbers n(rule);
-  const std::vector<Layer> layers = layers_of(spec, rule);
+  const std::vector<Layer> layers = chunk_layers(spec, rule);
   const double input = n.tokens * n.stream(spec.hidden_size);
   const HeadBytes head = head_bytes(spec, n);
   const CarriedBytes carried = carried_bytes(spec, rule, n);
@@ -354,7 +354,7 @@ double training_activation_bytes(const ModelSpec& spec, const ActivationRule& ru
 double forward_activation_bytes(const ModelSpec& spec, const ActivationRule& rule) {
   const Numbers n(rule);
   double most = head_bytes(spec, n).forward;
-  for (const Layer& layer : layers_of(spec, rule)) most = std::max(most, n.tokens * bytes_of(layer, n).forward);
+  for (const Layer& layer : chunk_layers(spec, rule)) most = std::max(most, n.tokens * bytes_of(layer, n).forward);
   return most + carried_bytes(spec, rule, n).forward() +
          static_cast<double>(std::max(rule.tokens, rule.whole)) * kOfToken / 2 + bytes_of_angles(spec, rule);
 }

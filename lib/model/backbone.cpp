@@ -193,7 +193,7 @@ std::span<const LayerWeights> Backbone::entered_layers() const {
   if (!stage) return layers_;
   int64_t before = 0, size = 0;
   for (int64_t chunk = 0; chunk <= stage->chunk(); ++chunk) {
-    const auto [first, last] = stage->split().layers_of(stage->index(), chunk);
+    const auto [first, last] = stage->split().chunk_layers(stage->index(), chunk);
     before += size;
     size = last - first;
   }
@@ -242,7 +242,7 @@ at::Tensor Backbone::look_up(const at::Tensor& table, int64_t vocabulary, double
     return scale == 1 ? rows.to(dtype()) : rows.to(dtype()) * rounded(scale);
   };
   if (parallel_.tp_size() == 1) return rows_of(ids);
-  const TensorShard rows = shard_of({.dim = 0, .count = vocabulary}, parallel_.tp_rank(), parallel_.tp_size());
+  const TensorShard rows = make_tensor_shard({.dim = 0, .count = vocabulary}, parallel_.tp_rank(), parallel_.tp_size());
   const at::Tensor local = ids - rows.begin;
   const at::Tensor elsewhere = local.lt(0).logical_or_(local.ge(rows.end - rows.begin));
   const at::Tensor found = rows_of(local.masked_fill(elsewhere, 0));
@@ -310,7 +310,7 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
   });
   PipelineStage* const stage = parallel_.stage.get();
   const auto [begin, end] =
-      stage ? stage->split().layers_of(stage->index(), stage->chunk()) : std::pair<int64_t, int64_t>();
+      stage ? stage->split().chunk_layers(stage->index(), stage->chunk()) : std::pair<int64_t, int64_t>();
   at::Tensor x;
   Carried beside;
   if (!stage || stage->is_begin()) {

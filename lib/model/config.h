@@ -13,7 +13,7 @@ namespace roll {
 
 /// Dtype of a forward pass. kInt8: the CPU sampler reads weights of 8 bits; no tensor of a model has this dtype.
 enum class Dtype { kFp32, kBf16, kFp16, kInt8 };
-constexpr auto names_of(Dtype) {
+constexpr auto enum_names(Dtype) {
   return std::to_array<Named<Dtype>>({{Dtype::kFp32, "fp32"},
                                       {Dtype::kBf16, "bf16"},
                                       {Dtype::kFp16, "fp16"},

@@ -76,7 +76,7 @@ void write_delta(const ModelSpec& spec, Json& config) {
                  {"linear_conv_kernel_dim", delta.kernel}});
 }
 
-GatedDeltaNet delta_net_of(const ModelSpec& spec, const MakeLinear& linear) {
+GatedDeltaNet make_delta_net(const ModelSpec& spec, const MakeLinear& linear) {
   const DeltaSpec& d = *spec.delta;
   const bool by_heads = spec.architecture->delta_nets == DeltaNets::kByHeads;
   const int64_t keys = d.key_heads * d.key_dim, values = d.value_heads * d.value_dim, hidden = spec.hidden_size;

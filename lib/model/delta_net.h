@@ -31,6 +31,6 @@ void write_delta(const ModelSpec& spec, Json& config);
 using MakeLinear = std::function<LinearShape(const std::string& name, int64_t outputs, int64_t inputs, const Cut& cut,
                                              const FusedRows& fused)>;
 
-GatedDeltaNet delta_net_of(const ModelSpec& spec, const MakeLinear& linear);
+GatedDeltaNet make_delta_net(const ModelSpec& spec, const MakeLinear& linear);
 
 }  // namespace roll

@@ -16,7 +16,7 @@ class LinearMaker {
     LinearShape linear = {.name = name, .outputs = outputs, .inputs = inputs, .has_bias = has_bias, .cut = cut};
     if (!fused.of.empty()) linear.fused = fused;
     const std::string there(linear.name_in_folder());
-    if (spec_.lora) linear.adapter = spec_.lora->adapter_of(linear.adapted_name());
+    if (spec_.lora) linear.adapter = spec_.lora->adapter_shape(linear.adapted_name());
     if (spec_.bitsandbytes && !spec_.bitsandbytes->covers(prefix_ + there)) return linear;
     linear.quantised = spec_.quantised;
     if (spec_.bitsandbytes) linear.quantised_from = spec_.bitsandbytes->from;
@@ -119,7 +119,7 @@ std::vector<Layer> dense_layers(const ModelSpec& spec) {
       return linear(name, outputs, inputs, false, cut, fused);
     };
     const Mixer first =
-        ModelSpec::names(spec.recurs, i) ? Mixer(delta_net_of(spec, unbiased)) : Mixer(attention_of(spec, i, linear));
+        ModelSpec::names(spec.recurs, i) ? Mixer(make_delta_net(spec, unbiased)) : Mixer(attention_of(spec, i, linear));
     layers.push_back({block(first, names.input_norm, names.after_attention),
                       block(mlp_of(spec, i, linear), names.post_norm, names.after_mlp)});
     if (spec.layer_inputs) {

@@ -74,7 +74,7 @@ int64_t bytes_per_number(const ModelArgs& args, at::DeviceType device) {
 }
 
 at::ScalarType parse_storage_dtype(const std::string& name, const std::string& origin) {
-  for (const auto& known : names_of(Dtype()))
+  for (const auto& known : enum_names(Dtype()))
     if (name == known.name && known.value != Dtype::kInt8) return tensor_type(known.value);
   throw user_error("{} = {}: must be fp32, bf16 or fp16{}", origin, name, did_you_mean(name, {"fp32", "bf16", "fp16"}));
 }

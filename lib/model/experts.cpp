@@ -161,7 +161,7 @@ std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputa
     const at::Device device = backbone.device().is_meta() ? at::kCPU : backbone.device();  // like all micro-batches
     const TokenLayout layout = lay_out(pack_tokens({{0}}, device), backbone.parallel());
     const at::Tensor hidden = backbone.forward(layout, recompute);
-    return hidden.defined() ? numbers_of(hidden.narrow(0, 0, 0).sum()) : hidden;
+    return hidden.defined() ? numbers_or_zeros(hidden.narrow(0, 0, 0).sum()) : hidden;
   };
 }
 

@@ -52,7 +52,7 @@ Features of_mixer(const MlpBesideExperts& both) {
 
 }  // namespace
 
-Features features_of(const Layer& layer) {
+Features layer_features(const Layer& layer) {
   Features found;
   for (const Block& block : layer) {
     found = found | std::visit([](const auto& mixer) { return of_mixer(mixer); }, block.mixer);
@@ -64,9 +64,9 @@ Features features_of(const Layer& layer) {
   return found;
 }
 
-Features features_of(const ModelSpec& spec) {
+Features layer_features(const ModelSpec& spec) {
   Features found;
-  for (const Layer& layer : spec.layers()) found = found | features_of(layer);
+  for (const Layer& layer : spec.layers()) found = found | layer_features(layer);
   found.add(Feature::kNormOffset, spec.norm_offset() != 0);
   found.add(Feature::kEmbeddingScale, spec.embedding_scale != 1);
   found.add(Feature::kLogitScale, spec.logit_scale != 1);
@@ -74,7 +74,7 @@ Features features_of(const ModelSpec& spec) {
   return found;
 }
 
-std::vector<std::string> words_of(Features features) {
+std::vector<std::string> feature_names(Features features) {
   constexpr std::pair<Feature, const char*> kWords[] = {
       {Feature::kWindow, "attention with a window"},    {Feature::kSoftCap, "capped scores"},
       {Feature::kScoreScale, "scaled scores"},          {Feature::kTurning, "heads that turn otherwise"},

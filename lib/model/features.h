@@ -45,7 +45,7 @@ class Features {
   constexpr void add(Feature feature, bool is_there) { bits_ |= is_there ? static_cast<uint32_t>(feature) : 0; }
   constexpr bool has(Feature feature) const { return (bits_ & static_cast<uint32_t>(feature)) != 0; }
   /// True if `others` contains all of these features.
-  constexpr bool are_of(Features others) const { return (bits_ & ~others.bits_) == 0; }
+  constexpr bool are_within(Features others) const { return (bits_ & ~others.bits_) == 0; }
   constexpr Features operator|(Features other) const {
     other.bits_ |= bits_;
     return other;
@@ -56,10 +56,10 @@ class Features {
   uint32_t bits_ = 0;
 };
 
-Features features_of(const Layer& layer);
-Features features_of(const ModelSpec& spec);
+Features layer_features(const Layer& layer);
+Features layer_features(const ModelSpec& spec);
 
 /// Describes each feature in words.
-std::vector<std::string> words_of(Features features);
+std::vector<std::string> feature_names(Features features);
 
 }  // namespace roll

@@ -178,7 +178,7 @@ std::string gigabytes(double bytes) {
 
 std::string describe(const ModelSpec& spec) {
   const auto parameters = static_cast<double>(spec.num_parameters());
-  const LayerCost cost = cost_of(spec.layers());
+  const LayerCost cost = layer_cost(spec.layers());
   int64_t sliding = 0;
   for (const char slides : spec.slides) sliding += slides != 0;
   std::string text = fmt::format("architecture: {} ({})\n", spec.architecture->name, spec.architecture->causal_class);
@@ -205,7 +205,7 @@ std::string describe(const ModelSpec& spec) {
   }
   if (spec.architecture->has_more)
     text += "weights of other parts (vision, say) are kept and written back as they are\n";
-  text += fmt::format("features beyond Llama's: {}\n", list(words_of(features_of(spec))));
+  text += fmt::format("features beyond Llama's: {}\n", list(feature_names(layer_features(spec))));
   text += fmt::format("longest sequence: {} tokens", spec.most_positions());
   if (spec.most_positions() > spec.max_positions)
     text += fmt::format(

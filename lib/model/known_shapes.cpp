@@ -219,7 +219,7 @@ const KnownShape* find_known_shape(const std::string& name) {
   return nullptr;
 }
 
-ModelSpec shape_of(const std::string& text) {
+ModelSpec known_shape(const std::string& text) {
   const std::filesystem::path path = text;
   std::error_code ec;
   if (std::filesystem::is_directory(path, ec)) {

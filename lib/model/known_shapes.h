@@ -23,6 +23,6 @@ const KnownShape* find_known_shape(const std::string& name);
 
 /// Returns the spec of `text`: a config.json, a folder with one, or the name of a known shape. UserError: none of
 /// these; it names the nearest known shape.
-ModelSpec shape_of(const std::string& text);
+ModelSpec known_shape(const std::string& text);
 
 }  // namespace roll

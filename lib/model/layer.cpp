@@ -82,7 +82,7 @@ std::string GatedDeltaNet::sharing_rule(int64_t tp) const {
   return key_heads % tp == 0 ? "" : fmt::format("must divide the {} key heads of the model's delta nets", key_heads);
 }
 
-LayerCost cost_of(const Layer& layer, int64_t tp) {
+LayerCost layer_cost(const Layer& layer, int64_t tp) {
   LayerCost cost;
   for_each_part(layer, [&](const auto& part) {
     if constexpr (std::is_same_v<decltype(part), const LinearShape&>)
@@ -94,9 +94,9 @@ LayerCost cost_of(const Layer& layer, int64_t tp) {
   return cost;
 }
 
-LayerCost cost_of(const std::vector<Layer>& layers, int64_t tp) {
+LayerCost layer_cost(const std::vector<Layer>& layers, int64_t tp) {
   LayerCost cost;
-  for (const Layer& layer : layers) cost += cost_of(layer, tp);
+  for (const Layer& layer : layers) cost += layer_cost(layer, tp);
   return cost;
 }
 

@@ -281,13 +281,13 @@ void for_each_part(const Layer& layer, const F& f) {
 }
 
 /// Returns the cost per token; cached elements are those of one of `tp` tensor ranks.
-LayerCost cost_of(const Layer& layer, int64_t tp = 1);
-LayerCost cost_of(const std::vector<Layer>& layers, int64_t tp = 1);
+LayerCost layer_cost(const Layer& layer, int64_t tp = 1);
+LayerCost layer_cost(const std::vector<Layer>& layers, int64_t tp = 1);
 
 /// The kinds of mixers that a back-end supports.
 template <class... Kinds>
 struct MixerKinds {
-  static bool include_all_of(const std::vector<Layer>& layers) {
+  static bool include_all(const std::vector<Layer>& layers) {
     for (const Layer& layer : layers)
       for (const Block& block : layer)
         if (!(std::holds_alternative<Kinds>(block.mixer) || ...)) return false;

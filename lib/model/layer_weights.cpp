@@ -45,9 +45,10 @@ LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& 
       if (part.adapter.rank == 0) return;
       const bool cuts_columns = part.cut.dim == 1 && tp;
       if (part.fused.begin == 0) product = static_cast<uint32_t>(index << 8 | parts_.size());
-      const DropoutRule dropout = {.rate = part.adapter.dropout,
-                                   .product = product,
-                                   .first_column = cuts_columns ? shard_of(part.cut, tp->rank(), tp->size()).begin : 0};
+      const DropoutRule dropout = {
+          .rate = part.adapter.dropout,
+          .product = product,
+          .first_column = cuts_columns ? make_tensor_shard(part.cut, tp->rank(), tp->size()).begin : 0};
       linear.adapter = Adapter{.a = tensor(part.adapted_name(), kLoraA),
                                .b = tensor(part.name, kLoraB),
                                .magnitude = part.adapter.has_magnitude ? tensor(part.name, kMagnitude) : at::Tensor(),

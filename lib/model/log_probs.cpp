@@ -62,14 +62,14 @@ TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& toke
   if (!hidden.defined()) return {.log_probs = {}, .entropy = {}, .routers = tokens.routers};
   const LogProbs result = linear_log_prob(hidden, model.head_weight(), to_slots(layout, labels, 0), options);
   const auto packed = [&](const at::Tensor& x) {
-    const at::Tensor all = numbers_of(to_packed(layout, x, parallel));
+    const at::Tensor all = numbers_or_zeros(to_packed(layout, x, parallel));
     if (!labelled.unwanted.defined()) return all;
     return all.masked_fill(x.dim() == 1 ? labelled.unwanted : labelled.unwanted.unsqueeze(1), 0);
   };
   TokenLogProbs found{.log_probs = packed(result.log_probs), .entropy = {}, .routers = tokens.routers};
   if (with_entropy) found.entropy = packed(result.entropy);
   if (with_energy) found.energy = packed(result.energy);
-  if (choices.defined()) found.of_choices = packed(result.of_choices);
+  if (choices.defined()) found.choice_log_probs = packed(result.choice_log_probs);
   return found;
 }
 

@@ -15,7 +15,7 @@ struct TokenLogProbs {
   at::Tensor entropy;    // [T] float32, nats, of that distribution; undefined if not requested
   at::Tensor energy{};   // [T] float32, squared norm of the log-prob's gradient by logits / temperature; or undefined
   std::shared_ptr<RouterTraining> routers{};  // copied from `tokens`
-  at::Tensor of_choices{};                    // [T, k] float32: logits of `choices` for token t + 1
+  at::Tensor choice_log_probs{};              // [T, k] float32: logits of `choices` for token t + 1
 };
 
 /// Returns log-probs, and what else is requested; all are 0 at each sequence's last index. Autograd records unless a

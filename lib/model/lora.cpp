@@ -23,7 +23,7 @@ double LoraSpec::scale() const {
   return alpha / (use_rslora ? std::sqrt(r) : r);
 }
 
-AdapterShape LoraSpec::adapter_of(std::string_view linear) const {
+AdapterShape LoraSpec::adapter_shape(std::string_view linear) const {
   const bool is_target =
       targets.empty() || std::ranges::any_of(targets, [&](const auto& t) { return ends_as(linear, t); });
   return is_target ? AdapterShape{rank, scale(), use_dora, dropout} : AdapterShape{};
@@ -33,7 +33,7 @@ bool LoraSpec::saves(std::string_view module) const {
   return std::ranges::any_of(saved, [&](const std::string& name) { return ends_as(module, name); });
 }
 
-bool LoraSpec::has_shape_of(const LoraSpec& other) const {
+bool LoraSpec::has_same_shape(const LoraSpec& other) const {
   const auto sorted = [](std::vector<std::string> names) {
     std::ranges::sort(names);
     return names;
@@ -42,7 +42,7 @@ bool LoraSpec::has_shape_of(const LoraSpec& other) const {
          sorted(targets) == sorted(other.targets) && sorted(saved) == sorted(other.saved);
 }
 
-std::optional<LoraSpec> lora_of(const ModelArgs& args, int64_t seed) {
+std::optional<LoraSpec> make_lora_spec(const ModelArgs& args, int64_t seed) {
   if (!args.trains_adapters()) return {};
   LoraSpec lora{.rank = args.lora_rank.value_or(8),
                 .alpha = 0,

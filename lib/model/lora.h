@@ -35,16 +35,16 @@ struct LoraSpec {
 
   /// Returns alpha / r; for rsLoRA (Kalajdzievski 2023) alpha / sqrt(r).
   double scale() const;
-  AdapterShape adapter_of(std::string_view linear) const;
+  AdapterShape adapter_shape(std::string_view linear) const;
   bool saves(std::string_view module) const;
   /// True if both describe the same adapters, whatever their values.
-  bool has_shape_of(const LoraSpec& other) const;
+  bool has_same_shape(const LoraSpec& other) const;
   bool operator==(const LoraSpec&) const = default;
 };
 
 /// Returns the adapters that a model's keys ask for; nothing if all weights are trained. all-linear leaves `targets`
 /// empty.
-std::optional<LoraSpec> lora_of(const ModelArgs& args, int64_t seed);
+std::optional<LoraSpec> make_lora_spec(const ModelArgs& args, int64_t seed);
 
 /// Returns "LoRA of rank 8, alpha 16, on q_proj, v_proj".
 std::string describe(const LoraSpec& lora);

@@ -232,7 +232,7 @@ at::Tensor run_fused_layer(const LayerWeights& layer, const at::Tensor& x, const
 }  // namespace
 
 bool has_layer_kernels(const Layer& layer) {
-  return features_of(layer).are_of(kOutsideOfKernels);
+  return layer_features(layer).are_within(kOutsideOfKernels);
 }
 
 std::vector<at::Tensor*> Carried::places() {

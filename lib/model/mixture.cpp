@@ -21,7 +21,7 @@ GatedMlp mlp_named(const ModelSpec& spec, const std::vector<std::string>& names,
                        .outputs = outputs,
                        .inputs = inputs,
                        .cut = cut,
-                       .adapter = spec.lora ? spec.lora->adapter_of(name) : AdapterShape{}};
+                       .adapter = spec.lora ? spec.lora->adapter_shape(name) : AdapterShape{}};
   };
   return {.inner = inner,
           .gate = linear(names[0], inner, hidden, rows),

@@ -114,7 +114,7 @@ ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, con
     });
     return all;
   };
-  if (!named(spec, *own).has_shape_of(named(spec, *lora)))
+  if (!named(spec, *own).has_same_shape(named(spec, *lora)))
     throw user_error("{}: its adapters are {}, and the configuration's {}; make the keys lora_* equal", origin,
                      describe(*own), describe(*lora));
   return spec;
@@ -129,13 +129,13 @@ std::vector<std::string> folder_notes(const std::filesystem::path& folder) {
     notes.push_back(
         fmt::format("{}: {} differs from the embedding, so the head is not tied to it, as in transformers, although "
                     "config.json says tie_word_embeddings = true",
-                    opened.file_of(head), head));
+                    opened.tensor_file(head), head));
   for (const std::string& note : ignored_keys(opened.config(), (opened.path() / "config.json").string(), spec))
     notes.push_back(note);
   return notes;
 }
 
-Json config_of(const HfFolder& folder, const ModelSpec& spec) {
+Json make_hf_config(const HfFolder& folder, const ModelSpec& spec) {
   Json config = folder.config();
   const char* const key = "tie_word_embeddings";
   if (!spec.unties_head) return config;
@@ -144,7 +144,7 @@ Json config_of(const HfFolder& folder, const ModelSpec& spec) {
   return config;
 }
 
-Companions companions_of(const std::filesystem::path& folder) {
+Companions find_companions(const std::filesystem::path& folder) {
   return read_companions(tokenizer_folder(folder));
 }
 

@@ -22,7 +22,7 @@ std::vector<std::string> folder_notes(const std::filesystem::path& folder);
 std::vector<std::string> ignored_keys(const Json& config, const std::string& origin, const ModelSpec& spec);
 
 /// Returns the model's config.json; it says that head and embedding are separate if adapters untie them.
-Json config_of(const HfFolder& folder, const ModelSpec& spec);
+Json make_hf_config(const HfFolder& folder, const ModelSpec& spec);
 
 /// True if the folder's weights, or its adapters, include a value head.
 bool has_value_head(const std::filesystem::path& folder, const Architectures& known = architectures());
@@ -32,6 +32,6 @@ bool has_value_head(const std::filesystem::path& folder, const Architectures& kn
 ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, const std::string& origin);
 
 /// Reads the files that travel with the weights, from the folder if it has a tokenizer, else from its model's folder.
-Companions companions_of(const std::filesystem::path& folder);
+Companions find_companions(const std::filesystem::path& folder);
 
 }  // namespace roll

@@ -112,7 +112,7 @@ LinearShape input_projection(const ModelSpec& spec) {
   return {.name = name,
           .outputs = spec.num_layers * spec.layer_inputs.value().width,
           .inputs = spec.hidden_size,
-          .adapter = spec.lora ? spec.lora->adapter_of(name) : AdapterShape{}};
+          .adapter = spec.lora ? spec.lora->adapter_shape(name) : AdapterShape{}};
 }
 
 std::vector<ParameterShape> in_folder(const std::vector<ParameterShape>& parameters) {
@@ -228,7 +228,7 @@ std::vector<ParameterShape> held_by(const std::vector<ParameterShape>& parameter
   return held;
 }
 
-std::vector<ParameterShape> trained_of(const ModelSpec& spec, std::vector<ParameterShape> parameters) {
+std::vector<ParameterShape> select_trained(const ModelSpec& spec, std::vector<ParameterShape> parameters) {
   if (spec.lora) std::erase_if(parameters, [](const ParameterShape& parameter) { return !parameter.is_adapter; });
   return parameters;
 }
@@ -242,7 +242,7 @@ int64_t ModelSpec::num_parameters() const {
 }
 
 ForwardFlops::ForwardFlops(const ModelSpec& spec, const std::vector<Layer>& layers, bool has_begin, bool has_head)
-    : layers_(cost_of(layers)),
+    : layers_(layer_cost(layers)),
       head_row_(has_head ? 2.0 * static_cast<double>(spec.vocab_size * spec.hidden_size) : 0) {
   if (spec.layer_inputs && has_begin)
     layers_.flops += 2.0 * static_cast<double>(spec.hidden_size * spec.num_layers * spec.layer_inputs->width);

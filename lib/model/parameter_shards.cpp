@@ -35,7 +35,7 @@ at::Tensor bit_sum(const at::Tensor& tensor) {
   return tensor.detach().contiguous().view(bits).sum(at::kLong);
 }
 
-TensorShard shard_of(const Cut& cut, int64_t rank, int64_t size) {
+TensorShard make_tensor_shard(const Cut& cut, int64_t rank, int64_t size) {
   if (cut.dim < 0) return {.copies = size};
   if (size <= cut.count) return even_part(cut.dim, cut.count, cut.width, rank, size);
   const int64_t copies = size / cut.count, unit = rank / copies;
@@ -43,7 +43,7 @@ TensorShard shard_of(const Cut& cut, int64_t rank, int64_t size) {
 }
 
 TensorShard vocabulary_shard(const ModelSpec& spec, int64_t rank, int64_t size) {
-  return shard_of(vocabulary_cut(spec), rank, size);
+  return make_tensor_shard(vocabulary_cut(spec), rank, size);
 }
 
 std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp) {
@@ -80,7 +80,7 @@ ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<Parame
       entry.layer = parameter.layer;
       entry.is_constant = parameter.is_constant;
       entry.is_at_both_ends = parameter.is_at_both_ends;
-      for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(shard_of(stored.cut, rank, size()));
+      for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(make_tensor_shard(stored.cut, rank, size()));
       entry.number = number;
       order_.push_back(stored.name);
       if (spec.lora && !parameter.is_adapter) continue;
@@ -117,13 +117,13 @@ at::Tensor ParameterShards::cut(const std::string& name, const at::Tensor& whole
   return narrowed(whole, part(name));
 }
 
-at::Tensor ParameterShards::gather(const std::string& name, const at::Tensor& mine) const {
+at::Tensor ParameterShards::gather(const std::string& name, const at::Tensor& local) const {
   const Entry& e = entry(name);
   const TensorShard& own = part(name);
-  if (is_whole() || own.dim < 0) return mine.detach();
+  if (is_whole() || own.dim < 0) return local.detach();
   int64_t widest = 0;
   for (const TensorShard& p : e.parts) widest = std::max(widest, p.end - p.begin);
-  const at::Tensor rows = mine.detach().transpose(0, own.dim);
+  const at::Tensor rows = local.detach().transpose(0, own.dim);
   std::vector<int64_t> shape = rows.sizes().vec();
   shape[0] = widest;
   const at::Tensor padded = at::zeros(shape, rows.options());
@@ -135,10 +135,10 @@ at::Tensor ParameterShards::gather(const std::string& name, const at::Tensor& mi
   return at::cat(parts).transpose(0, own.dim).contiguous();
 }
 
-NamedTensors ParameterShards::gather_all(const NamedTensors& mine, bool keep) const {
-  const std::map<std::string, at::Tensor> own(mine.begin(), mine.end());
+NamedTensors ParameterShards::gather_all(const NamedTensors& local, bool keep) const {
+  const std::map<std::string, at::Tensor> own(local.begin(), local.end());
   const bool shares_experts =
-      ep_ && std::ranges::any_of(mine, [&](const auto& named) { return is_of_expert(named.first); });
+      ep_ && std::ranges::any_of(local, [&](const auto& named) { return is_of_expert(named.first); });
   const std::vector<int64_t> dtypes = stage_ || shares_experts ? dtypes_of_all(own) : std::vector<int64_t>();
   NamedTensors whole;
   for (size_t i = 0; i < order_.size(); ++i) {
@@ -151,24 +151,24 @@ NamedTensors ParameterShards::gather_all(const NamedTensors& mine, bool keep) co
     at::Tensor gathered = is_mine ? gather(name, found->second) : at::Tensor();
     const auto from_owner = [&](Communicator& ranks, int64_t owner) {
       if (!gathered.defined()) {
-        const at::TensorOptions options = mine.front().second.options().requires_grad(false);
+        const at::TensorOptions options = local.front().second.options().requires_grad(false);
         gathered = at::empty(e.shape, options.dtype(static_cast<at::ScalarType>(dtypes[i])));
       }
       gathered = gathered.contiguous();
       ranks.broadcast(gathered, static_cast<int>(owner), name);
     };
     if (is_shared) from_owner(*ep_, e.expert->owner(ep_->size()));
-    if (stage_) from_owner(stage_->ranks(), stage_->split().stage_of(e.layer));
+    if (stage_) from_owner(stage_->ranks(), stage_->split().layer_stage(e.layer));
     if (keep) whole.emplace_back(name, gathered.to(at::kCPU));
   }
   return whole;
 }
 
-std::vector<int64_t> ParameterShards::dtypes_of_all(const std::map<std::string, at::Tensor>& mine) const {
+std::vector<int64_t> ParameterShards::dtypes_of_all(const std::map<std::string, at::Tensor>& local) const {
   at::Tensor known = at::empty({std::ssize(order_)}, at::kLong);
   std::ranges::transform(order_, known.mutable_data_ptr<int64_t>(), [&](const std::string& name) {
-    const auto found = mine.find(name);
-    return found == mine.end() ? kNobodyHasIt : static_cast<int64_t>(found->second.scalar_type());
+    const auto found = local.find(name);
+    return found == local.end() ? kNobodyHasIt : static_cast<int64_t>(found->second.scalar_type());
   });
   if (stage_) stage_->ranks().all_reduce_max(known, "dtypes of parameters");
   if (ep_) ep_->all_reduce_max(known, "dtypes of parameters");
@@ -176,7 +176,7 @@ std::vector<int64_t> ParameterShards::dtypes_of_all(const std::map<std::string, 
   return {begin, begin + known.numel()};
 }
 
-int64_t ParameterShards::copies_of(const std::string& name) const {
+int64_t ParameterShards::count_copies(const std::string& name) const {
   return part(name).copies * (stage_ && entry(name).is_at_both_ends ? 2 : 1);
 }
 
@@ -192,10 +192,10 @@ void ParameterShards::sum_copies(const std::string& name, at::Tensor& gradient) 
   gradient.copy_(narrowed(whole, own));
 }
 
-int64_t ParameterShards::checksum(const NamedTensors& mine) const {
+int64_t ParameterShards::checksum(const NamedTensors& local) const {
   constexpr uint64_t kFold = (uint64_t{1} << 48) - 1;  // the sum over all ranks fits in 64 bits
   uint64_t sum = 0, of_experts = 0;
-  for (const auto& [name, tensor] : mine)
+  for (const auto& [name, tensor] : local)
     if (!tensor.is_meta() && rank() % part(name).copies == 0 && is_of_stage(entry(name)))
       (is_of_expert(name) ? of_experts : sum) += static_cast<uint64_t>(bit_sum(tensor).item<int64_t>());
   auto experts = static_cast<int64_t>(of_experts & kFold);

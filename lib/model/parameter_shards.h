@@ -28,7 +28,7 @@ struct TensorShard {
 };
 
 /// Returns the shard of rank `rank` of `size` under `cut`.
-TensorShard shard_of(const Cut& cut, int64_t rank, int64_t size);
+TensorShard make_tensor_shard(const Cut& cut, int64_t rank, int64_t size);
 
 /// Returns the rows of embedding and lm head that a rank holds.
 TensorShard vocabulary_shard(const ModelSpec& spec, int64_t rank, int64_t size);
@@ -54,20 +54,20 @@ class ParameterShards {
   /// Returns this rank's shard of the whole tensor: a view.
   at::Tensor cut(const std::string& name, const at::Tensor& whole) const;
   /// Returns the whole tensor on every rank, joined from all shards. **Collective** over tp.
-  at::Tensor gather(const std::string& name, const at::Tensor& mine) const;
+  at::Tensor gather(const std::string& name, const at::Tensor& local) const;
   /// Returns all whole parameters on the host, gathered one by one, including other ranks' experts and layers. Empty on
   /// ranks that do not `keep`. **Collective** over tp, ep and stages.
-  NamedTensors gather_all(const NamedTensors& mine, bool keep) const;
+  NamedTensors gather_all(const NamedTensors& local, bool keep) const;
   /// Number of ranks in this rank's group that hold the same shard.
-  int64_t copies_of(const std::string& name) const;
+  int64_t count_copies(const std::string& name) const;
   /// Sums the gradient over the ranks that hold this shard, in place. **Collective** over tp, and over a pipeline's
   /// ends.
   void sum_copies(const std::string& name, at::Tensor& gradient) const;
   /// Returns the index of the model's trained parameter `number` in this rank's list, which lacks other ranks' experts
   /// and layers.
-  int64_t place_of(int64_t number) const { return places_[number]; }
+  int64_t trained_index(int64_t number) const { return places_[number]; }
   /// Returns a parameter's number in the list of all, whoever holds it.
-  int64_t number_of(const std::string& name) const { return entry(name).number; }
+  int64_t parameter_number(const std::string& name) const { return entry(name).number; }
   /// True if only another expert rank or stage has it: a parameter, or a fused tensor of a folder.
   bool is_elsewhere(const std::string& name) const;
   /// True if it is an expert's, which only one expert rank has.
@@ -75,7 +75,7 @@ class ParameterShards {
   /// True if it is never trained.
   bool is_constant(const std::string& name) const { return entry(name).is_constant; }
   /// Returns the sum of the bit patterns of the whole parameters. **Collective** over tp, ep and stages.
-  int64_t checksum(const NamedTensors& mine) const;
+  int64_t checksum(const NamedTensors& local) const;
 
   Communicator* tp() const { return tp_; }
   PipelineStage* stage() const { return stage_.get(); }
@@ -91,7 +91,7 @@ class ParameterShards {
   };
   /// Returns the dtype (at::ScalarType) of each stored tensor, as some rank has it in `mine`; kNobodyHasIt: none does.
   static constexpr int64_t kNobodyHasIt = -1;
-  std::vector<int64_t> dtypes_of_all(const std::map<std::string, at::Tensor>& mine) const;
+  std::vector<int64_t> dtypes_of_all(const std::map<std::string, at::Tensor>& local) const;
   /// True if this stage counts it: only this stage has it, or this is the first of two.
   bool is_of_stage(const Entry& entry) const;
   const Entry& entry(const std::string& name) const;

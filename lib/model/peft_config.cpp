@@ -220,7 +220,7 @@ Json peft_config(const ModelSpec& spec, const std::vector<ParameterShape>& param
                  const std::filesystem::path& base, const char* task) {
   const LoraSpec& lora = spec.lora.value();
   std::set<std::string> saved;
-  for (const ParameterShape& parameter : trained_of(spec, parameters)) {
+  for (const ParameterShape& parameter : select_trained(spec, parameters)) {
     const std::string name = without_saved_infix(parameter.name);
     if (name.ends_with(".weight") && !name.ends_with(kLoraA) && !name.ends_with(kLoraB))
       saved.insert(last_part(without_last_part(name)));

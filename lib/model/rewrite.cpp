@@ -39,7 +39,7 @@ void rewrite_folder(const std::filesystem::path& from, const std::filesystem::pa
   for (const TensorEntry& entry : folder.entries())
     if (at::isFloatingType(entry.dtype) && at::elementSize(entry.dtype) >= 2)  // others are refused below
       check_values(folder.read(entry.name), options.dtype.value_or(dtype),
-                   fmt::format("{}: {}", folder.file_of(entry.name), entry.name));
+                   fmt::format("{}: {}", folder.tensor_file(entry.name), entry.name));
   if (has_value_head(from, known)) {
     ValueModel::load(from, at::kCPU, dtype, {}, known).save(to, options);
   } else {

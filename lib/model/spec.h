@@ -160,7 +160,7 @@ std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec);
 /// Returns the parameters that expert rank `rank` of `size` holds: all but other ranks' experts.
 std::vector<ParameterShape> held_by(const std::vector<ParameterShape>& parameters, int64_t rank, int64_t size);
 /// Returns the trained parameters: the adapters if the model has some, else all.
-std::vector<ParameterShape> trained_of(const ModelSpec& spec, std::vector<ParameterShape> parameters);
+std::vector<ParameterShape> select_trained(const ModelSpec& spec, std::vector<ParameterShape> parameters);
 /// Returns all parameters of a language model: the backbone's, and its head unless that is the embedding.
 std::vector<ParameterShape> policy_parameters(const ModelSpec& spec);
 /// Returns policy_parameters(), cached: a mixture has tens of thousands, and plans of many ranks ask for them often.

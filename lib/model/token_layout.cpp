@@ -142,8 +142,8 @@ TokenLayout lay_out(const PackedTokens& packed, const ModelParallel& parallel) {
 }
 
 void add_bounds(TokenLayout& layout) {
-  layout.query_bounds = bounds_of(layout.cu_queries);
-  layout.key_bounds = layout.cu_keys == layout.cu_queries ? layout.query_bounds : bounds_of(layout.cu_keys);
+  layout.query_bounds = sequence_bounds(layout.cu_queries);
+  layout.key_bounds = layout.cu_keys == layout.cu_queries ? layout.query_bounds : sequence_bounds(layout.cu_keys);
 }
 
 LabelledSlots labelled_slots(const TokenLayout& layout, const PackedTokens& tokens, const at::Tensor& wanted,

@@ -18,7 +18,8 @@ Transformer::Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterS
                          const ModelParallel& parallel, NamedTensors parameters, Json config, Companions companions)
     : parts_(std::move(parts)),
       parameters_(std::move(parameters)),
-      trained_(parameters_of(parameters_, trained_of(spec, held_by(*shared_policy_parameters(spec), parallel)))),
+      trained_(
+          select_parameters(parameters_, select_trained(spec, held_by(*shared_policy_parameters(spec), parallel)))),
       backbone_(spec, parameters_, parallel),
       head_(parallel.stage && !parallel.stage->is_last() ? at::Tensor()
             : spec.tied_head                             ? backbone_.embedding()
@@ -39,7 +40,7 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
   };
   auto parameters = load_parameters(folder, held_by(*shared_policy_parameters(spec), parallel), *parts, may_ignore,
                                     device, dtype, {path, lora ? lora->seed : 0, base});
-  Transformer model{spec, parts, parallel, std::move(parameters), config_of(folder, spec), companions_of(path)};
+  Transformer model{spec, parts, parallel, std::move(parameters), make_hf_config(folder, spec), find_companions(path)};
   model.base_ = folder.path();
   model.kept_ = kept_tensors(folder, spec);
   return model;
@@ -49,7 +50,7 @@ Transformer Transformer::without_adapters() const {
   ModelSpec plain = spec();
   plain.lora.reset();
   Transformer model = *this;
-  model.parameters_ = parameters_of(parameters_, held_by(policy_parameters(plain), parallel()));
+  model.parameters_ = select_parameters(parameters_, held_by(policy_parameters(plain), parallel()));
   model.trained_.clear();
   model.backbone_ = Backbone(plain, model.parameters_, parallel());
   if (!plain.tied_head && head_.defined()) model.head_ = parameter(model.parameters_, lm_head_parameter(plain).name);
@@ -79,16 +80,16 @@ at::Tensor Transformer::for_head(const at::Tensor& hidden) const {
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {
-  const at::Tensor mine = wide_logits(hidden, head_).to(at::kFloat);
-  cap_logits(mine, spec().logit_cap);
-  return gather_vocabulary(mine);
+  const at::Tensor local = wide_logits(hidden, head_).to(at::kFloat);
+  cap_logits(local, spec().logit_cap);
+  return gather_vocabulary(local);
 }
 
-at::Tensor Transformer::gather_vocabulary(const at::Tensor& mine) const {
-  if (parts_->is_whole()) return mine;
+at::Tensor Transformer::gather_vocabulary(const at::Tensor& local) const {
+  if (parts_->is_whole()) return local;
   // Shards of the vocabulary differ by at most a row: they are padded to the widest for gathering.
   const auto [size, vocab] = std::pair(parallel().tp_size(), spec().vocab_size);
-  const at::Tensor padded = at::constant_pad_nd(mine, {0, (vocab + size - 1) / size - mine.size(1)});
+  const at::Tensor padded = at::constant_pad_nd(local, {0, (vocab + size - 1) / size - local.size(1)});
   const std::vector<at::Tensor> all = parallel().tp->all_gather(padded, "logits");
   std::vector<at::Tensor> parts;
   for (int64_t rank = 0; rank < size; ++rank) {

@@ -84,7 +84,7 @@ class Transformer {
   at::Tensor logits(const at::Tensor& hidden) const;
 
   /// Gathers [N, this rank's rows of the vocabulary] -> [N, V], the same on every tp rank. **Collective** over tp.
-  at::Tensor gather_vocabulary(const at::Tensor& mine) const;
+  at::Tensor gather_vocabulary(const at::Tensor& local) const;
 
   /// Writes an HF folder that transformers opens, with adapters merged into the weights, and the source folder's
   /// companions.

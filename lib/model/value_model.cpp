@@ -37,7 +37,7 @@ void add_head(NamedTensors& parameters, const ParameterShape& wanted, at::Device
 
 }  // namespace
 
-at::Tensor values_of(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias) {
+at::Tensor compute_values(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias) {
   const at::ScalarType wide = wide_dtype(hidden);
   return at::linear(hidden.to(wide), weight.to(wide), bias.to(wide)).squeeze(1);
 }
@@ -54,7 +54,7 @@ ValueModel::ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterSha
                        const ModelParallel& parallel, NamedTensors parameters, Json config, Companions companions)
     : parts_(std::move(parts)),
       parameters_(std::move(parameters)),
-      trained_(parameters_of(parameters_, trained_of(spec, held_by(critic_parameters(spec), parallel)))),
+      trained_(select_parameters(parameters_, select_trained(spec, held_by(critic_parameters(spec), parallel)))),
       backbone_(spec, parameters_, parallel),
       config_(std::make_shared<const Json>(std::move(config))),
       companions_(std::make_shared<const Companions>(std::move(companions))) {
@@ -90,8 +90,8 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
                    parts,
                    parallel,
                    std::move(parameters),
-                   value_config(config_of(folder, spec), *spec.architecture),
-                   companions_of(path)};
+                   value_config(make_hf_config(folder, spec), *spec.architecture),
+                   find_companions(path)};
   model.base_ = folder.path();
   model.kept_ = kept_tensors(folder, spec);
   return model;
@@ -107,9 +107,9 @@ at::Tensor ValueModel::values(const PackedTokens& tokens, const Recomputation& r
   const TokenLayout layout = lay_out(tokens, parallel());
   const at::Tensor hidden = backbone_.forward(layout, recompute);
   if (!hidden.defined()) return {};
-  at::Tensor values = values_of(hidden, head_weight_, head_bias_);
+  at::Tensor values = compute_values(hidden, head_weight_, head_bias_);
   if (parallel().tp_size() > 1) values = gather_results(values, *parallel().tp, "values");
-  return numbers_of(to_packed(layout, values, parallel()));
+  return numbers_or_zeros(to_packed(layout, values, parallel()));
 }
 
 FileSums ValueModel::write_files(const std::filesystem::path& folder, const NamedTensors& whole,

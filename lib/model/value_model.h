@@ -19,7 +19,7 @@ namespace roll {
 
 /// Returns values: hidden [N, E], weight [1, E], bias [1] -> [N] float32 (float64 for float64). The product is float32
 /// even in 16-bit models, whose dtype would leave a value 3 digits.
-at::Tensor values_of(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias);
+at::Tensor compute_values(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias);
 
 /// Checks a folder. UserError: its weights have no value head, so that its values would be those of a new one.
 void require_value_head(const std::filesystem::path& folder);

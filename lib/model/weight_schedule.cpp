@@ -13,7 +13,7 @@ namespace roll {
 namespace {
 
 /// Returns a rank's index in a layout; -1: it is not in it.
-int64_t place_of(int rank, const WeightLayout& layout) {
+int64_t rank_place(int rank, const WeightLayout& layout) {
   const auto found = std::ranges::lower_bound(layout.ranks, rank);
   return found == layout.ranks.end() || *found != rank ? -1 : found - layout.ranks.begin();
 }
@@ -92,9 +92,12 @@ WeightSchedule::WeightSchedule(const ModelSpec& spec, const std::vector<Paramete
     Parameter& parameter = parameters_.emplace_back();
     parameter.num_rows = shape[0];
     parameter.num_columns = std::reduce(shape.begin() + 1, shape.end(), int64_t{1}, std::multiplies());
-    for (int64_t rank = 0; rank < trainer_.tp; ++rank) parameter.trainer.push_back(shard_of(cut, rank, trainer_.tp));
-    for (int64_t rank = 0; rank < sampler_.tp; ++rank) parameter.sampler.push_back(shard_of(cut, rank, sampler_.tp));
-    WeightKind kind{.copies = parameter.trainer[0].copies, .owner = {.stage = trainer_.stages.stage_of(whole.layer)}};
+    for (int64_t rank = 0; rank < trainer_.tp; ++rank)
+      parameter.trainer.push_back(make_tensor_shard(cut, rank, trainer_.tp));
+    for (int64_t rank = 0; rank < sampler_.tp; ++rank)
+      parameter.sampler.push_back(make_tensor_shard(cut, rank, sampler_.tp));
+    WeightKind kind{.copies = parameter.trainer[0].copies,
+                    .owner = {.stage = trainer_.stages.place_stage(whole.layer)}};
     if (whole.expert && trainer_.ep > 1) kind.owner.expert = whole.expert->owner(trainer_.ep);
     kinds_[kind].push_back(std::ssize(parameters_) - 1);
   }
@@ -122,8 +125,8 @@ WeightSchedule::Stream WeightSchedule::ranks_of_stream(const WeightKind& kind, i
   const int64_t copies = kind.copies;
   const WeightOwner& owner = kind.owner;
   const auto is_owner = [&](int64_t place) {
-    return (owner.expert < 0 || trainer_.expert_rank_of(place) == owner.expert) &&
-           trainer_.stage_of(place) == owner.stage;
+    return (owner.expert < 0 || trainer_.place_expert_rank(place) == owner.expert) &&
+           trainer_.place_stage(place) == owner.stage;
   };
   const auto holds = [&](int64_t place) {
     return place >= 0 && is_owner(place) && place % trainer_.tp / copies == group;
@@ -133,7 +136,7 @@ WeightSchedule::Stream WeightSchedule::ranks_of_stream(const WeightKind& kind, i
       stream.holders.push_back(trainer_.ranks[first + copy]);
   for (int64_t place = sampler_tp; place < std::ssize(sampler_.ranks); place += sampler_.tp) {
     const int rank = sampler_.ranks[place];
-    (holds(place_of(rank, trainer_)) ? stream.keepers : stream.receivers).push_back(rank);
+    (holds(rank_place(rank, trainer_)) ? stream.keepers : stream.receivers).push_back(rank);
   }
   return stream;
 }

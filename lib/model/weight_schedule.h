@@ -24,8 +24,8 @@ struct WeightLayout {
   int64_t cp = 1;
   StageSplit stages{};  // each data rank has cp * tp ranks per stage
 
-  int64_t stage_of(int64_t place) const { return place / (cp * tp) % stages.num_stages(); }
-  int64_t expert_rank_of(int64_t place) const {
+  int64_t place_stage(int64_t place) const { return place / (cp * tp) % stages.num_stages(); }
+  int64_t place_expert_rank(int64_t place) const {
     return (place / (stages.num_stages() * cp * tp) * cp + place / tp % cp) % ep;
   }
 };

@@ -34,12 +34,12 @@ int64_t message_elements(int64_t most_peers, int64_t bucket_elements) {
 namespace {
 
 const at::Tensor& tensor_of(const Transformer& model, const WeightBlock& block) {
-  return model.trained()[model.parts().place_of(block.parameter)].second;
+  return model.trained()[model.parts().trained_index(block.parameter)].second;
 }
 
 /// Returns a block as this rank's parameters hold it: a view.
-at::Tensor view_of(const Transformer& model, const WeightBlock& block) {
-  const auto& [name, tensor] = model.trained()[model.parts().place_of(block.parameter)];
+at::Tensor make_domain_views(const Transformer& model, const WeightBlock& block) {
+  const auto& [name, tensor] = model.trained()[model.parts().trained_index(block.parameter)];
   const TensorShard& part = model.parts().part(name);
   const at::Tensor matrix = tensor.dim() == 1 ? tensor.detach().unsqueeze(1) : tensor.detach().flatten(1);
   return matrix.narrow(0, block.row - (part.dim == 0 ? part.begin : 0), block.num_rows)
@@ -64,7 +64,7 @@ int64_t message_bytes(const Transformer& model, const WeightBlocks& blocks) {
 /// Returns the bit sum of blocks as the parameters hold them, not as a message does.
 at::Tensor sum_of(const Transformer& model, const WeightBlocks& blocks) {
   at::Tensor sum = at::zeros({}, at::TensorOptions(model.device()).dtype(at::kLong));
-  for (const WeightBlock& block : blocks) sum += bit_sum(view_of(model, block));
+  for (const WeightBlock& block : blocks) sum += bit_sum(make_domain_views(model, block));
   return sum;
 }
 
@@ -91,7 +91,7 @@ template <class F>
 void for_each_block(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message, const F& use) {
   int64_t end = kWeightSum_bytes;
   for (const WeightBlock& block : blocks) {
-    const at::Tensor own = view_of(model, block);
+    const at::Tensor own = make_domain_views(model, block);
     const int64_t begin = place_behind(end, own), bytes = block.numel() * static_cast<int64_t>(own.element_size());
     use(message.narrow(0, begin, bytes).view(own.scalar_type()).view({block.num_rows, block.num_columns}), own);
     end = begin + bytes;
@@ -132,7 +132,7 @@ void WeightTransfer::run(const Transformer* from, const Transformer* to) {
   ROLL_CHECK(from || (sends_.empty() && kept_.empty()), "who sends weights has them");
   ROLL_CHECK(to || receives_.empty(), "who gets weights has a place for them");
   if (to && !to->device().is_meta())
-    for (const WeightBlock& block : kept_) view_of(*to, block).copy_(view_of(*from, block));
+    for (const WeightBlock& block : kept_) make_domain_views(*to, block).copy_(make_domain_views(*from, block));
   for (int64_t bucket = 0; bucket < num_buckets_; ++bucket) move_bucket(bucket, from, to);
   check_whole(from, to);
 }

@@ -26,7 +26,7 @@ constexpr const char* kMismatch =
     "config.json and the weights are of different models: fetch the folder again, or correct config.json";
 constexpr double kLargestBf16 = 3.39e38;  // slightly larger numbers round to infinity
 
-std::vector<std::string> names_of(const std::vector<ParameterShape>& wanted) {
+std::vector<std::string> parameter_names(const std::vector<ParameterShape>& wanted) {
   std::vector<std::string> names;
   for (const auto& parameter : wanted) names.push_back(parameter.name_in_folder());
   return names;
@@ -43,14 +43,14 @@ std::vector<ParameterShape> as_in(const HfFolder& folder, std::vector<ParameterS
 
 void check_nothing_unexpected(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
                               const std::function<bool(const std::string&)>& may_ignore) {
-  const std::vector<std::string> names = names_of(wanted);
+  const std::vector<std::string> names = parameter_names(wanted);
   std::unordered_set<std::string> known(names.begin(), names.end());
   for (const ParameterShape& parameter : wanted)
     if (parameter.quantised && is_quantised(folder)) known.merge(bitsandbytes_names(parameter.name));
   for (const TensorEntry& entry : folder.entries())
     if (!known.contains(entry.name) && !may_ignore(entry.name) && !folder.is_unindexed(entry.name))
-      throw user_error("{}: {} {}: config.json describes a model without this tensor; {}", folder.file_of(entry.name),
-                       entry.name, shape_text(entry.shape), kMismatch);
+      throw user_error("{}: {} {}: config.json describes a model without this tensor; {}",
+                       folder.tensor_file(entry.name), entry.name, shape_text(entry.shape), kMismatch);
 }
 
 void check_one(const HfFolder& folder, const ParameterShape& wanted) {
@@ -62,12 +62,12 @@ void check_one(const HfFolder& folder, const ParameterShape& wanted) {
                      shape_text(wanted.shape), kMismatch);
   if (is_quantised(folder) && !at::isFloatingType(entry->dtype))
     throw user_error("{}: {}: is quantised, which only products of the layers may be; name it in llm_int8_skip_modules",
-                     folder.file_of(wanted.name), wanted.name);
+                     folder.tensor_file(wanted.name), wanted.name);
   if (entry->shape != wanted.shape)
-    throw user_error("{}: {}: expected {} by config.json, found {}; {}", folder.file_of(wanted.name), wanted.name,
+    throw user_error("{}: {}: expected {} by config.json, found {}; {}", folder.tensor_file(wanted.name), wanted.name,
                      shape_text(wanted.shape), shape_text(entry->shape), kMismatch);
   if (!at::isFloatingType(entry->dtype) || at::elementSize(entry->dtype) < 2)
-    throw user_error("{}: {}: dtype = {}: weights must be F32, BF16, F16 or F64", folder.file_of(wanted.name),
+    throw user_error("{}: {}: dtype = {}: weights must be F32, BF16, F16 or F64", folder.tensor_file(wanted.name),
                      wanted.name, dtype_name(entry->dtype));
 }
 
@@ -147,11 +147,11 @@ QuantisedMatrix quantised_base(const HfFolder& folder, const ParameterShape& wan
       throw user_error(
           "{}: {}: products that are one tensor are not read as bitsandbytes quantised them; give the "
           "model that was not quantised",
-          folder.file_of(wanted.fused.name), wanted.fused.name);
+          folder.tensor_file(wanted.fused.name), wanted.fused.name);
     return read_bitsandbytes(folder, wanted.name, wanted.shape, *wanted.quantised);
   }
   const at::Tensor whole = read_parameter(folder, wanted);
-  check_values(whole, dtype, fmt::format("{}: {}", folder.file_of(wanted.name_in_folder()), wanted.name));
+  check_values(whole, dtype, fmt::format("{}: {}", folder.tensor_file(wanted.name_in_folder()), wanted.name));
   return quantised(whole, *wanted.quantised);
 }
 
@@ -261,13 +261,13 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
       continue;
     }
     if (!parameter.is_adapter) {
-      const std::string file = folder.file_of(parameter.name_in_folder());
+      const std::string file = folder.tensor_file(parameter.name_in_folder());
       parameters.emplace_back(
           name, own_part(parts, name, read_parameter(folder, parameter), file, device, dtype_in(dtype, parameter)));
       parameters.back().second.requires_grad_(!has_adapters && !parameter.is_constant);
       continue;
     }
-    const auto number = static_cast<uint32_t>(parts.number_of(name));  // keys its random numbers
+    const auto number = static_cast<uint32_t>(parts.parameter_number(name));  // keys its random numbers
     const at::Tensor whole =
         peft ? read_parameter(*peft, parameter) : new_adapter(folder, wanted, parameter, adapters.seed, number);
     const std::string file = peft ? peft->weights_file() : "new adapters";
@@ -333,7 +333,7 @@ const at::Tensor& trained_copy(const NamedTensors& parameters, const std::string
   return found == parameters.end() ? parameter(parameters, module + ".weight") : found->second;
 }
 
-NamedTensors parameters_of(const NamedTensors& parameters, const std::vector<ParameterShape>& trained) {
+NamedTensors select_parameters(const NamedTensors& parameters, const std::vector<ParameterShape>& trained) {
   const ParameterIndex all(parameters);
   NamedTensors own;
   for (const ParameterShape& shape : trained)

@@ -98,7 +98,7 @@ const at::Tensor& parameter(const NamedTensors& parameters, const std::string& n
 /// Returns the module's weight: the copy that adapters are trained with, if there is one.
 const at::Tensor& trained_copy(const NamedTensors& parameters, const std::string& module);
 /// Returns the tensors of the `trained` parameters, in that order.
-NamedTensors parameters_of(const NamedTensors& parameters, const std::vector<ParameterShape>& trained);
+NamedTensors select_parameters(const NamedTensors& parameters, const std::vector<ParameterShape>& trained);
 
 /// Returns the parameters that this rank holds under expert and pipeline parallelism.
 std::vector<ParameterShape> held_by(const std::vector<ParameterShape>& parameters, const ModelParallel& parallel);

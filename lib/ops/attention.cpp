@@ -75,8 +75,8 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
     const at::Tensor& rows = pieces.key_rows;
     const FlashResult r = flash_forward(q, of_pieces(k, rows), of_pieces(v, rows), pieces, rule);
     ctx->save_for_backward({q, k, v, r.out, r.logsumexp, r.rng_state, r.unused, r.cu_queries, r.cu_keys, rows});
-    ctx->saved_data["longest_queries"] = longest_of(pieces.cu_queries);
-    ctx->saved_data["longest_keys"] = longest_of(pieces.cu_keys);
+    ctx->saved_data["longest_queries"] = longest_sequence(pieces.cu_queries);
+    ctx->saved_data["longest_keys"] = longest_sequence(pieces.cu_keys);
     remember(ctx, rule);
     return r.out;
   }
@@ -92,14 +92,14 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
 
 }  // namespace
 
-at::Tensor bounds_of(const std::vector<int64_t>& cu) {
+at::Tensor sequence_bounds(const std::vector<int64_t>& cu) {
   return at::tensor(std::vector<int>(cu.begin(), cu.end()), at::kInt);
 }
 
 Pieces pieces_on(at::Device device, std::vector<int64_t> cu_queries, std::vector<int64_t> cu_keys) {
   Pieces pieces{std::move(cu_queries), std::move(cu_keys)};
   if (device.is_cpu() || device.is_meta()) return pieces;
-  const auto there = [&](const std::vector<int64_t>& bounds) { return sent(bounds_of(bounds), device); };
+  const auto there = [&](const std::vector<int64_t>& bounds) { return sent(sequence_bounds(bounds), device); };
   pieces.queries_on_device = there(pieces.cu_queries);
   pieces.keys_on_device = pieces.cu_keys == pieces.cu_queries ? pieces.queries_on_device : there(pieces.cu_keys);
   return pieces;

@@ -21,7 +21,7 @@ struct Pieces {
 };
 
 /// Returns `cu` as a host tensor [C+1] int32.
-at::Tensor bounds_of(const std::vector<int64_t>& cu);
+at::Tensor sequence_bounds(const std::vector<int64_t>& cu);
 
 /// Computation of the attention scores from queries and keys, before the softmax.
 struct ScoreRule {

@@ -15,7 +15,7 @@
 namespace roll {
 
 /// Returns the largest difference of consecutive bounds: the length of the longest piece.
-inline int64_t longest_of(const std::vector<int64_t>& cu) {
+inline int64_t longest_sequence(const std::vector<int64_t>& cu) {
   int64_t longest = 0;
   for (size_t c = 0; c + 1 < cu.size(); ++c) longest = std::max(longest, cu[c + 1] - cu[c]);
   return longest;

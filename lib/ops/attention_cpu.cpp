@@ -120,7 +120,7 @@ struct Shape {
       : heads(q.size(1)),
         kv_heads(k.size(1)),
         width(q.size(2)),
-        longest(longest_of(p.cu_keys)),
+        longest(longest_sequence(p.cu_keys)),
         pieces(p),
         rule(score_rule) {
     if (p.key_rows.defined()) named = p.key_rows.const_data_ptr<int64_t>();

@@ -41,7 +41,7 @@ FlashResult flash_forward(const at::Tensor& q, const at::Tensor& k, const at::Te
                           const ScoreRule& rule) {
   const at::Tensor &cu_queries = pieces.queries_on_device, &cu_keys = pieces.keys_on_device;
   const auto [out, logsumexp, rng_state, unused, mask] = at::_flash_attention_forward(
-      q, k, v, cu_queries, cu_keys, longest_of(pieces.cu_queries), longest_of(pieces.cu_keys), 0.0,
+      q, k, v, cu_queries, cu_keys, longest_sequence(pieces.cu_queries), longest_sequence(pieces.cu_keys), 0.0,
       /*is_causal=*/true, false, rule.scale, earlier_keys(rule),
       rule.window > 0 ? std::optional<int64_t>(0) : std::nullopt);
   return {out, logsumexp, rng_state, unused, cu_queries, cu_keys};

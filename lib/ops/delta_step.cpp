@@ -57,7 +57,7 @@ ROLL_SIMD void direct_row(float* x, int64_t width, float length) {
   for (int64_t i = 0; i < width; ++i) x[i] *= scale;
 }
 
-float decay_of(float a_log, float x) {
+float delta_decay(float a_log, float x) {
   const float softplus = x > 20 ? x : std::log1p(std::exp(x));  // above 20, x is exact to the last bit
   return std::exp(-std::exp(a_log) * softplus);
 }

@@ -16,7 +16,7 @@ void silu_row(float* x, int64_t width);
 void direct_row(float* x, int64_t width, float length);
 
 /// Returns the decay factor exp(g) = exp(-exp(a_log) log(1 + e^x)).
-float decay_of(float a_log, float x);
+float delta_decay(float a_log, float x);
 
 struct DeltaToken {
   const float *q, *k;  // [Dk], of length 1 / sqrt(Dk) and 1

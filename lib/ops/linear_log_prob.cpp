@@ -104,9 +104,9 @@ at::Tensor squares_of_others(const at::Tensor& logits, const at::Tensor& labels,
 void merge_shards(const VocabularyShard& shard, const at::Tensor& own, const RowResults& results,
                   const at::Tensor& squares) {
   const at::Tensor holds = own.ge(0).to(results.log_probs.options());
-  std::vector<at::Tensor> mine = {results.log_probs * holds, results.entropy, results.logsumexp, holds};
-  if (squares.defined()) mine.push_back(squares);
-  const at::Tensor all = shard.gather(at::stack(mine));  // [ranks, 4 or 5, N]
+  std::vector<at::Tensor> local = {results.log_probs * holds, results.entropy, results.logsumexp, holds};
+  if (squares.defined()) local.push_back(squares);
+  const at::Tensor all = shard.gather(at::stack(local));  // [ranks, 4 or 5, N]
   if (all.is_meta()) return;
   const at::Tensor lse = all.select(1, 2), whole = at::logsumexp(lse, 0), log_w = lse - whole;
   results.log_probs.copy_((all.select(1, 0) + log_w * all.select(1, 3)).sum(0));
@@ -132,13 +132,13 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     const at::Tensor squares = asked.with_energy ? at::empty({rows}, options) : at::Tensor();
     const at::Tensor choices =
         asked.choices.defined() ? own_labels(asked.choices, asked.shard.begin, weight.size(0)) : at::Tensor();
-    at::Tensor of_choices = choices.defined() ? at::empty(choices.sizes(), options) : at::Tensor();
+    at::Tensor choice_log_probs = choices.defined() ? at::empty(choices.sizes(), options) : at::Tensor();
     const Logits logits_of(weight);
     for_each_chunk(hidden, chunk_rows, [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.slice(0, begin, end); };
       const at::Tensor logits = logits_of(part(hidden));
       cap_logits(logits, asked.cap);
-      if (choices.defined()) part(of_choices).copy_(logits_at(logits, part(choices)));
+      if (choices.defined()) part(choice_log_probs).copy_(logits_at(logits, part(choices)));
       log_prob_rows(logits, part(readable), temperature, with_entropy,
                     {part(results.log_probs), part(results.entropy), part(results.logsumexp)});
       if (keeps_logits) ctx->saved_data["logits"] = logits;
@@ -146,7 +146,7 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
         part(squares).copy_(squares_of_others(logits, part(labels), temperature, part(results.logsumexp)));
     });
     if (is_shard) merge_shards(asked.shard, labels, results, squares);
-    if (is_shard && choices.defined()) of_choices = asked.shard.gather(of_choices).sum(0);
+    if (is_shard && choices.defined()) choice_log_probs = asked.shard.gather(choice_log_probs).sum(0);
     ctx->save_for_backward({hidden, weight, labels, results.logsumexp, results.entropy});
     if (choices.defined()) ctx->saved_data["choices"] = choices;
     ctx->saved_data["temperature"] = temperature;
@@ -155,7 +155,7 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     ctx->saved_data["chunk_rows"] = chunk_rows;
     // The gradient of the log-prob by logit j is [j is the label] - p_j.
     if (asked.with_energy) return {results.log_probs, results.entropy, squares + results.log_probs.expm1().square()};
-    if (choices.defined()) return {results.log_probs, results.entropy, of_choices};
+    if (choices.defined()) return {results.log_probs, results.entropy, choice_log_probs};
     return {results.log_probs, results.entropy};
   }
 
@@ -256,7 +256,7 @@ LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, con
   result.log_probs = scattered(found[0], rows, hidden.size(0));
   if (options.with_entropy) result.entropy = scattered(found[1], rows, hidden.size(0));
   if (options.with_energy) result.energy = scattered(found[2], rows, hidden.size(0));
-  if (options.choices.defined()) result.of_choices = scattered(found[2], rows, hidden.size(0));
+  if (options.choices.defined()) result.choice_log_probs = scattered(found[2], rows, hidden.size(0));
   return result;
 }
 
@@ -275,7 +275,7 @@ TopLogits top_logits(const at::Tensor& hidden, const at::Tensor& weight, int64_t
     own.ids.slice(0, from, to).copy_(top.ids);
   });
   if (!options.shard.gather) return own;
-  const auto of_all = [&](const at::Tensor& mine) { return options.shard.gather(mine).transpose(0, 1).flatten(1); };
+  const auto of_all = [&](const at::Tensor& local) { return options.shard.gather(local).transpose(0, 1).flatten(1); };
   const auto [logits, places] = of_all(own.logits).topk(k, 1);
   return {logits, of_all(own.ids).gather(1, places)};
 }

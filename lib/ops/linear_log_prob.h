@@ -13,14 +13,14 @@ namespace roll {
 struct VocabularyShard {
   int64_t begin = 0;  // id of the first row
   /// Gathers same-shaped tensors of all ranks, stacked in rank order. **Collective**; empty: this process has all rows.
-  std::function<at::Tensor(const at::Tensor& mine)> gather{};
+  std::function<at::Tensor(const at::Tensor& local)> gather{};
 };
 
 struct LogProbs {
-  at::Tensor log_probs;     // [T], nats
-  at::Tensor entropy;       // [T], nats; undefined when not asked for
-  at::Tensor energy{};      // [T], |d log_prob / d (logits / temperature)|^2; undefined when not asked for
-  at::Tensor of_choices{};  // [T, k], logits of LogProbOptions::choices
+  at::Tensor log_probs;           // [T], nats
+  at::Tensor entropy;             // [T], nats; undefined when not asked for
+  at::Tensor energy{};            // [T], |d log_prob / d (logits / temperature)|^2; undefined when not asked for
+  at::Tensor choice_log_probs{};  // [T, k], logits of LogProbOptions::choices
 };
 
 struct LogProbOptions {

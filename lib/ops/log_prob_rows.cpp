@@ -19,19 +19,19 @@ namespace {
 template <class T>
 ROLL_INLINE void add_block(const T* x, int64_t length, T top, T inverse_temperature, bool with_entropy, double& sum,
                            double& weighted) {
-  T of_block = 0, weighted_of_block = 0;
+  T block_sum = 0, weighted_of_block = 0;
   if (with_entropy) {
-#pragma omp simd reduction(+ : of_block, weighted_of_block)
+#pragma omp simd reduction(+ : block_sum, weighted_of_block)
     for (int64_t j = 0; j < length; ++j) {
       const T below = (x[j] - top) * inverse_temperature, weight = fast_exp(below);
-      of_block += weight;
+      block_sum += weight;
       weighted_of_block += weight * below;
     }
   } else {
-#pragma omp simd reduction(+ : of_block)
-    for (int64_t j = 0; j < length; ++j) of_block += fast_exp((x[j] - top) * inverse_temperature);
+#pragma omp simd reduction(+ : block_sum)
+    for (int64_t j = 0; j < length; ++j) block_sum += fast_exp((x[j] - top) * inverse_temperature);
   }
-  sum += of_block;
+  sum += block_sum;
   weighted += weighted_of_block;
 }
 

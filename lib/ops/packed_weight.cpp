@@ -58,7 +58,7 @@ void by_rows(int64_t rows, const F& multiply) {
 
 }  // namespace
 
-PackedWeight::Order PackedWeight::order_of(int64_t inputs, at::ScalarType dtype) {
+PackedWeight::Order PackedWeight::weight_order(int64_t inputs, at::ScalarType dtype) {
   if (dtype == at::kChar) return Order::kBytes;
   const bool pairs_help = has_tiles() || panel_products().front().pairs;
   return dtype == at::kBFloat16 && inputs % 2 == 0 && pairs_help ? Order::kPairs : Order::kFloats;
@@ -72,7 +72,7 @@ PackedWeight::PackedWeight(int64_t outputs, int64_t inputs, at::ScalarType dtype
     : outputs_(outputs),
       inputs_(inputs),
       num_panels_(panels_for(outputs)),
-      order_(order_of(inputs, dtype)),
+      order_(weight_order(inputs, dtype)),
       panels_(memory.take({num_panels_, panel_size(inputs, order_)}, at::kInt).zero_()) {
   ROLL_CHECK(dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kChar,
              "weights are packed in float32, bfloat16 or int8");
@@ -80,7 +80,7 @@ PackedWeight::PackedWeight(int64_t outputs, int64_t inputs, at::ScalarType dtype
 }
 
 int64_t PackedWeight::room_for(int64_t outputs, int64_t inputs, at::ScalarType dtype) {
-  return StreamedMemory::room_for(panels_for(outputs) * panel_size(inputs, order_of(inputs, dtype)) * 4);
+  return StreamedMemory::room_for(panels_for(outputs) * panel_size(inputs, weight_order(inputs, dtype)) * 4);
 }
 
 int64_t PackedWeight::bytes() const {

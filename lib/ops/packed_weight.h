@@ -49,7 +49,7 @@ class PackedWeight {
     kPairs,
     kBytes
   };  // kPairs: bfloat16 pairs, as AMX and AVX512-BF16 read them; kBytes: see BytePanel
-  static Order order_of(int64_t inputs, at::ScalarType dtype);
+  static Order weight_order(int64_t inputs, at::ScalarType dtype);
   /// Returns the number of 32-bit words of a panel.
   static int64_t panel_size(int64_t inputs, Order order);
   void fill_bytes(int64_t first_output, const at::Tensor& weight);

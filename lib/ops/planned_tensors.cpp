@@ -22,7 +22,7 @@ class Zeros : public torch::autograd::Function<Zeros> {
 
 }  // namespace
 
-at::Tensor numbers_of(const at::Tensor& x) {
+at::Tensor numbers_or_zeros(const at::Tensor& x) {
   return x.is_meta() ? Zeros::apply(x) : x;
 }
 

@@ -7,6 +7,6 @@
 namespace roll {
 
 /// Returns x, or zeros on the CPU if x has no data. Differentiable.
-at::Tensor numbers_of(const at::Tensor& x);
+at::Tensor numbers_or_zeros(const at::Tensor& x);
 
 }  // namespace roll

@@ -15,7 +15,7 @@ struct Recomputation {
   int64_t together = 1;
 
   /// Returns the fraction of a model's layers that are recomputed.
-  double share_of(int64_t num_layers) const {
+  double recomputed_share(int64_t num_layers) const {
     return static_cast<double>(std::min(layers, num_layers)) / static_cast<double>(num_layers);
   }
 };

@@ -34,7 +34,7 @@ ROLL_SIMD uint64_t exponentiate_block(const float* logits, float* p, int64_t n, 
   is_bad |= bad != 0;
   uint64_t sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < n; ++i) sum += mass_of(p[i]);
+  for (int64_t i = 0; i < n; ++i) sum += probability_mass(p[i]);
   return sum;
 }
 
@@ -75,8 +75,8 @@ DrawnToken RowSampler::draw(std::span<const float> logits, const RowSampling& sa
   Pick pick{.token = std::find(row.begin(), row.end(), max_) - row.begin()};
   if (!sampling.is_greedy) pick = is_filtered() ? pick_from_candidates(row, bits) : pick_from_all(bits);
   return {.token = static_cast<int32_t>(pick.token),
-          .log_prob = log_prob_of(logits[pick.token], raw_max, sampling, raw_total),
-          .processed_log_prob = sampling.is_greedy ? 0 : log_prob_of(row[pick.token], max_, sampling, pick.all)};
+          .log_prob = sampled_log_prob(logits[pick.token], raw_max, sampling, raw_total),
+          .processed_log_prob = sampling.is_greedy ? 0 : sampled_log_prob(row[pick.token], max_, sampling, pick.all)};
 }
 
 bool RowSampler::is_filtered() const {
@@ -84,11 +84,11 @@ bool RowSampler::is_filtered() const {
 }
 
 RowSampler::Pick RowSampler::pick_from_all(uint64_t bits) const {
-  uint64_t left = target_of(bits, total_);  // below total_, so the search ends at a token
+  uint64_t left = draw_target(bits, total_);  // below total_, so the search ends at a token
   int64_t block = 0;
   while (left >= block_masses_[block]) left -= block_masses_[block++];
   int64_t token = block * kBlock;
-  for (uint64_t mass = mass_of(p_[token]); left >= mass; mass = mass_of(p_[token])) {
+  for (uint64_t mass = probability_mass(p_[token]); left >= mass; mass = probability_mass(p_[token])) {
     left -= mass;
     ++token;
   }
@@ -107,10 +107,10 @@ RowSampler::Pick RowSampler::pick_from_candidates(std::span<const float> logits,
   // The most likely token has p = 1, so min_p needs no scaling.
   std::erase_if(candidates_, [&](const Candidate& c) { return c.p < sampling_->least_p; });
   uint64_t all = 0;
-  for (const Candidate& c : candidates_) all += mass_of(c.p);
-  uint64_t left = target_of(bits, all);
+  for (const Candidate& c : candidates_) all += probability_mass(c.p);
+  uint64_t left = draw_target(bits, all);
   auto found = candidates_.begin();
-  for (uint64_t own = mass_of(found->p); left >= own; own = mass_of(found->p)) {
+  for (uint64_t own = probability_mass(found->p); left >= own; own = probability_mass(found->p)) {
     left -= own;
     ++found;
   }
@@ -124,7 +124,7 @@ uint64_t RowSampler::keep_top_k(std::span<const float> logits) {
   for (size_t i = 0; i < logits.size(); ++i) {
     if (logits[i] < least) continue;
     candidates_.push_back({static_cast<int32_t>(i), p_[i]});
-    mass += mass_of(p_[i]);
+    mass += probability_mass(p_[i]);
   }
   return mass;
 }
@@ -147,7 +147,7 @@ void RowSampler::keep_top_p(uint64_t needed) {
     const ptrdiff_t middle = low + (high - low) / 2;
     std::nth_element(begin + low, begin + middle, begin + high, more_likely);
     uint64_t half = 0;
-    for (ptrdiff_t i = low; i < middle; ++i) half += mass_of(order_[i].p);
+    for (ptrdiff_t i = low; i < middle; ++i) half += probability_mass(order_[i].p);
     if (before + half >= needed) {
       high = middle;
     } else {

@@ -61,13 +61,13 @@ ROLL_INLINE T exponentiate_row(T* x, int64_t length, T& top) {
   double sum = 0;
   for (int64_t begin = 0; begin < length; begin += kSummedBlock) {
     const int64_t end = begin + kSummedBlock < length ? begin + kSummedBlock : length;
-    T of_block = 0;
-#pragma omp simd reduction(+ : of_block)
+    T block_sum = 0;
+#pragma omp simd reduction(+ : block_sum)
     for (int64_t j = begin; j < end; ++j) {
       x[j] = fast_exp(x[j] - largest);
-      of_block += x[j];
+      block_sum += x[j];
     }
-    sum += of_block;
+    sum += block_sum;
   }
   top = largest;
   return static_cast<T>(sum);

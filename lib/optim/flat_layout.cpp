@@ -38,7 +38,7 @@ std::vector<int64_t> order_of_backward(const std::vector<Bucket>& buckets) {
 }  // namespace
 
 FlatParameter flat_shard(const ParameterShape& parameter, int64_t rank, int64_t size) {
-  const TensorShard part = shard_of(parameter.cut, rank, size);
+  const TensorShard part = make_tensor_shard(parameter.cut, rank, size);
   FlatParameter own{.numel = 1, .is_matrix = parameter.shape.size() >= 2, .copies = part.copies};
   for (int64_t dim = 0; dim < std::ssize(parameter.shape); ++dim)
     own.numel *= dim == part.dim ? part.end - part.begin : parameter.shape[dim];
@@ -52,7 +52,7 @@ FlatLayout plan_flat_layout(const std::vector<FlatParameter>& parameters, int64_
                    [&](int64_t a, int64_t b) { return kind_of(parameters[a]) < kind_of(parameters[b]); });
   FlatLayout layout;
   layout.offsets.resize(parameters.size());
-  layout.bucket_of.resize(parameters.size());
+  layout.bucket_by_tensor.resize(parameters.size());
   const auto close = [&] {
     if (layout.buckets.empty()) return;
     Bucket& last = layout.buckets.back();
@@ -69,7 +69,7 @@ FlatLayout plan_flat_layout(const std::vector<FlatParameter>& parameters, int64_
     }
     Bucket& bucket = layout.buckets.back();
     layout.offsets[i] = bucket.begin + bucket.size;
-    layout.bucket_of[i] = std::ssize(layout.buckets) - 1;
+    layout.bucket_by_tensor[i] = std::ssize(layout.buckets) - 1;
     bucket.members.push_back(i);
     bucket.size += p.numel;
   }

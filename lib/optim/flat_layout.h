@@ -27,11 +27,11 @@ struct Bucket {
 };
 
 struct FlatLayout {
-  std::vector<int64_t> offsets;       // by parameter
-  std::vector<int64_t> bucket_of;     // by parameter
-  std::vector<Bucket> buckets;        // in the buffers' order; the parameters of a bucket are of one kind
-  std::vector<int64_t> reduce_order;  // bucket indices in backward's order; those with copies last
-  int64_t total = 0;                  // elements of a buffer
+  std::vector<int64_t> offsets;           // by parameter
+  std::vector<int64_t> bucket_by_tensor;  // by parameter
+  std::vector<Bucket> buckets;            // in the buffers' order; the parameters of a bucket are of one kind
+  std::vector<int64_t> reduce_order;      // bucket indices in backward's order; those with copies last
+  int64_t total = 0;                      // elements of a buffer
 };
 
 /// Plans the layout: parameters in model order, matrices before vectors, those with copies last. A bucket takes whole

@@ -18,13 +18,13 @@ int64_t layer_number(const std::string& name) {
 GatheredLayers::GatheredLayers(FlatAdamW& optimizer, const NamedTensors& parameters, Communicator& ranks)
     : optimizer_(optimizer), ranks_(ranks) {
   for (size_t i = 0; i < parameters.size(); ++i)
-    if (const int64_t b = optimizer.layout().bucket_of[i]; optimizer.is_gathered(b))
+    if (const int64_t b = optimizer.layout().bucket_by_tensor[i]; optimizer.is_gathered(b))
       buckets_[parameters[i].second.unsafeGetTensorImpl()] = b;
   for (int64_t b = 0; b < std::ssize(optimizer.layout().buckets); ++b)
     if (optimizer.is_gathered(b)) all_.push_back(b);
 }
 
-std::set<int64_t> GatheredLayers::buckets_of(const Weights& weights) const {
+std::set<int64_t> GatheredLayers::find_buckets(const Weights& weights) const {
   std::set<int64_t> found;
   for (const at::Tensor& weight : weights)
     if (const auto bucket = buckets_.find(weight.unsafeGetTensorImpl()); bucket != buckets_.end())
@@ -55,17 +55,17 @@ void GatheredLayers::reduce(int64_t bucket) {
 
 void GatheredLayers::enter(const Weights& weights, const Weights& next, Pass pass) {
   if (pass == Pass::kBackward) end_backward();  // for the layers after these
-  for (const int64_t bucket : buckets_of(weights)) {
+  for (const int64_t bucket : find_buckets(weights)) {
     gather(bucket);
     if (pass == Pass::kForward) continue;
     open_.push_back(bucket);
     optimizer_.open_gradient(bucket);
   }
-  for (const int64_t bucket : buckets_of(next)) start(bucket);
+  for (const int64_t bucket : find_buckets(next)) start(bucket);
 }
 
 void GatheredLayers::leave(const Weights& weights) {
-  for (const int64_t bucket : buckets_of(weights)) optimizer_.keep_slice(bucket);
+  for (const int64_t bucket : find_buckets(weights)) optimizer_.keep_slice(bucket);
 }
 
 void GatheredLayers::begin() {

@@ -34,7 +34,7 @@ class GatheredLayers : public LayerStore {
   void end();
 
  private:
-  std::set<int64_t> buckets_of(const Weights& weights) const;
+  std::set<int64_t> find_buckets(const Weights& weights) const;
   void start(int64_t bucket);
   void gather(int64_t bucket);
   void reduce(int64_t bucket);

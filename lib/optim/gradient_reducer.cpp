@@ -42,7 +42,7 @@ void GradientReducer::on_gradient(int64_t parameter) {
   ROLL_CHECK(parameters_[parameter].second.grad().is_alias_of(optimizer_.named_gradient(parameter)),
              "autograd accumulates into the flat buffer");
   if (!is_last_ || gathers_) return;
-  --missing_[optimizer_.layout().bucket_of[parameter]];
+  --missing_[optimizer_.layout().bucket_by_tensor[parameter]];
   send_ready();
 }
 

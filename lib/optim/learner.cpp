@@ -49,7 +49,7 @@ SliceOptions slices_of(const LearnerOptions& options, const LearnerRanks& ranks,
     slices.own = holders.rank();
   }
   if (gathers(options, holders)) slices.unit = layer_number;
-  if (ranks.parts) slices.copies = [parts = ranks.parts](const std::string& name) { return parts->copies_of(name); };
+  if (ranks.parts) slices.copies = [parts = ranks.parts](const std::string& name) { return parts->count_copies(name); };
   return slices;
 }
 
@@ -65,24 +65,24 @@ Learner::Learner(std::string name, const NamedTensors& parameters, LearnerOption
       options_(std::move(options)),
       ranks_(ranks),
       parameters_(trainable(name_, parameters, options_.frozen_prefixes, ranks)) {
-  add_part(/*of_experts=*/false);
-  if (ranks_.experts) add_part(/*of_experts=*/true);
+  add_part(/*is_expert=*/false);
+  if (ranks_.experts) add_part(/*is_expert=*/true);
 }
 
-Learner::Part::Part(const NamedTensors& own, const LearnerOptions& options, const LearnerRanks& ranks, bool of_experts)
+Learner::Part::Part(const NamedTensors& own, const LearnerOptions& options, const LearnerRanks& ranks, bool is_expert)
     : parameters(own),
-      is_of_experts(of_experts),
-      shards(of_experts ? *ranks.expert_shards : ranks.shards),
+      is_of_experts(is_expert),
+      shards(is_expert ? *ranks.expert_shards : ranks.shards),
       optimizer(parameters, options.adamw, slices_of(options, ranks, shards)),
       reducer(optimizer, parameters, shards, options.shares_optimizer) {
   if (gathers(options, shards)) layers = std::make_unique<GatheredLayers>(optimizer, parameters, shards);
 }
 
-void Learner::add_part(bool of_experts) {
+void Learner::add_part(bool is_expert) {
   NamedTensors own;
   for (const auto& named : parameters_)
-    if (of_experts == (ranks_.experts && ranks_.parts->is_of_expert(named.first))) own.push_back(named);
-  if (!own.empty()) all_.push_back(std::make_unique<Part>(own, options_, ranks_, of_experts));
+    if (is_expert == (ranks_.experts && ranks_.parts->is_of_expert(named.first))) own.push_back(named);
+  if (!own.empty()) all_.push_back(std::make_unique<Part>(own, options_, ranks_, is_expert));
 }
 
 void Learner::offload(bool keeps_parameters) {

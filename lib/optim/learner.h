@@ -135,7 +135,7 @@ class Learner {
   void expect_last();
   /// Parameters that the same ranks hold.
   struct Part {
-    Part(const NamedTensors& own, const LearnerOptions& options, const LearnerRanks& ranks, bool of_experts);
+    Part(const NamedTensors& own, const LearnerOptions& options, const LearnerRanks& ranks, bool is_expert);
     NamedTensors parameters;
     bool is_of_experts;
     Communicator& shards;
@@ -143,7 +143,7 @@ class Learner {
     GradientReducer reducer;
     std::unique_ptr<GatheredLayers> layers;  // null: all layers are always whole
   };
-  void add_part(bool of_experts);
+  void add_part(bool is_expert);
   void sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64_t index);
   /// Returns the norm over all parts and ranks, from this rank's sums of squares. NaN on all ranks if any rank's `loss`
   /// is not finite.

@@ -58,7 +58,7 @@ FlatAdamW::FlatAdamW(const NamedTensors& parameters, AdamWConfig config, const S
     low_bits_ = at::zeros_like(first_moment_, at::kShort);
   } else if (dtype != at::kFloat) {
     masters_ = at::empty_like(first_moment_);
-    for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) state_of(masters_, b).copy_(parameter_slice(b));
+    for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) bucket_state(masters_, b).copy_(parameter_slice(b));
   }
   bind_gradients();
 }
@@ -72,7 +72,7 @@ FlatAdamW::Buffers FlatAdamW::make_buffers(const at::TensorOptions& options) con
   return buffers;
 }
 
-FlatAdamW::Buffers FlatAdamW::storages_of(const Buffers& buffers) const {
+FlatAdamW::Buffers FlatAdamW::whole_storages(const Buffers& buffers) const {
   const at::Tensor& first = buffers.front();
   if (buffers.size() > 1 && buffers[1].is_alias_of(first)) return {first.as_strided({layout_.total}, {1}, 0)};
   return buffers;
@@ -80,7 +80,7 @@ FlatAdamW::Buffers FlatAdamW::storages_of(const Buffers& buffers) const {
 
 at::Tensor FlatAdamW::view_in(const Buffers& buffers, int64_t parameter) const {
   const at::Tensor& tensor = tensors_[parameter];
-  const int64_t bucket = layout_.bucket_of[parameter];
+  const int64_t bucket = layout_.bucket_by_tensor[parameter];
   const int64_t begin = layout_.offsets[parameter] - layout_.buckets[bucket].begin;
   return buffers[bucket].narrow(0, begin, tensor.numel()).view(tensor.sizes());
 }
@@ -115,7 +115,7 @@ at::Tensor FlatAdamW::own_slice(const at::Tensor& bucket) const {
   return bucket.narrow(0, slices_.own * size, size);
 }
 
-at::Tensor FlatAdamW::state_of(const at::Tensor& states, int64_t bucket) const {
+at::Tensor FlatAdamW::bucket_state(const at::Tensor& states, int64_t bucket) const {
   const Bucket& b = layout_.buckets[bucket];
   return states.narrow(0, b.begin / slices_.num_slices, b.size / slices_.num_slices);
 }
@@ -134,7 +134,7 @@ void FlatAdamW::bind_gradients() {
       gradients_[b].reset();
     }
   for (size_t i = 0; i < tensors_.size(); ++i)
-    if (!is_gathered(layout_.bucket_of[i])) tensors_[i].mutable_grad() = view_in(gradients_, i);
+    if (!is_gathered(layout_.bucket_by_tensor[i])) tensors_[i].mutable_grad() = view_in(gradients_, i);
 }
 
 void FlatAdamW::zero_grad() {
@@ -183,10 +183,10 @@ void FlatAdamW::step(double lr, double norm, double max_norm) {
     std::vector<at::Tensor> weights, gradients, first, second, steps;
     for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) {
       if (layout_.buckets[b].is_matrix != is_matrix) continue;
-      weights.push_back(masters_.defined() ? state_of(masters_, b) : parameter_slice(b));
+      weights.push_back(masters_.defined() ? bucket_state(masters_, b) : parameter_slice(b));
       gradients.push_back(gradient_slice(b));
-      first.push_back(state_of(first_moment_, b));
-      second.push_back(state_of(second_moment_, b));
+      first.push_back(bucket_state(first_moment_, b));
+      second.push_back(bucket_state(second_moment_, b));
       steps.push_back(at::full({}, static_cast<double>(num_steps_), first_moment_.options()));
       if (clips) gradients.back().mul_(scale);
     }
@@ -195,16 +195,16 @@ void FlatAdamW::step(double lr, double norm, double max_norm) {
                       is_matrix ? config_.weight_decay : 0.0, config_.epsilon, /*amsgrad=*/false, /*maximize=*/false);
   }
   if (!masters_.defined()) return;
-  for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) parameter_slice(b).copy_(state_of(masters_, b));
+  for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) parameter_slice(b).copy_(bucket_state(masters_, b));
 }
 
 void FlatAdamW::step_split_slices(double lr, double scale) {
   for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b)
     step_split({.high = parameter_slice(b),
-                .low = state_of(low_bits_, b),
+                .low = bucket_state(low_bits_, b),
                 .gradient = gradient_slice(b),
-                .first_moment = state_of(first_moment_, b),
-                .second_moment = state_of(second_moment_, b)},
+                .first_moment = bucket_state(first_moment_, b),
+                .second_moment = bucket_state(second_moment_, b)},
                config_, layout_.buckets[b].is_matrix ? config_.weight_decay : 0.0, lr, scale, num_steps_);
 }
 
@@ -212,7 +212,7 @@ std::vector<StatePiece> FlatAdamW::state_pieces() const {
   await_states();
   std::vector<StatePiece> pieces;
   for (int64_t i = 0; i < std::ssize(tensors_); ++i) {
-    const int64_t bucket = layout_.bucket_of[i];
+    const int64_t bucket = layout_.bucket_by_tensor[i];
     const Bucket& b = layout_.buckets[bucket];
     const int64_t slice_begin = b.begin + slices_.own * (b.size / slices_.num_slices);
     const int64_t slice_end = slice_begin + b.size / slices_.num_slices;
@@ -223,7 +223,7 @@ std::vector<StatePiece> FlatAdamW::state_pieces() const {
     StatePiece piece{.parameter = i, .begin = begin - offset, .end = end - offset, .states = {}};
     for (const auto& [name, state] : kStates)
       if ((this->*state).defined())
-        piece.states.emplace_back(name, state_of(this->*state, bucket).narrow(0, begin - slice_begin, end - begin));
+        piece.states.emplace_back(name, bucket_state(this->*state, bucket).narrow(0, begin - slice_begin, end - begin));
     pieces.push_back(std::move(piece));
   }
   return pieces;
@@ -271,7 +271,7 @@ void FlatAdamW::offload(bool keeps_parameters) {
   move_states(at::kMeta);
   keeps_parameters_ = keeps_parameters;
   if (keeps_parameters) return;
-  saved_parameters_->save(storages_of(parameters_));
+  saved_parameters_->save(whole_storages(parameters_));
   // Reads of a freed parameter yield NaN.
   const at::Tensor absent = at::full({}, std::nan(""), options_);
   for (at::Tensor& tensor : tensors_) tensor.set_data(absent.expand(tensor.sizes()));
@@ -282,7 +282,7 @@ void FlatAdamW::reload() {
   const at::NoGradGuard no_grad;
   if (!keeps_parameters_) {
     parameters_ = make_buffers(options_);
-    saved_parameters_->load(storages_of(parameters_));
+    saved_parameters_->load(whole_storages(parameters_));
     bind_parameters();
   }
   move_states(home_);

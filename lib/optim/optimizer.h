@@ -110,11 +110,11 @@ class FlatAdamW {
   /// Allocates all buckets as one tensor, unless some are gathered.
   Buffers make_buffers(const at::TensorOptions& options) const;
   /// Returns tensors that cover all buffers, and nothing else.
-  Buffers storages_of(const Buffers& buffers) const;
+  Buffers whole_storages(const Buffers& buffers) const;
   at::Tensor view_in(const Buffers& buffers, int64_t parameter) const;
   at::Tensor own_slice(const at::Tensor& bucket) const;
   /// Returns this rank's slice of a bucket in a buffer that holds only slices.
-  at::Tensor state_of(const at::Tensor& states, int64_t bucket) const;
+  at::Tensor bucket_state(const at::Tensor& states, int64_t bucket) const;
   at::Tensor squared_on_device() const;
   /// Names and members of moments and master data; undefined if the parameters' dtype needs none.
   static const std::array<std::pair<const char*, at::Tensor FlatAdamW::*>, 4> kStates;

@@ -50,7 +50,7 @@ class Shards {
  public:
   Shards(const fs::path& folder, const std::string& name) : folder_(folder) {
     std::vector<fs::path> files;
-    for (const fs::path& entry : entries_of(folder))
+    for (const fs::path& entry : list_folder(folder))
       if (entry.filename().string().starts_with(name + "_") && entry.extension() == ".json") files.push_back(entry);
     if (files.empty()) throw user_error("{}: holds no optimizer state of {}", folder.string(), name);
     std::sort(files.begin(), files.end());

@@ -21,7 +21,7 @@ enum class LrScheduleType {
   kCosineWarmupWithMinLr,
   kWarmupStableDecay
 };
-constexpr auto names_of(LrScheduleType) {
+constexpr auto enum_names(LrScheduleType) {
   return std::to_array<Named<LrScheduleType>>({{LrScheduleType::kLinear, "linear"},
                                                {LrScheduleType::kCosine, "cosine"},
                                                {LrScheduleType::kCosineWithRestarts, "cosine_with_restarts"},
@@ -36,7 +36,7 @@ constexpr auto names_of(LrScheduleType) {
 
 /// Shape of a warm-up or decay of warmup_stable_decay.
 enum class LrRamp { kLinear, kCosine, kOneMinusSqrt };
-constexpr auto names_of(LrRamp) {
+constexpr auto enum_names(LrRamp) {
   return std::to_array<Named<LrRamp>>(
       {{LrRamp::kLinear, "linear"}, {LrRamp::kCosine, "cosine"}, {LrRamp::kOneMinusSqrt, "1-sqrt"}});
 }

@@ -10,13 +10,13 @@
 namespace roll {
 
 enum class PackAlgorithm { kNone, kLoadBalance };
-constexpr auto names_of(PackAlgorithm) {
+constexpr auto enum_names(PackAlgorithm) {
   return std::to_array<Named<PackAlgorithm>>(
       {{PackAlgorithm::kNone, "none"}, {PackAlgorithm::kLoadBalance, "load_balance"}});
 }
 
 enum class SharePrompts { kFalse, kTrue, kAuto };
-constexpr auto names_of(SharePrompts) {
+constexpr auto enum_names(SharePrompts) {
   return std::to_array<Named<SharePrompts>>(
       {{SharePrompts::kFalse, "false"}, {SharePrompts::kTrue, "true"}, {SharePrompts::kAuto, "auto"}});
 }

@@ -18,7 +18,7 @@ void check_budget(const PlannedItems& items, const std::vector<int64_t>& lengths
           options.budget, items.tokens[i]);
 }
 
-PlannedItems items_of(const std::vector<int64_t>& lengths, const PackOptions& options) {
+PlannedItems plan_items(const std::vector<int64_t>& lengths, const PackOptions& options) {
   ROLL_CHECK(options.budget >= 1 && options.alignment >= 1, "a budget holds tokens");
   PlannedItems sizes;
   sizes.tokens = aligned_lengths(lengths, options.alignment);

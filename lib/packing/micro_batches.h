@@ -28,14 +28,14 @@ struct PlannedItems {
 void check_budget(const PlannedItems& items, const std::vector<int64_t>& lengths, const PackOptions& options);
 
 /// Returns one item per sequence. UserError: as for check_budget().
-PlannedItems items_of(const std::vector<int64_t>& lengths, const PackOptions& options);
+PlannedItems plan_items(const std::vector<int64_t>& lengths, const PackOptions& options);
 
 /// Returns micro-batches as lists of item indices; none is empty, and no items give no micro-batches.
 /// none: in the given order, greedily. load_balance: at least max(ceil(sum / budget), min_num_micro_batches) parts of
 /// nearly equal work, ordered small - large - small. min_num_micro_batches is capped by the number of items.
 Partition plan_micro_batches(const PlannedItems& items, const PackOptions& options);
 inline Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options) {
-  return plan_micro_batches(items_of(lengths, options), options);
+  return plan_micro_batches(plan_items(lengths, options), options);
 }
 
 /// Returns a plan with exactly `num_micro_batches` (>= the other form's; all ranks agree on the largest), so that every
@@ -44,7 +44,7 @@ inline Partition plan_micro_batches(const std::vector<int64_t>& lengths, const P
 Partition plan_micro_batches(const PlannedItems& items, const PackOptions& options, int64_t num_micro_batches);
 inline Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options,
                                     int64_t num_micro_batches) {
-  return plan_micro_batches(items_of(lengths, options), options, num_micro_batches);
+  return plan_micro_batches(plan_items(lengths, options), options, num_micro_batches);
 }
 
 /// Splits without a budget: consecutive runs of `size` sequences.

@@ -39,7 +39,7 @@ double SequenceSizes::work(int64_t sequence, const Workload& workload) const {
   return all;
 }
 
-PlannedItems items_of(const SequenceSizes& sizes, const PackOptions& options) {
+PlannedItems plan_items(const SequenceSizes& sizes, const PackOptions& options) {
   ROLL_CHECK(options.budget >= 1 && options.alignment >= 1, "a budget holds tokens");
   PlannedItems items;
   for (int64_t i = 0; i < sizes.num_sequences(); ++i) {
@@ -54,8 +54,8 @@ int64_t shared_tokens(int64_t common, int64_t alignment) {
   return (common - 1) / alignment * alignment;
 }
 
-Load load_of(const SequenceSizes& sizes, const std::vector<int64_t>& sequences, int64_t alignment,
-             const Workload& workload, bool shares) {
+Load total_load(const SequenceSizes& sizes, const std::vector<int64_t>& sequences, int64_t alignment,
+                const Workload& workload, bool shares) {
   Load load;
   std::map<int64_t, int64_t> prompts;  // tokens, by group
   for (const int64_t i : sequences) {
@@ -77,7 +77,7 @@ Load load_of(const SequenceSizes& sizes, const std::vector<int64_t>& sequences, 
 bool shares_prompts(const SequenceSizes& sizes, SharePrompts wish, int64_t alignment, const Workload& workload) {
   if (wish != SharePrompts::kAuto || sizes.groups.empty()) return wish == SharePrompts::kTrue;
   const std::vector<int64_t> all = first_numbers(std::ssize(sizes.lengths));
-  const auto work = [&](bool shares) { return load_of(sizes, all, alignment, workload, shares).work; };
+  const auto work = [&](bool shares) { return total_load(sizes, all, alignment, workload, shares).work; };
   return work(true) <= (1 - kWorthwhile) * work(false);
 }
 
@@ -92,7 +92,7 @@ Partition cut_groups(const SequenceSizes& sizes, int64_t most, int64_t budget, i
       for (int64_t k = 0; k < parts; ++k)
         pieces.emplace_back(members.begin() + k * size / parts, members.begin() + (k + 1) * size / parts);
       const bool fits = budget == 0 || std::ranges::all_of(pieces, [&](const auto& piece) {
-                          return load_of(sizes, piece, alignment, {}, true).aligned_tokens <= budget;
+                          return total_load(sizes, piece, alignment, {}, true).aligned_tokens <= budget;
                         });
       if (!fits && parts < size) continue;
       std::ranges::move(pieces, std::back_inserter(all));

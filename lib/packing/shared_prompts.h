@@ -31,7 +31,7 @@ struct SequenceSizes {
 };
 
 /// Returns one item per sequence. UserError: as for check_budget().
-PlannedItems items_of(const SequenceSizes& sizes, const PackOptions& options);
+PlannedItems plan_items(const SequenceSizes& sizes, const PackOptions& options);
 
 /// Returns how many of `common` equal leading tokens need not be computed again: all but the last, which predicts the
 /// first different token, rounded down to the alignment, so that no padding separates them from the rest.
@@ -46,8 +46,8 @@ struct Load {
 };
 
 /// Returns the cost of these sequences together. `shares`: each prompt is computed once.
-Load load_of(const SequenceSizes& sizes, const std::vector<int64_t>& sequences, int64_t alignment,
-             const Workload& workload, bool shares);
+Load total_load(const SequenceSizes& sizes, const std::vector<int64_t>& sequences, int64_t alignment,
+                const Workload& workload, bool shares);
 
 /// Returns true if a batch computes prompts once: as `wish` says; with auto, if whole groups would save 5 % of the
 /// work. All ranks decide alike.

@@ -97,7 +97,7 @@ BatchStats batch_stats(const std::vector<Partition>& plans, const SequenceSizes&
   for (const auto& plan : plans) {
     auto& rank = stats.ranks.emplace_back();
     for (const auto& micro_batch : plan) {
-      const Load load = load_of(sizes, micro_batch, options.alignment, options.workload, shares);
+      const Load load = total_load(sizes, micro_batch, options.alignment, options.workload, shares);
       rank.push_back({std::ssize(micro_batch), load.tokens, load.aligned_tokens, load.work, load.shared});
     }
   }

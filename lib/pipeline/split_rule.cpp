@@ -67,7 +67,7 @@ std::optional<std::vector<int64_t>> named_parts(const std::string& text) {
 /// Returns the error if a stage has no layer, else "".
 std::string without_layer(const StageSplit& split) {
   for (int64_t stage = 0; stage < split.num_stages(); ++stage)
-    if (split.layers_of(stage).empty()) return "leaves a stage without a layer; give each at least one";
+    if (split.chunk_layers(stage).empty()) return "leaves a stage without a layer; give each at least one";
   return "";
 }
 

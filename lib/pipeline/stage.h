@@ -26,7 +26,7 @@ class PipelineStage {
   PipelineShape shape() const { return {split_.num_stages(), split_.num_chunks()}; }
   bool is_first() const { return index() == 0; }
   bool is_last() const { return index() == split_.num_stages() - 1; }
-  bool has(int64_t layer) const { return split_.stage_of(layer) == index(); }
+  bool has(int64_t layer) const { return split_.layer_stage(layer) == index(); }
   /// Selects the chunk of this stage's layers for the following passes.
   void enter(int64_t chunk) { chunk_ = chunk; }
   int64_t chunk() const { return chunk_; }

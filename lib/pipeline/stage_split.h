@@ -22,21 +22,21 @@ class StageSplit {
   int64_t num_chunks() const { return num_chunks_; }
   int64_t num_parts() const { return std::max<int64_t>(1, std::ssize(begins_) - 1); }
   /// Returns the layers [first, last) of a chunk, if there are several stages.
-  std::pair<int64_t, int64_t> layers_of(int64_t stage, int64_t chunk) const {
+  std::pair<int64_t, int64_t> chunk_layers(int64_t stage, int64_t chunk) const {
     const int64_t part = chunk * num_stages() + stage;
     return {begins_[part], begins_[part + 1]};
   }
   /// Returns all layers of a stage, ascending.
-  std::vector<int64_t> layers_of(int64_t stage) const {
+  std::vector<int64_t> chunk_layers(int64_t stage) const {
     std::vector<int64_t> layers;
     for (int64_t chunk = 0; chunk < num_chunks_; ++chunk) {
-      const auto [first, last] = layers_of(stage, chunk);
+      const auto [first, last] = chunk_layers(stage, chunk);
       for (int64_t layer = first; layer < last; ++layer) layers.push_back(layer);
     }
     return layers;
   }
   /// Returns a layer's stage; the first for anything before the layers (-1), the last for anything after them.
-  int64_t stage_of(int64_t layer) const {
+  int64_t layer_stage(int64_t layer) const {
     const auto behind = std::upper_bound(begins_.begin(), begins_.end(), layer);
     return std::clamp<int64_t>(behind - begins_.begin() - 1, 0, num_parts() - 1) % num_stages();
   }

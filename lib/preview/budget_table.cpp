@@ -89,7 +89,7 @@ void add_budgets(PackReport& report, const Config& config, const std::optional<R
                  const StepLengths& step, std::optional<double> memory_bytes) {
   if (memory_bytes && !models)
     throw user_error("--memory-gb: needs the shape of the model, which is not known here; give it by --arch");
-  const Workload workload = models ? workload_of(policy_shape(*models)) : Workload{};
+  const Workload workload = models ? make_workload(policy_shape(*models)) : Workload{};
   const BatchRule configured = batch_rule(config.actor_train, Stage::kTrain).with(workload);
   const auto batches = mini_batches_of(config, step);
   const int64_t longest =

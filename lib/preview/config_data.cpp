@@ -57,8 +57,8 @@ void add_view(const DomainView& view, const DataSet& set, const DataLens& lens, 
     throw user_error(
         "prompt_length = {}: all {} {} rows of the domain {} are longer, the shortest has {} tokens; raise it",
         lens.prompt_length, view.num_rows, set.name, view.domain, view.shortest);
-  out.lines.push_back(fmt::format("{} rows, {}", set.name, line_of(view, lens)));
-  for (const std::string& warning : warnings_of(view, lens))
+  out.lines.push_back(fmt::format("{} rows, {}", set.name, summary_line(view, lens)));
+  for (const std::string& warning : domain_warnings(view, lens))
     out.warnings.push_back(fmt::format("{} rows, {}", set.name, warning));
 }
 
@@ -107,11 +107,12 @@ RowStore load_set(const PromptSource& source, const DataSet& set, const Tokenize
 
 ViewedSet view_set(const Config& config, const DataSet& set, const Tokenizer& tokenizer, const DomainRules& rules,
                    bool offline, ConfigData& out) {
-  const PromptSource source = source_of(config, model_folder(policy_of(config)), set.data, set.prompt_length, rules);
+  const PromptSource source =
+      make_prompt_source(config, model_folder(policy_of(config)), set.data, set.prompt_length, rules);
   PromptWarnings prompts;
   RowStore rows = load_set(source, set, tokenizer, prompts, out);
   const DataLens lens{&tokenizer, set.prompt_length, config.response_length.value_or(0), kGoldsOfDomain};
-  auto views = view_of(rows, rules, lens);
+  auto views = make_domain_views(rows, rules, lens);
   for (const DomainView& view : views) add_view(view, set, lens, out);
   for (const std::string& warning : prompts.all())
     out.warnings.push_back(fmt::format("{} rows: {}", set.name, warning));
@@ -131,7 +132,7 @@ void warn_of_idle_domains(const Config& config, const std::vector<DomainView>& v
 ConfigData view_data(const Config& config, bool offline) {
   ConfigData out;
   if (config.rollout_replay) return out;
-  const DomainRules rules = rules_of(config);
+  const DomainRules rules = make_domain_rules(config);
   std::optional<Tokenizer> tokenizer;
   std::optional<RowStore> training;
   if (config.agentic.is_used()) {

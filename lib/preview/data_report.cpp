@@ -160,13 +160,13 @@ DataReport look_at(const DataQuestion& question) {
   const DataLens lens = lens_of(question);
   const DomainRules nobody;
   const DomainRules* const rules = question.source.rules ? question.source.rules : &nobody;
-  report.views = view_of(data.rows(), *rules, lens);
+  report.views = make_domain_views(data.rows(), *rules, lens);
   report.first_prompt = first_prompt_of(data.rows(), question.tokenizer);
   warn_of_repeats(report.facts, report.warnings);
   for (std::string& warning : data.prompts().all()) report.warnings.push_back(std::move(warning));
   warn_of_shared(data.rows(), question, report.warnings);
   for (const DomainView& view : report.views)
-    for (std::string& warning : warnings_of(view, lens)) report.warnings.push_back(std::move(warning));
+    for (std::string& warning : domain_warnings(view, lens)) report.warnings.push_back(std::move(warning));
   return report;
 }
 
@@ -181,7 +181,7 @@ std::string to_text(const DataReport& report, const DataQuestion& question) {
   text += fmt::format("columns: {}\n", counts_text(report.facts.columns, most));
   text += fmt::format("tags: {}\n", counts_text(report.facts.tags, most));
   if (!report.facts.domains.empty()) text += fmt::format("domains: {}\n", counts_text(report.facts.domains, most));
-  for (const DomainView& view : report.views) text += line_of(view, lens) + "\n";
+  for (const DomainView& view : report.views) text += summary_line(view, lens) + "\n";
   if (report.first_prompt.empty()) return text;
   text += question.tokenizer ? "first prompt, as the model sees it:\n" : "first prompt:\n";
   const bool is_cut = report.first_prompt.size() > kShownPrompt;

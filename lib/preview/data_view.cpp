@@ -27,7 +27,7 @@ void add_lengths(const RowStore& rows, const std::vector<int64_t>& indices, cons
   view.shortest = *std::ranges::min_element(lengths);
   if (lens.tokenizer && lens.prompt_length > 0)
     view.dropped = std::ranges::count_if(lengths, [&](int64_t n) { return n == 0 || n > lens.prompt_length; });
-  view.prompts = summary_of(std::move(lengths));
+  view.prompts = summarise_lengths(std::move(lengths));
 }
 
 void add_golds(const RowStore& rows, const std::vector<int64_t>& indices, RewardFunction& reward, const DataLens& lens,
@@ -43,7 +43,7 @@ void add_golds(const RowStore& rows, const std::vector<int64_t>& indices, Reward
 
 }  // namespace
 
-std::vector<DomainView> view_of(const RowStore& rows, const DomainRules& rules, const DataLens& lens) {
+std::vector<DomainView> make_domain_views(const RowStore& rows, const DomainRules& rules, const DataLens& lens) {
   std::vector<DomainView> views;
   for (const auto& [name, domain] : rows.domains()) {
     DomainView& view = views.emplace_back(DomainView{.domain = name, .num_rows = std::ssize(domain.rows)});
@@ -54,7 +54,7 @@ std::vector<DomainView> view_of(const RowStore& rows, const DomainRules& rules, 
   return views;
 }
 
-std::string line_of(const DomainView& view, const DataLens& lens) {
+std::string summary_line(const DomainView& view, const DataLens& lens) {
   std::string line = fmt::format("{}{} rows; prompts in {}: {}", view.domain.empty() ? "" : view.domain + ": ",
                                  view.num_rows, lens.tokenizer ? "tokens" : "characters", to_text(view.prompts));
   if (view.dropped > 0) line += fmt::format("; {} dropped", view.dropped);
@@ -62,7 +62,7 @@ std::string line_of(const DomainView& view, const DataLens& lens) {
   return line;
 }
 
-std::vector<std::string> warnings_of(const DomainView& view, const DataLens& lens) {
+std::vector<std::string> domain_warnings(const DomainView& view, const DataLens& lens) {
   std::vector<std::string> warnings;
   const std::string of = view.domain.empty() ? "" : view.domain + ": ";
   if (view.dropped > 0)

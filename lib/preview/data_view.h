@@ -32,11 +32,11 @@ struct DataLens {
 };
 
 /// Returns one view per domain, sorted by name. Rows must have their domain and, with a tokenizer, prompt_ids.
-std::vector<DomainView> view_of(const RowStore& rows, const DomainRules& rules, const DataLens& lens);
+std::vector<DomainView> make_domain_views(const RowStore& rows, const DomainRules& rules, const DataLens& lens);
 
 /// Returns e.g. "math_rule: 600 rows; prompts in tokens: p50 103, ...; 3 dropped; 598 of 600 golds scored right".
-std::string line_of(const DomainView& view, const DataLens& lens);
+std::string summary_line(const DomainView& view, const DataLens& lens);
 /// Returns warnings, each with a remedy.
-std::vector<std::string> warnings_of(const DomainView& view, const DataLens& lens);
+std::vector<std::string> domain_warnings(const DomainView& view, const DataLens& lens);
 
 }  // namespace roll

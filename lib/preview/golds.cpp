@@ -57,7 +57,7 @@ Golds score_golds(const RowStore& rows, const std::vector<int64_t>& indices, Rew
 void try_out(const Row& row, RewardFunction& reward, const std::string& where) {
   reward.prepare();
   const RewardResult result = reward.score(query_of(row, row.ground_truth));
-  if (const auto failure = failure_of(result.detail))
+  if (const auto failure = reward_failure(result.detail))
     throw user_error(
         "{}: gave no reward for {}, asked once with its ground truth as the response: {}", where, row.origin,
         *failure == RewardFailure::kTimeout

@@ -6,7 +6,7 @@
 
 namespace roll {
 
-LengthSummary summary_of(std::vector<int64_t> lengths) {
+LengthSummary summarise_lengths(std::vector<int64_t> lengths) {
   if (lengths.empty()) return {};
   std::ranges::sort(lengths);
   const auto at = [&](int64_t percent) { return lengths[(std::ssize(lengths) * percent + 99) / 100 - 1]; };

@@ -12,7 +12,7 @@ struct LengthSummary {
 };
 
 /// Nearest-rank percentiles: p90 is the smallest length that at least 90 % do not exceed. All 0 without lengths.
-LengthSummary summary_of(std::vector<int64_t> lengths);
+LengthSummary summarise_lengths(std::vector<int64_t> lengths);
 
 /// Returns "p50 103, p90 170, p99 260, max 412".
 std::string to_text(const LengthSummary& lengths);

@@ -58,7 +58,7 @@ std::vector<Cut> cuts_of(const LossStep& step) {
   return cuts;
 }
 
-std::vector<Layout> layouts_of(const LossStep& step) {
+std::vector<Layout> suggest_layouts(const LossStep& step) {
   std::vector<Layout> layouts;
   for (const int num_ranks : {1, 2, 4})
     for (const Cut& cut : cuts_of(step))
@@ -121,7 +121,7 @@ StepModels models_of(const TokenTables& tables, const StepSettings& settings, Co
     return {.policy = {looked_up(log_probs, e) * e.response_mask(), looked_up(entropy, e) * e.response_mask()}};
   };
   models.roles[kPolicyRole].trained.emplace(Trained{{{"log_probs", log_probs}, {"entropy", entropy}}, dp, policy});
-  if (!settings.training_of(kCriticRole)) return models;
+  if (!settings.find_training(kCriticRole)) return models;
   const at::Tensor values = tables.values.clone();
   const auto critic = [values](const Experience& e) -> Computed { return {.values = looked_up(values, e)}; };
   models.roles[kCriticRole].trained.emplace(Trained{{{"values", values}}, dp, critic});
@@ -140,8 +140,8 @@ using Results = ByRole<LossAndGradient>;
 Results train_as(Communicator& world, const LossStep& from, const StepSettings& settings, int64_t number) {
   std::ostream nowhere(nullptr);
   Log log(nowhere, nowhere, {.rank = world.rank(), .num_ranks = world.size()});
-  std::vector<RolloutRecord> mine;
-  for (size_t i = world.rank(); i < from.records.size(); i += world.size()) mine.push_back(from.records[i]);
+  std::vector<RolloutRecord> local;
+  for (size_t i = world.rank(); i < from.records.size(); i += world.size()) local.push_back(from.records[i]);
 
   Meshes meshes(world);
   RoleMeshes roles = role_meshes(settings.places, meshes);
@@ -149,7 +149,7 @@ Results train_as(Communicator& world, const LossStep& from, const StepSettings& 
                       roles, log);
   RlStep step{.number = number};
   ByRole<FirstUpdates> first;
-  trainer.distribute(step, mine);
+  trainer.distribute(step, local);
   if (roles.learners) trainer.learn(step, {.first = &first});
   Results results;
   for (const auto& [role, of_role] : first) results[role] = result_of(of_role);
@@ -170,7 +170,7 @@ LayoutDeviation deviation(const std::string& role, const Layout& layout, const L
 std::vector<LayoutDeviation> check_layouts(const LossStep& step, const Config& config) {
   const WholeLoss exact(step, config);
   std::vector<LayoutDeviation> of_actor, of_critic;
-  for (const Layout& layout : layouts_of(step)) {
+  for (const Layout& layout : suggest_layouts(step)) {
     const StepSettings settings = step_settings(configured(config, step, layout));
     const std::vector<int64_t> mini_batch =
         epoch_mini_batches(settings.policy().epochs, step.num_sequences(), layout.shuffle, 0).front();

@@ -166,7 +166,7 @@ LossStep random_loss_step(const Config& config) {
   return complete(std::move(records), groups_of_mini_batch * group_size, config);
 }
 
-LossStep loss_step_of(std::vector<RolloutRecord> records, const Config& config) {
+LossStep make_loss_step(std::vector<RolloutRecord> records, const Config& config) {
   const int64_t all = num_responses(records);
   return complete(std::move(records), all, config);
 }

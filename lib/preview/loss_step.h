@@ -32,6 +32,6 @@ struct LossStep {
 LossStep random_loss_step(const Config& config);
 
 /// Returns a step of these responses (from read_replay()) in one mini-batch.
-LossStep loss_step_of(std::vector<RolloutRecord> records, const Config& config);
+LossStep make_loss_step(std::vector<RolloutRecord> records, const Config& config);
 
 }  // namespace roll

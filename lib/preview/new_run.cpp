@@ -247,7 +247,7 @@ sft_train:
   return text;
 }
 
-std::vector<NewLayout> layouts_of(const NewRun& run, const ModelSpec& spec) {
+std::vector<NewLayout> suggest_layouts(const NewRun& run, const ModelSpec& spec) {
   std::vector<NewLayout> layouts;
   for (int64_t ranks = 1; ranks <= run.num_devices; ranks *= 2) {
     if (run.num_devices % ranks != 0 || spec.num_heads % ranks != 0 || spec.num_kv_heads % ranks != 0) continue;

@@ -14,7 +14,7 @@
 namespace roll {
 
 enum class NewAlgorithm { kGrpo, kPpo, kReinforce };
-constexpr auto names_of(NewAlgorithm) {
+constexpr auto enum_names(NewAlgorithm) {
   return std::to_array<Named<NewAlgorithm>>(
       {{NewAlgorithm::kGrpo, "grpo"}, {NewAlgorithm::kPpo, "ppo"}, {NewAlgorithm::kReinforce, "reinforce"}});
 }
@@ -45,7 +45,7 @@ struct NewLayout {
 };
 
 /// Returns the layouts to try, simplest first: full replicas, then tensor parallelism over 2, 4, ... devices.
-std::vector<NewLayout> layouts_of(const NewRun& run, const ModelSpec& spec);
+std::vector<NewLayout> suggest_layouts(const NewRun& run, const ModelSpec& spec);
 
 /// Returns the YAML. UserError: the model's context is too short for a response.
 std::string new_config(const NewRun& run, const ModelSpec& spec, const NewLayout& layout);

@@ -31,7 +31,7 @@ struct Pass {
 
 std::vector<Pass> passes_of(const Config& config, const RoleShapes& shapes) {
   const auto workload = [&](const std::string& role) {
-    return shapes.empty() ? Workload() : workload_of(shapes.at(role));
+    return shapes.empty() ? Workload() : make_workload(shapes.at(role));
   };
   const TrainingPlan plan = plan_training(config);
   std::vector<Pass> passes;
@@ -65,7 +65,7 @@ std::vector<NamedRule> rules_of(const BatchRule& configured, const LengthSource&
   const auto may_share = [&](const StepLengths& step) {
     BatchRule automatic = configured;
     automatic.packing.share_prompts = SharePrompts::kAuto;
-    return sharing_of(step.sizes(), automatic) > 0;
+    return sharing_alignment(step.sizes(), automatic) > 0;
   };
   if (!std::ranges::any_of(source.steps, may_share)) return rules;
   BatchRule other = configured;

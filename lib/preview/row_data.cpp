@@ -29,7 +29,7 @@ LearntTokens learnt_of(const StoredRows<SftRow>& rows) {
     all.lengths.push_back(std::ssize(row.ids));
     all.learnt += std::ranges::count(row.labels_mask, 1);
   }
-  all.text = fmt::format("tokens: {}; {} of {} are learnt", to_text(summary_of(all.lengths)), all.learnt,
+  all.text = fmt::format("tokens: {}; {} of {} are learnt", to_text(summarise_lengths(all.lengths)), all.learnt,
                          std::reduce(all.lengths.begin(), all.lengths.end()));
   return all;
 }
@@ -45,8 +45,8 @@ LearntTokens learnt_of(const StoredRows<PairRow>& rows) {
       all.learnt += std::ssize(*ids);
     }
   }
-  all.text = fmt::format("tokens of chosen responses: {}; of rejected ones: {}", to_text(summary_of(chosen)),
-                         to_text(summary_of(rejected)));
+  all.text = fmt::format("tokens of chosen responses: {}; of rejected ones: {}", to_text(summarise_lengths(chosen)),
+                         to_text(summarise_lengths(rejected)));
   return all;
 }
 

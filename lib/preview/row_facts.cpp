@@ -23,27 +23,27 @@ void FactsOfRows::add(const Row& row) {
   for (const auto& column : row.raw.items()) facts_.columns[column.key()] += holds_something(column.value());
   if (!row.tag.empty()) ++facts_.tags[row.tag];
   if (!row.domain.empty()) ++facts_.domains[row.domain];
-  const Seen seen{number_of(row.origin), fnv1a(row.ground_truth)};
+  const Seen seen{intern_origin(row.origin), fnv1a(row.ground_truth)};
   const auto [first, is_new] = first_with_.emplace(fnv1a(prompt_text(row)), seen);
   if (is_new) return;
   ++facts_.repeated;
   if (first->second.ground_truth == seen.ground_truth) return;
   if (++facts_.contradicting == 1)
-    facts_.first_contradiction = fmt::format("{} has the prompt of {}", row.origin, origin_of(first->second.origin));
+    facts_.first_contradiction = fmt::format("{} has the prompt of {}", row.origin, origin_text(first->second.origin));
 }
 
-FactsOfRows::Origin FactsOfRows::number_of(const std::string& origin) {
+FactsOfRows::Origin FactsOfRows::intern_origin(const std::string& origin) {
   const size_t colon = origin.rfind(':');
   const std::string file = origin.substr(0, colon);
   if (files_.empty() || files_.back() != file) files_.push_back(file);
   return {std::ssize(files_) - 1, std::stoll(origin.substr(colon + 1))};
 }
 
-std::string FactsOfRows::origin_of(const Origin& origin) const {
+std::string FactsOfRows::origin_text(const Origin& origin) const {
   return fmt::format("{}:{}", files_[origin.file], origin.number);
 }
 
-RowFacts facts_of(const std::vector<Row>& rows) {
+RowFacts row_facts(const std::vector<Row>& rows) {
   FactsOfRows facts;
   for (const Row& row : rows) facts.add(row);
   return facts.all();

@@ -35,15 +35,15 @@ class FactsOfRows {
     uint64_t ground_truth;  // hash
   };
 
-  Origin number_of(const std::string& origin);
-  std::string origin_of(const Origin& origin) const;
+  Origin intern_origin(const std::string& origin);
+  std::string origin_text(const Origin& origin) const;
 
   RowFacts facts_;
   std::vector<std::string> files_;
   std::unordered_map<uint64_t, Seen> first_with_;  // key: hash of the prompt
 };
 
-RowFacts facts_of(const std::vector<Row>& rows);
+RowFacts row_facts(const std::vector<Row>& rows);
 
 /// Returns the messages as one line of JSON, or the prompt.
 std::string prompt_text(const Row& row);

@@ -18,7 +18,7 @@ namespace {
 Experience responses_of(std::vector<RolloutRecord> records) {
   const std::unique_ptr<Communicator> alone = make_single_communicator({});
   const StepIndex index = index_of(records, *alone, /*with_parts=*/true);
-  return experience_of(records, index.facts, first_numbers(index.facts.num_sequences()));
+  return make_experience(records, index.facts, first_numbers(index.facts.num_sequences()));
 }
 
 Experience in_float64(Experience e) {
@@ -42,7 +42,7 @@ LossAndGradient backward(const LossResult& result, const std::vector<at::Tensor>
 
 RoleLossSettings critic_settings(const Config& config) {
   const StepSettings settings = step_settings(config);
-  const TrainingSettings* const critic = settings.training_of(kCriticRole);
+  const TrainingSettings* const critic = settings.find_training(kCriticRole);
   return critic ? critic->loss : RoleLossSettings();
 }
 

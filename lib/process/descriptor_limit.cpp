@@ -16,7 +16,7 @@ constexpr int64_t kOthers = 64;  // reserve for files, sockets and pipes of othe
 void require_descriptors(int64_t count, const std::string& who) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) throw system_error("getrlimit{}", errno_text());
-  const auto num_open = std::ssize(entries_of("/proc/self/fd"));
+  const auto num_open = std::ssize(list_folder("/proc/self/fd"));
   const auto wanted = static_cast<rlim_t>(num_open + count + kOthers);
   if (limit.rlim_cur >= wanted) return;
   if (limit.rlim_max < wanted)

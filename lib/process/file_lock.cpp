@@ -24,7 +24,7 @@ std::string own_description() {
   return fmt::format("process {} on {}, since {}\n", ::getpid(), host.data(), local_time_text("%Y-%m-%d %H:%M:%S"));
 }
 
-std::string content_of(int fd) {
+std::string page_content(int fd) {
   std::array<char, 512> bytes{};
   const ssize_t size = ::pread(fd, bytes.data(), bytes.size(), 0);
   std::string text(bytes.data(), size > 0 ? static_cast<size_t>(size) : 0);
@@ -43,7 +43,7 @@ std::unique_ptr<FileLock> FileLock::take(const std::filesystem::path& file, doub
     if (errno != EWOULDBLOCK && errno != EINTR)
       throw system_error("{}: cannot be locked{}", file.string(), errno_text());
     if (watch.seconds() > patience_s) {
-      holder = content_of(fd);
+      holder = page_content(fd);
       return nullptr;
     }
     ::usleep(kLook_us);

@@ -26,7 +26,7 @@ std::string symbol_of(const PluginExport& wanted) {
 
 UserError no_symbol(const PluginExport& wanted) {
   return user_error("{}name = {}: {} has no symbol {}; write {}({}, {}) there, or correct the name", wanted.where,
-                    wanted.name, wanted.library, symbol_of(wanted), wanted.macro, wanted.name, wanted.made_of);
+                    wanted.name, wanted.library, symbol_of(wanted), wanted.macro, wanted.name, wanted.macro_argument);
 }
 
 void check_version(const void* object, const PluginExport& wanted) {

@@ -12,13 +12,13 @@ namespace roll {
 /// An object that the library must export: "<prefix><name>", whose first member is a uint32_t with the version of the
 /// header that it was compiled with.
 struct PluginExport {
-  std::string library, name;         // configuration values of the keys `library` and `name`
-  std::string where;                 // prefix of these keys in messages: "actor_train.loss_func."
-  std::string prefix;                // symbol prefix: "roll_loss_"
-  std::string macro;                 // macro that defines the export: "ROLL_LOSS"
-  std::string made_of = "function";  // the macro's second argument, for messages
-  std::string header;                // "roll/loss.h"
-  uint32_t abi_version = 0;          // the header's version in this program
+  std::string library, name;                // configuration values of the keys `library` and `name`
+  std::string where;                        // prefix of these keys in messages: "actor_train.loss_func."
+  std::string prefix;                       // symbol prefix: "roll_loss_"
+  std::string macro;                        // macro that defines the export: "ROLL_LOSS"
+  std::string macro_argument = "function";  // the macro's second argument, for messages
+  std::string header;                       // "roll/loss.h"
+  uint32_t abi_version = 0;                 // the header's version in this program
 };
 
 /// Checks the file without loading the library, which would run its constructors. UserError: the file is missing, is no

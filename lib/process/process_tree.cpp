@@ -35,7 +35,7 @@ std::optional<ProcessState> state_of(const std::filesystem::path& folder) {
 /// Returns the children of every process on the machine.
 std::map<pid_t, std::vector<pid_t>> all_children() {
   std::map<pid_t, std::vector<pid_t>> children;
-  for (const std::filesystem::path& folder : entries_of("/proc")) {
+  for (const std::filesystem::path& folder : list_folder("/proc")) {
     const bool is_process = std::isdigit(static_cast<unsigned char>(folder.filename().c_str()[0])) != 0;
     if (!is_process) continue;
     if (const auto state = state_of(folder)) children[state->parent].push_back(std::stoi(folder.filename().string()));

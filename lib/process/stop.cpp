@@ -43,18 +43,18 @@ constexpr KindRow kKinds[] = {
     {StopKind::kHangup, "SIGHUP (the terminal is gone)", SIGHUP, SIGPROF, 128 + SIGHUP},
 };
 
-const KindRow& row_of(StopKind kind) {
+const KindRow& kind_row(StopKind kind) {
   return *std::ranges::find(kKinds, kind, &KindRow::kind);
 }
 
 extern "C" void note_signal(int number) {
-  const auto kind = stop_kind_of(number);
+  const auto kind = find_stop_kind(number);
   if (!kind) return;
   wish_for(*kind);
   const bool insists = *kind == StopKind::kInterrupt || *kind == StopKind::kTerminate;
   if (!insists || !insisted.exchange(true)) return;
-  std::signal(row_of(*kind).signal, SIG_DFL);
-  std::raise(row_of(*kind).signal);
+  std::signal(kind_row(*kind).signal, SIG_DFL);
+  std::raise(kind_row(*kind).signal);
 }
 
 void catch_signal(int number) {
@@ -67,21 +67,21 @@ void catch_signal(int number) {
 }  // namespace
 
 int stand_in_signal(StopKind kind) {
-  return row_of(kind).stand_in;
+  return kind_row(kind).stand_in;
 }
 
-std::optional<StopKind> stop_kind_of(int signal) {
+std::optional<StopKind> find_stop_kind(int signal) {
   for (const KindRow& row : kKinds)
     if (signal == row.signal || signal == row.stand_in) return row.kind;
   return std::nullopt;
 }
 
-int exit_code_of(StopKind kind) {
-  return row_of(kind).exit_code;
+int exit_code_for(StopKind kind) {
+  return kind_row(kind).exit_code;
 }
 
 Stopped::Stopped(StopKind k, const std::string& more)
-    : std::runtime_error(std::string("stopped by ") + row_of(k).words + more), kind(k) {}
+    : std::runtime_error(std::string("stopped by ") + kind_row(k).words + more), kind(k) {}
 
 void ignore_stop_signals() {
   for (const KindRow& row : kKinds)

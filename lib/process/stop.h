@@ -22,17 +22,17 @@ enum class StopKind {
 int stand_in_signal(StopKind kind);
 
 /// Returns the kind for an original or stand-in signal; nullopt for any other signal.
-std::optional<StopKind> stop_kind_of(int signal);
+std::optional<StopKind> find_stop_kind(int signal);
 
 /// Returns the process's exit code: 128 + signal as in shells (129, 130, 143), or 75 (EX_TEMPFAIL, "run the same
 /// command again") for preemption and the time limit.
-int exit_code_of(StopKind kind);
+int exit_code_for(StopKind kind);
 
 /// Thrown to obey a stop request. The text is "stopped by Ctrl-C (SIGINT)" or similar, then `more`.
 struct Stopped : std::runtime_error {
   explicit Stopped(StopKind kind, const std::string& more = "");
   StopKind kind;
-  int exit_code() const { return exit_code_of(kind); }
+  int exit_code() const { return exit_code_for(kind); }
 };
 
 /// Catches SIGINT, SIGTERM, SIGHUP, SIGUSR1 and the stand-ins from now on: they only set the stop request, and the

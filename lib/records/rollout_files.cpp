@@ -110,7 +110,7 @@ std::vector<fs::path> rollout_files(const fs::path& folder, const std::string& p
 
 std::vector<int64_t> rollout_numbers(const fs::path& folder, const std::string& prefix) {
   std::set<int64_t> numbers;
-  for (const fs::path& path : entries_of(folder)) {
+  for (const fs::path& path : list_folder(folder)) {
     const std::string name = path.filename().string();
     int64_t number = 0;
     if (!name.starts_with(prefix) || path.extension() != ".jsonl") continue;

@@ -47,7 +47,7 @@ std::vector<std::string> short_names(const std::vector<fs::path>& runs) {
 }
 
 /// Returns exp_name of each run if they differ, else short_names().
-std::vector<std::string> names_of(const std::vector<RunRecord>& runs) {
+std::vector<std::string> run_names(const std::vector<RunRecord>& runs) {
   std::vector<std::string> names;
   std::vector<fs::path> folders;
   for (const RunRecord& run : runs) {
@@ -90,7 +90,7 @@ Json run_json(RunRecord& run, const std::string& name, const ReportWish& wish) {
   Json metrics = Json::object(), axes = Json::object();
   const size_t points = wish.runs.size() > 1 ? kPointsOfSeveral : kPoints;
   for (const auto& [metric, series] : run.metrics) metrics[metric] = drawn_series(series, points);
-  for (const auto& [axis, series] : axes_of(run.metrics)) axes[axis] = drawn_series(series, points);
+  for (const auto& [axis, series] : metric_axes(run.metrics)) axes[axis] = drawn_series(series, points);
   const Json histograms = drawn_histograms(run, kHistograms);
   const Json rollouts = shown_responses(run, wish.steps), validation = shown_validation(run);
   return {{"name", name},
@@ -127,7 +127,7 @@ Json differences_json(const std::vector<Difference>& differ) {
 Json report_data(const ReportWish& wish) {
   std::vector<RunRecord> records;
   for (const fs::path& folder : wish.runs) records.push_back(read_run(folder));
-  const std::vector<std::string> names = names_of(records);
+  const std::vector<std::string> names = run_names(records);
   Json runs = Json::array();
   std::vector<std::vector<Setting>> settings;
   for (size_t i = 0; i < records.size(); ++i) {

@@ -87,7 +87,7 @@ void read_settings(RunRecord& run) {
   const auto text = text_of(run.folder / "config.resolved.yaml", run.notes);
   if (!text) return;
   try {
-    run.settings = settings_of(*text, "config.resolved.yaml");
+    run.settings = read_settings(*text, "config.resolved.yaml");
   } catch (const UserError& error) {
     run.notes.emplace_back(error.what());
   }
@@ -168,7 +168,7 @@ RunRecord read_run(const fs::path& folder) {
   return run;
 }
 
-fs::path rollouts_of(const RunRecord& run) {
+fs::path rollouts_folder(const RunRecord& run) {
   const fs::path own = run.folder / "rollouts";
   for (const char* key : {"rollout_dump_dir", "rollout_replay"}) {
     const Setting* const setting = find_setting(run.settings, key);

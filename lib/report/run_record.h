@@ -41,6 +41,6 @@ RunRecord read_run(const std::filesystem::path& folder);
 std::map<std::string, Series> metrics_in(std::string_view lines, std::vector<std::string>& notes);
 
 /// Returns the folder with the run's rollouts: its own, or the one that its configuration names.
-std::filesystem::path rollouts_of(const RunRecord& run);
+std::filesystem::path rollouts_folder(const RunRecord& run);
 
 }  // namespace roll

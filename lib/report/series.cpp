@@ -27,7 +27,7 @@ Series summed(const std::map<std::string, Series>& metrics, const std::vector<st
   return sums;
 }
 
-StepSpan bucket_of(const Series& series, size_t begin, size_t end) {
+StepSpan bucket_by_tensor(const Series& series, size_t begin, size_t end) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   StepSpan bucket{series.steps[begin], series.steps[end - 1], kNone, kNone, kNone};
   double sum = 0;
@@ -71,11 +71,11 @@ std::vector<StepSpan> in_buckets(const Series& series, size_t most) {
   const size_t count = series.steps.size(), size = (count + most - 1) / most;
   std::vector<StepSpan> buckets;
   for (size_t begin = 0; begin < count; begin += size)
-    buckets.push_back(bucket_of(series, begin, std::min(begin + size, count)));
+    buckets.push_back(bucket_by_tensor(series, begin, std::min(begin + size, count)));
   return buckets;
 }
 
-std::map<std::string, Series> axes_of(const std::map<std::string, Series>& metrics) {
+std::map<std::string, Series> metric_axes(const std::map<std::string, Series>& metrics) {
   constexpr double kHour_s = 3600;
   std::map<std::string, Series> axes;
   if (metrics.contains("system/num_tokens")) axes["tokens"] = summed(metrics, {"system/num_tokens"}, 1);

@@ -32,6 +32,6 @@ Json drawn_series(const Series& series, size_t most);
 
 /// Returns alternative x axes: "tokens", trained up to and including each step, and "hours" of steps, validations and
 /// checkpoint waits, without time between restarts. An axis is missing if its metrics are.
-std::map<std::string, Series> axes_of(const std::map<std::string, Series>& metrics);
+std::map<std::string, Series> metric_axes(const std::map<std::string, Series>& metrics);
 
 }  // namespace roll

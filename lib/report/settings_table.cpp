@@ -46,12 +46,12 @@ std::string listed_key(const std::string& key) {
 
 }  // namespace
 
-std::vector<Setting> settings_of(const std::string& resolved, const std::string& origin) {
+std::vector<Setting> read_settings(const std::string& resolved, const std::string& origin) {
   const Node tree = parse_yaml(resolved, origin);
-  const auto defaults = defaults_of(keys_of(tree.find("sft_train")    ? "sft"
-                                            : tree.find("student")    ? "distill"
-                                            : tree.find("chosen_key") ? "dpo"
-                                                                      : "train"));
+  const auto defaults = defaults_of(command_keys(tree.find("sft_train")    ? "sft"
+                                                 : tree.find("student")    ? "distill"
+                                                 : tree.find("chosen_key") ? "dpo"
+                                                                           : "train"));
   std::vector<Setting> settings;
   add_leaves(tree, "", settings);
   for (Setting& setting : settings)

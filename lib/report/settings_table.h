@@ -17,7 +17,7 @@ struct Setting {
 };
 
 /// Flattens the text of config.resolved.yaml, in file order. UserError: it is no valid YAML.
-std::vector<Setting> settings_of(const std::string& resolved, const std::string& origin);
+std::vector<Setting> read_settings(const std::string& resolved, const std::string& origin);
 
 /// Returns the setting of a key; nullptr if absent.
 const Setting* find_setting(const std::vector<Setting>& settings, const std::string& key);

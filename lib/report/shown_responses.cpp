@@ -212,7 +212,7 @@ std::vector<int64_t> chosen_steps(const std::vector<int64_t>& available, const s
 }
 
 Json shown_responses(RunRecord& run, const std::vector<int64_t>& wanted) {
-  const fs::path folder = rollouts_of(run);
+  const fs::path folder = rollouts_folder(run);
   const std::vector<int64_t> available = available_numbers(run, folder, "step_");
   for (const int64_t step : wanted)
     if (!std::ranges::binary_search(available, step))

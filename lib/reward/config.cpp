@@ -44,7 +44,7 @@ void RewardArgs::fields(Keys& v) {
     within(0, 1'000'000));
   v("overlong_buffer", overlong_buffer, "DAPO's penalty of responses that come near response_length");
   v("repetition_penalty", repetition_penalty, "penalty of n-grams of words that repeat");
-  const double usual_penalty = type ? traits_of(*type).repetition_penalty : 0;
+  const double usual_penalty = type ? reward_traits(*type).repetition_penalty : 0;
   v.only_if(repetition_penalty.ngram_size, repetition_penalty.max_penalty.value_or(usual_penalty) != 0,
             repetition_penalty.max_penalty);
   v("query_filter_config", query_filter_config, "drops groups that teach nothing");

@@ -17,14 +17,14 @@ class Keys;
 
 /// Rule for dropping groups of responses.
 enum class QueryFilter { kNone, kMean, kStd };
-constexpr auto names_of(QueryFilter) {
+constexpr auto enum_names(QueryFilter) {
   return std::to_array<Named<QueryFilter>>(
       {{QueryFilter::kNone, "no_filter"}, {QueryFilter::kMean, "mean_filter"}, {QueryFilter::kStd, "std_filter"}});
 }
 
 /// Treatment of a response whose reward failed (reward_pool.h).
 enum class RewardErrorPolicy { kDrop, kZero, kStop };
-constexpr auto names_of(RewardErrorPolicy) {
+constexpr auto enum_names(RewardErrorPolicy) {
   return std::to_array<Named<RewardErrorPolicy>>(
       {{RewardErrorPolicy::kDrop, "drop"}, {RewardErrorPolicy::kZero, "zero"}, {RewardErrorPolicy::kStop, "stop"}});
 }

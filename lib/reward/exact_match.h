@@ -9,7 +9,7 @@ namespace roll {
 
 /// The part of a response that is compared.
 enum class AnswerPart { kWhole, kLastLine, kAfterMarker };
-constexpr auto names_of(AnswerPart) {
+constexpr auto enum_names(AnswerPart) {
   return std::to_array<Named<AnswerPart>>({{AnswerPart::kWhole, "whole"},
                                            {AnswerPart::kLastLine, "last_line"},
                                            {AnswerPart::kAfterMarker, "after_marker"}});

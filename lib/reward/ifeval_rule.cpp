@@ -19,14 +19,14 @@ class IfevalRule : public RewardFunction {
   IfevalRule(const IfevalArgs& args, double time_limit_s) : args_(args), time_limit_s_(time_limit_s) {}
 
   void check_row(const Json& row) const override {
-    for (const auto& instruction : ifeval::instructions_of(row, text_of_column(row, "ground_truth")))
+    for (const auto& instruction : ifeval::read_instructions(row, text_of_column(row, "ground_truth")))
       ifeval::follows(instruction, "", expressions_);
   }
 
   RewardResult score(const RewardQuery& query) override {
     try {
       expressions_.limit_time(time_limit_s_);
-      return judge(ifeval::instructions_of(query.row, query.ground_truth), query.response);
+      return judge(ifeval::read_instructions(query.row, query.ground_truth), query.response);
     } catch (const UserError& error) {  // the row is unusable
       return failed_reward(RewardFailure::kUnjudged, error.what());
     } catch (const MatchFailed&) {

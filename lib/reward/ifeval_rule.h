@@ -18,7 +18,7 @@
 namespace roll {
 
 enum class InstructionShare { kAll, kShare };
-constexpr auto names_of(InstructionShare) {
+constexpr auto enum_names(InstructionShare) {
   return std::to_array<Named<InstructionShare>>({{InstructionShare::kAll, "all"}, {InstructionShare::kShare, "share"}});
 }
 

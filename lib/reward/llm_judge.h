@@ -20,19 +20,19 @@ namespace roll {
 
 /// Built-in prompt templates for the judge.
 enum class JudgeTemplate { kScoreWithReference, kScore, kSameAnswer };
-constexpr auto names_of(JudgeTemplate) {
+constexpr auto enum_names(JudgeTemplate) {
   return std::to_array<Named<JudgeTemplate>>({{JudgeTemplate::kScoreWithReference, "score_with_reference"},
                                               {JudgeTemplate::kScore, "score"},
                                               {JudgeTemplate::kSameAnswer, "Qwen2.5-7B-Instruct-RLVR-prompt"}});
 }
-constexpr auto refused_names_of(JudgeTemplate) {
+constexpr auto refused_enum_names(JudgeTemplate) {
   return std::to_array<RefusedName>(
       {{"PERALIGN-RLVR-prompt", "asks about personas, which rows here do not have; write it as judge_prompt_file"}});
 }
 
 /// Backend of the judge. kInference and kCluster run it in this program, for one or several domains.
 enum class JudgeModelType { kApi, kInference, kCluster, kCommand };
-constexpr auto names_of(JudgeModelType) {
+constexpr auto enum_names(JudgeModelType) {
   return std::to_array<Named<JudgeModelType>>({{JudgeModelType::kApi, "api"},
                                                {JudgeModelType::kInference, "inference"},
                                                {JudgeModelType::kCluster, "cluster"},

@@ -22,6 +22,6 @@ struct RewardPart {
 Json parts_json(const std::vector<RewardPart>& parts);
 
 /// Returns the parts of a recorded reward; a single one if its detail has none. UserError: `parts` is no such list.
-std::vector<RewardPart> parts_of(const Json& detail, double reward);
+std::vector<RewardPart> reward_parts(const Json& detail, double reward);
 
 }  // namespace roll

@@ -119,7 +119,7 @@ RewardResult RewardProgram::ask(const Json& question,
   std::string line;
   if (auto failure = exchange(question, timeout_s_, line)) return std::move(*failure);
   Reply reply = parse(line, id_);
-  if (auto fault = fault_of(reply)) return std::move(*fault);
+  if (auto fault = reply_fault(reply)) return std::move(*fault);
   return std::move(reply.result);
 }
 
@@ -130,7 +130,7 @@ std::vector<RewardResult> RewardProgram::ask_all(Json questions) {
     return {count, *failure};
   std::vector<Reply> replies;
   const Reply whole = parse_replies(line, id_, count, replies);
-  if (auto fault = fault_of(whole)) return {count, *fault};
+  if (auto fault = reply_fault(whole)) return {count, *fault};
   std::vector<RewardResult> results;
   for (Reply& reply : replies)
     results.push_back(reply.kind == Reply::Kind::kNoReward ? failed_reward(RewardFailure::kUnjudged, reply.reason)
@@ -163,7 +163,7 @@ std::optional<RewardResult> RewardProgram::exchange(const Json& question, double
 }
 
 /// Returns the failure of a reply without a reward; nullopt if it has one.
-std::optional<RewardResult> RewardProgram::fault_of(const Reply& reply) {
+std::optional<RewardResult> RewardProgram::reply_fault(const Reply& reply) {
   if (reply.kind == Reply::Kind::kNoAnswer) broken(reply.reason);
   if (reply.kind == Reply::Kind::kBadAnswer) return failed(RewardFailure::kUnparsable, reply.reason);
   if (reply.kind == Reply::Kind::kNoReward) {

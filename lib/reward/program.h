@@ -43,7 +43,7 @@ class RewardProgram {
 
  private:
   std::optional<RewardResult> exchange(const Json& question, double timeout_s, std::string& line);
-  std::optional<RewardResult> fault_of(const Reply& reply);
+  std::optional<RewardResult> reply_fault(const Reply& reply);
   template <class F>
   void start_with(const F& start) const;
   void count_failure(const std::string& what);

@@ -17,10 +17,10 @@ class ProgramReward : public RewardFunction {
   bool is_users_own() const override { return true; }
   void check_files() const override { program_.check_files(); }
 
-  RewardResult score(const RewardQuery& q) override { return program_.ask(question_of(q), parse_reply); }
+  RewardResult score(const RewardQuery& q) override { return program_.ask(reward_question(q), parse_reply); }
 
  protected:
-  static Json question_of(const RewardQuery& q) {
+  static Json reward_question(const RewardQuery& q) {
     return {{"prompt", q.prompt},
             {"messages", q.messages},
             {"response", q.response},

@@ -9,7 +9,7 @@ namespace roll {
 
 namespace {
 
-std::vector<std::string> command_of(const PythonName& name, const PythonFunctionArgs& args) {
+std::vector<std::string> find_command(const PythonName& name, const PythonFunctionArgs& args) {
   std::vector<std::string> command = name.command(args.interpreter, python_function_text());
   if (args.result_key) command.push_back(*args.result_key);
   return command;
@@ -20,7 +20,7 @@ constexpr double kStart_s = 300;  // time to load the function's file, which may
 class PythonFunction : public ProgramReward {
  public:
   PythonFunction(PythonName name, const PythonFunctionArgs& args, const RuleContext& context)
-      : ProgramReward(command_of(name, args), context,
+      : ProgramReward(find_command(name, args), context,
                       {.key = "interpreter",
                        .shown = "python = " + args.python,
                        .start_s = kStart_s,
@@ -44,7 +44,7 @@ class PythonFunction : public ProgramReward {
   std::vector<RewardResult> score_all(const RewardQueries& queries) override {
     Json questions = Json::array();
     for (const RewardQuery* query : queries) {
-      questions.push_back(question_of(*query));
+      questions.push_back(reward_question(*query));
       questions.back()["prompt_ids"] = query->prompt_ids;
       questions.back()["response_ids"] = query->response_ids;
     }

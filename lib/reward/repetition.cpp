@@ -11,7 +11,7 @@ namespace roll {
 
 double repeated_share(std::string_view text, int64_t ngram_size) {
   const std::string lowered = lower(to_valid_utf8(text));
-  const std::vector<std::string_view> words = words_of(lowered);
+  const std::vector<std::string_view> words = split_words(lowered);
   if (std::ssize(words) < ngram_size) return 0;
   const auto total = std::ssize(words) - ngram_size + 1;
   // n-grams are compared by their words alone, not by the white space between them.

@@ -23,7 +23,7 @@ Json parts_json(const std::vector<RewardPart>& parts) {
   return list;
 }
 
-std::vector<RewardPart> parts_of(const Json& detail, double reward) {
+std::vector<RewardPart> reward_parts(const Json& detail, double reward) {
   const auto list = detail.find("parts");
   if (list == detail.end()) return {{.weight = 1, .reward = reward}};
   std::vector<RewardPart> parts;
@@ -35,17 +35,17 @@ std::vector<RewardPart> parts_of(const Json& detail, double reward) {
   return parts;
 }
 
-std::optional<RewardFailure> failure_of(const Json& detail) {
+std::optional<RewardFailure> reward_failure(const Json& detail) {
   const auto kind = detail.find("failure"), error = detail.find("error");
   if (kind != detail.end() && kind->is_string())
-    for (const auto& [failure, name] : names_of(RewardFailure()))
+    for (const auto& [failure, name] : enum_names(RewardFailure()))
       if (*kind == name) return failure;
   if (error == detail.end()) return std::nullopt;
   return *error == "timeout" ? RewardFailure::kTimeout : RewardFailure::kUnjudged;
 }
 
 void RewardFaults::add(const Json& detail) {
-  const auto kind = failure_of(detail);
+  const auto kind = reward_failure(detail);
   if (!kind) return;
   ++counts[*kind];
   if (*kind == RewardFailure::kTimeout || errors() != 1) return;

@@ -45,7 +45,7 @@ class Retrying : public RewardFunction {
 
  private:
   static bool is_worth_another(const RewardResult& result) {
-    const auto failure = failure_of(result.detail);
+    const auto failure = reward_failure(result.detail);
     return failure && *failure != RewardFailure::kUnjudged;
   }
 

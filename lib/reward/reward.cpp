@@ -50,12 +50,12 @@ std::unique_ptr<RewardFunction> make_domain_terms(const RewardArgs& args, const 
 
 void check_scale(const RewardType& type, RewardScale scale, const std::string& where) {
   const bool is_graded = scale == RewardScale::kLoose || scale == RewardScale::kStrict;
-  if (is_graded && !traits_of(type).grades_choices)
+  if (is_graded && !reward_traits(type).grades_choices)
     throw user_error(
         "{}reward_type = {}: grades choices inside and outside of \\boxed, which type crossthinkqa does, and the type "
         "here is {}; use soft, or hard",
         where, name_of(scale), name_of(type));
-  if (scale == RewardScale::kHard && traits_of(type).grades_choices)
+  if (scale == RewardScale::kHard && reward_traits(type).grades_choices)
     throw user_error("{}reward_type = hard: type {} has soft, loose and strict; loose is 1 or -1", where,
                      name_of(type));
 }
@@ -87,8 +87,8 @@ std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t resp
   if (!shared) shared = std::make_shared<SharedByWorkers>();
   if (!args.terms.empty()) return shaped(make_domain_terms(args, where, shared), {}, args, response_length, where);
   const RewardType& type = chosen_type(args, where);
-  return shaped(make_patient_rule(type, args.reward_type, args, where, shared), traits_of(type), args, response_length,
-                where);
+  return shaped(make_patient_rule(type, args.reward_type, args, where, shared), reward_traits(type), args,
+                response_length, where);
 }
 
 }  // namespace roll

@@ -74,7 +74,7 @@ enum class RewardFailure {
   kUnavailable,  // the judge could not be reached, or refused
   kUnjudged,     // nothing to judge by, or the judge itself reports an error
 };
-constexpr auto names_of(RewardFailure) {
+constexpr auto enum_names(RewardFailure) {
   return std::to_array<Named<RewardFailure>>({{RewardFailure::kTimeout, "timeout"},
                                               {RewardFailure::kCrash, "crash"},
                                               {RewardFailure::kUnparsable, "unparsable"},
@@ -92,7 +92,7 @@ constexpr const char* kTooLongForModel = "prompt and response are longer than th
 RewardResult failed_reward(RewardFailure kind, const std::string& why);
 RewardResult timed_out();
 /// Returns the failure in a detail, also in older files without its kind; nullopt if there is none.
-std::optional<RewardFailure> failure_of(const Json& detail);
+std::optional<RewardFailure> reward_failure(const Json& detail);
 
 /// Counts failed rewards.
 struct RewardFaults {

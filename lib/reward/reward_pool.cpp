@@ -113,7 +113,7 @@ void RewardPool::score(RewardFunction& reward, const std::vector<Entry*>& entrie
 }
 
 void RewardPool::follow_policy(RewardResult& result) const {
-  if (!failure_of(result.detail)) return;
+  if (!reward_failure(result.detail)) return;
   if (on_reward_error_ == RewardErrorPolicy::kStop) {
     RewardFaults faults;
     faults.add(result.detail);

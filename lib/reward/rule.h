@@ -26,7 +26,7 @@ struct NoRewardKeys {
 
 /// Scale of a type's rewards. kLoose and kStrict grade choices inside and outside of \boxed (choice_rule.h).
 enum class RewardScale { kSoft, kHard, kLoose, kStrict };
-constexpr auto names_of(RewardScale) {
+constexpr auto enum_names(RewardScale) {
   return std::to_array<Named<RewardScale>>({{RewardScale::kSoft, "soft"},
                                             {RewardScale::kHard, "hard"},
                                             {RewardScale::kLoose, "loose"},

@@ -61,7 +61,7 @@ class Shaped : public RewardFunction {
  private:
   RewardResult shape(const RewardQuery& query, RewardResult verdict) {
     RewardResult result = within_bounds(std::move(verdict));
-    if (failure_of(result.detail)) return result;
+    if (reward_failure(result.detail)) return result;
     if (args_.reward_type == RewardScale::kHard) harden(result), result.parts.clear();
     if (result.parts.empty()) result.parts = {{.weight = 1, .reward = result.reward}};
     try {
@@ -115,7 +115,7 @@ class Shaped : public RewardFunction {
 }  // namespace
 
 int64_t num_reward_parts(const RewardArgs& args) {
-  const double repetition = args.type ? traits_of(*args.type).repetition_penalty : 0;
+  const double repetition = args.type ? reward_traits(*args.type).repetition_penalty : 0;
   const int64_t of_rule = args.reward_type == RewardScale::kHard ? 1 : std::max<int64_t>(1, std::ssize(args.terms));
   return of_rule + (args.format_pattern && args.format_reward) + (args.response_length_penalty_coef != 0) +
          args.overlong_buffer.enable + (args.repetition_penalty.max_penalty.value_or(repetition) != 0);

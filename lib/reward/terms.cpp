@@ -48,7 +48,7 @@ class Terms : public RewardFunction {
       RewardQueries open;
       std::vector<RewardResult*> of_open;
       for (size_t i = 0; i < queries.size(); ++i)
-        if (!failure_of(sums[i].detail)) open.push_back(queries[i]), of_open.push_back(&sums[i]);
+        if (!reward_failure(sums[i].detail)) open.push_back(queries[i]), of_open.push_back(&sums[i]);
       std::vector<RewardResult> results = term.rule->score_all(open);
       for (size_t i = 0; i < results.size(); ++i) add(term, std::move(results[i]), *of_open[i]);
     }
@@ -57,7 +57,7 @@ class Terms : public RewardFunction {
 
  private:
   static void add(const MadeTerm& term, RewardResult result, RewardResult& sum) {
-    if (failure_of(result.detail)) {
+    if (reward_failure(result.detail)) {
       sum = std::move(result);
       return;
     }

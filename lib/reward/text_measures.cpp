@@ -27,7 +27,7 @@ struct Cases {
   bool has_upper = false, has_lower = false;
 };
 
-Cases cases_of(std::string_view text) {
+Cases read_code_cases(std::string_view text) {
   Cases cases;
   for (size_t pos = 0; pos < text.size();) {
     const char32_t c = next_code_point(text, pos);
@@ -100,7 +100,7 @@ bool is_blank(std::string_view text) {
   return trimmed(text).empty();
 }
 
-std::vector<std::string_view> words_of(std::string_view text) {
+std::vector<std::string_view> split_words(std::string_view text) {
   std::vector<std::string_view> words;
   size_t begin = 0;
   const auto end_word = [&](size_t end) {
@@ -127,7 +127,7 @@ std::vector<std::string_view> split(std::string_view text, std::string_view divi
   return parts;
 }
 
-size_t length_of(std::string_view text) {
+size_t count_characters(std::string_view text) {
   size_t length = 0;
   for (size_t pos = 0; pos < text.size(); ++length) next_code_point(text, pos);
   return length;
@@ -147,12 +147,12 @@ size_t count_whole_words(std::string_view text, std::string_view word) {
 }
 
 bool is_all_uppercase(std::string_view text) {
-  const Cases cases = cases_of(text);
+  const Cases cases = read_code_cases(text);
   return cases.has_upper && !cases.has_lower;
 }
 
 bool is_all_lowercase(std::string_view text) {
-  const Cases cases = cases_of(text);
+  const Cases cases = read_code_cases(text);
   return cases.has_lower && !cases.has_upper;
 }
 

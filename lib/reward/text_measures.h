@@ -41,12 +41,12 @@ std::string_view trimmed(std::string_view text);
 bool is_blank(std::string_view text);
 
 /// Returns the words between white space.
-std::vector<std::string_view> words_of(std::string_view text);
+std::vector<std::string_view> split_words(std::string_view text);
 /// Splits at `divider`, which is not empty; returns at least one part.
 std::vector<std::string_view> split(std::string_view text, std::string_view divider);
 
 /// Returns the number of code points.
-size_t length_of(std::string_view text);
+size_t count_characters(std::string_view text);
 
 /// Counts non-overlapping occurrences; 0 for an empty part.
 size_t count_parts(std::string_view text, std::string_view part);

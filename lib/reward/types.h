@@ -59,10 +59,10 @@ inline constexpr std::tuple kRewardTypes{
 };
 
 template <class... Args>
-std::variant<Args...> one_of(const std::tuple<RewardRow<Args>...>& rows);
+std::variant<Args...> any_reward(const std::tuple<RewardRow<Args>...>& rows);
 
 /// The chosen type with its arguments; its name in YAML.
-using RewardType = decltype(one_of(kRewardTypes));
+using RewardType = decltype(any_reward(kRewardTypes));
 
 template <>
 struct Words<RewardType> {
@@ -70,7 +70,7 @@ struct Words<RewardType> {
   static bool read(std::string_view name, RewardType& out);
 };
 /// Returns the type's name in YAML.
-std::string_view name_of(const RewardType& type);
+std::string_view reward_name(const RewardType& type);
 
 /// Returns the type for ROLL's worker class; nullopt if there is none.
 std::optional<RewardType> type_of_worker_class(std::string_view path);
@@ -83,7 +83,7 @@ std::unique_ptr<RewardFunction> make_rule(const RewardType& type, const RuleCont
 
 /// Returns the type's default time limit and number of retries.
 Patience usual_patience(const RewardType& type);
-RewardTraits traits_of(const RewardType& type);
+RewardTraits reward_traits(const RewardType& type);
 
 /// Takes a `python` among the keys that are read for the type, where none is chosen.
 void infer_type(std::optional<RewardType>& type, const Keys& v);

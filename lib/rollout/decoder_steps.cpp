@@ -101,7 +101,7 @@ class DecoderSteps : public StepModel {
   std::vector<Drawn> collect() override { return std::move(drawn_); }
 
   std::vector<int16_t> routed_experts(int64_t slot, int64_t length) const override {
-    return decoder_->experts().of_sequence(slots_[slot].pages.data(), length);
+    return decoder_->experts().sequence_experts(slots_[slot].pages.data(), length);
   }
 
  private:
@@ -148,7 +148,7 @@ class DecoderSteps : public StepModel {
 
 std::unique_ptr<StepModel> make_step_model(const Transformer& model, const EngineLimits& asked) {
   EngineLimits limits = asked;
-  limits.page_size = cost_of(model.spec().layers(), model.parallel().tp_size())
+  limits.page_size = layer_cost(model.spec().layers(), model.parallel().tp_size())
                          .page_tokens(asked.page_size, static_cast<int64_t>(at::elementSize(model.dtype())));
   if (limits.int8_weights && !has_cpu_decoder(model))
     throw user_error("dtype = int8: weights of 8 bits are read by a sampler on the CPU alone; on {} take fp32 or bf16",

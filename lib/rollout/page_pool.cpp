@@ -45,7 +45,7 @@ std::vector<int32_t> PagePool::find_prefix(std::span<const int64_t> ids) {
   std::vector<int32_t> found;
   uint64_t before = 0;
   for (int64_t i = 0; (i + 1) * page_size_ <= std::ssize(ids); ++i) {
-    const auto known = known_.find(content_of(ids, i, before));
+    const auto known = known_.find(page_content(ids, i, before));
     if (known == known_.end()) break;
     hold(known->second);
     found.push_back(known->second);
@@ -58,7 +58,7 @@ void PagePool::remember(std::span<const int64_t> ids, std::span<const int32_t> p
   uint64_t before = 0;
   for (int64_t i = 0; (i + 1) * page_size_ <= std::ssize(ids); ++i) {
     Page& page = pages_[pages[i]];
-    const auto [known, is_new] = known_.emplace(content_of(ids, i, before), pages[i]);
+    const auto [known, is_new] = known_.emplace(page_content(ids, i, before), pages[i]);
     // Another page may hold the same tokens already; later pages then continue that page's prefix.
     if (is_new) {
       page.content = ++last_content_;
@@ -87,7 +87,7 @@ void PagePool::make_unknown(Page& page) {
   page.content = 0;
 }
 
-PagePool::Content PagePool::content_of(std::span<const int64_t> ids, int64_t index, uint64_t before) const {
+PagePool::Content PagePool::page_content(std::span<const int64_t> ids, int64_t index, uint64_t before) const {
   const auto page = ids.subspan(index * page_size_, page_size_);
   return {before, {page.begin(), page.end()}};
 }

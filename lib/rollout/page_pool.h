@@ -48,7 +48,7 @@ class PagePool {
 
   void hold(int32_t page);
   void make_unknown(Page& page);
-  Content content_of(std::span<const int64_t> ids, int64_t index, uint64_t before) const;
+  Content page_content(std::span<const int64_t> ids, int64_t index, uint64_t before) const;
 
   int64_t page_size_, num_free_;
   std::vector<Page> pages_;

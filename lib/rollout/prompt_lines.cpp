@@ -34,7 +34,7 @@ void read_sampling(const Json& value, const std::string& where, const PromptLine
   if (!value.is_object()) throw user_error("{}: sampling: must be an object, not {}", where, value.type_name());
   LineSampling sampling{.generating = rules.generating, .seed = {}, .logit_bias = {}};
   try {
-    read_flags(node_of(value), sampling, "sampling.");
+    read_flags(to_node(value), sampling, "sampling.");
     if (sampling.generating.num_return_sequences)
       throw UserError("sampling.num_return_sequences: -n says it, for all lines");
     line.generating = sampling_settings(sampling.generating);
@@ -61,7 +61,7 @@ class LineEncoder {
     const Json& value = line[kind];
     std::vector<int64_t> ids = kind == "ids"        ? ids_of(value, where)
                                : kind == "messages" ? messages_of(value, where)
-                                                    : text_of(value, where);
+                                                    : generated_text(value, where);
     if (ids.empty()) throw user_error("{}: {} = {}: has no token; give at least one", where, kind, to_line(value));
     if (std::ssize(ids) > rules_.max_tokens)
       throw user_error("{}: {}: has {} tokens; at most {} leave room for a response{}", where, kind, ids.size(),
@@ -104,7 +104,7 @@ class LineEncoder {
     }
   }
 
-  std::vector<int64_t> text_of(const Json& value, const std::string& where) const {
+  std::vector<int64_t> generated_text(const Json& value, const std::string& where) const {
     if (!value.is_string()) throw user_error("{}: prompt: must be a string, not {}", where, value.type_name());
     return known_to_model(tokenizer_.encode(value.get_ref<const std::string&>()), where);
   }

@@ -26,7 +26,7 @@ DecodingCost step_cost(const ModelSpec& spec, NumberBytes bytes, int64_t count, 
   const int64_t embedding = spec.tied_head ? 0 : spec.vocab_size * spec.hidden_size;
   const int64_t rows = spec.tied_head ? 0 : count * (end - begin) * spec.hidden_size;
   const std::vector<Layer> all = spec.layers();
-  const LayerCost layers = cost_of(all);
+  const LayerCost layers = layer_cost(all);
   const int64_t states = 2 * count * layers.page_bytes(0, bytes.cached);  // read and written
   const int64_t read =
       bytes.weights * (spec.num_parameters() - embedding + rows) + bytes.cached * count * end * layers.cached + states;

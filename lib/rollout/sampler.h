@@ -26,7 +26,7 @@ namespace roll {
 /// limit was reached. kAbort: the run was stopped.
 enum class FinishReason { kStop, kLength, kStopString, kAbort };
 
-constexpr auto names_of(FinishReason) {
+constexpr auto enum_names(FinishReason) {
   return std::to_array<Named<FinishReason>>({{FinishReason::kStop, "stop"},
                                              {FinishReason::kLength, "length"},
                                              {FinishReason::kStopString, "stop_string"},

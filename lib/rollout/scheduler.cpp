@@ -254,11 +254,11 @@ Scheduler::Sequence& Scheduler::add_sequence(std::vector<int64_t> ids, std::vect
   sequence.serial = ++last_serial_;
   sequence.request = request;
   sequence.slot = slot;
-  sequence.max_tokens = std::min(params_.max_length, std::ssize(prompt) + generating_of(request).max_new_tokens);
+  sequence.max_tokens = std::min(params_.max_length, std::ssize(prompt) + request_settings(request).max_new_tokens);
   sequence.ids = std::move(ids);
   sequence.pages = std::move(pages);
   in_slot_[slot] = &sequence;
-  model_.seat(slot, {.generating = generating_of(request),
+  model_.seat(slot, {.generating = request_settings(request),
                      .name = {.seed = requests_[request].seed.value_or(params_.seed),
                               .purpose = params_.purpose,
                               .step = params_.step,
@@ -339,7 +339,7 @@ void Scheduler::accept(Sequence& sequence, const Drawn& drawn) {
   --sequence.num_pending;
   ++num_drawn_;
   if (hooks_.on_token) hooks_.on_token(sequence.request, generation);
-  const auto& stops = generating_of(sequence.request).stop_strings;
+  const auto& stops = request_settings(sequence.request).stop_strings;
   if (!params_.ignore_eos && std::ranges::find(params_.eos_ids, drawn.token) != params_.eos_ids.end())
     finish(sequence, FinishReason::kStop);
   else if (!stops.empty() && sequence.stops.found(own_ids(sequence.request), stops, decode_))
@@ -351,7 +351,7 @@ void Scheduler::accept(Sequence& sequence, const Drawn& drawn) {
 void Scheduler::finish(Sequence& sequence, FinishReason reason) {
   Generation& generation = generations_[sequence.request];
   generation.finish_reason = reason;
-  generation.text = text_of(sequence.request);
+  generation.text = generated_text(sequence.request);
   if (sequence.is_decoding)
     generation.routed_experts = model_.routed_experts(sequence.slot, std::ssize(sequence.ids) - 1);
   if (params_.continues_responses) remember_computed(sequence);
@@ -374,7 +374,7 @@ void Scheduler::abort_all() {
   // Evicted requests wait again but already have tokens.
   for (const int64_t request : waiting_) {
     if (own_ids(request).empty()) continue;
-    generations_[request].text = text_of(request);
+    generations_[request].text = generated_text(request);
     if (on_done_) on_done_(request, generations_[request]);
   }
 }
@@ -384,8 +384,8 @@ std::span<const int64_t> Scheduler::own_ids(int64_t request) const {
   return std::span(generations_[request].ids).subspan(requests_[request].num_given);
 }
 
-std::string Scheduler::text_of(int64_t request) const {
-  const SamplingSettings& args = generating_of(request);
+std::string Scheduler::generated_text(int64_t request) const {
+  const SamplingSettings& args = request_settings(request);
   std::string text = decode_(own_ids(request), args.skip_special_tokens);
   if (generations_[request].finish_reason != FinishReason::kStopString) return text;
   if (const auto stop = find_stop(text, args.stop_strings))
@@ -393,7 +393,7 @@ std::string Scheduler::text_of(int64_t request) const {
   return text;
 }
 
-const SamplingSettings& Scheduler::generating_of(int64_t request) const {
+const SamplingSettings& Scheduler::request_settings(int64_t request) const {
   return requests_[request].generating ? *requests_[request].generating : params_.generating;
 }
 

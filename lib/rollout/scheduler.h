@@ -86,8 +86,8 @@ class Scheduler {
   void leave(Sequence& sequence);
   void abort_all();
   std::span<const int64_t> own_ids(int64_t request) const;
-  std::string text_of(int64_t request) const;
-  const SamplingSettings& generating_of(int64_t request) const;
+  std::string generated_text(int64_t request) const;
+  const SamplingSettings& request_settings(int64_t request) const;
 
   StepModel& model_;
   PagePool& pages_;

@@ -116,7 +116,7 @@ void Run::start(const RunFace& face) {
   tracker_.emplace(options, log_);
 }
 
-std::optional<OperatorTrace> Run::timeline_of(int64_t step) const {
+std::optional<OperatorTrace> Run::step_timeline(int64_t step) const {
   if (!keys_.track.profiler_timeline || step != std::min(first_step() + 1, last_step_)) return std::nullopt;
   const fs::path folder = keys_.track.profiler_output_dir.value_or(folder_.timeline().string());
   return std::optional<OperatorTrace>(std::in_place,

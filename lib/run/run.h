@@ -48,7 +48,7 @@ struct RunPlan {
   RunStart start;
 };
 
-/// Plans the run before anything is loaded. **Collective**. UserError: as for start_of().
+/// Plans the run before anything is loaded. **Collective**. UserError: as for choose_start().
 template <class C>
 RunPlan plan_run(const C& config, const RunFlags& flags, double timeout_s,
                  // NOLINTNEXTLINE(performance-unnecessary-value-param): moved from, where it is instantiated
@@ -70,7 +70,7 @@ RunPlan plan_run(const C& config, const RunFlags& flags, double timeout_s,
                         .resume_command = flags.resume_command,
                         .screen = flags.screen},
                .start = {}};
-  plan.start = start_of(plan.keys.wish, ranks, log);
+  plan.start = choose_start(plan.keys.wish, ranks, log);
   return plan;
 }
 
@@ -105,7 +105,7 @@ class Run {
   void track(int64_t step, Metrics metrics);
   /// Returns a recorder of this rank's work from now on, if profiler_timeline records this step: the second, since the
   /// first warms up.
-  std::optional<OperatorTrace> timeline_of(int64_t step) const;
+  std::optional<OperatorTrace> step_timeline(int64_t step) const;
   /// Shows a response with its verdict on the screen.
   void show(ShownSample sample);
   /// Closes the screen and prints the run's warnings. SystemError: the run folder is gone.

@@ -64,7 +64,7 @@ fs::path checkpoint_at(const std::string& path, Log& log) {
   };
   if (!is_folder(path)) refuse("no such folder");
   if (is_there(fs::path(path) / kManifestFile)) {
-    const auto [damage, beside] = faults_of(path);
+    const auto [damage, beside] = find_checkpoint_faults(path);
     if (!damage.empty()) refuse("the checkpoint is damaged: " + damage.front());
     for (const std::string& other : beside) log.warn("checkpoint {}: {}: nothing reads it", path, other);
     return path;
@@ -173,7 +173,7 @@ std::string run_in(const fs::path& folder) {
   const int64_t lines = num_lines(folder / "metrics.jsonl");
   std::string held = lines > 0 ? fmt::format("{} lines of metrics", lines) : "";
   if (!steps.empty()) held += fmt::format("{}checkpoint step_{:06}", held.empty() ? "" : ", ", steps.back());
-  if (held.empty() && !entries_of(folder / "rollouts").empty()) held = "rollouts";
+  if (held.empty() && !list_folder(folder / "rollouts").empty()) held = "rollouts";
   return held;
 }
 
@@ -193,7 +193,7 @@ void name_new_run() {
   set_env(kNewRun, local_time_text("%Y-%m-%d_%H-%M-%S"));
 }
 
-RunStart start_of(const RunWish& wish, Communicator& ranks, Log& log) {
+RunStart choose_start(const RunWish& wish, Communicator& ranks, Log& log) {
   RunStart start;
   agree(ranks, [&] {
     if (ranks.is_first()) start = decided(wish, log);

@@ -58,9 +58,9 @@ void name_new_run();
 /// the earlier one when resuming. **Collective**. UserError: the folder holds a run that is not to be resumed, a path
 /// has no checkpoint, the configuration would change the training (lists old and new values), or another process works
 /// in the folder.
-RunStart start_of(const RunWish& wish, Communicator& ranks, Log& log);
+RunStart choose_start(const RunWish& wish, Communicator& ranks, Log& log);
 
-/// Returns the run's fields of a checkpoint's manifest, which start_of() reads.
+/// Returns the run's fields of a checkpoint's manifest, which choose_start() reads.
 Json about_checkpoint(const RunWish& wish, const std::string& run);
 
 }  // namespace roll

@@ -41,7 +41,8 @@ bool is_finite(const at::Tensor& tensor) {
 
 /// Copies tensors to the host, reusing the memory of earlier copies, since fresh pages cost more than copying. `fault`
 /// names the first tensor that is not finite; each is checked while in the CPU cache.
-NamedTensors copies_of(const NamedTensors& tensors, NamedTensors before, const std::string& whose, std::string& fault) {
+NamedTensors count_copies(const NamedTensors& tensors, NamedTensors before, const std::string& whose,
+                          std::string& fault) {
   before.resize(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const auto& [name, tensor] = tensors[i];
@@ -99,11 +100,11 @@ bool Saver::save(const Checkpoint& checkpoint) {
   std::string fault;
   for (size_t i = 0; i < checkpoint.parts.size(); ++i) {
     const CheckpointPart& part = checkpoint.parts[i];
-    staged.weights[i] = copies_of(part.gather(), std::move(staged.weights[i]), part.name, fault);
+    staged.weights[i] = count_copies(part.gather(), std::move(staged.weights[i]), part.name, fault);
     auto before = std::exchange(staged.shards[i], part.optimizer());
     if (auto& shard = staged.shards[i])
-      shard->tensors = copies_of(shard->tensors, before ? std::move(before->tensors) : NamedTensors(),
-                                 part.name + "'s optimizer state:", fault);
+      shard->tensors = count_copies(shard->tensors, before ? std::move(before->tensors) : NamedTensors(),
+                                    part.name + "'s optimizer state:", fault);
   }
   agree(ranks_, [&] {
     if (!fault.empty())

@@ -79,7 +79,7 @@ std::string CompletionAnswer::newly_said(Choice& choice) {
 
 void CompletionAnswer::add_end(size_t index, Choice& choice, std::vector<Json>& chunks) {
   const bool is_chat = request_.kind == CompletionKind::kChat;
-  const SpokenAndCalled parts = parts_of(choice.ended->text);
+  const SpokenAndCalled parts = split_calls(choice.ended->text);
   const std::string rest = parts.content.substr(std::min(choice.num_told, parts.content.size()));
   if (!rest.empty() || request_.needs_scores())
     chunks.push_back(chunk(index, is_chat ? Json{{"content", rest}} : Json(rest), {}, nullptr));
@@ -95,7 +95,7 @@ void CompletionAnswer::add_end(size_t index, Choice& choice, std::vector<Json>& 
                          finish_word(choice.ended->finish_reason, !parts.calls.empty())));
 }
 
-SpokenAndCalled CompletionAnswer::parts_of(const std::string& text) const {
+SpokenAndCalled CompletionAnswer::split_calls(const std::string& text) const {
   if (!request_.has_tools) return {text, {}};
   SpokenAndCalled parts = split_tool_calls(text, model_.tool_call_form, request_.variables["tools"]);
   if (request_.calls_one && parts.calls.size() > 1) parts.calls.resize(1);
@@ -126,7 +126,7 @@ Json CompletionAnswer::whole() const {
   Json list = Json::array();
   for (size_t i = 0; i < choices_.size(); ++i) {
     const Generation& response = *choices_[i].ended;
-    const SpokenAndCalled parts = parts_of(response.text);
+    const SpokenAndCalled parts = split_calls(response.text);
     Json choice = {{"index", i}};
     if (request_.kind == CompletionKind::kText) {
       choice["text"] = (request_.echoes ? echo(i) : "") + response.text;
@@ -139,7 +139,7 @@ Json CompletionAnswer::whole() const {
     choice["logprobs"] = request_.with_log_probs ? log_probs(told_tokens(i)) : Json();
     choice["finish_reason"] = finish_word(response.finish_reason, !parts.calls.empty());
     if (request_.with_token_ids) {
-      choice["prompt_token_ids"] = prompt_of(i);
+      choice["prompt_token_ids"] = prompt_ids(i);
       choice["token_ids"] = response.ids;
     }
     list.push_back(std::move(choice));
@@ -165,20 +165,20 @@ Json CompletionAnswer::usage() const {
   return {{"prompt_tokens", prompt}, {"completion_tokens", drawn}, {"total_tokens", prompt + drawn}};
 }
 
-const std::vector<int64_t>& CompletionAnswer::prompt_of(size_t index) const {
+const std::vector<int64_t>& CompletionAnswer::prompt_ids(size_t index) const {
   return request_.prompts[index / static_cast<size_t>(request_.num_choices)];
 }
 
 /// Returns the prompt's text; decodes a prompt of token ids.
 std::string CompletionAnswer::echo(size_t index) const {
   const size_t prompt = index / static_cast<size_t>(request_.num_choices);
-  return request_.texts.empty() ? model_.tokenizer.decode(prompt_of(index)) : request_.texts.at(prompt);
+  return request_.texts.empty() ? model_.tokenizer.decode(prompt_ids(index)) : request_.texts.at(prompt);
 }
 
 /// Returns the tokens of a finished choice, after those of its prompt if that is echoed.
 std::vector<CompletionAnswer::Told> CompletionAnswer::told_tokens(size_t index) const {
   const Choice& choice = choices_[index];
-  const std::vector<int64_t>& prompt = prompt_of(index);
+  const std::vector<int64_t>& prompt = prompt_ids(index);
   const auto score = [&](size_t place) { return choice.scores.empty() ? nullptr : &choice.scores.at(place - 1); };
   std::vector<Told> tokens;
   for (size_t i = 0; request_.echoes && i < prompt.size(); ++i)

@@ -49,11 +49,11 @@ class CompletionAnswer {
   std::string newly_said(Choice& choice);
   void add_end(size_t index, Choice& choice, std::vector<Json>& chunks);
   Json usage() const;
-  const std::vector<int64_t>& prompt_of(size_t index) const;
+  const std::vector<int64_t>& prompt_ids(size_t index) const;
   std::string echo(size_t index) const;
   std::vector<Told> told_tokens(size_t index) const;
   Json log_probs(const std::vector<Told>& tokens) const;
-  SpokenAndCalled parts_of(const std::string& text) const;
+  SpokenAndCalled split_calls(const std::string& text) const;
 
   const CompletionRequest& request_;
   const ServedModel& model_;

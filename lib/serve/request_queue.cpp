@@ -48,12 +48,12 @@ RequestQueue::Asked::~Asked() {
   queue.num_bytes_ -= num_bytes;
 }
 
-const std::vector<int64_t>& RequestQueue::Asked::prompt_of(int64_t choice) const {
+const std::vector<int64_t>& RequestQueue::Asked::prompt_ids(int64_t choice) const {
   return request->prompts[static_cast<size_t>(choice / request->num_choices)];
 }
 
 size_t RequestQueue::Asked::bytes_of(int64_t choice) const {
-  return prompt_of(choice).size() * sizeof(int64_t) + roll::bytes_of(request->sampling);
+  return prompt_ids(choice).size() * sizeof(int64_t) + roll::bytes_of(request->sampling);
 }
 
 bool RequestQueue::Sample::reads_prompt() const {
@@ -61,7 +61,7 @@ bool RequestQueue::Sample::reads_prompt() const {
 }
 
 GenerationRequest RequestQueue::Sample::request() const {
-  return {.prompt_ids = asked->prompt_of(begun.choice),
+  return {.prompt_ids = asked->prompt_ids(begun.choice),
           .sequence_id = begun.sequence_id,
           .generating = asked->request->sampling,
           .seed = asked->request->seed,
@@ -157,7 +157,7 @@ bool RequestQueue::may_begin(const Asked& asked) const {
   const bool is_new = asked.interrupted.empty();
   const int64_t choice = is_new ? asked.num_begun : asked.interrupted.front().choice;
   const bool reads = is_new && choice % asked.request->num_choices == 0;
-  const int64_t size = std::ssize(asked.prompt_of(choice));
+  const int64_t size = std::ssize(asked.prompt_ids(choice));
   const bool may_read = !reads || size <= kShortPrompt || num_reading_ == 0 || num_reading_ + size <= kMostReading;
   return may_read && (num_begun_bytes_ == 0 || num_begun_bytes_ + asked.bytes_of(choice) <= kMostBegunBytes);
 }
@@ -176,7 +176,7 @@ RequestQueue::Sample RequestQueue::begin(const std::shared_ptr<Asked>& asked) {
   if (!asked->waits()) std::erase(waiting_, asked);
   ++asked->num_running;
   num_begun_bytes_ += asked->bytes_of(sample.begun.choice);
-  if (sample.reads_prompt()) num_reading_ += std::ssize(asked->prompt_of(sample.begun.choice));
+  if (sample.reads_prompt()) num_reading_ += std::ssize(asked->prompt_ids(sample.begun.choice));
   return sample;
 }
 
@@ -208,7 +208,7 @@ void RequestQueue::hear_token(int64_t index, const Generation& so_far) {
   const auto found = begun_.find(index);
   if (found == begun_.end()) return;
   auto& [asked, begun] = found->second;
-  if (found->second.reads_prompt()) num_reading_ -= std::ssize(asked->prompt_of(begun.choice));
+  if (found->second.reads_prompt()) num_reading_ -= std::ssize(asked->prompt_ids(begun.choice));
   const auto from = std::ssize(begun.so_far.ids);
   const auto append = [&](auto& to, const auto& all) { to.insert(to.end(), all.begin() + from, all.end()); };
   append(begun.so_far.ids, so_far.ids);
@@ -244,7 +244,7 @@ void RequestQueue::score_one(bool is_idle) {
   auto [sample, generation] = std::move(unscored_.front());
   unscored_.pop_front();
   const CompletionRequest& request = *sample.asked->request;
-  std::vector<int64_t> ids = sample.asked->prompt_of(sample.begun.choice);
+  std::vector<int64_t> ids = sample.asked->prompt_ids(sample.begun.choice);
   ids.insert(ids.end(), generation.ids.begin(), generation.ids.end());
   std::vector<TokenScore> scores = score_(ids, 1, request.num_likeliest, request.sampling.temperature);
   sample.asked->answer->put({.choice = static_cast<size_t>(sample.begun.choice),
@@ -260,7 +260,7 @@ void RequestQueue::forget(const Sample& sample) {
   Asked& asked = *sample.asked;
   --asked.num_running;
   num_begun_bytes_ -= asked.bytes_of(sample.begun.choice);
-  if (sample.reads_prompt()) num_reading_ -= std::ssize(asked.prompt_of(sample.begun.choice));
+  if (sample.reads_prompt()) num_reading_ -= std::ssize(asked.prompt_ids(sample.begun.choice));
 }
 
 void RequestQueue::interrupt_all() {

@@ -73,8 +73,8 @@ class RequestQueue : public RequestSource, public CompletionSink {
     std::deque<Begun> interrupted;  // choices to start again
     int64_t num_running = 0;
 
-    const std::vector<int64_t>& prompt_of(int64_t choice) const;
-    size_t bytes_of(int64_t choice) const;  // memory of a choice in the engine
+    const std::vector<int64_t>& prompt_ids(int64_t choice) const;
+    size_t choice_bytes(int64_t choice) const;  // memory of a choice in the engine
     bool waits() const { return num_begun < num_choices || !interrupted.empty(); }
   };
   /// A choice in the engine.

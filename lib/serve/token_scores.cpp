@@ -30,7 +30,7 @@ std::vector<TokenScore> score_tokens(const Transformer& model, const std::vector
   const TopLogits top = token_top_logits(model, tokens, k, model.spec().vocab_size, wanted);
   // Log-probs differ as logits do, so the given token's log-prob yields the normaliser.
   const at::Tensor likeliest =
-      ((part(top.logits) - part(own.of_choices)) / divisor + log_probs.unsqueeze(1)).to(at::kFloat).contiguous();
+      ((part(top.logits) - part(own.choice_log_probs)) / divisor + log_probs.unsqueeze(1)).to(at::kFloat).contiguous();
   const at::Tensor top_ids = part(top.ids).to(at::kLong);
   for (int64_t i = 0; i < count * k; ++i)
     scores[i / k].likeliest.emplace_back(top_ids.const_data_ptr<int64_t>()[i], likeliest.const_data_ptr<float>()[i]);

@@ -29,12 +29,12 @@ struct EnvManagerConfig {
 
 /// ROLL's reward_normalization keys, another spelling of norm_mean_type and norm_std_type.
 enum class RewardGrouping { kGroup, kBatch, kTags };
-constexpr auto names_of(RewardGrouping) {
+constexpr auto enum_names(RewardGrouping) {
   return std::to_array<Named<RewardGrouping>>(
       {{RewardGrouping::kGroup, "traj_group_id"}, {RewardGrouping::kBatch, "batch"}, {RewardGrouping::kTags, "tags"}});
 }
 enum class RewardMethod { kIdentity, kMean, kMeanStd };
-constexpr auto names_of(RewardMethod) {
+constexpr auto enum_names(RewardMethod) {
   return std::to_array<Named<RewardMethod>>(
       {{RewardMethod::kIdentity, "identity"}, {RewardMethod::kMean, "mean"}, {RewardMethod::kMeanStd, "mean_std"}});
 }

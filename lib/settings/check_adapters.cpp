@@ -57,9 +57,9 @@ void check_adapters(const Config& config, Checker& check) {
   with_asking_key(sampler, [&](const auto& key) {
     check.require(actor.trains_adapters(), key, "the sampler has the adapters of actor_train, which trains none");
   });
-  check.require(!actor.trains_adapters() || lora_of(sampler, 0)->rank == lora_of(actor, 0)->rank, sampler.lora_rank,
-                "the sampler has the adapters of actor_train, whose rank is {}; remove it",
-                lora_of(actor, 0).value_or(LoraSpec()).rank);
+  check.require(!actor.trains_adapters() || make_lora_spec(sampler, 0)->rank == make_lora_spec(actor, 0)->rank,
+                sampler.lora_rank, "the sampler has the adapters of actor_train, whose rank is {}; remove it",
+                make_lora_spec(actor, 0).value_or(LoraSpec()).rank);
 }
 
 }  // namespace roll

@@ -80,7 +80,7 @@ void check_learnt_rows(const std::vector<fs::path>& files, const DataArgs& data,
 /// Reads the beginning of every file.
 void check_rows(const std::vector<fs::path>& files, const DataArgs& data, const Domains& domains) {
   for (const fs::path& file : files) {
-    auto rows = first_rows(file, columns_of(data));
+    auto rows = first_rows(file, configured_columns(data));
     if (!domains.tags.empty()) assign_domains(rows, domains.tags);
     check_reward_rows(rows, domains.rules);
   }

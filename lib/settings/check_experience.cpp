@@ -43,7 +43,7 @@ void check_normalisation(const ExperienceConfig& experience, Checker& check) {
 
 std::vector<std::string_view> estimators_without_critic() {
   std::vector<std::string_view> names;
-  for (const AdvantageEstimator& estimator : rows_of(static_cast<const AdvantageEstimator*>(nullptr)))
+  for (const AdvantageEstimator& estimator : registry(static_cast<const AdvantageEstimator*>(nullptr)))
     if (!estimator.needs_values) names.emplace_back(estimator.name);
   return names;
 }

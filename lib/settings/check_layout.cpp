@@ -236,8 +236,8 @@ void check_split(const StrategyConfig& s, const ModelSpec& spec, Checker& check)
   if (!spec.lora || !std::holds_alternative<StageSplit>(found)) return;
   const auto& split = std::get<StageSplit>(found);
   std::set<int64_t> with_adapters;
-  for (const ParameterShape& parameter : trained_of(spec, backbone_parameters(spec)))
-    with_adapters.insert(split.stage_of(parameter.layer));
+  for (const ParameterShape& parameter : select_trained(spec, backbone_parameters(spec)))
+    with_adapters.insert(split.layer_stage(parameter.layer));
   for (int64_t stage = 0; stage < split.num_stages(); ++stage)
     check.require(with_adapters.contains(stage), s.pipeline_model_parallel_size,
                   "no product of stage {} has adapters, so it would train nothing; name more in lora_target, or change "

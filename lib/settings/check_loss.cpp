@@ -111,14 +111,14 @@ void check_plugins(const WorkerConfig& worker, bool offline, Checker& check) {
                 check.name(worker.loss_func.library));
 }
 
-LossMasks masks_of(const Config& config) {
+LossMasks loss_masks(const Config& config) {
   LossMasks masks{.known = {"response_mask", "final_response_mask", "positive_response_mask"},
                   .counted = {"final_response_mask"}};
   // The built-in policy loss uses response_mask for its diagnostics.
   if (config.uses_critic() || !config.actor_train.loss_func) masks.counted.emplace_back("response_mask");
   return masks;
 }
-LossMasks masks_of(const SftConfig&) {
+LossMasks loss_masks(const SftConfig&) {
   return {.known = {"labels_mask"}, .counted = {"labels_mask"}};
 }
 

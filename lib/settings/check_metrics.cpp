@@ -62,7 +62,7 @@ void check_tag(const Config& config, Checker& check) {
   if (tag == "all") return;
   const DataArgs& data = config.validation.data_args;
   std::set<std::string> tags;
-  for_each_row(expand_files(data.file_name, data.split), columns_of(data), [&](const Row& row, const RowFile&) {
+  for_each_row(expand_files(data.file_name, data.split), configured_columns(data), [&](const Row& row, const RowFile&) {
     if (!row.tag.empty()) tags.insert(tag_in_metric(row.tag));
   });
   const std::vector<std::string> known(tags.begin(), tags.end());

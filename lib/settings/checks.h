@@ -15,8 +15,8 @@ namespace roll {
 struct LossMasks {
   std::vector<std::string> known, counted;
 };
-LossMasks masks_of(const Config& config);
-LossMasks masks_of(const SftConfig& config);
+LossMasks loss_masks(const Config& config);
+LossMasks loss_masks(const SftConfig& config);
 /// Checks the aggregation keys, masks and sample weights.
 void check_loss(const LossConfig& loss, const LossMasks& masks, Checker& check);
 

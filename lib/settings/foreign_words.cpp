@@ -23,16 +23,16 @@ std::optional<ForeignWord> word_among(const std::vector<std::string>& paths, con
   return keys.empty() ? std::nullopt : known;
 }
 
-std::string text_of(const ForeignWord& word) {
+std::string word_text(const ForeignWord& word) {
   if (word.keys.empty()) return word.how;
   return fmt::format("here it is {}{}{}", fmt::join(word.keys, " or "), word.how.empty() ? "" : ", ", word.how);
 }
 
-std::string foreign_advice_of(const AnyMember& example, const std::string& word) {
+std::string foreign_advice(const AnyMember& example, const std::string& word) {
   std::vector<std::string> paths;
   walk(example, WalkDepth::kExamples, [&](const KeyInfo& info, const AnyMember&) { paths.push_back(info.path); });
   const auto known = word_among(paths, word);
-  return known ? "; " + text_of(*known) : "";
+  return known ? "; " + word_text(*known) : "";
 }
 
 }  // namespace roll

@@ -15,13 +15,13 @@ namespace roll {
 std::optional<ForeignWord> word_among(const std::vector<std::string>& paths, const std::string& word);
 
 /// Returns "here it is actor_train.training_args.learning_rate", or the reason if there is no counterpart.
-std::string text_of(const ForeignWord& word);
+std::string word_text(const ForeignWord& word);
 
 /// Returns "; here it is ..." for a configuration of `example`'s type; "" if no trainer has such a word.
-std::string foreign_advice_of(const AnyMember& example, const std::string& word);
+std::string foreign_advice(const AnyMember& example, const std::string& word);
 template <HasFields T>
 std::string foreign_advice(const std::string& word) {
-  return foreign_advice_of(T(), word);
+  return foreign_advice(T(), word);
 }
 
 }  // namespace roll

@@ -8,7 +8,7 @@
 
 namespace roll {
 
-std::vector<SharedKey> keys_of(const std::string& command) {
+std::vector<SharedKey> command_keys(const std::string& command) {
   if (command == "sft") return shared_keys(key_entries(SftConfig()));
   if (command == "dpo") return shared_keys(key_entries(DpoConfig()));
   if (command == "distill") return shared_keys(key_entries(DistillConfig()));
@@ -17,7 +17,7 @@ std::vector<SharedKey> keys_of(const std::string& command) {
 
 std::vector<CommandKeys> keys_by_command() {
   std::vector<CommandKeys> all;
-  for (const char* command : {"train", "sft", "dpo", "distill"}) all.push_back({command, keys_of(command)});
+  for (const char* command : {"train", "sft", "dpo", "distill"}) all.push_back({command, command_keys(command)});
   return all;
 }
 

@@ -15,7 +15,7 @@ struct CommandKeys {
 };
 std::vector<CommandKeys> keys_by_command();
 /// Returns the keys of one command; of "train" for an unknown name.
-std::vector<SharedKey> keys_of(const std::string& command);
+std::vector<SharedKey> command_keys(const std::string& command);
 /// Returns the keys of all commands; a key with the same entry in several appears once, with all its roles.
 std::vector<SharedKey> all_keys();
 

@@ -21,7 +21,7 @@ namespace {
 
 void place(CheckedConfig<Config>& result, const LoadOptions& options, Checker& check) {
   const auto roles = placed_roles(result.config);
-  const auto num_devices = std::ssize(devices_of(roles));
+  const auto num_devices = std::ssize(used_devices(roles));
   count_ranks(result, num_devices, any_mapping(roles), options, check);
   place_roles(result.config, num_devices > 0 ? num_devices : result.num_ranks);
 }
@@ -81,10 +81,10 @@ void check_references(const Config& config, const std::optional<ModelSpec>& poli
 
 /// Returns a line per role that trains adapters.
 std::string adapters_text(const RoleShapes& models) {
-  const auto text = [](const char* role, const ModelSpec& spec, const auto& parameters_of) {
+  const auto text = [](const char* role, const ModelSpec& spec, const auto& select_parameters) {
     if (!spec.lora) return std::string();
     double all = 0, trained = 0;
-    for (const ParameterShape& parameter : parameters_of(spec))
+    for (const ParameterShape& parameter : select_parameters(spec))
       (parameter.is_adapter ? trained : all) += static_cast<double>(flat_shard(parameter, 0, 1).numel);
     return fmt::format("{} trains {}: {:.2f} M of {:.1f} M parameters\n", role, describe(*spec.lora), trained / 1e6,
                        all / 1e6);
@@ -101,11 +101,11 @@ std::string check_models(const Config& config, bool offline, std::optional<RoleS
   const auto& policy_name = config.actor_train.model_args.model_name_or_path;
   const int64_t longest = config.longest_sequence();
   const auto policy =
-      spec_of(policy_name, written(policy_name, config.pretrain, check), FolderUse::kWrites, longest, offline, check);
+      read_spec(policy_name, written(policy_name, config.pretrain, check), FolderUse::kWrites, longest, offline, check);
   // A role with the policy's model takes its shape, so that notes about the folder appear once.
   const auto spec_of_role = [&](const WorkerConfig& worker, const ModelName& source, FolderUse use) {
     const auto& name = worker.model_args.model_name_or_path;
-    return name == policy_name ? policy : spec_of(name, written(name, source, check), use, longest, offline, check);
+    return name == policy_name ? policy : read_spec(name, written(name, source, check), use, longest, offline, check);
   };
   std::optional<ModelSpec> critic;
   if (config.uses_critic()) critic = spec_of_role(config.critic, config.reward_pretrain, FolderUse::kGivesValues);
@@ -114,7 +114,7 @@ std::string check_models(const Config& config, bool offline, std::optional<RoleS
     const auto& name = judge.worker->model_args.model_name_or_path;
     const auto& key = written(name, config.reward_pretrain, check);
     const FolderUse use = judge.writes() ? FolderUse::kWrites : FolderUse::kReads;
-    const auto spec = spec_of(name, key, use, judge.longest_sequence, offline, check);
+    const auto spec = read_spec(name, key, use, judge.longest_sequence, offline, check);
     if (spec) check_model_layout(judge.worker->strategy_args, *spec, check);
     if (spec && !judge.writes() && !offline) check.collect(key, [&] { require_value_head(model_folder(*name)); });
     if (spec) models.emplace(judge.role, *spec);

@@ -62,7 +62,7 @@ CheckedConfig<DistillConfig> load_distill_config(const std::filesystem::path& fi
 /// Returns the command that a file belongs to: "sft" if it has sft_train, "distill" if it has student or
 /// student_pretrain, "dpo" if it has keys that only `roll dpo` has and no rewards, else "train". UserError: the file
 /// cannot be read or is no YAML.
-std::string command_of(const std::filesystem::path& file);
+std::string find_command(const std::filesystem::path& file);
 /// Returns a phrase for what a file of "sft", "dpo" or "distill" describes.
 std::string described_by(const std::string& command);
 

@@ -18,7 +18,7 @@ void place(CheckedConfig<SftConfig>& result, const LoadOptions& options, Checker
   worker.ranks = all_ranks(num_devices > 0 ? num_devices : result.num_ranks);
 }
 
-LongestSequence longest_of(const SftConfig& config, Checker& check) {
+LongestSequence longest_sequence(const SftConfig& config, Checker& check) {
   return {config.sequence_length, check.name(config.sequence_length)};
 }
 
@@ -29,7 +29,7 @@ void place_pair(CheckedConfig<T>& result, WorkerConfig& trained, WorkerConfig& h
   check.require(!helper.device_mapping || helper.device_mapping == trained.device_mapping, helper.device_mapping,
                 "must be that of {}: {}", check.key(trained), why);
   const std::vector<PlacedRole> roles{{check.key(trained), &trained}, {check.key(helper), &helper}};
-  const auto num_devices = std::ssize(devices_of(roles));
+  const auto num_devices = std::ssize(used_devices(roles));
   count_ranks(result, num_devices, any_mapping(roles), options, check);
   place_roles(roles, num_devices > 0 ? num_devices : result.num_ranks);
 }
@@ -46,7 +46,7 @@ void check_pair(const SftConfig& config, const WorkerConfig& trained, const Work
   for (const WorkerConfig* worker : {&trained, &helper})
     check_dtype(worker->model_args, worker->device_mapping.has_value(), check);
   check_packing(trained, unit, /*trains=*/true, /*forwards=*/true, check);
-  check_packing(helper, longest_of(config, check), /*trains=*/false, /*forwards=*/true, check);
+  check_packing(helper, longest_sequence(config, check), /*trains=*/false, /*forwards=*/true, check);
   check_data(config, offline, check);
 }
 
@@ -54,7 +54,7 @@ void check_pair(const SftConfig& config, const WorkerConfig& trained, const Work
 std::optional<ModelSpec> check_model(const SftConfig& config, const WorkerConfig& worker, const ModelName& source,
                                      FolderUse use, bool offline, Checker& check) {
   const auto& name = worker.model_args.model_name_or_path;
-  const auto spec = spec_of(name, written(name, source, check), use, config.sequence_length, offline, check);
+  const auto spec = read_spec(name, written(name, source, check), use, config.sequence_length, offline, check);
   check_length(config.sequence_length, config.sequence_length, spec, check.key(worker), check);
   if (spec) check_model_layout(worker.strategy_args, *spec, check);
   return trained_spec(spec, worker, check);
@@ -69,7 +69,7 @@ CheckedConfig<SftConfig> load_sft_text(const std::string& yaml, const std::strin
     check_adapters(config.sft_train, check);
     check_sft_batch(config.sft_train, check);
     check_dtype(config.sft_train.model_args, config.sft_train.device_mapping.has_value(), check);
-    check_packing(config.sft_train, longest_of(config, check), /*trains=*/true, /*forwards=*/false, check);
+    check_packing(config.sft_train, longest_sequence(config, check), /*trains=*/true, /*forwards=*/false, check);
     check_data(config, options.offline, check);
     check_plugins(config.sft_train, options.offline, check);
     const auto policy =
@@ -135,7 +135,7 @@ CheckedConfig<DistillConfig> load_distill_config(const std::filesystem::path& fi
     const WorkerConfig &student = config.sft_train, &teacher = config.teacher;
     place_pair(result, result.config.sft_train, result.config.teacher, "a step's ranks are all there is", options,
                check);
-    check_pair(config, student, teacher, longest_of(config, check), options.offline, check);
+    check_pair(config, student, teacher, longest_sequence(config, check), options.offline, check);
     const ModelName& source = check.is_set(config.student_pretrain) ? config.student_pretrain : config.pretrain;
     const auto learns = check_model(config, student, source, FolderUse::kWrites, options.offline, check);
     const auto teaches =
@@ -153,7 +153,7 @@ CheckedConfig<DistillConfig> load_distill_config(const std::filesystem::path& fi
   return load_checked<DistillConfig>(read_file(file), file.string(), overrides, body);
 }
 
-std::string command_of(const std::filesystem::path& file) {
+std::string find_command(const std::filesystem::path& file) {
   std::vector<std::string> notes;
   const Node tree = read_tree(read_file(file), file.string(), {}, notes);
   if (tree.kind != Node::Kind::kMap) return "train";

@@ -10,8 +10,8 @@ const ModelName& written(const ModelName& own, const ModelName& source, const Ch
   return check.is_set(own) || !source ? own : source;
 }
 
-std::optional<ModelSpec> spec_of(const ModelName& name, const ModelName& key, FolderUse use, int64_t longest,
-                                 bool offline, Checker& check) {
+std::optional<ModelSpec> read_spec(const ModelName& name, const ModelName& key, FolderUse use, int64_t longest,
+                                   bool offline, Checker& check) {
   std::optional<ModelSpec> spec;
   if (!name) return spec;
   const auto folder = find_model_folder(*name);
@@ -31,7 +31,7 @@ std::optional<ModelSpec> spec_of(const ModelName& name, const ModelName& key, Fo
 
 std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const WorkerConfig& worker, Checker& check) {
   const ModelArgs& args = worker.model_args;
-  const auto adapt = [&] { spec = with_adapters(*spec, lora_of(args, 0), args.model_name_or_path.value()); };
+  const auto adapt = [&] { spec = with_adapters(*spec, make_lora_spec(args, 0), args.model_name_or_path.value()); };
   if (spec && args.lora_target.empty()) check.collect_named(args.lora_rank, adapt);
   if (spec && !args.lora_target.empty()) check.collect_named(args.lora_target, adapt);
   check.require(!spec || !spec->quantised || spec->lora, args.model_name_or_path,

@@ -20,7 +20,7 @@ namespace roll {
 /// Returns the hosts of the flag or the key; empty if there is no hostfile or it does not apply. UserError: the flag's
 /// file is missing or wrong. A wrong file of the key becomes a complaint.
 template <class T>
-std::vector<Host> hosts_of(const CheckedConfig<T>& result, const LoadOptions& options, Checker& check) {
+std::vector<Host> resolve_hosts(const CheckedConfig<T>& result, const LoadOptions& options, Checker& check) {
   std::vector<Host> hosts;
   if (result.hostfile.empty() || (options.offline && !is_there(result.hostfile))) return hosts;
   if (options.hostfile && !is_there(result.hostfile))
@@ -36,7 +36,7 @@ template <class T>
 void count_ranks(CheckedConfig<T>& result, int64_t num_devices, const std::optional<DeviceMapping>& mapping,
                  const LoadOptions& options, Checker& check) {
   if (!options.is_started) result.hostfile = options.hostfile.value_or(result.config.hostfile.value_or(""));
-  const std::vector<Host> hosts = hosts_of(result, options, check);
+  const std::vector<Host> hosts = resolve_hosts(result, options, check);
   const int64_t slots = hosts.empty() ? 1 : num_slots(hosts);
   result.num_ranks = options.num_ranks.value_or(num_devices > 0 ? num_devices : slots);
   check.require(num_devices == 0 || num_devices == result.num_ranks, mapping,
@@ -64,8 +64,8 @@ const ModelName& written(const ModelName& own, const ModelName& source, const Ch
 
 /// Returns a role's model shape for sequences of up to `longest` tokens; nullopt if the folder is absent and `offline`.
 /// `key`: named in complaints. Unless `offline`, the folder must hold what `use` needs.
-std::optional<ModelSpec> spec_of(const ModelName& name, const ModelName& key, FolderUse use, int64_t longest,
-                                 bool offline, Checker& check);
+std::optional<ModelSpec> read_spec(const ModelName& name, const ModelName& key, FolderUse use, int64_t longest,
+                                   bool offline, Checker& check);
 
 /// Returns a model's shape with the adapters that the worker trains. `spec`: nullopt if the model is unknown.
 std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const WorkerConfig& worker, Checker& check);
@@ -93,7 +93,7 @@ CheckedConfig<T> load_checked(const std::string& yaml, const std::string& origin
   result.notes = std::move(loaded.notes);
   Checker check({result.config, std::move(loaded.set), loaded.origin}, result.notes);
   complete(result.config, check);
-  if constexpr (!std::is_same_v<T, DpoConfig>) check_loss(result.config.loss, masks_of(result.config), check);
+  if constexpr (!std::is_same_v<T, DpoConfig>) check_loss(result.config.loss, loss_masks(result.config), check);
   body(result, check);
   check.throw_if_any();
   result.config.loss.loss_agg_mode = loss_modes(result.config.loss).policy;

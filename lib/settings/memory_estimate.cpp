@@ -48,7 +48,7 @@ struct OwnStage {
 
   bool is_last() const { return index == split.num_stages() - 1; }
   bool has(const ParameterShape& p) const {
-    return split.stage_of(p.layer) == index || (p.is_at_both_ends && is_last());
+    return split.layer_stage(p.layer) == index || (p.is_at_both_ends && is_last());
   }
   std::vector<ParameterShape> of(const std::vector<ParameterShape>& parameters) const {
     std::vector<ParameterShape> own;
@@ -57,14 +57,14 @@ struct OwnStage {
   }
   /// Layers of the stage; empty: all layers.
   std::vector<int64_t> layers() const {
-    return split.num_stages() == 1 ? std::vector<int64_t>() : split.layers_of(index);
+    return split.num_stages() == 1 ? std::vector<int64_t>() : split.chunk_layers(index);
   }
 };
 
 OwnStage stage_on(int rank, const WorkerConfig& worker, const ModelSpec& spec) {
   const auto split = try_stage_split(worker.strategy_args.strategy_config, spec.num_layers);
   if (!std::holds_alternative<StageSplit>(split)) return {};
-  return {std::get<StageSplit>(split), mesh_place(*place_of(rank, worker), mesh_shape(worker)).pp};
+  return {std::get<StageSplit>(split), mesh_place(*rank_in_role(rank, worker), mesh_shape(worker)).pp};
 }
 
 /// Returns the bytes of the policy's weights without adapters. `is_dense`: as if they were not quantised.
@@ -160,7 +160,7 @@ void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::
 ActivationRule rule_of(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, bool on_gpu,
                        bool trains) {
   const StrategyConfig& layout = worker.strategy_args.strategy_config;
-  const auto [tokens, whole] = full_micro_batch(config, worker, workload_of(spec), trains);
+  const auto [tokens, whole] = full_micro_batch(config, worker, make_workload(spec), trains);
   return {.tokens = tokens,
           .whole = whole,
           .longest = std::min(tokens, config.sequence_length.value_or(0)),
@@ -196,7 +196,7 @@ double kv_bytes(const Config& config, const ModelSpec& spec, double bytes) {
   const int64_t sequences = (config.most_prompts() * config.samples_per_prompt() + groups - 1) / groups;
   const auto running = static_cast<double>(std::min(sequences, config.max_running_requests));
   const int64_t length = config.sequence_length.value_or(0);
-  const LayerCost cost = cost_of(spec.layers(), tp);
+  const LayerCost cost = layer_cost(spec.layers(), tp);
   double states = 0;  // per sequence
   if (cost.states > 0) {
     const int64_t page =
@@ -244,7 +244,7 @@ double judging_bytes(const Config& config, const ModelSpec& policy, const Judgin
                      at::DeviceType device) {
   std::vector<ParameterShape> own = judge.writes() ? policy_parameters(spec) : critic_parameters(spec);
   if (is_on_policy_base(config, policy, judge, spec, device))
-    own = spec.lora ? trained_of(spec, own) : std::vector<ParameterShape>();
+    own = spec.lora ? select_trained(spec, own) : std::vector<ParameterShape>();
   double all = 0;
   for (const ParameterShape& parameter : own)
     all += static_cast<double>(parameter.is_adapter ? 4 : bytes_per_number(judge.worker->model_args, device)) *
@@ -307,17 +307,17 @@ class RankMemory {
     const MemoryEstimate before = memory_;
     const OwnStage stage = stage_on(rank_, worker, spec);
     std::vector<ParameterShape> own = stage.of(parameters);
-    if (is_critic && is_on_policy_base(config_, policy_, spec)) own = trained_of(spec, std::move(own));
+    if (is_critic && is_on_policy_base(config_, policy_, spec)) own = select_trained(spec, std::move(own));
     add_trained(memory_, worker, own, model_dtype(worker.model_args, device_));
     if (offloads()) {
       memory_.put_away += memory_.gradients + memory_.optimizer - before.gradients - before.optimizer;
       if (is_critic) memory_.put_away += memory_.weights - before.weights;
     }
     hold(training_bytes(config_, update, spec, stage, on_gpu_));
-    if (const PlannedPass* pass = plan_.pass_of(worker)) hold(forward_bytes(config_, *pass, spec, stage, on_gpu_));
+    if (const PlannedPass* pass = plan_.find_pass(worker)) hold(forward_bytes(config_, *pass, spec, stage, on_gpu_));
     memory_.checkpoint += memory_.optimizer - before.optimizer;
     if (rank_ != worker.ranks.front()) return;
-    for (const auto& parameter : trained_of(spec, parameters))
+    for (const auto& parameter : select_trained(spec, parameters))
       memory_.checkpoint +=
           (parameter.is_adapter ? 4 : bytes_of(worker)) * static_cast<double>(largest_part(parameter, 1).numel);
   }

@@ -81,7 +81,7 @@ std::vector<Placed<const WorkerConfig>> reference_roles(const Config& config) {
   return references_of<const WorkerConfig>(config);
 }
 
-std::vector<int64_t> devices_of(const std::vector<PlacedRole>& roles) {
+std::vector<int64_t> used_devices(const std::vector<PlacedRole>& roles) {
   std::set<int64_t> devices;
   for (const PlacedRole& role : roles)
     if (role.worker->device_mapping)
@@ -98,7 +98,7 @@ MeshShape mesh_shape(const WorkerConfig& worker) {
           .ring = num_chunks(sizes) > 1};
 }
 
-std::optional<int64_t> place_of(int rank, const WorkerConfig& worker) {
+std::optional<int64_t> rank_in_role(int rank, const WorkerConfig& worker) {
   const auto found = std::ranges::lower_bound(worker.ranks, rank);
   if (found == worker.ranks.end() || *found != rank) return std::nullopt;
   return found - worker.ranks.begin();
@@ -111,7 +111,7 @@ std::vector<int> all_ranks(int64_t num_ranks) {
 }
 
 void place_roles(const std::vector<PlacedRole>& roles, int64_t num_ranks) {
-  const std::vector<int64_t> devices = devices_of(roles);
+  const std::vector<int64_t> devices = used_devices(roles);
   const WorkerConfig* const first = roles.front().worker;
   for (const auto& [name, worker] : roles)
     worker->ranks = worker->device_mapping ? ranks_of(*worker->device_mapping, devices)

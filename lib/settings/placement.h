@@ -31,13 +31,13 @@ std::vector<Placed<const WorkerConfig>> learning_roles(const Config& config);
 std::vector<Placed<const WorkerConfig>> reference_roles(const Config& config);
 
 /// Returns all devices that the roles name, ascending; empty if none names any.
-std::vector<int64_t> devices_of(const std::vector<PlacedRole>& roles);
+std::vector<int64_t> used_devices(const std::vector<PlacedRole>& roles);
 
 /// Returns the parallel layout of a worker's strategy.
 MeshShape mesh_shape(const WorkerConfig& worker);
 
 /// Returns the index of `rank` in worker.ranks; nullopt if the role does not live there.
-std::optional<int64_t> place_of(int rank, const WorkerConfig& worker);
+std::optional<int64_t> rank_in_role(int rank, const WorkerConfig& worker);
 
 /// Returns 0, 1, ... num_ranks - 1.
 std::vector<int> all_ranks(int64_t num_ranks);

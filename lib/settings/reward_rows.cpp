@@ -4,7 +4,7 @@
 
 namespace roll {
 
-DomainRules rules_of(const Config& config) {
+DomainRules make_domain_rules(const Config& config) {
   DomainRules rules;
   for (const auto& [domain, worker] : config.rewards)
     rules[domain] = make_reward(worker.reward, config.response_length.value_or(0), fmt::format("rewards.{}.", domain));

@@ -18,7 +18,7 @@ namespace roll {
 using DomainRules = std::map<std::string, std::unique_ptr<RewardFunction>>;
 
 /// Makes the rewards of all domains. UserError: as for make_reward().
-DomainRules rules_of(const Config& config);
+DomainRules make_domain_rules(const Config& config);
 
 /// Checks that rewards can judge rows, which are added in batches.
 class RewardRowCheck {

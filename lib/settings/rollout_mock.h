@@ -10,7 +10,7 @@
 namespace roll {
 
 enum class MockMode { kDump, kReplay };
-constexpr auto names_of(MockMode) {
+constexpr auto enum_names(MockMode) {
   return std::to_array<Named<MockMode>>({{MockMode::kDump, "dump"}, {MockMode::kReplay, "mock"}});
 }
 

@@ -10,7 +10,7 @@ namespace roll {
 
 /// R3 (rollout routing replay): training uses the experts that the sampler's routers chose.
 enum class RouterReplayMode { kDisable, kR3 };
-constexpr auto names_of(RouterReplayMode) {
+constexpr auto enum_names(RouterReplayMode) {
   return std::to_array<Named<RouterReplayMode>>(
       {{RouterReplayMode::kDisable, "disable"}, {RouterReplayMode::kR3, "R3"}});
 }

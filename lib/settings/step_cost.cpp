@@ -32,7 +32,7 @@ StepCost step_cost(const Config& config, const RoleShapes& models) {
   for (const PlannedUpdate& update : plan.updates) {
     const auto spec = models.find(update.role);
     if (spec == models.end()) continue;
-    const double recomputed = update.worker->recomputation().share_of(spec->second.num_layers);
+    const double recomputed = update.worker->recomputation().recomputed_share(spec->second.num_layers);
     cost.training += static_cast<double>(config.ppo_epochs) *
                      forward_of_step(config, spec->second, update.has_lm_head) * (3 + recomputed);
   }

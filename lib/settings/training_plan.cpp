@@ -7,7 +7,7 @@
 
 namespace roll {
 
-const char* phase_of(Finding finds) {
+const char* phase_name(Finding finds) {
   switch (finds) {
     case Finding::kReference:
     case Finding::kTeacher:
@@ -22,7 +22,7 @@ const char* phase_of(Finding finds) {
   return "";
 }
 
-const PlannedPass* TrainingPlan::pass_of(const WorkerConfig& worker) const {
+const PlannedPass* TrainingPlan::find_pass(const WorkerConfig& worker) const {
   const auto found = std::ranges::find(passes, &worker, &PlannedPass::worker);
   return found == passes.end() ? nullptr : &*found;
 }

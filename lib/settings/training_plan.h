@@ -14,7 +14,7 @@ namespace roll {
 enum class Finding { kReference, kTeacher, kOldLogProbs, kValues, kTopTokens };
 
 /// Returns the pass's name in metrics: "reference", "old_log_probs", "values", "teacher".
-const char* phase_of(Finding finds);
+const char* phase_name(Finding finds);
 
 struct PlannedPass {
   std::string role;  // key: "reference", "teacher.math", "actor_train", "critic"
@@ -22,7 +22,7 @@ struct PlannedPass {
   Finding finds;
   const TeacherConfig* teacher = nullptr;  // set for kTeacher
 
-  const char* phase() const { return phase_of(finds); }
+  const char* phase() const { return phase_name(finds); }
   /// True if the pass computes logits.
   bool has_lm_head() const { return finds != Finding::kValues; }
 };
@@ -44,7 +44,7 @@ struct TrainingPlan {
   std::vector<PlannedUpdate> updates;
 
   /// Returns the role's own pass before its update; nullptr if it has none.
-  const PlannedPass* pass_of(const WorkerConfig& worker) const;
+  const PlannedPass* find_pass(const WorkerConfig& worker) const;
 };
 
 /// Returns the training plan of a complete configuration, with pointers into it; empty if nothing is trained.

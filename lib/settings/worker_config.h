@@ -82,8 +82,8 @@ struct WorkerConfig {
   /// Sequences of a mini-batch (one update), over all ranks or per data-parallel rank.
   int64_t mini_batch() const {
     const TrainingArgs& args = training_args;
-    const int64_t of_rank = args.per_device_train_batch_size * args.gradient_accumulation_steps;
-    return args.train_batch_size.value_or(of_rank * data_ranks());
+    const int64_t rank_size = args.per_device_train_batch_size * args.gradient_accumulation_steps;
+    return args.train_batch_size.value_or(rank_size * data_ranks());
   }
   int64_t mini_batch_per_rank() const { return mini_batch() / data_ranks(); }
   int64_t micro_batch() const { return std::min(training_args.per_device_train_batch_size, mini_batch_per_rank()); }

@@ -19,7 +19,7 @@ void Builder::end() {
   text.clear(), has_text = false;
 }
 
-void Builder::value(std::string_view piece, Place of_value, bool in_quotes) {
+void Builder::value(std::string_view piece, Place value_place, bool in_quotes) {
   if (in_quotes) return literal(piece);
   if (!splits) return piece.empty() ? void() : plain(piece);
   const auto first = piece.find_first_not_of(separators), last = piece.find_last_not_of(separators);
@@ -27,10 +27,10 @@ void Builder::value(std::string_view piece, Place of_value, bool in_quotes) {
   const Place of_word = place;
   for (size_t at = 0; at < piece.size();) {
     const size_t stop = std::min(piece.find_first_of(separators, at), piece.size());
-    if (stop > at && is_several) place = of_value;
+    if (stop > at && is_several) place = value_place;
     if (stop > at) plain(piece.substr(at, stop - at));
     if (stop < piece.size()) end();
-    if (stop < piece.size() && piece[stop] == '\n') ++of_value.line;
+    if (stop < piece.size() && piece[stop] == '\n') ++value_place.line;
     at = stop + 1;
   }
   if (!has_text) place = of_word;

@@ -31,7 +31,7 @@ struct Builder {
   /// Appends text literally: quote and glob characters in it are not special.
   void literal(std::string_view piece);
   /// Appends a variable's value, split into words unless quoted.
-  void value(std::string_view piece, Place of_value, bool in_quotes);
+  void value(std::string_view piece, Place value_place, bool in_quotes);
   /// Appends the values of "$@" or "${NAME[@]}", each as a word; without quotes they are split too.
   void list(const std::vector<Field>& values, bool in_quotes);
   /// Ends the current word.

@@ -73,7 +73,7 @@ Truth Interpreter::run_command(Command command) {
   Variables before;
   for (const Cursor& assignment : command.assignments) {
     const std::string name = Cursor(assignment).take_name();
-    before.try_emplace(name, copy_of(name));
+    before.try_emplace(name, copy_variable(name));
     elsewhere(assignment, [&] { read_assignment(); });
   }
   if (words.empty()) {
@@ -90,8 +90,8 @@ Truth Interpreter::run_program(const Command& command) {
   const Fields& words = command.words;
   if (const auto truth = run_builtin(command)) return *truth;
   if (looks_for_ascend(words)) {
-    notes_.push_back(
-        fmt::format("{}: read as on a machine without Ascend NPUs, which has no torch_npu", text_of(words[0].place)));
+    notes_.push_back(fmt::format("{}: read as on a machine without Ascend NPUs, which has no torch_npu",
+                                 place_text(words[0].place)));
     return Truth::kNo;
   }
   output_.is_known = false;
@@ -119,7 +119,7 @@ void Interpreter::read_declared(const std::string& declaration) {
   const bool assigns = cursor_.is_at_assignment();
   const std::string name = assigns ? Cursor(begin).take_name() : ahead(kEndsOfWords);
   const bool is_local = declaration != "export" && declaration != "readonly" && !locals_.empty();
-  if (runs() && is_local && is_name(name)) locals_.back().try_emplace(name, copy_of(name));
+  if (runs() && is_local && is_name(name)) locals_.back().try_emplace(name, copy_variable(name));
   if (assigns) return void(read_assignment());
   if (runs() && declaration == "local" && is_name(name)) set(name, "", begin.place());
   const auto nothing = only(false);
@@ -145,14 +145,14 @@ std::optional<Truth> Interpreter::run_builtin(const Command& command) {
   if (name == "source" || name == ".") return run_source(words);
   if (name == "cd" || name == "pushd") return run_cd(words);
   if (name == "eval") return run_text(joined(words, 1), place);
-  if (name == "let") return truth_of_number(number_of(joined(words, 1)));
+  if (name == "let") return truth_of_number(parse_number(joined(words, 1)));
   // Only the arguments set by `set --` matter here; options such as -e do not.
   if (const auto dashes = std::ranges::find(words, "--", &Field::text); name == "set" && dashes != words.end())
     state_.arguments = {Fields(dashes + 1, words.end())};
   if (name == "unset")
     for (size_t i = 1; i < words.size(); ++i) set(words[i].text, "", words[i].place);
   if (name == "shift") {
-    const auto count = words.size() > 1 ? number_of(words[1].text) : 1;
+    const auto count = words.size() > 1 ? parse_number(words[1].text) : 1;
     const int64_t taken = std::max<int64_t>(0, count.value_or(1));
     Fields& given = state_.arguments.given;
     given.erase(given.begin(), given.begin() + std::min<int64_t>(taken, std::ssize(given)));
@@ -163,8 +163,8 @@ std::optional<Truth> Interpreter::run_builtin(const Command& command) {
       {"break", Flow::kBreak}, {"continue", Flow::kContinue}, {"return", Flow::kReturn}, {"exit", Flow::kExit}};
   if (const auto jump = kJumps.find(name); jump != kJumps.end()) {
     flow_ = jump->second;
-    if (name == "exit") exit_place_ = text_of(place);
-    return words.size() < 2 ? Truth::kUnknown : truth_of(words[1].text == "0");
+    if (name == "exit") exit_place_ = place_text(place);
+    return words.size() < 2 ? Truth::kUnknown : to_truth(words[1].text == "0");
   }
   if (!is_one_of(name, {"mapfile", "readarray", "getopts"})) return std::nullopt;
   if (const std::string& target = words.back().text; is_name(target))
@@ -210,8 +210,8 @@ std::optional<std::string> Interpreter::printed(const Fields& words) {
     return last + "\n";
   }
   if (name != "seq" || (count != 1 && count != 2)) return std::nullopt;
-  const auto first = count == 1 ? 1 : number_of(words[1].text);
-  const auto last = number_of(words.back().text);
+  const auto first = count == 1 ? 1 : parse_number(words[1].text);
+  const auto last = parse_number(words.back().text);
   if (!first || !last || *last - *first > 1000) return std::nullopt;
   std::string lines;
   for (int64_t i = *first; i <= *last; ++i) lines += fmt::format("{}\n", i);
@@ -266,12 +266,12 @@ Truth Interpreter::run_source(const Fields& words) {
   }
   if (!text) {
     notes_.push_back(fmt::format("{}: {} is not read: it is not beside the script; what it sets is taken as not set",
-                                 text_of(words[0].place), shown));
+                                 place_text(words[0].place), shown));
     return Truth::kUnknown;
   }
   constexpr size_t kMostFiles = 100;
   if (files_.size() >= kMostFiles)
-    throw user_error("{}: more than {} files are sourced", text_of(words[0].place), kMostFiles);
+    throw user_error("{}: more than {} files are sourced", place_text(words[0].place), kMostFiles);
   files_.push_back(shown);
   std::optional<Scoped<Arguments>> own;
   if (words.size() > 2) own.emplace(state_.arguments, Arguments{Fields(words.begin() + 2, words.end())});

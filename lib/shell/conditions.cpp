@@ -117,15 +117,15 @@ Truth Interpreter::compare(const std::string& left, const std::string& sign, con
   spend(a->size() + b->size());
   if (compares_texts(sign)) {
     spend(a->size() * b->size());
-    return truth_of(matches_pattern(*a, *b) == (sign != "!="));
+    return to_truth(matches_pattern(*a, *b) == (sign != "!="));
   }
-  if (sign == "<") return truth_of(*a < *b);
-  if (sign == ">") return truth_of(*a > *b);
+  if (sign == "<") return to_truth(*a < *b);
+  if (sign == ">") return to_truth(*a > *b);
   static const std::map<std::string_view, std::string_view> kNumbers{{"-eq", "=="}, {"-ne", "!="}, {"-lt", "<"},
                                                                      {"-le", "<="}, {"-gt", ">"},  {"-ge", ">="}};
   const auto number = kNumbers.find(sign);
   if (number == kNumbers.end() || a->empty() || b->empty()) return Truth::kUnknown;
-  return truth_of_number(number_of(fmt::format("({}) {} ({})", *a, number->second, *b)));
+  return truth_of_number(parse_number(fmt::format("({}) {} ({})", *a, number->second, *b)));
 }
 
 Truth Interpreter::check(const std::string& sign, const std::string& operand) {
@@ -139,9 +139,9 @@ Truth Interpreter::check(const std::string& sign, const std::string& operand) {
     is_empty = false;
   else if (is_empty == true && !open.empty())
     missing_ = open;
-  if (sign == "-z") return truth_of(is_empty);
-  if (sign == "-n") return not_(truth_of(is_empty));
-  if (sign == "-v") return truth_of(find(operand) || is_always_set(operand));
+  if (sign == "-z") return to_truth(is_empty);
+  if (sign == "-n") return not_(to_truth(is_empty));
+  if (sign == "-v") return to_truth(find(operand) || is_always_set(operand));
   return is_empty == true ? Truth::kNo : Truth::kUnknown;  // file tests
 }
 

@@ -33,7 +33,7 @@ void Interpreter::run(std::string_view text, const std::string& origin, int firs
 
 Truth Interpreter::run_text(const std::string& text, Place begin) {
   if (has_unknown(text)) return output_.is_known = false, Truth::kUnknown;
-  return elsewhere(Cursor(text, name_of(begin), begin), [&] {
+  return elsewhere(Cursor(text, place_file(begin), begin), [&] {
     spend(text.size());
     const Truth truth = list();
     if (!cursor_.is_end()) throw cursor_.error(fmt::format("`{}` where a command is expected", cursor_.peek()));
@@ -41,21 +41,21 @@ Truth Interpreter::run_text(const std::string& text, Place begin) {
   });
 }
 
-std::string Interpreter::text_of(Place place) const {
-  return fmt::format("{}:{}", name_of(place), place.line);
+std::string Interpreter::place_text(Place place) const {
+  return fmt::format("{}:{}", place_file(place), place.line);
 }
 
 void Interpreter::spend(size_t work) {
   work_ += work;
   if (work_ > kMostWork)
     throw user_error("{}: runs too long, or grows too large, to be a script that starts a training",
-                     text_of(cursor_.place()));
+                     place_text(cursor_.place()));
 }
 
 Scoped<int> Interpreter::deeper() {
   constexpr int kDeepest = 180;
   if (depth_ == kDeepest)
-    throw user_error("{}: commands, functions and variables are nested too deep", text_of(cursor_.place()));
+    throw user_error("{}: commands, functions and variables are nested too deep", place_text(cursor_.place()));
   return {depth_, depth_ + 1};
 }
 
@@ -134,7 +134,7 @@ std::optional<Truth> Interpreter::compound() {
     cursor_.expect(end);
     return truth;
   };
-  if (const auto expression = arithmetic()) return truth_of_number(runs() ? number_of(*expression) : std::nullopt);
+  if (const auto expression = arithmetic()) return truth_of_number(runs() ? parse_number(*expression) : std::nullopt);
   if (cursor_.take("(")) return bracketed(")", [&] { return apart([&] { return list(); }); });
   const std::string_view word = cursor_.plain_word();
   const auto takes = [&](std::string_view keyword) { return word == keyword && cursor_.take(keyword); };
@@ -187,7 +187,7 @@ std::optional<Truth> Interpreter::turn(Truth condition, std::string_view end, Pl
   if (!runs()) return body(end), Truth::kUnknown;
   const auto nothing = [] { return Truth::kUnknown; };
   const Truth goes_on = either(
-      condition, [&] { return truth_of(body(end)); }, nothing, "the condition", place);
+      condition, [&] { return to_truth(body(end)); }, nothing, "the condition", place);
   if (condition == Truth::kNo) return Truth::kYes;
   return condition == Truth::kYes && goes_on == Truth::kYes ? std::nullopt : std::optional(Truth::kUnknown);
 }
@@ -234,7 +234,7 @@ Truth Interpreter::for_loop() {
     set(name, value.text, value.place);
     const bool is_known = unknowns_.known(value.text).has_value() || values.done.size() > 1;
     const Truth goes_on = either(
-        is_known ? Truth::kYes : Truth::kUnknown, [&] { return truth_of(body(end)); }, [] { return Truth::kYes; },
+        is_known ? Truth::kYes : Truth::kUnknown, [&] { return to_truth(body(end)); }, [] { return Truth::kYes; },
         "what the loop goes over", place);
     if (flow_ != Flow::kOn || goes_on == Truth::kNo) break;
   }
@@ -254,7 +254,7 @@ Truth Interpreter::counted_for() {
   const auto value = [&](size_t i) {
     const std::string text = runs() ? elsewhere(parts.at(i), [&] { return read(i); }) : "";
     const bool is_endless = text.find_first_not_of(" \t\n") == text.npos;
-    return is_endless ? Truth::kYes : truth_of_number(number_of(text));
+    return is_endless ? Truth::kYes : truth_of_number(parse_number(text));
   };
   const std::string_view end = loop_begin();
   value(0);

@@ -58,7 +58,7 @@ class Interpreter {
   const std::vector<Call>& calls() const { return calls_; }
   const Unknowns& unknowns() const { return unknowns_; }
   /// Returns "run.sh:12".
-  std::string text_of(Place place) const;
+  std::string place_text(Place place) const;
   /// Findings for the user, such as missing files.
   const std::vector<std::string>& notes() const { return notes_; }
   /// Returns "run.sh:4", the place of the `exit` that ended the script; empty if it reached its end.
@@ -155,8 +155,8 @@ class Interpreter {
   void read_changes(Parameter& parameter);
   void read_slice(Parameter& parameter);
   void add(Builder& builder, const Parameter& parameter, bool in_quotes);
-  Fields values_of(const Parameter& parameter);
-  std::string length_of(const Parameter& parameter);
+  Fields parameter_values(const Parameter& parameter);
+  std::string parameter_length(const Parameter& parameter);
   std::optional<std::string> replaced(const std::string& value, const std::string& from, const std::string& to,
                                       bool is_all);
 
@@ -167,10 +167,10 @@ class Interpreter {
   void set(const std::string& name, Fields values);
   void set(const std::string& name, const std::string& text, Place place) { set(name, {{text, place}}); }
   const Fields* find(const std::string& name) const;
-  std::optional<Fields> copy_of(const std::string& name) const;
+  std::optional<Fields> copy_variable(const std::string& name) const;
   void restore(const Variables& values);
-  std::optional<int64_t> number_of(const std::string& expanded);
-  std::optional<size_t> index_of(const std::string& subscript, size_t size);
+  std::optional<int64_t> parse_number(const std::string& expanded);
+  std::optional<size_t> array_index(const std::string& subscript, size_t size);
   Truth apart(const Way& way);
   std::string unknown_text(const std::string& why, Place place);
   std::string environment(const std::string& name, Place place);
@@ -201,7 +201,7 @@ class Interpreter {
   Truth compare(const std::string& left, const std::string& sign, const std::string& right);
   Truth check(const std::string& sign, const std::string& operand);
 
-  const std::string& name_of(Place place) const { return files_.at(static_cast<size_t>(place.file)); }
+  const std::string& place_file(Place place) const { return files_.at(static_cast<size_t>(place.file)); }
   void spend(size_t work);
 
   Reading reading_;

@@ -57,7 +57,7 @@ std::string Interpreter::environment(const std::string& name, Place place) {
   return unknowns_.mark({Unknown::Kind::kVariable, name, place});
 }
 
-Interpreter::Fields Interpreter::values_of(const Parameter& parameter) {
+Interpreter::Fields Interpreter::parameter_values(const Parameter& parameter) {
   const std::string& name = parameter.name;
   const Place place = parameter.place;
   const Arguments& arguments = state_.arguments;
@@ -66,7 +66,7 @@ Interpreter::Fields Interpreter::values_of(const Parameter& parameter) {
     return {{unknown_text("$#, the number of the script's arguments", place), place}};
   if (name == "#") return {{fmt::format("{}", arguments.given.size()), place}};
   if (name == "0") return {{reading_.path, place}};
-  if (name == "BASH_SOURCE") return {{place.file == 0 ? reading_.path : name_of(place), place}};
+  if (name == "BASH_SOURCE") return {{place.file == 0 ? reading_.path : place_file(place), place}};
   if (std::isdigit(static_cast<unsigned char>(name[0]))) {
     const auto index = static_cast<size_t>(std::atoi(name.substr(0, 4).c_str()));
     if (index >= 1 && index <= arguments.given.size()) return {arguments.given[index - 1]};
@@ -79,7 +79,7 @@ Interpreter::Fields Interpreter::values_of(const Parameter& parameter) {
   if (!values) return is_always_set(name) ? Fields{{environment(name, place), place}} : Fields{};
   const bool is_unknown = values->size() == 1 && has_unknown((*values)[0].text);
   if (parameter.is_list() || is_unknown) return *values;
-  const auto index = index_of(parameter.subscript.value_or("0"), values->size());
+  const auto index = array_index(parameter.subscript.value_or("0"), values->size());
   if (!index) return {{unknown_text(parameter.written, place), place}};
   return *index < values->size() ? Fields{(*values)[*index]} : Fields{};
 }
@@ -87,7 +87,7 @@ Interpreter::Fields Interpreter::values_of(const Parameter& parameter) {
 void Interpreter::read_name(Builder& builder, const std::string& name, bool in_quotes) {
   if (!runs()) return;
   Parameter parameter{name, builder.place, "${" + name + "}"};
-  parameter.values = values_of(parameter);
+  parameter.values = parameter_values(parameter);
   add(builder, parameter, in_quotes);
 }
 
@@ -114,17 +114,17 @@ void Interpreter::read_braces(Builder& builder, bool in_quotes) {
     parameter.subscript = quoted_text("]", '[');
     cursor_.expect("]");
   }
-  if (runs()) parameter.values = values_of(parameter);
+  if (runs()) parameter.values = parameter_values(parameter);
   if (runs() && is_indirect) {
     const bool is_one = parameter.values.size() == 1 && !parameter.is_list();
     parameter.name = is_one ? parameter.values[0].text : "";
-    parameter.values = values_of(parameter);
+    parameter.values = parameter_values(parameter);
   }
   spend(32 * parameter.values.size());
   const std::string_view sign = cursor_.rest().substr(cursor_.is_at(":") ? 1 : 0, 1);
   bool has_word = false;
   if (is_length && runs())
-    parameter.become(length_of(parameter));
+    parameter.become(parameter_length(parameter));
   else if (!sign.empty() && std::string_view("-=+?").find(sign) != std::string_view::npos)
     has_word = read_default(builder, parameter, in_quotes);
   else if (!cursor_.is_at("}"))
@@ -133,7 +133,7 @@ void Interpreter::read_braces(Builder& builder, bool in_quotes) {
   cursor_.expect("}");
 }
 
-std::string Interpreter::length_of(const Parameter& parameter) {
+std::string Interpreter::parameter_length(const Parameter& parameter) {
   const Fields& values = parameter.values;
   const auto known = values.empty() ? std::optional(std::string()) : unknowns_.known(values[0].text);
   const bool is_known = parameter.is_list() ? values.size() != 1 || !has_unknown(values[0].text) : known.has_value();
@@ -218,8 +218,8 @@ void Interpreter::read_slice(Parameter& parameter) {
   const bool has_count = cursor_.take(":"), is_list = parameter.is_list();
   const std::string number = has_count ? quoted_text("}") : "";
   if (!runs()) return;
-  auto first = number_of(from);
-  const auto count = number_of(number);
+  auto first = parse_number(from);
+  const auto count = parse_number(number);
   Fields& values = parameter.values;
   const bool is_known = first && count && (is_list ? *count >= 0 : values.size() == 1 && !has_unknown(values[0].text));
   if (!is_known) return parameter.become(unknown_text(parameter.written, place));

@@ -23,14 +23,14 @@ class Scoped {
 
 enum class Truth { kNo, kYes, kUnknown };
 
-inline Truth truth_of(std::optional<bool> is_true) {
+inline Truth to_truth(std::optional<bool> is_true) {
   return !is_true ? Truth::kUnknown : *is_true ? Truth::kYes : Truth::kNo;
 }
 inline Truth truth_of_number(std::optional<int64_t> number) {
-  return truth_of(number ? std::optional(*number != 0) : std::nullopt);
+  return to_truth(number ? std::optional(*number != 0) : std::nullopt);
 }
 inline Truth not_(Truth a) {
-  return a == Truth::kUnknown ? a : truth_of(a == Truth::kNo);
+  return a == Truth::kUnknown ? a : to_truth(a == Truth::kNo);
 }
 inline Truth and_(Truth a, Truth b) {
   return a == Truth::kNo || b == Truth::kNo ? Truth::kNo : a == Truth::kYes ? b : a;

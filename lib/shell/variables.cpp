@@ -26,7 +26,7 @@ const Interpreter::Fields* Interpreter::find(const std::string& name) const {
   return found == state_.variables.end() ? nullptr : &found->second;
 }
 
-std::optional<Interpreter::Fields> Interpreter::copy_of(const std::string& name) const {
+std::optional<Interpreter::Fields> Interpreter::copy_variable(const std::string& name) const {
   const Fields* found = find(name);
   return found ? std::optional(*found) : std::nullopt;
 }
@@ -66,7 +66,7 @@ void Interpreter::read_assignment() {
 void Interpreter::assign(const std::string& name, const std::optional<std::string>& subscript, bool appends,
                          bool is_array, Fields added) {
   const Place place = added.empty() ? cursor_.place() : added[0].place;
-  Fields values = appends || subscript ? copy_of(name).value_or(Fields{}) : Fields{};
+  Fields values = appends || subscript ? copy_variable(name).value_or(Fields{}) : Fields{};
   spend(64 * values.size());
   if (is_array) {
     std::ranges::move(added, std::back_inserter(values));
@@ -75,7 +75,7 @@ void Interpreter::assign(const std::string& name, const std::optional<std::strin
     // In X="$X more", an unset X counts as empty.
     if (has_unknown(text) && !is_always_set(name) && !find(name))
       if (std::string rest = unknowns_.without(text, name); !rest.empty()) text = rest;
-    const auto index = index_of(subscript.value_or("0"), values.size());
+    const auto index = array_index(subscript.value_or("0"), values.size());
     if (!index || *index >= kMostFields)
       return set(name, unknown_text(name + "[" + subscript.value_or("") + "]", place), place);
     if (values.size() <= *index) values.resize(*index + 1, {"", place});
@@ -85,11 +85,11 @@ void Interpreter::assign(const std::string& name, const std::optional<std::strin
     if (value.text.size() > kLongestText || values.size() > kMostFields)
       throw user_error(
           "{}: {}: more than {} KB in a variable, or {} words in an array; this is not a script that starts a training",
-          text_of(place), name, kLongestText >> 10, kMostFields);
+          place_text(place), name, kLongestText >> 10, kMostFields);
   set(name, std::move(values));
 }
 
-std::optional<int64_t> Interpreter::number_of(const std::string& expanded) {
+std::optional<int64_t> Interpreter::parse_number(const std::string& expanded) {
   const NumberVariables variables{
       [&](const std::string& name) -> std::optional<std::string> {
         spend(expanded.size() + 64);
@@ -101,8 +101,8 @@ std::optional<int64_t> Interpreter::number_of(const std::string& expanded) {
   return evaluate(expanded, variables);
 }
 
-std::optional<size_t> Interpreter::index_of(const std::string& subscript, size_t size) {
-  const auto index = number_of(subscript);
+std::optional<size_t> Interpreter::array_index(const std::string& subscript, size_t size) {
+  const auto index = parse_number(subscript);
   if (!index) return std::nullopt;
   const int64_t from_begin = *index < 0 ? *index + static_cast<int64_t>(size) : *index;
   return from_begin < 0 ? std::nullopt : std::optional(static_cast<size_t>(from_begin));
@@ -125,7 +125,7 @@ Truth Interpreter::apart(const Way& way) {
 
 Truth Interpreter::either(Truth truth, const Way& yes, const Way& no, std::string_view condition, Place place) {
   if (runs() && truth == Truth::kUnknown)
-    return both(yes, no, fmt::format("{} of {}", condition, text_of(place)), place);
+    return both(yes, no, fmt::format("{} of {}", condition, place_text(place)), place);
   const auto way = [&](const Way& taken, Truth wanted) {
     const auto runs = only(truth == wanted);
     return taken();
@@ -165,10 +165,10 @@ void Interpreter::merge(const State& other, const std::string& why, Place place)
   for (const State* state : {static_cast<const State*>(&state_), &other})
     for (const auto& [name, values] : state->variables) names.insert(name);
   for (const std::string& name : names) {
-    const Fields* const mine = find(name);
+    const Fields* const local = find(name);
     const auto theirs = other.variables.find(name);
-    const bool is_same = mine && theirs != other.variables.end() &&
-                         std::ranges::equal(*mine, theirs->second, {}, &Field::text, &Field::text);
+    const bool is_same = local && theirs != other.variables.end() &&
+                         std::ranges::equal(*local, theirs->second, {}, &Field::text, &Field::text);
     if (!is_same) state_.variables[name] = {{unknown_text(name + ", which depends on " + why, place), place}};
   }
   for (const auto& [name, body] : other.functions) state_.functions.emplace(name, body);

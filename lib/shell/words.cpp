@@ -158,7 +158,7 @@ void Interpreter::read_quotes(Builder& builder, char quote) {
 void Interpreter::read_dollar(Builder& builder, bool in_quotes, const Cursor& begin) {
   const auto deep = deeper();
   if (const auto expression = arithmetic()) {
-    const auto value = runs() ? number_of(*expression) : std::nullopt;
+    const auto value = runs() ? parse_number(*expression) : std::nullopt;
     add_found(builder, value ? std::optional(fmt::format("{}", *value)) : std::nullopt, in_quotes, begin);
   } else if (cursor_.take("(")) {
     read_output(builder, in_quotes, begin, ")");

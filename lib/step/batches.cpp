@@ -49,12 +49,12 @@ std::vector<Partition> cut_shares(const Partition& shares, const BatchRule& rule
 std::vector<Partition> plan_units(const SequenceSizes& sizes, BatchRule rule, int64_t num_ranks) {
   const int64_t unit = std::exchange(rule.unit, 1);
   ROLL_CHECK_EQ(sizes.num_sequences() % unit, 0, "units are whole");
-  const bool shares = sharing_of(sizes, rule) > 0;
+  const bool shares = sharing_alignment(sizes, rule) > 0;
   Partition units(sizes.num_sequences() / unit);
   for (int64_t i = 0; i < sizes.num_sequences(); ++i) units[i / unit].push_back(i);
   std::vector<int64_t> sums;
   for (const auto& members : units)
-    sums.push_back(load_of(sizes, members, rule.packing.alignment, {}, shares).aligned_tokens);
+    sums.push_back(total_load(sizes, members, rule.packing.alignment, {}, shares).aligned_tokens);
   std::vector<Partition> plans = plan_ranks(sums, rule, num_ranks);
   for (Partition& plan : plans)
     for (auto& micro_batch : plan) micro_batch = sequences_in(units, micro_batch);
@@ -71,7 +71,7 @@ GroupPieces pieces_of(const SequenceSizes& sizes, int64_t most, const BatchRule&
   const PackOptions& packing = rule.packing;
   GroupPieces pieces{cut_groups(sizes, most, rule.is_packed ? packing.budget : 0, packing.alignment), {}};
   for (const auto& piece : pieces.sequences) {
-    const Load load = load_of(sizes, piece, packing.alignment, packing.workload, true);
+    const Load load = total_load(sizes, piece, packing.alignment, packing.workload, true);
     pieces.sizes.tokens.push_back(load.aligned_tokens);
     pieces.sizes.work.push_back(load.work);
   }
@@ -82,7 +82,7 @@ GroupPieces pieces_of(const SequenceSizes& sizes, int64_t most, const BatchRule&
 /// lowest maximum load; each piece repeats the prompt.
 std::vector<Partition> plan_groups(const SequenceSizes& sizes, const BatchRule& rule, int64_t num_ranks) {
   constexpr double kClearly = 0.98;
-  if (rule.is_packed) items_of(sizes, rule.packing);  // throws if a sequence exceeds the budget
+  if (rule.is_packed) plan_items(sizes, rule.packing);  // throws if a sequence exceeds the budget
   GroupPieces pieces;
   Partition shares;
   const int64_t fewest = num_ranks * (rule.is_packed ? rule.packing.min_num_micro_batches : 1);
@@ -120,18 +120,18 @@ std::vector<Partition> plan_groups(const SequenceSizes& sizes, const BatchRule& 
 
 }  // namespace
 
-int64_t sharing_of(const SequenceSizes& sizes, const BatchRule& rule) {
+int64_t sharing_alignment(const SequenceSizes& sizes, const BatchRule& rule) {
   const PackOptions& packing = rule.packing;
   return shares_prompts(sizes, packing.share_prompts, packing.alignment, packing.workload) ? packing.alignment : 0;
 }
 
 std::vector<Partition> plan_ranks(const SequenceSizes& sizes, const BatchRule& rule, int64_t num_ranks) {
   if (rule.unit > 1) return plan_units(sizes, rule, num_ranks);
-  if (!sizes.groups.empty() && sharing_of(sizes, rule) > 0) return plan_groups(sizes, rule, num_ranks);
+  if (!sizes.groups.empty() && sharing_alignment(sizes, rule) > 0) return plan_groups(sizes, rule, num_ranks);
   std::vector<double> work;
   for (int64_t i = 0; i < sizes.num_sequences(); ++i) work.push_back(sizes.work(i, rule.packing.workload));
   return cut_shares(balance_ranks(work, num_ranks), rule,
-                    [&](const std::vector<int64_t>& share) { return items_of(sizes.select(share), rule.packing); });
+                    [&](const std::vector<int64_t>& share) { return plan_items(sizes.select(share), rule.packing); });
 }
 
 Partition epoch_mini_batches(const EpochRule& rule, int64_t num_sequences, int64_t step, int64_t epoch) {
@@ -174,10 +174,10 @@ Partition epoch_shares(const EpochRule& rule, const SequenceSizes& sizes, int64_
     for (Partition& of_rank : plans.back())
       for (auto& micro_batch : of_rank) micro_batch = picked(mini_batch, micro_batch);
   }
-  return shares_of(plans);
+  return rank_sequences(plans);
 }
 
-Partition shares_of(const std::vector<std::vector<Partition>>& batches) {
+Partition rank_sequences(const std::vector<std::vector<Partition>>& batches) {
   Partition shares;
   for (const auto& plans : batches) {
     shares.resize(plans.size());

@@ -25,7 +25,7 @@ struct BatchRule {
 };
 
 /// Returns the alignment for prefix sharing if it pays for these sequences as one batch; 0: no sharing.
-int64_t sharing_of(const SequenceSizes& sizes, const BatchRule& rule);
+int64_t sharing_alignment(const SequenceSizes& sizes, const BatchRule& rule);
 
 /// Returns [rank][micro-batch][i]: sequence indices. Ranks get equal work, sequence counts that differ by at most one,
 /// and the same number of micro-batches (some may be empty). With prefix sharing, groups stay together unless ranks or
@@ -51,7 +51,7 @@ Partition step_mini_batches(const EpochRule& rule, int64_t num_sequences, int64_
 Partition epoch_shares(const EpochRule& rule, const SequenceSizes& sizes, int64_t step, int64_t epoch);
 
 /// Returns each data-parallel rank's sequences in packed order, given plans [batch][data-parallel rank][micro-batch].
-Partition shares_of(const std::vector<std::vector<Partition>>& batches);
+Partition rank_sequences(const std::vector<std::vector<Partition>>& batches);
 /// Returns a data-parallel rank's micro-batches as indices in its share, if this is its only plan.
 Partition places_in_share(const Partition& plan);
 

@@ -49,9 +49,9 @@ void dump_experience(const std::filesystem::path& folder, const RlStep& step, co
   write_file_atomic(numbered(folder, "step_", step.number, ".jsonl"), lines);
 }
 
-void dump_updates(const std::filesystem::path& folder, int64_t step, const ByRole<FirstUpdates>& of_roles) {
+void dump_updates(const std::filesystem::path& folder, int64_t step, const ByRole<FirstUpdates>& role_updates) {
   FirstUpdates all;
-  for (const auto& [role, first] : of_roles) {
+  for (const auto& [role, first] : role_updates) {
     std::ranges::copy(first.gradients, std::back_inserter(all.gradients));
     std::ranges::copy(first.traces, std::back_inserter(all.traces));
   }

@@ -20,6 +20,6 @@ void dump_experience(const std::filesystem::path& folder, const RlStep& step, co
                      Communicator& learners);
 
 /// Writes gradients and traces of the first updates.
-void dump_updates(const std::filesystem::path& folder, int64_t step, const ByRole<FirstUpdates>& of_roles);
+void dump_updates(const std::filesystem::path& folder, int64_t step, const ByRole<FirstUpdates>& role_updates);
 
 }  // namespace roll

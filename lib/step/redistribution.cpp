@@ -58,7 +58,7 @@ std::vector<int64_t> offsets_of(const std::vector<int64_t>& sequences, const std
 
 }  // namespace
 
-const std::vector<int64_t>& Distribution::share_of(int rank) const {
+const std::vector<int64_t>& Distribution::rank_share(int rank) const {
   static const std::vector<int64_t> none;
   for (size_t group = 0; group < ranks.size(); ++group)
     if (std::ranges::find(ranks[group], rank) != ranks[group].end()) return shares[group];
@@ -108,10 +108,10 @@ std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, con
                                      std::string_view name) {
   const Senders sender(from, lengths.size());
   const int own = ranks.rank();
-  const std::vector<int64_t>& mine = from.share_of(own);
-  const std::vector<int64_t> offsets = offsets_of(mine, lengths);
+  const std::vector<int64_t>& local = from.rank_share(own);
+  const std::vector<int64_t> offsets = offsets_of(local, lengths);
   std::vector<int64_t> offset_of(lengths.size(), -1);
-  for (size_t i = 0; i < mine.size(); ++i) offset_of[mine[i]] = offsets[i];
+  for (size_t i = 0; i < local.size(); ++i) offset_of[local[i]] = offsets[i];
   for (const at::Tensor& column : columns)
     ROLL_CHECK_EQ(column.size(0), offsets.back(), "a column covers the sequences that are here");
   const ColumnBytes here(columns);
@@ -131,7 +131,7 @@ std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, con
         place += lengths[s] * here.of_token();
       }
     }
-  const std::vector<int64_t>& wanted = to.share_of(own);
+  const std::vector<int64_t>& wanted = to.rank_share(own);
   std::vector<int64_t> num_bytes(ranks.size());
   for (const int64_t s : wanted) num_bytes[sender(s, own)] += lengths[s] * here.of_token();
   for (int rank = 0; rank < ranks.size(); ++rank)
@@ -180,7 +180,7 @@ Experience redistribute(const Experience& here, const StepFacts& step, const Dis
   const std::vector<at::Tensor> redistributed = redistribute(columns, lengths, from, to, ranks, "sequences");
 
   auto next = redistributed.begin();
-  Experience there = make_experience(step, to.share_of(ranks.rank()), (next++)->to(at::kLong));
+  Experience there = make_experience(step, to.rank_share(ranks.rank()), (next++)->to(at::kLong));
   for (size_t i = 0; i < Experience::kTokenTensors.size(); ++i)
     if (is_defined(i)) there.*Experience::kTokenTensors[i] = *next++;
   for (size_t i = 0; i < kComputedMasks.size(); ++i)

@@ -21,7 +21,7 @@ struct Distribution {
 
   bool operator==(const Distribution&) const = default;
   /// Returns the sequences on a rank; empty if it is in no group.
-  const std::vector<int64_t>& share_of(int rank) const;
+  const std::vector<int64_t>& rank_share(int rank) const;
 };
 
 /// Returns a role's groups of ranks that share a model, as world ranks. `ranks`: the role's world ranks.

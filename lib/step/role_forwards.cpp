@@ -49,19 +49,19 @@ struct Pass {
 /// Plans which ranks compute the step, and in which micro-batches.
 void plan(Pass& pass, const SequenceSizes& step) {
   const SequenceSizes sizes = step.select(pass.sequences);
-  pass.sharing = sharing_of(sizes, pass.rule);
+  pass.sharing = sharing_alignment(sizes, pass.rule);
   pass.rule.packing.share_prompts = pass.sharing > 0 ? SharePrompts::kTrue : SharePrompts::kFalse;
   pass.plans = plan_ranks(sizes, pass.rule, pass.mesh.dp_size());
   for (Partition& of_rank : pass.plans)
     for (auto& micro_batch : of_rank) micro_batch = picked(pass.sequences, micro_batch);
-  pass.at = {world_groups(pass.mesh), shares_of({pass.plans})};
+  pass.at = {world_groups(pass.mesh), rank_sequences({pass.plans})};
 }
 
 void compute(Pass& pass, at::Device device, Log& log) {
   pass.of_share = at::empty({0}, at::kFloat);
   if (!pass.mesh.is_here()) return;
   Mesh& mesh = pass.mesh.mesh();
-  mesh.world().traffic().set_phase(phase_of(pass.names.finding));
+  mesh.world().traffic().set_phase(phase_name(pass.names.finding));
   const Stopwatch watch;
   const std::shared_ptr<void> here = pass.model.visit ? pass.model.visit() : nullptr;
   const Partition micro_batches = places_in_share(pass.plans[mesh.place().dp]);
@@ -85,7 +85,7 @@ bool has(const Pass& pass, int64_t sequence) {
 }
 
 /// Returns the distribution of the pass's results.
-Distribution home_of(const Pass& pass, const Distribution& home) {
+Distribution find_home(const Pass& pass, const Distribution& home) {
   Distribution wanted = home;
   for (auto& share : wanted.shares) std::erase_if(share, [&](int64_t sequence) { return !has(pass, sequence); });
   return wanted;
@@ -100,7 +100,7 @@ std::vector<Pass> passes_of(const StepFacts& step, const ForwardSettings& settin
     std::vector<int64_t> sequences = sequences_of(step, domains);
     if (sequences.empty()) continue;
     passes.push_back(
-        {names, rule.with(workload_of(model.spec)), learners.at(role), model, std::move(sequences), kl_coef, width});
+        {names, rule.with(make_workload(model.spec)), learners.at(role), model, std::move(sequences), kl_coef, width});
   }
   return passes;
 }
@@ -142,7 +142,7 @@ void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModel
     if (with_experts) columns.push_back(experts);
     if (with_labels) columns.push_back(step.here.mask(kLabelsMask));
     const std::vector<at::Tensor> there = redistribute(columns, lengths, step.home, pass.at, learners, "tokens");
-    pass.share = make_experience(step.facts, pass.at.share_of(learners.rank()), there[0].to(at::kLong));
+    pass.share = make_experience(step.facts, pass.at.rank_share(learners.rank()), there[0].to(at::kLong));
     if (with_experts) pass.share.tokens.routed_experts = there[1];
     if (with_labels) pass.share.masks[kLabelsMask] = there.back();
   }
@@ -152,11 +152,12 @@ void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModel
   std::map<std::string, double> took_s;  // sum over teachers
   for (Pass& pass : passes) {
     const at::Tensor of_tokens = pass.of_share.view({pass.width, pass.share.tokens.num_tokens()}).t().contiguous();
-    pass.result = redistribute({of_tokens}, lengths, pass.at, home_of(pass, step.home), learners, "forward results")[0];
+    pass.result =
+        redistribute({of_tokens}, lengths, pass.at, find_home(pass, step.home), learners, "forward results")[0];
     at::Tensor of_pass = at::scalar_tensor(pass.took_s, at::kDouble);
     pass.mesh.broadcast(of_pass, "times of forwards");
     took_s[pass.names.timed] += of_pass.item<double>();
-    add_packing_metrics(phase_of(pass.names.finding), batch_stats(pass.plans, sizes, pass.rule.packing), metrics);
+    add_packing_metrics(phase_name(pass.names.finding), batch_stats(pass.plans, sizes, pass.rule.packing), metrics);
   }
   for (const auto& [name, seconds] : took_s) metrics.add(fmt::format("time/{}", name), seconds);
   for (const Pass& pass : passes) {

@@ -64,27 +64,27 @@ Metrics RoleTrainer::train(TrainingStep step, const MicroBatchLoss& loss, FirstU
   return metrics;
 }
 
-void broadcast(FirstUpdates& of_role, RoleMesh& role) {
+void broadcast(FirstUpdates& updates, RoleMesh& role) {
   if (role.is_everywhere()) return;
-  FirstUpdateMessage mine;
+  FirstUpdateMessage local;
   std::vector<at::Tensor> parts{at::empty({0})};
-  for (const auto& [name, gradient] : of_role.gradients) {
-    mine.gradients.push_back({name, gradient.sizes().vec()});
+  for (const auto& [name, gradient] : updates.gradients) {
+    local.gradients.push_back({name, gradient.sizes().vec()});
     parts.push_back(gradient.to(at::kFloat).flatten());
   }
-  for (const auto& [name, trace] : of_role.traces) mine.traces.push_back({name, trace});
-  const FirstUpdateMessage message = broadcast_message(mine, role);
+  for (const auto& [name, trace] : updates.traces) local.traces.push_back({name, trace});
+  const FirstUpdateMessage message = broadcast_message(local, role);
   int64_t numel = 0;
   for (const auto& [name, shape] : message.gradients) numel += c10::multiply_integers(shape);
   at::Tensor flat = role.is_here() ? at::cat(parts) : at::empty({numel});
   role.broadcast(flat, "gradients of a first update");
-  of_role = {};
+  updates = {};
   for (const auto& [name, shape] : message.gradients) {
     const int64_t size = c10::multiply_integers(shape);
-    of_role.gradients.emplace_back(name, flat.narrow(0, 0, size).view(shape));
+    updates.gradients.emplace_back(name, flat.narrow(0, 0, size).view(shape));
     flat = flat.narrow(0, size, flat.numel() - size);
   }
-  for (const auto& [name, trace] : message.traces) of_role.traces.emplace_back(name, trace);
+  for (const auto& [name, trace] : message.traces) updates.traces.emplace_back(name, trace);
 }
 
 }  // namespace roll

@@ -36,7 +36,7 @@ struct FirstUpdates {
   std::vector<std::pair<std::string, double>> losses;       // by role, of the whole mini-batch; on its ranks only
 };
 /// Sends a role's first update from its ranks to the whole of its world. **Collective** over that world.
-void broadcast(FirstUpdates& of_role, RoleMesh& role);
+void broadcast(FirstUpdates& updates, RoleMesh& role);
 
 class RoleTrainer {
  public:

@@ -135,7 +135,7 @@ WeightSchedule policy_schedule(const ModelSpec& policy, WeightLayout trainer, We
   const std::vector<int> movers = mover_ranks(trainer.ranks, sampler.ranks);
   for (WeightLayout* layout : {&trainer, &sampler})
     for (int& rank : layout->ranks) rank = static_cast<int>(std::ranges::lower_bound(movers, rank) - movers.begin());
-  return {policy, trained_of(policy, *shared_policy_parameters(policy)), std::move(trainer), std::move(sampler)};
+  return {policy, select_trained(policy, *shared_policy_parameters(policy)), std::move(trainer), std::move(sampler)};
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 
 namespace roll {
 
-Turns turns_of(const RolloutRecord& record) {
+Turns record_turns(const RolloutRecord& record) {
   Turns turns;
   int32_t begin = 0;
   for (const Turn& turn : record.turns) {
@@ -42,9 +42,9 @@ FactsMessage facts_message(const std::vector<RolloutRecord>& records, bool with_
                                  .is_judged = r.is_judged,
                                  .is_truncated = r.finish_reason == "length",
                                  .is_baseline = r.is_baseline,
-                                 .turns = turns_of(r)});
-    if (with_parts && r.is_judged && !failure_of(r.reward_detail))
-      message.responses.back().parts = parts_of(r.reward_detail, r.reward);
+                                 .turns = record_turns(r)});
+    if (with_parts && r.is_judged && !reward_failure(r.reward_detail))
+      message.responses.back().parts = reward_parts(r.reward_detail, r.reward);
   }
   return message;
 }
@@ -59,10 +59,10 @@ struct HeldResponse {
 
 }  // namespace
 
-StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world, bool with_parts) {
-  sort_records(mine);
+StepIndex make_step_index(std::vector<RolloutRecord>& local, Communicator& world, bool with_parts) {
+  sort_records(local);
   std::vector<HeldResponse> held;
-  auto messages = all_gather_messages(facts_message(mine, with_parts), world);
+  auto messages = all_gather_messages(facts_message(local, with_parts), world);
   for (int rank = 0; rank < world.size(); ++rank)
     for (ResponseFacts& facts : messages[rank].responses) held.push_back({std::move(facts), rank});
   std::ranges::sort(held, {}, &HeldResponse::key);
@@ -104,11 +104,11 @@ at::Tensor routed_experts_of(const std::vector<RolloutRecord>& records, const Pa
 
 }  // namespace
 
-Experience experience_of(const std::vector<RolloutRecord>& mine, const StepFacts& step,
-                         const std::vector<int64_t>& share, int64_t num_experts) {
+Experience make_experience(const std::vector<RolloutRecord>& local, const StepFacts& step,
+                           const std::vector<int64_t>& share, int64_t num_experts) {
   std::vector<int64_t> ids;
   std::vector<float> log_probs;
-  for (const RolloutRecord& record : mine) {
+  for (const RolloutRecord& record : local) {
     if (record.is_baseline) continue;
     ids.insert(ids.end(), record.prompt_ids.begin(), record.prompt_ids.end());
     ids.insert(ids.end(), record.response_ids.begin(), record.response_ids.end());
@@ -118,7 +118,7 @@ Experience experience_of(const std::vector<RolloutRecord>& mine, const StepFacts
   }
   Experience experience = make_experience(step, share, at::tensor(ids, at::kLong));
   experience.sampler_log_probs = at::tensor(log_probs, at::kFloat);
-  if (num_experts > 0) experience.tokens.routed_experts = routed_experts_of(mine, experience.tokens, num_experts);
+  if (num_experts > 0) experience.tokens.routed_experts = routed_experts_of(local, experience.tokens, num_experts);
   return experience;
 }
 

@@ -18,7 +18,7 @@ struct StepIndex {
 };
 
 /// Returns the turns of a response in an environment; empty for other responses.
-Turns turns_of(const RolloutRecord& record);
+Turns record_turns(const RolloutRecord& record);
 
 /// Returns the facts of this rank's records as a message.
 FactsMessage facts_message(const std::vector<RolloutRecord>& records, bool with_parts = false);
@@ -27,11 +27,11 @@ FactsMessage facts_message(const std::vector<RolloutRecord>& records, bool with_
 /// baseline responses are no sequences: they give their reward to their group's responses; if one could not be judged,
 /// its group counts as unjudged. `with_parts`: include reward parts. **Collective** over `world`. UserError: two ranks
 /// hold the same response.
-StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world, bool with_parts = false);
+StepIndex make_step_index(std::vector<RolloutRecord>& local, Communicator& world, bool with_parts = false);
 
 /// Returns the experience of this rank's `share`, with the sampler's log-probs, and for each token the `num_experts`
-/// recorded expert choices (0: routers choose anew). `mine`: as sorted by index_of().
-Experience experience_of(const std::vector<RolloutRecord>& mine, const StepFacts& step,
-                         const std::vector<int64_t>& share, int64_t num_experts = 0);
+/// recorded expert choices (0: routers choose anew). `mine`: as sorted by make_step_index().
+Experience make_experience(const std::vector<RolloutRecord>& local, const StepFacts& step,
+                           const std::vector<int64_t>& share, int64_t num_experts = 0);
 
 }  // namespace roll

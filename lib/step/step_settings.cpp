@@ -106,7 +106,7 @@ StepSettings step_settings(const Config& config) {
   return settings;
 }
 
-const TrainingSettings* StepSettings::training_of(const std::string& role) const {
+const TrainingSettings* StepSettings::find_training(const std::string& role) const {
   const auto found = std::ranges::find(updates, role, &RoleUpdates::role);
   return found == updates.end() ? nullptr : &found->training;
 }
@@ -115,7 +115,7 @@ RoleSources role_sources(const Config& config, at::Device device) {
   RoleSources sources{.longest_sequence = config.longest_sequence()};
   const auto add = [&](const std::string& role, const WorkerConfig& worker) {
     RoleSource& source = sources.roles[role] = role_source(worker, device);
-    if (is_trained(role)) source.lora = lora_of(worker.model_args, config.seed);
+    if (is_trained(role)) source.lora = make_lora_spec(worker.model_args, config.seed);
   };
   add(kPolicyRole, config.actor_train);
   for (const auto& [role, worker] : learning_roles(config)) add(role, *worker);

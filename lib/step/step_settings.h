@@ -43,8 +43,8 @@ struct StepSettings {
   std::vector<RoleUpdates> updates;  // in the order of a step
 
   /// Returns null if the role is not trained.
-  const TrainingSettings* training_of(const std::string& role) const;
-  const TrainingSettings& policy() const { return *training_of(kPolicyRole); }
+  const TrainingSettings* find_training(const std::string& role) const;
+  const TrainingSettings& policy() const { return *find_training(kPolicyRole); }
 };
 
 /// Resolves the settings of a complete configuration.

@@ -18,7 +18,7 @@ namespace {
 
 EpochRule epochs_of(const TrainingSettings& settings, const ModelSpec& spec) {
   EpochRule epochs = settings.epochs;
-  epochs.micro_batches = epochs.micro_batches.with(workload_of(spec));
+  epochs.micro_batches = epochs.micro_batches.with(make_workload(spec));
   return epochs;
 }
 
@@ -66,24 +66,24 @@ StepTrainer::StepTrainer(const StepSettings& settings, StepModels models, ByRole
   }
 }
 
-void StepTrainer::distribute(RlStep& step, std::vector<RolloutRecord>& mine) {
+void StepTrainer::distribute(RlStep& step, std::vector<RolloutRecord>& local) {
   Communicator& world = meshes_.policy().world();
   world.traffic().set_phase("rollouts");
-  StepIndex index = index_of(mine, world, settings_.experience.adv_estimator->separates_rewards);
+  StepIndex index = make_step_index(local, world, settings_.experience.adv_estimator->separates_rewards);
   if (!settings_.replay.empty()) check_replay(index.facts, settings_, step.number);
   ROLL_CHECK_EQ(index.facts.num_sequences(), settings_.num_groups * settings_.group_size,
                 "a step has all its responses");
   step.facts = std::move(index.facts);
-  step.home = home_of(step.facts, step.number);
+  step.home = find_home(step.facts, step.number);
   const int64_t num_experts = settings_.replays_routing ? choices_per_token(models_.policy_spec()) : 0;
-  step.here = redistribute(experience_of(mine, step.facts, index.holders.share_of(world.rank()), num_experts),
+  step.here = redistribute(make_experience(local, step.facts, index.holders.rank_share(world.rank()), num_experts),
                            step.facts, index.holders, step.home, world);
   step.source = [&files = settings_.rollouts, number = step.number] {
     return numbered(files.folder, "step_", number, files.ending).string();
   };
 }
 
-Distribution StepTrainer::home_of(const StepFacts& facts, int64_t number) const {
+Distribution StepTrainer::find_home(const StepFacts& facts, int64_t number) const {
   return {world_groups(meshes_.policy()), epoch_shares(epochs_.at(kPolicyRole), facts.sizes(), number, 0)};
 }
 
@@ -119,7 +119,7 @@ Metrics StepTrainer::complete(RlStep& step) {
     Metrics gap;
     if (step.here.old_log_probs.defined()) add_sampler_gap(step.here, step.here.old_log_probs, gap);
     of_actor.merge(merge_over_ranks(gap, dp));
-    Part whole(std::move(step.here), step.facts, step.home.share_of(actor.world().rank()), dp);
+    Part whole(std::move(step.here), step.facts, step.home.rank_share(actor.world().rank()), dp);
     of_actor.merge(complete_experience(whole, settings_.experience, settings_.num_groups, state_));
     step.here = std::move(whole.here);
   }
@@ -130,17 +130,17 @@ Metrics StepTrainer::complete(RlStep& step) {
 
 Metrics StepTrainer::update(const RlStep& step, const UpdateViews& views) {
   ByRole<RoleMesh>& meshes = *meshes_.learners;
-  std::vector<std::pair<RoleMesh*, Metrics>> of_roles;
+  std::vector<std::pair<RoleMesh*, Metrics>> role_updates;
   for (const RoleUpdates& update : settings_.updates) {
     if (step.number < update.first_step) continue;
     RoleMesh& mesh = meshes.at(update.role);
     mesh.world().traffic().set_phase(update.phase);
     TrainingStep wanted = training_step(step, update.role);
-    Metrics& metrics = of_roles.emplace_back(&mesh, Metrics()).second;
+    Metrics& metrics = role_updates.emplace_back(&mesh, Metrics()).second;
     if (trainers_.contains(update.role)) metrics = train_role(update, std::move(wanted), views);
   }
   Metrics metrics;
-  for (const auto& [mesh, of_role] : of_roles) metrics.merge(broadcast_metrics(*mesh, of_role));
+  for (const auto& [mesh, of_role] : role_updates) metrics.merge(broadcast_metrics(*mesh, of_role));
   if (views.first)
     for (const RoleUpdates& update : settings_.updates)
       roll::broadcast((*views.first)[update.role], meshes.at(update.role));
@@ -169,11 +169,11 @@ Metrics StepTrainer::train_role(const RoleUpdates& update, TrainingStep step, co
     prepare = weigh_samples(step.facts, step.here, update.training.loss.built_in, trainer.mesh().dp());
   step.empty_pass = model.empty_pass;
   step.behind_update = model.behind_update;
-  return trainer.train(std::move(step), loss_of(update, views), views.first ? &(*views.first)[update.role] : nullptr,
+  return trainer.train(std::move(step), make_loss(update, views), views.first ? &(*views.first)[update.role] : nullptr,
                        prepare);
 }
 
-MicroBatchLoss StepTrainer::loss_of(const RoleUpdates& update, const UpdateViews& views) {
+MicroBatchLoss StepTrainer::make_loss(const RoleUpdates& update, const UpdateViews& views) {
   return [&](const Experience& e, const MiniBatchCounts& counts) {
     const Computed computed = models_.roles.at(update.role).trained->forward(e);
     const TokenLogProbs& policy = computed.policy;
@@ -190,7 +190,7 @@ MicroBatchLoss StepTrainer::loss_of(const RoleUpdates& update, const UpdateViews
   };
 }
 
-Learner* StepTrainer::learner_of(const std::string& role) {
+Learner* StepTrainer::find_learner(const std::string& role) {
   const auto found = trainers_.find(role);
   return found == trainers_.end() ? nullptr : &found->second.learner();
 }
@@ -207,7 +207,7 @@ Json StepTrainer::state() {
     state["experience"] =
         broadcast_message(StateMessage{state_.state()}, meshes_.learning, "statistics of rewards").state;
   for (const RoleUpdates& update : settings_.updates) {
-    Learner* const learner = learner_of(update.role);
+    Learner* const learner = find_learner(update.role);
     state[update.metrics] = broadcast_message(StateMessage{learner ? learner->state() : Json()},
                                               meshes_.of(update.role), "a learner's state")
                                 .state;
@@ -218,7 +218,7 @@ Json StepTrainer::state() {
 void StepTrainer::load_state(const Json& state, const std::filesystem::path& optimizers) {
   if (settings_.has_advantages) state_.load_state(state.at("experience"));
   for (const RoleUpdates& update : settings_.updates)
-    if (Learner* const learner = learner_of(update.role))
+    if (Learner* const learner = find_learner(update.role))
       learner->load(state.at(update.metrics), optimizers, update.metrics);
 }
 

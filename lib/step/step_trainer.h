@@ -33,11 +33,11 @@ class StepTrainer {
   StepTrainer(const StepSettings& settings, StepModels models, ByRole<RoleLoss> losses, RoleMeshes& meshes, Log& log);
 
   /// Moves sampled responses to the ranks that train on them, and fills all of `step` but its number. `mine`: this
-  /// rank's records; sorted by the call. **Collective** over the world. UserError: index_of() fails, or a replayed step
-  /// has another size.
-  void distribute(RlStep& step, std::vector<RolloutRecord>& mine);
+  /// rank's records; sorted by the call. **Collective** over the world. UserError: make_step_index() fails, or a
+  /// replayed step has another size.
+  void distribute(RlStep& step, std::vector<RolloutRecord>& local);
   /// Returns the home of a step's sequences, in world ranks: the distribution of the policy's first epoch.
-  Distribution home_of(const StepFacts& facts, int64_t number) const;
+  Distribution find_home(const StepFacts& facts, int64_t number) const;
 
   // Stages of a step on the learners, in this order. Each is **collective** over them and returns the same metrics on
   // all.
@@ -52,7 +52,7 @@ class StepTrainer {
   Metrics learn(RlStep& step, const UpdateViews& views = {});
 
   /// Sends the learners' metrics to all ranks. **Collective** over the world.
-  Metrics broadcast(const Metrics& of_learners) { return broadcast_metrics(meshes_.learning, of_learners); }
+  Metrics broadcast(const Metrics& learner_metrics) { return broadcast_metrics(meshes_.learning, learner_metrics); }
 
   /// Returns the state that a checkpoint stores besides weights and optimizers: reward statistics, and each learner's
   /// position in its schedule. **Collective** over the world.
@@ -61,7 +61,7 @@ class StepTrainer {
   void load_state(const Json& state, const std::filesystem::path& optimizers);
 
   /// Returns null if the role does not live on this rank or is not trained.
-  Learner* learner_of(const std::string& role);
+  Learner* find_learner(const std::string& role);
   /// Returns the learners on this rank.
   ByRole<Learner*> learners();
 
@@ -69,7 +69,7 @@ class StepTrainer {
   Metrics complete(RlStep& step);
   TrainingStep training_step(const RlStep& step, const std::string& role) const;
   Metrics train_role(const RoleUpdates& update, TrainingStep step, const UpdateViews& views);
-  MicroBatchLoss loss_of(const RoleUpdates& update, const UpdateViews& views);
+  MicroBatchLoss make_loss(const RoleUpdates& update, const UpdateViews& views);
 
   const StepSettings& settings_;
   StepModels models_;

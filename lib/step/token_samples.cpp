@@ -31,7 +31,7 @@ std::vector<int64_t> response_ids(const Experience& here, int64_t place) {
 TokenSamples::TokenSamples(const RlStep& step, int64_t count, RoleMesh& actor) : step_(step) {
   if (count == 0 || !actor.is_here() || !actor.mesh().is_leader()) return;
   share_ = {.index = actor.mesh().place().dp, .count = actor.dp_size()};
-  const std::vector<int64_t>& home = step.home.share_of(actor.world().rank());
+  const std::vector<int64_t>& home = step.home.rank_share(actor.world().rank());
   for (const int64_t sequence : telling_sequences(step.facts, count))
     if (const auto found = std::ranges::find(home, sequence); found != home.end())
       places_[sequence] = found - home.begin();

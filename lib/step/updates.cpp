@@ -87,7 +87,7 @@ void log_skipped(const UpdatePlan& plan, size_t mini_batch, const UpdateResult& 
 /// Values of an update that its micro-batches need.
 struct OfUpdate {
   double token_weight, loss_scale;
-  int64_t sharing;  // alignment for prefix sharing: sharing_of()
+  int64_t sharing;  // alignment for prefix sharing: sharing_alignment()
   uint32_t number;
 };
 
@@ -196,13 +196,13 @@ Metrics run_updates(const Experience& here, const UpdatePlan& plan, Learner& lea
     Experience mini_batch = select(here, own.sequences);
     if (prepare) prepare(mini_batch, sequences);
     const auto counts = count_masks(mini_batch, settings.counted_masks, plan.num_groups, mesh.dp());
-    const Partition& mine = own.micro_batches;
+    const Partition& local = own.micro_batches;
     const SequenceSizes sizes = plan.sizes.select(sequences);
     const auto num_tokens = static_cast<double>(std::reduce(sizes.lengths.begin(), sizes.lengths.end()));
     const double scale = loss_scale(settings.apply_loss_scale, num_filled(plans));
     const OfUpdate told = {.token_weight = 1 / num_tokens,
                            .loss_scale = scale,
-                           .sharing = sharing_of(sizes, plan.rule),
+                           .sharing = sharing_alignment(sizes, plan.rule),
                            .number = static_cast<uint32_t>(learner.num_updates())};
     if (counts.at(settings.loss_mask).batch_num_tokens == 0) {
       learner.skip_update();
@@ -212,10 +212,10 @@ Metrics run_updates(const Experience& here, const UpdatePlan& plan, Learner& lea
     }
     Metrics of_update;
     std::vector<Deferred> deferred;
-    const auto result = learner.update(static_cast<int64_t>(mine.size()), [&](int64_t k) -> MicroLoss {
+    const auto result = learner.update(static_cast<int64_t>(local.size()), [&](int64_t k) -> MicroLoss {
       if (progress) progress->advance();
-      if (mine[k].empty()) return plan.empty_pass();
-      LossResult loss = micro_batch_loss(micro_batch_of(mini_batch, mine[k], plan, told, counts, parallel), counts);
+      if (local[k].empty()) return plan.empty_pass();
+      LossResult loss = micro_batch_loss(micro_batch_of(mini_batch, local[k], plan, told, counts, parallel), counts);
       of_update.merge(loss.metrics);
       std::vector<at::Tensor> numbers;
       for (Deferred& later : loss.deferred) numbers.push_back(std::exchange(later.numbers, {}));
@@ -227,7 +227,7 @@ Metrics run_updates(const Experience& here, const UpdatePlan& plan, Learner& lea
     add_update_metrics(prefix, result, merge_over_mesh(of_update, mesh), over_updates);
     if (result.skipped) log_skipped(plan, update, result, learner, mesh.world());
     add_packing_metrics(prefix, batch_stats(plans, sizes, plan.rule.packing), over_updates);
-    add_waits(prefix, result, learner, std::ssize(mine), mesh, over_updates);
+    add_waits(prefix, result, learner, std::ssize(local), mesh, over_updates);
   }
   over_updates.add("memory/" + prefix + "/optimizer_bytes", static_cast<double>(learner.optimizer_bytes()));
   return over_updates;

@@ -41,7 +41,7 @@ std::array<uint64_t, 3> key_of(std::string_view word) {
 
 WordCache::WordCache() : slots_(kNumSlots) {}
 
-WordCache::Slot& WordCache::slot_of(const std::array<uint64_t, 3>& key) {
+WordCache::Slot& WordCache::find_slot(const std::array<uint64_t, 3>& key) {
   return slots_[mix(mix(mix(key[0]) ^ key[1]) ^ key[2]) >> (64 - std::countr_zero(kNumSlots))];
 }
 
@@ -61,7 +61,7 @@ BytePairs::BytePairs(const JsonView& json, SymbolKind kind) {
   read_merges(json.at("merges"));
 }
 
-std::string BytePairs::spelling_of(int32_t id) const {
+std::string BytePairs::spell(int32_t id) const {
   return std::ranges::find(vocabulary_, id, &Vocabulary::value_type::second)->first;
 }
 
@@ -72,8 +72,7 @@ void BytePairs::read_vocabulary(const JsonView& json, SymbolKind kind) {
     if (!is_token_id(id)) json.at(token).id();
     const auto value = id.get<int32_t>();
     if (static_cast<size_t>(value) >= used.size()) used.resize(2 * static_cast<size_t>(value) + 1);
-    if (used[value])
-      json.at(token).fail(fmt::format("token '{}' has this id too; ids must differ", spelling_of(value)));
+    if (used[value]) json.at(token).fail(fmt::format("token '{}' has this id too; ids must differ", spell(value)));
     used[value] = true;
     vocabulary_.emplace(token, value);
     if (!ignore_merges_) continue;
@@ -128,7 +127,7 @@ const BytePairs::Merge* BytePairs::find_merge(int32_t left, int32_t right) const
   return nullptr;
 }
 
-uint32_t BytePairs::rank_of(int32_t left, int32_t right) const {
+uint32_t BytePairs::merge_rank(int32_t left, int32_t right) const {
   const Merge* merge = find_merge(left, right);
   return merge ? merge->rank : kNoRank;
 }
@@ -148,7 +147,7 @@ void BytePairs::encode_part(std::string_view word, WordCache& cache, std::vector
     return;
   }
   const auto key = key_of(word);
-  WordCache::Slot& slot = cache.slot_of(key);
+  WordCache::Slot& slot = cache.find_slot(key);
   if (slot.key != key) {
     std::vector<int32_t>& symbols = cache.symbols;
     merge_word(word, symbols);
@@ -173,7 +172,7 @@ void BytePairs::merge_word(std::string_view word, std::vector<int32_t>& symbols)
 void BytePairs::merge_short(std::vector<int32_t>& symbols) const {
   std::array<uint32_t, kShortWord> ranks;  // ranks[i] is that of the pair (i, i + 1)
   size_t n = symbols.size();
-  for (size_t i = 0; i + 1 < n; ++i) ranks[i] = rank_of(symbols[i], symbols[i + 1]);
+  for (size_t i = 0; i + 1 < n; ++i) ranks[i] = merge_rank(symbols[i], symbols[i + 1]);
   while (n > 1) {
     size_t best = 0;
     for (size_t i = 1; i + 1 < n; ++i)
@@ -185,8 +184,8 @@ void BytePairs::merge_short(std::vector<int32_t>& symbols) const {
       symbols[i] = symbols[i + 1];
       ranks[i - 1] = ranks[i];
     }
-    if (best + 1 < n) ranks[best] = rank_of(symbols[best], symbols[best + 1]);
-    if (best > 0) ranks[best - 1] = rank_of(symbols[best - 1], symbols[best]);
+    if (best + 1 < n) ranks[best] = merge_rank(symbols[best], symbols[best + 1]);
+    if (best > 0) ranks[best - 1] = merge_rank(symbols[best - 1], symbols[best]);
   }
   symbols.resize(n);
 }
@@ -212,7 +211,7 @@ struct BytePairs::LongWord {
 
   void consider(uint32_t i) {
     if (i == kEnd || next_[i] == kEnd) return;
-    const uint32_t rank = model_.rank_of(symbols_[i], symbols_[next_[i]]);
+    const uint32_t rank = model_.merge_rank(symbols_[i], symbols_[next_[i]]);
     if (rank != kNoRank) heap_.push({rank, i, pair_of(symbols_[i], symbols_[next_[i]])});
   }
 

@@ -28,7 +28,7 @@ class WordCache {
   };
 
   /// Returns the slot for a word of at most kMaxBytes; the word is cached if the slot's key equals `key`.
-  Slot& slot_of(const std::array<uint64_t, 3>& key);
+  Slot& find_slot(const std::array<uint64_t, 3>& key);
 
   std::vector<int32_t> symbols;  // scratch space
 
@@ -57,12 +57,12 @@ class BytePairs {
   static constexpr uint64_t kNoPair = ~uint64_t{0};
   struct LongWord;
 
-  std::string spelling_of(int32_t id) const;
+  std::string spell(int32_t id) const;
   void read_vocabulary(const JsonView& json, SymbolKind kind);
   void read_merges(const JsonView& json);
   void add_merge(int32_t left, int32_t right, uint32_t rank, int32_t id);
   const Merge* find_merge(int32_t left, int32_t right) const;
-  uint32_t rank_of(int32_t left, int32_t right) const;
+  uint32_t merge_rank(int32_t left, int32_t right) const;
 
   void encode_part(std::string_view word, WordCache& cache, std::vector<int64_t>& ids) const;
   void merge_word(std::string_view word, std::vector<int32_t>& symbols) const;

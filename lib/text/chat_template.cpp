@@ -56,7 +56,7 @@ std::optional<Templates> read_template_files(const fs::path& folder) {
   const fs::path file = folder / "chat_template.jinja", more = folder / "additional_chat_templates";
   bool is_there_one = is_there(file);
   if (is_there_one) add_template(out, kDefault, read_file(file), file.string());
-  for (const fs::path& entry : entries_of(more)) {
+  for (const fs::path& entry : list_folder(more)) {
     if (entry.extension() != ".jinja") continue;
     is_there_one = true;
     add_template(out, entry.stem().string(), read_file(entry), entry.string());

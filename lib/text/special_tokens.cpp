@@ -26,7 +26,7 @@ void with_file(const fs::path& file, const Use& use) {
 constexpr auto kNames = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
 /// Returns the spelling from "token" or {"content": "token", ...}.
-std::string spelling_of(const JsonView& token) {
+std::string spell(const JsonView& token) {
   return token.value().is_object() ? token.at("content").string() : token.string();
 }
 
@@ -36,7 +36,7 @@ using TokensByName = std::map<std::string, NamedToken>;
 void name_token(const JsonView& file, const std::string& name, TokensByName& out) {
   if (!file.value().contains(name)) return;
   out.erase(name);
-  if (const auto token = file.get(name)) out[name] = {name, spelling_of(*token), token->where()};
+  if (const auto token = file.get(name)) out[name] = {name, spell(*token), token->where()};
 }
 
 /// Models add names such as image_token; other keys with this suffix are flags (add_bos_token).
@@ -100,7 +100,7 @@ SpecialTokens read_special_tokens(const fs::path& folder) {
   for (const NamedToken& token : read_named_tokens(folder)) read_eos(token, out);
   with_file(folder / "tokenizer_config.json", [&](const JsonView& json) { read_added(json, out); });
   with_file(folder / "special_tokens_map.json", [&](const JsonView& json) {
-    if (const auto eos = json.get("eos_token")) read_eos({"eos_token", spelling_of(*eos), eos->where()}, out);
+    if (const auto eos = json.get("eos_token")) read_eos({"eos_token", spell(*eos), eos->where()}, out);
   });
   with_file(folder / "generation_config.json", [&](const JsonView& json) { read_eos_ids(json, out); });
   with_file(folder / "config.json", [&](const JsonView& json) { read_eos_ids(json, out); });

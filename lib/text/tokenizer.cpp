@@ -125,7 +125,7 @@ struct Tokenizer::Parts {
   void add(AddedToken token, const JsonView& where);
   void add_missing(const std::vector<AddedToken>& tokens, const std::string& file);
   void find_added();
-  std::optional<int64_t> id_of(std::string_view token) const;
+  std::optional<int64_t> find_id(std::string_view token) const;
   int64_t end_token(const std::string& token, const std::string& place) const;
   void read_folder(const fs::path& folder);
 
@@ -192,14 +192,14 @@ void Tokenizer::Parts::find_added() {
   added = AddedTokens(added_list, normalizer);
 }
 
-std::optional<int64_t> Tokenizer::Parts::id_of(std::string_view token) const {
+std::optional<int64_t> Tokenizer::Parts::find_id(std::string_view token) const {
   if (const auto entry = added_ids.find(token); entry != added_ids.end()) return entry->second;
   if (const auto entry = model.vocabulary().find(token); entry != model.vocabulary().end()) return entry->second;
   return {};
 }
 
 int64_t Tokenizer::Parts::end_token(const std::string& token, const std::string& place) const {
-  if (const auto id = id_of(token)) return *id;
+  if (const auto id = find_id(token)) return *id;
   throw user_error("{} = {}: must be a token of tokenizer.json; repair it", place, to_line(Json(token)).substr(0, 80));
 }
 
@@ -339,8 +339,8 @@ int64_t Tokenizer::vocab_size() const {
 std::string Tokenizer::spelling(int64_t id) const {
   return parts_->table.has(id) ? parts_->table.spelling(id) : "";
 }
-std::optional<int64_t> Tokenizer::id_of(std::string_view token) const {
-  return parts_->id_of(token);
+std::optional<int64_t> Tokenizer::find_id(std::string_view token) const {
+  return parts_->find_id(token);
 }
 const std::vector<int64_t>& Tokenizer::eos_ids() const {
   return parts_->eos_ids;

@@ -54,7 +54,7 @@ class Tokenizer {
   int64_t vocab_size() const;
 
   /// Returns the id of a token as spelled in the file ("<|im_end|>", "Ġthe", "▁the"); nullopt if it is unknown.
-  std::optional<int64_t> id_of(std::string_view token) const;
+  std::optional<int64_t> find_id(std::string_view token) const;
 
   /// Returns the spelling of a token in the file; empty for unknown ids.
   std::string spelling(int64_t id) const;

@@ -12,7 +12,7 @@ namespace roll {
 
 /// Destinations of metrics. All are local: nothing is uploaded.
 enum class TrackerKind { kStdout, kJsonl, kTensorboard, kCsv, kMlflow, kWandb, kService };
-constexpr auto names_of(TrackerKind) {
+constexpr auto enum_names(TrackerKind) {
   return std::to_array<Named<TrackerKind>>({{TrackerKind::kStdout, "stdout"},
                                             {TrackerKind::kJsonl, "jsonl"},
                                             {TrackerKind::kTensorboard, "tensorboard"},

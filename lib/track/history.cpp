@@ -29,7 +29,7 @@ MetricPoints MetricHistory::last(std::string_view name, size_t count) const {
   return all.last(std::min(count, all.size()));
 }
 
-double mean_of(MetricPoints points) {
+double mean_value(MetricPoints points) {
   const double sum =
       std::accumulate(points.begin(), points.end(), 0.0, [](double s, const MetricPoint& p) { return s + p.value; });
   return sum / static_cast<double>(points.size());

@@ -39,7 +39,7 @@ class MetricHistory {
 };
 
 /// Returns the mean value; NaN without points.
-double mean_of(MetricPoints points);
+double mean_value(MetricPoints points);
 
 /// Reads a file of make_jsonl_sink() step by step; does nothing if it is missing. UserError "file:line": a line is
 /// malformed, or its step not greater than the last.

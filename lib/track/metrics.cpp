@@ -158,7 +158,7 @@ void Metrics::for_each_number(SomeEntry& entry, const F& use) {
   if (entry.kind == Kind::kStd) use(entry.squares);
 }
 
-bool Metrics::has_names_of(const Metrics& other) const {
+bool Metrics::has_same_names(const Metrics& other) const {
   return std::ranges::equal(entries_, other.entries_, [](const auto& own, const auto& its) {
     return own.first == its.first && own.second.kind == its.second.kind;
   });

@@ -53,7 +53,7 @@ class Metrics {
   /// `known` supplies names that the message leaves out. Bug: the numbers do not fit these names.
   static Metrics from(const Message& message, const Metrics& known = {});
   /// Returns true if both have the same names and kinds.
-  bool has_names_of(const Metrics& other) const;
+  bool has_same_names(const Metrics& other) const;
 
   /// Returns the reduced values; names with total weight 0 are left out. NaN inputs give NaN.
   MetricValues values() const;

@@ -119,7 +119,7 @@ void RunScreen::draw(bool whole) {
   state_.in_step_s = step_watch_.seconds();
   state_.is_stopping = stop_wish().has_value();
   std::vector<std::string> lines;
-  for (const FrameLine& line : frame_of(state_, columns, rows))
+  for (const FrameLine& line : draw_frame(state_, columns, rows))
     lines.push_back(painted(line, columns, options_.in_colour));
   lines.resize(static_cast<size_t>(std::max(0, rows)));
   std::string text;

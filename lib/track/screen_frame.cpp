@@ -198,7 +198,7 @@ CurveShape curve_shape(size_t count, int columns, int room) {
 
 }  // namespace
 
-std::vector<FrameLine> frame_of(const ScreenState& state, int columns, int rows) {
+std::vector<FrameLine> draw_frame(const ScreenState& state, int columns, int rows) {
   std::vector<FrameLine> lines = head_of(state, columns, rows);
   const int below = rows - static_cast<int>(lines.size());
   const bool has_sample = state.sample && below >= 15;

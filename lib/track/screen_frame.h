@@ -52,7 +52,7 @@ using FrameLine = std::vector<StyledText>;
 
 /// Returns at most `rows` lines of at most `columns`. If space is short, the sample goes first, then the curves, then
 /// the model line.
-std::vector<FrameLine> frame_of(const ScreenState& state, int columns, int rows);
+std::vector<FrameLine> draw_frame(const ScreenState& state, int columns, int rows);
 
 /// Returns the line with terminal codes, cut to `columns`; plain text if not `in_colour`.
 std::string painted(const FrameLine& line, int columns, bool in_colour);

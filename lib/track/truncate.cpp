@@ -70,7 +70,7 @@ void truncate_mlflow(const fs::path& run_folder, int64_t step) {
 }
 
 void truncate_tensorboard(const fs::path& folder, const std::string& run, int64_t step) {
-  for (const fs::path& file : entries_of(folder)) {
+  for (const fs::path& file : list_folder(folder)) {
     if (file.filename().string().find(event_file_mark(run)) == std::string::npos) continue;
     std::ifstream in = open_to_read(file);
     int64_t kept = 0;

@@ -118,7 +118,7 @@ class WandbSink : public Sink {
 }  // namespace
 
 fs::path find_wandb_file(const fs::path& folder, const std::string& id) {
-  for (const fs::path& entry : entries_of(folder)) {
+  for (const fs::path& entry : list_folder(folder)) {
     const std::string name = entry.filename().string();
     if (name.starts_with("offline-run-") && name.ends_with("-" + id)) return entry / fmt::format("run-{}.wandb", id);
   }

@@ -15,19 +15,19 @@ constexpr int64_t kCalmSteps = 10;  // steps without the problem after which a w
 /// Returns the mean of the newest `count` points; NaN if there are fewer, which fails every comparison.
 double recent(const MetricHistory& history, std::string_view name, size_t count) {
   const MetricPoints points = history.last(name, count);
-  return points.size() == count ? mean_of(points) : std::nan("");
+  return points.size() == count ? mean_value(points) : std::nan("");
 }
 
 /// Returns the mean of the first `count` points; NaN if there are fewer than twice as many.
 double at_first(const MetricHistory& history, std::string_view name, size_t count) {
   const MetricPoints points = history.of(name);
-  return points.size() >= 2 * count ? mean_of(points.first(count)) : std::nan("");
+  return points.size() >= 2 * count ? mean_value(points.first(count)) : std::nan("");
 }
 
 /// Returns the mean of `count` points that end `ago` points before the newest; NaN if there are too few.
 double before(const MetricHistory& history, std::string_view name, size_t count, size_t ago) {
   const MetricPoints points = history.last(name, count + ago);
-  return points.size() == count + ago ? mean_of(points.first(count)) : std::nan("");
+  return points.size() == count + ago ? mean_value(points.first(count)) : std::nan("");
 }
 
 double newest(const MetricHistory& history, std::string_view name) {
@@ -59,13 +59,13 @@ std::string flat_score(const MetricHistory& history) {
   if (points.size() < kSteps || is_nearly_perfect(history)) return "";
   const auto error_of = [](MetricPoints some) {
     double squares = 0;
-    for (const MetricPoint& point : some) squares += std::pow(point.value - mean_of(some), 2);
+    for (const MetricPoint& point : some) squares += std::pow(point.value - mean_value(some), 2);
     return squares / static_cast<double>(some.size() - 1) / static_cast<double>(some.size());
   };
   const MetricPoints then = points.first(kThird), now = points.last(kThird);
-  if (std::abs(mean_of(now) - mean_of(then)) > std::sqrt(error_of(then) + error_of(now))) return "";
+  if (std::abs(mean_value(now) - mean_value(then)) > std::sqrt(error_of(then) + error_of(now))) return "";
   return fmt::format("the score does not move: {:.4g} over the last {} steps, {:.4g} in those {} steps before",
-                     mean_of(now), kThird, mean_of(then), kSteps - kThird);
+                     mean_value(now), kThird, mean_value(then), kSteps - kThird);
 }
 
 /// Yu et al. 2025 (DAPO, arXiv:2503.14476), section 3.2: groups with equal rewards have zero advantage. Does not apply
@@ -175,7 +175,7 @@ std::string clipped_for_ever(const MetricHistory& history) {
     if (points.size() < 20) continue;
     if (std::ranges::all_of(points, [](const MetricPoint& point) { return point.value < 0.1; }))
       return fmt::format("every gradient is clipped: {} {:.2g} on average over the last 20 steps", name,
-                         mean_of(points));
+                         mean_value(points));
   }
   return "";
 }

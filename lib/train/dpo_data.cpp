@@ -11,7 +11,7 @@ LoadedRows<PairRow> load_pair_rows(const DpoConfig& config, const DataArgs& data
                                    const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
                                    Progress* progress) {
   if (data.file_name.empty()) return {};
-  const auto chat = chat_of(model_folder, data.template_name.value_or("native"), data.enable_thinking);
+  const auto chat = load_chat_template_once(model_folder, data.template_name.value_or("native"), data.enable_thinking);
   const SftEncoder encoder = sft_encoder(chat, tokenizer);
   return load_rows<PairRow>(
       data, config.sequence_length,
@@ -21,15 +21,15 @@ LoadedRows<PairRow> load_pair_rows(const DpoConfig& config, const DataArgs& data
       progress);
 }
 
-RlStep step_of(const std::vector<PairRow>& pairs, const HomeOf& home_of, int rank) {
+RlStep make_step(const std::vector<PairRow>& pairs, const HomeOf& find_home, int rank) {
   RlStep step;
   for (int64_t pair = 0; pair < std::ssize(pairs); ++pair)
     for (const auto* response : {&pairs[pair].chosen_ids, &pairs[pair].rejected_ids})
       step.facts.responses.push_back({.group = pair,
                                       .prompt_length = std::ssize(pairs[pair].prompt_ids),
                                       .response_length = std::ssize(*response)});
-  step.home = home_of(step.facts);
-  const std::vector<int64_t>& share = step.home.share_of(rank);
+  step.home = find_home(step.facts);
+  const std::vector<int64_t>& share = step.home.rank_share(rank);
   std::vector<int64_t> ids;
   for (const int64_t sequence : share) {
     const PairRow& row = pairs[sequence / 2];

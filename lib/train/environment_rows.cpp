@@ -41,7 +41,7 @@ class LevelMaker {
         log_(log),
         turns_(turns_of(config, model_folder, tokenizer)),
         environments_(played_environments(config)),
-        source_(source_of(config, model_folder, config.actor_train.data_args, config.prompt_length, rules_)),
+        source_(make_prompt_source(config, model_folder, config.actor_train.data_args, config.prompt_length, rules_)),
         encode_(source_, tokenizer) {}
 
   RowStore training() {

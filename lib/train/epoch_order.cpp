@@ -4,7 +4,7 @@
 
 namespace roll {
 
-std::vector<int64_t> EpochOrder::rows_of(int64_t update) {
+std::vector<int64_t> EpochOrder::update_rows(int64_t update) {
   std::vector<int64_t> chosen;
   for (int64_t p = (update - 1) * rows_per_update_; p < update * rows_per_update_; ++p) {
     if (p / num_rows_ != epoch_) {

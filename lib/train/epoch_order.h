@@ -13,7 +13,7 @@ class EpochOrder {
 
   /// Returns the rows of update 1, 2, ...: position p of the endless stream is entry p % rows of the shuffle of epoch p
   /// / rows.
-  std::vector<int64_t> rows_of(int64_t update);
+  std::vector<int64_t> update_rows(int64_t update);
 
  private:
   int64_t num_rows_, rows_per_update_, seed_;

@@ -68,11 +68,11 @@ Evaluation::Evaluation(const Config& config, RunPlan plan, at::Device device, Co
       roles_(make_roles(models_in(sources_), places_, mesh_of_, device)),
       about_(describe_policy(roles_, config, device)),
       reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, roles_, log),
-      worker_(rollout_worker_of(config, sources_.policy_folder(), tokenizer_, reward_models_, mesh_of_.sampler, log)),
-      engine_(sampling_, validations_of(sampling_, data_.validations), tokenizer_, roles_, mesh_of_,
+      worker_(make_rollout_worker(config, sources_.policy_folder(), tokenizer_, reward_models_, mesh_of_.sampler, log)),
+      engine_(sampling_, due_validations(sampling_, data_.validations), tokenizer_, roles_, mesh_of_,
               /*offload=*/nullptr, ranks.traffic()),
       rollout_manager_(sampling_, std::move(data_), engine_, worker_.get(), reward_models_, ranks),
-      run_(std::move(plan), /*last_step=*/0, face_of(config, about_), ranks, log) {
+      run_(std::move(plan), /*last_step=*/0, describe_run(config, about_), ranks, log) {
   if (mesh_of_.sampler.ranks().front() == ranks.rank()) log.show_progress();
 }
 
@@ -93,7 +93,7 @@ Metrics Evaluation::measure(KeptEvaluation& evaluation) {
   for (const SetPlan& set : sampling_.sets) {
     std::vector<RolloutRecord> records;  // records of the unnamed validation, on the first rank
     JudgedSamples judged;
-    evaluation.responses_of(set, [&](std::vector<RolloutRecord> piece) {
+    evaluation.for_each_piece(set, [&](std::vector<RolloutRecord> piece) {
       if (set.name.empty())
         std::ranges::move(piece, std::back_inserter(records));
       else

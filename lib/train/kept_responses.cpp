@@ -40,7 +40,7 @@ std::string validation_prefix(const std::string& set) {
   return set.empty() ? "val_" : fmt::format("val_{}_", set);
 }
 
-Json description_of(const SetPlan& set, const RowStore& rows, int64_t prompts_of_piece) {
+Json describe_inputs(const SetPlan& set, const RowStore& rows, int64_t prompts_of_piece) {
   uint64_t sum = fnv1a("");
   for (int64_t i = 0; i < rows.size(); ++i) {
     const Row row = rows.at(i);

@@ -24,7 +24,7 @@ struct LoadedRows {
 
   /// Returns warnings about the rows.
   std::vector<std::string> texts() const {
-    std::vector<std::string> texts{warnings.of_roles()};
+    std::vector<std::string> texts{warnings.role_warnings()};
     if (num_rewritten > 0)
       texts.push_back(fmt::format(
           "{} of {} {}: the chat template renders a turn differently on its own than within the whole conversation (as "

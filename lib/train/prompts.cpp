@@ -107,8 +107,8 @@ void for_each_prompt(const PromptSource& source, const Tokenizer& tokenizer, con
   check.end(what, log);
 }
 
-PromptSource source_of(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
-                       int64_t prompt_length, const DomainRules& rules) {
+PromptSource make_prompt_source(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
+                                int64_t prompt_length, const DomainRules& rules) {
   PromptSource source{.model_folder = model_folder,
                       .data = data,
                       .global_template = config.global_template,
@@ -155,27 +155,27 @@ PromptStream open_training_prompts(const Config& config, const std::filesystem::
   const DataArgs& data = config.actor_train.data_args;
   if (config.agentic.is_used())
     return {make_training_levels(config, model_folder, tokenizer, log), data.domain_interleave_probs,
-            static_cast<uint64_t>(config.seed), curriculum_of(data)};
-  const DomainRules rules = rules_of(config);
+            static_cast<uint64_t>(config.seed), make_curriculum(data)};
+  const DomainRules rules = make_domain_rules(config);
   RowStore rows;
   DifficultyCheck difficulties(config.loss);
-  for_each_prompt(source_of(config, model_folder, data, config.prompt_length, rules), tokenizer, "training prompts",
-                  log, [&](const Row& row) {
+  for_each_prompt(make_prompt_source(config, model_folder, data, config.prompt_length, rules), tokenizer,
+                  "training prompts", log, [&](const Row& row) {
                     difficulties.add(row.difficulty);
                     rows.add(row);
                   });
   if (log.is_first()) difficulties.warn(log);
-  return {std::move(rows), data.domain_interleave_probs, static_cast<uint64_t>(config.seed), curriculum_of(data)};
+  return {std::move(rows), data.domain_interleave_probs, static_cast<uint64_t>(config.seed), make_curriculum(data)};
 }
 
 std::map<std::string, RowStore> load_validations(const Config& config, const std::filesystem::path& model_folder,
                                                  const Tokenizer& tokenizer, Log& log) {
   const int64_t prompt_length = config.val_prompt_length.value_or(config.prompt_length);
-  const DomainRules rules = rules_of(config);
+  const DomainRules rules = make_domain_rules(config);
   std::map<std::string, RowStore> validations;
   const auto load = [&](const std::string& name, const DataArgs& data) {
     RowStore& rows = validations.emplace(name, RowStore(kValidationInMemory)).first->second;
-    for_each_prompt(source_of(config, model_folder, data, prompt_length, rules), tokenizer,
+    for_each_prompt(make_prompt_source(config, model_folder, data, prompt_length, rules), tokenizer,
                     name.empty() ? "validation prompts" : "prompts of validation set " + name, log,
                     [&](const Row& row) { rows.add(row); });
   };

@@ -29,8 +29,8 @@ struct PromptSource {
 };
 
 /// Returns the source of a configuration's training or validation rows. `rules` must outlive it.
-PromptSource source_of(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
-                       int64_t prompt_length, const DomainRules& rules);
+PromptSource make_prompt_source(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
+                                int64_t prompt_length, const DomainRules& rules);
 
 /// Reads, checks and tokenises all rows in batches, passes kept rows to `take`, and logs the number of dropped ones. A
 /// row's template is its tag's, else data.template, else global_template, else the model folder's. UserError: see

@@ -49,7 +49,7 @@ RunRows load_rows(const Config& config, const RunStart& start, at::Device device
     for (const PlannedUpdate& update : plan_training(config).updates)
       sources.roles.at(update.role).folder = start.resume->folder / update.metrics;
   RunRows data = load_run_rows(config, std::move(sources), log);
-  RolloutManager::Data& rows = data.of_sampling;
+  RolloutManager::Data& rows = data.sampling_data;
   if (config.trains()) rows.validations = load_validations(config, data.sources.policy_folder(), data.tokenizer, log);
   if (rows.prompts && log.is_first())
     for (const auto& [name, validation] : rows.validations)
@@ -82,7 +82,7 @@ class Rlvr {
   Json state();
   RunState run_state(Json state);
   void run_step(int64_t number);
-  std::vector<RolloutRecord> rollouts_of(int64_t step, Metrics& metrics);
+  std::vector<RolloutRecord> rollouts_folder(int64_t step, Metrics& metrics);
   std::vector<RolloutRecord> replayed(int64_t step);
   bool samples_baseline() const { return config_.experience.adv_estimator->samples_baseline; }
   Metrics train(RlStep& step, std::vector<RolloutRecord> rollouts);
@@ -135,15 +135,16 @@ Rlvr::Rlvr(const Config& config, RunRows data, RunPlan plan, at::Device device, 
       reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, roles_, log),
       offload_(offloads(config, device), trainer_),
       worker_(
-          rollout_worker_of(config, data.sources.policy_folder(), tokenizer_, reward_models_, mesh_of_.sampler, log)),
-      engine_(sampling_, validations_of(sampling_, data.of_sampling.validations), tokenizer_, roles_, mesh_of_,
+          make_rollout_worker(config, data.sources.policy_folder(), tokenizer_, reward_models_, mesh_of_.sampler, log)),
+      engine_(sampling_, due_validations(sampling_, data.sampling_data.validations), tokenizer_, roles_, mesh_of_,
               &offload_, ranks.traffic()),
-      rollout_manager_(sampling_, std::move(data.of_sampling), engine_, worker_.get(), reward_models_, ranks),
+      rollout_manager_(sampling_, std::move(data.sampling_data), engine_, worker_.get(), reward_models_, ranks),
       throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size(),
                   std::ssize(training_ranks(config))),
       cut_responses_(sampling_),
       resume_(plan.start.resume),
-      run_(std::move(plan), config.num_steps(), face_of(config, describe_roles(roles_, config, device)), ranks, log) {
+      run_(std::move(plan), config.num_steps(), describe_run(config, describe_roles(roles_, config, device)), ranks,
+           log) {
   ByRole<RoleMesh*> all = mesh_of_.roles;
   all.emplace("actor_infer", &mesh_of_.sampler);
   for (const auto& [role, mesh] : all)
@@ -192,15 +193,16 @@ void Rlvr::run() {
 /// Runs one step: prompts -> rollouts -> scores -> experience -> updates -> save. Without training, ends at the scores.
 void Rlvr::run_step(int64_t number) {
   ranks_.set_step(number);
-  std::optional<OperatorTrace> timeline = run_.timeline_of(number);
+  std::optional<OperatorTrace> timeline = run_.step_timeline(number);
   Stopwatch watch;
   memory_.begin("sampling");
   Metrics metrics;
-  std::vector<RolloutRecord> rollouts = rollouts_of(number, metrics);
-  if (!rollouts.empty()) run_.show(sample_of(rollouts[static_cast<size_t>(31 * number) % rollouts.size()], false));
+  std::vector<RolloutRecord> rollouts = rollouts_folder(number, metrics);
+  if (!rollouts.empty())
+    run_.show(make_shown_sample(rollouts[static_cast<size_t>(31 * number) % rollouts.size()], false));
   RlStep step{.number = number};
   if (settings_.updates.empty()) {
-    step.facts = index_of(rollouts, ranks_).facts;
+    step.facts = make_step_index(rollouts, ranks_).facts;
     metrics.merge(score_metrics(step.facts, settings_.num_groups));
   } else {
     metrics.merge(train(step, std::move(rollouts)));
@@ -209,7 +211,7 @@ void Rlvr::run_step(int64_t number) {
   tokens_seen_ += step.facts.num_tokens();
   throughput_.add_step(step.facts, number, watch.seconds(), metrics);
   if (timeline) timeline->save();
-  history_.scores.push_back(value_of(metrics, "score/mean"));
+  history_.scores.push_back(metric_value(metrics, "score/mean"));
   if (validates(number)) metrics.merge(validate(number));
   metrics.merge(merge_over_ranks(memory_.take(), ranks_));
   run_.track(number, metrics);
@@ -218,32 +220,32 @@ void Rlvr::run_step(int64_t number) {
 }
 
 /// Returns the rollouts that this rank sampled or read.
-std::vector<RolloutRecord> Rlvr::rollouts_of(int64_t step, Metrics& metrics) {
-  std::vector<RolloutRecord> mine = config_.rollout_replay ? replayed(step) : rollout_manager_.step(step, metrics);
-  Metrics of_rollouts = rollout_metrics(mine);
-  if (config_.samples_ahead()) of_rollouts.merge(staleness_metrics(mine));
+std::vector<RolloutRecord> Rlvr::rollouts_folder(int64_t step, Metrics& metrics) {
+  std::vector<RolloutRecord> local = config_.rollout_replay ? replayed(step) : rollout_manager_.step(step, metrics);
+  Metrics of_rollouts = rollout_metrics(local);
+  if (config_.samples_ahead()) of_rollouts.merge(staleness_metrics(local));
   metrics.merge(merge_over_ranks(of_rollouts, ranks_));
   if (ranks_.is_first()) cut_responses_.warn(metrics, step, log_);
   if (const auto share = sampler_share(mesh_of_.sampler); share && !config_.rollout_replay)
-    write_rollouts(config_.rollout_dump_dir.value_or(run_.folder().rollouts().string()), "step_", step, mine, *share);
-  return mine;
+    write_rollouts(config_.rollout_dump_dir.value_or(run_.folder().rollouts().string()), "step_", step, local, *share);
+  return local;
 }
 
 std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
   rollout_manager_.close();  // validation left the sampler open
-  std::vector<RolloutRecord> mine;
+  std::vector<RolloutRecord> local;
   agree(ranks_, [&] {
     const auto share = sampler_share(mesh_of_.sampler);
     if (!share) return;
-    mine =
+    local =
         read_replay(*config_.rollout_replay, step, config_.num_return_sequences_in_group, samples_baseline(), *share);
     const ModelSpec& policy = roles_.policy_spec();
     const std::string origin = "rollout_replay = " + *config_.rollout_replay;
-    check_vocabulary(mine, policy.vocab_size, origin);
+    check_vocabulary(local, policy.vocab_size, origin);
     if (config_.routing_replay.value())
-      check_routed_experts(mine, choices_per_token(policy), policy.mixture->routing.count, origin);
+      check_routed_experts(local, choices_per_token(policy), policy.mixture->routing.count, origin);
   });
-  return mine;
+  return local;
 }
 
 /// Updates all roles with a step. `rollouts`: those on this rank. **Collective**.
@@ -251,9 +253,9 @@ Metrics Rlvr::train(RlStep& step, std::vector<RolloutRecord> rollouts) {
   trainer_.distribute(step, rollouts);
   // Only here does one rank hold a whole step; while learners train, samplers may be elsewhere.
   if (config_.dump_experience) rollouts = exchange_rollouts(std::move(rollouts), ranks_);
-  const Metrics of_learners = mesh_of_.learners ? learn(step, rollouts) : Metrics();
+  const Metrics learner_metrics = mesh_of_.learners ? learn(step, rollouts) : Metrics();
   rollout_manager_.run_ahead(step.number);
-  return trainer_.broadcast(of_learners);
+  return trainer_.broadcast(learner_metrics);
 }
 
 /// Trains on the learners, and writes dumps and samples for users.
@@ -302,7 +304,7 @@ Metrics Rlvr::validate(int64_t step) {
       continue;
     }
     metrics.merge(tell_validation(title, records, broadcast_samples(records), run_, ranks_, log_));
-    history_.validated.push_back(value_of(metrics, "val_correct/all/mean"));
+    history_.validated.push_back(metric_value(metrics, "val_correct/all/mean"));
   }
   metrics.merge(tell_sets(title, measured, log_));
   metrics.add("time/validate", watch.seconds());

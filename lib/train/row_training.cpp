@@ -34,7 +34,7 @@ std::string write_origins(const RunFolder& folder, int64_t update, const std::ve
   return file.string();
 }
 
-RunFace face_of(const RowMethod& method, const ModelSpec& spec) {
+RunFace describe_run(const RowMethod& method, const ModelSpec& spec) {
   const auto own = [&](const char* metric) { return method.config.kind + "/" + metric; };
   const Shown loss{"loss", own("loss")}, validation{"validation loss", "val/loss"}, norm{"grad norm", own("grad_norm")};
   std::vector<Shown> curves{loss}, others{validation};
@@ -85,7 +85,7 @@ RowTraining::RowTraining(RowMethod method, RunPlan plan, at::Device device, Comm
       order_(method_.rows.size, method_.settings.num_groups, method_.config.seed),
       resume_(plan.start.resume),
       run_(std::move(plan), method_.settings.policy().learner.schedule.total_steps,
-           face_of(method_, roles_.policy_spec()), ranks, log) {
+           describe_run(method_, roles_.policy_spec()), ranks, log) {
   // The rows of an update follow from its number, so they must not change.
   const auto check_rows = [&](const Json& state) {
     if (state.at("rows") != fingerprint_text(method_.rows))
@@ -106,7 +106,7 @@ void RowTraining::run() {
   const auto state_now = [this] { return state(); };
   for (int64_t update = run_.first_step(); update <= run_.last_step(); ++update) {
     ranks_.set_step(update);
-    std::optional<OperatorTrace> timeline = run_.timeline_of(update);
+    std::optional<OperatorTrace> timeline = run_.step_timeline(update);
     Stopwatch watch;
     memory_.begin("train");
     Metrics metrics = train(update);
@@ -128,22 +128,22 @@ void RowTraining::run() {
 }
 
 Metrics RowTraining::train(int64_t update) {
-  const std::vector<int64_t> rows = order_.rows_of(update);
-  const auto home_of = [&](const StepFacts& facts) { return trainer_.home_of(facts, update); };
-  RlStep step = method_.rows.step_of(rows, home_of, ranks_.rank());
+  const std::vector<int64_t> rows = order_.update_rows(update);
+  const auto find_home = [&](const StepFacts& facts) { return trainer_.find_home(facts, update); };
+  RlStep step = method_.rows.make_step(rows, find_home, ranks_.rank());
   step.number = update;
-  step.source = [&] { return write_origins(run_.folder(), update, method_.rows.origins_of(rows)); };
+  step.source = [&] { return write_origins(run_.folder(), update, method_.rows.find_origins(rows)); };
   return trainer_.learn(step);
 }
 
 Metrics RowTraining::validate() {
   RoleMesh& policy = mesh_of_.policy();
-  BatchRule rule = policy_pass(method_.config).rule.with(workload_of(roles_.policy_spec()));
+  BatchRule rule = policy_pass(method_.config).rule.with(make_workload(roles_.policy_spec()));
   rule.unit = method_.settings.group_size;
-  const auto home_of = [&](const StepFacts& facts) -> Distribution {
-    return {world_groups(policy), shares_of({plan_ranks(facts.sizes(), rule, policy.dp_size())})};
+  const auto find_home = [&](const StepFacts& facts) -> Distribution {
+    return {world_groups(policy), rank_sequences({plan_ranks(facts.sizes(), rule, policy.dp_size())})};
   };
-  RlStep step = method_.validation.step_of(first_numbers(method_.validation.size), home_of, ranks_.rank());
+  RlStep step = method_.validation.make_step(first_numbers(method_.validation.size), find_home, ranks_.rank());
   trainer_.run_passes(step, {.passes = method_.validation_passes});
   return method_.measure(step, policy.mesh());
 }
@@ -185,7 +185,7 @@ StepSettings row_settings(const SftConfig& config, const RowLoss& loss, int64_t 
 
 RoleSource trained_source(const SftConfig& config, const RunStart& start, at::Device device) {
   RoleSource source = role_source(config.sft_train, device);
-  source.lora = lora_of(config.sft_train.model_args, config.seed);
+  source.lora = make_lora_spec(config.sft_train.model_args, config.seed);
   if (start.resume) source.folder = start.resume->folder / "actor";
   return source;
 }

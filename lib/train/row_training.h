@@ -27,19 +27,19 @@ using HomeOf = std::function<Distribution(const StepFacts& facts)>;
 struct RowSteps {
   int64_t size = 0;
   uint64_t fingerprint = 0;
-  std::function<RlStep(const std::vector<int64_t>& rows, const HomeOf& home_of, int rank)> step_of;
+  std::function<RlStep(const std::vector<int64_t>& rows, const HomeOf& find_home, int rank)> make_step;
   std::function<std::vector<Json>(const std::vector<int64_t>& rows)>
-      origins_of;  // id and origin (file and row) of each row
+      find_origins;  // id and origin (file and row) of each row
 };
-/// Wraps rows of type T; `step_of(rows, home_of, rank)` makes a step whose sequences at home on `rank` are loaded.
+/// Wraps rows of type T; `make_step(rows, find_home, rank)` makes a step whose sequences at home on `rank` are loaded.
 template <class T, class F>
-RowSteps row_steps(StoredRows<T> stored, F step_of) {
+RowSteps row_steps(StoredRows<T> stored, F make_step) {
   const auto rows = std::make_shared<const StoredRows<T>>(std::move(stored));
   return {.size = rows->size(),
           .fingerprint = rows->fingerprint(),
-          .step_of = [rows, step_of](const std::vector<int64_t>& numbers, const HomeOf& home_of,
-                                     int rank) { return step_of(rows->at(numbers), home_of, rank); },
-          .origins_of =
+          .make_step = [rows, make_step](const std::vector<int64_t>& numbers, const HomeOf& find_home,
+                                         int rank) { return make_step(rows->at(numbers), find_home, rank); },
+          .find_origins =
               [rows](const std::vector<int64_t>& numbers) {
                 std::vector<Json> origins;
                 for (const T& row : rows->at(numbers)) origins.push_back({{"id", row.id}, {"row", row.origin}});

@@ -12,7 +12,7 @@ namespace roll {
 struct RunRows {
   RoleSources sources;
   Tokenizer tokenizer;
-  RolloutManager::Data of_sampling;
+  RolloutManager::Data sampling_data;
 };
 
 /// Loads the policy's tokenizer, and the training prompts unless rollouts are replayed. UserError:

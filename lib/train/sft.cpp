@@ -16,12 +16,12 @@ namespace {
 constexpr const char* kTeacherRole = "teacher";
 
 /// Makes a step whose rows are each a sequence and a group. labels_mask marks the trained tokens, so prompts are empty.
-RlStep step_of(const std::vector<SftRow>& rows, const HomeOf& home_of, int rank) {
+RlStep make_step(const std::vector<SftRow>& rows, const HomeOf& find_home, int rank) {
   RlStep step;
   for (const SftRow& row : rows)
     step.facts.responses.push_back({.group = step.facts.num_sequences(), .response_length = std::ssize(row.ids) - 1});
-  step.home = home_of(step.facts);
-  const std::vector<int64_t>& share = step.home.share_of(rank);
+  step.home = find_home(step.facts);
+  const std::vector<int64_t>& share = step.home.rank_share(rank);
   std::vector<int64_t> ids;
   std::vector<float> mask;
   for (const int64_t row : share) {
@@ -34,7 +34,7 @@ RlStep step_of(const std::vector<SftRow>& rows, const HomeOf& home_of, int rank)
 }
 
 /// `divergence`: from the teacher; null if there is no teacher.
-RoleLoss loss_of(const SftConfig& config, const DivergenceArgs* divergence) {
+RoleLoss make_role_loss(const SftConfig& config, const DivergenceArgs* divergence) {
   return [plugin = open_plugin(config.sft_train.loss_func, config.trained + ".loss_func"),
           settings = loss_settings(config.loss),
           divergence](const Experience& e, const Computed& computed, const MiniBatchCounts& counts) {
@@ -44,7 +44,8 @@ RoleLoss loss_of(const SftConfig& config, const DivergenceArgs* divergence) {
     const SftInputs inputs{.axis = e.axis(), .log_probs = policy.log_probs, .labels_mask = e.mask(kLabelsMask)};
     if (!divergence) return sft_loss(inputs, counts, settings);
     const at::Tensor teacher = e.taught.narrow(1, 0, e.taught.size(1) / 2);
-    return distillation_loss(inputs, {.logits = policy.of_choices, .teacher = teacher}, counts, settings, *divergence);
+    return distillation_loss(inputs, {.logits = policy.choice_log_probs, .teacher = teacher}, counts, settings,
+                             *divergence);
   };
 }
 
@@ -82,9 +83,9 @@ RowMethod load_sft(const C& config, const RunStart& start, at::Device device, Lo
           .shown = {},
           .settings = std::move(settings),
           .sources = std::move(sources),
-          .rows = row_steps(std::move(rows.training), step_of),
-          .validation = row_steps(std::move(rows.validation), step_of),
-          .loss = loss_of(config, nullptr),
+          .rows = row_steps(std::move(rows.training), make_step),
+          .validation = row_steps(std::move(rows.validation), make_step),
+          .loss = make_role_loss(config, nullptr),
           .validation_passes = {policy_pass(config)},
           .measure = measure_rows};
 }
@@ -100,7 +101,7 @@ void add_teacher(RowMethod& method, const DistillConfig& config, at::Device devi
   method.settings.models.top_tokens[kTeacherRole] = {count, vocabulary, args.kd_temperature * args.teacher_temperature};
   method.settings.forwards.passes = {
       {kTeacherRole, Finding::kTopTokens, batch_rule(config.teacher, Stage::kForward), {}, /*kl_coef=*/1, 2 * count}};
-  method.loss = loss_of(config, &args);
+  method.loss = make_role_loss(config, &args);
 }
 
 }  // namespace

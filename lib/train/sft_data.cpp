@@ -14,8 +14,8 @@ namespace {
 LoadedRows<SftRow> load(const SftConfig& config, const DataArgs& data, const std::filesystem::path& model_folder,
                         const Tokenizer& tokenizer, bool learns_prompts, Progress* progress) {
   if (data.file_name.empty()) return {};
-  const auto chat = chat_of(model_folder, data.template_name.value_or(config.global_template.value_or("native")),
-                            data.enable_thinking);
+  const auto chat = load_chat_template_once(
+      model_folder, data.template_name.value_or(config.global_template.value_or("native")), data.enable_thinking);
   const SftEncoder encoder = sft_encoder(chat, tokenizer);
   return load_rows<SftRow>(
       data, config.sequence_length,
@@ -40,8 +40,9 @@ LoadedRows<SftRow> load_sft_rows(const DistillConfig& config, const DataArgs& da
   return load(config, data, model_folder, tokenizer, config.distill_on_prompt, progress);
 }
 
-std::function<const ChatTemplate&()> chat_of(const std::filesystem::path& model_folder, const std::string& name,
-                                             std::optional<bool> enable_thinking) {
+std::function<const ChatTemplate&()> load_chat_template_once(const std::filesystem::path& model_folder,
+                                                             const std::string& name,
+                                                             std::optional<bool> enable_thinking) {
   struct Lazy {
     std::once_flag once;
     std::optional<ChatTemplate> chat;

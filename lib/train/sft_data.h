@@ -29,8 +29,9 @@ LoadedRows<SftRow> load_sft_rows(const DistillConfig& config, const DataArgs& da
 SftEncoder sft_encoder(const std::function<const ChatTemplate&()>& chat, const Tokenizer& tokenizer);
 
 /// Returns a function that loads the template of `data` at its first call, thread-safe; raw text needs no template.
-std::function<const ChatTemplate&()> chat_of(const std::filesystem::path& model_folder, const std::string& name,
-                                             std::optional<bool> enable_thinking);
+std::function<const ChatTemplate&()> load_chat_template_once(const std::filesystem::path& model_folder,
+                                                             const std::string& name,
+                                                             std::optional<bool> enable_thinking);
 
 /// Returns the number of updates of `batch_size` rows. UserError: there are fewer rows than one update needs.
 int64_t count_updates(const SftConfig& config, int64_t num_rows, int64_t batch_size);

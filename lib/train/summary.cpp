@@ -39,7 +39,7 @@ RunFace sampling_face(const Config& config, const std::string& policy) {
 
 }  // namespace
 
-RunFace face_of(const Config& config, const std::string& roles) {
+RunFace describe_run(const Config& config, const std::string& roles) {
   if (!config.trains()) return sampling_face(config, roles);
   const Shown kl{"KL", config.distils() ? "teacher_kl" : config.loss.use_kl_loss ? "actor/kl_loss" : "kl"};
   return {.name = config.exp_name,
@@ -73,7 +73,7 @@ std::string verdict_of(const RolloutRecord& record) {
 
 }  // namespace
 
-ShownSample sample_of(const RolloutRecord& record, bool is_validation) {
+ShownSample make_shown_sample(const RolloutRecord& record, bool is_validation) {
   const bool is_right = record.is_judged && record.score == 1;
   std::string verdict = verdict_of(record);
   if (record.finish_reason == "length") verdict += ", cut off at its longest";
@@ -87,15 +87,15 @@ ShownSample sample_of(const RolloutRecord& record, bool is_validation) {
 
 std::vector<ShownSample> informative_samples(const std::vector<RolloutRecord>& validated) {
   std::vector<ShownSample> samples;
-  if (!validated.empty()) samples.push_back(sample_of(validated.front(), /*is_validation=*/true));
+  if (!validated.empty()) samples.push_back(make_shown_sample(validated.front(), /*is_validation=*/true));
   const RolloutRecord *worst = nullptr, *best = nullptr;
   for (size_t i = 1; i < validated.size(); ++i) {
     if (!validated[i].is_judged) continue;
     if (!worst || validated[i].score < worst->score) worst = &validated[i];
     if (!best || validated[i].score > best->score) best = &validated[i];
   }
-  if (worst) samples.push_back(sample_of(*worst, /*is_validation=*/true));
-  if (best && best->score > worst->score) samples.push_back(sample_of(*best, /*is_validation=*/true));
+  if (worst) samples.push_back(make_shown_sample(*worst, /*is_validation=*/true));
+  if (best && best->score > worst->score) samples.push_back(make_shown_sample(*best, /*is_validation=*/true));
   return samples;
 }
 

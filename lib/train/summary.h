@@ -18,10 +18,10 @@ std::string describe_policy(const Roles& roles, const Config& config, at::Device
 std::string describe_roles(const Roles& roles, const Config& config, at::Device device);
 
 /// Returns the metrics that a run shows on the screen. `roles`: describe_roles().
-RunFace face_of(const Config& config, const std::string& roles);
+RunFace describe_run(const Config& config, const std::string& roles);
 
 /// Returns a response as the screen and the log show it.
-ShownSample sample_of(const RolloutRecord& record, bool is_validation);
+ShownSample make_shown_sample(const RolloutRecord& record, bool is_validation);
 /// Returns up to three informative samples: the first, the worst other, and the best other if it is better.
 std::vector<ShownSample> informative_samples(const std::vector<RolloutRecord>& validated);
 

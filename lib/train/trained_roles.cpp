@@ -11,7 +11,7 @@ std::vector<CheckpointPart> trained_parts(const StepSettings& settings, Roles& r
                                           StepTrainer& trainer) {
   std::vector<CheckpointPart> parts;
   for (const RoleUpdates& update : settings.updates)
-    if (Learner* const learner = trainer.learner_of(update.role))
+    if (Learner* const learner = trainer.find_learner(update.role))
       roles.all.at(update.role).with_model([&](const auto& model) {
         parts.push_back(checkpoint_part(update.metrics, model, meshes.of(update.role).mesh(),
                                         [learner] { return learner->optimizer_shard(); }));

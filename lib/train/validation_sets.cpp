@@ -21,8 +21,8 @@ constexpr int kSampleColumns = 120;
 
 }  // namespace
 
-std::vector<std::pair<int64_t, int64_t>> validations_of(const SamplingPlan& plan,
-                                                        const std::map<std::string, RowStore>& rows) {
+std::vector<std::pair<int64_t, int64_t>> due_validations(const SamplingPlan& plan,
+                                                         const std::map<std::string, RowStore>& rows) {
   std::vector<std::pair<int64_t, int64_t>> all;
   for (const SetPlan& set : plan.sets) all.emplace_back(rows.at(set.name).size(), set.num_samples);
   return all;
@@ -46,9 +46,9 @@ Games games_of(const Config& config, const std::filesystem::path& model_folder, 
 
 }  // namespace
 
-std::unique_ptr<RolloutWorker> rollout_worker_of(const Config& config, const std::filesystem::path& model_folder,
-                                                 const Tokenizer& tokenizer, RewardModels& models, RoleMesh& sampler,
-                                                 Log& log) {
+std::unique_ptr<RolloutWorker> make_rollout_worker(const Config& config, const std::filesystem::path& model_folder,
+                                                   const Tokenizer& tokenizer, RewardModels& models, RoleMesh& sampler,
+                                                   Log& log) {
   std::unique_ptr<RolloutWorker> worker;
   agree(sampler.world(), [&] {
     if (!sampler.is_here()) return;
@@ -63,9 +63,9 @@ std::unique_ptr<RolloutWorker> rollout_worker_of(const Config& config, const std
 
 namespace {
 
-std::vector<JudgedSample> gathered(const JudgedSamples& mine, Communicator& ranks) {
+std::vector<JudgedSample> gathered(const JudgedSamples& local, Communicator& ranks) {
   std::vector<JudgedSample> all;
-  for (JudgedSamples& of_rank : all_gather_messages(mine, ranks))
+  for (JudgedSamples& of_rank : all_gather_messages(local, ranks))
     std::ranges::move(of_rank.samples, std::back_inserter(all));
   return all;
 }
@@ -77,21 +77,21 @@ Metrics tell_validation(const std::string& title, const std::vector<RolloutRecor
   Metrics metrics = merge_over_ranks(validation_metrics(records), ranks);
   metrics.merge(validation_errors(gathered(judged_samples(records), ranks)));
   const int64_t num_responses = ranks.all_reduce_sum(std::ssize(records), "validation's responses");
-  log.say("{}: {:.4f} of {} responses are right, mean score {:.4f}", title, value_of(metrics, "val_correct/all/mean"),
-          num_responses, value_of(metrics, "val_score/all/mean"));
+  log.say("{}: {:.4f} of {} responses are right, mean score {:.4f}", title,
+          metric_value(metrics, "val_correct/all/mean"), num_responses, metric_value(metrics, "val_score/all/mean"));
   for (const ShownSample& sample : samples) log.info("{}", fmt::join(sample_lines(sample, kSampleColumns), "\n"));
   if (!samples.empty()) run.show(samples.back());
   return metrics;
 }
 
-MeasuredSet measured_over(const JudgedSamples& mine, int64_t num_samples, Communicator& ranks) {
-  return measured(gathered(mine, ranks), num_samples);
+MeasuredSet measured_over(const JudgedSamples& local, int64_t num_samples, Communicator& ranks) {
+  return measured(gathered(local, ranks), num_samples);
 }
 
 Metrics tell_sets(const std::string& title, const std::map<std::string, MeasuredSet>& sets, Log& log) {
   Metrics metrics;
   if (sets.empty()) return metrics;
-  log.say("{}:\n{}", title, table_of(sets));
+  log.say("{}:\n{}", title, evaluation_table(sets));
   for (const auto& [name, numbers] : sets) metrics.merge(set_metrics(name, numbers));
   return metrics;
 }
@@ -113,13 +113,13 @@ KeptEvaluation::KeptEvaluation(RolloutManager& sampler, const std::vector<SetPla
       made_of["LongRoPE"] = "long_factor";
     for (const SetPlan& set : sets)
       (set.name.empty() ? made_of["validation"] : made_of["sets"][set.name]) =
-          description_of(set, sampler.rows_of(set), prompts_of_piece);
+          describe_inputs(set, sampler.set_rows(set), prompts_of_piece);
     kept_ = std::make_unique<KeptResponses>(run_folder, Json{{"config", resolved_config}, {"made_of", made_of}});
   });
 }
 
-void KeptEvaluation::responses_of(const SetPlan& set, const TakePiece& take) {
-  const int64_t num_prompts = sampler_.rows_of(set).size();
+void KeptEvaluation::for_each_piece(const SetPlan& set, const TakePiece& take) {
+  const int64_t num_prompts = sampler_.set_rows(set).size();
   Share share{.index = 0, .count = (num_prompts + prompts_of_piece_ - 1) / prompts_of_piece_};
   for (; share.index < share.count; ++share.index) {
     std::optional<std::vector<RolloutRecord>> records;

@@ -20,14 +20,14 @@
 namespace roll {
 
 /// Returns (prompts, samples per prompt) of each validation.
-std::vector<std::pair<int64_t, int64_t>> validations_of(const SamplingPlan& plan,
-                                                        const std::map<std::string, RowStore>& rows);
+std::vector<std::pair<int64_t, int64_t>> due_validations(const SamplingPlan& plan,
+                                                         const std::map<std::string, RowStore>& rows);
 
 /// Makes this rank's rollout worker; null if the sampler does not live here. References must outlive it. **Collective**
 /// over the world: if one rank fails (say, a port is taken), all throw.
-std::unique_ptr<RolloutWorker> rollout_worker_of(const Config& config, const std::filesystem::path& model_folder,
-                                                 const Tokenizer& tokenizer, RewardModels& models, RoleMesh& sampler,
-                                                 Log& log);
+std::unique_ptr<RolloutWorker> make_rollout_worker(const Config& config, const std::filesystem::path& model_folder,
+                                                   const Tokenizer& tokenizer, RewardModels& models, RoleMesh& sampler,
+                                                   Log& log);
 
 /// Returns the metrics of the unnamed validation, and logs them with `samples` under `title`. `records`: this rank's
 /// part. **Collective**.
@@ -35,7 +35,7 @@ Metrics tell_validation(const std::string& title, const std::vector<RolloutRecor
                         const std::vector<ShownSample>& samples, Run& run, Communicator& ranks, Log& log);
 
 /// Returns the measures of a set, equal on all ranks. `mine`: this rank's responses. **Collective**.
-MeasuredSet measured_over(const JudgedSamples& mine, int64_t num_samples, Communicator& ranks);
+MeasuredSet measured_over(const JudgedSamples& local, int64_t num_samples, Communicator& ranks);
 
 /// Logs all sets, if any, and returns their metrics.
 Metrics tell_sets(const std::string& title, const std::map<std::string, MeasuredSet>& sets, Log& log);
@@ -52,7 +52,7 @@ class KeptEvaluation {
   using TakePiece = std::function<void(std::vector<RolloutRecord> records)>;
   /// Goes through all responses of a set, saved or new, in pieces of some prompts; calls `take` on the first rank.
   /// **Collective**. Throws Stopped on all ranks, between pieces or as RolloutManager::validation() does.
-  void responses_of(const SetPlan& set, const TakePiece& take);
+  void for_each_piece(const SetPlan& set, const TakePiece& take);
 
  private:
   RolloutManager& sampler_;

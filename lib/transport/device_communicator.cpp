@@ -32,15 +32,15 @@ class DeviceCommunicator : public Communicator {
   }
 
   std::string_view kind() const override { return kind_; }
-  std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) override {
-    return host_->all_gather_bytes(mine, name);
+  std::vector<std::string> all_gather_bytes(std::string_view local, std::string_view name) override {
+    return host_->all_gather_bytes(local, name);
   }
-  std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name) override {
-    return host_->gather_bytes(mine, name);
+  std::vector<std::string> gather_bytes(std::string_view local, std::string_view name) override {
+    return host_->gather_bytes(local, name);
   }
-  std::unique_ptr<Pending> start_all_gather_bytes(std::string mine, std::shared_ptr<std::vector<std::string>> all,
+  std::unique_ptr<Pending> start_all_gather_bytes(std::string local, std::shared_ptr<std::vector<std::string>> all,
                                                   std::string_view name) override {
-    return host_->start_all_gather_bytes(std::move(mine), std::move(all), name);
+    return host_->start_all_gather_bytes(std::move(local), std::move(all), name);
   }
   std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) override {
     auto host = host_->split(members, group);
@@ -72,20 +72,20 @@ class DeviceCommunicator : public Communicator {
       all.view({-1}).copy_(host_->all_gather_rows(tensor.view({-1}), name));
       return;
     }
-    at::Tensor mine = tensor;
+    at::Tensor local = tensor;
     at::Tensor flat = all.view({-1});
-    at::Tensor flat_mine = mine.view({-1});
+    at::Tensor flat_mine = local.view({-1});
     count("all_gather", tensor.nbytes() * static_cast<size_t>(size() - 1));
     run("all-gather", name, [&] { return group_->_allgather_base(flat, flat_mine); });
   }
 
-  void reduce_scatter_dense(const at::Tensor& all, at::Tensor& mine, std::string_view name) override {
+  void reduce_scatter_dense(const at::Tensor& all, at::Tensor& local, std::string_view name) override {
     if (all.is_cpu()) {
-      mine.copy_(host_->reduce_scatter_rows(all, name).view(mine.sizes()));
+      local.copy_(host_->reduce_scatter_rows(all, name).view(local.sizes()));
       return;
     }
-    at::Tensor flat = mine.view({-1}), flat_all = all.view({-1});
-    count("reduce_scatter", all.nbytes() - mine.nbytes());
+    at::Tensor flat = local.view({-1}), flat_all = all.view({-1});
+    count("reduce_scatter", all.nbytes() - local.nbytes());
     if (is_narrow(all.scalar_type())) return scatter_narrow(flat_all, flat, name, [] {});
     run("reduce-scatter", name, [&] { return group_->_reduce_scatter_base(flat, flat_all); });
   }
@@ -152,10 +152,10 @@ class DeviceCommunicator : public Communicator {
 
   /// Sums narrow floats. NCCL would round at every hop; instead, each rank receives all parts of its slice, adds them
   /// in float32 and rounds once, with the traffic of a ring. `all` [size * n] -> `mine` [n].
-  void scatter_narrow(at::Tensor all, at::Tensor mine, std::string_view name, std::function<void()> then) {
+  void scatter_narrow(at::Tensor all, at::Tensor local, std::string_view name, std::function<void()> then) {
     at::Tensor parts = at::empty_like(all);
-    const auto add = [parts, mine, ranks = size(), then = std::move(then)] {
-      mine.copy_(parts.view({ranks, mine.numel()}).sum(0, /*keepdim=*/false, at::kFloat));
+    const auto add = [parts, local, ranks = size(), then = std::move(then)] {
+      local.copy_(parts.view({ranks, local.numel()}).sum(0, /*keepdim=*/false, at::kFloat));
       then();
     };
     run(
@@ -165,9 +165,9 @@ class DeviceCommunicator : public Communicator {
   void reduce_narrow(at::Tensor& tensor, std::string_view name) {
     const int64_t width = (tensor.numel() + size() - 1) / size();
     at::Tensor all = at::constant_pad_nd(tensor.view({-1}), {0, width * size() - tensor.numel()});
-    at::Tensor mine = at::empty({width}, all.options());
-    scatter_narrow(all, mine, name, [this, tensor, all, mine, what = std::string(name)]() mutable {
-      run("all-gather", what, [&] { return group_->_allgather_base(all, mine); });
+    at::Tensor local = at::empty({width}, all.options());
+    scatter_narrow(all, local, name, [this, tensor, all, local, what = std::string(name)]() mutable {
+      run("all-gather", what, [&] { return group_->_allgather_base(all, local); });
       tensor.copy_(all.narrow(0, 0, tensor.numel()).view(tensor.sizes()));
     });
   }

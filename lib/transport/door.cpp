@@ -41,9 +41,9 @@ void Door::accept_all() {
   while (has_room()) {
     Caller caller{listener_.accept_one(), {}, {}, 0, monotonic_s()};
     if (!caller.socket.is_open()) return;
-    caller.said.of_door = fresh_nonce();
+    caller.said.door_nonce = fresh_nonce();
     try {
-      send_now(caller.socket, caller.said.of_door);
+      send_now(caller.socket, caller.said.door_nonce);
     } catch (const ConnectionLost&) {
       continue;
     }
@@ -60,11 +60,11 @@ bool Door::listen_to(Caller& caller) const {
   return count == kSaid + sizeof(Digest);
 }
 
-std::optional<Guest> Door::guest_of(Caller& caller) const {
+std::optional<Guest> Door::find_guest(Caller& caller) const {
   const auto said = bytes_of(caller.said);
-  if (!are_equal(caller.proof, proof_of(secret_, kOfCaller, said))) return std::nullopt;
-  send_now(caller.socket, proof_of(secret_, kOfDoor, said));
-  return Guest{caller.said.hello, proof_of(secret_, kOfSession, said), std::move(caller.socket)};
+  if (!are_equal(caller.proof, make_proof(secret_, kOfCaller, said))) return std::nullopt;
+  send_now(caller.socket, make_proof(secret_, kOfDoor, said));
+  return Guest{caller.said.hello, make_proof(secret_, kOfSession, said), std::move(caller.socket)};
 }
 
 std::optional<Guest> Door::next() {
@@ -79,7 +79,7 @@ std::optional<Guest> Door::hear_all() {
     bool stays = monotonic_s() - caller->since_s < kHelloLimit_s;
     try {
       if (listen_to(*caller)) {
-        guest = guest_of(*caller);
+        guest = find_guest(*caller);
         stays = false;
       }
     } catch (const ConnectionLost&) {
@@ -100,7 +100,7 @@ DoorVisit::DoorVisit(Socket socket, const JobSecret& secret, const Hello& hello)
     : socket_(std::move(socket)), secret_(secret), said_{{}, fresh_nonce(), hello} {}
 
 void DoorVisit::answer() {
-  const Digest proof = proof_of(secret_, kOfCaller, bytes_of(said_));
+  const Digest proof = make_proof(secret_, kOfCaller, bytes_of(said_));
   send_now(socket_, bytes_of(said_).subspan(sizeof(Nonce)));
   send_now(socket_, proof);
 }
@@ -108,20 +108,20 @@ void DoorVisit::answer() {
 bool DoorVisit::go_on() {
   size_t& count = num_received_;
   if (count < sizeof(Nonce)) {
-    count += socket_.receive_some(std::span(said_.of_door).subspan(count));
+    count += socket_.receive_some(std::span(said_.door_nonce).subspan(count));
     if (count < sizeof(Nonce)) return false;
     answer();
   }
   if (count < sizeof(Nonce) + sizeof(Digest))
     count += socket_.receive_some(std::span(proof_).subspan(count - sizeof(Nonce)));
   if (count < sizeof(Nonce) + sizeof(Digest)) return false;
-  if (!are_equal(proof_, proof_of(secret_, kOfDoor, bytes_of(said_))))
+  if (!are_equal(proof_, make_proof(secret_, kOfDoor, bytes_of(said_))))
     throw ConnectionLost("who listens there does not know the job's secret");
   return true;
 }
 
 JobSecret DoorVisit::session() const {
-  return proof_of(secret_, kOfSession, bytes_of(said_));
+  return make_proof(secret_, kOfSession, bytes_of(said_));
 }
 
 }  // namespace roll

@@ -26,7 +26,7 @@ struct Hello {
 
 /// The contents of a conversation, as covered by the proofs.
 struct Handshake {
-  Nonce of_door{}, of_caller{};
+  Nonce door_nonce{}, caller_nonce{};
   Hello hello{};
 };
 static_assert(sizeof(Handshake) == 80);  // no padding: the bytes are sent and signed
@@ -62,7 +62,7 @@ class Door {
   /// Returns true once the caller's message is complete. ConnectionLost: the caller is gone.
   bool listen_to(Caller& caller) const;
   /// Returns the caller as a guest; nullopt: its proof is wrong. ConnectionLost: the caller is gone.
-  std::optional<Guest> guest_of(Caller& caller) const;
+  std::optional<Guest> find_guest(Caller& caller) const;
 
   Socket listener_;
   JobSecret secret_;

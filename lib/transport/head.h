@@ -24,7 +24,7 @@ struct OperationName {
   const char* text;     // for people
   const char* counted;  // in metrics
 };
-const OperationName& name_of(Operation operation);
+const OperationName& operation_name(Operation operation);
 
 struct Head {
   uint64_t sequence = 0;  // number of the collective in its communicator

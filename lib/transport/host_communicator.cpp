@@ -50,31 +50,31 @@ class HostCommunicator : public Communicator {
     return std::make_unique<HostCommunicator>(std::move(wire), timeout_s_, membership_in(members, group));
   }
 
-  std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) override {
-    return all_strings(mine, name, /*is_patient=*/false);
+  std::vector<std::string> all_gather_bytes(std::string_view local, std::string_view name) override {
+    return all_strings(local, name, /*is_patient=*/false);
   }
-  std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name) override {
-    Call call = begin(Operation::kBytesToFirst, -1, std::ssize(mine), name);
+  std::vector<std::string> gather_bytes(std::string_view local, std::string_view name) override {
+    Call call = begin(Operation::kBytesToFirst, -1, std::ssize(local), name);
     const std::vector<int64_t> sizes = wire_->meet_strings(call.head, call.wait);
     std::vector<at::Tensor> out(sizes.size()), in(sizes.size());
     if (is_first()) {
       for (size_t peer = 1; peer < sizes.size(); ++peer) in[peer] = at::empty({sizes[peer]}, at::kByte);
     } else {
-      out[0] = at::empty({std::ssize(mine)}, at::kByte);
-      std::ranges::copy(mine, static_cast<char*>(out[0].mutable_data_ptr()));
-      count(std::ssize(mine), call);
+      out[0] = at::empty({std::ssize(local)}, at::kByte);
+      std::ranges::copy(local, static_cast<char*>(out[0].mutable_data_ptr()));
+      count(std::ssize(local), call);
     }
     wire_->all_to_all(out, in, call.wait);
     if (!is_first()) return {};
-    std::vector<std::string> all = {std::string(mine)};
+    std::vector<std::string> all = {std::string(local)};
     for (size_t peer = 1; peer < sizes.size(); ++peer)
       all.emplace_back(static_cast<const char*>(in[peer].const_data_ptr()), static_cast<size_t>(sizes[peer]));
     return all;
   }
-  std::unique_ptr<Pending> start_all_gather_bytes(std::string mine, std::shared_ptr<std::vector<std::string>> all,
+  std::unique_ptr<Pending> start_all_gather_bytes(std::string local, std::shared_ptr<std::vector<std::string>> all,
                                                   std::string_view name) override {
-    return start([this, mine = std::move(mine), all = std::move(all), what = std::string(name)] {
-      *all = all_strings(mine, what, /*is_patient=*/true);
+    return start([this, local = std::move(local), all = std::move(all), what = std::string(name)] {
+      *all = all_strings(local, what, /*is_patient=*/true);
     });
   }
 
@@ -107,18 +107,18 @@ class HostCommunicator : public Communicator {
     if (!all.is_cpu()) all.copy_(host_all);
   }
 
-  void reduce_scatter_dense(const at::Tensor& all, at::Tensor& mine, std::string_view name) override {
+  void reduce_scatter_dense(const at::Tensor& all, at::Tensor& local, std::string_view name) override {
     Call call = meet(Operation::kScatter, all, name);
     const at::Tensor rows = all.to(at::kCPU).view({size(), -1});
-    const bool in_place = mine.is_cpu();
-    const at::Tensor result = in_place ? mine.view({-1}) : at::empty({rows.size(1)}, rows.options());
+    const bool in_place = local.is_cpu();
+    const at::Tensor result = in_place ? local.view({-1}) : at::empty({rows.size(1)}, rows.options());
     const int64_t piece = std::max<int64_t>(1, kPiece_bytes / all.element_size() / size());
     for (int64_t at = 0; at < rows.size(1); at += piece) {
       const int64_t end = std::min(at + piece, rows.size(1));
       at::Tensor sum = result.slice(0, at, end);
       gather_sum([&](int owner) { return rows[owner].slice(0, at, end); }, Reduce::kSum, sum, call);
     }
-    if (!in_place) mine.copy_(result.view(mine.sizes()));
+    if (!in_place) local.copy_(result.view(local.sizes()));
   }
 
   void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
@@ -145,13 +145,13 @@ class HostCommunicator : public Communicator {
   }
 
  private:
-  std::vector<std::string> all_strings(std::string_view mine, std::string_view name, bool is_patient) {
-    Call call = begin(Operation::kGatherBytes, -1, std::ssize(mine), name, is_patient);
+  std::vector<std::string> all_strings(std::string_view local, std::string_view name, bool is_patient) {
+    Call call = begin(Operation::kGatherBytes, -1, std::ssize(local), name, is_patient);
     const std::vector<int64_t> sizes = wire_->meet_strings(call.head, call.wait);
     const at::Tensor whole = at::empty({std::reduce(sizes.begin(), sizes.end())}, at::kByte);
     auto* const begin_of_all = static_cast<char*>(whole.data_ptr());
-    if (!mine.empty())
-      std::memcpy(begin_of_all + std::reduce(sizes.begin(), sizes.begin() + rank()), mine.data(), mine.size());
+    if (!local.empty())
+      std::memcpy(begin_of_all + std::reduce(sizes.begin(), sizes.begin() + rank()), local.data(), local.size());
     to_everyone(whole, sizes, call);
     std::vector<std::string> all;
     const char* at = begin_of_all;
@@ -163,8 +163,8 @@ class HostCommunicator : public Communicator {
   }
 
   Call begin(Operation operation, int8_t dtype, int64_t bytes, std::string_view name, bool is_patient = false) {
-    traffic().add_call(group(), name_of(operation).counted);
-    const std::string collective = fmt::format("{} '{}'", name_of(operation).text, name);
+    traffic().add_call(group(), operation_name(operation).counted);
+    const std::string collective = fmt::format("{} '{}'", operation_name(operation).text, name);
     return {make_head(sequence_++, static_cast<uint64_t>(bytes), operation, dtype, name),
             Wait(place(), {collective, group() == "world" ? "" : group()}, timeout_s_, is_patient)};
   }
@@ -178,7 +178,7 @@ class HostCommunicator : public Communicator {
 
   /// Counts the payload that this rank sends, by the formulae of traffic.h.
   void count(int64_t bytes, const Call& call) {
-    traffic().add_bytes(group(), name_of(call.head.operation).counted, bytes);
+    traffic().add_bytes(group(), operation_name(call.head.operation).counted, bytes);
   }
 
   int64_t others() const { return size() - 1; }
@@ -211,23 +211,23 @@ class HostCommunicator : public Communicator {
 
   /// Sends slice(peer) to each peer, and reduces all ranks' parts of this rank's slice, in rank order, into `mine`,
   /// which may be that slice.
-  void gather_sum(const std::function<at::Tensor(int)>& slice, Reduce op, at::Tensor& mine, Call& call) {
-    const int64_t row_bytes = (bytes_in(mine) + 63) / 64 * 64;
+  void gather_sum(const std::function<at::Tensor(int)>& slice, Reduce op, at::Tensor& local, Call& call) {
+    const int64_t row_bytes = (bytes_in(local) + 63) / 64 * 64;
     if (scratch_.numel() < row_bytes * size()) scratch_ = at::empty({row_bytes * size()}, at::kByte);
     const auto room = [&](int peer) {
-      return scratch_.narrow(0, peer * row_bytes, bytes_in(mine)).view(mine.scalar_type());
+      return scratch_.narrow(0, peer * row_bytes, bytes_in(local)).view(local.scalar_type());
     };
-    if (slice(rank()).data_ptr() != mine.data_ptr()) mine.copy_(slice(rank()));  // the input does not change
+    if (slice(rank()).data_ptr() != local.data_ptr()) local.copy_(slice(rank()));  // the input does not change
     std::vector<at::Tensor> out, in;
     int64_t bytes = 0;
     for (int peer = 0; peer < size(); ++peer) {
       out.push_back(slice(peer));
-      in.push_back(peer == rank() ? mine : room(peer));
+      in.push_back(peer == rank() ? local : room(peer));
       if (peer != rank()) bytes += bytes_in(out.back());
     }
     count(bytes, call);
     wire_->all_to_all(out, in, call.wait);
-    combine(in, op, mine);
+    combine(in, op, local);
   }
 
   void reduce_slices(at::Tensor& part, Reduce op, Call& call) {
@@ -236,8 +236,8 @@ class HostCommunicator : public Communicator {
       const int64_t from = std::min(owner * width, part.numel());
       return part.slice(0, from, std::min(from + width, part.numel()));
     };
-    at::Tensor mine = slice(rank());
-    gather_sum(slice, op, mine, call);
+    at::Tensor local = slice(rank());
+    gather_sum(slice, op, local, call);
     std::vector<int64_t> sizes;
     for (int owner = 0; owner < size(); ++owner) sizes.push_back(bytes_in(slice(owner)));
     to_everyone(part, sizes, call);

@@ -76,25 +76,25 @@ class MpiWire : public Wire {
     return pairs_->split(members, timeout_s);
   }
 
-  void meet(const Head& mine, Wait& wait) override {
-    agree(mine, 0, wait, [&] { pairs_->meet(mine, wait); });
+  void meet(const Head& local, Wait& wait) override {
+    agree(local, 0, wait, [&] { pairs_->meet(local, wait); });
   }
 
-  std::vector<int64_t> meet_strings(const Head& mine, Wait& wait) override {
+  std::vector<int64_t> meet_strings(const Head& local, Wait& wait) override {
     std::vector<int64_t> sizes(static_cast<size_t>(size()));
-    const uint64_t total = agree(mine, 0, wait, [&] { pairs_->meet_strings(mine, wait); });
+    const uint64_t total = agree(local, 0, wait, [&] { pairs_->meet_strings(local, wait); });
     if (total == 0) return sizes;  // a barrier
     const at::Tensor all = at::zeros({size()}, at::kLong);
     auto* const numbers = all.mutable_data_ptr<int64_t>();
-    numbers[rank()] = static_cast<int64_t>(mine.bytes);
+    numbers[rank()] = static_cast<int64_t>(local.bytes);
     all_gather(all, std::vector<int64_t>(sizes.size(), sizeof(int64_t)), wait);
     std::copy_n(numbers, sizes.size(), sizes.begin());
     return sizes;
   }
 
-  void meet_parts(const Head& mine, const std::vector<int64_t>& out, const std::vector<int64_t>& in,
+  void meet_parts(const Head& local, const std::vector<int64_t>& out, const std::vector<int64_t>& in,
                   Wait& wait) override {
-    agree(mine, balance_of(rank(), out, in), wait, [&] { pairs_->meet_parts(mine, out, in, wait); });
+    agree(local, balance_of(rank(), out, in), wait, [&] { pairs_->meet_parts(local, out, in, wait); });
   }
 
   void all_to_all(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in, Wait& wait) override {
@@ -129,11 +129,11 @@ class MpiWire : public Wire {
     });
   }
 
-  void gather_at_first(const at::Tensor& mine, const at::Tensor& all, Wait& wait) override {
-    const auto buffers = std::make_shared<Buffers>(Buffers{.tensors = {mine, all}});
-    const auto bytes = static_cast<int>(mine.nbytes());
+  void gather_at_first(const at::Tensor& local, const at::Tensor& all, Wait& wait) override {
+    const auto buffers = std::make_shared<Buffers>(Buffers{.tensors = {local, all}});
+    const auto bytes = static_cast<int>(local.nbytes());
     run("MPI_Igather", buffers, wait, [&](MPI_Request* request) {
-      return MPI_Igather(rank() == 0 ? MPI_IN_PLACE : data_of(mine), bytes, MPI_BYTE,
+      return MPI_Igather(rank() == 0 ? MPI_IN_PLACE : data_of(local), bytes, MPI_BYTE,
                          rank() == 0 ? data_of(all) : nullptr, bytes, MPI_BYTE, 0, comm_, request);
     });
   }
@@ -180,11 +180,11 @@ class MpiWire : public Wire {
   /// Checks that all ranks are in the same call and that `balance` sums to 0; returns their total bytes. Bug: on ranks
   /// that disagree with another, found in pairs. AnotherRankFailed: on all others.
   template <class F>
-  uint64_t agree(const Head& mine, uint64_t balance, Wait& wait, F&& meet_in_pairs) {
+  uint64_t agree(const Head& local, uint64_t balance, Wait& wait, F&& meet_in_pairs) {
     session().arrive(pairs_->channel());
-    const auto sums = std::make_shared<Buffers>(Buffers{.words = {mine.fingerprint(), balance, mine.bytes}});
+    const auto sums = std::make_shared<Buffers>(Buffers{.words = {local.fingerprint(), balance, local.bytes}});
     add_up(sums, MPI_SUM, wait);
-    if (sums->words[0] == mine.fingerprint() * static_cast<uint64_t>(size()) && sums->words[1] == 0)
+    if (sums->words[0] == local.fingerprint() * static_cast<uint64_t>(size()) && sums->words[1] == 0)
       return sums->words[2];
     std::exception_ptr own;
     try {

@@ -52,40 +52,40 @@ void PairsWire::exchange_all(std::vector<Outgoing> out, std::vector<Incoming> in
 }
 
 /// Sends head mine[r] to each rank r; returns all ranks' heads. Bug: one does not match.
-std::vector<Head> PairsWire::exchange_heads(const std::vector<Head>& mine, const std::vector<int64_t>& expected,
+std::vector<Head> PairsWire::exchange_heads(const std::vector<Head>& local, const std::vector<int64_t>& expected,
                                             Wait& wait) {
-  std::vector<Head> heads = mine;
+  std::vector<Head> heads = local;
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank()) continue;
     const auto i = static_cast<size_t>(peer);
-    out.push_back({peer, std::as_bytes(std::span(&mine[i], 1))});
+    out.push_back({peer, std::as_bytes(std::span(&local[i], 1))});
     in.push_back({peer, bytes_of_object(heads[i])});
   }
   exchange(out, in, wait);
   for (size_t i = 0; i < heads.size(); ++i)
-    if (!mine[i].matches(heads[i], static_cast<uint64_t>(expected[i])))
-      wait.diverged(mine[i], in_world(static_cast<int>(i)), heads[i]);
+    if (!local[i].matches(heads[i], static_cast<uint64_t>(expected[i])))
+      wait.diverged(local[i], in_world(static_cast<int>(i)), heads[i]);
   return heads;
 }
 
-void PairsWire::meet(const Head& mine, Wait& wait) {
+void PairsWire::meet(const Head& local, Wait& wait) {
   const auto ranks = static_cast<size_t>(size());
-  exchange_heads(std::vector<Head>(ranks, mine), std::vector<int64_t>(ranks, static_cast<int64_t>(mine.bytes)), wait);
+  exchange_heads(std::vector<Head>(ranks, local), std::vector<int64_t>(ranks, static_cast<int64_t>(local.bytes)), wait);
 }
 
-std::vector<int64_t> PairsWire::meet_strings(const Head& mine, Wait& wait) {
+std::vector<int64_t> PairsWire::meet_strings(const Head& local, Wait& wait) {
   const auto ranks = static_cast<size_t>(size());
   std::vector<int64_t> sizes;
-  for (const Head& head : exchange_heads(std::vector<Head>(ranks, mine), std::vector<int64_t>(ranks, 0), wait))
+  for (const Head& head : exchange_heads(std::vector<Head>(ranks, local), std::vector<int64_t>(ranks, 0), wait))
     sizes.push_back(static_cast<int64_t>(head.bytes));
   return sizes;
 }
 
-void PairsWire::meet_parts(const Head& mine, const std::vector<int64_t>& out, const std::vector<int64_t>& in,
+void PairsWire::meet_parts(const Head& local, const std::vector<int64_t>& out, const std::vector<int64_t>& in,
                            Wait& wait) {
-  std::vector<Head> heads(out.size(), mine);
+  std::vector<Head> heads(out.size(), local);
   for (size_t i = 0; i < heads.size(); ++i) heads[i].bytes = static_cast<uint64_t>(out[i]);
   exchange_heads(heads, in, wait);
 }
@@ -113,9 +113,9 @@ void PairsWire::all_gather(const at::Tensor& all, const std::vector<int64_t>& si
   exchange_all(std::move(to), std::move(from), wait);
 }
 
-void PairsWire::gather_at_first(const at::Tensor& mine, const at::Tensor& all, Wait& wait) {
-  if (rank() > 0) return exchange_all({{0, bytes_of(mine)}}, {}, wait);
-  const auto parts = parts_of(all, std::vector<int64_t>(static_cast<size_t>(size()), mine.nbytes()));
+void PairsWire::gather_at_first(const at::Tensor& local, const at::Tensor& all, Wait& wait) {
+  if (rank() > 0) return exchange_all({{0, bytes_of(local)}}, {}, wait);
+  const auto parts = parts_of(all, std::vector<int64_t>(static_cast<size_t>(size()), local.nbytes()));
   std::vector<Incoming> from;
   for (int peer = 1; peer < size(); ++peer) from.push_back({peer, parts[static_cast<size_t>(peer)]});
   exchange_all({}, std::move(from), wait);

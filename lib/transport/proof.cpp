@@ -40,11 +40,11 @@ std::string random_secret() {
   return text;
 }
 
-JobSecret secret_of(std::string_view text) {
+JobSecret parse_secret(std::string_view text) {
   return hmac(std::as_bytes(std::span("roll's job")), std::as_bytes(std::span(text)));
 }
 
-Digest proof_of(const JobSecret& secret, std::string_view purpose, std::span<const std::byte> message) {
+Digest make_proof(const JobSecret& secret, std::string_view purpose, std::span<const std::byte> message) {
   std::vector<std::byte> bytes(purpose.size() + 1);
   std::ranges::copy(std::as_bytes(std::span(purpose)), bytes.begin());  // including the final zero
   bytes.insert(bytes.end(), message.begin(), message.end());

@@ -20,11 +20,11 @@ Nonce fresh_nonce();
 /// Returns 128 random bits as text.
 std::string random_secret();
 /// Derives a secret from a text of any length.
-JobSecret secret_of(std::string_view text);
+JobSecret parse_secret(std::string_view text);
 
 /// Returns the message's authentication code, which needs the secret. `purpose` keeps proofs of one kind from serving
 /// as another.
-Digest proof_of(const JobSecret& secret, std::string_view purpose, std::span<const std::byte> message);
+Digest make_proof(const JobSecret& secret, std::string_view purpose, std::span<const std::byte> message);
 /// Compares in constant time, wherever they differ.
 bool are_equal(const Digest& a, const Digest& b);
 

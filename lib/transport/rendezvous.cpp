@@ -140,7 +140,7 @@ class Inviter {
     Socket listener = store_ ? listen_at({host().address, 0}) : listen_at_master();
     Invitation invitation{store_ ? listener.own_endpoint() : Endpoint{}, start_.secret};
     if (start_.secret.empty() && (file_ || store_)) invitation.secret = random_secret();
-    secret = secret_of(invitation.secret);
+    secret = parse_secret(invitation.secret);
     if (file_) file_->show(invitation.text());
     if (file_ || !start_.secret.empty()) invitation.secret.clear();
     if (store_) store_->show(invitation.text());
@@ -154,7 +154,7 @@ class Inviter {
   /// Reads the invitation on other ranks; nullopt if there is none yet.
   std::optional<Invitation> see() {
     Invitation invitation{is_one_host(start_) ? Endpoint{loopback().address, static_cast<uint32_t>(start_.port)}
-                                              : endpoint_of(start_.address, start_.port),
+                                              : resolve_endpoint(start_.address, start_.port),
                           start_.secret};
     if (store_) {
       const auto text = store_->see();
@@ -174,13 +174,13 @@ class Inviter {
 
  private:
   Endpoint host() const {
-    return is_one_host(start_) ? loopback() : own_endpoint_towards(endpoint_of(start_.address, start_.port));
+    return is_one_host(start_) ? loopback() : own_endpoint_towards(resolve_endpoint(start_.address, start_.port));
   }
   /// Listens on MASTER_ADDR, unless this host has another address (behind a NAT, or by its own name).
   Socket listen_at_master() const {
     const auto port = static_cast<uint32_t>(start_.port);
     if (is_one_host(start_)) return listen_at({loopback().address, port});
-    const Endpoint master = endpoint_of(start_.address, start_.port);
+    const Endpoint master = resolve_endpoint(start_.address, start_.port);
     const bool is_ours = !is_loopback(master) && own_endpoint_towards(master).address == master.address;
     return listen_at({is_ours ? master.address : 0, port});
   }
@@ -201,8 +201,8 @@ struct Announcement {
     all.insert(all.end(), places.begin(), places.end());
     return all;
   }
-  Digest proof(const JobSecret& session) const { return proof_of(session, "announcement", bytes()); }
-  JobSecret secret_from(const JobSecret& of_rendezvous) const { return proof_of(of_rendezvous, "job", nonce); }
+  Digest proof(const JobSecret& session) const { return make_proof(session, "announcement", bytes()); }
+  JobSecret secret_from(const JobSecret& of_rendezvous) const { return make_proof(of_rendezvous, "job", nonce); }
 
   /// Receives and checks an announcement. ConnectionLost: it was changed on its way.
   static Announcement received(const Socket& socket, size_t size, const JobSecret& session,
@@ -260,7 +260,7 @@ Rendezvous call_first(int rank, int size, const Invitation& invitation, Wait& wa
   found.peers.resize(static_cast<size_t>(size));
   Socket first = connect_to(invitation.endpoint);
   found.listener = listen_at({first.own_endpoint().address, 0});
-  const JobSecret secret = secret_of(invitation.secret);
+  const JobSecret secret = parse_secret(invitation.secret);
   DoorVisit visit(std::move(first), secret, {static_cast<uint64_t>(rank), found.listener.own_endpoint()});
   while (!visit.go_on()) pause();
   first = visit.take_socket();

@@ -22,7 +22,7 @@ namespace {
 
 constexpr time_t kConnect_s = 3;
 
-sockaddr_in address_of(const Endpoint& endpoint) {
+sockaddr_in bound_address(const Endpoint& endpoint) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = endpoint.address;
@@ -30,7 +30,7 @@ sockaddr_in address_of(const Endpoint& endpoint) {
   return address;
 }
 
-Endpoint endpoint_of(const sockaddr_in& address) {
+Endpoint resolve_endpoint(const sockaddr_in& address) {
   return {address.sin_addr.s_addr, ntohs(address.sin_port)};
 }
 
@@ -56,7 +56,7 @@ std::string to_string(const Endpoint& endpoint) {
   return fmt::format("{}:{}", address_text(endpoint), endpoint.port);
 }
 
-Endpoint endpoint_of(const std::string& host, int port) {
+Endpoint resolve_endpoint(const std::string& host, int port) {
   addrinfo hints{};
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_STREAM;
@@ -115,12 +115,12 @@ Endpoint Socket::own_endpoint() const {
   socklen_t length = sizeof address;
   if (::getsockname(fd(), reinterpret_cast<sockaddr*>(&address), &length) != 0)
     throw system_error("getsockname{}", errno_text());
-  return endpoint_of(address);
+  return resolve_endpoint(address);
 }
 
 Socket listen_at(const Endpoint& endpoint) {
   Socket socket(::socket(AF_INET, SOCK_STREAM, 0));
-  const sockaddr_in address = address_of(endpoint);
+  const sockaddr_in address = bound_address(endpoint);
   const int on = 1;  // reuse the port of a job that has just ended
   ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (!socket.is_open() || ::bind(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
@@ -134,7 +134,7 @@ Socket connect_to(const Endpoint& endpoint) {
   Socket socket(::socket(AF_INET, SOCK_STREAM, 0));
   const timeval limit{kConnect_s, 0};
   ::setsockopt(socket.fd(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  const sockaddr_in address = address_of(endpoint);
+  const sockaddr_in address = bound_address(endpoint);
   if (!socket.is_open() || ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     throw ConnectionLost(fmt::format("cannot connect to {}{}", to_string(endpoint), errno_text()));
   // A caller at a free port of this host may get that same port, and then connects to itself.
@@ -149,7 +149,7 @@ Socket begin_connecting(const Endpoint& endpoint) {
   Socket socket(::socket(AF_INET, SOCK_STREAM, 0));
   if (!socket.is_open()) throw system_error("socket{}", errno_text());
   make_ready(socket.fd());
-  const sockaddr_in address = address_of(endpoint);
+  const sockaddr_in address = bound_address(endpoint);
   if (::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 && errno != EINPROGRESS)
     throw ConnectionLost(fmt::format("cannot connect to {}{}", to_string(endpoint), errno_text()));
   return socket;
@@ -177,7 +177,7 @@ void receive_into(std::string& text, const Socket& socket, size_t most) {
 
 Endpoint own_endpoint_towards(const Endpoint& endpoint) {
   const Socket socket(::socket(AF_INET, SOCK_DGRAM, 0));
-  const sockaddr_in address = address_of(endpoint);
+  const sockaddr_in address = bound_address(endpoint);
   // Connecting a datagram socket sends nothing; it only selects the route, and so our address.
   if (!socket.is_open() || ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     throw system_error("no route to {}{}", to_string(endpoint), errno_text());
@@ -197,7 +197,7 @@ std::string own_address() {
   for (const ifaddrs* each = first; each; each = each->ifa_next) {
     const bool useful = each->ifa_addr && each->ifa_addr->sa_family == AF_INET && (each->ifa_flags & IFF_UP) != 0;
     if (useful && !(each->ifa_flags & IFF_LOOPBACK))
-      return address_text(endpoint_of(*reinterpret_cast<sockaddr_in*>(each->ifa_addr)));
+      return address_text(resolve_endpoint(*reinterpret_cast<sockaddr_in*>(each->ifa_addr)));
   }
   return "127.0.0.1";
 }

@@ -25,7 +25,7 @@ struct Endpoint {
 /// "10.0.0.1:29500"
 std::string to_string(const Endpoint& endpoint);
 /// Returns a host's first IPv4 address with `port`. ConnectionLost: the name does not resolve.
-Endpoint endpoint_of(const std::string& host, int port);
+Endpoint resolve_endpoint(const std::string& host, int port);
 bool is_loopback(const Endpoint& endpoint);
 /// Returns 127.0.0.1, any port.
 Endpoint loopback();

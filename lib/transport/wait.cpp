@@ -43,17 +43,17 @@ bool Wait::shares_core(double waited_s) const {
   return waited_s > kYieldOnSharedCore_s && thread_cpu_s() - start_cpu_s_ < kOwnCore * waited_s;
 }
 
-std::string Wait::of_group() const {
+std::string Wait::group_text() const {
   return call_.group.empty() ? "" : fmt::format(" of its {} group", call_.group);
 }
 
 std::string Wait::where() const {
-  return fmt::format("{}: {}{}", to_string(place_), call_.collective, of_group());
+  return fmt::format("{}: {}{}", to_string(place_), call_.collective, group_text());
 }
 
-void Wait::diverged(const Head& mine, int other, const Head& theirs) const {
-  throw Bug(fmt::format("{}: ranks{} diverged: this rank is in {}, rank {} in {}", to_string(place_), of_group(),
-                        mine.text(), other, theirs.text()));
+void Wait::diverged(const Head& local, int other, const Head& other_head) const {
+  throw Bug(fmt::format("{}: ranks{} diverged: this rank is in {}, rank {} in {}", to_string(place_), group_text(),
+                        local.text(), other, other_head.text()));
 }
 
 void Wait::pause(const std::function<std::vector<int>()>& late) {

@@ -30,12 +30,12 @@ class Wait {
   /// Returns "rank 0 of 4, step 12: all-reduce 'gradients' of its tp group".
   std::string where() const;
   /// Bug: this rank and `other` (a rank in the world) are in different collectives.
-  [[noreturn]] void diverged(const Head& mine, int other, const Head& theirs) const;
+  [[noreturn]] void diverged(const Head& local, int other, const Head& other_head) const;
 
  private:
   double waited_s() const;
   bool shares_core(double waited_s) const;
-  std::string of_group() const;
+  std::string group_text() const;
 
   Whereabouts place_;
   CallName call_;

@@ -35,11 +35,11 @@ class Wire {
 
   /// Compares the ranks' heads; one of the three meet functions precedes every transfer. Bug: two heads differ; names
   /// both. meet(): all ranks contribute the same number of bytes.
-  virtual void meet(const Head& mine, Wait& wait) = 0;
+  virtual void meet(const Head& local, Wait& wait) = 0;
   /// Compares heads of byte strings of any lengths; returns the lengths.
-  virtual std::vector<int64_t> meet_strings(const Head& mine, Wait& wait) = 0;
+  virtual std::vector<int64_t> meet_strings(const Head& local, Wait& wait) = 0;
   /// Compares heads of an all-to-all: `out[r]` bytes go to rank r, `in[r]` come from it; this rank's own are 0.
-  virtual void meet_parts(const Head& mine, const std::vector<int64_t>& out, const std::vector<int64_t>& in,
+  virtual void meet_parts(const Head& local, const std::vector<int64_t>& out, const std::vector<int64_t>& in,
                           Wait& wait) = 0;
 
   /// Sends `out[r]` to rank r's `in[rank()]`, except this rank's own. Empty or undefined tensors are not sent.
@@ -47,7 +47,7 @@ class Wire {
   /// Completes `all` with sizes[r] bytes of each rank r, in rank order; this rank's own are in place.
   virtual void all_gather(const at::Tensor& all, const std::vector<int64_t>& sizes, Wait& wait) = 0;
   /// Sends equal parts to the first rank's `all`, in rank order; its own part is in place. `all` is unused elsewhere.
-  virtual void gather_at_first(const at::Tensor& mine, const at::Tensor& all, Wait& wait) = 0;
+  virtual void gather_at_first(const at::Tensor& local, const at::Tensor& all, Wait& wait) = 0;
   virtual void broadcast(const at::Tensor& tensor, int root, Wait& wait) = 0;
 
   /// Makes a collective in another thread end with SystemError, because its buffers are about to be destroyed.

@@ -59,7 +59,7 @@ TEST_CASE("a file that cannot be written is named, and nothing of it stays", "[b
              }),
              Contains("stopped"));
   CHECK(read_file(folder / "f") == "old");
-  CHECK(entries_of(folder.path()).size() == 1);
+  CHECK(list_folder(folder.path()).size() == 1);
 }
 
 }  // namespace roll

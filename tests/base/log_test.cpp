@@ -145,11 +145,11 @@ TEST_CASE("text is cut by characters, not bytes", "[base]") {
 TEST_CASE("the launcher's word on the terminal counts", "[base]") {
   const auto before = env("ROLL_TERMINAL");
   set_env("ROLL_TERMINAL", "132");
-  CHECK(terminal_of(STDOUT_FILENO).interactive);
-  CHECK(terminal_of(STDOUT_FILENO).columns == 132);
-  CHECK(terminal_of(STDOUT_FILENO).rows == 0);
+  CHECK(describe_terminal(STDOUT_FILENO).interactive);
+  CHECK(describe_terminal(STDOUT_FILENO).columns == 132);
+  CHECK(describe_terminal(STDOUT_FILENO).rows == 0);
   set_env("ROLL_TERMINAL", "0");
-  CHECK_FALSE(terminal_of(STDOUT_FILENO).interactive);
+  CHECK_FALSE(describe_terminal(STDOUT_FILENO).interactive);
   before ? set_env("ROLL_TERMINAL", *before) : void(::unsetenv("ROLL_TERMINAL"));
 }
 

@@ -130,7 +130,7 @@ TEST_CASE("of shards that hold a tensor twice the last one counts, whatever the 
   write_shards(folder, R"({"weight_map":{"a":"one.safetensors","b":"one.safetensors","c":"two.safetensors"}})");
   const HfFolder opened = HfFolder::open(folder.path());
   CHECK(opened.read("b").item<float>() == 2);
-  CHECK(opened.file_of("b") == (folder / "two.safetensors").string());
+  CHECK(opened.tensor_file("b") == (folder / "two.safetensors").string());
   CHECK(opened.entries().size() == 3);
   REQUIRE(opened.notes().size() == 2);
   CHECK_THAT(opened.notes()[0], Contains("b: is in one.safetensors too; the copy in two.safetensors is read"));
@@ -169,7 +169,7 @@ TEST_CASE("a tensor is read under another name as well, and a note says so", "[c
   CHECK(opened.notes().empty());
   opened.read_as("other", "c");
   CHECK(at::equal(opened.read("other"), opened.read("c")));
-  CHECK((opened.find("other") == opened.find("c") && opened.file_of("other") == opened.file_of("c")));
+  CHECK((opened.find("other") == opened.find("c") && opened.tensor_file("other") == opened.tensor_file("c")));
   CHECK_THAT(opened.notes().at(0), Contains("has no other; c is read in its place"));
 }
 

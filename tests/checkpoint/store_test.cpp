@@ -51,7 +51,7 @@ TEST_CASE("a checkpoint is there when it has its manifest, and latest leads to i
   CHECK(store.steps() == std::vector<int64_t>{3, 12});
   CHECK(fs::canonical(folder / "checkpoints/latest") == fs::canonical(store.path(12)));
   CHECK(names_in(store.folder()) == std::vector<std::string>{"latest", "step_000003", "step_000012"});
-  CHECK(faults_of(store.path(3)).damage.empty());
+  CHECK(find_checkpoint_faults(store.path(3)).damage.empty());
 }
 
 TEST_CASE("what has the name of a link is refused before anything is trained, and left alone", "[checkpoint]") {
@@ -77,16 +77,17 @@ TEST_CASE("each damaged file is named", "[checkpoint]") {
   const std::string whole = read_file(file);
   const auto fault = [&](const std::string& bytes) {
     write_file_atomic(file, bytes);
-    const auto faults = faults_of(store.path(1)).damage;
+    const auto faults = find_checkpoint_faults(store.path(1)).damage;
     return faults.size() == 1 ? faults[0] : fmt::format("{} faults", faults.size());
   };
   CHECK(fault(whole.substr(1)) ==
         fmt::format("actor/model.safetensors: {} bytes, but {} were written", whole.size() - 1, whole.size()));
   CHECK(fault("A" + whole.substr(1)) == "actor/model.safetensors: its bytes have changed since they were written");
   fs::remove(file);
-  CHECK(faults_of(store.path(1)).damage == std::vector<std::string>{"actor/model.safetensors: is missing"});
+  CHECK(find_checkpoint_faults(store.path(1)).damage ==
+        std::vector<std::string>{"actor/model.safetensors: is missing"});
   write_file_atomic(file, whole);
-  CHECK(faults_of(store.path(1)).damage.empty());
+  CHECK(find_checkpoint_faults(store.path(1)).damage.empty());
 }
 
 TEST_CASE("what lies beside a checkpoint's files is no damage, unless it would be read with them", "[checkpoint]") {
@@ -97,7 +98,7 @@ TEST_CASE("what lies beside a checkpoint's files is no damage, unless it would b
   fs::create_directory(store.path(1) / "notes");
   for (const char* file : {"report.html", "notes/a.json", "actor/README.md"})
     write_file_atomic(store.path(1) / file, "");
-  auto [damage, beside] = faults_of(store.path(1));
+  auto [damage, beside] = find_checkpoint_faults(store.path(1));
   std::sort(beside.begin(), beside.end());
   CHECK(damage.empty());
   CHECK(beside == Lines{"actor/README.md: is not in the manifest", "notes/a.json: is not in the manifest",
@@ -107,7 +108,8 @@ TEST_CASE("what lies beside a checkpoint's files is no damage, unless it would b
   REQUIRE(told.size() == 1);
   CHECK_THAT(told[0], Contains("(and 2 more): nothing reads it"));
   write_file_atomic(store.path(1) / "actor/model.safetensors.index.json", "");
-  CHECK(faults_of(store.path(1)).damage == Lines{"actor/model.safetensors.index.json: is not in the manifest"});
+  CHECK(find_checkpoint_faults(store.path(1)).damage ==
+        Lines{"actor/model.safetensors.index.json: is not in the manifest"});
 }
 
 TEST_CASE("a path in a checkpoint is known, also by its links; other programs' manifests are none", "[checkpoint]") {
@@ -158,7 +160,7 @@ TEST_CASE("a manifest that leads out of its folder, or is none, is refused", "[c
   const TemporaryFolder folder;
   const auto error = [&](const std::string& manifest) {
     folder.write(kManifestFile, manifest);
-    return error_of([&] { faults_of(folder.path()); });
+    return error_of([&] { find_checkpoint_faults(folder.path()); });
   };
   CHECK_THAT(error(R"({"format": 1, "step": 1, "files": {"../x": {"bytes": 1, "xxh3": ""}}})"),
              Contains("../x: a path below the folder"));
@@ -170,7 +172,8 @@ TEST_CASE("a manifest that leads out of its folder, or is none, is refused", "[c
   CHECK_THAT(error("[]"), Contains("a JSON object is needed"));
   CHECK_THAT(error(R"({"files": {)"), Contains("not valid JSON"));
   fs::remove(folder / kManifestFile);
-  CHECK_THAT(error_of([&] { faults_of(folder.path()); }), Contains("is missing: the checkpoint is not complete"));
+  CHECK_THAT(error_of([&] { find_checkpoint_faults(folder.path()); }),
+             Contains("is missing: the checkpoint is not complete"));
 }
 
 TEST_CASE("the newest checkpoint without a fault is found, and what is wrong with newer ones is said", "[checkpoint]") {

@@ -57,7 +57,7 @@ void wait_until(const F& is_so) {
 }
 
 int64_t num_threads() {
-  return std::ssize(entries_of("/proc/self/task"));
+  return std::ssize(list_folder("/proc/self/task"));
 }
 
 /// One of tests/environment_plugin that waits at `at` for the gate.

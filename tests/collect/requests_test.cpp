@@ -71,13 +71,14 @@ std::string ask(Communicator& world, const std::vector<int>& ranks, const MeshSh
             answered += std::ssize(answers);
             return answers;
           }};
-  const auto mine = questions_of(world.rank(), world.size());
-  const auto answers = request_answers(mine, role, answering, "questions");
-  if (answers.size() != mine.size()) return "not every question is answered; ";
-  for (size_t i = 0; i < mine.size(); ++i) {
-    const bool is_long = mine[i].length() == 100;
+  const auto local = questions_of(world.rank(), world.size());
+  const auto answers = request_answers(local, role, answering, "questions");
+  if (answers.size() != local.size()) return "not every question is answered; ";
+  for (size_t i = 0; i < local.size(); ++i) {
+    const bool is_long = local[i].length() == 100;
     if (answers[i].has_value() == is_long) return "another question is left out; ";
-    if (!is_long && *answers[i] != answer_to(mine[i])) return fmt::format("question {} got the answer of another; ", i);
+    if (!is_long && *answers[i] != answer_to(local[i]))
+      return fmt::format("question {} got the answer of another; ", i);
   }
   const int64_t each = 10 / role.dp_size();
   return role.is_here() && (answered < each || answered > each + 1) ? "answers are not shared out; " : "";

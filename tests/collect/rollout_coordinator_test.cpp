@@ -72,7 +72,7 @@ RolloutRecord record_for(const RolloutCoordinator& collection, int64_t request, 
   record.prompt_ids = row.prompt_ids;
   record.response_ids = generation.ids;
   record.log_probs = generation.log_probs;
-  record.weights = collection.weights_of(request, std::ssize(generation.ids));
+  record.weights = collection.weight_runs(request, std::ssize(generation.ids));
   return record;
 }
 

@@ -24,23 +24,23 @@ const std::vector<RolloutRecord> kRecords = {record("a@b", 1, 4, "stop"), record
 
 TEST_CASE("val_correct is the share of scores from 1 on, of all and of each tag, whatever is in its name", "[train]") {
   const Metrics metrics = validation_metrics(kRecords);
-  CHECK(value_of(metrics, "val_correct/all/mean") == 0.5);
-  CHECK(value_of(metrics, "val_correct/a@b/mean") == 0.5);
-  CHECK(value_of(metrics, "val_correct/c/mean") == 0.5);
-  CHECK(value_of(metrics, "val_score/all/mean") == 0.875);
-  CHECK(value_of(metrics, "val_score/a@b/mean") == 0.75);
-  CHECK(value_of(metrics, "val_score/c/mean") == 1);
-  CHECK(value_of(metrics, "val_response_length/mean") == 4);
+  CHECK(metric_value(metrics, "val_correct/all/mean") == 0.5);
+  CHECK(metric_value(metrics, "val_correct/a@b/mean") == 0.5);
+  CHECK(metric_value(metrics, "val_correct/c/mean") == 0.5);
+  CHECK(metric_value(metrics, "val_score/all/mean") == 0.875);
+  CHECK(metric_value(metrics, "val_score/a@b/mean") == 0.75);
+  CHECK(metric_value(metrics, "val_score/c/mean") == 1);
+  CHECK(metric_value(metrics, "val_response_length/mean") == 4);
 }
 
 TEST_CASE("a tag with a name of ours, as all, counts once and apart", "[train]") {
   const std::vector<RolloutRecord> records = {record("all", 1, 4, "stop"), record("all (tag)", 0, 4, "stop"),
                                               record("b", 0, 4, "stop")};
   const Metrics metrics = validation_metrics(records);
-  CHECK(value_of(metrics, "val_correct/all/mean") == Approx(1. / 3));
-  CHECK(value_of(metrics, "val_correct/all (tag)/mean") == 1);
-  CHECK(value_of(metrics, "val_correct/all (tag) (tag)/mean") == 0);
-  CHECK(value_of(metrics, "val_score/b/mean") == 0);
+  CHECK(metric_value(metrics, "val_correct/all/mean") == Approx(1. / 3));
+  CHECK(metric_value(metrics, "val_correct/all (tag)/mean") == 1);
+  CHECK(metric_value(metrics, "val_correct/all (tag) (tag)/mean") == 0);
+  CHECK(metric_value(metrics, "val_score/b/mean") == 0);
 }
 
 TEST_CASE("the error of a validation's mean takes the samples of a prompt as one cluster", "[train]") {
@@ -52,9 +52,9 @@ TEST_CASE("the error of a validation's mean takes the samples of a prompt as one
     samples.push_back({.prompt = prompt, .tag = prompt < 2 ? "all" : "", .score = score});
   samples.push_back({.prompt = 1, .tag = "all", .is_judged = false, .score = 9});
   const Metrics errors = validation_errors(samples);
-  CHECK(value_of(errors, "val_score/all/se") == Approx(0.22318714120665636));
-  CHECK(value_of(errors, "val_correct/all/se") == Approx(0.16733200530681508));
-  CHECK(value_of(errors, "val_score/all (tag)/se") == Approx(0.4));
+  CHECK(metric_value(errors, "val_score/all/se") == Approx(0.22318714120665636));
+  CHECK(metric_value(errors, "val_correct/all/se") == Approx(0.16733200530681508));
+  CHECK(metric_value(errors, "val_score/all (tag)/se") == Approx(0.4));
   CHECK(
       validation_errors({{.prompt = 3, .score = 1}, {.prompt = 3, .score = 0}}).empty());  // one prompt tells no error
 }
@@ -66,21 +66,21 @@ TEST_CASE("lengths and ages of trajectories are told of the model's tokens alone
   played.step = 3;
   CHECK(played.num_model_tokens() == 5);
   CHECK(judged_sample(played).num_tokens == 5);
-  CHECK(value_of(validation_metrics({played}), "val_response_length/mean") == 5);
+  CHECK(metric_value(validation_metrics({played}), "val_response_length/mean") == 5);
   const Metrics ages = staleness_metrics({played});  // of the runs' tokens 1, 1 and 3 are the model's
-  CHECK(value_of(ages, "rollout/staleness/mean") == Approx(3. / 5));
-  CHECK(value_of(ages, "rollout/stale_tokens") == Approx(2. / 5));
+  CHECK(metric_value(ages, "rollout/staleness/mean") == Approx(3. / 5));
+  CHECK(metric_value(ages, "rollout/stale_tokens") == Approx(2. / 5));
 }
 
 TEST_CASE("a validation tells how its responses differ, and how many prompts they answer", "[train]") {
   std::vector<RolloutRecord> records = kRecords;  // verdicts 1, 0.5, 2, 0: mean 0.875
   records[1].sample_index = 1;                    // to the prompt of the first one
   const Metrics metrics = validation_metrics(records);
-  CHECK(value_of(metrics, "val_score/all/std") == Approx(0.8539125638));
-  CHECK(value_of(metrics, "val_correct/all/std") == Approx(0.5773502692));
-  CHECK(value_of(metrics, "val_score/c/std") == Approx(1.4142135624));
-  CHECK(value_of(metrics, "val_prompts/all") == 3);
-  CHECK(value_of(metrics, "val_prompts/a@b") == 1);
+  CHECK(metric_value(metrics, "val_score/all/std") == Approx(0.8539125638));
+  CHECK(metric_value(metrics, "val_correct/all/std") == Approx(0.5773502692));
+  CHECK(metric_value(metrics, "val_score/c/std") == Approx(1.4142135624));
+  CHECK(metric_value(metrics, "val_prompts/all") == 3);
+  CHECK(metric_value(metrics, "val_prompts/a@b") == 1);
 }
 
 TEST_CASE("staleness is told by token, baselines apart", "[train]") {
@@ -91,19 +91,19 @@ TEST_CASE("staleness is told by token, baselines apart", "[train]") {
       {.version = 2, .num_tokens = 1}, {.version = 3, .num_tokens = 3}, {.version = 4, .num_tokens = 2}};
   records[2].is_baseline = true;
   const Metrics metrics = staleness_metrics(records);
-  CHECK(value_of(metrics, "rollout/staleness/mean") == 0.5);
-  CHECK(value_of(metrics, "rollout/staleness/max") == 2);
-  CHECK(value_of(metrics, "rollout/stale_tokens") == 0.4);
+  CHECK(metric_value(metrics, "rollout/staleness/mean") == 0.5);
+  CHECK(metric_value(metrics, "rollout/staleness/max") == 2);
+  CHECK(metric_value(metrics, "rollout/stale_tokens") == 0.4);
 }
 
 TEST_CASE("the share of each way to end, of all responses and of each domain", "[train]") {
   const Metrics metrics = rollout_metrics(kRecords);
-  CHECK(value_of(metrics, "rollout/finish_reason/stop") == 0.5);
-  CHECK(value_of(metrics, "rollout/finish_reason/length") == 0.25);
-  CHECK(value_of(metrics, "rollout/truncated_ratio") == 0.25);
-  CHECK(value_of(metrics, "rollout/finish_reason/abort") == 0);
-  CHECK(value_of(metrics, "a@b/rollout/finish_reason/length") == 0.5);
-  CHECK(value_of(metrics, "c/rollout/finish_reason/stop_string") == 0.5);
+  CHECK(metric_value(metrics, "rollout/finish_reason/stop") == 0.5);
+  CHECK(metric_value(metrics, "rollout/finish_reason/length") == 0.25);
+  CHECK(metric_value(metrics, "rollout/truncated_ratio") == 0.25);
+  CHECK(metric_value(metrics, "rollout/finish_reason/abort") == 0);
+  CHECK(metric_value(metrics, "a@b/rollout/finish_reason/length") == 0.5);
+  CHECK(metric_value(metrics, "c/rollout/finish_reason/stop_string") == 0.5);
 }
 
 }  // namespace roll

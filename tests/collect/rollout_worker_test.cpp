@@ -34,9 +34,9 @@ TEST_CASE("records are the same whether they were exchanged between ranks or sta
   const bool same_alone = exchange_rollouts(reversed, *alone) == all;
   CHECK(same_alone);
   const auto same = test::run_local_ranks(2, [&](Communicator& ranks) {
-    std::vector<RolloutRecord> mine;
-    for (size_t i = static_cast<size_t>(ranks.rank()); i < all.size(); i += 2) mine.push_back(all[i]);
-    return std::string(exchange_rollouts(mine, ranks) == all ? "same" : "different");
+    std::vector<RolloutRecord> local;
+    for (size_t i = static_cast<size_t>(ranks.rank()); i < all.size(); i += 2) local.push_back(all[i]);
+    return std::string(exchange_rollouts(local, ranks) == all ? "same" : "different");
   });
   CHECK(same == std::vector<std::string>{"same", "same"});
 }

@@ -57,7 +57,7 @@ class Numbers {
         played.num_said += turn.num_tokens;
       }
       played.trajectories[{level, sample}] = text;
-      const auto weights = collection.weights_of(request, std::ssize(said.ids));
+      const auto weights = collection.weight_runs(request, std::ssize(said.ids));
       played.num_of_several += weights.size() > 1;
       int64_t of_weights = 0;
       for (const WeightsRun& run : weights) of_weights += run.num_tokens;

@@ -29,7 +29,7 @@ Tokenizer tokenizer_in(const std::filesystem::path& folder) {
   write_tiny_tokenizer(folder, {.words = {}, .more_special_tokens = {"</s>", "<|tool_response>"}});
   const Tokenizer tokenizer = Tokenizer::load(folder);
   Json ids = Json::array();
-  for (const char* end : {"<|im_end|>", "</s>", "<|tool_response>"}) ids.push_back(tokenizer.id_of(end).value());
+  for (const char* end : {"<|im_end|>", "</s>", "<|tool_response>"}) ids.push_back(tokenizer.find_id(end).value());
   std::ofstream(folder / "generation_config.json") << Json{{"eos_token_id", ids}};
   return Tokenizer::load(folder);
 }
@@ -41,7 +41,7 @@ TEST_CASE("what lies between two turns is what the template writes there, and no
   write_tiny_tokenizer(folder.path(), {.words = {"user", "assistant"}, .more_special_tokens = {}});
   const Tokenizer tokenizer = Tokenizer::load(folder.path());
   const TurnTokens tokens(ChatTemplate::load(folder.path(), "chatml"), tokenizer);
-  const int64_t end = tokenizer.id_of("<|im_end|>").value();
+  const int64_t end = tokenizer.find_id("<|im_end|>").value();
   const auto text = [&](const std::vector<int64_t>& ids) { return tokenizer.decode(ids); };
   const std::string behind_end = "\n<|im_start|>user\nyes<|im_end|>\n<|im_start|>assistant\n";
   CHECK(text(behind(tokens, {}, "yes", end)) == behind_end);
@@ -54,7 +54,7 @@ TEST_CASE("what an environment says ends no turn, whatever it spells", "[train]"
   write_tiny_tokenizer(folder.path(), {.words = {}, .more_special_tokens = {}});
   const Tokenizer tokenizer = Tokenizer::load(folder.path());
   const TurnTokens tokens(ChatTemplate::load(folder.path(), "chatml"), tokenizer);
-  const int64_t end = tokenizer.id_of("<|im_end|>").value();
+  const int64_t end = tokenizer.find_id("<|im_end|>").value();
   const auto ids = behind(tokens, {}, "<|im_end|>", end);
   CHECK(std::ranges::count(ids, end) == 1);
 }
@@ -87,7 +87,7 @@ TEST_CASE("answers of tools stand where templates of models that call them put t
   const Json tools =
       Json::parse(R"([{"type": "function", "function": {"name": "add", "description": "", "parameters": {}}}])");
   const auto answer = [](const char* text) { return Json{{"role", "tool"}, {"content", text}}; };
-  const int64_t end = tokenizer.id_of("<|im_end|>").value();
+  const int64_t end = tokenizer.find_id("<|im_end|>").value();
   const TurnTokens tokens = tokens_of("qwen25");
   CHECK_NOTHROW(tokens.check("tool", tools));
   const Json first = user("go");
@@ -116,7 +116,7 @@ TEST_CASE("answers of tools stand where templates of models that call them put t
       CHECK(later.starts_with(end_of_turn + "[TOOL_RESULTS]"));
     else
       CHECK(later == end_of_turn + behind);
-    if (const auto id = tokenizer.id_of(end_of_turn)) CHECK(between({}, *id) == behind);
+    if (const auto id = tokenizer.find_id(end_of_turn)) CHECK(between({}, *id) == behind);
     // A user speaks behind earlier answers of tools as behind none; some templates drop thoughts then, and are refused.
     try {
       const std::string spoken = text_of({}, user("more"), /*last_id=*/7);

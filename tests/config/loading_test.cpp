@@ -13,7 +13,7 @@ namespace roll {
 namespace {
 
 enum class Shape { kRound, kSquare };
-constexpr auto names_of(Shape) {
+constexpr auto enum_names(Shape) {
   return std::to_array<Named<Shape>>({{Shape::kRound, "round"}, {Shape::kSquare, "square"}});
 }
 

@@ -41,7 +41,7 @@ struct Cache {
             .page_size = kPage,
             .kv_heads = static_cast<int32_t>(kv_heads),
             .head_dim = static_cast<int32_t>(dim),
-            .page_factor = PagedLayer<T>::page_factor_of(kPage)};
+            .page_factor = PagedLayer<T>::reciprocal(kPage)};
   }
   /// Only tokens that a row sees; the rest stays poisoned.
   void fill(const std::vector<StepRow>& rows) {
@@ -174,7 +174,7 @@ TEST_CASE("many small weights of float16 beside a large one are not lost", "[cud
                                .page_size = kPage,
                                .kv_heads = 1,
                                .head_dim = kDim,
-                               .page_factor = PagedLayer<Fp16>::page_factor_of(kPage)};
+                               .page_factor = PagedLayer<Fp16>::reciprocal(kPage)};
   for (int32_t i = 0; i < kLength; ++i)
     for (int32_t d = 0; d < kDim; ++d) {
       store(layer.key_at(layer.place_of(0, i, 0), d), i == 0 && d == 0 ? 25.5f : 0.0f);
@@ -195,7 +195,7 @@ TEST_CASE("many small weights of float16 beside a large one are not lost", "[cud
 
 TEST_CASE("places in pages need no division", "[cuda]") {
   for (const int64_t page_size : {8, 16, 24, 40, 256, 4096, 4104}) {
-    const uint32_t factor = PagedLayer<float>::page_factor_of(page_size);
+    const uint32_t factor = PagedLayer<float>::reciprocal(page_size);
     for (int64_t position = 0; position < (int64_t{1} << 20); position += 1 + position % 7)
       REQUIRE(static_cast<int64_t>(static_cast<uint64_t>(position) * factor >> 32) == position / page_size);
   }
@@ -215,7 +215,7 @@ TEST_CASE("pages lie beyond 2^31 numbers", "[cuda]") {
                                .page_size = kPage,
                                .kv_heads = kHeads,
                                .head_dim = kDim,
-                               .page_factor = PagedLayer<Bf16>::page_factor_of(kPage)};
+                               .page_factor = PagedLayer<Bf16>::reciprocal(kPage)};
   const std::vector<float> angles(kPage * kDim, 0.0f);
   const StepRow row{0, 0, 0};
   std::vector<Bf16> qkv(3 * kHeads * kDim), mixed(kHeads * kDim);
@@ -238,10 +238,10 @@ TEST_CASE("float16 widens and rounds as LibTorch's", "[ops]") {
   for (uint32_t bits = 0; bits < 1 << 16; ++bits) {
     const Fp16 half{static_cast<uint16_t>(bits)};
     const float wide = to_float(half), expected = c10::Half(half.bits, c10::Half::from_bits());
-    REQUIRE((bits_of(wide) == bits_of(expected) || (std::isnan(wide) && std::isnan(expected))));
+    REQUIRE((float_bits(wide) == float_bits(expected) || (std::isnan(wide) && std::isnan(expected))));
   }
   for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 4099) {
-    const float x = float_of(static_cast<uint32_t>(bits));
+    const float x = float_from_bits(static_cast<uint32_t>(bits));
     Fp16 half;
     store(half, x);
     const c10::Half expected(x);
@@ -268,7 +268,7 @@ TEST_CASE("bfloat16 rounds to the nearest, of two the even one", "[ops]") {
   CHECK(rounded(-3.4e38f) == -INFINITY);
   CHECK(rounded(INFINITY) == INFINITY);
   CHECK(std::isnan(rounded(NAN)));
-  CHECK(std::isnan(rounded(float_of(0x7FFFFFFF))));  // a GPU's own
+  CHECK(std::isnan(rounded(float_from_bits(0x7FFFFFFF))));  // a GPU's own
 }
 
 }  // namespace roll

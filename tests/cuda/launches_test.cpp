@@ -98,7 +98,7 @@ Kernel some_kernel() {
   Kernel kernel;
   std::memset(static_cast<void*>(&kernel), 1, sizeof kernel);
   const auto few = [](auto&... counts) { ((counts = 24), ...); };
-  if constexpr (requires { kernel.cut; }) kernel.cut = cut_of(1000, 1, 2);
+  if constexpr (requires { kernel.cut; }) kernel.cut = make_row_cut(1000, 1, 2);
   if constexpr (requires { kernel.shape; }) few(kernel.shape.rows);
   if constexpr (requires { kernel.shape.heads; }) few(kernel.shape.heads, kernel.shape.kv_heads);
   if constexpr (requires { kernel.layer; }) few(kernel.layer.kv_heads);

@@ -155,7 +155,7 @@ void check_place(int64_t heads, int32_t kv_heads, int32_t dim, int32_t page_size
                             .page_size = page_size,
                             .kv_heads = kv_heads,
                             .head_dim = dim,
-                            .page_factor = PagedLayer<T>::page_factor_of(page_size)};
+                            .page_factor = PagedLayer<T>::reciprocal(page_size)};
   const std::vector<StepRow> rows = {{0, page_size + 3, 1}, {0, 2 * page_size - 1, 0}, {0, 0, -1}};
   test::run_kernel(PlaceHeads<T>{.qkv = qkv.data(),
                                  .bias = has_extras ? bias.data() : nullptr,

@@ -24,7 +24,7 @@ Json says(const std::string& role, const std::string& content) {
 std::string roles_in(const std::vector<Row>& rows) {
   PromptWarnings warnings;
   for (const Row& row : rows) warnings.add(row);
-  return warnings.of_roles();
+  return warnings.role_warnings();
 }
 
 }  // namespace
@@ -40,12 +40,12 @@ TEST_CASE("rows that end with the assistant's answer are named by their lines", 
     for (const Row& row : some) warned.add(row);
     return warned;
   };
-  const std::string text = warnings(rows).of_answers();
+  const std::string text = warnings(rows).answer_warnings();
   CHECK_THAT(text, Contains("1 row of the assistant's answer as the last message, with the ground truth in it "
                             "(rows.jsonl:2)"));
   CHECK_THAT(text, Contains("2 rows with the assistant's message as the last (rows.jsonl:3, rows.jsonl:5)"));
-  CHECK_THAT(warnings(rows, /*are_sampled=*/false).of_answers(), !Contains("rows.jsonl:5"));
-  CHECK(warnings(std::span(rows).first(1)).of_answers().empty());
+  CHECK_THAT(warnings(rows, /*are_sampled=*/false).answer_warnings(), !Contains("rows.jsonl:5"));
+  CHECK(warnings(std::span(rows).first(1)).answer_warnings().empty());
   CHECK(warnings(rows).all().size() == 1);
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("roles that no template knows are named with their lines", "[data]") {
                             "rows.jsonl:5 and 3 more)"));
   PromptWarnings all(8);
   for (const Row& row : rows) all.add(row);
-  CHECK_THAT(all.of_roles(), Contains("rows.jsonl:8)"));
+  CHECK_THAT(all.role_warnings(), Contains("rows.jsonl:8)"));
   const std::vector<Row> known{
       chat({says("system", "s"), says("developer", "d"), says("user", "u"), says("assistant", "a"), says("tool", "t")},
            "1", 1)};

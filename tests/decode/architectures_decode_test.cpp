@@ -138,7 +138,7 @@ TEST_CASE("a device's kernels are given no model with features that they do not 
     sizes.intermediate = 64;
     const Transformer model = Transformer::init(make_spec(sizes, {}), 1);
     CHECK(has_device_kernels(model) ==
-          (!row.has_experts() && features_of(model.spec()).are_of({Feature::kScoreScale})));
+          (!row.has_experts() && layer_features(model.spec()).are_within({Feature::kScoreScale})));
     known += has_device_kernels(model);
   }
   CHECK(known > 0);

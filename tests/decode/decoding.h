@@ -48,7 +48,7 @@ class Decoding {
   }
 
   std::vector<int16_t> experts(int64_t which) const {
-    return decoder_.experts().of_sequence(sequences_[which].pages.data(), sequences_[which].length);
+    return decoder_.experts().sequence_experts(sequences_[which].pages.data(), sequences_[which].length);
   }
 
  private:

@@ -69,8 +69,8 @@ std::string check_broadcast(Communicator& ranks, at::Device device) {
   at::Tensor columns = whole.slice(1, 2, 5);
   ranks.broadcast(columns, root, "columns of a matrix");
   if (!(columns == root).all().item<bool>()) return "a view is broadcast wrongly; ";
-  const std::string mine = ranks.rank() == root ? std::string("a\0b", 3) : "other";
-  return ranks.broadcast_bytes(mine, root, "words") == std::string("a\0b", 3) ? "" : "broadcast_bytes is wrong; ";
+  const std::string local = ranks.rank() == root ? std::string("a\0b", 3) : "other";
+  return ranks.broadcast_bytes(local, root, "words") == std::string("a\0b", 3) ? "" : "broadcast_bytes is wrong; ";
 }
 
 std::string check_gathers(Communicator& ranks, at::Device device) {
@@ -101,17 +101,17 @@ std::string check_rows(Communicator& ranks, at::ScalarType dtype, int64_t n, at:
       return "all_gather_rows " + what;
   const at::Tensor all = sample(ranks.rank(), ranks.size() * n * 3, dtype, device).view({ranks.size() * n, 3});
   const at::Tensor before = all.clone();
-  const at::Tensor mine = ranks.reduce_scatter_rows(all, "partial rows");
+  const at::Tensor local = ranks.reduce_scatter_rows(all, "partial rows");
   const at::Tensor sums = reduced(ranks.size(), all.numel(), dtype, device, Reduce::kSum).view({-1, 3});
-  if (!at::equal(mine, sums.narrow(0, ranks.rank() * n, n))) return "reduce_scatter_rows " + what;
+  if (!at::equal(local, sums.narrow(0, ranks.rank() * n, n))) return "reduce_scatter_rows " + what;
   return at::equal(all, before) ? "" : "what was given to reduce_scatter_rows " + what;
 }
 
 std::string check_transposed_rows(Communicator& ranks, at::Device device) {
-  const at::Tensor mine = sample(ranks.rank(), 12, at::kFloat, device).view({3, 4}).t();
-  const at::Tensor all = ranks.all_gather_rows(mine, "transposed rows");
+  const at::Tensor local = sample(ranks.rank(), 12, at::kFloat, device).view({3, 4}).t();
+  const at::Tensor all = ranks.all_gather_rows(local, "transposed rows");
   const at::Tensor own = ranks.reduce_scatter_rows(all.t().contiguous().t(), "transposed sums");
-  const bool right = at::equal(all.narrow(0, ranks.rank() * 4, 4), mine) && at::equal(own, mine * ranks.size());
+  const bool right = at::equal(all.narrow(0, ranks.rank() * 4, 4), local) && at::equal(own, local * ranks.size());
   return right ? "" : "rows that are not contiguous are sent wrongly; ";
 }
 
@@ -206,8 +206,8 @@ std::string check_sum_order(Communicator& ranks) {
       const at::Tensor all = at::sin(at::arange(ranks.size() * rows, at::kFloat) * (ranks.rank() + 1.37)).to(dtype);
       at::Tensor sums = all.clone();
       ranks.all_reduce_sum(sums, "sums");
-      const at::Tensor mine = ranks.reduce_scatter_rows(all, "own sums");
-      if (!at::equal(mine, sums.narrow(0, ranks.rank() * rows, rows)))
+      const at::Tensor local = ranks.reduce_scatter_rows(all, "own sums");
+      if (!at::equal(local, sums.narrow(0, ranks.rank() * rows, rows)))
         return fmt::format("reduce_scatter_rows of {} {} has other bits than all_reduce; ", rows, c10::toString(dtype));
     }
   return "";

@@ -48,8 +48,8 @@ TEST_CASE("all ranks hold the same bits of a sum of random numbers", "[dist]") {
 
 TEST_CASE("a NaN on any rank survives max and min", "[dist]") {
   const auto said = run_local_ranks(3, [](Communicator& ranks) {
-    const double mine = ranks.rank() == 1 ? std::nan("") : 1.0;
-    return fmt::format("{}", std::isnan(ranks.all_reduce_max(mine, "largest")));
+    const double local = ranks.rank() == 1 ? std::nan("") : 1.0;
+    return fmt::format("{}", std::isnan(ranks.all_reduce_max(local, "largest")));
   });
   for (const auto& text : said) CHECK(text == "true");
 }
@@ -88,9 +88,9 @@ TEST_CASE("ranks that reduce different shapes, dtypes or names are refused", "[d
   }));
   CHECK(diverged([](Communicator& ranks) { ranks.barrier(ranks.is_first() ? "one" : "two"); }));
   CHECK(diverged([](Communicator& ranks) {
-    const at::Tensor mine = at::ones({3}), theirs = at::ones({4}), none;
-    ranks.is_first() ? ranks.exchange({none, mine}, {none, theirs}, "sizes")
-                     : ranks.exchange({mine, none}, {theirs, none}, "sizes");
+    const at::Tensor local = at::ones({3}), theirs = at::ones({4}), none;
+    ranks.is_first() ? ranks.exchange({none, local}, {none, theirs}, "sizes")
+                     : ranks.exchange({local, none}, {theirs, none}, "sizes");
   }));
   CHECK(diverged([](Communicator& ranks) {
     at::Tensor tensor = at::ones({5});
@@ -169,7 +169,7 @@ TEST_CASE("the lowest failing rank speaks and all ranks end with its code", "[di
         if (ranks.rank() == 2) throw SystemError("no disk");
       });
     } catch (const std::exception& error) {
-      return fmt::format("{} {}", exit_code_of(error), error.what());
+      return fmt::format("{} {}", exit_code_for(error), error.what());
     }
     return std::string("went on");
   });
@@ -190,7 +190,7 @@ TEST_CASE("who has only heard of a failure does not speak for the rank that fail
         });
       });
     } catch (const std::exception& error) {
-      return fmt::format("{} {}", exit_code_of(error), error.what());
+      return fmt::format("{} {}", exit_code_for(error), error.what());
     }
     return std::string("went on");
   });
@@ -199,12 +199,12 @@ TEST_CASE("who has only heard of a failure does not speak for the rank that fail
 }
 
 TEST_CASE("exit codes follow the kind of error", "[dist]") {
-  CHECK(exit_code_of(UserError("")) == 2);
-  CHECK(exit_code_of(SystemError("")) == 1);
-  CHECK(exit_code_of(std::runtime_error("")) == 1);
-  CHECK(exit_code_of(Bug("")) == 70);
-  CHECK(exit_code_of(Stopped(StopKind::kInterrupt)) == 130);
-  CHECK(exit_code_of(AnotherRankFailed(3, 70)) == 70);
+  CHECK(exit_code_for(UserError("")) == 2);
+  CHECK(exit_code_for(SystemError("")) == 1);
+  CHECK(exit_code_for(std::runtime_error("")) == 1);
+  CHECK(exit_code_for(Bug("")) == 70);
+  CHECK(exit_code_for(Stopped(StopKind::kInterrupt)) == 130);
+  CHECK(exit_code_for(AnotherRankFailed(3, 70)) == 70);
 }
 
 TEST_CASE("what a process says at its end names the kind once and no stack", "[dist]") {

@@ -39,13 +39,13 @@ inline std::vector<std::string> run_local_ranks(int num_ranks, const std::functi
   std::vector<std::thread> threads;
   for (int rank = 0; rank < num_ranks; ++rank)
     threads.emplace_back([&, rank] {
-      std::string& mine = said[static_cast<size_t>(rank)];
+      std::string& local = said[static_cast<size_t>(rank)];
       try {
         const auto ranks =
             make_host_communicator(make_tcp_wire(rank, num_ranks, {"127.0.0.1", port}, kStart_s), timeout_s);
-        mine = body(*ranks);
+        local = body(*ranks);
       } catch (const std::exception& error) {
-        mine = std::string("error: ") + error.what();
+        local = std::string("error: ") + error.what();
       }
     });
   for (std::thread& thread : threads) thread.join();

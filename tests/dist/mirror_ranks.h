@@ -14,11 +14,11 @@ class MirrorRanks : public ImmediateCommunicator {
   explicit MirrorRanks(int size) : MirrorRanks(Membership{.rank = 0, .size = size}) {}
 
   std::string_view kind() const override { return "mirror"; }
-  std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view) override {
-    return {static_cast<size_t>(size()), std::string(mine)};
+  std::vector<std::string> all_gather_bytes(std::string_view local, std::string_view) override {
+    return {static_cast<size_t>(size()), std::string(local)};
   }
-  std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name) override {
-    return all_gather_bytes(mine, name);
+  std::vector<std::string> gather_bytes(std::string_view local, std::string_view name) override {
+    return all_gather_bytes(local, name);
   }
   std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) override {
     Membership own = membership_in(members, group);
@@ -35,8 +35,8 @@ class MirrorRanks : public ImmediateCommunicator {
     for (at::Tensor row : all.view({size(), -1}).unbind(0))
       if (row.data_ptr() != tensor.data_ptr()) row.copy_(tensor.view({-1}));
   }
-  void reduce_scatter_dense(const at::Tensor& all, at::Tensor& mine, std::string_view) override {
-    mine.view({-1}).copy_(all.view({size(), -1})[rank()]).mul_(size());
+  void reduce_scatter_dense(const at::Tensor& all, at::Tensor& local, std::string_view) override {
+    local.view({-1}).copy_(all.view({size(), -1})[rank()]).mul_(size());
   }
   void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                       std::string_view) override {

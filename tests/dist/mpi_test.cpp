@@ -33,10 +33,10 @@ TEST_CASE("rows above one piece of 64 MiB are scattered and gathered whole", "[m
   Communicator& ranks = test::mpi_ranks();
   const int64_t rows = (70 << 20) / 4 + 3;
   const at::Tensor all = at::arange(ranks.size() * rows, at::kFloat).remainder(1000);
-  const at::Tensor mine = ranks.reduce_scatter_rows(all + ranks.rank(), "large");
+  const at::Tensor local = ranks.reduce_scatter_rows(all + ranks.rank(), "large");
   const double offset = ranks.size() * (ranks.size() - 1) / 2.0;
-  CHECK(at::equal(mine, all.narrow(0, ranks.rank() * rows, rows) * ranks.size() + offset));
-  CHECK(at::equal(ranks.all_gather_rows(mine, "large"), all * ranks.size() + offset));
+  CHECK(at::equal(local, all.narrow(0, ranks.rank() * rows, rows) * ranks.size() + offset));
+  CHECK(at::equal(ranks.all_gather_rows(local, "large"), all * ranks.size() + offset));
 }
 
 TEST_CASE("a 4 MB all-reduce over MPI: its time is printed", "[mpi][.bench]") {

@@ -187,6 +187,6 @@ int main(int argc, char** argv) {
     const std::string line = roll::error_line(error);
     if (!line.empty()) std::fprintf(stderr, "%s\n", line.c_str());
     roll::abort_all_ranks(error);
-    return roll::exit_code_of(error);
+    return roll::exit_code_for(error);
   }
 }

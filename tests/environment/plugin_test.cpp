@@ -18,7 +18,7 @@ std::unique_ptr<Environment> plugin(const std::string& name, std::map<std::strin
 }
 
 /// How a level fails whose first message is `said`, as "kind: what", or "".
-std::string failure_of(Environment& environment, const char* said = "go") {
+std::string reward_failure(Environment& environment, const char* said = "go") {
   try {
     environment.reset(7);
     environment.step(said);
@@ -62,7 +62,7 @@ TEST_CASE("a plug-in is played as a program is", "[environment]") {
 
 TEST_CASE("whatever a plug-in does wrong, it is a failure of its kind, and the next level is played", "[environment]") {
   const auto fault = [](const char* how, const char* said = "go") {
-    return failure_of(*plugin("wrong", {{"how", how}}), said);
+    return reward_failure(*plugin("wrong", {{"how", how}}), said);
   };
   CHECK(fault("") == "");
   CHECK(fault("cannot be made") == "crash: threw at reset: there is no board");
@@ -80,10 +80,11 @@ TEST_CASE("whatever a plug-in does wrong, it is a failure of its kind, and the n
   CHECK(fault("answers bytes", kCall) == "garbage: gave an answer that is no UTF-8");
   CHECK(fault("answers too much", kCall).find("answers must be a list of 1, one for each call") != std::string::npos);
   CHECK(fault("", kCall).find("answers is missing") != std::string::npos);
-  CHECK(failure_of(*plugin("game", {{"most", "many"}})) ==
+  CHECK(reward_failure(*plugin("game", {{"most", "many"}})) ==
         "crash: threw at reset: config.most = many: must be a number");
   const auto fails = plugin("wrong", {{"how", "throws at a step"}});
-  for (int i = 0; i < 2; ++i) CHECK(failure_of(*fails) == "crash: threw at step: no such move");  // another object each
+  for (int i = 0; i < 2; ++i)
+    CHECK(reward_failure(*fails) == "crash: threw at step: no such move");  // another object each
 }
 
 TEST_CASE("a plug-in that cannot be loaded is found out", "[environment]") {

@@ -35,10 +35,10 @@ TEST_CASE("a majority is right, ties are shared, and no answer is no vote", "[ev
 }
 
 TEST_CASE("a mean over prompts has an error where there are two", "[evaluation]") {
-  CHECK_FALSE(estimate_of(std::vector<double>{}).has_value());
-  const auto one = estimate_of(std::vector<double>{0.25});
+  CHECK_FALSE(estimate_mean(std::vector<double>{}).has_value());
+  const auto one = estimate_mean(std::vector<double>{0.25});
   CHECK((one->mean == 0.25 && !one->standard_error));
-  const auto some = estimate_of(std::vector<double>{0, 1, 0, 1});
+  const auto some = estimate_mean(std::vector<double>{0, 1, 0, 1});
   CHECK(some->mean == 0.5);
   CHECK(*some->standard_error == Approx(0.28867513459481287));  // statistics.stdev([0, 1, 0, 1]) / 2
 }

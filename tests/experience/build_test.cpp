@@ -136,7 +136,7 @@ TEST_CASE("importance weights without an upper bound are finite all the same", "
 }
 
 TEST_CASE("every estimator is reached by its name, and says what it needs", "[experience]") {
-  for (const AdvantageEstimator& estimator : rows_of(static_cast<const AdvantageEstimator*>(nullptr))) {
+  for (const AdvantageEstimator& estimator : registry(static_cast<const AdvantageEstimator*>(nullptr))) {
     CHECK(&*Chosen<AdvantageEstimator>(estimator.name) == &estimator);
     Experience experience = make_experience({{{1}, {2, 2}, 0, 0, 1, false}, {{1}, {2, 2}, 1, 0, 0, false}});
     ExperienceConfig config{.adv_estimator = Chosen(estimator)};

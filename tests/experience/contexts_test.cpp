@@ -55,13 +55,13 @@ TEST_CASE("selected sequences take their contexts along", "[experience]") {
 }
 
 TEST_CASE("plans know what contexts take, padded one by one", "[experience]") {
-  const SequenceSizes sizes = facts_of(two_trajectories()).sizes();
+  const SequenceSizes sizes = step_facts(two_trajectories()).sizes();
   CHECK(sizes.contexts == std::vector<Ids>{{4, 4, 4}, {3}});
   CHECK(sizes.aligned(0, 8) == 24);
   CHECK(sizes.work(0, {.linear = 1, .attention = 1}) == 12 + 3 * 16);
   CHECK(load_of(sizes, {0, 1}, 8, {}, false).aligned_tokens == 32);
-  CHECK(items_of(sizes.select({1, 0}), {.budget = 24, .alignment = 8}).tokens == Ids{8, 24});
-  CHECK_THROWS_WITH(items_of(sizes, {.budget = 16, .alignment = 8}),
+  CHECK(plan_items(sizes.select({1, 0}), {.budget = 24, .alignment = 8}).tokens == Ids{8, 24});
+  CHECK_THROWS_WITH(plan_items(sizes, {.budget = 16, .alignment = 8}),
                     Catch::Contains("12 tokens (24 after alignment to 8)"));
 }
 

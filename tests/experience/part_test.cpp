@@ -55,7 +55,7 @@ std::string compare(const Json& golden, const ExperienceConfig& config, const st
   for (int64_t step = 0; step < 2; ++step) {
     Experience whole = testing::golden_batch(golden, step, domains, unjudged);
     const std::vector<int64_t>& share = kShares[ranks.rank()];
-    Part part(select(whole, share), facts_of(whole), share, ranks);
+    Part part(select(whole, share), step_facts(whole), share, ranks);
     const Metrics of_shared = complete_experience(part, config, 3, shared);
     const Metrics of_whole = complete_experience(whole, config, 3, alone);
     text += difference(part.here, select(whole, share)) + difference(of_shared, of_whole);

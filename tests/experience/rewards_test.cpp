@@ -16,12 +16,12 @@ Sample sample(int64_t group, double score, int64_t num_tokens = 1, bool truncate
 }
 
 std::vector<char> mask_of(const std::vector<Sample>& samples, const ExperienceConfig& config, int64_t num_groups) {
-  return sample_mask(facts_of(make_experience(samples)), config, num_groups);
+  return sample_mask(step_facts(make_experience(samples)), config, num_groups);
 }
 
 std::vector<double> rewards_of(const std::vector<Sample>& samples, const ExperienceConfig& config, int64_t num_groups) {
   RunningMoments running;
-  return normalised_rewards(facts_of(make_experience(samples)), config, num_groups, running);
+  return normalised_rewards(step_facts(make_experience(samples)), config, num_groups, running);
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ TEST_CASE("a response without parts has 0 of each, and a part that one domain al
   const auto sample = [](int64_t group, std::vector<RewardPart> parts) {
     return Sample{.prompt_ids = {1}, .response_ids = {2}, .group_index = group, .parts = std::move(parts)};
   };
-  StepFacts step = facts_of(make_experience(
+  StepFacts step = step_facts(make_experience(
       {sample(0, {{1, 1}, {3, 0}}), sample(0, {{1, 0}, {3, 1}}), sample(1, {{1, 5}}), sample(1, {{1, 0}})}));
   step.responses[3].parts.clear();
   // Either of two responses is sqrt(1/2) deviations away from their mean: +-(1 - 3) and +-1 of these.

@@ -51,11 +51,11 @@ TEST_CASE("what a collective costs is what ranks count that they send", "[previe
 }
 
 TEST_CASE("what all ranks of a group send through host memory is what they get", "[preview]") {
-  const auto check = [](const char* what, int64_t size, const auto& cost_of) {
+  const auto check = [](const char* what, int64_t size, const auto& layer_cost) {
     CAPTURE(what, size);
     int64_t sent = 0, received = 0;
     for (int64_t rank = 0; rank < size; ++rank) {
-      const Cost cost = cost_of(Member{size, rank});
+      const Cost cost = layer_cost(Member{size, rank});
       sent += cost.sent;
       received += cost.received;
     }

@@ -89,7 +89,7 @@ TEST_CASE("ranks that stand for others have groups of the others' size", "[previ
 
 TEST_CASE("numbers and bytes pass between planned ranks", "[preview]") {
   CHECK(said_by_all(world_of(3), [](Communicator& ranks) {
-          at::Tensor mine = at::full({2}, ranks.rank(), at::kDouble), root = mine.clone();
+          at::Tensor local = at::full({2}, ranks.rank(), at::kDouble), root = local.clone();
           ranks.broadcast(root, 2, "root");
           std::vector<at::Tensor> out, in;
           for (int peer = 0; peer < ranks.size(); ++peer)
@@ -97,7 +97,7 @@ TEST_CASE("numbers and bytes pass between planned ranks", "[preview]") {
           ranks.exchange(out, in, "messages");
           return fmt::format("{} {} {} {} {} {} {}", ranks.all_reduce_sum(int64_t{ranks.rank()}, "sum"),
                              ranks.all_reduce_max(int64_t{ranks.rank()}, "largest"), root[1].item<double>(),
-                             ranks.all_gather_rows(mine, "all")[4].item<double>(),
+                             ranks.all_gather_rows(local, "all")[4].item<double>(),
                              ranks.reduce_scatter_rows(at::arange(3), "parts").item<int64_t>(),
                              at::cat(in).sum().item<int64_t>(),
                              fmt::join(ranks.all_gather_bytes(std::to_string(ranks.rank()), "names"), ""));

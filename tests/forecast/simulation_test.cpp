@@ -43,7 +43,7 @@ Simulator apart(const Apart& layout) {
                     .machine = {.ranks_per_host = layout.ranks_per_host}});
 }
 
-const PhaseSimulation& phase_of(const Simulation& simulation, const std::string& name) {
+const PhaseSimulation& phase_name(const Simulation& simulation, const std::string& name) {
   return *std::ranges::find(simulation.phases, name, &PhaseSimulation::name);
 }
 
@@ -102,11 +102,11 @@ TEST_CASE("weights take as long as the slowest to send or to get them, on the li
   // All samplers' hosts get whole models from other hosts, at any number of ranks.
   for (const int64_t num_ranks : {24, 768}) {
     CAPTURE(num_ranks);
-    const PhaseSimulation weights = phase_of(apart({.train_tp = 4}).at(num_ranks), "model_update");
+    const PhaseSimulation weights = phase_name(apart({.train_tp = 4}).at(num_ranks), "model_update");
     CHECK(weights.traffic_s == Approx(kPolicy_bytes / 4 / (machine.gbps_inter * 1e9)).epsilon(0.001));
   }
   // One host has all: what it sends and gets stays inside.
-  const PhaseSimulation near = phase_of(apart({.train_tp = 4, .ranks_per_host = 24}).at(24), "model_update");
+  const PhaseSimulation near = phase_name(apart({.train_tp = 4, .ranks_per_host = 24}).at(24), "model_update");
   CHECK(near.traffic_s == Approx(kPolicy_bytes / 4 / (machine.gbps_intra * 1e9)).epsilon(0.001));
 }
 
@@ -121,19 +121,19 @@ TEST_CASE("measured speeds take the place of a data sheet's, phase by phase", "[
   for (const PhaseSimulation& phase : sheet.phases) measured.phases[phase.name] = {flops_per_s / 2};
   request.machine.measured = measured;
   const Simulation slow = Simulator(request).at(8);
-  CHECK(phase_of(slow, "train_actor").compute_s == Approx(2 * phase_of(sheet, "train_actor").compute_s));
-  CHECK(phase_of(slow, "old_log_probs").compute_s == Approx(2 * phase_of(sheet, "old_log_probs").compute_s));
-  CHECK(phase_of(slow, "generate").seconds > 100 * phase_of(sheet, "generate").seconds);
+  CHECK(phase_name(slow, "train_actor").compute_s == Approx(2 * phase_name(sheet, "train_actor").compute_s));
+  CHECK(phase_name(slow, "old_log_probs").compute_s == Approx(2 * phase_name(sheet, "old_log_probs").compute_s));
+  CHECK(phase_name(slow, "generate").seconds > 100 * phase_name(sheet, "generate").seconds);
   request.machine.measured->phases["train_actor"].update_s = 10;
   const double updates = 4;  // of the recipe, a step
-  CHECK(phase_of(Simulator(request).at(8), "train_actor").compute_s ==
-        Approx(phase_of(slow, "train_actor").compute_s + 10 * updates));
+  CHECK(phase_name(Simulator(request).at(8), "train_actor").compute_s ==
+        Approx(phase_name(slow, "train_actor").compute_s + 10 * updates));
 }
 
 TEST_CASE("sequences take as long as the rank that gets most", "[preview]") {
   const Simulation simulation = apart({.train_tp = 4}).at(24);
   CHECK(simulation.num_running == 24);
-  const PhaseSimulation& rollouts = phase_of(simulation, "rollouts");
+  const PhaseSimulation& rollouts = phase_name(simulation, "rollouts");
   const RankBytes& received = rollouts.received.at("world/all_to_all");
   CHECK(received.most > received.mean);  // samplers get none
   CHECK(received.mean == rollouts.sent.at("world/all_to_all").mean);
@@ -142,27 +142,27 @@ TEST_CASE("sequences take as long as the rank that gets most", "[preview]") {
 
 TEST_CASE("stages of a pipeline take as long as the whole, idling included", "[preview]") {
   const std::string again = "recompute_granularity=full";
-  const PhaseSimulation plain = phase_of(apart({.train_pp = 4, .more = {again}}).at(24), "train_actor");
+  const PhaseSimulation plain = phase_name(apart({.train_pp = 4, .more = {again}}).at(24), "train_actor");
   CHECK(plain.seconds * (1 - plain.idle_share) < plain.compute_s + plain.traffic_s);
   CHECK(plain.seconds > plain.compute_s);
   CHECK(plain.sent.contains("activations/broadcast"));
   // Chunks, of which some have no layer and the others one, compute what their stages would at once, and idle less.
   const std::vector<std::string> first_layers = {again, "recompute_method=block", "recompute_num_layers=1",
                                                  "pipeline_model_parallel_layout=E|(t|)*28||L"};
-  const PhaseSimulation chunks = phase_of(apart({.train_pp = 4, .more = first_layers}).at(24), "train_actor");
+  const PhaseSimulation chunks = phase_name(apart({.train_pp = 4, .more = first_layers}).at(24), "train_actor");
   CHECK(chunks.compute_s == Approx(plain.compute_s));
   CHECK(chunks.idle_share > 0);
   CHECK(chunks.idle_share < plain.idle_share);
-  const PhaseSimulation often = phase_of(apart({.train_pp = 4, .more = {again}, .updates = 4}).at(24), "train_actor");
+  const PhaseSimulation often = phase_name(apart({.train_pp = 4, .more = {again}, .updates = 4}).at(24), "train_actor");
   CHECK(often.idle_share > 1.3 * plain.idle_share);  // each update has its bubble
   // Of many ranks some run, and with each the other stages of its pipeline.
   const Simulation many = apart({.train_pp = 4, .more = {again}}).at(768);
   CHECK(many.num_running < 768);
-  CHECK(phase_of(many, "train_actor").idle_share == Approx(plain.idle_share).epsilon(0.02));
+  CHECK(phase_name(many, "train_actor").idle_share == Approx(plain.idle_share).epsilon(0.02));
   int64_t trainers = 0;
   for (const ClassTimeline& one : many.timeline.classes)
     if (one.work.roles.find("actor_train") != std::string::npos) {
-      CHECK(one.work.seconds.at("train_actor") == Approx(phase_of(many, "train_actor").seconds));
+      CHECK(one.work.seconds.at("train_actor") == Approx(phase_name(many, "train_actor").seconds));
       ++trainers;
     }
   CHECK(trainers == 4);
@@ -171,28 +171,28 @@ TEST_CASE("stages of a pipeline take as long as the whole, idling included", "[p
 TEST_CASE("a phase idles where its role has stages, and only there", "[preview]") {
   const std::vector<std::string> with_reference = {"init_kl_coef=0.1"};
   const auto idles = [&](const std::array<int64_t, 3>& stages, const char* phase) {
-    return phase_of(beside_pipelines(4, 8, stages, with_reference), phase).idle_share > 0;
+    return phase_name(beside_pipelines(4, 8, stages, with_reference), phase).idle_share > 0;
   };
   CHECK(idles({2, 1, 1}, "train_actor"));
   CHECK_FALSE(idles({2, 1, 1}, "reference"));
   CHECK(idles({1, 2, 1}, "reference"));
   CHECK_FALSE(idles({1, 2, 1}, "train_actor"));
   const Simulation with_critic = beside_pipelines(4, 8, {1, 1, 2}, {"adv_estimator=gae"});
-  CHECK(phase_of(with_critic, "values").idle_share > 0);
-  CHECK(phase_of(with_critic, "train_critic").idle_share > 0);
-  CHECK(phase_of(with_critic, "train_actor").idle_share == 0);
+  CHECK(phase_name(with_critic, "values").idle_share > 0);
+  CHECK(phase_name(with_critic, "train_critic").idle_share > 0);
+  CHECK(phase_name(with_critic, "train_actor").idle_share == 0);
   const Simulation without = beside_pipelines(4, 8, {2, 1, 1}, {"enable_reference=false", "add_token_level_kl=false"});
   CHECK(std::ranges::count(without.phases, "reference", &PhaseSimulation::name) == 0);
 }
 
 TEST_CASE("teachers on the same ranks are one pipeline after the other, on others beside each other", "[preview]") {
-  const PhaseSimulation one = phase_of(taught({{"list(range(0,4))", 2}}), "reference");
+  const PhaseSimulation one = phase_name(taught({{"list(range(0,4))", 2}}), "reference");
   CHECK(one.idle_share > 0);
-  const PhaseSimulation two = phase_of(taught({{"list(range(0,4))", 2}, {"list(range(0,4))", 2}}), "reference");
+  const PhaseSimulation two = phase_name(taught({{"list(range(0,4))", 2}, {"list(range(0,4))", 2}}), "reference");
   CHECK(two.seconds == Approx(2 * one.seconds).epsilon(0.01));
   CHECK(two.idle_share == Approx(one.idle_share).epsilon(0.01));
-  const PhaseSimulation beside = phase_of(taught({{"list(range(0,4))", 2}, {"list(range(4,8))", 4}}), "reference");
-  const PhaseSimulation second = phase_of(taught({{"list(range(4,8))", 4}}), "reference");
+  const PhaseSimulation beside = phase_name(taught({{"list(range(0,4))", 2}, {"list(range(4,8))", 4}}), "reference");
+  const PhaseSimulation second = phase_name(taught({{"list(range(4,8))", 4}}), "reference");
   CHECK(second.idle_share > one.idle_share);
   CHECK(beside.idle_share == Approx(second.idle_share).epsilon(0.01));
   CHECK(beside.seconds == Approx(std::max(one.seconds, second.seconds)).epsilon(0.01));
@@ -200,7 +200,7 @@ TEST_CASE("teachers on the same ranks are one pipeline after the other, on other
 
 TEST_CASE("the last stage of a pipeline alone computes the head", "[preview]") {
   const auto compute_s = [](int64_t pp, const std::string& stages) {
-    return phase_of(apart({.train_pp = pp, .stages = stages}).at(24), "train_actor").compute_s;
+    return phase_name(apart({.train_pp = pp, .stages = stages}).at(24), "train_actor").compute_s;
   };
   // Of the tokens of four times as many data ranks one rank has 28 layers and the head, the last of even stages 7.
   const double whole = compute_s(1, ""), even = compute_s(4, "");
@@ -214,7 +214,7 @@ TEST_CASE("stages that stand for others bring the rest of their pipelines", "[pr
   const Simulation simulation =
       beside_pipelines(25, 40, {2, 2, 2}, {"rollout_batch_size=100", "actor_train.training_args.train_batch_size=800"});
   CHECK(simulation.num_running < 40);
-  CHECK(phase_of(simulation, "train_actor").idle_share > 0);
+  CHECK(phase_name(simulation, "train_actor").idle_share > 0);
 }
 
 TEST_CASE("a stage that another role's pipeline brings has the rest of its own", "[preview]") {
@@ -222,7 +222,7 @@ TEST_CASE("a stage that another role's pipeline brings has the rest of its own",
       35, 42, {2, 3, 1},
       {"init_kl_coef=0.1", "rollout_batch_size=210", "actor_train.training_args.train_batch_size=1680"});
   CHECK(simulation.num_running < 42);
-  CHECK(phase_of(simulation, "reference").idle_share > 0);
+  CHECK(phase_name(simulation, "reference").idle_share > 0);
 }
 
 TEST_CASE("a plan of many experts takes more than seconds", "[preview]") {
@@ -232,8 +232,8 @@ TEST_CASE("a plan of many experts takes more than seconds", "[preview]") {
 
 TEST_CASE("stages with gated delta nets are planned, also those without an embedding", "[preview]") {
   const Simulation simulation = apart({.train_pp = 4, .arch = "Qwen3.5-27B"}).at(24);
-  CHECK(phase_of(simulation, "train_actor").idle_share > 0);
-  CHECK(phase_of(simulation, "model_update").seconds > 0);
+  CHECK(phase_name(simulation, "train_actor").idle_share > 0);
+  CHECK(phase_name(simulation, "model_update").seconds > 0);
 }
 
 TEST_CASE("stages are planned whose layers read what those of others make", "[preview]") {
@@ -244,7 +244,7 @@ TEST_CASE("stages are planned whose layers read what those of others make", "[pr
                                        .more = {"recompute_granularity=full"},
                                        .stages = "Et*12|t*2|t*10|t*11L"})
                                     .at(24);
-  CHECK(phase_of(simulation, "train_actor").sent.contains("activations/broadcast"));
+  CHECK(phase_name(simulation, "train_actor").sent.contains("activations/broadcast"));
 }
 
 }  // namespace roll

@@ -78,7 +78,7 @@ TEST_CASE("roles that are apart are apart at any number of ranks", "[preview]") 
   CHECK(scaled.stand_in(8000, 4) == 8);  // no fewer than the roles are laid out on
   CHECK(scaled.stand_in(480, 512) == 480);
   // Rank 130 of 512 is the third of the third of eight parts.
-  CHECK(scaled.rank_of(130, 512, 8000) == 2002);
+  CHECK(scaled.scaled_rank(130, 512, 8000) == 2002);
 }
 
 }  // namespace roll

@@ -29,7 +29,7 @@ TEST_CASE("turns with prompts of their own are assumed one by one, each as long 
   const int64_t prompt = config.prompt_length / 4;
   std::set<int64_t> lengths;
   for (int64_t s = 0; s < 16; ++s) {
-    const std::vector<ThinTurn> turns = step.turns_of(s);
+    const std::vector<ThinTurn> turns = step.thin_turns(s);
     REQUIRE(std::ssize(turns) == config.agentic.custom_envs.at("FrozenLake").max_steps);
     int64_t all = 0;
     for (const ThinTurn& turn : turns) {
@@ -46,7 +46,7 @@ TEST_CASE("turns with prompts of their own are assumed one by one, each as long 
   CHECK(lengths.size() > 2);
   const ThinStep plain = assumed_step(lakes("TrajEnvManager"), {.mean = 3, .std = 2}, 1);
   CHECK(plain.turns.empty());
-  CHECK(plain.turns_of(0).size() == 1);
+  CHECK(plain.thin_turns(0).size() == 1);
 }
 
 TEST_CASE("a turn of a trajectory sees what was before it, and one with a prompt of its own only that", "[preview]") {
@@ -56,13 +56,13 @@ TEST_CASE("a turn of a trajectory sees what was before it, and one with a prompt
                  {.num_tokens = 1, .num_environment_tokens = 4},
                  {.num_tokens = 2, .is_fresh = true}},
                 {}};
-  const std::vector<ThinTurn> turns = step.turns_of(0);
+  const std::vector<ThinTurn> turns = step.thin_turns(0);
   REQUIRE(turns.size() == 3);
   CHECK((turns[0].before == 0 && turns[0].told == 10 && turns[0].said == 3));
   CHECK((turns[1].before == 13 && turns[1].told == 2 && turns[1].said == 1));
   CHECK((turns[2].before == 0 && turns[2].told == 4 && turns[2].said == 2));
-  REQUIRE(step.turns_of(1).size() == 1);
-  CHECK((step.turns_of(1)[0].told == 10 && step.turns_of(1)[0].said == 5));
+  REQUIRE(step.thin_turns(1).size() == 1);
+  CHECK((step.thin_turns(1)[0].told == 10 && step.thin_turns(1)[0].said == 5));
 }
 
 }  // namespace roll

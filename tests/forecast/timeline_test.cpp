@@ -13,9 +13,9 @@ ClassWork work(const char* ranks, std::map<std::string, double> seconds) {
 }  // namespace
 
 TEST_CASE("roles apart work at the same time, and wait where all do", "[preview]") {
-  const Timeline timeline = timeline_of({work("0", {{"generate", 4}, {"old_log_probs", 1}, {"train_actor", 3}}),
-                                         work("1", {{"values", 2}, {"train_critic", 1}})},
-                                        0);
+  const Timeline timeline = build_timeline({work("0", {{"generate", 4}, {"old_log_probs", 1}, {"train_actor", 3}}),
+                                            work("1", {{"values", 2}, {"train_critic", 1}})},
+                                           0);
   CHECK(timeline.seconds == 4 + 2 + 3);
   CHECK(timeline.classes[0].busy_s() == 8);
   CHECK(timeline.classes[1].busy_s() == 3);
@@ -28,9 +28,9 @@ TEST_CASE("roles apart work at the same time, and wait where all do", "[preview]
 TEST_CASE("sampling ahead runs beside what learns, as much of it as may", "[preview]") {
   const std::vector<ClassWork> classes = {work("0 to 1", {{"model_update", 1}, {"reference", 2}, {"train_actor", 4}}),
                                           work("2", {{"model_update", 1}, {"generate", 8}})};
-  CHECK(timeline_of(classes, 0).seconds == 1 + 8 + 6);
-  CHECK(timeline_of(classes, 1).seconds == 1 + 8);
-  const Timeline half = timeline_of(classes, 0.5);
+  CHECK(build_timeline(classes, 0).seconds == 1 + 8 + 6);
+  CHECK(build_timeline(classes, 1).seconds == 1 + 8);
+  const Timeline half = build_timeline(classes, 0.5);
   CHECK(half.seconds == 1 + 4 + 6);
   CHECK(to_text(half, 11) ==
         "a step of 11.0 s: w weights to the sampler, g sampling, r reference, a actor\n"

@@ -24,10 +24,10 @@ TEST_CASE("of a killed mpirun's things all go, of others' none", "[dist]") {
   remove_session(places, 7);
   CHECK_FALSE(is_there(places.sessions / "pid.7"));
   CHECK(is_there(places.sessions / "pid.8/contact.txt"));
-  CHECK(entries_of(places.segments).size() == 7);
+  CHECK(list_folder(places.segments).size() == 7);
   CHECK_FALSE(is_there(folder / segment("15560001", 11)));
   folder.write("sessions/pid.8/contact.txt", "what is this");
   remove_session(places, 8);
   remove_session(places, 9);
-  CHECK(entries_of(places.segments).size() == 7);
+  CHECK(list_folder(places.segments).size() == 7);
 }

@@ -241,7 +241,7 @@ TEST_CASE("what lies outside the masks reaches neither loss nor gradient, not ev
 TEST_CASE("a log-ratio that overflows gives neither NaN nor infinity, whatever the advantage", "[loss]") {
   Golden golden;
   LossSettings settings{.dual_clip_c = 1.4, .kl_coef = 0.1};
-  for (const PolicyLossKind& kind : rows_of(static_cast<const PolicyLossKind*>(nullptr)))
+  for (const PolicyLossKind& kind : registry(static_cast<const PolicyLossKind*>(nullptr)))
     for (const ImportanceSampling sampling : {ImportanceSampling::kToken, ImportanceSampling::kSequence})
       for (const double advantage : {0., 1., -1.})
         for (const double gap : {100., -100.}) {
@@ -284,7 +284,7 @@ TEST_CASE("a reducer of the policy term gets its sample weights", "[loss]") {
 }
 
 TEST_CASE("every policy loss is reached by its name", "[loss]") {
-  for (const PolicyLossKind& kind : rows_of(static_cast<const PolicyLossKind*>(nullptr))) {
+  for (const PolicyLossKind& kind : registry(static_cast<const PolicyLossKind*>(nullptr))) {
     CHECK(&*Chosen<PolicyLossKind>(kind.name) == &kind);
     CHECK(kind.needs_sign == (std::string(kind.name) == "topr"));
   }

@@ -67,7 +67,7 @@ TEST_CASE("exponents that overflow count as 80, and others keep every bit, value
 
 TEST_CASE("a student that is its teacher is no distance from it, whatever the distance", "[loss]") {
   const at::Tensor logits = at::tensor({3.0F, -1.0F, 0.5F, 9.0F, 0.0F, -20.0F}).view({2, 3}).requires_grad_(true);
-  for (const Named<KdObjective>& objective : names_of(KdObjective{})) {
+  for (const Named<KdObjective>& objective : enum_names(KdObjective{})) {
     CAPTURE(objective.name);
     const at::Tensor far =
         divergence_term(logits, at::log_softmax(logits.detach().flip(1), -1), {.kd_objective = objective.value});

@@ -185,12 +185,12 @@ TEST_CASE("ranks that share experts have the whole model's gradient, costs of ro
          for (size_t i = 0; i < kOfExperts.size(); ++i)
            if (std::min<int64_t>(static_cast<int64_t>(i), std::max<int64_t>(dp - 2, 1)) % dp == mesh.place().dp)
              own.push_back(kOfExperts[i]);
-         ExpertOutcome mine = expert_outcome(model, own, recompute ? kEveryLayer : Recomputation{}, replays);
-         for (auto& [name, gradient] : mine.gradients) {
+         ExpertOutcome local = expert_outcome(model, own, recompute ? kEveryLayer : Recomputation{}, replays);
+         for (auto& [name, gradient] : local.gradients) {
            model.parts().sum_copies(name, gradient);
            (model.parts().is_of_expert(name) ? mesh.expert_shards() : mesh.shards()).all_reduce_sum(gradient, name);
          }
-         const NamedTensors all = model.parts().gather_all(mine.gradients, true);
+         const NamedTensors all = model.parts().gather_all(local.gradients, true);
          for (size_t i = 0; i < all.size(); ++i) {
            const at::Tensor& expected = whole.gradients[i].second;
            const double scale = expected.abs().max().item<double>();
@@ -198,7 +198,7 @@ TEST_CASE("ranks that share experts have the whole model's gradient, costs of ro
              differences += all[i].first + " ";
          }
          for (size_t i = 0; i < whole.of_routers.size(); ++i) {
-           at::Tensor sum = own.empty() ? at::zeros({}, at::kDouble) : mine.of_routers[i].clone();
+           at::Tensor sum = own.empty() ? at::zeros({}, at::kDouble) : local.of_routers[i].clone();
            mesh.dp().all_reduce_sum(sum, "of routers");
            if (!at::allclose(sum, whole.of_routers[i])) differences += fmt::format("routers' number {} ", i);
          }
@@ -237,18 +237,18 @@ TEST_CASE("adapters of experts compute and learn what their matrices in the weig
   }
   adapted.save(folder / "merged");
   const Transformer merged = Transformer::load(folder / "merged", at::kCPU, at::kDouble);
-  const NamedTensors mine = gradients_of(adapted), theirs = gradients_of(merged);
-  CHECK(at::allclose(mine[0].second, theirs[0].second, 0, 1e-10));
+  const NamedTensors local = gradients_of(adapted), theirs = gradients_of(merged);
+  CHECK(at::allclose(local[0].second, theirs[0].second, 0, 1e-10));
   const auto number = [](const NamedTensors& all, const std::string& name) {
     const auto found = std::ranges::find(all, name, [](const auto& named) { return named.first; });
     return found == all.end() ? at::Tensor() : found->second;
   };
   int64_t of_experts = 0;
-  for (const auto& [name, gradient] : mine) {
+  for (const auto& [name, gradient] : local) {
     if (!name.ends_with(kLoraA) || name.find("mlp.") == std::string::npos) continue;
     CAPTURE(name);
     const std::string part = name.substr(0, name.size() - std::string_view(kLoraA).size());
-    const at::Tensor d_weight = number(theirs, part + ".weight"), d_b = number(mine, part + kLoraB);
+    const at::Tensor d_weight = number(theirs, part + ".weight"), d_b = number(local, part + kLoraB);
     REQUIRE(d_weight.defined() == gradient.defined());  // some experts have no tokens
     if (!d_weight.defined()) continue;
     const at::Tensor a = parameter(adapted.trained(), name), b = parameter(adapted.trained(), part + kLoraB);
@@ -257,7 +257,7 @@ TEST_CASE("adapters of experts compute and learn what their matrices in the weig
     of_experts += name.find("mlp.experts.") != std::string::npos;
   }
   CHECK(of_experts >= 12);
-  CHECK_FALSE(number(mine, std::string("model.layers.0.mlp.gate") + kLoraA).defined());  // routers have none
+  CHECK_FALSE(number(local, std::string("model.layers.0.mlp.gate") + kLoraA).defined());  // routers have none
 }
 
 TEST_CASE("layers that guess further tokens are kept, and biases stay float32 whatever the folder's dtype", "[model]") {
@@ -296,7 +296,7 @@ TEST_CASE("adapters lie where their experts do, A cut as what these take and B a
   const auto part_of = [&](const std::string& name, int64_t rank) {
     const auto found = std::ranges::find(all, layer + name, &ParameterShape::name);
     REQUIRE(found != all.end());
-    return shard_of(found->cut, rank, 2);
+    return make_tensor_shard(found->cut, rank, 2);
   };
   for (const std::string part : {"3.gate_proj", "3.up_proj"}) {
     CHECK((part_of(part + kLoraA, 1).dim == -1 && part_of(part + kLoraA, 1).copies == 2));  // summed over ranks

@@ -149,7 +149,7 @@ TEST_CASE("adapters on what layers are given leave out the same inputs on tensor
 TEST_CASE("layers that read the keys and values of others have no cache, and their weights are kept", "[model]") {
   const Json golden = test::read_golden("gemma4_inputs");
   const ModelSpec spec = parse_spec(golden["config"], "config.json");
-  CHECK(cost_of(spec.layers()).cached == 2 * (10 + 10 + 16));
+  CHECK(layer_cost(spec.layers()).cached == 2 * (10 + 10 + 16));
   const ForwardFlops begins(spec, spec.layers(), /*has_begin=*/true, /*has_head=*/false);
   const ForwardFlops follows(spec, spec.layers(), /*has_begin=*/false, /*has_head=*/false);
   CHECK(begins(3, 0) - follows(3, 0) == 3.0 * 2 * 24 * 6 * spec.num_layers);

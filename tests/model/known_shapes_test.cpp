@@ -88,19 +88,20 @@ TEST_CASE("a shape may be a known one, a config.json, or its folder", "[train]")
   const auto folder = std::filesystem::temp_directory_path() / fmt::format("roll_test_shapes_test_{}", ::getpid());
   std::filesystem::create_directories(folder);
   const std::string file = (folder / "config.json").string();
-  const ModelSpec known = shape_of(GENERATE("Qwen3-14B", "gemma-4-E2B", "gemma-4-26B-A4B"));
+  const ModelSpec known = known_shape(GENERATE("Qwen3-14B", "gemma-4-E2B", "gemma-4-26B-A4B"));
   std::ofstream(file) << hf_config(known).dump();
   for (const std::string& text : {file, folder.string()}) {
-    CHECK(shape_of(text).num_parameters() == known.num_parameters());
-    CHECK(shape_of(text).forward_flops(1000, 1000) == known.forward_flops(1000, 1000));
+    CHECK(known_shape(text).num_parameters() == known.num_parameters());
+    CHECK(known_shape(text).forward_flops(1000, 1000) == known.forward_flops(1000, 1000));
   }
   std::ofstream(file) << "{}";
-  CHECK_THROWS_WITH(shape_of(file), Catch::Contains("config.json: model_type: missing"));
+  CHECK_THROWS_WITH(known_shape(file), Catch::Contains("config.json: model_type: missing"));
   std::filesystem::remove_all(folder);
-  CHECK_THROWS_WITH(shape_of("Qwen/Qwen25-7B-Instruct"),
+  CHECK_THROWS_WITH(known_shape("Qwen/Qwen25-7B-Instruct"),
                     Catch::Contains("did you mean Qwen2.5-7B?") && !Catch::Contains("known are"));
-  CHECK_THROWS_WITH(shape_of("gpt2"), Catch::Contains("known are Qwen2.5-0.5B, ") && !Catch::Contains("did you mean"));
-  CHECK_THROWS_AS(shape_of("gpt2"), UserError);
+  CHECK_THROWS_WITH(known_shape("gpt2"),
+                    Catch::Contains("known are Qwen2.5-0.5B, ") && !Catch::Contains("did you mean"));
+  CHECK_THROWS_AS(known_shape("gpt2"), UserError);
 }
 
 }  // namespace roll

@@ -16,7 +16,7 @@ using test::odd_layered_model;
 
 namespace {
 
-std::vector<std::string> names_of(const ModelSpec& spec) {
+std::vector<std::string> layer_names(const ModelSpec& spec) {
   std::vector<std::string> names;
   for (const auto& parameter : backbone_parameters(spec)) names.push_back(parameter.name);
   return names;
@@ -77,7 +77,7 @@ class Reference {
 
 TEST_CASE("parameters follow the layers that an architecture describes", "[model]") {
   const Transformer model = odd_layered_model("odd");
-  const std::vector<std::string> names = names_of(model.spec());
+  const std::vector<std::string> names = layer_names(model.spec());
   CHECK(names[1] == "model.layers.0.mlp.gate_proj.weight");
   CHECK(std::ranges::count(names, "model.layers.1.again.q_norm.weight") == 1);
   CHECK(std::ranges::count(names, "model.layers.0.again.q_norm.weight") == 0);
@@ -88,14 +88,14 @@ TEST_CASE("parameters follow the layers that an architecture describes", "[model
 
 TEST_CASE("what layers cost is the sum of their blocks", "[model]") {
   const ModelSpec spec = odd_layered_model("odd").spec();
-  const LayerCost cost = cost_of(spec.layers());
+  const LayerCost cost = layer_cost(spec.layers());
   CHECK(cost.flops == 2.0 * (3 * 40 * 22 * 16 + 3 * 40 * 90 + 3 * 40 * 122));
   CHECK(cost.square_flops == 3 * 2.0 * 6 * 22);
   CHECK(cost.cached == 3 * 2 * 2 * 22);
-  CHECK(cost_of(spec.layers(), 2).cached == 3 * 2 * 22);
-  CHECK(cost_of(spec.layers(), 4).cached == 3 * 2 * 22);  // at least a head
+  CHECK(layer_cost(spec.layers(), 2).cached == 3 * 2 * 22);
+  CHECK(layer_cost(spec.layers(), 4).cached == 3 * 2 * 22);  // at least a head
   CHECK(spec.forward_flops(10, 3) == cost.flops * 10 + cost.square_flops * 100 + 2.0 * 3 * 71 * 40);
-  CHECK(cost_of(odd_layered_model("mlps").spec().layers()).cached == 0);
+  CHECK(layer_cost(odd_layered_model("mlps").spec().layers()).cached == 0);
 }
 
 TEST_CASE("tensor ranks must be able to share every mixer", "[model]") {
@@ -107,10 +107,10 @@ TEST_CASE("tensor ranks must be able to share every mixer", "[model]") {
 TEST_CASE("a back-end knows a model by the kinds of its mixers", "[model]") {
   const std::vector<Layer> odd = odd_layered_model("odd").spec().layers(),
                            mlps = odd_layered_model("mlps").spec().layers();
-  CHECK(MixerKinds<Attention, GatedMlp>::include_all_of(odd));
-  CHECK_FALSE(MixerKinds<Attention>::include_all_of(odd));
-  CHECK_FALSE(MixerKinds<GatedMlp>::include_all_of(odd));
-  CHECK(MixerKinds<GatedMlp>::include_all_of(mlps));
+  CHECK(MixerKinds<Attention, GatedMlp>::include_all(odd));
+  CHECK_FALSE(MixerKinds<Attention>::include_all(odd));
+  CHECK_FALSE(MixerKinds<GatedMlp>::include_all(odd));
+  CHECK(MixerKinds<GatedMlp>::include_all(mlps));
   CHECK_THROWS_AS(MixerKinds<Attention>::visit(mlps[0][0].mixer, [](const Attention&) {}), Bug);
 }
 

@@ -99,7 +99,7 @@ at::Tensor log_probs_under(const std::filesystem::path& folder, const Layout& la
   return found;
 }
 
-std::string bits_of(const at::Tensor& x) {
+std::string float_bits(const at::Tensor& x) {
   const at::Tensor dense = x.contiguous();
   return {static_cast<const char*>(dense.data_ptr()), dense.nbytes()};
 }
@@ -224,7 +224,7 @@ TEST_CASE("tensor ranks that sample see the same bits, close to the whole model'
        }))
     REQUIRE(text == "");
   for (const at::Tensor& logits : found) {
-    CHECK(bits_of(logits) == bits_of(found[0]));
+    CHECK(float_bits(logits) == float_bits(found[0]));
     if (int8_weights)
       CHECK((logits - whole).abs().mean().item<double>() < 0.05 * whole.abs().mean().item<double>());
     else

@@ -48,9 +48,9 @@ NamedTensors numbers(at::ScalarType dtype) {
 }
 
 NamedTensors cut_all(const ParameterShards& parts, const NamedTensors& whole) {
-  NamedTensors mine;
-  for (const auto& [name, tensor] : whole) mine.emplace_back(name, parts.cut(name, tensor).clone());
-  return mine;
+  NamedTensors local;
+  for (const auto& [name, tensor] : whole) local.emplace_back(name, parts.cut(name, tensor).clone());
+  return local;
 }
 
 std::string text_of(const TensorShard& part) {
@@ -123,11 +123,11 @@ TEST_CASE("what was cut comes back whole, on every rank or on the one that keeps
   const int num_ranks = GENERATE(2, 4);
   const auto said = run_local_ranks(num_ranks, [](Communicator& tp) {
     const ParameterShards parts(biased_spec(), all_parameters(), &tp);
-    const NamedTensors whole = numbers(at::kBFloat16), mine = cut_all(parts, whole);
+    const NamedTensors whole = numbers(at::kBFloat16), local = cut_all(parts, whole);
     std::string wrong;
     for (size_t i = 0; i < whole.size(); ++i)
-      if (!at::equal(parts.gather(whole[i].first, mine[i].second), whole[i].second)) wrong += whole[i].first + " ";
-    const NamedTensors kept = parts.gather_all(mine, tp.rank() == 1);
+      if (!at::equal(parts.gather(whole[i].first, local[i].second), whole[i].second)) wrong += whole[i].first + " ";
+    const NamedTensors kept = parts.gather_all(local, tp.rank() == 1);
     if (tp.rank() != 1) return wrong + fmt::format("{} kept", kept.size());
     for (size_t i = 0; i < whole.size(); ++i)
       if (kept[i].first != whole[i].first || !at::equal(kept[i].second, whole[i].second)) wrong += "kept ";
@@ -147,26 +147,26 @@ TEST_CASE("stages gather over their own ranks what they speak for, and no more",
     const ModelParallel parallel{
         .tp = &mesh.tp(), .ep = mesh.experts(), .stage = std::make_shared<PipelineStage>(StageSplit({1, 1}), mesh)};
     const ParameterShards parts(spec, all, parallel.tp, parallel.ep, parallel.stage);
-    NamedTensors mine;
-    const auto number_of = [&](const std::string& name) {
+    NamedTensors local;
+    const auto parameter_number = [&](const std::string& name) {
       const bool is_copy = name == all.front().name && !parallel.stage->is_first();
-      return is_copy ? -1.0 : static_cast<double>(parts.number_of(name));
+      return is_copy ? -1.0 : static_cast<double>(parts.parameter_number(name));
     };
     for (const ParameterShape& own : held_by(all, parallel))
-      mine.emplace_back(own.name, parts.cut(own.name, at::full(own.shape, number_of(own.name))).clone());
+      local.emplace_back(own.name, parts.cut(own.name, at::full(own.shape, parameter_number(own.name))).clone());
     world.traffic().take();
-    const NamedTensors whole = parts.gather_all(mine, true);
+    const NamedTensors whole = parts.gather_all(local, true);
     const auto counts = world.traffic().take();
     std::string wrong;
     for (const auto& [name, tensor] : whole) {
-      const bool is_own = std::ranges::find(mine, name, &NamedTensors::value_type::first) != mine.end();
+      const bool is_own = std::ranges::find(local, name, &NamedTensors::value_type::first) != local.end();
       if (parts.is_elsewhere(name) == is_own) wrong += "elsewhere " + name + " ";
     }
     if (parts.is_elsewhere("model.nrom.weight")) wrong += "nrom ";
     for (const auto& [name, tensor] : whole)
-      if (!tensor.eq(parts.number_of(name)).all().item<bool>()) wrong += name + " ";
-    for (const auto& [name, tensor] : mine)
-      if (!tensor.eq(number_of(name)).all().item<bool>()) wrong += "own " + name + " ";
+      if (!tensor.eq(parts.parameter_number(name)).all().item<bool>()) wrong += name + " ";
+    for (const auto& [name, tensor] : local)
+      if (!tensor.eq(parameter_number(name)).all().item<bool>()) wrong += "own " + name + " ";
     int64_t tp_calls = parallel.stage->is_first() ? -1 : 0, ep_calls = 0;  // beside that of the embedding
     for (const auto& [key, count] : counts) {
       if (key.ends_with("/tp/all_gather")) tp_calls += count.calls;

@@ -120,7 +120,7 @@ TEST_CASE("what a mixture costs a token is its own experts' products", "[model]"
   config["mlp_only_layers"] = Json::array();
   const ModelSpec spec = parse_spec(config, "config.json");
   const int64_t attention = 32 * 8 * (4 + 2 + 2 + 4), router = 6 * 32, expert = 3 * 32 * 20;
-  CHECK(cost_of(spec.layers()).flops == Approx(2.0 * 5 * (attention + router + 2 * expert)));
+  CHECK(layer_cost(spec.layers()).flops == Approx(2.0 * 5 * (attention + router + 2 * expert)));
   CHECK(spec.num_parameters() == 2 * 100 * 32 + 32 + 5 * (attention + router + 6 * expert + 2 * 32 + 2 * 8));
 }
 

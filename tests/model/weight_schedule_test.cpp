@@ -108,11 +108,11 @@ struct Case {
   bool has(const WeightLayout& layout, int rank, int64_t parameter, int64_t row, int64_t column) const {
     const int64_t tp = tensor_rank(layout, rank);
     if (tp < 0) return false;
-    const TensorShard part = shard_of(parameters[parameter].cut, tp, layout.tp);
+    const TensorShard part = make_tensor_shard(parameters[parameter].cut, tp, layout.tp);
     const int64_t place = part.dim == 0 ? row : column;
     const auto in_layout = std::ranges::find(layout.ranks, rank) - layout.ranks.begin();
     const MeshPlace mesh = mesh_place(in_layout, {.cp = layout.cp, .tp = layout.tp, .pp = layout.stages.num_stages()});
-    if (mesh.pp != layout.stages.stage_of(parameters[parameter].layer)) return false;
+    if (mesh.pp != layout.stages.place_stage(parameters[parameter].layer)) return false;
     const auto& expert = parameters[parameter].expert;
     if (expert && expert->owner(layout.ep) != (mesh.dp * layout.cp + mesh.cp) % layout.ep) return false;
     return part.dim < 0 || (part.begin <= place && place < part.end);

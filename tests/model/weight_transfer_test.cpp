@@ -99,11 +99,11 @@ class FlippingRanks : public Communicator {
   std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) override {
     return inner_.split(members, group);
   }
-  std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) override {
-    return inner_.all_gather_bytes(mine, name);
+  std::vector<std::string> all_gather_bytes(std::string_view local, std::string_view name) override {
+    return inner_.all_gather_bytes(local, name);
   }
-  std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name) override {
-    return inner_.gather_bytes(mine, name);
+  std::vector<std::string> gather_bytes(std::string_view local, std::string_view name) override {
+    return inner_.gather_bytes(local, name);
   }
   std::unique_ptr<Pending> start_all_gather_bytes(std::string, std::shared_ptr<std::vector<std::string>>,
                                                   std::string_view) override {

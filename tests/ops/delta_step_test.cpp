@@ -40,7 +40,7 @@ TEST_CASE("what has no length stays so, and decays of large steps are no other t
   direct_row(nothing.data(), 7, 1);
   for (const float x : nothing) CHECK(x == 0);
   for (const float x : {-100.0f, -3.0f, 0.0f, 19.0f, 21.0f, 100.0f})
-    CHECK(decay_of(-9, x) == Approx(std::exp(-std::exp(-9.0) * std::log1p(std::exp(static_cast<double>(x))))));
+    CHECK(delta_decay(-9, x) == Approx(std::exp(-std::exp(-9.0) * std::log1p(std::exp(static_cast<double>(x))))));
 }
 
 }  // namespace roll

@@ -111,7 +111,7 @@ Drawn run_kernels(const std::vector<float>& logits, const SlotState& slot, std::
 template <int kLanes>
 Drawn run_kernels(const std::vector<float>& logits, const SlotState& slot, std::vector<TouchedToken> touched,
                   bool second) {
-  return run_kernels<kLanes>(logits, slot, std::move(touched), second, cut_of(std::ssize(logits)));
+  return run_kernels<kLanes>(logits, slot, std::move(touched), second, make_row_cut(std::ssize(logits)));
 }
 
 template <int kLanes>
@@ -123,8 +123,8 @@ void compare_draws(int64_t vocab, uint64_t number) {
   const SlotState slot{.sampling = sampling, .name = plain_name(name)};
   RowSampler sampler;
   const DrawnToken expected = sampler.draw(logits, sampling, touched, random_bits(name));
-  const RowCut cut = cut_of(vocab, std::min<int64_t>(vocab, 1 + static_cast<int64_t>(number % 4)),
-                            1 + static_cast<int64_t>(number % 5));
+  const RowCut cut = make_row_cut(vocab, std::min<int64_t>(vocab, 1 + static_cast<int64_t>(number % 4)),
+                                  1 + static_cast<int64_t>(number % 5));
   const Drawn kernel = run_kernels<kLanes>(logits, slot, touched, number % 2 == 1, cut);
   CAPTURE(vocab, number, kLanes, sampling.top_p, sampling.top_k, sampling.least_p, cut.shards, cut.splits);
   REQUIRE(kernel.token.token == expected.token);
@@ -159,7 +159,7 @@ TEST_CASE("a row is cut into parts that have all its tokens once, in chunks of w
     for (const int64_t shards : {1, 2, 3, 8})
       for (const int64_t splits : {1, 3, 74, 1000}) {
         if (vocab < shards) continue;
-        const RowCut cut = cut_of(vocab, shards, splits);
+        const RowCut cut = make_row_cut(vocab, shards, splits);
         CAPTURE(vocab, shards, splits, cut.splits, cut.part_size, cut.chunk_size, cut.chunks);
         REQUIRE(cut.parts() <= kMostParts);
         REQUIRE(cut.parts() * cut.chunks <= kMostChunks);
@@ -189,7 +189,7 @@ TEST_CASE("a draw reads the logits twice, with a filter three times, whatever pe
     const RowSampling sampling = sampling_of(number);
     const auto touched = touched_of(1000, sampling, number % 3 == 0);
     const Drawn drawn =
-        run_kernels<64>(logits_of(1000, number), {.sampling = sampling}, touched, false, cut_of(1000, 2, 3));
+        run_kernels<64>(logits_of(1000, number), {.sampling = sampling}, touched, false, make_row_cut(1000, 2, 3));
     CAPTURE(number, sampling.top_p, sampling.top_k, sampling.least_p, touched.size());
     REQUIRE(drawn.token.token >= 0);
     const bool is_filtered = !sampling.is_greedy && (sampling.top_p < 1 || sampling.top_k > 0 || sampling.least_p > 0);
@@ -280,7 +280,7 @@ TEST_CASE("rows of no numbers are told by token -1, rows of no slot are left alo
                             .stride = 8,
                             .rows = 2,
                             .shard_stride = 16,
-                            .cut = cut_of(5),
+                            .cut = make_row_cut(5),
                             .draws = draws,
                             .slots = slots,
                             .touched = touched.data(),

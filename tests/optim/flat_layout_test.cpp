@@ -48,7 +48,7 @@ TEST_CASE("matrices come before vectors and copies last, in buckets that slices 
     CHECK(layout.buckets[b].is_matrix == are_matrices[b]);
   }
   CHECK(layout.offsets == Numbers{0, 64, 6, 96, 128, 32, 67});
-  CHECK(layout.bucket_of == Numbers{0, 2, 0, 3, 4, 1, 2});
+  CHECK(layout.bucket_by_tensor == Numbers{0, 2, 0, 3, 4, 1, 2});
   CHECK(layout.total == 160);
   // As backward is through with them: the last matrices first, vectors after all matrices, copies at the end.
   CHECK(layout.reduce_order == Numbers{1, 0, 2, 3, 4});
@@ -70,7 +70,7 @@ TEST_CASE("every parameter has its own place, and every bucket is of one kind an
       for (const int64_t i : bucket.members) {
         REQUIRE(next - bucket.begin < limit);  // a full bucket takes no more
         REQUIRE(layout.offsets[i] == next);
-        REQUIRE(layout.bucket_of[i] == static_cast<int64_t>(b));
+        REQUIRE(layout.bucket_by_tensor[i] == static_cast<int64_t>(b));
         REQUIRE(parameters[i].is_matrix == bucket.is_matrix);
         REQUIRE(parameters[i].copies == bucket.copies);
         next += parameters[i].numel;

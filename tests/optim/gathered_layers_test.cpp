@@ -143,7 +143,7 @@ TEST_CASE("while a layer is computed the next one comes, and of one layer there 
     const auto expect = [&](const char* what, bool holds) {
       if (!holds) wrong += fmt::format("{}; ", what);
     };
-    const int64_t bucket = optimizer.layout().bucket_of[1], size = optimizer.layout().buckets[bucket].size;
+    const int64_t bucket = optimizer.layout().bucket_by_tensor[1], size = optimizer.layout().buckets[bucket].size;
     const auto expect_slices = [&] {
       expect("what is away reads as no number", at::isnan(weights[0].front()).all().item<bool>());
       expect("vectors are here", std::ranges::all_of(vectors, [](const auto& v) { return v.is_contiguous(); }));
@@ -189,7 +189,7 @@ TEST_CASE("what tensor ranks have copies of is not gathered, nor is anything on 
   for (size_t i = 0; i < model.trained().size(); ++i) {
     const auto& [name, tensor] = model.trained()[i];
     INFO(name);
-    CHECK(optimizer.is_gathered(optimizer.layout().bucket_of[i]) ==
+    CHECK(optimizer.is_gathered(optimizer.layout().bucket_by_tensor[i]) ==
           (tensor.dim() == 2 && layer_number(name) == 0 && copies(name) == 1));
   }
   const auto alone = make_single_communicator({.rank = 0, .size = 1});

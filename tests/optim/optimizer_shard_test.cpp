@@ -54,12 +54,12 @@ int64_t num_wrong(const std::filesystem::path& folder, at::ScalarType dtype, int
   fill(expected.optimizer);
   load_optimizer(rank.optimizer, nullptr, folder, "actor");
   REQUIRE(rank.optimizer.num_steps() == 9);
-  const auto mine = rank.optimizer.state_pieces(), theirs = expected.optimizer.state_pieces();
-  REQUIRE((!mine.empty() && mine.size() == theirs.size()));
+  const auto local = rank.optimizer.state_pieces(), theirs = expected.optimizer.state_pieces();
+  REQUIRE((!local.empty() && local.size() == theirs.size()));
   int64_t wrong = 0;
-  for (size_t i = 0; i < mine.size(); ++i)
-    for (size_t k = 0; k < mine[i].states.size(); ++k)
-      wrong += mine[i].states[k].second.ne(theirs[i].states[k].second).sum().item<int64_t>();
+  for (size_t i = 0; i < local.size(); ++i)
+    for (size_t k = 0; k < local[i].states.size(); ++k)
+      wrong += local[i].states[k].second.ne(theirs[i].states[k].second).sum().item<int64_t>();
   return wrong;
 }
 

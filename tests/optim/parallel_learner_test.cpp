@@ -78,10 +78,10 @@ std::string cut_update(Communicator& world, int64_t tp, bool shares, at::ScalarT
   const std::vector<ParameterShape> shapes = backbone_parameters(test::small_spec());
   const ParameterShards parts(test::small_spec(), shapes, &mesh.tp());
   const LearnerOptions options = options_of({.shares = shares});
-  NamedTensors mine, whole;
+  NamedTensors local, whole;
   for (size_t k = 0; k < shapes.size(); ++k) {
     const at::Tensor start = whole_numbers(k, shapes[k].shape, 0).to(dtype);
-    mine.emplace_back(shapes[k].name, parts.cut(shapes[k].name, start).clone().requires_grad_());
+    local.emplace_back(shapes[k].name, parts.cut(shapes[k].name, start).clone().requires_grad_());
     whole.emplace_back(shapes[k].name, start.clone().requires_grad_());
   }
   const auto loss = [&](const NamedTensors& parameters, const auto& share) {
@@ -90,12 +90,12 @@ std::string cut_update(Communicator& world, int64_t tp, bool shares, at::ScalarT
       sum = sum + (parameters[k].second * share(shapes[k].name, whole_numbers(k, shapes[k].shape, 1).to(dtype))).sum();
     return sum;
   };
-  Learner learner("cut", mine, options, {mesh, parts});
+  Learner learner("cut", local, options, {mesh, parts});
   learner.keep_gradients(true);
   const double norm = learner
                           .update(1,
                                   [&](int64_t) {
-                                    return loss(mine, [&](const std::string& name, const at::Tensor& g) {
+                                    return loss(local, [&](const std::string& name, const at::Tensor& g) {
                                       const double ranks =
                                           static_cast<double>(parts.part(name).copies * mesh.dp_size());
                                       return parts.cut(name, g) / ranks;
@@ -112,7 +112,7 @@ std::string cut_update(Communicator& world, int64_t tp, bool shares, at::ScalarT
   for (size_t k = 0; k < shapes.size(); ++k) {
     const auto& [name, gradient] = learner.kept_gradient()[k];
     if (!at::equal(gradient, whole_numbers(k, shapes[k].shape, 1))) wrong += "gradient of " + name + " ";
-    if (!at::allclose(parts.gather(name, mine[k].second), whole[k].second, 1e-6, 1e-7)) wrong += name + " ";
+    if (!at::allclose(parts.gather(name, local[k].second), whole[k].second, 1e-6, 1e-7)) wrong += name + " ";
   }
   return wrong;
 }

@@ -85,10 +85,10 @@ std::string differences(const Outcome& own, const Outcome& whole, double toleran
   for (const auto list : {&Outcome::gradients, &Outcome::weights}) {
     if ((own.*list).size() != (whole.*list).size()) wrong += "another number of tensors; ";
     for (size_t i = 0; i < std::min((own.*list).size(), (whole.*list).size()); ++i) {
-      const auto& [name, mine] = (own.*list)[i];
+      const auto& [name, local] = (own.*list)[i];
       const auto& [its_name, its] = (whole.*list)[i];
       const double scale = std::max(1e-2, its.abs().max().template item<double>());
-      if (name != its_name || !at::allclose(mine, its, tolerance, tolerance * scale))
+      if (name != its_name || !at::allclose(local, its, tolerance, tolerance * scale))
         wrong += fmt::format("{} {}; ", list == &Outcome::gradients ? "gradient of" : "weights of", its_name);
     }
   }

@@ -41,16 +41,16 @@ SplitSlice part_of(const SplitSlice& slice, int64_t begin) {
 
 TEST_CASE("a float32 is two halves, of which the upper one is the nearest bfloat16", "[optim]") {
   const auto check = [](uint32_t bits) {
-    const float x = float_of(bits);
+    const float x = float_from_bits(bits);
     const SplitFloat halves = split_float(x);
     INFO(x);
-    REQUIRE(bits_of(joined_float(halves)) == bits);
+    REQUIRE(float_bits(joined_float(halves)) == bits);
     REQUIRE(std::abs(static_cast<double>(x) - to_float(halves.high)) <=
             std::ldexp(1.0, std::max(std::ilogb(x), -126) - 8));
   };
   for (uint32_t k = 0; k < 100'000; ++k) {
     const uint32_t bits = k * 42'949u;  // all signs and exponents
-    if (std::isfinite(float_of(bits + 0x8000u)) && float_of(bits) != 0) check(bits);
+    if (std::isfinite(float_from_bits(bits + 0x8000u)) && float_from_bits(bits) != 0) check(bits);
   }
   for (const uint32_t tie : {0x3F808000u, 0x3F818000u, 0xBF808000u, 0x3F807FFFu, 0x3FFFFFFFu}) check(tie);
 }

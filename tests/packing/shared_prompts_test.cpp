@@ -26,18 +26,18 @@ TEST_CASE("all of a prompt but its last token is computed once, in whole multipl
 TEST_CASE("what sequences take together leaves out prompts that others of the group compute", "[packing]") {
   const Workload workload{.linear = 2, .attention = 1};
   const SequenceSizes sizes = two_groups();
-  const Load whole = load_of(sizes, {0, 1, 2, 3, 4}, 4, workload, false);
+  const Load whole = total_load(sizes, {0, 1, 2, 3, 4}, 4, workload, false);
   CHECK(whole.tokens == 46);
   CHECK(whole.aligned_tokens == 12 + 8 + 12 + 8 + 12);
   CHECK(whole.work == 2 * 46 + 144 + 64 + 100 + 49 + 81);
   CHECK(whole.shared == 0);
-  const Load shared = load_of(sizes, {0, 1, 2, 3, 4}, 4, workload, true);
+  const Load shared = total_load(sizes, {0, 1, 2, 3, 4}, 4, workload, true);
   CHECK(shared.shared == 8 + 4 + 8);
   CHECK(shared.tokens == 46 - 20);
   CHECK(shared.aligned_tokens == 52 - 20);
   CHECK(shared.work == whole.work - 2 * (16 + 64) - (8 + 16));
-  CHECK(load_of(sizes, {0, 1}, 4, workload, true).tokens == 20);
-  CHECK(load_of(sizes.lengths, {0, 2}, 4, workload, true).tokens == 22);  // nothing is known of prompts
+  CHECK(total_load(sizes, {0, 1}, 4, workload, true).tokens == 20);
+  CHECK(total_load(sizes.lengths, {0, 2}, 4, workload, true).tokens == 22);  // nothing is known of prompts
 }
 
 TEST_CASE("auto shares prompts where that saves a twentieth of the work, the other wishes always or never",

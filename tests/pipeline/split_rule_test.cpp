@@ -23,7 +23,7 @@ std::string text_of(const StrategyConfig& strategy, int64_t num_layers) {
                           text.empty() ? ""
                           : s          ? " "
                                        : "; ",
-                          split.layers_of(s, chunk).first, split.layers_of(s, chunk).second);
+                          split.chunk_layers(s, chunk).first, split.chunk_layers(s, chunk).second);
   return text;
 }
 
@@ -79,10 +79,10 @@ TEST_CASE("Interleaved stages have a chunk of layers each, then each a second on
              Catch::Contains("names 2 stages, but pipeline_model_parallel_size = 2, with 2 chunks each"));
   CHECK_THAT(by_layout("Et|t|t|L", 4, 3), Catch::Contains("leaves a stage without a layer"));
   const StageSplit split({1, 2, 0, 3}, 2);
-  CHECK(split.layers_of(0) == std::vector<int64_t>{0});
-  CHECK(split.layers_of(1) == std::vector<int64_t>{1, 2, 3, 4, 5});
+  CHECK(split.chunk_layers(0) == std::vector<int64_t>{0});
+  CHECK(split.chunk_layers(1) == std::vector<int64_t>{1, 2, 3, 4, 5});
   for (const auto& [layer, stage] : {std::pair{-1, 0}, {0, 0}, {1, 1}, {3, 1}, {6, 1}})
-    CHECK(split.stage_of(layer) == stage);
+    CHECK(split.layer_stage(layer) == stage);
 }
 
 TEST_CASE("A split that does not fit says why", "[pipeline]") {
@@ -102,11 +102,11 @@ TEST_CASE("A split that does not fit says why", "[pipeline]") {
 
 TEST_CASE("What lies before the layers is the first stage's, what lies behind them the last one's", "[pipeline]") {
   const StageSplit split({2, 1, 3});
-  CHECK(split.stage_of(-1) == 0);
-  CHECK(split.stage_of(0) == 0);
-  CHECK(split.stage_of(2) == 1);
-  CHECK(split.stage_of(3) == 2);
-  CHECK(split.stage_of(6) == 2);
+  CHECK(split.layer_stage(-1) == 0);
+  CHECK(split.layer_stage(0) == 0);
+  CHECK(split.layer_stage(2) == 1);
+  CHECK(split.layer_stage(3) == 2);
+  CHECK(split.layer_stage(6) == 2);
   CHECK(StageSplit().num_stages() == 1);
-  CHECK(StageSplit().stage_of(5) == 0);
+  CHECK(StageSplit().layer_stage(5) == 0);
 }

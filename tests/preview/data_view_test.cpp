@@ -79,7 +79,7 @@ TEST_CASE("columns, tags and repeated prompts are counted", "[preview]") {
   std::vector<Row> rows{viewed_row("a", "1", 1), viewed_row("a", "1", 2), viewed_row("a", "2", 3),
                         viewed_row("b", "", 4)};
   rows[0].tag = rows[1].tag = "t";
-  const RowFacts facts = facts_of(rows);
+  const RowFacts facts = row_facts(rows);
   CHECK(facts.repeated == 2);
   CHECK(facts.contradicting == 1);
   CHECK(facts.first_contradiction == "rows.jsonl:3 has the prompt of rows.jsonl:1");
@@ -94,14 +94,14 @@ TEST_CASE("a domain's view says in characters what it cannot say in tokens, and 
   DomainRules rules;
   rules["math"] = reward_of(MathRuleArgs());
   const DataLens lens{.most_golds = 10};
-  const auto views = view_of(rows, rules, lens);
+  const auto views = make_domain_views(rows, rules, lens);
   REQUIRE(views.size() == 1);
-  CHECK(line_of(views[0], lens) ==
+  CHECK(summary_line(views[0], lens) ==
         "math: 2 rows; prompts in characters: p50 2, p90 3, p99 3, max 3; 2 of 2 golds scored right");
-  CHECK(warnings_of(views[0], lens).empty());
+  CHECK(domain_warnings(views[0], lens).empty());
   DomainView faulty{.domain = "math", .num_rows = 9, .prompts = {.max = 80}, .dropped = 2, .long_golds = 1};
   faulty.golds = {.asked = 9, .right = 8, .wrong = {"rows.jsonl:3: 4: scored 0"}};
-  const auto warnings = warnings_of(faulty, {.prompt_length = 64, .response_length = 3});
+  const auto warnings = domain_warnings(faulty, {.prompt_length = 64, .response_length = 3});
   REQUIRE(warnings.size() == 3);
   CHECK(warnings[0] == "math: prompt_length = 64: 2 of 9 rows are longer and dropped; 80 keeps all");
   CHECK(warnings[1] == "math: response_length = 3: the bare answer of 1 of 9 rows is longer; raise it");

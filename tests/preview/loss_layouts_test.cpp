@@ -53,7 +53,7 @@ double worst_of(const LossStep& step, const Config& config) {
 }  // namespace
 
 TEST_CASE("a step trains on the losses and gradients of its mini-batches under every layout", "[train]") {
-  const auto modes = names_of(AggMode{});
+  const auto modes = enum_names(AggMode{});
   const std::vector<const char*> estimators = {
       "gae", "grpo", "remax", "rloo", "reinforce_plus_plus", "optimal_token_baseline", "gdpo", "gdpo_verl"};
   const std::vector<std::string> variants = {"ppo", "seq", "tis", "topr", "cispo", "kimi15", "gmpo", "sapo", "dppo_tv"};
@@ -86,7 +86,7 @@ TEST_CASE("layouts are checked of both roles, where each rank has a sequence", "
     record.is_judged = true;
   }
   CHECK(group_size == 3);
-  const auto of_one_update = check_layouts(loss_step_of(step.records, config), config);
+  const auto of_one_update = check_layouts(make_loss_step(step.records, config), config);
   CHECK(of_one_update.size() == 40);  // without those of four ranks
   for (const LayoutDeviation& found : of_one_update) CHECK(found.worst() < 3e-7);
 }

@@ -80,9 +80,9 @@ TEST_CASE("where a wish was granted, the next Ctrl-C is a wish again", "[base]")
 TEST_CASE("the signals that mpirun hands on stand for others", "[base]") {
   for (const StopKind kind : {StopKind::kInterrupt, StopKind::kTerminate, StopKind::kPreempt, StopKind::kHangup}) {
     CHECK(ending_after({stand_in_signal(kind)}) == static_cast<int>(kind));
-    CHECK(stop_kind_of(stand_in_signal(kind)) == kind);
+    CHECK(find_stop_kind(stand_in_signal(kind)) == kind);
   }
-  CHECK_FALSE(stop_kind_of(SIGKILL));
+  CHECK_FALSE(find_stop_kind(SIGKILL));
   CHECK(ending_after({stand_in_signal(StopKind::kInterrupt), SIGTERM}) == -SIGTERM);
 }
 

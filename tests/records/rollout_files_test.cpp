@@ -47,9 +47,9 @@ TEST_CASE("parts of a step are read back as one, and each rank keeps its groups"
   const RolloutFolder folder;
   const auto all = step_of(4, 2);
   for (int64_t part = 0; part < 3; ++part) {
-    std::vector<RolloutRecord> mine;
-    for (size_t i = static_cast<size_t>(part); i < all.size(); i += 3) mine.push_back(all[i]);
-    write_rollouts(folder.path, "step_", 3, mine, {.index = part, .count = 3});
+    std::vector<RolloutRecord> local;
+    for (size_t i = static_cast<size_t>(part); i < all.size(); i += 3) local.push_back(all[i]);
+    write_rollouts(folder.path, "step_", 3, local, {.index = part, .count = 3});
   }
   CHECK(is_there(folder.path / "step_000003-00002-of-00003.jsonl"));
   CHECK((read_replay(folder.path, 3, 2) == all));

@@ -13,12 +13,12 @@ TEST_CASE("tokens and hours are sums over the steps so far") {
   const std::map<std::string, Series> metrics{{"system/num_tokens", {{1, 2, 4}, {10, 20, 30}}},
                                               {"time/step_total", {{1, 2, 4}, {1800, std::nan(""), 1800}}},
                                               {"time/validate", {{0, 4}, {3600, 1800}}}};
-  const auto axes = axes_of(metrics);
+  const auto axes = metric_axes(metrics);
   CHECK(axes.at("tokens").steps == std::vector<int64_t>{1, 2, 4});
   CHECK(axes.at("tokens").values == std::vector<double>{10, 30, 60});
   CHECK(axes.at("hours").steps == std::vector<int64_t>{0, 1, 4});
   CHECK(axes.at("hours").values == std::vector<double>{1, 1.5, 2.5});
-  CHECK(axes_of({}).empty());
+  CHECK(metric_axes({}).empty());
 }
 
 TEST_CASE("neighbouring steps' histograms are put together, and what is damaged is named") {

@@ -13,7 +13,7 @@ const roll::Setting& setting(const std::vector<roll::Setting>& settings, const s
 }  // namespace
 
 TEST_CASE("what a configuration changes is told from what it leaves") {
-  const auto settings = roll::settings_of(
+  const auto settings = roll::read_settings(
       "exp_name: mine\nmax_steps: 500\nseed: 42\nactor_train:\n  training_args:\n    learning_rate: 0.25\n"
       "rewards:\n  sums:\n    type: math_rule\n    on_reward_error: drop\ntag_to_template: {}\nresume_from_checkpoint: "
       "false\n",
@@ -31,7 +31,7 @@ TEST_CASE("what a configuration changes is told from what it leaves") {
 }
 
 TEST_CASE("a configuration of roll sft is compared with the defaults of roll sft") {
-  const auto settings = roll::settings_of("exp_name: sft\nsft_train:\n  apply_loss_scale: true\n", "config");
+  const auto settings = roll::read_settings("exp_name: sft\nsft_train:\n  apply_loss_scale: true\n", "config");
   CHECK_FALSE(setting(settings, "exp_name").is_changed());
   CHECK_FALSE(setting(settings, "sft_train.apply_loss_scale").is_changed());
 }

@@ -87,9 +87,9 @@ TEST_CASE("a choice may be named by its text, which comes before the first lette
   CHECK(make_reward(args_of(MultipleChoiceArgs()), 0, "")->score(query).score == 1);
   query.row = Json{{"options", Json{"Oslo", "Rome"}}};
   CHECK(make_reward(args_of(MultipleChoiceArgs()), 0, "")->score(query).score == 1);
-  CHECK(choices_of(Json{{"options", 3}}, kPrompt).size() == 4);
+  CHECK(find_choices(Json{{"options", 3}}, kPrompt).size() == 4);
   const Json many = Json{{"options", std::vector<std::string>(100, "x")}};
-  CHECK(choices_of(many, "").size() == 26);
+  CHECK(find_choices(many, "").size() == 26);
 }
 
 TEST_CASE("a response takes the choice that people read in it", "[reward]") {
@@ -103,7 +103,7 @@ TEST_CASE("a response takes the choice that people read in it", "[reward]") {
     }
     if (letter == "#") return;
     const Json row{{"options", options}};
-    const ChosenLetter chosen = chosen_letter(find_choice(with_new_lines(text)), choices_of(row, ""));
+    const ChosenLetter chosen = chosen_letter(find_choice(with_new_lines(text)), find_choices(row, ""));
     INFO(text);
     CHECK((chosen.letter == 0 ? "-" : std::string(1, chosen.letter)) == letter);
   });
@@ -115,7 +115,7 @@ TEST_CASE("a ground truth without a letter is no verdict, and told before the ru
   CHECK(is_right("B", "Option B"));
   for (const char* truth : {"", "42", "paris", "Paris", "A or B", "A city"}) {
     const auto result = choose(CrossThinkQaArgs(), "\\boxed{B}", truth);
-    CHECK(failure_of(result.detail) == RewardFailure::kUnjudged);
+    CHECK(reward_failure(result.detail) == RewardFailure::kUnjudged);
   }
   const auto rule = make_reward(args_of(MultipleChoiceArgs()), 0, "");
   CHECK_NOTHROW(rule->check_row(Json{{"ground_truth", "B"}}));

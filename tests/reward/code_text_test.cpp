@@ -85,7 +85,7 @@ TEST_CASE("a tolerance is for numbers that are not whole, absolute below 1 and a
 }
 
 TEST_CASE("a row's tests are read, or it says why not") {
-  const auto read = [](const char* text) { return cases_of(Json::parse(text)); };
+  const auto read = [](const char* text) { return read_code_cases(Json::parse(text)); };
   CHECK(read(R"({"case_type": "input", "test_cases": "[{\"stdin\": \"a\", \"expected_stdout\": \"b\"}]"})")
             .streams[0]
             .expected == "b");

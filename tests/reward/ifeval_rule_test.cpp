@@ -26,7 +26,7 @@ bool follows_function(const std::string& function, const std::string& arguments,
   const std::string truth = R"({"func_name": ")" + function + '"' + (arguments.empty() ? "" : ", " + arguments) + "}";
   const auto result = judge_instructions(query_of(response, truth));
   INFO(to_line(result.detail));
-  REQUIRE_FALSE(failure_of(result.detail));
+  REQUIRE_FALSE(reward_failure(result.detail));
   return result.score == 1;
 }
 
@@ -40,7 +40,7 @@ bool follows_id(const std::string& id, const std::string& kwargs, const std::str
   const auto result =
       judge_instructions(ifeval_query(response, Json::array({id}), Json::array({parse_json(kwargs, "")})));
   INFO(to_line(result.detail));
-  REQUIRE_FALSE(failure_of(result.detail));
+  REQUIRE_FALSE(reward_failure(result.detail));
   return result.score == 1;
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("an instruction that nobody knows, or without its arguments, is no ver
           "[reward]") {
   const auto complaint_of_truth = [](const std::string& truth) {
     const auto result = judge_instructions(query_of("x", truth));
-    CHECK(failure_of(result.detail) == RewardFailure::kUnjudged);
+    CHECK(reward_failure(result.detail) == RewardFailure::kUnjudged);
     const std::string complaint = row_complaint(Json{{"ground_truth", truth}});
     CHECK(result.detail["error"] == complaint);
     return complaint;
@@ -290,7 +290,7 @@ TEST_CASE("an instruction's expressions have a time limit", "[reward]") {
   args.repetition_penalty.max_penalty = 0;
   const std::string truth = R"({"func_name": "validate_placeholders", "N": 1})";
   const auto result = make_reward(args, 0, "")->score(query_of(std::string(200'000, '[') + "\n]", truth));
-  CHECK(failure_of(result.detail) == RewardFailure::kTimeout);
+  CHECK(reward_failure(result.detail) == RewardFailure::kTimeout);
 }
 
 }  // namespace roll

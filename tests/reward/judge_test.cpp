@@ -73,7 +73,7 @@ TEST_CASE("a template's fields are filled once, and its other braces are its own
 }
 
 TEST_CASE("the built-in templates hold their fields, and say how good a score can be", "[reward]") {
-  for (const auto& [name, text] : names_of(JudgeTemplate())) {
+  for (const auto& [name, text] : enum_names(JudgeTemplate())) {
     const std::string asked = content(JudgePrompt(template_text(name)), {"<q>", "<r>", "<t>"});
     CHECK_THAT(asked, Catch::Contains("<q>") && Catch::Contains("<r>"));
     CHECK((asked.find("<t>") != std::string::npos) == (name != JudgeTemplate::kScore));
@@ -94,16 +94,16 @@ TEST_CASE("the template that is named as ROLL's has its conditions", "[reward]")
 TEST_CASE("the question is the last message of the user", "[reward]") {
   RewardQuery query;
   query.prompt = "<|user|>2?";
-  CHECK(question_of(query) == "<|user|>2?");
+  CHECK(judge_question(query) == "<|user|>2?");
   query.messages = Json::array({{{"role", "user"}, {"content", "1?"}},
                                 {{"role", "assistant"}, {"content", "1"}},
                                 {{"role", "user"}, {"content", "user\n2?"}},
                                 {{"role", "system"}, {"content", "s"}}});
-  CHECK(question_of(query) == "user\n2?");
+  CHECK(judge_question(query) == "user\n2?");
   for (const Json& other : {Json("no list"), Json(3), Json::array(), Json::array({{{"role", "system"}}}),
                             Json::array({1, {{"role", 2}}})}) {
     query.messages = other;
-    CHECK(question_of(query) == "<|user|>2?");
+    CHECK(judge_question(query) == "<|user|>2?");
   }
 }
 
@@ -181,8 +181,8 @@ TEST_CASE("an expression of one's own finds the score", "[reward]") {
   CHECK(result("Score: 1 [[2]] [[ 4 ]]").score == 0.8);
   CHECK(result("[[no]]").score == 0);
   CHECK(result("[[3/4]]").score == 0.75);
-  CHECK(failure_of(result("Score: 4").detail) == RewardFailure::kUnparsable);
-  CHECK(failure_of(result("[[4 of]]").detail) == RewardFailure::kUnparsable);
+  CHECK(reward_failure(result("Score: 4").detail) == RewardFailure::kUnparsable);
+  CHECK(reward_failure(result("[[4 of]]").detail) == RewardFailure::kUnparsable);
   CHECK_THAT(judge_complaint("judge_api_url: http://h\njudge_model_name: m\njudge_score_pattern: (x"),
              Catch::Contains("rewards.x.judge_score_pattern = (x: not a regular expression"));
 }
@@ -195,8 +195,8 @@ TEST_CASE("a judge's words become a score, or a failure, and are kept", "[reward
   CHECK(result("Score: 1").detail["judge"] == "Score: 1");
   CHECK(result("YES" + std::string(2000, '.')).detail["judge"].get<std::string>().size() == 500);
   CHECK(result("YES" + std::string(495, '.') + " \xE3\x80\x82").detail["judge"] == "YES" + std::string(495, '.') + " ");
-  CHECK(failure_of(result("hm").detail) == RewardFailure::kUnparsable);
-  CHECK(failure_of(result("Score: 7", " ").detail) == RewardFailure::kUnjudged);
+  CHECK(reward_failure(result("hm").detail) == RewardFailure::kUnparsable);
+  CHECK(reward_failure(result("Score: 7", " ").detail) == RewardFailure::kUnjudged);
   LlmJudgeArgs without_reference;
   without_reference.judge_prompt = JudgeTemplate::kScore;
   CHECK(make_reward(echo_judge("Score: 7", without_reference), 0, "")->score(query_of("r", "")).score == 0.7);

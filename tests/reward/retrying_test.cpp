@@ -63,9 +63,9 @@ TEST_CASE("a reward that could not be had is asked for again, after growing paus
   CHECK(mended.num_asked == 4);
   CHECK(mended.waits_s == std::vector{0.5, 1.0, 2.0});
   CHECK(mended.result.detail["retries"] == 3);
-  CHECK_FALSE(failure_of(mended.result.detail));
+  CHECK_FALSE(reward_failure(mended.result.detail));
   const Tried lost = try_with({unavailable(), unavailable(), timed_out()}, 2);
-  CHECK(failure_of(lost.result.detail) == RewardFailure::kTimeout);
+  CHECK(reward_failure(lost.result.detail) == RewardFailure::kTimeout);
   CHECK(lost.num_asked == 3);
   CHECK(lost.result.detail["retries"] == 2);
 }
@@ -79,7 +79,7 @@ TEST_CASE("what needs no retry has none", "[reward]") {
   const Tried ended = try_with({unavailable()}, 3, false);
   CHECK(ended.num_asked == 1);
   CHECK(ended.waits_s.size() == 1);
-  CHECK(failure_of(ended.result.detail) == RewardFailure::kUnavailable);
+  CHECK(reward_failure(ended.result.detail) == RewardFailure::kUnavailable);
 }
 
 TEST_CASE("a server's wish is the least pause, and pauses are bounded", "[reward]") {

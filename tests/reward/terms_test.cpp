@@ -47,7 +47,7 @@ TEST_CASE("terms add up by their weights, and the first one scores", "[reward]")
 TEST_CASE("a term that cannot judge leaves the whole without a verdict", "[reward]") {
   const auto rule = make_reward(terms_of("terms: [{type: regex, pattern: x}, {type: exact_match}]"), 0, "");
   const auto result = rule->score(query_of("x", ""));
-  CHECK(failure_of(result.detail) == RewardFailure::kUnjudged);
+  CHECK(reward_failure(result.detail) == RewardFailure::kUnjudged);
   CHECK(result.reward == 0);
 }
 
@@ -125,12 +125,12 @@ TEST_CASE("the parts of a reward add up to it, with what shapes it, and are as m
 
 TEST_CASE("recorded parts are read as they were, and what is no list of them is refused", "[reward]") {
   const std::vector<RewardPart> parts = {{2, 0.5}, {-1, 3}};
-  CHECK(parts_of({{"parts", parts_json(parts)}}, 7) == parts);
-  CHECK(parts_of(Json::object(), 7) == std::vector<RewardPart>{{1, 7}});
+  CHECK(reward_parts({{"parts", parts_json(parts)}}, 7) == parts);
+  CHECK(reward_parts(Json::object(), 7) == std::vector<RewardPart>{{1, 7}});
   for (const char* wrong : {"5", "[5]", "[[1]]", "[[1, \"a\"]]", "{\"a\": [1, 2]}"}) {
     const Json detail{{"parts", parse_json(wrong, "f")}};
-    CHECK_THROWS_WITH(parts_of(detail, 0), Catch::Contains("reward_detail.parts = ") &&
-                                               Catch::Contains("must be a list of [weight, reward]"));
+    CHECK_THROWS_WITH(reward_parts(detail, 0), Catch::Contains("reward_detail.parts = ") &&
+                                                   Catch::Contains("must be a list of [weight, reward]"));
   }
 }
 

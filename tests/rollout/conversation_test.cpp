@@ -43,7 +43,7 @@ TEST_CASE("a conversation goes on from the tokens that were drawn", "[rollout]")
         "<|im_start|>system\nbe brief<|im_end|>\n<|im_start|>user\n1+1?<|im_end|>\n<|im_start|>assistant\n");
   const std::string rest = "<|im_end|>\n<|im_start|>user\nwhy?<|im_end|>\n<|im_start|>assistant\n";
   SECTION("whose end token the template writes") {
-    conversation.answer(drawn(tokenizer, joined(kThe, {*tokenizer.id_of("<|im_end|>")}), FinishReason::kStop));
+    conversation.answer(drawn(tokenizer, joined(kThe, {*tokenizer.find_id("<|im_end|>")}), FinishReason::kStop));
     CHECK(conversation.ask("why?") == joined(joined(first, kThe), tokenizer.encode(rest, true, false)));
   }
   SECTION("also where the response was cut") {

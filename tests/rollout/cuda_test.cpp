@@ -108,7 +108,7 @@ TEST_CASE("the device draws the CPU's token from the same logits, and counts it"
                        .stride = stride,
                        .rows = rows,
                        .shard_stride = rows * stride,
-                       .cut = cut_of(vocab, 1, splits),
+                       .cut = make_row_cut(vocab, 1, splits),
                        .draws = static_cast<const RowDraw*>(gpu_draws.const_data_ptr()),
                        .slots = static_cast<SlotState*>(gpu_slots.mutable_data_ptr()),
                        .touched = static_cast<TouchedToken*>(gpu_touched.mutable_data_ptr()),

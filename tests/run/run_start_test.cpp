@@ -29,7 +29,7 @@ TEST_CASE("a run that goes on multiplies as it did, on all ranks, unless that is
     Log log(lines, lines, {.rank = ranks.rank(), .num_ranks = 2});
     const RunWish wish{
         .output_dir = folder.path().string(), .resume_from_checkpoint = "true", .resolved_config = "seed: 1\n"};
-    const RunStart start = start_of(wish, ranks, log);
+    const RunStart start = choose_start(wish, ranks, log);
     if (!start.resume) return "does not go on";
     const Json found = about_checkpoint(wish, start.run);
     if (found["multiplies_float32_by_onednn"] != by_onednn) return "multiplies float32 otherwise";
@@ -53,7 +53,7 @@ TEST_CASE("a run does not go on with heads that LongRoPE turns otherwise", "[tra
                        .resolved_config = "seed: 1\n",
                        .is_long = is_long};
     const auto world = make_single_communicator();
-    const std::string message = test::message_of([&] { start_of(wish, *world, log); });
+    const std::string message = test::message_of([&] { choose_start(wish, *world, log); });
     return message + lines.str();
   };
   using Catch::Contains;

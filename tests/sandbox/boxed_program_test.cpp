@@ -51,7 +51,7 @@ std::string python(const std::string& script, int64_t memory_mb = 1024) {
 /// Processes of the machine with this word in their command line.
 int num_running(const std::string& word) {
   int num = 0;
-  for (const fs::path& folder : entries_of("/proc")) {
+  for (const fs::path& folder : list_folder("/proc")) {
     std::ifstream file(folder / "cmdline");
     const std::string line((std::istreambuf_iterator<char>(file)), {});
     num += line.find(word) != std::string::npos ? 1 : 0;

@@ -375,8 +375,8 @@ TEST_CASE("sft has its own root with the same structs", "[train]") {
                                    "3}\n  data_args: {file_name: " +
                                    folder.path.string() + "/rows.jsonl, prompt: question, response: answer}\n");
   folder.write("model/config.json", kTinyModel);
-  CHECK(command_of(file) == "sft");
-  CHECK(command_of(kRecipe) == "train");
+  CHECK(find_command(file) == "sft");
+  CHECK(find_command(kRecipe) == "train");
   const auto checked = load_sft_config(file, {}, {.num_ranks = 2, .offline = true});
   CHECK(checked.config.num_train_epochs == 3);
   CHECK(checked.config.loss.loss_mask_keys == std::vector<std::string>{"labels_mask"});

@@ -133,12 +133,12 @@ TEST_CASE("the parts of tensor ranks are estimated to the byte, copies of key/va
     Mesh mesh(ranks, {.tp = 4});
     const test::Allocated allocated;
     const ParameterShards parts(spec, shapes, &mesh.tp());
-    NamedTensors mine;
+    NamedTensors local;
     for (const ParameterShape& parameter : shapes)
-      mine.emplace_back(
+      local.emplace_back(
           parameter.name,
           parts.cut(parameter.name, at::zeros(parameter.shape, is_fp32 ? at::kFloat : at::kBFloat16)).clone());
-    const Learner learner("actor", mine, {}, {mesh, parts});
+    const Learner learner("actor", local, {}, {mesh, parts});
     return fmt::format("{}", static_cast<double>(allocated.live()));
   });
   CHECK(bytes[0] == fmt::format("{}", expected));
@@ -166,10 +166,10 @@ TEST_CASE("the parts of stages are estimated to the byte", "[train]") {
     const auto stage = std::make_shared<PipelineStage>(split, mesh);
     const test::Allocated allocated;
     const ParameterShards parts(spec, shapes, &mesh.tp(), nullptr, stage);
-    NamedTensors mine;
+    NamedTensors local;
     for (const ParameterShape& shape : held_by(shapes, {.tp = &mesh.tp(), .stage = stage}))
-      mine.emplace_back(shape.name, parts.cut(shape.name, at::zeros(shape.shape, at::kBFloat16)).clone());
-    const Learner learner("actor", mine, {}, {mesh, parts});
+      local.emplace_back(shape.name, parts.cut(shape.name, at::zeros(shape.shape, at::kBFloat16)).clone());
+    const Learner learner("actor", local, {}, {mesh, parts});
     return fmt::format("{}", static_cast<double>(allocated.live()));
   });
   for (const int rank : {0, 2, 4, 6}) {  // first tensor ranks, of which none holds less
@@ -201,10 +201,10 @@ TEST_CASE("the parts of ranks that share experts are estimated to the byte", "[t
     Mesh mesh(ranks, {.tp = tp, .ep = 2});
     const test::Allocated allocated;
     const ParameterShards parts(spec, shapes, &mesh.tp(), mesh.experts());
-    NamedTensors mine;
+    NamedTensors local;
     for (const ParameterShape& shape : held_by(shapes, mesh.experts()->rank(), 2))
-      mine.emplace_back(shape.name, parts.cut(shape.name, at::zeros(shape.shape, at::kBFloat16)).clone());
-    const Learner learner("actor", mine, {.shares_optimizer = shares}, {mesh, parts});
+      local.emplace_back(shape.name, parts.cut(shape.name, at::zeros(shape.shape, at::kBFloat16)).clone());
+    const Learner learner("actor", local, {.shares_optimizer = shares}, {mesh, parts});
     return fmt::format("{}", static_cast<double>(allocated.live()));
   });
   CHECK(bytes[0] == fmt::format("{}", model_bytes(memory)));

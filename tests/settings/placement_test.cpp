@@ -19,7 +19,7 @@ Config placed(const Setting& setting) {
   config.actor_infer.device_mapping = DeviceMapping{setting.sampler};
   config.actor_train.strategy_args.strategy_config.tensor_model_parallel_size = setting.trainer_tp;
   config.actor_infer.strategy_args.strategy_config.tensor_parallel_size = setting.sampler_tp;
-  place_roles(config, std::ssize(devices_of(placed_roles(config))));
+  place_roles(config, std::ssize(used_devices(placed_roles(config))));
   return config;
 }
 
@@ -35,12 +35,12 @@ TEST_CASE("a rank has the next of all devices that some role names", "[settings]
 
 TEST_CASE("a rank has a place in a role that lives there, and none elsewhere", "[settings]") {
   const Config config = placed({{4, 9, 12}, {2, 9, 20}});  // ranks 1, 2, 3 and 0, 2, 4
-  CHECK(place_of(1, config.actor_train) == 0);
-  CHECK(place_of(3, config.actor_train) == 2);
-  CHECK(place_of(2, config.actor_infer) == 1);
-  CHECK_FALSE(place_of(0, config.actor_train));  // before all, between and behind
-  CHECK_FALSE(place_of(1, config.actor_infer));
-  CHECK_FALSE(place_of(4, config.actor_train));
+  CHECK(rank_in_role(1, config.actor_train) == 0);
+  CHECK(rank_in_role(3, config.actor_train) == 2);
+  CHECK(rank_in_role(2, config.actor_infer) == 1);
+  CHECK_FALSE(rank_in_role(0, config.actor_train));  // before all, between and behind
+  CHECK_FALSE(rank_in_role(1, config.actor_infer));
+  CHECK_FALSE(rank_in_role(4, config.actor_train));
 }
 
 TEST_CASE("a role without devices lives where the policy is trained, and that everywhere", "[settings]") {

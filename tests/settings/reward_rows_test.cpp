@@ -26,7 +26,7 @@ TEST_CASE("rows are checked by the reward of their domain, the first fault locat
   Config config;
   config.rewards["choice"].reward.type = MultipleChoiceArgs();
   config.rewards["words"].reward.type = ExactMatchArgs();
-  const DomainRules rules = rules_of(config);
+  const DomainRules rules = make_domain_rules(config);
   std::vector<Row> rows{domain_row("words", "b", 1), domain_row("choice", "B", 2), domain_row("other", nullptr, 3)};
   CHECK_NOTHROW(check_reward_rows(rows, rules));
   rows.push_back(domain_row("choice", "Rome", 4));

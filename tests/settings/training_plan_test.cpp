@@ -50,11 +50,11 @@ TEST_CASE("teachers take the reference's place, in the order of their names", "[
   config.teacher["code"].opd_kl_coef = 0.5;
   CHECK(words_of(config) == "reference by teacher.code, reference by teacher.math; train_actor from 1");
   const TrainingPlan plan = plan_training(config);
-  CHECK(plan.pass_of(config.reference) == nullptr);
+  CHECK(plan.find_pass(config.reference) == nullptr);
   CHECK(plan.passes[0].teacher->opd_kl_coef == 0.5);
   CHECK(plan.passes[0].finds == Finding::kTeacher);
-  CHECK(plan.pass_of(config.teacher["math"].model)->teacher->domains == std::vector<std::string>{"math_rule"});
-  CHECK(plan.pass_of(config.actor_train) == nullptr);
+  CHECK(plan.find_pass(config.teacher["math"].model)->teacher->domains == std::vector<std::string>{"math_rule"});
+  CHECK(plan.find_pass(config.actor_train) == nullptr);
 }
 
 }  // namespace roll

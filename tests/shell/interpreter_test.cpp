@@ -14,7 +14,7 @@ using Catch::Matchers::Contains;
 using Commands = std::vector<std::vector<std::string>>;
 
 /// Unknown pieces as <text>, or as the shell has them whose environment has only HOME.
-Commands commands_of(const std::string& script, Reading reading = {}, bool shows_unknown = true) {
+Commands list_commands(const std::string& script, Reading reading = {}, bool shows_unknown = true) {
   Interpreter shell(std::move(reading));
   shell.run(script, "s");
   Commands commands;
@@ -36,7 +36,7 @@ std::string repeated(const std::string& text, int count) {
 
 /// The words of the only command.
 std::string only(const std::string& script, const Reading& reading = {}) {
-  const Commands commands = commands_of(script, reading);
+  const Commands commands = list_commands(script, reading);
   REQUIRE(commands.size() == 1);
   std::string words;
   for (const std::string& word : commands[0]) words += (words.empty() ? "" : "|") + word;
@@ -50,7 +50,7 @@ TEST_CASE("a script's commands have the words that bash gives them", "[shell]") 
     INFO(wanted["script"].get<std::string>());
     Commands calls = wanted["calls"].get<Commands>();
     for (auto& words : calls) words.insert(words.begin(), "run");
-    Commands commands = commands_of(wanted["script"], {}, /*shows_unknown=*/false);
+    Commands commands = list_commands(wanted["script"], {}, /*shows_unknown=*/false);
     std::erase_if(commands, [](const auto& words) { return words[0] != "run"; });
     CHECK(commands == calls);
   }
@@ -67,7 +67,7 @@ TEST_CASE("what the environment or a command would tell is unknown, and named", 
 }
 
 TEST_CASE("where a condition is unknown, so is what both ways leave differently", "[shell]") {
-  const auto last = [](const std::string& script) { return commands_of(script).back(); };
+  const auto last = [](const std::string& script) { return list_commands(script).back(); };
   const std::string choice = "A, which depends on the condition of s:1";
   CHECK(last("A=1; B=1; if gpus; then A=2; B=3; B=1; fi; run $A $B") ==
         std::vector<std::string>{"run", "<" + choice + ">", "1"});
@@ -98,7 +98,7 @@ TEST_CASE("a sourced file is read beside the script, and its words keep its line
       "${MODEL[@]}\n. gone.sh",
       "run.sh");
   REQUIRE(shell.calls().size() == 1);
-  CHECK(shell.text_of(shell.calls()[0].words[1].place) == "/x/models/m.sh:2");
+  CHECK(shell.place_text(shell.calls()[0].words[1].place) == "/x/models/m.sh:2");
   REQUIRE(shell.notes().size() == 1);
   CHECK_THAT(shell.notes()[0], Contains("run.sh:4: gone.sh is not read"));
 }
@@ -108,7 +108,7 @@ TEST_CASE("words have the lines that they stand on", "[shell]") {
   shell.run("A=(\n --a 1\n --b 2)\nread -r -d '' T <<E\n--c 3\n--d\nE\nrun x \\\n  y \"${A[@]}\" $T", "s");
   REQUIRE(shell.calls().size() == 1);
   std::string lines;
-  for (const Field& field : shell.calls()[0].words) lines += shell.text_of(field.place) + " ";
+  for (const Field& field : shell.calls()[0].words) lines += shell.place_text(field.place) + " ";
   CHECK(lines == "s:8 s:8 s:9 s:2 s:2 s:3 s:3 s:5 s:5 s:6 ");
 }
 
@@ -125,9 +125,9 @@ TEST_CASE("loops, functions and variables without end are refused", "[shell]") {
       CHECK_THAT(error.what(), Contains("s:1: "));
     }
   }
-  CHECK_THROWS_WITH(commands_of("while true; do x=1; done"), Contains("s:1: runs too long"));
-  CHECK_THROWS_WITH(commands_of("f() { f; }; f"), Contains("nested too deep"));
-  CHECK_THROWS_WITH(commands_of(std::string(200, '(')), Contains("nested too deep"));
+  CHECK_THROWS_WITH(list_commands("while true; do x=1; done"), Contains("s:1: runs too long"));
+  CHECK_THROWS_WITH(list_commands("f() { f; }; f"), Contains("nested too deep"));
+  CHECK_THROWS_WITH(list_commands(std::string(200, '(')), Contains("nested too deep"));
 }
 
 TEST_CASE("what is not run is read without effect", "[shell]") {
@@ -137,7 +137,7 @@ TEST_CASE("what is not run is read without effect", "[shell]") {
   CHECK(only("true || cat <<E\nrun a `(\nE\nrun b") == "run|b");
   CHECK(only("case z in " + repeated("a) run a;; ", 150) + "z) run b;; esac") == "run|b");
   CHECK(only("if false; then run a; " + repeated("elif false; then run a; ", 150) + "else run b; fi") == "run|b");
-  CHECK_THROWS_WITH(commands_of("run a; exit; run 'b"), Contains("no shell would read this"));
+  CHECK_THROWS_WITH(list_commands("run a; exit; run 'b"), Contains("no shell would read this"));
 }
 
 TEST_CASE("reading without end is refused, also of what is not run", "[shell]") {
@@ -145,7 +145,7 @@ TEST_CASE("reading without end is refused, also of what is not run", "[shell]") 
        {"while true; do if false; then " + repeated("x y z; ", 20'000) + "fi; done",
         repeated("if true; then ", 80) + repeated("x; ", 10'000) + repeated(" fi;", 80), "x " + repeated("{1..200}", 4),
         "A=" + repeated("a", 60'000) + "; B=$A; C=${A//a/$B}", "A=" + repeated("a", 60'000) + "; C=${A##*a*a*b}"})
-    CHECK_THROWS_WITH(commands_of(script), Contains("runs too long"));
+    CHECK_THROWS_WITH(list_commands(script), Contains("runs too long"));
 }
 
 TEST_CASE("a script that ends anywhere is read or refused", "[shell]") {
@@ -159,7 +159,7 @@ TEST_CASE("a script that ends anywhere is read or refused", "[shell]") {
   for (size_t end = 0; end <= whole.size(); ++end) {
     INFO(whole.substr(0, end));
     try {
-      commands_of(whole.substr(0, end));
+      list_commands(whole.substr(0, end));
     } catch (const UserError& error) {
       CHECK_THAT(error.what(), Contains("no shell would read this") || Contains("runs too long"));
     }
@@ -170,7 +170,7 @@ TEST_CASE("what no shell would read is refused with its line", "[shell]") {
   for (const char* script : {"\nif x; then y", "\nfor x in 1; do y", "\ncase x in a) y", "\nx 'y", "\nx \"y", "\n)",
                              "\nA=(1 2", "\n[[ x == y", "\nx && ", "\nx | | y", "\n{ x"}) {
     INFO(script);
-    CHECK_THROWS_WITH(commands_of(script), Contains("no shell would read this") && Contains("s:"));
+    CHECK_THROWS_WITH(list_commands(script), Contains("no shell would read this") && Contains("s:"));
   }
 }
 

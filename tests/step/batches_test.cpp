@@ -157,7 +157,7 @@ TEST_CASE("without packing a micro-batch holds per_device_train_batch_size seque
 
 TEST_CASE("a sequence's work is what the model computes of it", "[train]") {
   const ModelSpec spec = test::small_spec();
-  const BatchRule rule = BatchRule{.num_sequences = 3}.with(workload_of(spec));
+  const BatchRule rule = BatchRule{.num_sequences = 3}.with(make_workload(spec));
   CHECK(rule.num_sequences == 3);
   for (const int64_t length : {1, 7, 1000})
     CHECK(rule.packing.workload(length) == Approx(spec.forward_flops(length, length)));

@@ -79,7 +79,7 @@ Metrics train_on(Mesh& mesh, LearnerRanks ranks, at::Device device, const NamedT
                .num_sequences = 1,
                .unit = 2},
       .mini_batches = {{0, 1, 2, 3}, {4, 5, 6, 7}},
-      .sizes = lengths_of(step),
+      .sizes = batch_lengths(step),
       .num_groups = 4,
       .device = device};
   mesh.world().barrier("all may begin");
@@ -230,7 +230,8 @@ TEST_CASE("what comes to a device is laid out as the ranks that compute it lay i
   same(found.ids, expected.ids), same(found.positions, expected.positions), same(found.keys, expected.keys);
   same(found.tokens, expected.tokens), same(found.places, expected.places);
   CHECK(std::ssize(expected.cu_queries) > (has_contexts ? 2 : 1) * 8);
-  same(found.query_bounds, bounds_of(expected.cu_queries)), same(found.key_bounds, bounds_of(expected.cu_keys));
+  same(found.query_bounds, sequence_bounds(expected.cu_queries)),
+      same(found.key_bounds, sequence_bounds(expected.cu_keys));
   REQUIRE(there.tokens.labelled.size() == 1);
   same(there.tokens.labelled[0].slots, labelled.slots), same(there.tokens.labelled[0].unwanted, labelled.unwanted);
 }

@@ -16,7 +16,7 @@ namespace {
 const std::vector<int64_t> kLengths = {3, 1, 4, 1, 5, 9, 2, 6};
 
 /// Two columns over these sequences: each token says which one it is, whose, and in which column.
-std::vector<at::Tensor> columns_of(const std::vector<int64_t>& sequences) {
+std::vector<at::Tensor> configured_columns(const std::vector<int64_t>& sequences) {
   std::vector<int32_t> ids;
   std::vector<float> numbers;
   for (const int64_t s : sequences)
@@ -35,16 +35,16 @@ int64_t tokens_sent(Communicator& ranks) {
 }
 
 std::string bring_and_compare(const Distribution& from, const Distribution& to, Communicator& ranks) {
-  const std::vector<int64_t>& wanted = to.share_of(ranks.rank());
-  const std::vector<int64_t>& mine = from.share_of(ranks.rank());
+  const std::vector<int64_t>& wanted = to.rank_share(ranks.rank());
+  const std::vector<int64_t>& local = from.rank_share(ranks.rank());
   int64_t missing = 0;  // tokens that are not here yet
-  for (const int64_t s : wanted) missing += std::ranges::find(mine, s) == mine.end() ? kLengths[s] : 0;
+  for (const int64_t s : wanted) missing += std::ranges::find(local, s) == local.end() ? kLengths[s] : 0;
   ranks.traffic().take();
-  const auto redistributed = redistribute(columns_of(mine), kLengths, from, to, ranks, "columns");
+  const auto redistributed = redistribute(configured_columns(local), kLengths, from, to, ranks, "columns");
   const int64_t sent = tokens_sent(ranks);
   if (ranks.all_reduce_sum(sent, "sent") != 2 * ranks.all_reduce_sum(missing, "missing"))
     return fmt::format("{} tokens sent; ", sent);
-  const auto expected = columns_of(to.share_of(ranks.rank()));
+  const auto expected = configured_columns(to.rank_share(ranks.rank()));
   return at::equal(redistributed[0], expected[0]) && at::equal(redistributed[1], expected[1]) ? "" : "other columns; ";
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("a group's ranks take turns in sending, and a rank keeps what it has",
   const auto said = test::run_local_ranks(4, [](Communicator& ranks) {
     // From {0, 1} and {2, 3} to ranks 2 and 3, which have the second share already.
     const Distribution to{{{2}, {3}}, {{0, 5}, {7}}};
-    const auto ids = columns_of(kTrained.share_of(ranks.rank()))[0];
+    const auto ids = configured_columns(kTrained.rank_share(ranks.rank()))[0];
     ranks.traffic().take();
     redistribute({ids}, kLengths, kTrained, to, ranks, "ids");
     return std::to_string(tokens_sent(ranks));
@@ -80,8 +80,9 @@ TEST_CASE("a group's ranks take turns in sending, and a rank keeps what it has",
 TEST_CASE("a sequence that nobody has is an error where it is wanted", "[train]") {
   const auto alone = make_single_communicator();
   const Distribution none{{{0}}, {{1}}}, all{{{0}}, {{0, 1}}};
-  CHECK_THROWS_AS(redistribute(columns_of({1}), kLengths, none, all, *alone, "columns"), Bug);
-  CHECK_THROWS_AS(redistribute(columns_of({1}), kLengths, all, none, *alone, "columns"), Bug);  // too few tokens
+  CHECK_THROWS_AS(redistribute(configured_columns({1}), kLengths, none, all, *alone, "columns"), Bug);
+  CHECK_THROWS_AS(redistribute(configured_columns({1}), kLengths, all, none, *alone, "columns"),
+                  Bug);  // too few tokens
 }
 
 TEST_CASE("an experience arrives with all that is known of it, also on ranks that had nothing", "[train][dist]") {
@@ -92,7 +93,7 @@ TEST_CASE("an experience arrives with all that is known of it, also on ranks tha
     whole.advantages = at::arange(7, at::kFloat);
     whole.tokens.routed_experts = at::arange(21, at::kShort).view({7, 3});
     whole.masks["final_response_mask"] = at::arange(7, at::kFloat) * 2;
-    const StepFacts facts = facts_of(whole);
+    const StepFacts facts = step_facts(whole);
     const Distribution from{{{0}}, {{0, 1}}}, to{{{1}}, {{1, 0}}};
     Experience none = make_experience(facts, {}, at::empty({0}, at::kLong));
     none.tokens.routed_experts = at::empty({0, 3}, at::kShort);

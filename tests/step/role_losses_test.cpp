@@ -31,7 +31,7 @@ Experience four_responses() {
 std::string weights_of(const LossSettings& loss, const std::vector<int64_t>& share, const Partition& own_parts,
                        const Partition& mini_batches, Communicator& ranks) {
   const Experience step = four_responses();
-  const StepFacts facts = facts_of(step);
+  const StepFacts facts = step_facts(step);
   const Prepare prepare = weigh_samples(facts, select(step, share), loss, ranks);
   std::string text;
   for (size_t i = 0; i < mini_batches.size(); ++i) {
@@ -63,7 +63,7 @@ TEST_CASE("weights of samples are made of their whole mini-batch, whoever has it
 TEST_CASE("where nothing weighs samples nothing is prepared", "[train]") {
   run_thread_ranks(1, [&](Communicator& one) {
     const Experience step = four_responses();
-    CHECK_FALSE(weigh_samples(facts_of(step), step, {}, one));
+    CHECK_FALSE(weigh_samples(step_facts(step), step, {}, one));
   });
 }
 

@@ -32,9 +32,9 @@ RolloutRecord response(int64_t group, int64_t sample, bool is_baseline = false) 
 
 /// Groups of two responses and a baseline: those with a number of `parts` that this rank has, in no order.
 std::vector<RolloutRecord> part_of(const std::vector<std::vector<int64_t>>& parts, int rank, int64_t group_size = 2) {
-  std::vector<RolloutRecord> mine;
-  for (const int64_t i : parts[static_cast<size_t>(rank)]) mine.push_back(response(i / 3, i % 3, i % 3 == group_size));
-  return mine;
+  std::vector<RolloutRecord> local;
+  for (const int64_t i : parts[static_cast<size_t>(rank)]) local.push_back(response(i / 3, i % 3, i % 3 == group_size));
+  return local;
 }
 
 std::string text_of(const StepFacts& facts) {
@@ -56,8 +56,8 @@ TEST_CASE("all ranks know every fact of all responses, wherever they were sample
       "1 code 2+1 103 203 303 01 205\n1 code 2+2 104 204 304 11 205\n"
       "2 maths 3+1 106 206 306 00 208\n2 maths 3+2 107 207 307 11 208\n";
   run_thread_ranks(3, [&](Communicator& ranks) {
-    std::vector<RolloutRecord> mine = part_of(kParts, ranks.rank());
-    const StepIndex step = index_of(mine, ranks);
+    std::vector<RolloutRecord> local = part_of(kParts, ranks.rank());
+    const StepIndex step = make_step_index(local, ranks);
     CHECK(text_of(step.facts) == facts);
     CHECK(step.holders.ranks == std::vector<std::vector<int>>{{0}, {1}, {2}});
     CHECK(step.holders.shares == Partition{{0, 3, 5}, {}, {1, 2, 4}});
@@ -66,11 +66,12 @@ TEST_CASE("all ranks know every fact of all responses, wherever they were sample
 
 TEST_CASE("parts of rewards come with the facts where they are wanted", "[train][dist]") {
   run_thread_ranks(3, [&](Communicator& ranks) {
-    std::vector<RolloutRecord> mine = part_of(kParts, ranks.rank());
-    for (RolloutRecord& r : mine)
+    std::vector<RolloutRecord> local = part_of(kParts, ranks.rank());
+    for (RolloutRecord& r : local)
       if (r.sample_index == 1) r.reward_detail["parts"] = parts_json({{2, r.score}, {-1, 5}});
-    CHECK(index_of(mine, ranks).facts.responses[2].parts.empty());
-    const auto parts = column(index_of(mine, ranks, /*with_parts=*/true).facts.responses, &ResponseFacts::parts);
+    CHECK(make_step_index(local, ranks).facts.responses[2].parts.empty());
+    const auto parts =
+        column(make_step_index(local, ranks, /*with_parts=*/true).facts.responses, &ResponseFacts::parts);
     REQUIRE(parts.size() == 6);
     CHECK((parts[2] == std::vector<RewardPart>{{1, 203}}));
     CHECK((parts[3] == std::vector<RewardPart>{{2, 104}, {-1, 5}}));
@@ -80,10 +81,10 @@ TEST_CASE("parts of rewards come with the facts where they are wanted", "[train]
 
 TEST_CASE("a rank's responses become its part of the step, with the sampler's log-probs where they belong", "[train]") {
   run_thread_ranks(3, [&](Communicator& ranks) {
-    std::vector<RolloutRecord> mine = part_of(kParts, ranks.rank());
-    const StepIndex step = index_of(mine, ranks);
-    const Experience own = experience_of(mine, step.facts, step.holders.share_of(ranks.rank()));
-    CHECK(own.sequence_index == step.holders.share_of(ranks.rank()));
+    std::vector<RolloutRecord> local = part_of(kParts, ranks.rank());
+    const StepIndex step = make_step_index(local, ranks);
+    const Experience own = make_experience(local, step.facts, step.holders.rank_share(ranks.rank()));
+    CHECK(own.sequence_index == step.holders.rank_share(ranks.rank()));
     if (ranks.rank() == 1) CHECK(own.tokens.num_tokens() == 0);
     if (ranks.rank() == 2) CHECK(column(own.responses, &ResponseFacts::score) == std::vector<double>{101, 103, 106});
     if (ranks.rank() > 0) return;
@@ -95,15 +96,15 @@ TEST_CASE("a rank's responses become its part of the step, with the sampler's lo
 
 TEST_CASE("experts come with a rank's responses, of tokens without them none", "[train]") {
   run_thread_ranks(1, [&](Communicator& ranks) {
-    std::vector<RolloutRecord> mine = part_of({{0, 3}}, ranks.rank());
-    const StepIndex step = index_of(mine, ranks);
+    std::vector<RolloutRecord> local = part_of({{0, 3}}, ranks.rank());
+    const StepIndex step = make_step_index(local, ranks);
     const auto own = [&](int64_t width) {
-      return experience_of(mine, step.facts, {0, 1}, width).tokens.routed_experts;
+      return make_experience(local, step.facts, {0, 1}, width).tokens.routed_experts;
     };
     CHECK_FALSE(own(0).defined());
-    for (int64_t i = 0; i < 2 * mine[1].num_routed(); ++i) mine[1].routed_experts.push_back(static_cast<int16_t>(i));
-    const at::Tensor found = own(2), known = at::arange(2 * mine[1].num_routed(), at::kShort).view({-1, 2});
-    const int64_t first = mine[0].num_routed() + 1;
+    for (int64_t i = 0; i < 2 * local[1].num_routed(); ++i) local[1].routed_experts.push_back(static_cast<int16_t>(i));
+    const at::Tensor found = own(2), known = at::arange(2 * local[1].num_routed(), at::kShort).view({-1, 2});
+    const int64_t first = local[0].num_routed() + 1;
     CHECK(found.size(0) == first + known.size(0) + 1);
     CHECK(at::equal(found.narrow(0, first, known.size(0)), known));
     CHECK(found.narrow(0, 0, first).eq(-1).all().item<bool>());
@@ -114,30 +115,30 @@ TEST_CASE("experts come with a rank's responses, of tokens without them none", "
 TEST_CASE("a baseline that nobody could judge takes its group out, and no other", "[train][dist]") {
   run_thread_ranks(2, [&](Communicator& ranks) {
     // The baseline of group 1 is on another rank than one of the group's responses.
-    std::vector<RolloutRecord> mine = part_of({{0, 1, 2, 3, 5}, {4, 6, 7, 8}}, ranks.rank());
-    for (RolloutRecord& record : mine)
+    std::vector<RolloutRecord> local = part_of({{0, 1, 2, 3, 5}, {4, 6, 7, 8}}, ranks.rank());
+    for (RolloutRecord& record : local)
       if (record.is_baseline && record.group_index == 1) record.is_judged = false;
-    const StepFacts facts = index_of(mine, ranks).facts;
+    const StepFacts facts = make_step_index(local, ranks).facts;
     CHECK(column(facts.responses, &ResponseFacts::is_judged) == std::vector<bool>{1, 1, 0, 0, 0, 1});
   });
 }
 
 TEST_CASE("a step without baselines has none, and one with some of them is a bug", "[train]") {
   run_thread_ranks(2, [&](Communicator& ranks) {
-    std::vector<RolloutRecord> mine = part_of({{0, 3}, {1, 4}}, ranks.rank());
-    CHECK_FALSE(index_of(mine, ranks).facts.responses[0].baseline);
+    std::vector<RolloutRecord> local = part_of({{0, 3}, {1, 4}}, ranks.rank());
+    CHECK_FALSE(make_step_index(local, ranks).facts.responses[0].baseline);
   });
   const auto one_baseline = [](Communicator& ranks) {
-    std::vector<RolloutRecord> mine = part_of({{0, 3}, {1, 4, 5}}, ranks.rank());
-    index_of(mine, ranks);
+    std::vector<RolloutRecord> local = part_of({{0, 3}, {1, 4, 5}}, ranks.rank());
+    make_step_index(local, ranks);
   };
   CHECK_THROWS_AS(run_thread_ranks(2, one_baseline), Bug);
 }
 
 TEST_CASE("a response that two ranks have is refused by both their numbers", "[train][dist]") {
   const auto twice = [](Communicator& ranks) {
-    std::vector<RolloutRecord> mine = part_of({{3, 0}, {1}, {4, 0}}, ranks.rank());
-    index_of(mine, ranks);
+    std::vector<RolloutRecord> local = part_of({{3, 0}, {1}, {4, 0}}, ranks.rank());
+    make_step_index(local, ranks);
   };
   CHECK_THROWS_WITH(run_thread_ranks(3, twice), "response 0 of group 0 is there twice: on ranks 0 and 2");
   CHECK_THROWS_AS(run_thread_ranks(3, twice), UserError);

@@ -38,7 +38,7 @@ TEST_CASE("a step runs the forward passes that something reads, and has the role
   config.actor_train.training_args.per_device_train_batch_size = 1;  // one update
   const StepSettings plain = step_settings(config);
   CHECK(plain.forwards.passes.empty());
-  CHECK_FALSE(plain.training_of(kCriticRole));
+  CHECK_FALSE(plain.find_training(kCriticRole));
   CHECK(plain.models.temperature == 0.95);
   CHECK_FALSE(plain.policy().updates.needs_signs);
 
@@ -51,7 +51,7 @@ TEST_CASE("a step runs the forward passes that something reads, and has the role
   config.critic.training_args.per_device_train_batch_size = 1;
   config.actor_infer.generating_args.temperature = 0;
   const StepSettings all = step_settings(config);
-  const TrainingSettings& critic = *all.training_of(kCriticRole);
+  const TrainingSettings& critic = *all.find_training(kCriticRole);
   CHECK(all.forwards.passes.size() == 3);
   CHECK(all.models.temperature == 1);
   CHECK(all.policy().learner.schedule.total_steps == 12);

@@ -44,7 +44,7 @@ std::string update(Communicator& ranks, bool apply_loss_scale) {
   const UpdatePlan plan{.settings = settings(apply_loss_scale, 0),
                         .rule = {.num_sequences = 1},
                         .mini_batches = {{0, 1, 2, 3, 4}},
-                        .sizes = lengths_of(step),
+                        .sizes = batch_lengths(step),
                         .num_groups = 1};
   int calls = 0;
   const MicroBatchLoss loss = [&](const Experience& e, const MiniBatchCounts&) {
@@ -71,7 +71,7 @@ std::string three_updates(Communicator& ranks, const std::vector<int64_t>& bad, 
   const UpdatePlan plan{.settings = settings(true, max_nonfinite_updates),
                         .rule = {.num_sequences = 1},
                         .mini_batches = {{0}, {1}, {2}},
-                        .sizes = lengths_of(five_sequences()),
+                        .sizes = batch_lengths(five_sequences()),
                         .num_groups = 1,
                         .phase = {&log, "train"},
                         .step = 12,
@@ -118,7 +118,7 @@ TEST_CASE("dropout knows a token by its context, so that what contexts begin wit
   const NamedTensors parameters = {{"w", at::ones({1}).requires_grad_()}};
   Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 0}}, *one);
   UpdatePlan plan{
-      .settings = settings(true, 0), .mini_batches = {{0}}, .sizes = facts_of(step).sizes(), .num_groups = 1};
+      .settings = settings(true, 0), .mini_batches = {{0}}, .sizes = step_facts(step).sizes(), .num_groups = 1};
   plan.settings.dropout_seed = 5;
   at::Tensor names;
   run_updates(step, plan, learner, mesh, [&](const Experience& e, const MiniBatchCounts&) -> LossResult {
@@ -151,7 +151,7 @@ TEST_CASE("micro-batches say what their sequences begin with alike, in training 
     const UpdatePlan plan{.settings = settings(true, 0),
                           .rule = rule,
                           .mini_batches = {{0, 1, 2}},
-                          .sizes = facts_of(step).sizes(),
+                          .sizes = step_facts(step).sizes(),
                           .num_groups = 1};
     const MicroBatchLoss loss = [&](const Experience& e, const MiniBatchCounts&) -> LossResult {
       trained = shared(e);
@@ -166,7 +166,7 @@ TEST_CASE("micro-batches say what their sequences begin with alike, in training 
       forward = shared(part);
       return at::zeros({part.tokens.num_tokens()});
     };
-    forward_share(step, {{0, 1, 2}}, at::kCPU, {}, compute, {}, sharing_of(facts_of(step).sizes(), rule));
+    forward_share(step, {{0, 1, 2}}, at::kCPU, {}, compute, {}, sharing_alignment(step_facts(step).sizes(), rule));
     CHECK(forward == expected);
   }
 }

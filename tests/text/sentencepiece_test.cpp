@@ -59,8 +59,8 @@ TEST_CASE("what is shown of a text while its tokens come begins the text that HF
 
 TEST_CASE("bytes of tokens are shown once they can no longer change, and known one by one", "[text]") {
   const Tokenizer tokenizer = golden_tokenizer("llama2");
-  const auto byte = [&](unsigned char value) { return *tokenizer.id_of(fmt::format("<0x{:02X}>", value)); };
-  const int64_t a = *tokenizer.id_of("a"), space_a = *tokenizer.id_of("\u2581a");
+  const auto byte = [&](unsigned char value) { return *tokenizer.find_id(fmt::format("<0x{:02X}>", value)); };
+  const int64_t a = *tokenizer.find_id("a"), space_a = *tokenizer.find_id("\u2581a");
   const std::vector<int64_t> character{byte(0xE4), byte(0xBD), byte(0xA0)};
   CHECK(grown(tokenizer, character).empty());  // a fourth byte would make U+FFFD of all
   CHECK(grown(tokenizer, {byte(0xE4), byte(0xBD), byte(0xA0), a}) ==
@@ -75,8 +75,8 @@ TEST_CASE("bytes of tokens are shown once they can no longer change, and known o
   CHECK(tokenizer.token_bytes(space_a) == " a");
   CHECK(tokenizer.decode(std::vector<int64_t>{space_a, space_a}) == "a a");
   CHECK(tokenizer.token_bytes(1 << 20).empty());
-  CHECK(golden_tokenizer("metaspace").token_bytes(*golden_tokenizer("metaspace").id_of("\u2581a")) == " a");
-  const int64_t skipped = *tokenizer.id_of("<s>");
+  CHECK(golden_tokenizer("metaspace").token_bytes(*golden_tokenizer("metaspace").find_id("\u2581a")) == " a");
+  const int64_t skipped = *tokenizer.find_id("<s>");
   const DecodeText decode = [&](std::span<const int64_t> some, bool skip) {
     return tokenizer.decode(some, skip, true);
   };

@@ -23,7 +23,7 @@ TEST_CASE("a history is read back from metrics.jsonl", "[track]") {
   CHECK(history.step() == 4);
   CHECK(history.of("a").size() == 2);
   CHECK(history.of("a")[1].step == 4);
-  CHECK(mean_of(history.of("a")) == 4);
+  CHECK(mean_value(history.of("a")) == 4);
   CHECK(history.last("a", 1)[0].value == 7);
   CHECK(history.of("c").empty());
   write_file_atomic(file, "{\"a\":1}\n");

@@ -70,9 +70,9 @@ TEST_CASE("who knows the names needs only the numbers", "[track]") {
   for (const char* suffix : {"mean", "sum", "max", "min", "std", "p50", "p99"})
     known.add(fmt::format("x/{0}@{0}", suffix), 7);
   other.add("x/mean", 7);
-  CHECK(metrics.has_names_of(known));
-  CHECK_FALSE(metrics.has_names_of(other));
-  CHECK_FALSE(metrics.has_names_of({}));
+  CHECK(metrics.has_same_names(known));
+  CHECK_FALSE(metrics.has_same_names(other));
+  CHECK_FALSE(metrics.has_same_names({}));
   const Metrics::Message numbers = metrics.message(/*with_names=*/false);
   CHECK(std::ssize(encode_message(numbers)) < std::ssize(encode_message(metrics.message())));
   CHECK(Metrics::from(numbers, known).values() == metrics.values());

@@ -36,7 +36,7 @@ ScreenState busy_state() {
 
 std::vector<std::string> drawn(const ScreenState& state, int columns, int rows, bool in_colour = false) {
   std::vector<std::string> lines;
-  for (const FrameLine& line : frame_of(state, columns, rows)) lines.push_back(painted(line, columns, in_colour));
+  for (const FrameLine& line : draw_frame(state, columns, rows)) lines.push_back(painted(line, columns, in_colour));
   return lines;
 }
 

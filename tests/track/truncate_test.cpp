@@ -29,10 +29,11 @@ TEST_CASE("metrics.jsonl is cut after a step, with a line that was not finished"
 
 TEST_CASE("a run's event files are cut after a step, another run's are not", "[track]") {
   const TemporaryFolder folder;
-  const auto mine = make_tensorboard_sink(folder.path(), "mine"), other = make_tensorboard_sink(folder.path(), "other");
+  const auto local = make_tensorboard_sink(folder.path(), "mine"),
+             other = make_tensorboard_sink(folder.path(), "other");
   std::map<std::filesystem::path, uintmax_t> after_step_300;
   for (const int64_t step : {1, 300, 301, 302}) {
-    for (const auto* sink : {&mine, &other}) (*sink)->write(step, {{"x", 1}, {"y", 2}});
+    for (const auto* sink : {&local, &other}) (*sink)->write(step, {{"x", 1}, {"y", 2}});
     if (step == 300)
       for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
         after_step_300[entry.path()] = entry.file_size();

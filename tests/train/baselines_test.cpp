@@ -32,8 +32,8 @@ std::vector<RolloutRecord> records_with_baselines(double first, double second) {
 
 Experience experience_from(std::vector<RolloutRecord> records) {
   const auto alone = make_single_communicator();
-  const StepIndex step = index_of(records, *alone);
-  return experience_of(records, step.facts, step.holders.share_of(0));
+  const StepIndex step = make_step_index(records, *alone);
+  return make_experience(records, step.facts, step.holders.rank_share(0));
 }
 
 Experience completed(const std::vector<RolloutRecord>& records) {
@@ -73,12 +73,12 @@ TEST_CASE("an estimator that wants baselines does not do without", "[train]") {
 TEST_CASE("baselines are told apart in the metrics of rollouts", "[train]") {
   auto records = records_with_baselines(0.25, 0.75);
   const Metrics metrics = rollout_metrics(records);
-  CHECK(value_of(metrics, "rollout/finish_reason/stop") == 1);
-  CHECK(value_of(metrics, "rollout/baseline_score") == 0.5);
-  CHECK(value_of(metrics, "d/rollout/baseline_score") == 0.5);
+  CHECK(metric_value(metrics, "rollout/finish_reason/stop") == 1);
+  CHECK(metric_value(metrics, "rollout/baseline_score") == 0.5);
+  CHECK(metric_value(metrics, "d/rollout/baseline_score") == 0.5);
   records[5].is_judged = false;
   const Metrics without_one = rollout_metrics(records);
-  CHECK(value_of(without_one, "rollout/baseline_score") == 0.25);
+  CHECK(metric_value(without_one, "rollout/baseline_score") == 0.25);
 }
 
 }  // namespace roll

@@ -134,9 +134,9 @@ TEST_CASE("ranks need at most one micro-batch more than the lower bound on 99 % 
     int64_t needed = 0;
     const auto plans = plan_ranks(c.lengths, c.rule, c.num_ranks);
     for (const auto& plan : plans) {
-      const auto mine = aligned_lengths(pick(c.lengths, sequences_of(plan)), c.rule.packing.alignment);
-      const int64_t wished = std::min(c.rule.packing.min_num_micro_batches, std::ssize(mine));
-      needed = std::max({needed, wished, fewest_parts(mine, c.rule.packing.budget)});
+      const auto local = aligned_lengths(pick(c.lengths, sequences_of(plan)), c.rule.packing.alignment);
+      const int64_t wished = std::min(c.rule.packing.min_num_micro_batches, std::ssize(local));
+      needed = std::max({needed, wished, fewest_parts(local, c.rule.packing.budget)});
     }
     ++cases;
     within_one += std::ssize(plans.front()) <= needed + 1;

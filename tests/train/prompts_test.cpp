@@ -43,7 +43,7 @@ TEST_CASE("a prompt begins with one special token, whether the tokenizer or the 
   const test::TemporaryFolder folder;
   write_tokenizer(folder);
   const Tokenizer tokenizer = Tokenizer::load(folder.path());
-  const int64_t bos = tokenizer.id_of(kBos).value();
+  const int64_t bos = tokenizer.find_id(kBos).value();
   PromptSource source{.model_folder = folder.path()};
   source.data.messages = "messages";
   const PromptEncoder encode(source, tokenizer);

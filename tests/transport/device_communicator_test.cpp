@@ -62,13 +62,13 @@ struct FakeBackend : c10d::Backend {
                    ranks.broadcast(x, root, "fake");
                  });
   }
-  WorkPointer _allgather_base(at::Tensor& all, at::Tensor& mine, const c10d::AllgatherOptions&) override {
-    return later("all-gather", [this, to = test::memory_of(all), from = test::memory_of(mine)] {
+  WorkPointer _allgather_base(at::Tensor& all, at::Tensor& local, const c10d::AllgatherOptions&) override {
+    return later("all-gather", [this, to = test::memory_of(all), from = test::memory_of(local)] {
       to.copy_(ranks.all_gather_rows(from, "fake"));
     });
   }
-  WorkPointer _reduce_scatter_base(at::Tensor& mine, at::Tensor& all, const c10d::ReduceScatterOptions&) override {
-    return later("reduce-scatter", [this, to = test::memory_of(mine), from = test::memory_of(all)] {
+  WorkPointer _reduce_scatter_base(at::Tensor& local, at::Tensor& all, const c10d::ReduceScatterOptions&) override {
+    return later("reduce-scatter", [this, to = test::memory_of(local), from = test::memory_of(all)] {
       to.copy_(ranks.reduce_scatter_rows(from, "fake"));
     });
   }
@@ -114,11 +114,11 @@ std::vector<std::string> said_by(int num_ranks, const std::function<std::string(
       if (!first) first = backend.get();
       return c10::intrusive_ptr<c10d::Backend>(std::move(backend));
     });
-    std::string& mine = said[static_cast<size_t>(world.rank())];
-    mine = body({*ranks, log, *first});
+    std::string& local = said[static_cast<size_t>(world.rank())];
+    local = body({*ranks, log, *first});
     log.clear();
     ranks.reset();
-    mine += log == Lines{"shutdown"} ? "" : " not ended politely";
+    local += log == Lines{"shutdown"} ? "" : " not ended politely";
   });
   return said;
 }
@@ -223,10 +223,10 @@ TEST_CASE("groups of a device's ranks have back-ends of their own, which end pol
           "[dist]") {
   const auto said = said_by(4, [](const FakeRank& rank) {
     Communicator& world = rank.ranks;
-    const int mine = world.rank() / 2 * 2;
+    const int local = world.rank() / 2 * 2;
     std::string found;
     {
-      const auto pair = world.split({mine, mine + 1}, "dp");
+      const auto pair = world.split({local, local + 1}, "dp");
       const auto alone = pair->split({pair->rank()}, "tp");
       at::Tensor number = on_fake(at::ones({1}));
       pair->all_reduce_sum(number, "x");

@@ -15,11 +15,11 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 Door open_door() {
-  return {listen_at(loopback()), secret_of("right")};
+  return {listen_at(loopback()), parse_secret("right")};
 }
 
 DoorVisit visit(const Door& door, const std::string& secret, uint64_t rank) {
-  return {connect_to(door.endpoint()), secret_of(secret), {rank, {}}};
+  return {connect_to(door.endpoint()), parse_secret(secret), {rank, {}}};
 }
 
 Socket call(const Door& door, std::span<const std::byte> bytes) {
@@ -48,7 +48,7 @@ std::vector<uint64_t> let_in(Door& door, std::vector<DoorVisit*> visits, uint64_
 /// What a rank that knows the secret says at a port that another one holds, who says `nonce`.
 Bytes overheard(const std::string& secret, uint64_t rank, std::span<const std::byte> nonce) {
   const Socket listener = listen_at(loopback());
-  DoorVisit visitor(connect_to(listener.own_endpoint()), secret_of(secret), {rank, {}});
+  DoorVisit visitor(connect_to(listener.own_endpoint()), parse_secret(secret), {rank, {}});
   Socket holder;
   while (!holder.is_open()) holder = listener.accept_one();
   holder.send_all(nonce, [] {});
@@ -127,7 +127,7 @@ TEST_CASE("what was overheard opens no door", "[dist]") {
 TEST_CASE("who does not know the secret is no door", "[dist]") {
   for (const auto& answer : {Bytes(sizeof(Digest)), Bytes(sizeof(Digest), std::byte(255))}) {
     const Socket listener = listen_at(loopback());
-    DoorVisit caller(connect_to(listener.own_endpoint()), secret_of("right"), {1, {}});
+    DoorVisit caller(connect_to(listener.own_endpoint()), parse_secret("right"), {1, {}});
     Socket holder;
     while (!holder.is_open()) holder = listener.accept_one();
     holder.send_all(fresh_nonce(), [] {});
@@ -137,7 +137,7 @@ TEST_CASE("who does not know the secret is no door", "[dist]") {
     };
     CHECK_THROWS_AS(all(), ConnectionLost);
   }
-  Door wrong(listen_at(loopback()), secret_of("wrong"));
+  Door wrong(listen_at(loopback()), parse_secret("wrong"));
   DoorVisit caller = visit(wrong, "right", 1);
   const auto all = [&] {
     while (!caller.go_on()) CHECK_FALSE(wrong.next());
@@ -171,7 +171,7 @@ TEST_CASE("a door takes any bytes", "[dist]") {
 
 TEST_CASE("a proof is of its secret, its purpose and its message", "[dist]") {
   const auto proof = [](const std::string& secret, const char* purpose, const std::string& message) {
-    return proof_of(secret_of(secret), purpose, std::as_bytes(std::span(message)));
+    return make_proof(parse_secret(secret), purpose, std::as_bytes(std::span(message)));
   };
   const Digest one = proof("secret", "door", "words");
   std::string hex;  // Python's hmac: of "door\0words" with the key that is hmac of "secret" with the key "roll's job\0"
@@ -181,7 +181,7 @@ TEST_CASE("a proof is of its secret, its purpose and its message", "[dist]") {
   for (const Digest& other : {proof("secreT", "door", "words"), proof("secret", "doo", "rwords"),
                               proof("secret", "door", "wordt"), proof("secret", "door", "")})
     CHECK_FALSE(are_equal(one, other));
-  CHECK(secret_of(std::string(64, 'x')) != secret_of(std::string(65, 'x')));
+  CHECK(parse_secret(std::string(64, 'x')) != parse_secret(std::string(65, 'x')));
   CHECK(fresh_nonce() != fresh_nonce());
   CHECK(random_secret().size() == 32);
   CHECK(random_secret() != random_secret());

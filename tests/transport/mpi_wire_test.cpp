@@ -92,15 +92,15 @@ TEST_CASE("sums over MPI's own collectives are added in rank order", "[mpi][many
 
 TEST_CASE("groups of MPI's own collectives do not mix, and may be used at once", "[mpi][many]") {
   Communicator& ranks = *test::all_mpi_ranks().collective;
-  std::vector<int> mine;
-  for (int rank = ranks.rank() % 2; rank < ranks.size(); rank += 2) mine.push_back(rank);
-  const auto half = ranks.split(mine, "half");
+  std::vector<int> local;
+  for (int rank = ranks.rank() % 2; rank < ranks.size(); rank += 2) local.push_back(rank);
+  const auto half = ranks.split(local, "half");
   at::Tensor started = at::full({40000}, std::pow(3, ranks.rank()), at::kDouble);
   const auto pending = half->start_all_reduce(started, "beside");
   for (int64_t i = 0; i < 20; ++i) CHECK(ranks.all_reduce_sum(i, "all") == i * ranks.size());
   pending->wait();
   double expected = 0;
-  for (const int rank : mine) expected += std::pow(3, rank);
+  for (const int rank : local) expected += std::pow(3, rank);
   CHECK(started[0].item<double>() == expected);
   CHECK((started == expected).all().item<bool>());
 }

@@ -119,7 +119,7 @@ char letter_of(const ChoiceAnswer& answer, std::string_view plain) {
 
 }  // namespace
 
-Choices choices_of(const Json& row, std::string_view prompt) {
+Choices find_choices(const Json& row, std::string_view prompt) {
   Choices choices;
   if (row.is_object())
     for (const char* const name : {"options", "choices"})

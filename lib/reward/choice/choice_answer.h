@@ -14,7 +14,7 @@ using Choices = std::map<char, std::string>;
 
 /// Returns the choices in a row's column `options` or `choices` (a list in the order A, B, ...; or {"A": text, ...}),
 /// else those in the prompt's lines "A. Paris", "(B) Rome", "C: Bern". Empty if neither lists any.
-Choices choices_of(const Json& row, std::string_view prompt);
+Choices find_choices(const Json& row, std::string_view prompt);
 
 struct ChoiceAnswer {
   std::string text;

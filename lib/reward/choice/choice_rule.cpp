@@ -20,7 +20,7 @@ constexpr Grades kRightInBox{1, 0, 0, 0, true}, kRight{1, 1, 0, 0};
 
 /// Returns the letter of a ground truth "B", "(B)", "B. Paris", or the text of a choice in the row; 0 if there is none.
 char letter_of_truth(const std::string& ground_truth, const Json& row) {
-  return chosen_letter({.text = ground_truth}, choices_of(row, "")).letter;
+  return chosen_letter({.text = ground_truth}, find_choices(row, "")).letter;
 }
 
 class ChoiceRule : public RewardFunction {
@@ -44,7 +44,7 @@ class ChoiceRule : public RewardFunction {
     const char truth = letter_of_truth(query.ground_truth, query.row);
     if (truth == 0) return failed_reward(RewardFailure::kUnjudged, "ground_truth is no choice");
     const ChoiceAnswer answer = find_choice(after_thinking(query.response));
-    const ChosenLetter chosen = chosen_letter(answer, choices_of(query.row, query.prompt));
+    const ChosenLetter chosen = chosen_letter(answer, find_choices(query.row, query.prompt));
     const bool is_right = chosen.letter == truth, is_boxed = answer.is_boxed;
     return {.reward = is_right ? (is_boxed ? grades_.right_boxed : grades_.right)
                                : (is_boxed ? grades_.wrong_boxed : grades_.wrong),

@@ -45,7 +45,7 @@ bool may_assert(const std::string& code) {
 
 }  // namespace
 
-CodeCases cases_of(const Json& row) {
+CodeCases read_code_cases(const Json& row) {
   const Json list = list_of_cases(row);
   const std::string type = text_of(row, {"case_type"}, "");
   CodeCases cases;

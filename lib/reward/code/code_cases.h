@@ -31,6 +31,6 @@ struct CodeCases {
 /// Reads a row's cases. case_type is "assert", "pytest", "check_based" or "text". Any other type has cases {"stdin",
 /// "expected_stdout"} (or "input" and "output"), which call a function if test_case_function names one. test_cases is a
 /// list, or its JSON text. UserError, with the reason: the row cannot judge a program.
-CodeCases cases_of(const Json& row);
+CodeCases read_code_cases(const Json& row);
 
 }  // namespace roll

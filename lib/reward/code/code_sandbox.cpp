@@ -12,7 +12,7 @@ class CodeReward : public RewardFunction {
   CodeReward(const CodeSandboxArgs& args, std::unique_ptr<CodeRunner> runner)
       : score_(args.score), tolerance_(args.output_tolerance), runner_(std::move(runner)) {}
 
-  void check_row(const Json& row) const override { cases_of(row); }
+  void check_row(const Json& row) const override { read_code_cases(row); }
 
   void prepare() override {
     runner_->prepare();
@@ -25,7 +25,7 @@ class CodeReward : public RewardFunction {
     const bool is_complete = score_ == CodeScore::kShare;
     CodeCases cases;
     try {
-      cases = cases_of(query.row);
+      cases = read_code_cases(query.row);
     } catch (const UserError& e) {
       return failed_reward(RewardFailure::kUnjudged, e.what());
     }

@@ -20,7 +20,7 @@
 namespace roll {
 
 enum class CodeScore { kAll, kShare };
-constexpr auto names_of(CodeScore) {
+constexpr auto enum_names(CodeScore) {
   return std::to_array<Named<CodeScore>>({{CodeScore::kAll, "all"}, {CodeScore::kShare, "share"}});
 }
 

@@ -32,7 +32,7 @@ int64_t occurrences(const CheckedText& text, const std::string& keyword) {
 bool repeat_phrase(const CheckedText& checked, const Arguments& args) {
   const std::string phrase = args.text("phrase");
   const int64_t n = args.whole("small_n");
-  const std::vector<std::string_view> words = words_of(phrase);
+  const std::vector<std::string_view> words = split_words(phrase);
   const std::string first = fmt::format("{} ", words.front()), last = fmt::format(" {}", words.back());
   const std::string_view text = checked.text();
   int64_t count = 0;
@@ -43,7 +43,7 @@ bool repeat_phrase(const CheckedText& checked, const Arguments& args) {
       begin = text.find(first, begin + 1);
       continue;
     }
-    const std::vector<std::string_view> found = words_of(text.substr(begin, end + last.size() - begin));
+    const std::vector<std::string_view> found = split_words(text.substr(begin, end + last.size() - begin));
     int64_t differences = found.size() == words.size() ? 0 : 2;
     for (size_t i = 0; i < words.size() && differences < 2; ++i) differences += found[i] != words[i];
     if (differences != 1) return false;
@@ -90,7 +90,7 @@ char32_t small_first_letter(std::string_view word) {
 }
 
 bool no_adjacent_consecutive(const CheckedText& text, const Arguments&) {
-  const auto words = words_of(text.text());
+  const auto words = split_words(text.text());
   for (size_t i = 0; i + 1 < words.size(); ++i) {
     const char32_t first = small_first_letter(words[i]), second = small_first_letter(words[i + 1]);
     if (first == 0 || second == 0 || second == first + 1) return false;
@@ -99,12 +99,12 @@ bool no_adjacent_consecutive(const CheckedText& text, const Arguments&) {
 }
 
 bool square_brackets(const CheckedText& text, const Arguments&) {
-  return std::ranges::all_of(words_of(text.text()),
+  return std::ranges::all_of(split_words(text.text()),
                              [](std::string_view word) { return word.starts_with('[') && word.ends_with(']'); });
 }
 
 bool bigram_wrapping(const CheckedText& text, const Arguments&) {
-  const auto words = words_of(text.text());
+  const auto words = split_words(text.text());
   for (size_t i = 0; i + 1 < words.size(); i += 2)
     if (!words[i].starts_with("<<") || !words[i + 1].ends_with(">>")) return false;
   return true;
@@ -116,13 +116,13 @@ bool has_two_parts(std::string_view text, std::string_view divider) {
 }
 
 std::string_view first_of(std::string_view text) {
-  const auto words = words_of(text);
+  const auto words = split_words(text);
   return words.empty() ? "" : words.front();
 }
 
 /// Returns the last word without punctuation.
 std::string last_of(std::string_view text) {
-  const auto words = words_of(text);
+  const auto words = split_words(text);
   std::string last;
   if (!words.empty())
     for (size_t pos = 0; pos < words.back().size();)
@@ -136,12 +136,14 @@ std::string word_in(const Arguments& args, const char* key) {
 
 bool first_word_sent(const CheckedText& text, const Arguments& args) {
   const std::string word = word_in(args, "first_word");
-  return std::ranges::all_of(sentences_of(text.text()), [&](std::string_view s) { return lower(first_of(s)) == word; });
+  return std::ranges::all_of(split_sentences(text.text()),
+                             [&](std::string_view s) { return lower(first_of(s)) == word; });
 }
 
 bool last_word_sent(const CheckedText& text, const Arguments& args) {
   const std::string word = word_in(args, "last_word");
-  return std::ranges::all_of(sentences_of(text.text()), [&](std::string_view s) { return lower(last_of(s)) == word; });
+  return std::ranges::all_of(split_sentences(text.text()),
+                             [&](std::string_view s) { return lower(last_of(s)) == word; });
 }
 
 /// Hyphens separate the sentences, without blanks beside them.
@@ -149,7 +151,7 @@ bool sentence_hyphens(const CheckedText& text, const Arguments&) {
   std::string with_blanks(text.text());
   std::ranges::replace(with_blanks, '-', ' ');
   const auto between = split(text.text(), "-");
-  const auto sentences = sentences_of(with_blanks);
+  const auto sentences = split_sentences(with_blanks);
   for (size_t i = 0; i < std::min(between.size(), sentences.size()); ++i)
     if (between[i] != sentences[i]) return false;
   return true;
@@ -164,16 +166,16 @@ bool counting_composition(const CheckedText& text, const Arguments& args) {
   const int64_t num_sentences = args.whole("n_sent"), num_words = args.whole("n_words");
   const auto parts = divided(text.text(), "***", /*ends_may_be_blank=*/true);
   return parts && parts->size() == 3 && std::ranges::all_of(*parts, [&](std::string_view part) {
-           const auto sentences = sentences_of(part);
+           const auto sentences = split_sentences(part);
            return std::ssize(sentences) == num_sentences &&
                   std::ranges::all_of(sentences, [&](std::string_view sentence) {
-                    return std::ssize(tokens_of(text, sentence)) == num_words;
+                    return std::ssize(split_tokens(text, sentence)) == num_words;
                   });
          });
 }
 
 bool count_unique(const CheckedText& text, const Arguments&) {
-  const auto tokens = tokens_of(text);
+  const auto tokens = split_tokens(text);
   return std::set<std::string_view>(tokens.begin(), tokens.end()).size() == tokens.size();
 }
 
@@ -192,14 +194,14 @@ bool keyword_specific_position(const CheckedText& text, const Arguments& args) {
   const std::string keyword = args.text_or_first("keyword");
   const int64_t n = args.whole("n"), m = args.whole("m");
   if (n < 1 || m < 1) throw user_error("n = {}, m = {}: must be at least 1", n, m);
-  const auto sentences = sentences_of(text.text());
+  const auto sentences = split_sentences(text.text());
   if (std::ssize(sentences) < n) return false;
-  const auto tokens = tokens_of(text, sentences[static_cast<size_t>(n - 1)]);
+  const auto tokens = split_tokens(text, sentences[static_cast<size_t>(n - 1)]);
   return std::ssize(tokens) >= m && tokens[static_cast<size_t>(m - 1)] == keyword;
 }
 
 bool start_end(const CheckedText& text, const Arguments&) {
-  const auto tokens = tokens_of(text);
+  const auto tokens = split_tokens(text);
   return tokens.size() > 1 && lower(tokens.front()) == lower(tokens.back());
 }
 
@@ -243,7 +245,7 @@ constexpr InstructionKind kOfAllenAi[] = {
     {"count:count_unique", count_unique},
     {"count:count_increment_word", count_increment_word},
     {"keywords:palindrome",
-     [](const CheckedText& t, const Arguments&) { return std::ranges::any_of(words_of(t.text()), is_palindrome); }},
+     [](const CheckedText& t, const Arguments&) { return std::ranges::any_of(split_words(t.text()), is_palindrome); }},
     {"keywords:keyword_specific_position", keyword_specific_position},
     {"keywords:start_end", start_end},
 };

@@ -65,7 +65,7 @@ std::string Arguments::text(const char* key) const {
 
 std::string Arguments::letter(const char* key) const {
   const std::string letter = exact_text(key);
-  if (length_of(letter) != 1) throw wrong_argument(key, value(key), "one character");
+  if (count_characters(letter) != 1) throw wrong_argument(key, value(key), "one character");
   return letter;
 }
 

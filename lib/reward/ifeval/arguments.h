@@ -13,7 +13,7 @@ namespace roll::ifeval {
 
 /// Required relation of a count to an instruction's number.
 enum class Relation { kLessThan, kAtLeast, kAtMost, kAround };
-constexpr auto names_of(Relation) {
+constexpr auto enum_names(Relation) {
   return std::to_array<Named<Relation>>({{Relation::kLessThan, "less than"},
                                          {Relation::kAtLeast, "at least"},
                                          {Relation::kAtMost, "at most"},

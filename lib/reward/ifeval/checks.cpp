@@ -15,7 +15,7 @@ bool has_all_keywords(const CheckedText& text, const std::vector<std::string>& k
                              [&](const std::string& word) { return folds.find(fold(word)) != std::string::npos; });
 }
 
-bool has_no_word_of(const CheckedText& text, const std::vector<std::string>& words) {
+bool has_none(const CheckedText& text, const std::vector<std::string>& words) {
   const std::string folds = fold(text.text());
   return std::ranges::none_of(words, [&](const std::string& word) { return count_whole_words(folds, fold(word)) > 0; });
 }
@@ -30,7 +30,7 @@ int64_t count_bullets(const CheckedText& text) {
 
 int64_t count_highlights(const CheckedText& text) {
   const auto has_content = [](std::string_view mark) {
-    return std::ranges::any_of(words_of(mark),
+    return std::ranges::any_of(split_words(mark),
                                [](std::string_view word) { return word.find_first_not_of('*') != word.npos; });
   };
   return std::ranges::count_if(text.find_all(R"(\*[^\n*]*\*)"), has_content) +
@@ -64,7 +64,7 @@ bool has_two_responses(std::string_view text, bool ends_may_be_blank) {
   return parts && parts->size() == 2 && trimmed((*parts)[0]) != trimmed((*parts)[1]);
 }
 
-FirstWord first_word_of(const Arguments& args, const FirstWordKeys& keys) {
+FirstWord find_first_word(const Arguments& args, const FirstWordKeys& keys) {
   FirstWord wanted{args.whole(keys.num_paragraphs), args.whole(keys.nth), args.text(keys.word)};
   if (wanted.nth < 1 || wanted.nth > wanted.num_paragraphs)
     throw user_error("{} = {}: must be in 1..{}", keys.nth, wanted.nth, wanted.num_paragraphs);

@@ -14,7 +14,7 @@ namespace roll::ifeval {
 /// Returns whether all keywords occur, also inside words; ignores case.
 bool has_all_keywords(const CheckedText& text, const std::vector<std::string>& keywords);
 /// Returns whether no listed word occurs as a whole word; ignores case.
-bool has_no_word_of(const CheckedText& text, const std::vector<std::string>& words);
+bool has_none(const CheckedText& text, const std::vector<std::string>& words);
 
 /// Counts `[name]` on one line.
 int64_t count_placeholders(const CheckedText& text);
@@ -44,7 +44,7 @@ struct FirstWordKeys {
   const char *num_paragraphs, *nth, *word;
 };
 /// Reads the arguments. UserError: nth is not in 1..num_paragraphs, or an argument is missing or mistyped.
-FirstWord first_word_of(const Arguments& args, const FirstWordKeys& keys);
+FirstWord find_first_word(const Arguments& args, const FirstWordKeys& keys);
 /// Returns whether the text has these paragraphs, with this first word.
 bool has_first_word(const CheckedText& text, const FirstWord& wanted);
 

@@ -78,7 +78,7 @@ bool newline(const CheckedText& text, const Arguments&) {
   const std::string kept = without_marks(text.text());
   const auto lines = split(trimmed(kept), "\n");
   const auto count = std::ranges::count_if(lines, [](std::string_view line) { return !line.empty(); });
-  return count == std::ssize(words_of(kept));
+  return count == std::ssize(split_words(kept));
 }
 
 /// Returns the lines that are not blank. As in the published check, every second of consecutive blank lines stays.
@@ -109,7 +109,7 @@ bool quote_unquote(const CheckedText& text, const Arguments&) {
   std::string kept(text.text());
   for (size_t at = 0; (at = kept.find("'\"'", at)) != std::string::npos;) kept.erase(at, 3);
   std::string dense;
-  for (const std::string_view word : words_of(kept)) dense += word;
+  for (const std::string_view word : split_words(kept)) dense += word;
   if (contains(dense, "\"\"")) return false;
   const auto last = std::find_if(dense.rbegin(), dense.rend(),
                                  [](char c) { return c == '"' || !(is_mark(c) || (c >= '0' && c <= '9')); });
@@ -169,7 +169,7 @@ bool is_in_title_case(std::string_view token) {
 }
 
 bool title_case(const CheckedText& text, const Arguments&) {
-  return std::ranges::all_of(tokens_of(text), is_in_title_case);
+  return std::ranges::all_of(split_tokens(text), is_in_title_case);
 }
 
 bool output_template(const CheckedText& text, const Arguments&) {
@@ -178,7 +178,7 @@ bool output_template(const CheckedText& text, const Arguments&) {
 }
 
 bool no_whitespace(const CheckedText& text, const Arguments&) {
-  return words_of(text.text()).size() == 1 && trimmed(text.text()) == text.text();
+  return split_words(text.text()).size() == 1 && trimmed(text.text()) == text.text();
 }
 
 // ---- single requests
@@ -211,7 +211,7 @@ bool multiple_choice(const CheckedText& text, const Arguments&) {
         ++num_options;
       else if (num_options == 0)
         asked.append(" ").append(trimmed(line));
-    const size_t length = length_of(trimmed(asked));
+    const size_t length = count_characters(trimmed(asked));
     if (num_options != 5 || (&question != &questions.front() && length <= before)) return false;
     before = length;
   }
@@ -241,7 +241,7 @@ bool reverse_newline(const CheckedText& text, const Arguments&) {
 
 bool word_reverse(const CheckedText& text, const Arguments&) {
   const std::string kept = without_marks(text.lowered());
-  auto words = words_of(kept);
+  auto words = split_words(kept);
   std::ranges::reverse(words);
   std::string forwards;
   for (const std::string_view word : words) forwards.append(forwards.empty() ? "" : " ").append(word);
@@ -336,7 +336,7 @@ bool date_list(const CheckedText& text, const Arguments&) {
 /// The text is the prompt with another first word.
 bool repeat_change(const CheckedText& text, const Arguments& args) {
   const std::string prompt = args.exact_text("prompt_to_repeat");
-  auto wanted = words_of(prompt), words = words_of(text.text());
+  auto wanted = split_words(prompt), words = split_words(text.text());
   if (prompt == text.text()) return false;
   for (auto* each : {&wanted, &words})
     if (!each->empty()) each->erase(each->begin());

@@ -23,7 +23,7 @@ namespace {
 using Words = std::set<std::string, std::less<>>;
 
 Words word_set(std::string_view text) {
-  const auto words = words_of(text);
+  const auto words = split_words(text);
   return {words.begin(), words.end()};
 }
 
@@ -55,7 +55,7 @@ bool word_count_range(const CheckedText& text, const Arguments& args) {
 bool unique_word_count(const CheckedText& text, const Arguments& args) {
   const int64_t n = args.whole("N");
   std::set<std::string_view> unique;
-  for (const std::string_view word : words_of(text.lowered())) unique.insert(between_marks(word));
+  for (const std::string_view word : split_words(text.lowered())) unique.insert(between_marks(word));
   return std::ssize(unique) >= n;
 }
 
@@ -84,7 +84,7 @@ struct SentenceEnds {
 };
 SentenceEnds sentence_ends(const CheckedText& text) {
   SentenceEnds ends;
-  for (const std::string_view sentence : sentences_of(text.text())) {
+  for (const std::string_view sentence : split_sentences(text.text())) {
     ends.periods += sentence.ends_with('.');
     ends.questions += sentence.ends_with('?');
     ends.exclamations += sentence.ends_with('!');
@@ -107,7 +107,7 @@ bool conjunctions(const CheckedText& text, const Arguments& args) {
   static const Words known = word_set("and but for nor or so yet");
   const int64_t n = args.whole("small_n");
   std::set<std::string_view> found;
-  for (const std::string_view word : words_of(text.text()))
+  for (const std::string_view word : split_words(text.text()))
     if (known.contains(lower(between_marks(word)))) found.insert(word);
   return std::ssize(found) >= n;
 }
@@ -157,7 +157,7 @@ bool punctuation(const CheckedText& checked, const Arguments&) {
 
 bool words_japanese(const CheckedText& text, const Arguments& args) {
   const int64_t n = positive(args, "N");
-  const auto words = words_of(text.text());
+  const auto words = split_words(text.text());
   for (size_t i = static_cast<size_t>(n) - 1; i < words.size(); i += static_cast<size_t>(n)) {
     const std::u32string word = characters_of(between_marks(words[i]));
     const auto is_japanese = [](char32_t c) { return (c >= 0x3040 && c <= 0x30ff) || (c >= 0x4e00 && c <= 0x9fff); };
@@ -176,8 +176,8 @@ bool pronouns(const CheckedText& text, const Arguments& args) {
   std::string spaced = text.lowered();
   std::ranges::replace(spaced, '/', ' ');
   int64_t count = 0;
-  for (const std::string_view sentence : sentences_of(spaced))
-    for (const std::string_view token : tokens_of(text, sentence)) count += known.contains(token);
+  for (const std::string_view sentence : split_sentences(spaced))
+    for (const std::string_view token : split_tokens(text, sentence)) count += known.contains(token);
   return count >= n;
 }
 
@@ -194,7 +194,7 @@ bool keywords_multiple(const CheckedText& text, const Arguments& args) {
 /// Each word begins with the next letter of the alphabet (ASCII) after the word before.
 bool alphabet(const CheckedText& text, const Arguments&) {
   const std::string kept = without_marks(text.text());
-  const auto words = words_of(kept);
+  const auto words = split_words(kept);
   char wanted = 0;
   for (const std::string_view word : words) {
     const char letter = lower(word)[0];
@@ -214,7 +214,7 @@ bool consonants(const CheckedText& text, const Arguments&) {
   const auto is_consonant = [](char c) {
     return std::string_view("bcdfghjklmnpqrstvwxyz").find(c) != std::string_view::npos;
   };
-  return std::ranges::all_of(words_of(text.lowered()), [&](std::string_view word) {
+  return std::ranges::all_of(split_words(text.lowered()), [&](std::string_view word) {
     return std::ranges::adjacent_find(word, [&](char a, char b) { return is_consonant(a) && is_consonant(b); }) !=
            word.end();
   });
@@ -222,7 +222,7 @@ bool consonants(const CheckedText& text, const Arguments&) {
 
 bool palindromes(const CheckedText& text, const Arguments&) {
   const std::string kept = lower(without_marks(text.text()));
-  return std::ranges::count_if(words_of(kept), [](std::string_view word) {
+  return std::ranges::count_if(split_words(kept), [](std::string_view word) {
            const std::u32string letters = characters_of(word);
            return letters.size() >= 5 && std::equal(letters.begin(), letters.end(), letters.rbegin());
          }) >= 10;
@@ -230,8 +230,8 @@ bool palindromes(const CheckedText& text, const Arguments&) {
 
 bool prime_lengths(const CheckedText& text, const Arguments&) {
   const std::string kept = without_marks(text.text());
-  return std::ranges::all_of(words_of(kept), [](std::string_view word) {
-    const size_t length = length_of(word);
+  return std::ranges::all_of(split_words(kept), [](std::string_view word) {
+    const size_t length = count_characters(word);
     bool is_prime = length >= 2 && length < 100;
     for (size_t d = 2; d * d <= length && is_prime; ++d) is_prime = length % d != 0;
     return is_prime;
@@ -242,21 +242,21 @@ bool repeats(const CheckedText& text, const Arguments& args) {
   const int64_t most = args.whole("small_n");
   const std::string kept = without_marks(text.lowered());
   std::map<std::string_view, int64_t> counts;
-  for (const std::string_view word : words_of(kept)) ++counts[word];
+  for (const std::string_view word : split_words(kept)) ++counts[word];
   return std::ranges::all_of(counts, [&](const auto& count) { return count.second <= most; });
 }
 
 bool paragraph_last_first(const CheckedText& text, const Arguments&) {
   return std::ranges::all_of(split(text.text(), "\n"), [](std::string_view paragraph) {
     const std::string lowered = lower(trimmed(paragraph));
-    const auto words = words_of(between_marks(lowered));
+    const auto words = split_words(between_marks(lowered));
     return words.empty() || words.front() == words.back();
   });
 }
 
 bool no_consecutive(const CheckedText& text, const Arguments&) {
   const std::string kept = without_marks(text.lowered());
-  const auto words = words_of(kept);
+  const auto words = split_words(kept);
   return std::ranges::adjacent_find(words, [](std::string_view a, std::string_view b) {
            return first_character(a) == first_character(b);
          }) == words.end();
@@ -265,9 +265,9 @@ bool no_consecutive(const CheckedText& text, const Arguments&) {
 bool keywords_position(const CheckedText& text, const Arguments& args) {
   const std::string keyword = args.text("keyword");
   const int64_t n = positive(args, "n"), m = positive(args, "m");
-  const auto sentences = sentences_of(text.text());
+  const auto sentences = split_sentences(text.text());
   if (std::ssize(sentences) < n) return false;
-  auto words = tokens_of(text, sentences[static_cast<size_t>(n - 1)]);
+  auto words = split_tokens(text, sentences[static_cast<size_t>(n - 1)]);
   std::erase_if(words, [&](std::string_view token) { return text.find_all(R"([\p{L}\p{N}])", token).empty(); });
   return std::ssize(words) >= m && lower(words[static_cast<size_t>(m - 1)]) == lower(keyword);
 }
@@ -276,7 +276,7 @@ bool keywords_position(const CheckedText& text, const Arguments& args) {
 /// two characters, so that one counts.
 bool words_position(const CheckedText& text, const Arguments& args) {
   const std::string keyword = lower(args.text("keyword"));
-  auto tokens = tokens_of(text);
+  auto tokens = split_tokens(text);
   if (!tokens.empty() && tokens.back().size() == 1 && is_mark(tokens.back()[0]) && tokens.back() != "\"")
     tokens.pop_back();
   return tokens.size() >= 2 && lower(tokens[1]) == keyword && lower(tokens[tokens.size() - 2]) == keyword;
@@ -288,7 +288,7 @@ bool words_position(const CheckedText& text, const Arguments& args) {
 int64_t alliteration_of(std::string_view sentence) {
   const std::string lowered = lower(sentence);
   std::vector<std::string_view> firsts;
-  for (const std::string_view word : words_of(lowered))
+  for (const std::string_view word : split_words(lowered))
     if (const std::string_view clean = without_first_marks(word); !clean.empty())
       firsts.push_back(first_character(clean));
   int64_t count = 0;
@@ -303,7 +303,7 @@ int64_t alliteration_of(std::string_view sentence) {
 
 bool alliteration_increment(const CheckedText& text, const Arguments&) {
   int64_t before = -1;
-  for (const std::string_view sentence : sentences_of(text.text())) {
+  for (const std::string_view sentence : split_sentences(text.text())) {
     const int64_t count = alliteration_of(sentence);
     if (count <= before) return false;
     before = count;
@@ -313,23 +313,23 @@ bool alliteration_increment(const CheckedText& text, const Arguments&) {
 
 /// Three sentences have equal length in characters.
 bool sentence_words(const CheckedText& text, const Arguments&) {
-  const auto sentences = sentences_of(text.text());
-  return sentences.size() == 3 && length_of(sentences[0]) == length_of(sentences[1]) &&
-         length_of(sentences[1]) == length_of(sentences[2]);
+  const auto sentences = split_sentences(text.text());
+  return sentences.size() == 3 && count_characters(sentences[0]) == count_characters(sentences[1]) &&
+         count_characters(sentences[1]) == count_characters(sentences[2]);
 }
 
 bool sentence_keyword(const CheckedText& text, const Arguments& args) {
   const std::string word = args.text("word");
   const int64_t n = positive(args, "N");
-  const auto sentences = sentences_of(text.text());
+  const auto sentences = split_sentences(text.text());
   return std::ssize(sentences) >= n && count_whole_words(fold(sentences[static_cast<size_t>(n - 1)]), fold(word)) > 0;
 }
 
 bool last_first(const CheckedText& text, const Arguments&) {
-  const auto sentences = sentences_of(text.text());
+  const auto sentences = split_sentences(text.text());
   for (size_t i = 0; i + 1 < sentences.size(); ++i) {
-    const auto last = words_of(without_last_marks(sentences[i]));
-    const auto first = words_of(without_first_marks(sentences[i + 1]));
+    const auto last = split_words(without_last_marks(sentences[i]));
+    const auto first = split_words(without_first_marks(sentences[i + 1]));
     if (last.empty() || first.empty() || lower(last.back()) != lower(first.front())) return false;
   }
   return true;
@@ -338,9 +338,9 @@ bool last_first(const CheckedText& text, const Arguments&) {
 bool sentence_increment(const CheckedText& text, const Arguments& args) {
   const int64_t step = args.whole("small_n");
   int64_t before = -1;
-  for (const std::string_view sentence : sentences_of(text.text())) {
+  for (const std::string_view sentence : split_sentences(text.text())) {
     const std::string kept = without_marks(sentence);
-    const int64_t count = std::ssize(words_of(kept));
+    const int64_t count = std::ssize(split_words(kept));
     if (before >= 0 && count != before + step) return false;
     before = count;
   }
@@ -348,7 +348,7 @@ bool sentence_increment(const CheckedText& text, const Arguments& args) {
 }
 
 bool sentence_alphabet(const CheckedText& text, const Arguments&) {
-  const auto sentences = sentences_of(text.text());
+  const auto sentences = split_sentences(text.text());
   char wanted = 'a';
   return sentences.size() == 26 &&
          std::ranges::all_of(sentences, [&](std::string_view sentence) { return lower(sentence)[0] == wanted++; });

@@ -81,7 +81,7 @@ std::vector<Instruction> listed_instructions(const Json& names, const Json& kwar
 
 }  // namespace
 
-std::vector<Instruction> instructions_of(const Json& row, const std::string& ground_truth) {
+std::vector<Instruction> read_instructions(const Json& row, const std::string& ground_truth) {
   if (const Json names = json_of_column(row, "instruction_id_list"); !names.is_null())
     return listed_instructions(names, json_of_column(row, "kwargs"), "instruction_id_list", "kwargs");
   if (const Json listed = listed_object(ground_truth); listed.is_object() && listed.contains("instruction_id"))

@@ -32,7 +32,7 @@ struct Instruction {
 
 /// Reads a row's instructions; `ground_truth` is the text of that column. UserError "column = value: rule; remedy": the
 /// row has no valid instructions.
-std::vector<Instruction> instructions_of(const Json& row, const std::string& ground_truth);
+std::vector<Instruction> read_instructions(const Json& row, const std::string& ground_truth);
 
 /// Returns whether the text follows the instruction; a blank text follows none. UserError: invalid arguments.
 bool follows(const Instruction& instruction, std::string_view text, Expressions& expressions);

@@ -131,7 +131,7 @@ constexpr InstructionKind kInstructions[] = {
      [](const CheckedText& t, const Arguments& a) { return has_all_keywords(t, a.texts("keywords")); }},
     {"keywords:frequency", keyword_frequency},
     {"keywords:forbidden_words",
-     [](const CheckedText& t, const Arguments& a) { return has_no_word_of(t, a.texts("forbidden_words")); }},
+     [](const CheckedText& t, const Arguments& a) { return has_none(t, a.texts("forbidden_words")); }},
     {"keywords:letter_frequency", letter_frequency},
     {"letters:letter_counting2", letter_frequency},  // AllenAI's name for it
     {"language:response_language",
@@ -141,7 +141,7 @@ constexpr InstructionKind kInstructions[] = {
     {"length_constraints:number_words", number_words},
     {"length_constraints:nth_paragraph_first_word",
      [](const CheckedText& t, const Arguments& a) {
-       return has_first_word(t, first_word_of(a, {"num_paragraphs", "nth_paragraph", "first_word"}));
+       return has_first_word(t, find_first_word(a, {"num_paragraphs", "nth_paragraph", "first_word"}));
      }},
     {"detectable_content:number_placeholders",
      [](const CheckedText& t, const Arguments& a) { return a.whole("num_placeholders") <= count_placeholders(t); }},

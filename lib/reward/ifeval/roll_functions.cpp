@@ -49,7 +49,7 @@ bool verify_paragraph_count(const CheckedText& text, const Arguments& args) {
 
 bool validate_word_constraint(const CheckedText& text, const Arguments& args) {
   const int64_t n = args.whole("N");
-  return holds(args.relation("quantifier"), std::ssize(words_of(text.text())), n, tenth(n));
+  return holds(args.relation("quantifier"), std::ssize(split_words(text.text())), n, tenth(n));
 }
 
 bool verify_sentence_constraint(const CheckedText& text, const Arguments& args) {
@@ -84,7 +84,7 @@ constexpr InstructionKind kRollFunctions[] = {
      [](const CheckedText& t, const Arguments& a) { return has_all_keywords(t, a.texts("keyword_list")); }},
     {"verify_keyword_frequency", verify_keyword_frequency},
     {"validate_forbidden_words",
-     [](const CheckedText& t, const Arguments& a) { return has_no_word_of(t, a.texts("forbidden_words")); }},
+     [](const CheckedText& t, const Arguments& a) { return has_none(t, a.texts("forbidden_words")); }},
     {"verify_letter_frequency", verify_letter_frequency},
     {"validate_response_language",
      [](const CheckedText& t, const Arguments& a) { return is_in_language(t, a, "language"); }},
@@ -93,7 +93,7 @@ constexpr InstructionKind kRollFunctions[] = {
     {"verify_sentence_constraint", verify_sentence_constraint},
     {"validate_paragraphs",
      [](const CheckedText& t, const Arguments& a) {
-       return has_first_word(t, first_word_of(a, {"N", "i", "first_word"}));
+       return has_first_word(t, find_first_word(a, {"N", "i", "first_word"}));
      }},
     {"verify_postscript", verify_postscript},
     {"validate_placeholders",

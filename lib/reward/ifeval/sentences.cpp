@@ -66,7 +66,7 @@ size_t skip(std::string_view text, size_t pos, std::u32string_view set) {
 bool is_initials(std::string_view lowered) {
   return std::ranges::all_of(split(lowered, "."), [](std::string_view part) {
     size_t pos = 0;
-    const char32_t c = length_of(part) == 1 ? next_code_point(part, pos) : U'_';
+    const char32_t c = count_characters(part) == 1 ? next_code_point(part, pos) : U'_';
     return is_word(c) && !is_numeric(c) && c != U'_';
   });
 }
@@ -132,7 +132,7 @@ bool period_ends(std::string_view word, const Next& next) {
 
 }  // namespace
 
-std::vector<std::string_view> sentences_of(std::string_view text) {
+std::vector<std::string_view> split_sentences(std::string_view text) {
   text = trimmed(text);
   std::vector<std::string_view> sentences;
   // A part without a word, such as the "..." of "... and so on", is no sentence.

@@ -17,10 +17,10 @@ namespace roll::ifeval {
 /// blank line. After other abbreviations (Inc., Jan., a.m., U.S., J.) and an ellipsis it also ends before a capitalised
 /// word that starts sentences and is no name ("Acme Inc. He"). After a number, a small letter continues the sentence. A
 /// rest at the text's end counts if it holds a word.
-std::vector<std::string_view> sentences_of(std::string_view text);
+std::vector<std::string_view> split_sentences(std::string_view text);
 
 inline int64_t count_sentences(std::string_view text) {
-  return std::ssize(sentences_of(text));
+  return std::ssize(split_sentences(text));
 }
 
 }  // namespace roll::ifeval

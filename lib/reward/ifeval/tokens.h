@@ -10,9 +10,9 @@
 namespace roll::ifeval {
 
 /// Returns the tokens of `part`, one sentence of the text, as views into it.
-std::vector<std::string_view> tokens_of(const CheckedText& text, std::string_view part);
+std::vector<std::string_view> split_tokens(const CheckedText& text, std::string_view part);
 
 /// Returns the tokens of all sentences of the text (sentences.h).
-std::vector<std::string_view> tokens_of(const CheckedText& text);
+std::vector<std::string_view> split_tokens(const CheckedText& text);
 
 }  // namespace roll::ifeval

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kBytesPerToken = 4;  // estimate, until the server reports its token count
 
-std::string address_of(std::string url) {
+std::string bound_address(std::string url) {
   constexpr std::string_view kPath = "/chat/completions";
   while (url.ends_with('/')) url.pop_back();
   return url.ends_with(kPath) ? url : url + std::string(kPath);
@@ -70,7 +70,7 @@ class ApiJudge : public JudgeModel {
       throw user_error("{}judge_api_url = {}: {}", context.where, without_user(*args.judge_api_url), e.what());
     }
     try {
-      return HttpClient(address_of(*args.judge_api_url), args.judge_api_key.value_or(Secret()).text);
+      return HttpClient(bound_address(*args.judge_api_url), args.judge_api_key.value_or(Secret()).text);
     } catch (const UserError& e) {
       throw user_error("{}judge_api_key: {}", context.where, e.what());
     }

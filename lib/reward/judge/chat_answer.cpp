@@ -55,7 +55,7 @@ ChatAnswer refusal(int status, const Json& json, std::string_view body) {
 }
 
 /// Returns the content, which is a string or a list of {"type": "text", "text": ...}.
-std::optional<std::string> content_of(const Json* message) {
+std::optional<std::string> page_content(const Json* message) {
   const Json* content = member(message, "content");
   if (!content || !content->is_array()) return text_member(message, "content");
   std::string all;
@@ -68,7 +68,7 @@ ChatAnswer read_choice(const Json* choice, std::string_view body) {
   if (!message)
     return failed(RewardFailure::kUnparsable, fmt::format("answered {}: no chat completion", said_text(body)));
   const std::string end = text_member(choice, "finish_reason").value_or("");
-  const auto content = content_of(message), refused = text_member(message, "refusal");
+  const auto content = page_content(message), refused = text_member(message, "refusal");
   if (end == "content_filter")
     return failed(RewardFailure::kUnjudged, "the server's content filter took the answer out");
   if (refused && content.value_or("").empty())
@@ -79,7 +79,7 @@ ChatAnswer read_choice(const Json* choice, std::string_view body) {
   return {.text = *content, .is_cut = end == "length"};
 }
 
-std::optional<int64_t> tokens_of(const Json& json) {
+std::optional<int64_t> split_tokens(const Json& json) {
   const Json* total = member(member(&json, "usage"), "total_tokens");
   if (!total || !total->is_number_integer() || total->get<int64_t>() < 0) return std::nullopt;
   return total->get<int64_t>();
@@ -99,7 +99,7 @@ ChatAnswer parse_chat_answer(int status, std::string_view body) {
   const Json* choices = member(&json, "choices");
   const bool has_one = choices && choices->is_array() && !choices->empty();
   ChatAnswer answer = read_choice(has_one ? &choices->front() : nullptr, body);
-  answer.num_tokens = tokens_of(json);
+  answer.num_tokens = split_tokens(json);
   return answer;
 }
 

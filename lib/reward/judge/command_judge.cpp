@@ -16,7 +16,7 @@ class CommandJudge : public JudgeModel {
     const RewardResult result = program_.ask(chat_request(args_, messages), [&](std::string_view line, int64_t id) {
       return parse_words(line, id, words.text);
     });
-    if (failure_of(result.detail)) return result;
+    if (reward_failure(result.detail)) return result;
     return words;
   }
 

@@ -82,7 +82,7 @@ const TemplateRow& row_of(JudgeTemplate name) {
 
 constexpr size_t kShownWords = 500;
 
-JudgePrompt prompt_of(const LlmJudgeArgs& args, const std::string& where) {
+JudgePrompt judge_prompt(const LlmJudgeArgs& args, const std::string& where) {
   if (!args.judge_prompt_file)
     return JudgePrompt(template_text(args.judge_prompt.value_or(JudgeTemplate::kScoreWithReference)));
   if (args.judge_prompt)
@@ -138,7 +138,7 @@ bool JudgePrompt::needs_reference() const {
   return text_.find("{reference}") != std::string::npos;
 }
 
-std::string question_of(const RewardQuery& query) {
+std::string judge_question(const RewardQuery& query) {
   const auto text_of = [](const Json& message, const char* key) {
     const bool has_text = message.is_object() && message.contains(key) && message[key].is_string();
     return has_text ? message[key].get<std::string>() : std::string();
@@ -150,7 +150,7 @@ std::string question_of(const RewardQuery& query) {
 }
 
 JudgeRule::JudgeRule(const LlmJudgeArgs& args, const RuleContext& context)
-    : prompt_(prompt_of(args, context.where)), asked_(asked_in(args)) {
+    : prompt_(judge_prompt(args, context.where)), asked_(asked_in(args)) {
   if (args.judge_score_pattern)
     pattern_.emplace(*args.judge_score_pattern, context.where + "judge_score_pattern", context.timeout_s);
 }
@@ -163,7 +163,7 @@ void JudgeRule::check_row(const Json& row) const {
 std::variant<Json, RewardResult> JudgeRule::question(const RewardQuery& query) const {
   if (prompt_.needs_reference() && stripped(query.ground_truth).empty())
     return failed_reward(RewardFailure::kUnjudged, kNoGroundTruth);
-  const std::string question = question_of(query);
+  const std::string question = judge_question(query);
   return prompt_.messages({.question = question, .response = query.response, .reference = query.ground_truth});
 }
 

@@ -38,7 +38,7 @@ class JudgePrompt {
 };
 
 /// Returns the last user message; the prompt if there is none.
-std::string question_of(const RewardQuery& query);
+std::string judge_question(const RewardQuery& query);
 
 /// Not thread-safe: the pattern has match memory.
 class JudgeRule {

@@ -107,7 +107,7 @@ bool units_differ(std::string_view truth, std::string_view answer) {
 }
 
 bool equal_mathematics(std::string_view truth, std::string_view answer, Deadline& deadline, std::string& rule) {
-  const Letters letters = letters_of(truth, answer);
+  const Letters letters = choose_letters(truth, answer);
   const Node truth_tree = parse_answer(truth, letters);
   return equal_trees(truth_tree, parse_result(answer, letters), deadline, rule);
 }

@@ -281,7 +281,7 @@ Node Grammar::script() {
   return in_.sign("{") ? braces() : atom();
 }
 
-Letters letters_of(std::string_view a, std::string_view b) {
+Letters choose_letters(std::string_view a, std::string_view b) {
   std::set<std::string> called, bare;
   Letters letters;
   for (const std::string_view text : {a, b}) {

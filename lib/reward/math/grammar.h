@@ -25,7 +25,7 @@ struct Letters {
 };
 
 /// Returns how to read the letters of two answers.
-Letters letters_of(std::string_view a, std::string_view b);
+Letters choose_letters(std::string_view a, std::string_view b);
 
 /// Parses `text`. Unreadable: it is not mathematics that this parser reads, or too long or too deep.
 Node parse_answer(std::string_view text, const Letters& letters);
