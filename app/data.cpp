@@ -65,7 +65,7 @@ void ask_by_flags(const DataFlags& flags, QuestionParts& asked) {
   question.source.prompt_length = flags.prompt_length.value_or(0);
   question.response_length = reward.response_length.value_or(0);
   if (reward.reward.type) {
-    const std::string domain(name_of(*reward.reward.type));
+    const std::string domain(enum_name(*reward.reward.type));
     asked.rules[domain] = make_reward(reward.reward, question.response_length, "--");
     question.one_domain = domain;
   }

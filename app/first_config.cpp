@@ -97,7 +97,7 @@ MadeConfig make_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) 
   made.notes.insert(made.notes.begin(),
                     fmt::format("without a file: {}the reward {} ({}); {}--reward and key=value say otherwise, and "
                                 "{}/config.resolved.yaml will hold all of it",
-                                flags.evaluates ? "" : fmt::format("{} with ", name_of(run.algorithm)), reward.type,
+                                flags.evaluates ? "" : fmt::format("{} with ", enum_name(run.algorithm)), reward.type,
                                 reward.why, flags.evaluates ? "" : "--algorithm, ", run.output_dir));
   return made;
 }

@@ -84,7 +84,7 @@ std::string summary_line(const GenerationRequest& request, const Generation& gen
                {"text", generation.text},
                {"log_probs", json_floats(generation.log_probs)}};
   if (with_processed) line["processed_log_probs"] = json_floats(generation.processed_log_probs);
-  line["finish_reason"] = name_of(generation.finish_reason);
+  line["finish_reason"] = enum_name(generation.finish_reason);
   return to_line(line);
 }
 

@@ -60,13 +60,13 @@ class Chosen {
 }
 
 template <HasNames E>
-std::string_view name_of(E value) {
+std::string_view enum_name(E value) {
   for (const auto& [known, name] : enum_names(value))
     if (known == value) return name;
   throw_unknown_name("value of an enum");
 }
 template <class R>
-std::string_view name_of(const Chosen<R>& chosen) {
+std::string_view enum_name(const Chosen<R>& chosen) {
   return chosen->name;
 }
 

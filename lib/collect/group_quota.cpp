@@ -115,7 +115,7 @@ void GroupQuota::Domain::throw_if_hopeless() const {
   throw user_error(
       "rewards.{}.query_filter_config: {} has dropped the last {} groups of domain {}, whose data has {} prompts; the "
       "step has {} of its {} groups. Loosen the filter, or use data that is neither too easy nor too hard",
-      name, name_of(filter->type), num_lost, name, num_prompts, num_kept, owed);
+      name, enum_name(filter->type), num_lost, name, num_prompts, num_kept, owed);
 }
 
 bool GroupQuota::needs(int64_t index) const {

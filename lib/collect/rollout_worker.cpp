@@ -78,7 +78,7 @@ RolloutRecord record_of(const Row& row, const SampleIndex& sample, const Generat
   record.response_ids = generation.ids;
   record.log_probs = generation.log_probs;
   record.routed_experts = generation.routed_experts;
-  record.finish_reason = name_of(generation.finish_reason);
+  record.finish_reason = enum_name(generation.finish_reason);
   record.ground_truth = row.ground_truth;
   record.tag = row.tag;
   record.difficulty = as_written(row.difficulty);

@@ -23,7 +23,7 @@ RewardResult reward_result(const Trajectory& trajectory) {
   if (trajectory.failed) {
     const EnvironmentFault fault = trajectory.failed->fault.value();
     RewardResult result = failed_reward(reward_failure(fault), "the environment " + trajectory.failed->why);
-    result.detail["environment"] = name_of(fault);
+    result.detail["environment"] = enum_name(fault);
     return result;
   }
   double reward = 0;
@@ -35,7 +35,7 @@ RewardResult reward_result(const Trajectory& trajectory) {
     result.detail["tool_calls"] = trajectory.tools->calls;
     result.detail["tool_errors"] = trajectory.tools->errors;
   }
-  if (trajectory.cut) result.detail["cut"] = name_of(*trajectory.cut);
+  if (trajectory.cut) result.detail["cut"] = enum_name(*trajectory.cut);
   return result;
 }
 

@@ -102,7 +102,7 @@ BadValue read_scalar(const Node& node, M& out) {
 }
 template <IsWord M>
 std::string scalar_text(const M& value) {
-  return std::string(name_of(value));
+  return std::string(enum_name(value));
 }
 
 template <HasConfigText M>

@@ -244,7 +244,7 @@ constexpr Renamed kRenamed[] = {
 /// Returns the row named `rest`, or nullptr.
 const char* same_name(std::string_view rest) {
   for (const ForeignRow& row : kRows)
-    if (rest == row.theirs) return row.theirs;
+    if (rest == row.foreign_key) return row.foreign_key;
   return nullptr;
 }
 

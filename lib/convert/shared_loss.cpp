@@ -89,20 +89,20 @@ void set_reward_kl(Conversion& conversion, const char* coefficient, const char* 
     return conversion.set("add_token_level_kl", "false", conversion.origin(coefficient) + " is 0");
   std::string name = conversion.text(type);
   if (name.ends_with('+')) name.pop_back();  // '+' changes only the gradient
-  const std::string ours = kl_estimate(name);
-  if (ours.empty()) throw conversion.refused(type, "an estimate of the KL that is not here; k1, k2, k3 and abs are");
+  const std::string our_key = kl_estimate(name);
+  if (our_key.empty()) throw conversion.refused(type, "an estimate of the KL that is not here; k1, k2, k3 and abs are");
   conversion.set("add_token_level_kl", "true", conversion.origin(coefficient));
-  conversion.set("kl_penalty", ours, conversion.origin(type));
+  conversion.set("kl_penalty", our_key, conversion.origin(type));
   conversion.set_from("init_kl_coef", coefficient);
 }
 
 void set_kl_loss_penalty(Conversion& conversion, const char* type) {
   const std::string name = conversion.text(type);
   const bool is_plus = name.ends_with('+');
-  const std::string ours = kl_estimate(is_plus ? name.substr(0, name.size() - 1) : name);
-  if (ours.empty()) throw conversion.refused(type, "an estimate of the KL that is not here; k1, k2, k3 and abs are");
+  const std::string our_key = kl_estimate(is_plus ? name.substr(0, name.size() - 1) : name);
+  if (our_key.empty()) throw conversion.refused(type, "an estimate of the KL that is not here; k1, k2, k3 and abs are");
   if (is_plus) return conversion.set("kl_loss_penalty", "mse", conversion.origin(type) + ", whose gradient is k2's");
-  if (ours != "k3") conversion.set("kl_loss_penalty", ours, conversion.origin(type));
+  if (our_key != "k3") conversion.set("kl_loss_penalty", our_key, conversion.origin(type));
 }
 
 void set_group_filter(Conversion& conversion, const std::string& origin) {

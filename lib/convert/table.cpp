@@ -37,8 +37,8 @@ const char* words_of(Fate fate) {
 }
 
 /// Returns true for keys that only name something.
-bool is_name_key(std::string_view ours) {
-  return ours == "exp_name" || ours == "output_dir" || ours == "rollout_dump_dir";
+bool is_name_key(std::string_view our_key) {
+  return our_key == "exp_name" || our_key == "output_dir" || our_key == "rollout_dump_dir";
 }
 
 std::string given_as(const ForeignKey& key) {
@@ -47,8 +47,8 @@ std::string given_as(const ForeignKey& key) {
 }
 
 /// Returns true if a name is known; a variable that the user would have to set counts as unknown in exp_name.
-bool known_name(const ForeignKey& key, std::string_view ours) {
-  return key.unknown.empty() && (ours != "exp_name" || key.value.find(kFromEnvironment) == std::string::npos);
+bool known_name(const ForeignKey& key, std::string_view our_key) {
+  return key.unknown.empty() && (our_key != "exp_name" || key.value.find(kFromEnvironment) == std::string::npos);
 }
 
 /// Returns Python's and YAML's booleans as roll's; "" for None.
@@ -63,7 +63,7 @@ Conversion::Conversion(const ForeignTrainer& trainer, const std::vector<ForeignK
     : command(trainer.command), asked_ranks(ranks), trainer_(trainer) {
   const auto name_of = [&](const ForeignKey& key) {
     const ForeignRow* row = find_foreign_row(key.key);
-    return row && !std::string_view(row->theirs).ends_with('*') ? std::string(row->theirs) : key.key;
+    return row && !std::string_view(row->foreign_key).ends_with('*') ? std::string(row->foreign_key) : key.key;
   };
   for (const ForeignKey& key : keys) given_[name_of(key)] = &key;  // the last value wins
   for (const ForeignKey& key : keys)
@@ -74,31 +74,31 @@ Conversion::Conversion(const ForeignTrainer& trainer, const std::vector<ForeignK
 void Conversion::tell(const ForeignKey& key) {
   const ForeignRow* row = find_foreign_row(key.key);
   const std::string said = fmt::format("{} = {} ({})", key.key, key.value, key.place);
-  const bool is_group = row && std::string_view(row->theirs).ends_with('*');
+  const bool is_group = row && std::string_view(row->foreign_key).ends_with('*');
   if (!row || (is_group && row->fate == Fate::kAutomatic)) refuse_unknown(key);
   if (!row) {
     std::vector<std::string> names;
-    for (const ForeignRow& each : trainer_.rows) names.emplace_back(each.theirs);
+    for (const ForeignRow& each : trainer_.rows) names.emplace_back(each.foreign_key);
     without.push_back(fmt::format("{}: not a key that this program knows of{}", said, did_you_mean(key.key, names)));
   } else if (row->fate == Fate::kRefused) {
     if (key.unknown.empty() && is_off(key.value, row->standard))
       without.push_back(fmt::format("{}: it is off", said));
     else
-      throw refused(is_group ? key.key : row->theirs, row->ours);
+      throw refused(is_group ? key.key : row->foreign_key, row->our_key);
   } else if (row->fate >= Fate::kAutomatic) {
-    without.push_back(fmt::format("{}: {}{}{}", said, words_of(row->fate), *row->ours ? ": " : "", row->ours));
+    without.push_back(fmt::format("{}: {}{}{}", said, words_of(row->fate), *row->our_key ? ": " : "", row->our_key));
   }
 }
 
 void Conversion::refuse_unknown(const ForeignKey& key) const {
   const ForeignRow* row = find_foreign_row(key.key);
-  const std::string group = row ? std::string(row->theirs, std::string_view(row->theirs).size() - 1) : "";
+  const std::string group = row ? std::string(row->foreign_key, std::string_view(row->foreign_key).size() - 1) : "";
   const char* older = trainer_.renamed ? trainer_.renamed(key.key) : nullptr;
   const std::string name = older && !std::string_view(older).ends_with('*') ? older : key.key;
   const std::string rest = name.starts_with(group) ? name.substr(group.size()) : name;
   if (!decides_training(rest) || (key.unknown.empty() && is_off(key.value, ""))) return;
   std::vector<std::string> names;
-  for (const ForeignRow& each : trainer_.rows) names.emplace_back(each.theirs);
+  for (const ForeignRow& each : trainer_.rows) names.emplace_back(each.foreign_key);
   throw user_error(
       "{}: {} = {}: by its name it decides what is trained, and it is not a key that this program knows of{}; give "
       "it as null behind the file to train without it",
@@ -119,30 +119,31 @@ void Conversion::take_rest(const std::string& prefix, const char* why) {
 
 void Conversion::copy(const ForeignRow& row) {
   if (row.fate != Fate::kCopied) return;
-  const auto found = given_.find(row.theirs);
-  if (found != given_.end() && is_name_key(row.ours) && !known_name(*found->second, row.ours)) return copy_name(row);
-  const std::string value = text(row.theirs);
-  if (!value.empty()) set(row.ours, row.change ? row.change(value) : value, origin(row.theirs));
+  const auto found = given_.find(row.foreign_key);
+  if (found != given_.end() && is_name_key(row.our_key) && !known_name(*found->second, row.our_key))
+    return copy_name(row);
+  const std::string value = text(row.foreign_key);
+  if (!value.empty()) set(row.our_key, row.change ? row.change(value) : value, origin(row.foreign_key));
 }
 
 /// Copies the known part of a name.
 void Conversion::copy_name(const ForeignRow& row) {
-  const ForeignKey& key = *given_.at(row.theirs);
+  const ForeignKey& key = *given_.at(row.foreign_key);
   std::string rest = key.value, left_out = key.unknown;
-  for (size_t at = rest.find(kFromEnvironment); row.ours == std::string_view("exp_name") && at != rest.npos;
+  for (size_t at = rest.find(kFromEnvironment); row.our_key == std::string_view("exp_name") && at != rest.npos;
        at = rest.find(kFromEnvironment, at)) {
     const size_t end = std::min(rest.find('}', at), rest.size() - 1) + 1;
     left_out += (left_out.empty() ? "" : ", ") + rest.substr(at, end - at);
     rest.erase(at, end - at);
   }
   while (!rest.empty() && std::string_view("-_/. ").find(rest.back()) != std::string_view::npos) rest.pop_back();
-  differs(fmt::format("{}: {} is left out of it, as only a run of the script would tell it ({}: {})", row.ours,
+  differs(fmt::format("{}: {} is left out of it, as only a run of the script would tell it ({}: {})", row.our_key,
                       left_out, key.place, key.key));
-  if (!rest.empty()) set(row.ours, rest, origin(row.theirs));
+  if (!rest.empty()) set(row.our_key, rest, origin(row.foreign_key));
 }
 
 const ForeignRow* find_row(std::span<const ForeignRow> rows, const std::string& key) {
-  const auto same = std::ranges::find_if(rows, [&](const ForeignRow& row) { return matches(key, row.theirs); });
+  const auto same = std::ranges::find_if(rows, [&](const ForeignRow& row) { return matches(key, row.foreign_key); });
   return same == rows.end() ? nullptr : &*same;
 }
 
@@ -292,10 +293,10 @@ int64_t set_stages(Conversion& conversion, StageKeys keys, Roles roles) {
   const int64_t num_stages = conversion.count(keys.front().first);
   if (num_stages == 1) return 1;
   for (const char* role : roles)
-    for (const auto& [theirs, ours] : keys)
-      if (const std::string value = conversion.text(theirs); !value.empty())
-        conversion.set(fmt::format("{}.strategy_args.strategy_config.{}", role, ours),
-                       value.find('|') == value.npos ? value : quoted_yaml(value), conversion.origin(theirs));
+    for (const auto& [foreign_key, our_key] : keys)
+      if (const std::string value = conversion.text(foreign_key); !value.empty())
+        conversion.set(fmt::format("{}.strategy_args.strategy_config.{}", role, our_key),
+                       value.find('|') == value.npos ? value : quoted_yaml(value), conversion.origin(foreign_key));
   return num_stages;
 }
 

@@ -42,9 +42,9 @@ enum class Fate {
 
 /// Table row: what becomes of a key.
 struct ForeignRow {
-  const char* theirs;
+  const char* foreign_key;
   Fate fate;
-  const char* ours = "";      // kCopied: roll's path; else the reason or remedy
+  const char* our_key = "";   // kCopied: roll's path; else the reason or remedy
   const char* standard = "";  // their default, written if the key is not set; empty: not written
   std::string (*change)(const std::string& value) = nullptr;
 };
@@ -98,10 +98,10 @@ class Conversion {
   /// Returns the UserError "run.sh:12: key = value: what".
   UserError refused(const std::string& key, const std::string& what) const;
 
-  void set(const std::string& ours, const std::string& value, const std::string& origin) {
-    draft.set(ours, value, origin);
+  void set(const std::string& our_key, const std::string& value, const std::string& origin) {
+    draft.set(our_key, value, origin);
   }
-  void set_from(const std::string& ours, const std::string& key) { draft.set(ours, text(key), origin(key)); }
+  void set_from(const std::string& our_key, const std::string& key) { draft.set(our_key, text(key), origin(key)); }
   void differs(const std::string& what) { differences.push_back(what); }
 
   Draft draft;

@@ -380,7 +380,7 @@ const char* renamed(const std::string& key) {
   constexpr std::string_view kArguments = "reward.reward_kwargs.";
   if (!key.starts_with(kArguments)) return nullptr;
   const ForeignRow* row = find_row(kRows, "reward_model." + key.substr(std::string_view("reward.").size()));
-  return row ? row->theirs : nullptr;
+  return row ? row->foreign_key : nullptr;
 }
 
 }  // namespace

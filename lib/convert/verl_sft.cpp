@@ -180,14 +180,14 @@ void combine_schedule(Conversion& c) {
 }
 
 /// Sets an interval in steps: -1 is never; "after_each_epoch" has no counterpart.
-void set_interval(Conversion& c, const char* key, const char* ours) {
+void set_interval(Conversion& c, const char* key, const char* our_key) {
   const std::string interval = c.text(key);
-  if (interval != "after_each_epoch") return c.set(ours, steps_or_never(interval), c.origin(key));
-  c.set(ours, "0", c.origin(key));
+  if (interval != "after_each_epoch") return c.set(our_key, steps_or_never(interval), c.origin(key));
+  c.set(our_key, "0", c.origin(key));
   c.differs(
       fmt::format("{}: was after each pass over the rows; here at the end alone: set it to rows / "
                   "train_batch_size",
-                  ours));
+                  our_key));
 }
 
 void combine_batches(Conversion& c) {

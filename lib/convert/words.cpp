@@ -126,8 +126,8 @@ std::string plain_word(std::string_view word) {
 }
 
 /// Returns true if a trainer's key ends with `word`; a bare "*" does not match.
-bool ends_so(const char* theirs, const std::string& word) {
-  const std::string key = plain_word(theirs), last = key.substr(key.rfind('.') + 1);
+bool ends_so(const char* foreign_key, const std::string& word) {
+  const std::string key = plain_word(foreign_key), last = key.substr(key.rfind('.') + 1);
   return last != "*" && matches(word, last.c_str());
 }
 
@@ -140,7 +140,7 @@ std::string in_any_domain(const std::string& path) {
 std::optional<ForeignWord> word_of(const ForeignRow& row) {
   switch (row.fate) {
     case Fate::kCopied:
-      return ForeignWord{{in_any_domain(row.ours)}, ""};
+      return ForeignWord{{in_any_domain(row.our_key)}, ""};
     case Fate::kCombined:
       return std::nullopt;
     case Fate::kAutomatic:
@@ -149,7 +149,7 @@ std::optional<ForeignWord> word_of(const ForeignRow& row) {
     case Fate::kRefused:
       break;
   }
-  return ForeignWord{{}, *row.ours ? row.ours : "there is nothing of the kind here"};
+  return ForeignWord{{}, *row.our_key ? row.our_key : "there is nothing of the kind here"};
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ std::optional<ForeignWord> foreign_word(std::string_view word) {
   std::optional<ForeignWord> found;
   for (const ForeignTrainer& trainer : rlvr_trainers())
     for (const ForeignRow& row : trainer.rows)
-      if (ends_so(row.theirs, plain) && (!found || found->keys.empty()))  // prefer a key to a reason
+      if (ends_so(row.foreign_key, plain) && (!found || found->keys.empty()))  // prefer a key to a reason
         if (const auto own = word_of(row); own && (!found || !own->keys.empty())) found = own;
   return found;
 }
@@ -172,7 +172,7 @@ std::vector<std::string> listed_foreign_words() {
     for (std::string& word : split(row.words)) all.push_back(std::move(word));
   for (const ForeignTrainer& trainer : rlvr_trainers())
     for (const ForeignRow& row : trainer.rows) {
-      const std::string key = plain_word(row.theirs);
+      const std::string key = plain_word(row.foreign_key);
       if (!key.ends_with('*')) all.push_back(key.substr(key.rfind('.') + 1));
     }
   return all;

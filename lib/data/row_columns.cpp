@@ -127,7 +127,7 @@ std::string to_text(const RowColumns& columns, const std::string& separator) {
   add("prompt", columns.prompt);
   add("ground_truth", columns.ground_truth);
   if (columns.ground_truth_part != Part::kWhole)
-    add("ground_truth_part", std::string(name_of(columns.ground_truth_part)));
+    add("ground_truth_part", std::string(enum_name(columns.ground_truth_part)));
   add("tag", columns.tag);
   add("domain", columns.domain);
   return fmt::format("{}", fmt::join(keys, separator));

@@ -65,7 +65,7 @@ void ProgramServer::serve(Player& player) {
         player.is_asked = false;
       }
     } catch (const EnvironmentFailed& failure) {
-      player.to_send = fmt::format("{} {}\n", name_of(failure.fault), to_line(Json(failure.what())));
+      player.to_send = fmt::format("{} {}\n", enum_name(failure.fault), to_line(Json(failure.what())));
       player.is_asked = false;
     }
   player.to_send.erase(0, player.socket.send_some(std::as_bytes(std::span(player.to_send))));
@@ -78,7 +78,7 @@ void ProgramServer::ask(Player& player, const std::string& question) {
   if (!player.program) {
     if (num_programs_ == most_) {
       player.to_send =
-          fmt::format("{} {}\n", name_of(EnvironmentFault::kCrash),
+          fmt::format("{} {}\n", enum_name(EnvironmentFault::kCrash),
                       to_line(Json(fmt::format("has no program free: all {} are in use (--programs)", most_))));
       return;
     }

@@ -109,7 +109,7 @@ Metrics correct_for_sampler(Experience& experience, const TrainInferCorrection& 
   for (const auto& filter : config.filters) {
     if (!filter.enabled) continue;
     const auto apply = [&](const char* what, const at::Tensor& values, double low, double high) {
-      add_mean(metrics, fmt::format("actor/train_infer_{}_{}/mean", what, name_of(filter.agg_type)), values, mask);
+      add_mean(metrics, fmt::format("actor/train_infer_{}_{}/mean", what, enum_name(filter.agg_type)), values, mask);
       kept = kept * inside(values, low, high);
     };
     if (filter.ratio_enabled) apply("ratio", responses.ratio(filter.agg_type), filter.ratio_low, filter.ratio_high);

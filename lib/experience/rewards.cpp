@@ -44,7 +44,7 @@ class NormStatistics {
     if (moments.count < 2 && !are_all_judged_) return 0;
     if (moments.count < 2)
       throw user_error("norm_std_type = {}: a deviation needs at least two responses, and there is one; {}",
-                       name_of(type),
+                       enum_name(type),
                        type == NormType::kGroup ? "set num_return_sequences_in_group > 1"
                                                 : "raise rollout_batch_size, or set statistics_per_domain to false");
     return moments.deviation();

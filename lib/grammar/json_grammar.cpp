@@ -167,7 +167,7 @@ class SchemaReader {
     }
   }
   Json joined(const std::vector<Json>& parts, const std::string& at) {
-    return about_parts(at, [&] { return parts_.all_of(parts); });
+    return about_parts(at, [&] { return parts_.all_schemas(parts); });
   }
   std::string whole_of(const std::vector<Json>& parts, const std::string& at) { return value(joined(parts, at), at); }
 

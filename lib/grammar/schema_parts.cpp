@@ -145,12 +145,12 @@ Json SchemaParts::resolved(Json schema) {
     else
       parts.insert(parts.end(), schema[key].begin(), schema[key].end());
     if (std::ranges::all_of(parts, [](const Json& part) { return part.is_object() && part.empty(); })) return true;
-    schema = all_of(parts);
+    schema = all_schemas(parts);
   }
   return schema;
 }
 
-Json SchemaParts::all_of(const std::vector<Json>& parts) {
+Json SchemaParts::all_schemas(const std::vector<Json>& parts) {
   Json whole = Json::object();
   for (const Json& part : parts) {
     count_one();

@@ -25,7 +25,7 @@ class SchemaParts {
 
   /// Returns the schema of values that all `parts` allow. std::invalid_argument: two parts contradict each other,
   /// cannot be merged here, or are too many.
-  Json all_of(const std::vector<Json>& parts);
+  Json all_schemas(const std::vector<Json>& parts);
 
   /// Returns true if no value is valid by both; false if one may be.
   bool exclude_each_other(const Json& a, const Json& b);

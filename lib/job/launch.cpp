@@ -133,7 +133,7 @@ bool is_fault(int exit_code) {
   return !kNone.contains(exit_code);
 }
 
-const char* name_of(Launcher launcher) {
+const char* enum_name(Launcher launcher) {
   return launcher == Launcher::kMpi ? "mpirun or srun" : "WORLD_SIZE";
 }
 
@@ -196,7 +196,7 @@ std::optional<int> run_ranks(const Launch& launch) {
   const World world = detect_world();
   if (world.launcher != Launcher::kNone && launch.num_ranks != world.size)
     throw user_error("-n = {0}: {1} processes were started ({2} = {1}); drop -n, or make both equal", launch.num_ranks,
-                     world.size, name_of(world.launcher));
+                     world.size, enum_name(world.launcher));
   const bool goes_on_here = is_alone(launch) && (launch.max_restarts == 0 || has_supervisor());
   if (world.launcher != Launcher::kNone || goes_on_here) return std::nullopt;
   for (int restart = 0;; ++restart) {

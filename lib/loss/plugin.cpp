@@ -37,7 +37,7 @@ class Context : public LossContext {
     const AggMode mode = mode_name.empty() ? modes_.policy : agg_mode(mode_name);
     if (has_divisor(mode) && mode != modes_.policy)
       throw user_error("mode {} has a divisor, which is not set beside loss_agg_mode = {}; configure that mode",
-                       mode_name, name_of(modes_.policy));
+                       mode_name, enum_name(modes_.policy));
     return token_weights(mask(mask_name), inputs_.axis, mode, counts_.at(mask_name), modes_.divisor);
   }
   std::optional<std::string> arg(const std::string& key) const override {

@@ -68,7 +68,7 @@ std::string describe(const LoraSpec& lora) {
       lora.targets.empty() ? "all products of the layers" : fmt::format("{}", fmt::join(lora.targets, ", ")),
       lora.saved.empty() ? "" : fmt::format(", with {}", fmt::join(lora.saved, ", ")),
       lora.dropout > 0 ? fmt::format(", dropout {:g}", lora.dropout) : "",
-      lora.quantise_base ? fmt::format(", over weights in {}", name_of(*lora.quantise_base)) : "");
+      lora.quantise_base ? fmt::format(", over weights in {}", enum_name(*lora.quantise_base)) : "");
 }
 
 }  // namespace roll

@@ -20,7 +20,7 @@ namespace {
 void check_expert_adapters(const ModelSpec& spec, const LoraSpec& lora) {
   if (lora.quantise_base)
     throw user_error("quantise_base = {}: weights of experts are not quantised; leave it out",
-                     name_of(*lora.quantise_base));
+                     enum_name(*lora.quantise_base));
   const std::vector<AdaptedProduct> products = adapted_products(spec);
   const auto adapts = [&](const std::string& name) {
     return std::ranges::any_of(products,
@@ -83,7 +83,7 @@ ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, con
   if (spec.mixture) check_expert_adapters(spec, *lora);
   if (spec.bitsandbytes && lora->quantise_base && lora->quantise_base != spec.quantised)
     throw user_error("quantise_base = {}: the weights of {} are in {} as they lie there; remove it",
-                     name_of(*lora->quantise_base), origin, name_of(*spec.quantised));
+                     enum_name(*lora->quantise_base), origin, enum_name(*spec.quantised));
   if (!spec.bitsandbytes) spec.quantised = lora->quantise_base;
   for (const ParameterShape& parameter : backbone_parameters(spec))
     if (parameter.quantised == Quantisation::kNf4 && parameter.shape[1] % 2 != 0)

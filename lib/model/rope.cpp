@@ -36,7 +36,7 @@ RopeKind read_kind(const ConfigReader& rope) {
   return found->kind;
 }
 
-const char* name_of(RopeKind kind) {
+const char* enum_name(RopeKind kind) {
   return std::ranges::find(kKinds, kind, &KindName::kind)->name;
 }
 
@@ -230,7 +230,7 @@ void read_ropes_by_kind(const ConfigReader& config, int64_t head_dim, int64_t lo
 }
 
 Json rope_object(const Rope& rope) {
-  Json object = {{"rope_type", name_of(rope.kind)}, {"rope_theta", rope.theta}};
+  Json object = {{"rope_type", enum_name(rope.kind)}, {"rope_theta", rope.theta}};
   if (rope.kind == RopeKind::kProportional)
     object.update({{"partial_rotary_factor", static_cast<double>(2 * rope.turned) / static_cast<double>(rope.dim)},
                    {"factor", rope.factor}});
@@ -242,7 +242,7 @@ void write_rope(const Rope& rope, int64_t head_dim, Json& config) {
   if (rope.dim != 0 && rope.dim != head_dim)
     config["partial_rotary_factor"] = static_cast<double>(rope.dim) / static_cast<double>(head_dim);
   if (rope.kind == RopeKind::kDefault) return;
-  Json scaling = {{"rope_type", name_of(rope.kind)}, {"factor", rope.factor}};
+  Json scaling = {{"rope_type", enum_name(rope.kind)}, {"factor", rope.factor}};
   if (rope.original_positions > 0) scaling["original_max_position_embeddings"] = rope.original_positions;
   if (rope.kind == RopeKind::kLlama3) {
     scaling["low_freq_factor"] = rope.low_freq_factor;

@@ -112,12 +112,12 @@ constexpr ActivationName kActivations[] = {{"silu", Activation::kSilu},
                                            {"gelu_accurate", Activation::kGeluTanh},
                                            {"gelu_python_tanh", Activation::kGeluTanh}};
 
-const char* name_of(Activation activation) {
+const char* enum_name(Activation activation) {
   return std::ranges::find(kActivations, activation, &ActivationName::activation)->name;
 }
 
 Activation read_activation(const ConfigReader& config, const Architecture& row) {
-  const std::string key = row.activation_key, name = config.text(row.activation_key, name_of(row.activation));
+  const std::string key = row.activation_key, name = config.text(row.activation_key, enum_name(row.activation));
   // Gemma 1's folders say gelu, and transformers takes the tanh approximation.
   if (name == "gelu" && row.activation == Activation::kGeluTanh && key == "hidden_act") return row.activation;
   for (const ActivationName& known : kActivations)
@@ -252,7 +252,7 @@ void write_features(const ModelSpec& spec, Json& config) {
   const Architecture& row = *spec.architecture;
   const auto cap = [](double value) { return value > 0 ? Json(value) : Json(); };
   if (row.optional_qk_norm) config["use_qk_norm"] = spec.qk_norm;
-  if (row.activation != Activation::kSilu) config["hidden_activation"] = name_of(spec.activation);
+  if (row.activation != Activation::kSilu) config["hidden_activation"] = enum_name(spec.activation);
   if (row.local_theta > 0) config["rope_local_base_freq"] = spec.local_rope.value().theta;
   if (row.has_windows()) config["sliding_window"] = spec.window > 0 ? Json(spec.window) : Json();
   if (row.windows == Windows::kOptIn && spec.window > 0) config["use_sliding_window"] = true;
@@ -290,7 +290,7 @@ Json hf_config(const ModelSpec& spec) {
                  {"num_attention_heads", spec.num_heads},
                  {"num_key_value_heads", spec.num_kv_heads},
                  {"head_dim", spec.head_dim},
-                 {"hidden_act", name_of(spec.activation)},
+                 {"hidden_act", enum_name(spec.activation)},
                  {"max_position_embeddings", spec.most_positions()},
                  {"rms_norm_eps", spec.rms_norm_eps},
                  {"tie_word_embeddings", spec.tied_head}};

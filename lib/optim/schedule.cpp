@@ -78,7 +78,7 @@ std::vector<std::string> argument_names(LrScheduleType type, LrScheduleArgs args
 }  // namespace
 
 void LrSchedule::check_args() const {
-  const std::string_view name = name_of(type);
+  const std::string_view name = enum_name(type);
   if (const auto others = argument_names(type, args, /*are_taken=*/false); !others.empty()) {
     const auto own = argument_names(type, args, /*are_taken=*/true);
     throw user_error("{}: lr_scheduler_type = {} takes {}; remove it, or choose another type", others.front(), name,

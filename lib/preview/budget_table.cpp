@@ -45,7 +45,7 @@ BudgetRow budget_row(int64_t budget, const BatchRule& configured, const std::vec
                     .budget = budget,
                     .alignment = rule.packing.alignment,
                     .padded_size = 1,
-                    .algorithms = {std::string(name_of(rule.packing.algorithm))}};
+                    .algorithms = {std::string(enum_name(rule.packing.algorithm))}};
   for (const auto& sizes : batches)
     stage.batches.push_back({.plans = {batch_stats(plan_ranks(sizes, rule, data_ranks), sizes, rule.packing)}});
   const PlanSummary summary = summarise(stage, 0);

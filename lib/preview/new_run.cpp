@@ -74,7 +74,7 @@ max_steps: 200  # with {} prompts each, {:.2g} passes over your {} rows
 save_steps: 50
 {}
 )",
-      name_of(run.algorithm), run.reward, devices_text(run), run.folder, ranks_flag(run),
+      enum_name(run.algorithm), run.reward, devices_text(run), run.folder, ranks_flag(run),
       yaml_text(std::filesystem::path(run.folder).filename().string()), yaml_text(run.output_dir), yaml_text(run.model),
       static_cast<double>(spec.num_parameters()) / 1e6, sizes.prompts, passes, run.num_rows,
       run.validation ? "eval_steps: 10  # a validation every so many steps\n" : "");

@@ -44,7 +44,7 @@ std::vector<Pass> passes_of(const Config& config, const RoleShapes& shapes) {
 
 std::string algorithm_name(const BatchRule& rule) {
   if (!rule.is_packed) return fmt::format("{} sequences", rule.num_sequences);
-  return std::string(name_of(rule.packing.algorithm));
+  return std::string(enum_name(rule.packing.algorithm));
 }
 
 /// A packing rule, named as in the report.

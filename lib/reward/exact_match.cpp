@@ -27,7 +27,7 @@ class ExactMatch : public RewardFunction {
     if (stripped(query.ground_truth).empty()) return failed_reward(RewardFailure::kUnjudged, kNoGroundTruth);
     const std::string answer = part(query.response);
     const bool equal = same_text(answer, query.ground_truth, args_.ignore_case);
-    return judged(equal ? 1 : 0, Json{{"answer", answer}, {"rule", name_of(args_.compare)}});
+    return judged(equal ? 1 : 0, Json{{"answer", answer}, {"rule", enum_name(args_.compare)}});
   }
 
  private:

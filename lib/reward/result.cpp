@@ -10,7 +10,7 @@ RewardResult judged(double score, Json detail) {
 }
 
 RewardResult failed_reward(RewardFailure kind, const std::string& why) {
-  return judged(0, Json{{"error", why}, {"failure", name_of(kind)}});
+  return judged(0, Json{{"error", why}, {"failure", enum_name(kind)}});
 }
 
 RewardResult timed_out() {
@@ -49,7 +49,7 @@ void RewardFaults::add(const Json& detail) {
   if (!kind) return;
   ++counts[*kind];
   if (*kind == RewardFailure::kTimeout || errors() != 1) return;
-  const Json error = detail.value("error", Json(name_of(*kind)));
+  const Json error = detail.value("error", Json(enum_name(*kind)));
   first_error = error.is_string() ? error.get<std::string>() : to_line(error);
 }
 
@@ -70,7 +70,7 @@ std::string RewardFaults::text() const {
     if (kind == RewardFailure::kTimeout)
       parts.push_back(fmt::format("{} took longer than timeout_s", count));
     else
-      kinds.push_back(fmt::format("{} {}", count, name_of(kind)));
+      kinds.push_back(fmt::format("{} {}", count, enum_name(kind)));
   }
   if (!kinds.empty())
     parts.push_back(fmt::format("{} failed ({}), the first: {}", errors(), fmt::join(kinds, ", "), first_error));

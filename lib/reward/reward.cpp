@@ -17,9 +17,9 @@ const RewardType& chosen_type(const RewardArgs& args, const std::string& where) 
     throw user_error("{}worker_cls = {}: no such reward here; set type to one of {} instead", where, *args.worker_cls,
                      known);
   const auto meant = args.worker_cls ? type_of_worker_class(*args.worker_cls) : std::nullopt;
-  if (meant && name_of(*meant) != name_of(*args.type))
+  if (meant && enum_name(*meant) != enum_name(*args.type))
     throw user_error("{}worker_cls = {}: means type {}, but type is {}; keep one of the two", where, *args.worker_cls,
-                     name_of(*meant), name_of(*args.type));
+                     enum_name(*meant), enum_name(*args.type));
   return *args.type;
 }
 
@@ -44,7 +44,7 @@ std::unique_ptr<RewardFunction> make_domain_terms(const RewardArgs& args, const 
       throw user_error("{}{}: stands beside terms, which have types of their own; keep one of the two", where, key);
   if (args.reward_type == RewardScale::kLoose || args.reward_type == RewardScale::kStrict)
     throw user_error("{}reward_type = {}: belongs to a term of type crossthinkqa; move it there", where,
-                     name_of(args.reward_type));
+                     enum_name(args.reward_type));
   return make_terms(args, where, shared);
 }
 
@@ -54,10 +54,10 @@ void check_scale(const RewardType& type, RewardScale scale, const std::string& w
     throw user_error(
         "{}reward_type = {}: grades choices inside and outside of \\boxed, which type crossthinkqa does, and the type "
         "here is {}; use soft, or hard",
-        where, name_of(scale), name_of(type));
+        where, enum_name(scale), enum_name(type));
   if (scale == RewardScale::kHard && reward_traits(type).grades_choices)
     throw user_error("{}reward_type = hard: type {} has soft, loose and strict; loose is 1 or -1", where,
-                     name_of(type));
+                     enum_name(type));
 }
 
 }  // namespace

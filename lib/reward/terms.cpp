@@ -82,8 +82,8 @@ std::unique_ptr<RewardFunction> make_terms(const RewardArgs& args, const std::st
     if (!term.type) throw user_error("{}type: missing; use one of {}", here, fmt::join(Words<RewardType>::all(), ", "));
     if (needs_model(*term.type))
       throw user_error("{}type = {}: its model scores a whole domain; give it a domain of its own", here,
-                       name_of(*term.type));
-    terms.push_back({.name = std::string(name_of(*term.type)),
+                       enum_name(*term.type));
+    terms.push_back({.name = std::string(enum_name(*term.type)),
                      .weight = term.weight,
                      .is_hard = term.reward_type == RewardScale::kHard,
                      .rule = make_patient_rule(*term.type, term.reward_type, args, here, shared)});

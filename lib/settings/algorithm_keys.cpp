@@ -13,7 +13,7 @@ namespace {
 
 template <class T>
 std::string word_or_null(const std::optional<T>& value) {
-  return value ? std::string(name_of(*value)) : "null";
+  return value ? std::string(enum_name(*value)) : "null";
 }
 
 /// Returns "rewards.NAME.key = value" for all domains.
@@ -30,22 +30,22 @@ std::string each_domain(const AlgorithmSetting& s, const char* key, F&& value) {
 std::string advantage_keys(const AlgorithmSetting& s) {
   const Normalisation found = s.experience().normalisation();
   return fmt::format("adv_estimator = {}, norm_mean_type = {}, norm_std_type = {}, whiten_advantages = {}",
-                     name_of(s.experience().adv_estimator), word_or_null(found.mean), word_or_null(found.deviation),
+                     enum_name(s.experience().adv_estimator), word_or_null(found.mean), word_or_null(found.deviation),
                      s.experience().whitens());
 }
 std::string policy_keys(const AlgorithmSetting& s) {
   return fmt::format("actor_train.pg_variant = {}, importance_sampling = {}",
-                     name_of(s.config.actor_train.policy.pg_variant), name_of(s.loss().importance_sampling));
+                     enum_name(s.config.actor_train.policy.pg_variant), enum_name(s.loss().importance_sampling));
 }
 std::string mode_keys(const AlgorithmSetting& s) {
-  return fmt::format("loss_agg_mode = {}", name_of(s.mode()));
+  return fmt::format("loss_agg_mode = {}", enum_name(s.mode()));
 }
 std::string kl_keys(const AlgorithmSetting& s) {
   return fmt::format("use_kl_loss = {}, add_token_level_kl = {}, kl_penalty = {}", s.loss().use_kl_loss,
-                     s.experience().add_token_level_kl, name_of(s.experience().kl_penalty));
+                     s.experience().add_token_level_kl, enum_name(s.experience().kl_penalty));
 }
 std::string estimate_keys(const AlgorithmSetting& s) {
-  return fmt::format("kl_loss_penalty = {}", name_of(s.loss().kl_loss_penalty));
+  return fmt::format("kl_loss_penalty = {}", enum_name(s.loss().kl_loss_penalty));
 }
 std::string clip_keys(const AlgorithmSetting& s) {
   const ClipRange clip = loss_settings(s.loss()).clip;
@@ -55,11 +55,11 @@ std::string overlong_keys(const AlgorithmSetting& s) {
   return each_domain(s, "overlong_buffer.enable", [](const auto& reward) { return reward.overlong_buffer.enable; });
 }
 std::string episode_keys(const AlgorithmSetting& s) {
-  return fmt::format("episode_statistics = {}", name_of(s.experience().episode_statistics));
+  return fmt::format("episode_statistics = {}", enum_name(s.experience().episode_statistics));
 }
 std::string filter_keys(const AlgorithmSetting& s) {
   return each_domain(s, "query_filter_config.type",
-                     [](const auto& reward) { return name_of(reward.query_filter_config.type); });
+                     [](const auto& reward) { return enum_name(reward.query_filter_config.type); });
 }
 std::string lambda_keys(const AlgorithmSetting& s) {
   const auto number = [](const std::optional<double>& x) { return x ? fmt::format("{}", *x) : "null"; };

@@ -29,7 +29,7 @@ void note_sampler_dtype(const Config& config, bool on_gpu, Checker& check) {
   const Dtype trained = config.actor_train.model_args.dtype.value_or(on_gpu ? Dtype::kBf16 : Dtype::kFp32);
   if (sampler && *sampler != trained && *sampler != Dtype::kInt8)
     check.note(fmt::format("{}: is not read; the sampler reads the trained weights, which are {}", check.name(sampler),
-                           name_of(trained)));
+                           enum_name(trained)));
 }
 
 }  // namespace

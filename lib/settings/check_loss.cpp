@@ -16,7 +16,7 @@ void check_spellings(const LossConfig& loss, Checker& check) {
   if (!loss.loss_aggregation) return;
   const AggMode meant = agg_mode(*loss.loss_aggregation);
   check.require(!check.is_set(loss.loss_agg_mode) || loss.loss_agg_mode == meant, loss.loss_aggregation,
-                "means {}, but {} ({}); keep one of the two", name_of(meant), check.name(loss.loss_agg_mode),
+                "means {}, but {} ({}); keep one of the two", enum_name(meant), check.name(loss.loss_agg_mode),
                 check.place(loss.loss_agg_mode).text());
 }
 

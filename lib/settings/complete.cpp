@@ -199,8 +199,8 @@ void note_strategies(const std::vector<const StrategyArgs*>& strategies, Checker
   std::vector<std::string_view> names;
   for (const StrategyArgs* strategy : strategies)
     if (check.is_set(strategy->strategy_name) &&
-        std::ranges::find(names, name_of(strategy->strategy_name)) == names.end())
-      names.push_back(name_of(strategy->strategy_name));
+        std::ranges::find(names, enum_name(strategy->strategy_name)) == names.end())
+      names.push_back(enum_name(strategy->strategy_name));
   if (!names.empty())
     check.note(fmt::format("{}: {}: all strategies mean the built-in back-end", check.key(strategies[0]->strategy_name),
                            fmt::join(names, ", ")));

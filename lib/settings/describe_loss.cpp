@@ -40,7 +40,7 @@ std::string role_loss(const std::string& role, AggMode mode, const std::string& 
                        worker.pg_loss_reducer.name, worker.pg_loss_reducer.library, update);
   const std::string scale =
       worker.apply_loss_scale ? "" : "; apply_loss_scale false: and by the number of micro-batches";
-  return fmt::format("{} loss: {}: {}{}", role, name_of(mode), reduction(mode, mask, update, modes.divisor), scale);
+  return fmt::format("{} loss: {}: {}{}", role, enum_name(mode), reduction(mode, mask, update, modes.divisor), scale);
 }
 
 }  // namespace
@@ -64,8 +64,8 @@ std::string describe_loss(const DistillConfig& config) {
       config.logits_topk > 0 ? fmt::format("its {} likeliest tokens", config.logits_topk) : "all tokens";
   const LossModes modes = loss_modes(config.loss);
   return fmt::format("distill loss: {:.3g} x {} to the teacher over {} + {:.3g} x cross-entropy; {}: {}",
-                     args.distill_loss_weight, name_of(args.kd_objective), of, 1 - args.distill_loss_weight,
-                     name_of(modes.policy),
+                     args.distill_loss_weight, enum_name(args.kd_objective), of, 1 - args.distill_loss_weight,
+                     enum_name(modes.policy),
                      reduction(modes.policy, "labels_mask",
                                fmt::format("a {}-sequence update", config.sft_train.mini_batch()), modes.divisor));
 }

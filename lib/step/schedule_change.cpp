@@ -17,7 +17,7 @@ void log_schedule_change(const std::string& role, const Json& learner, const LrS
   log.warn(
       "{}: the learning rate goes on at {:.3g}; as the checkpoint's run was configured, its next update would have had "
       "{:.3g} (lr_scheduler_type = {} over {} updates now)",
-      role, next, before->get<double>(), name_of(now.type), now.total_steps);
+      role, next, before->get<double>(), enum_name(now.type), now.total_steps);
 }
 
 }  // namespace roll

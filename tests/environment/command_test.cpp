@@ -21,7 +21,7 @@ std::string fault_of(Environment& environment, const char* said = "go") {
     environment.step(said);
     environment.close();
   } catch (const EnvironmentFailed& failure) {
-    return std::string(name_of(failure.fault));
+    return std::string(enum_name(failure.fault));
   }
   return "";
 }

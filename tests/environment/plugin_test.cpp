@@ -24,7 +24,7 @@ std::string reward_failure(Environment& environment, const char* said = "go") {
     environment.step(said);
     environment.close();
   } catch (const EnvironmentFailed& failure) {
-    return fmt::format("{}: {}", name_of(failure.fault), failure.what());
+    return fmt::format("{}: {}", enum_name(failure.fault), failure.what());
   }
   return "";
 }

@@ -63,7 +63,7 @@ std::string outcome(Environment& environment) {
     environment.close();
     return fmt::format("{}", reaction.reward);
   } catch (const EnvironmentFailed& failure) {
-    return fmt::format("{}: {}", name_of(failure.fault), failure.what());
+    return fmt::format("{}: {}", enum_name(failure.fault), failure.what());
   }
 }
 

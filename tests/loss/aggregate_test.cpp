@@ -91,7 +91,7 @@ TEST_CASE("with dyadic losses every cut of a mini-batch over ranks and micro-bat
         }
         summed += static_cast<float>(aggregated(at::cat(part_loss), at::cat(part_mask), part, mode, counts, 4));
       }
-      INFO(name_of(mode) << " seed " << seed);
+      INFO(enum_name(mode) << " seed " << seed);
       CHECK(summed == static_cast<float>(whole));
     }
   }
@@ -115,7 +115,7 @@ TEST_CASE("both spellings of a mode mean the same", "[loss]") {
   CHECK(agg_mode("constant") == AggMode::kConstant);
   CHECK_THROWS_WITH(agg_mode("mean"), Catch::Contains("seq-mean-token-sum") && Catch::Contains("mean: unknown"));
   CHECK_THROWS_AS(agg_mode(""), UserError);
-  for (const AggMode mode : kAllModes) CHECK(agg_mode(name_of(mode)) == mode);
+  for (const AggMode mode : kAllModes) CHECK(agg_mode(enum_name(mode)) == mode);
 }
 
 TEST_CASE("the mode reaches the terms that its spelling says", "[loss]") {

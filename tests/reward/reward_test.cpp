@@ -162,7 +162,7 @@ TEST_CASE("bad reward options name the key, the value and what to do", "[reward]
 
 TEST_CASE("ROLL's worker class names the type, which may be written as well but not contradict it", "[reward]") {
   const std::string math = "worker_cls: roll.pipeline.rlvr.rewards.math_rule_reward_worker.MathRuleRewardWorker\n";
-  CHECK(name_of(*read(math).type) == "math_rule");
+  CHECK(enum_name(*read(math).type) == "math_rule");
   CHECK(complaint_of(math).empty());
   CHECK(complaint_of(math + "type: math_rule").empty());
   CHECK(complaint_of(math + "type: ~").empty());
@@ -181,7 +181,7 @@ TEST_CASE("ROLL's reward workers have their types", "[reward]") {
         std::pair("crossthinkqa_rule_reward_worker.CrossThinkQARuleRewardWorker", "crossthinkqa"),
         std::pair("multiple_choice_boxed_rule_reward_worker.MultipleChoiceBoxedRuleRewardWorker", "multiple_choice"),
         std::pair("general_val_rule_reward_worker.GeneralValRuleRewardWorker", "general_val")})
-    CHECK(name_of(*read(fmt::format("worker_cls: roll.pipeline.rlvr.rewards.{}", worker)).type) == type);
+    CHECK(enum_name(*read(fmt::format("worker_cls: roll.pipeline.rlvr.rewards.{}", worker)).type) == type);
 }
 
 TEST_CASE("a key of another type is refused, whichever names the type", "[reward]") {

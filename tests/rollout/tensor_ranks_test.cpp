@@ -42,7 +42,7 @@ std::string responses(SharedModel& model, double temperature) {
   for (uint64_t i = 0; i < 8; ++i) requests.push_back({{static_cast<int64_t>(1 + i % 3), 7}, i});
   std::string text;
   for (const Generation& g : generate_with(model, requests, params)) {
-    text += fmt::format("{} {}", g.text, name_of(g.finish_reason));
+    text += fmt::format("{} {}", g.text, enum_name(g.finish_reason));
     for (const float log_prob : g.log_probs) text += fmt::format(" {}", log_prob);
     text += "\n";
   }

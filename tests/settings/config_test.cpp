@@ -60,7 +60,7 @@ TEST_CASE("a recipe in ROLL's style is valid as it is written", "[train]") {
   CHECK(c.actor_infer.model_args.disable_gradient_checkpointing);
   CHECK(c.actor_infer.model_args.dtype == Dtype::kBf16);  // through the merge key
   CHECK(c.reference.device_mapping->devices.size() == 8);
-  CHECK(name_of(c.rewards.at("math_rule").reward.type.value()) == "math_rule");
+  CHECK(enum_name(c.rewards.at("math_rule").reward.type.value()) == "math_rule");
   CHECK(c.uses_critic());
   CHECK(c.uses_reference());
 }

@@ -87,7 +87,7 @@ JudgePrompt judge_prompt(const LlmJudgeArgs& args, const std::string& where) {
     return JudgePrompt(template_text(args.judge_prompt.value_or(JudgeTemplate::kScoreWithReference)));
   if (args.judge_prompt)
     throw user_error("{0}judge_prompt_file = {1}: {0}judge_prompt = {2} names another template; keep one of the two",
-                     where, *args.judge_prompt_file, name_of(*args.judge_prompt));
+                     where, *args.judge_prompt_file, enum_name(*args.judge_prompt));
   if (!is_there(*args.judge_prompt_file))
     throw user_error("{}judge_prompt_file = {}: no such file; a path counts from the folder that roll runs in", where,
                      *args.judge_prompt_file);
