@@ -32,12 +32,12 @@ constexpr const char* kTurns =
 
 /// Action of a row on its key.
 enum class Fate {
-  kCopied,       // copied to `ours`, through `change` if set
+  kCopied,       // copied to `our_key`, through `change` if set
   kCombined,     // combined with other keys by the trainer's function
   kAutomatic,    // decided here without a key
   kNothing,      // has no counterpart
   kUnsupported,  // effect is lost, unless it has its default
-  kRefused,      // another kind of training, named by `ours`; ignored if off or equal to `standard`
+  kRefused,      // another kind of training, named by `our_key`; ignored if off or equal to `standard`
 };
 
 /// Table row: what becomes of a key.

@@ -17,48 +17,48 @@ constexpr const char *kEstimator = "algorithm.adv_estimator", *kLossMode = ACTOR
 
 /// verl's estimator. For prompts with one response, verl subtracts no baseline.
 struct Estimator {
-  const char* theirs;
-  const char* ours;
-  const char* of_one = nullptr;  // roll's name for groups of one response; "": refused; nullptr: same as `ours`
+  const char* foreign_name;
+  const char* our_name;
+  const char* of_one = nullptr;  // roll's name for groups of one response; "": refused; nullptr: same as `our_name`
   bool discounts = false;        // by algorithm.gamma
   bool penalises_tokens = true;  // a KL in the reward means the same in roll
 };
 constexpr Estimator kEstimators[] = {
-    {.foreign_key = "gae", .our_key = "gae", .discounts = true},
-    {.foreign_key = "grpo", .our_key = "grpo", .of_one = "reinforce", .penalises_tokens = false},
-    {.foreign_key = "grpo_vectorized", .our_key = "grpo", .of_one = "reinforce", .penalises_tokens = false},
-    {.foreign_key = "reinforce_plus_plus", .our_key = "reinforce_plus_plus", .discounts = true},
-    {.foreign_key = "reinforce_plus_plus_baseline",
-     .our_key = "reinforce_plus_plus_baseline",
+    {.foreign_name = "gae", .our_name = "gae", .discounts = true},
+    {.foreign_name = "grpo", .our_name = "grpo", .of_one = "reinforce", .penalises_tokens = false},
+    {.foreign_name = "grpo_vectorized", .our_name = "grpo", .of_one = "reinforce", .penalises_tokens = false},
+    {.foreign_name = "reinforce_plus_plus", .our_name = "reinforce_plus_plus", .discounts = true},
+    {.foreign_name = "reinforce_plus_plus_baseline",
+     .our_name = "reinforce_plus_plus_baseline",
      .of_one = "reinforce_plus_plus",
      .penalises_tokens = false},
-    {.foreign_key = "remax", .our_key = "remax"},
-    {.foreign_key = "rloo", .our_key = "rloo", .of_one = "reinforce"},
-    {.foreign_key = "rloo_vectorized", .our_key = "rloo"},
-    {.foreign_key = "opo", .our_key = "opo", .of_one = "reinforce"},
-    {.foreign_key = "gdpo", .our_key = "gdpo_verl", .of_one = ""},
-    {.foreign_key = "gpg", .our_key = "gpg_verl", .of_one = ""},
-    {.foreign_key = "optimal_token_baseline", .our_key = "optimal_token_baseline_verl"},
+    {.foreign_name = "remax", .our_name = "remax"},
+    {.foreign_name = "rloo", .our_name = "rloo", .of_one = "reinforce"},
+    {.foreign_name = "rloo_vectorized", .our_name = "rloo"},
+    {.foreign_name = "opo", .our_name = "opo", .of_one = "reinforce"},
+    {.foreign_name = "gdpo", .our_name = "gdpo_verl", .of_one = ""},
+    {.foreign_name = "gpg", .our_name = "gpg_verl", .of_one = ""},
+    {.foreign_name = "optimal_token_baseline", .our_name = "optimal_token_baseline_verl"},
 };
 
 /// verl's policy loss.
 struct LossMode {
-  const char* theirs;
+  const char* foreign_name;
   const char* variant;              // pg_variant
   const char* range;                // prefix of roll's keys for clip_ratio_low and _high; empty: none
   bool averages_responses = false;  // always seq-mean-token-mean; ignores loss_agg_mode
 };
 constexpr LossMode kLossModes[] = {
-    {.foreign_key = "vanilla", .variant = "ppo", .range = "pg_clip"},
-    {.foreign_key = "gspo", .variant = "ppo", .range = "pg_clip", .averages_responses = true},
-    {.foreign_key = "gpg", .variant = "vanilla", .range = ""},
-    {.foreign_key = "geo_mean", .variant = "gmpo", .range = "gmpo", .averages_responses = true},
-    {.foreign_key = "gmpo", .variant = "gmpo", .range = "gmpo", .averages_responses = true},
-    {.foreign_key = "cispo", .variant = "cispo", .range = "cispo"},
-    {.foreign_key = "sapo", .variant = "sapo", .range = "", .averages_responses = true},
-    {.foreign_key = "dppo_tv", .variant = "dppo_tv", .range = "dppo"},
-    {.foreign_key = "dppo_kl", .variant = "dppo_kl", .range = "dppo"},
-    {.foreign_key = "dro", .variant = "kimi15", .range = ""},
+    {.foreign_name = "vanilla", .variant = "ppo", .range = "pg_clip"},
+    {.foreign_name = "gspo", .variant = "ppo", .range = "pg_clip", .averages_responses = true},
+    {.foreign_name = "gpg", .variant = "vanilla", .range = ""},
+    {.foreign_name = "geo_mean", .variant = "gmpo", .range = "gmpo", .averages_responses = true},
+    {.foreign_name = "gmpo", .variant = "gmpo", .range = "gmpo", .averages_responses = true},
+    {.foreign_name = "cispo", .variant = "cispo", .range = "cispo"},
+    {.foreign_name = "sapo", .variant = "sapo", .range = "", .averages_responses = true},
+    {.foreign_name = "dppo_tv", .variant = "dppo_tv", .range = "dppo"},
+    {.foreign_name = "dppo_kl", .variant = "dppo_kl", .range = "dppo"},
+    {.foreign_name = "dro", .variant = "kimi15", .range = ""},
 };
 
 bool is_any(const std::string& text, std::initializer_list<const char*> names) {
@@ -67,7 +67,7 @@ bool is_any(const std::string& text, std::initializer_list<const char*> names) {
 
 const Estimator& estimator_of(const Conversion& c) {
   const std::string name = c.text(kEstimator);
-  const auto* const found = std::ranges::find(kEstimators, name, &Estimator::theirs);
+  const auto* const found = std::ranges::find(kEstimators, name, &Estimator::foreign_name);
   if (found == std::end(kEstimators))
     throw c.refused(kEstimator, "an estimator that is not here; `roll keys adv_estimator` lists those that are");
   return *found;
@@ -75,7 +75,7 @@ const Estimator& estimator_of(const Conversion& c) {
 
 const LossMode& loss_mode_of(const Conversion& c) {
   const std::string name = c.text(kLossMode);
-  const auto* const found = std::ranges::find(kLossModes, name, &LossMode::theirs);
+  const auto* const found = std::ranges::find(kLossModes, name, &LossMode::foreign_name);
   if (found == std::end(kLossModes))
     throw c.refused(kLossMode, "a policy loss that is not here; `roll keys pg_variant` lists those that are");
   return *found;
@@ -87,14 +87,14 @@ bool has_reward_kl(const Conversion& c) {
 
 /// Returns true if tokens of one response may have different advantages.
 bool differs_by_token(const Conversion& c, const Estimator& estimator) {
-  const std::string name = estimator.our_key;
+  const std::string name = estimator.our_name;
   if (name == "gae" || name == "optimal_token_baseline_verl") return true;
   if (name == "reinforce_plus_plus" && c.number("algorithm.gamma") != 1) return true;
   return is_any(name, {"reinforce_plus_plus", "remax"}) && has_reward_kl(c);
 }
 
 void combine_advantages(Conversion& c, const Estimator& estimator) {
-  const std::string from = c.origin(kEstimator), name = estimator.our_key;
+  const std::string from = c.origin(kEstimator), name = estimator.our_name;
   const bool is_alone = estimator.of_one && c.count("actor_rollout_ref.rollout.n") == 1;
   if (has_reward_kl(c) && name == "gdpo_verl")
     throw c.refused("algorithm.use_kl_in_reward", "it has no effect on GDPO's advantages there; leave it out");
@@ -124,13 +124,13 @@ void combine_advantages(Conversion& c, const Estimator& estimator) {
 void set_aggregation(Conversion& c, const LossMode& mode, const Estimator& estimator) {
   const std::string given = c.text(kAggregation), from = c.origin(kAggregation);
   const bool has_others = (c.is_true(ACTOR "use_kl_loss") && c.number(ACTOR "kl_loss_coef") != 0) ||
-                          c.number(ACTOR "entropy_coeff") != 0 || std::string(estimator.our_key) == "gae";
+                          c.number(ACTOR "entropy_coeff") != 0 || std::string(estimator.our_name) == "gae";
   if (mode.averages_responses) {
     if (has_others && given != kMeanOfMeans)
       throw c.refused(kAggregation,
                       fmt::format("aggregates the KL, the entropy and a critic's loss there, while loss_mode = {0} is "
                                   "always {1}; here all have one mode: give loss_agg_mode={1}",
-                                  mode.foreign_key, kMeanOfMeans));
+                                  mode.foreign_name, kMeanOfMeans));
     return c.set("loss_agg_mode", kMeanOfMeans, c.origin(kLossMode) + ", whatever loss_agg_mode says");
   }
   if (is_any(given, {"token-mean", "seq-mean-token-sum", kMeanOfMeans})) return c.set("loss_agg_mode", given, from);
@@ -154,7 +154,7 @@ void set_range(Conversion& c, const LossMode& mode) {
   const char *const low = bound(ACTOR "clip_ratio_low"), *const high = bound(ACTOR "clip_ratio_high");
   if (range.empty()) return;
   if (range == "pg_clip") {
-    const bool has_dual_clip = std::string(mode.foreign_key) == "vanilla";
+    const bool has_dual_clip = std::string(mode.foreign_name) == "vanilla";
     set_clip(c, c.text(low), c.text(high), has_dual_clip ? c.text(ACTOR "clip_ratio_c") : "",
              has_dual_clip ? c.origin({low, high, ACTOR "clip_ratio_c"}) : c.origin({low, high}));
   } else if (range == "cispo") {
@@ -174,7 +174,7 @@ void set_range(Conversion& c, const LossMode& mode) {
 }
 
 void combine_policy_loss(Conversion& c, const LossMode& mode, const Estimator& estimator) {
-  const std::string from = c.origin(kLossMode), name = mode.foreign_key;
+  const std::string from = c.origin(kLossMode), name = mode.foreign_name;
   set_aggregation(c, mode, estimator);
   if (name == "gspo") {
     if (differs_by_token(c, estimator))
