@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 
+import english
+
 root = pathlib.Path(__file__).resolve().parent.parent
 listed = subprocess.run(["git", "-C", root, "ls-files"], capture_output=True, text=True, check=True).stdout.split("\n")
 texts = {}
@@ -124,5 +126,9 @@ for name, text in sources.items():
         for path in re.findall(r"(?<![\w./<-])((?:[\w-]+/)*[\w-]+\.(?:h|cpp|cu|cuh))\b", comment[1] if comment else ""):
             if path not in ends:
                 wrong.append(f"{name}:{number}: names {path}, which does not exist")
+for name, text in texts.items():
+    places = english.in_page(text) if name.endswith(".md") else \
+        english.in_source(name, text) if name in sources and not name.startswith("tests/") else ()
+    wrong += [f"{name}:{number}: {fault}" for number, fault in places]
 print("\n".join(wrong) or f"house: {len(texts)} files keep the rules")
 sys.exit(bool(wrong))
