@@ -129,19 +129,19 @@ void add_train(CLI::App& app) {
 
 void add_sft(CLI::App& app) {
   add_file_pipeline(*app.add_subcommand("sft", "supervised fine-tuning on prompts with responses"), load_sft_config,
-                    &SftConfig::sft_train, run_sft);
+                    static_cast<WorkerConfig SftConfig::*>(&SftConfig::trained), run_sft);
 }
 
 void add_dpo(CLI::App& app) {
   add_file_pipeline(
       *app.add_subcommand("dpo", "direct preference optimisation (DPO, IPO) on chosen and rejected responses"),
-      load_dpo_config, static_cast<WorkerConfig DpoConfig::*>(&DpoConfig::sft_train), run_dpo);
+      load_dpo_config, static_cast<WorkerConfig DpoConfig::*>(&DpoConfig::trained), run_dpo);
 }
 
 void add_distill(CLI::App& app) {
   add_file_pipeline(
       *app.add_subcommand("distill", "distillation of a teacher into a student over prompts with responses"),
-      load_distill_config, static_cast<WorkerConfig DistillConfig::*>(&DistillConfig::sft_train), run_distill);
+      load_distill_config, static_cast<WorkerConfig DistillConfig::*>(&DistillConfig::trained), run_distill);
 }
 
 }  // namespace roll

@@ -129,7 +129,7 @@ struct Helper {
 template <class T>
 TimeForecast forecast_updates(const CheckedConfig<T>& checked, const std::optional<ConfigData>& read, int64_t sequences,
                               const Helper& helper) {
-  const WorkerConfig& worker = checked.config.sft_train;
+  const WorkerConfig& worker = checked.config.trained;
   const bool on_gpu = worker.device_mapping.has_value();
   if (const std::string why = obstacle(checked, on_gpu); !why.empty()) return {.why_unknown = why};
   if (!read || read->lengths.empty()) return {.why_unknown = "its rows were not read"};

@@ -24,7 +24,7 @@ struct ConfigData {
 /// whose rows are all too long, user code that returns no reward.
 ConfigData view_data(const Config& config, bool offline);
 /// Same for a fine-tuning: lengths, and the share of tokens with loss.
-ConfigData view_data(const SftConfig& config, bool offline);
+ConfigData view_data(const RowConfig& config, bool offline);
 /// Same for preference pairs: lengths of chosen and rejected responses.
 ConfigData view_data(const DpoConfig& config, bool offline);
 

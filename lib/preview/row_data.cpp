@@ -50,7 +50,7 @@ LearntTokens learnt_of(const StoredRows<PairRow>& rows) {
   return all;
 }
 
-LoadedRows<SftRow> load(const SftConfig& config, const DataArgs& data, const std::filesystem::path& folder) {
+LoadedRows<SftRow> load(const RowConfig& config, const DataArgs& data, const std::filesystem::path& folder) {
   return load_sft_rows(config, data, folder, Tokenizer::load(folder));
 }
 LoadedRows<PairRow> load(const DpoConfig& config, const DataArgs& data, const std::filesystem::path& folder) {
@@ -61,7 +61,7 @@ LoadedRows<PairRow> load(const DpoConfig& config, const DataArgs& data, const st
 template <class T, class C>
 std::optional<StoredRows<T>> add_rows(const C& config, const DataArgs& data, const char* name, bool offline,
                                       ConfigData& out, bool is_training = false) {
-  const std::string& model = *config.sft_train.model_args.model_name_or_path;
+  const std::string& model = *config.trained.model_args.model_name_or_path;
   if (const std::string missing = missing_part(model, data, offline); !missing.empty()) {
     out.lines.push_back(fmt::format("{} rows: not measured, as {}", name, missing));
     return {};
@@ -84,9 +84,9 @@ std::optional<StoredRows<T>> add_rows(const C& config, const DataArgs& data, con
 template <class T, class C>
 ConfigData view_rows(const C& config, bool offline) {
   ConfigData out;
-  const auto training = add_rows<T>(config, config.sft_train.data_args, "training", offline, out, /*is_training=*/true);
+  const auto training = add_rows<T>(config, config.trained.data_args, "training", offline, out, /*is_training=*/true);
   if (training) {
-    const int64_t rows = training->size(), batch = config.sft_train.mini_batch();
+    const int64_t rows = training->size(), batch = config.trained.mini_batch();
     const int64_t updates = count_updates(config, rows, batch);
     out.lines.push_back(fmt::format("{} updates of {} {}: {:.3g} passes over the training rows", updates, batch,
                                     T::kMany, static_cast<double>(updates * batch) / static_cast<double>(rows)));
@@ -101,7 +101,7 @@ ConfigData view_rows(const C& config, bool offline) {
 
 }  // namespace
 
-ConfigData view_data(const SftConfig& config, bool offline) {
+ConfigData view_data(const RowConfig& config, bool offline) {
   return view_rows<SftRow>(config, offline);
 }
 ConfigData view_data(const DpoConfig& config, bool offline) {

@@ -209,7 +209,7 @@ void complete_agentic(Config& config, Checker& check) {
 void complete_copied_batches(Config& config, Checker& check) {
   const int64_t own = config.sequences_per_step();
   if (!config.agentic.is_used() || !config.trains() || own <= 0) return;
-  for (WorkerConfig* worker : {&config.actor_train, &config.critic}) {
+  for (WorkerConfig* worker : config.trainable()) {
     TrainingArgs& args = worker->training_args;
     const int64_t wanted = worker->mini_batch();
     if (args.train_batch_size || wanted <= own || wanted % own != 0 || own % worker->data_ranks() != 0) continue;

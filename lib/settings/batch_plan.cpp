@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "experience/build.h"
 #include "packing/alignment.h"
@@ -12,6 +13,7 @@
 #include "pipeline/split_rule.h"
 #include "settings/agentic.h"
 #include "settings/by_role.h"
+#include "settings/placement.h"
 
 namespace roll {
 
@@ -66,7 +68,7 @@ std::string layout(const WorkerConfig& worker) {
   return text;
 }
 
-std::string role_plan(const char* role, const Config& config, const WorkerConfig& worker) {
+std::string role_plan(const std::string& role, const Config& config, const WorkerConfig& worker) {
   const int64_t mini_batch = worker.mini_batch();
   return fmt::format("{}: {} of {} a step, {}", role, count(updates_per_step(config, worker), "update"),
                      count(mini_batch, "sequence"),
@@ -108,20 +110,21 @@ std::string batch_plan(const Config& config) {
     text += fmt::format("{} more, one to each prompt, for their rewards alone\n",
                         count(config.prompts_per_step(), "greedy response"));
   if (!config.trains()) return text + "samples only, and trains nothing: rollout_only = true";
-  text += role_plan(kPolicyRole, config, config.actor_train);
-  if (config.uses_critic()) text += fmt::format("\n{}", role_plan(kCriticRole, config, config.critic));
+  const char* separator = "";
+  for (const auto& [name, worker] : trained_roles(config))
+    text += fmt::format("{}{}", std::exchange(separator, "\n"), role_plan(name, config, *worker));
   return text;
 }
 
-std::string sft_plan(const SftConfig& config) {
-  const int64_t mini_batch = config.sft_train.mini_batch();
+std::string sft_plan(const RowConfig& config) {
+  const int64_t mini_batch = config.trained.mini_batch();
   const std::string length = config.max_steps ? count(*config.max_steps, "update")
                                               : fmt::format("{} over the data", count(config.num_train_epochs, "pass"));
   const bool has_pairs = config.kind == "dpo";
   return fmt::format(
-      "{}: {}; {} an update; {}; {}", config.trained, length, count(mini_batch, has_pairs ? "pair" : "sequence"),
-      layout(config.sft_train),
-      micro_batches((has_pairs ? 2 : 1) * config.sequence_length, config.sft_train, has_pairs ? "pair" : "sequence"));
+      "{}: {}; {} an update; {}; {}", config.trained_key, length, count(mini_batch, has_pairs ? "pair" : "sequence"),
+      layout(config.trained),
+      micro_batches((has_pairs ? 2 : 1) * config.sequence_length, config.trained, has_pairs ? "pair" : "sequence"));
 }
 
 FullMicroBatch full_micro_batch(const Config& config, const WorkerConfig& worker, const Workload& workload,

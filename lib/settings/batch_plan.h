@@ -6,7 +6,7 @@
 
 #include "packing/partition.h"
 #include "settings/config.h"
-#include "settings/sft_config.h"
+#include "settings/row_config.h"
 
 namespace roll {
 
@@ -45,6 +45,6 @@ int64_t count_steps(const Config& config, int64_t num_rows);
 std::string batch_plan(const Config& config);
 
 /// Returns "sft_train: 100 updates; 32 sequences an update; 2 data-parallel ranks; 4 micro-batches of ... per rank".
-std::string sft_plan(const SftConfig& config);
+std::string sft_plan(const RowConfig& config);
 
 }  // namespace roll

@@ -44,8 +44,7 @@ void check_no_adapters(const WorkerConfig& worker, Checker& check) {
 }
 
 void check_adapters(const Config& config, Checker& check) {
-  check_adapters(config.actor_train, check);
-  if (config.uses_critic()) check_adapters(config.critic, check);
+  for (const auto& [name, worker] : trained_roles(config)) check_adapters(*worker, check);
   for (const auto& [name, worker] : reference_roles(config))
     if (name != kReferenceRole)
       check_no_adapters(*worker, check);

@@ -149,19 +149,16 @@ void check_batches(const Config& config, Checker& check) {
                      config.num_return_sequences_in_group, config.sequences_per_step(), kMaxSequences))
     return;
   if (!config.trains()) return;
-  check_mini_batch(config, config.actor_train, check);
-  if (config.uses_critic()) check_mini_batch(config, config.critic, check);
+  for (const auto& [name, worker] : trained_roles(config)) check_mini_batch(config, *worker, check);
   check_whole_groups(config, check);
-  note_per_device(config.actor_train, check);
-  if (config.uses_critic()) note_per_device(config.critic, check);
+  for (const auto& [name, worker] : trained_roles(config)) note_per_device(*worker, check);
   if (!config.sequence_length) return;
   const int64_t contexts = most_contexts(config);
   const LongestSequence longest{
       *config.sequence_length,
       check.name(config.sequence_length) + (contexts > 1 ? fmt::format(" for each of {} turns", contexts) : ""),
       contexts};
-  check_packing(config.actor_train, longest, true, true, check);
-  if (config.uses_critic()) check_packing(config.critic, longest, true, true, check);
+  for (const auto& [name, worker] : trained_roles(config)) check_packing(*worker, longest, true, true, check);
   for (const auto& [name, worker] : reference_roles(config)) check_packing(*worker, longest, false, true, check);
 }
 

@@ -62,7 +62,7 @@ struct Domains {
 };
 
 /// Reads the beginning of every file in the form that the run trains on.
-void check_learnt_rows(const std::vector<fs::path>& files, const DataArgs& data, const SftConfig& config) {
+void check_learnt_rows(const std::vector<fs::path>& files, const DataArgs& data, const RowConfig& config) {
   const auto* const pairs = config.kind == "dpo" ? static_cast<const DpoConfig*>(&config) : nullptr;
   for (const fs::path& file : files) {
     LearntFile in(file, data, pairs ? LearntRows::kPairs : LearntRows::kResponses);
@@ -277,11 +277,11 @@ void check_data(const Config& config, bool offline, Checker& check) {
   }
 }
 
-void check_data(const SftConfig& config, bool offline, Checker& check) {
+void check_data(const RowConfig& config, bool offline, Checker& check) {
   check_places(config, check);
   check_best_metric(config, check);
   if (config.global_template) check_template(*config.global_template, config.global_template, check);
-  for (const DataArgs* data : {&config.sft_train.data_args, &config.validation.data_args}) {
+  for (const DataArgs* data : {&config.trained.data_args, &config.validation.data_args}) {
     check_templates(config.global_template, *data, check);
     refuse_curriculum(*data, check);
     check_prompt_template(*data, check);
@@ -290,7 +290,7 @@ void check_data(const SftConfig& config, bool offline, Checker& check) {
     const auto check_all = [&](const std::vector<fs::path>& files) { check_learnt_rows(files, *data, config); };
     if (!data->file_name.empty()) check_files(*data, check_all, offline, check);
   }
-  const auto& files = config.sft_train.data_args.file_name;
+  const auto& files = config.trained.data_args.file_name;
   check.require_given(!files.empty(), files, kNameRows);
 }
 

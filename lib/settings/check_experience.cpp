@@ -1,5 +1,6 @@
 #include "settings/batch_plan.h"
 #include "settings/checks.h"
+#include "settings/placement.h"
 
 namespace roll {
 
@@ -168,8 +169,7 @@ void check_training(const Config& config, bool offline, Checker& check) {
   check_experience(config, check);
   check_policy(config.actor_train.policy, config.loss, check);
   check_adapters(config, check);
-  check_plugins(config.actor_train, offline, check);
-  if (config.uses_critic()) check_plugins(config.critic, offline, check);
+  for (const auto& [name, worker] : trained_roles(config)) check_plugins(*worker, offline, check);
 }
 
 }  // namespace roll

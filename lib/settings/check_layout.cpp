@@ -191,7 +191,7 @@ void check_forward_layout(const WorkerConfig& worker, Checker& check) {
 }
 
 void check_layout(const Config& config, Checker& check) {
-  if (config.trains()) check_layout(config.actor_train, check);
+  for (const auto& [name, worker] : trained_roles(config)) check_layout(*worker, check);
   const WorkerConfig& sampler = config.actor_infer;
   check_sizes(sampler, check);
   check_requested(sampler, check);
@@ -212,7 +212,6 @@ void check_layout(const Config& config, Checker& check) {
       config.sequence_length.value_or(0), (config.sequence_length.value_or(0) + block - 1) / block);
   check_sampling_ahead(config, check);
   for (const auto& [name, worker] : reference_roles(config)) check_sizes(*worker, check);
-  if (config.uses_critic()) check_layout(config.critic, check);
   for (const JudgingModel& judge : judging_models(config)) {
     check_sizes(*judge.worker, check);
     check_requested(*judge.worker, check);

@@ -118,7 +118,7 @@ LossMasks loss_masks(const Config& config) {
   if (config.uses_critic() || !config.actor_train.loss_func) masks.counted.emplace_back("response_mask");
   return masks;
 }
-LossMasks loss_masks(const SftConfig&) {
+LossMasks loss_masks(const RowConfig&) {
   return {.known = {"labels_mask"}, .counted = {"labels_mask"}};
 }
 

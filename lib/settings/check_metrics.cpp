@@ -116,10 +116,10 @@ void check_best_metric(const Config& config, bool offline, Checker& check) {
   if (is_of_set) check_set_metric(config, check);
 }
 
-void check_best_metric(const SftConfig& config, Checker& check) {
+void check_best_metric(const RowConfig& config, Checker& check) {
   const CheckpointConfig& keys = config.checkpoints;
   const std::string& name = keys.metric_for_best_model;
-  if (!check_name(keys, static_cast<bool>(config.sft_train.loss_func), check) || !is_watched(keys)) return;
+  if (!check_name(keys, static_cast<bool>(config.trained.loss_func), check) || !is_watched(keys)) return;
   constexpr std::array kShared = {"time/", "perf/", "packing/", "comm/", "memory/", "system/"};
   std::vector<std::string> of_kind = {config.kind + "/", "val/"};
   if (config.kind == "dpo") of_kind.insert(of_kind.end(), {"rewards/", "logps/"});

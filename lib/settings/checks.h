@@ -7,7 +7,7 @@
 #include "config/checker.h"
 #include "model/spec.h"
 #include "settings/config.h"
-#include "settings/sft_config.h"
+#include "settings/row_config.h"
 
 namespace roll {
 
@@ -16,7 +16,7 @@ struct LossMasks {
   std::vector<std::string> known, counted;
 };
 LossMasks loss_masks(const Config& config);
-LossMasks loss_masks(const SftConfig& config);
+LossMasks loss_masks(const RowConfig& config);
 /// Checks the aggregation keys, masks and sample weights.
 void check_loss(const LossConfig& loss, const LossMasks& masks, Checker& check);
 
@@ -78,7 +78,7 @@ void check_dtype(const ModelArgs& args, bool on_gpu, Checker& check);
 /// Checks that metric_for_best_model exists. If best checkpoints or early stopping depend on it, also checks that the
 /// run measures it. For a tag's metric this reads the validation rows, unless `offline`.
 void check_best_metric(const Config& config, bool offline, Checker& check);
-void check_best_metric(const SftConfig& config, Checker& check);
+void check_best_metric(const RowConfig& config, Checker& check);
 
 /// Checks mini-batches against the step's sequences, groups against mini-batches, token budgets against sequence
 /// lengths.
@@ -98,6 +98,6 @@ void check_packing(const WorkerConfig& worker, const LongestSequence& longest, b
 /// Checks that files exist, that their first rows can be read, that templates are known, that each row has a domain and
 /// that shares sum to 1. `offline`: a missing file is only noted.
 void check_data(const Config& config, bool offline, Checker& check);
-void check_data(const SftConfig& config, bool offline, Checker& check);
+void check_data(const RowConfig& config, bool offline, Checker& check);
 
 }  // namespace roll

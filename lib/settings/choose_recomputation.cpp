@@ -66,9 +66,9 @@ double bytes_with(int64_t layers, const ChoosingRole& role, const Config& config
 }
 
 /// Returns a run in which the fine-tuned model is the only role that trains.
-Config as_pipeline(const SftConfig& config) {
+Config as_pipeline(const RowConfig& config) {
   Config pipeline;
-  pipeline.actor_train = config.sft_train;
+  pipeline.actor_train = config.trained;
   pipeline.actor_infer.ranks.clear();
   pipeline.sequence_length = config.sequence_length;
   pipeline.num_return_sequences_in_group = 1;
@@ -76,17 +76,17 @@ Config as_pipeline(const SftConfig& config) {
 }
 
 /// Returns the same run with a frozen model as reference.
-Config as_pipeline(const SftConfig& config, const WorkerConfig& frozen) {
+Config as_pipeline(const RowConfig& config, const WorkerConfig& frozen) {
   Config pipeline = as_pipeline(config);
   pipeline.enable_reference = true;
   pipeline.reference = frozen;
   return pipeline;
 }
 
-std::vector<std::string> choose_in(Config pipeline, SftConfig& config, const RoleShapes& models, bool on_gpu,
+std::vector<std::string> choose_in(Config pipeline, RowConfig& config, const RoleShapes& models, bool on_gpu,
                                    double bytes) {
   const auto lines = choose_recomputation(pipeline, models, on_gpu, bytes);
-  config.sft_train.strategy_args = pipeline.actor_train.strategy_args;
+  config.trained.strategy_args = pipeline.actor_train.strategy_args;
   return lines;
 }
 
@@ -97,8 +97,8 @@ bool chooses_recomputation(const Config& config) {
                              [](const PlannedUpdate& update) -> const WorkerConfig& { return *update.worker; });
 }
 
-bool chooses_recomputation(const SftConfig& config) {
-  return chooses(config.sft_train);
+bool chooses_recomputation(const RowConfig& config) {
+  return chooses(config.trained);
 }
 
 std::vector<std::string> choose_recomputation(Config& config, const RoleShapes& models, bool on_gpu, double bytes) {
@@ -120,7 +120,7 @@ std::vector<std::string> choose_recomputation(Config& config, const RoleShapes& 
   return lines;
 }
 
-std::vector<std::string> choose_recomputation(SftConfig& config, const RoleShapes& models, bool on_gpu, double bytes) {
+std::vector<std::string> choose_recomputation(RowConfig& config, const RoleShapes& models, bool on_gpu, double bytes) {
   return choose_in(as_pipeline(config), config, models, on_gpu, bytes);
 }
 

@@ -332,26 +332,26 @@ void complete(Config& config, Checker& check) {
   note_strategies(strategies, check);
   for (WorkerConfig* worker : {&config.actor_train, &config.reference, &config.critic})
     complete_ulysses(*worker, check), complete_expert_ranks(*worker, check);
-  for (WorkerConfig* worker : {&config.actor_train, &config.critic}) complete_zero(*worker, check);
+  for (WorkerConfig* worker : config.trainable()) complete_zero(*worker, check);
   for (auto& [name, teacher] : config.teacher)
     complete_ulysses(teacher.model, check), complete_expert_ranks(teacher.model, check);
   complete_expert_ranks(config.actor_infer, check);
   complete_engine_ranks(config.actor_infer);
   complete_shares(config.actor_train.data_args, check);
-  for (WorkerConfig* worker : {&config.actor_train, &config.critic}) complete_names(worker->model_args);
+  for (WorkerConfig* worker : config.trainable()) complete_names(worker->model_args);
   complete_names(config.actor_infer.model_args);
   place_policy_at_sampler(config, check);
 }
 
-void complete(SftConfig& config, Checker& check) {
-  auto& model = config.sft_train.model_args.model_name_or_path;
+void complete(RowConfig& config, Checker& check) {
+  auto& model = config.trained.model_args.model_name_or_path;
   if (!model) model = config.pretrain;
   check.require(model.has_value(), config.pretrain, "set it to the model's folder or Hub name");
-  auto& epochs = config.sft_train.training_args.num_train_epochs;
+  auto& epochs = config.trained.training_args.num_train_epochs;
   check.require(!epochs || !check.is_set(config.num_train_epochs) || *epochs == config.num_train_epochs, epochs,
                 "differs from {}; keep one of the two", check.name(config.num_train_epochs));
   if (epochs) config.num_train_epochs = *epochs;
-  DataArgs& data = config.sft_train.data_args;
+  DataArgs& data = config.trained.data_args;
   complete_column(config.prompt_key, data.question, check);
   complete_column(config.query_key, data.query, check);
   complete_column(config.response_key, data.response, check);
@@ -360,28 +360,28 @@ void complete(SftConfig& config, Checker& check) {
                 "follows a question: name its column in {}", check.key(is_at_top ? config.prompt_key : data.question));
   complete_data(data, config.validation.data_args, config.global_template);
   complete_divisor(config.loss, config.sequence_length);
-  complete_ulysses(config.sft_train, check);
-  complete_zero(config.sft_train, check);
-  complete_expert_ranks(config.sft_train, check);
+  complete_ulysses(config.trained, check);
+  complete_zero(config.trained, check);
+  complete_expert_ranks(config.trained, check);
   complete_trackers(config.track, check);
-  note_strategies({&config.sft_train.strategy_args}, check);
-  complete_names(config.sft_train.model_args);
+  note_strategies({&config.trained.strategy_args}, check);
+  complete_names(config.trained.model_args);
 }
 
 void complete(DpoConfig& config, Checker& check) {
-  complete(static_cast<SftConfig&>(config), check);
+  complete(static_cast<RowConfig&>(config), check);
   auto& reference = config.reference.model_args.model_name_or_path;
-  if (!reference) reference = config.sft_train.model_args.model_name_or_path;
-  for (WorkerConfig* worker : {&config.sft_train, &config.reference}) complete_ulysses(*worker, check);
+  if (!reference) reference = config.trained.model_args.model_name_or_path;
+  for (WorkerConfig* worker : {&config.trained, &config.reference}) complete_ulysses(*worker, check);
 }
 
 /// A question without a text before it is the whole prompt, so question_key then fills `question`.
 void complete(DistillConfig& config, Checker& check) {
   complete_column(config.student_pretrain, config.pretrain, check);
-  DataArgs& rows = config.sft_train.data_args;
+  DataArgs& rows = config.trained.data_args;
   complete_column(config.question_key, config.prompt_key ? rows.query : rows.question, check);
   complete_column(config.answer_key, rows.response, check);
-  complete(static_cast<SftConfig&>(config), check);
+  complete(static_cast<RowConfig&>(config), check);
   auto& teacher = config.teacher.model_args.model_name_or_path;
   if (!teacher) teacher = config.teacher_pretrain;
   check.require(teacher.has_value(), config.teacher_pretrain, "set it to the teacher's folder or Hub name");

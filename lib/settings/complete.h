@@ -11,7 +11,7 @@ namespace roll {
 void complete(Config& config, Checker& check);
 /// Fills the folders of judging models from reward_pretrain, and max_new_tokens of a shared judge.
 void complete_judging_models(Config& config);
-void complete(SftConfig& config, Checker& check);
+void complete(RowConfig& config, Checker& check);
 void complete(DpoConfig& config, Checker& check);
 void complete(DistillConfig& config, Checker& check);
 

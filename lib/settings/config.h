@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -103,6 +104,8 @@ struct Config {
 
   /// False for a run that only samples (settings/rollout_only.h).
   bool trains() const { return !rollout_only.value_or(false); }
+  /// Roles that can be trained, in use or not.
+  std::array<WorkerConfig*, 2> trainable() { return {&actor_train, &critic}; }
   bool uses_critic() const { return trains() && experience.adv_estimator->needs_values; }
   bool distils() const { return trains() && experience.distils(); }
   /// Longest sequence of training and validation, tokens; needs complete lengths.

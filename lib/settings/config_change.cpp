@@ -8,6 +8,7 @@
 #include "config/yaml.h"
 #include "settings/distill_config.h"
 #include "settings/dpo_config.h"
+#include "settings/sft_config.h"
 
 namespace roll {
 

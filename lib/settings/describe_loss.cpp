@@ -55,7 +55,7 @@ std::string describe_loss(const Config& config) {
 
 std::string describe_loss(const DpoConfig& config) {
   const std::string form = config.ipo ? "IPO" : config.label_smoothing > 0 ? "cDPO" : "DPO";
-  return fmt::format("dpo loss: {}: the mean over the pairs of a {}-pair update", form, config.sft_train.mini_batch());
+  return fmt::format("dpo loss: {}: the mean over the pairs of a {}-pair update", form, config.trained.mini_batch());
 }
 
 std::string describe_loss(const DistillConfig& config) {
@@ -67,12 +67,12 @@ std::string describe_loss(const DistillConfig& config) {
                      args.distill_loss_weight, enum_name(args.kd_objective), of, 1 - args.distill_loss_weight,
                      enum_name(modes.policy),
                      reduction(modes.policy, "labels_mask",
-                               fmt::format("a {}-sequence update", config.sft_train.mini_batch()), modes.divisor));
+                               fmt::format("a {}-sequence update", config.trained.mini_batch()), modes.divisor));
 }
 
-std::string describe_loss(const SftConfig& config) {
+std::string describe_loss(const RowConfig& config) {
   const LossModes modes = loss_modes(config.loss);
-  return role_loss("sft", modes.policy, "labels_mask", config.sft_train, modes);
+  return role_loss("sft", modes.policy, "labels_mask", config.trained, modes);
 }
 
 }  // namespace roll

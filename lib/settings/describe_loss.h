@@ -11,7 +11,7 @@ namespace roll {
 
 /// Return "actor loss: token-mean, by all final_response_mask tokens of a 512-sequence update", and a critic's line.
 std::string describe_loss(const Config& config);
-std::string describe_loss(const SftConfig& config);
+std::string describe_loss(const RowConfig& config);
 std::string describe_loss(const DpoConfig& config);
 std::string describe_loss(const DistillConfig& config);
 

@@ -1,13 +1,13 @@
 // Root configuration of `roll distill`, with ROLL's keys: a student learns written answers and, at each of their
-// tokens, the teacher's likely tokens. Shared keys come from SftConfig, whose trained model is `student` here.
+// tokens, the teacher's likely tokens.
 #pragma once
 
 #include "config/keys.h"
-#include "settings/sft_config.h"
+#include "settings/row_config.h"
 
 namespace roll {
 
-struct DistillConfig : SftConfig {
+struct DistillConfig : RowConfig {
   std::optional<std::string> student_pretrain, teacher_pretrain;
   std::optional<std::string> question_key, answer_key;
   int64_t logits_topk = 64;
@@ -15,10 +15,7 @@ struct DistillConfig : SftConfig {
   bool distill_on_prompt = false;
   WorkerConfig teacher{.duties = {.forwards = true}};
 
-  DistillConfig() {
-    exp_name = kind = "distill";
-    trained = "student";
-  }
+  DistillConfig() : RowConfig("distill", "student") {}
 
   void fields(Keys& v) {
     run_fields(v);
@@ -33,7 +30,7 @@ struct DistillConfig : SftConfig {
     v("prompt_key", prompt_key, "column of a text before the question");
     v("question_key", question_key, "column of the question");
     v("answer_key", answer_key, "ROLL's spelling of student.data_args.response");
-    v("student", sft_train, "the model in training");
+    v("student", trained, "the model in training");
     v("teacher", teacher, "the frozen model, on the ranks of student");
     v("validation", validation, "data of the validation", may_change());
     v.noted({"logits_transfer_backend"},

@@ -1,13 +1,12 @@
-// Root configuration of `roll dpo` (direct preference optimisation), with ROLL's keys. Shared keys come from SftConfig,
-// whose trained model is `actor_train` here.
+// Root configuration of `roll dpo` (direct preference optimisation), with ROLL's keys.
 #pragma once
 
 #include "config/keys.h"
-#include "settings/sft_config.h"
+#include "settings/row_config.h"
 
 namespace roll {
 
-struct DpoConfig : SftConfig {
+struct DpoConfig : RowConfig {
   double beta = 0.1;
   bool ipo = false;
   double label_smoothing = 0;
@@ -15,11 +14,7 @@ struct DpoConfig : SftConfig {
   std::string rejected_key = "rejected";
   WorkerConfig reference{.duties = {.forwards = true}};
 
-  DpoConfig() {
-    exp_name = kind = "dpo";
-    trained = "actor_train";
-    loss.loss_mask_keys = {"response_mask"};
-  }
+  DpoConfig() : RowConfig("dpo", "actor_train") { loss.loss_mask_keys = {"response_mask"}; }
 
   void fields(Keys& v) {
     run_fields(v);
@@ -30,7 +25,7 @@ struct DpoConfig : SftConfig {
       within(0, 0.5));
     v("chosen_key", chosen_key, "column of the better response: a text, or messages that end with it");
     v("rejected_key", rejected_key, "column of the worse response");
-    v("actor_train", sft_train, "the policy in training; its batch sizes count pairs");
+    v("actor_train", trained, "the policy in training; its batch sizes count pairs");
     v("reference", reference, "the frozen policy, on the ranks of actor_train");
     v("validation", validation, "data of the validation", may_change());
     v.noted({"num_nodes", "local_rank", "rpc_timeout", "is_offload_states", "is_offload_optimizer_states_in_train_step",

@@ -5,6 +5,7 @@
 #include "settings/config.h"
 #include "settings/distill_config.h"
 #include "settings/dpo_config.h"
+#include "settings/sft_config.h"
 
 namespace roll {
 

@@ -10,6 +10,7 @@
 #include "settings/distill_config.h"
 #include "settings/dpo_config.h"
 #include "settings/memory_estimate.h"
+#include "settings/sft_config.h"
 
 namespace roll {
 

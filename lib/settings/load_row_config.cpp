@@ -11,14 +11,14 @@ namespace roll {
 namespace {
 
 void place(CheckedConfig<SftConfig>& result, const LoadOptions& options, Checker& check) {
-  WorkerConfig& worker = result.config.sft_train;
+  WorkerConfig& worker = result.config.trained;
   const auto& mapping = worker.device_mapping;
   const int64_t num_devices = mapping ? std::ssize(mapping->devices) : 0;
   count_ranks(result, num_devices, mapping, options, check);
   worker.ranks = all_ranks(num_devices > 0 ? num_devices : result.num_ranks);
 }
 
-LongestSequence longest_sequence(const SftConfig& config, Checker& check) {
+LongestSequence longest_sequence(const RowConfig& config, Checker& check) {
   return {config.sequence_length, check.name(config.sequence_length)};
 }
 
@@ -35,7 +35,7 @@ void place_pair(CheckedConfig<T>& result, WorkerConfig& trained, WorkerConfig& h
 }
 
 /// Checks the keys of both roles. `unit`: sequences that a micro-batch of the trained role must not split.
-void check_pair(const SftConfig& config, const WorkerConfig& trained, const WorkerConfig& helper,
+void check_pair(const RowConfig& config, const WorkerConfig& trained, const WorkerConfig& helper,
                 const LongestSequence& unit, bool offline, Checker& check) {
   check_layout(trained, check);
   check_forward_layout(helper, check);
@@ -51,7 +51,7 @@ void check_pair(const SftConfig& config, const WorkerConfig& trained, const Work
 }
 
 /// Checks a role's model and returns its shape. `source`: key of the default model folder.
-std::optional<ModelSpec> check_model(const SftConfig& config, const WorkerConfig& worker, const ModelName& source,
+std::optional<ModelSpec> check_model(const RowConfig& config, const WorkerConfig& worker, const ModelName& source,
                                      FolderUse use, bool offline, Checker& check) {
   const auto& name = worker.model_args.model_name_or_path;
   const auto spec = read_spec(name, written(name, source, check), use, config.sequence_length, offline, check);
@@ -63,17 +63,17 @@ std::optional<ModelSpec> check_model(const SftConfig& config, const WorkerConfig
 CheckedConfig<SftConfig> load_sft_text(const std::string& yaml, const std::string& origin,
                                        const std::vector<std::string>& overrides, const LoadOptions& options) {
   const auto body = [&](CheckedConfig<SftConfig>& result, Checker& check) {
-    const SftConfig& config = result.config;
+    const RowConfig& config = result.config;
     place(result, options, check);
-    check_layout(config.sft_train, check);
-    check_adapters(config.sft_train, check);
-    check_sft_batch(config.sft_train, check);
-    check_dtype(config.sft_train.model_args, config.sft_train.device_mapping.has_value(), check);
-    check_packing(config.sft_train, longest_sequence(config, check), /*trains=*/true, /*forwards=*/false, check);
+    check_layout(config.trained, check);
+    check_adapters(config.trained, check);
+    check_sft_batch(config.trained, check);
+    check_dtype(config.trained.model_args, config.trained.device_mapping.has_value(), check);
+    check_packing(config.trained, longest_sequence(config, check), /*trains=*/true, /*forwards=*/false, check);
     check_data(config, options.offline, check);
-    check_plugins(config.sft_train, options.offline, check);
+    check_plugins(config.trained, options.offline, check);
     const auto policy =
-        check_model(config, config.sft_train, config.pretrain, FolderUse::kWrites, options.offline, check);
+        check_model(config, config.trained, config.pretrain, FolderUse::kWrites, options.offline, check);
     if (policy) result.models = RoleShapes{{kPolicyRole, *policy}};
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);
@@ -85,14 +85,14 @@ CheckedConfig<DpoConfig> load_dpo_text(const std::string& yaml, const std::strin
                                        const std::vector<std::string>& overrides, const LoadOptions& options) {
   const auto body = [&](CheckedConfig<DpoConfig>& result, Checker& check) {
     const DpoConfig& config = result.config;
-    place_pair(result, result.config.sft_train, result.config.reference,
+    place_pair(result, result.config.trained, result.config.reference,
                "each rank computes log-probs of the pairs that it trains on", options, check);
     const LongestSequence pair{2 * config.sequence_length, "two responses of " + check.name(config.sequence_length)};
-    check_pair(config, config.sft_train, config.reference, pair, options.offline, check);
+    check_pair(config, config.trained, config.reference, pair, options.offline, check);
     check.require(!config.ipo || config.label_smoothing == 0, config.label_smoothing,
                   "is of DPO's loss, and {}; remove one of the two", check.name(config.ipo));
     const auto policy =
-        check_model(config, config.sft_train, config.pretrain, FolderUse::kWrites, options.offline, check);
+        check_model(config, config.trained, config.pretrain, FolderUse::kWrites, options.offline, check);
     const auto reference =
         check_model(config, config.reference, config.pretrain, FolderUse::kForwards, options.offline, check);
     if (policy && reference)
@@ -132,9 +132,8 @@ CheckedConfig<DistillConfig> load_distill_config(const std::filesystem::path& fi
                                                  const LoadOptions& options) {
   const auto body = [&](CheckedConfig<DistillConfig>& result, Checker& check) {
     const DistillConfig& config = result.config;
-    const WorkerConfig &student = config.sft_train, &teacher = config.teacher;
-    place_pair(result, result.config.sft_train, result.config.teacher, "a step's ranks are all there is", options,
-               check);
+    const WorkerConfig &student = config.trained, &teacher = config.teacher;
+    place_pair(result, result.config.trained, result.config.teacher, "a step's ranks are all there is", options, check);
     check_pair(config, student, teacher, longest_sequence(config, check), options.offline, check);
     const ModelName& source = check.is_set(config.student_pretrain) ? config.student_pretrain : config.pretrain;
     const auto learns = check_model(config, student, source, FolderUse::kWrites, options.offline, check);
@@ -158,10 +157,10 @@ std::string find_command(const std::filesystem::path& file) {
   const Node tree = read_tree(read_file(file), file.string(), {}, notes);
   if (tree.kind != Node::Kind::kMap) return "train";
   DpoConfig dpo;
-  SftConfig sft;
+  RowConfig sft;
   const KeyIndex of_dpo(dpo, {}, ""), of_sft(sft, {}, "");
   const auto has = [&](const KeyIndex& keys, const Address& member) { return tree.find(keys.key(member)) != nullptr; };
-  if (has(of_sft, sft.sft_train)) return "sft";
+  if (has(of_sft, sft.trained)) return "sft";
   DistillConfig distill;
   const KeyIndex of_distill(distill, {}, "");
   if (has(of_distill, distill.sft_train) || has(of_distill, distill.student_pretrain)) return "distill";
@@ -174,7 +173,7 @@ std::string described_by(const std::string& command) {
   return command == "sft" ? "sft_train" : command == "distill" ? "student" : "preferences";
 }
 
-std::string resolved_yaml(const SftConfig& config) {
+std::string resolved_yaml(const RowConfig& config) {
   return to_yaml(config, config.from_env);
 }
 std::string resolved_yaml(const DpoConfig& config) {

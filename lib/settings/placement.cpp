@@ -41,11 +41,18 @@ std::vector<Placed<Worker>> references_of(C& config) {
 }
 
 template <class Worker, class C>
-std::vector<Placed<Worker>> learning_roles_of(C& config) {
+std::vector<Placed<Worker>> trained_roles_of(C& config) {
   std::vector<Placed<Worker>> roles;
   if (config.trains()) roles.push_back({kPolicyRole, &config.actor_train});
-  for (auto& reference : references_of<Worker>(config)) roles.push_back(std::move(reference));
   if (config.uses_critic()) roles.push_back({kCriticRole, &config.critic});
+  return roles;
+}
+
+template <class Worker, class C>
+std::vector<Placed<Worker>> learning_roles_of(C& config) {
+  std::vector<Placed<Worker>> roles = trained_roles_of<Worker>(config);
+  const auto references = references_of<Worker>(config);
+  roles.insert(roles.begin() + (roles.empty() ? 0 : 1), references.begin(), references.end());
   return roles;
 }
 
@@ -69,6 +76,13 @@ std::vector<PlacedRole> placed_roles(Config& config) {
 }
 std::vector<Placed<const WorkerConfig>> placed_roles(const Config& config) {
   return roles_of<const WorkerConfig>(config);
+}
+
+std::vector<PlacedRole> trained_roles(Config& config) {
+  return trained_roles_of<WorkerConfig>(config);
+}
+std::vector<Placed<const WorkerConfig>> trained_roles(const Config& config) {
+  return trained_roles_of<const WorkerConfig>(config);
 }
 
 std::vector<PlacedRole> learning_roles(Config& config) {

@@ -27,6 +27,10 @@ std::vector<Placed<const WorkerConfig>> placed_roles(const Config& config);
 std::vector<PlacedRole> learning_roles(Config& config);
 std::vector<Placed<const WorkerConfig>> learning_roles(const Config& config);
 
+/// Return the roles that are trained, the policy first.
+std::vector<PlacedRole> trained_roles(Config& config);
+std::vector<Placed<const WorkerConfig>> trained_roles(const Config& config);
+
 /// Returns the frozen models whose log-probs a step needs: the reference, or the teachers ("teacher" for a single one).
 std::vector<Placed<const WorkerConfig>> reference_roles(const Config& config);
 

@@ -41,7 +41,7 @@ RowMethod load_dpo(const DpoConfig& config, const RunStart& start, at::Device de
   const RoleSource policy = trained_source(config, start, device);
   const Tokenizer tokenizer = Tokenizer::load(policy.folder);
   TrainedRows<PairRow> rows = load_told<PairRow>(
-      config.sft_train.data_args, config.validation.data_args, config.sequence_length,
+      config.trained.data_args, config.validation.data_args, config.sequence_length,
       [&](const DataArgs& data, Progress* progress) {
         return load_pair_rows(config, data, policy.folder, tokenizer, progress);
       },

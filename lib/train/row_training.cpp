@@ -89,8 +89,8 @@ RowTraining::RowTraining(RowMethod method, RunPlan plan, at::Device device, Comm
   // The rows of an update follow from its number, so they must not change.
   const auto check_rows = [&](const Json& state) {
     if (state.at("rows") != fingerprint_text(method_.rows))
-      throw user_error("the rows of {} are not those of {}; resume with the data of that run", method_.config.trained,
-                       resume_->folder.string());
+      throw user_error("the rows of {} are not those of {}; resume with the data of that run",
+                       method_.config.trained_key, resume_->folder.string());
   };
   if (resume_) agree(ranks, [&] { take_up(*resume_, method_.settings, trainer_, check_rows, log_); });
 }
@@ -150,13 +150,13 @@ Metrics RowTraining::validate() {
 
 }  // namespace
 
-StepSettings row_settings(const SftConfig& config, const RowLoss& loss, int64_t num_rows) {
-  const WorkerConfig& worker = config.sft_train;
+StepSettings row_settings(const RowConfig& config, const RowLoss& loss, int64_t num_rows) {
+  const WorkerConfig& worker = config.trained;
   const RolePlace place = role_place(worker);
   BatchRule rule = batch_rule(worker, Stage::kTrain);
   rule.unit = loss.sequences_per_row;
   TrainingSettings training{
-      .key = config.trained,
+      .key = config.trained_key,
       .epochs = {.mini_batch = loss.sequences_per_row * worker.mini_batch(),
                  .group_size = loss.sequences_per_row,
                  .seed = std::nullopt,
@@ -183,15 +183,15 @@ StepSettings row_settings(const SftConfig& config, const RowLoss& loss, int64_t 
           .updates = {{{kPolicyRole, "train_actor", "actor"}, std::move(training)}}};
 }
 
-RoleSource trained_source(const SftConfig& config, const RunStart& start, at::Device device) {
-  RoleSource source = role_source(config.sft_train, device);
-  source.lora = make_lora_spec(config.sft_train.model_args, config.seed);
+RoleSource trained_source(const RowConfig& config, const RunStart& start, at::Device device) {
+  RoleSource source = role_source(config.trained, device);
+  source.lora = make_lora_spec(config.trained.model_args, config.seed);
   if (start.resume) source.folder = start.resume->folder / "actor";
   return source;
 }
 
-RolePass policy_pass(const SftConfig& config) {
-  return {kPolicyRole, Finding::kOldLogProbs, batch_rule(config.sft_train, Stage::kForward)};
+RolePass policy_pass(const RowConfig& config) {
+  return {kPolicyRole, Finding::kOldLogProbs, batch_rule(config.trained, Stage::kForward)};
 }
 
 void run_rows(RunPlan plan, const std::function<RowMethod(const RunStart&)>& load, at::Device device,

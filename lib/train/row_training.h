@@ -14,7 +14,7 @@
 #include "data/row_store.h"
 #include "dist/communicator.h"
 #include "run/run.h"
-#include "settings/sft_config.h"
+#include "settings/row_config.h"
 #include "step/step_trainer.h"
 #include "track/metrics.h"
 
@@ -49,7 +49,7 @@ RowSteps row_steps(StoredRows<T> stored, F make_step) {
 
 /// Kind of training on rows: its data, passes, loss and validation.
 struct RowMethod {
-  const SftConfig& config;
+  const RowConfig& config;
   std::string algorithm;      // for users: "supervised fine-tuning"
   std::vector<Shown> shown;   // additional metrics to show
   StepSettings settings;      // row_settings(), plus other roles and their passes
@@ -70,17 +70,17 @@ struct RowLoss {
   int64_t sequences_per_row = 1;             // sequences of one row stay in one micro-batch
 };
 /// Returns the step settings for training on rows. UserError: there are fewer rows than one update needs.
-StepSettings row_settings(const SftConfig& config, const RowLoss& loss, int64_t num_rows);
+StepSettings row_settings(const RowConfig& config, const RowLoss& loss, int64_t num_rows);
 /// Returns the model in training, from the checkpoint if the run resumes.
-RoleSource trained_source(const SftConfig& config, const RunStart& start, at::Device device);
+RoleSource trained_source(const RowConfig& config, const RunStart& start, at::Device device);
 /// Returns the forward pass for the current policy's log-probs.
-RolePass policy_pass(const SftConfig& config);
+RolePass policy_pass(const RowConfig& config);
 
 /// Plans a run whose updates are mini-batches of rows.
 template <class C>
 RunPlan plan_rows(const C& config, const RunFlags& flags, Communicator& ranks, Log& log) {
-  return plan_run(config, flags, config.sft_train.backend_timeout * 60,
-                  {{config.trained, config.sft_train.mini_batch()}}, ranks, log);
+  return plan_run(config, flags, config.trained.backend_timeout * 60,
+                  {{config.trained_key, config.trained.mini_batch()}}, ranks, log);
 }
 /// Makes the method, which loads rows and model shapes, then runs all updates with validations and checkpoints as due.
 /// **Collective**. UserError: `load` fails, or the rows differ from the checkpoint's. Throws Stopped after a signal;

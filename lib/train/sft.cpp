@@ -34,8 +34,8 @@ RlStep make_step(const std::vector<SftRow>& rows, const HomeOf& find_home, int r
 }
 
 /// `divergence`: from the teacher; null if there is no teacher.
-RoleLoss make_role_loss(const SftConfig& config, const DivergenceArgs* divergence) {
-  return [plugin = open_plugin(config.sft_train.loss_func, config.trained + ".loss_func"),
+RoleLoss make_role_loss(const RowConfig& config, const DivergenceArgs* divergence) {
+  return [plugin = open_plugin(config.trained.loss_func, config.trained_key + ".loss_func"),
           settings = loss_settings(config.loss),
           divergence](const Experience& e, const Computed& computed, const MiniBatchCounts& counts) {
     const TokenLogProbs& policy = computed.policy;
@@ -67,7 +67,7 @@ RowMethod load_sft(const C& config, const RunStart& start, at::Device device, Lo
   const RoleSource policy = trained_source(config, start, device);
   const Tokenizer tokenizer = Tokenizer::load(policy.folder);
   TrainedRows<SftRow> rows = load_told<SftRow>(
-      config.sft_train.data_args, config.validation.data_args, config.sequence_length,
+      config.trained.data_args, config.validation.data_args, config.sequence_length,
       [&](const DataArgs& data, Progress* progress) {
         return load_sft_rows(config, data, policy.folder, tokenizer, progress);
       },

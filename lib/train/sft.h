@@ -6,6 +6,7 @@
 #include "dist/communicator.h"
 #include "run/run.h"
 #include "settings/distill_config.h"
+#include "settings/sft_config.h"
 
 namespace roll {
 

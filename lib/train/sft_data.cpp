@@ -11,7 +11,7 @@ namespace roll {
 
 namespace {
 
-LoadedRows<SftRow> load(const SftConfig& config, const DataArgs& data, const std::filesystem::path& model_folder,
+LoadedRows<SftRow> load(const RowConfig& config, const DataArgs& data, const std::filesystem::path& model_folder,
                         const Tokenizer& tokenizer, bool learns_prompts, Progress* progress) {
   if (data.file_name.empty()) return {};
   const auto chat = load_chat_template_once(
@@ -29,7 +29,7 @@ LoadedRows<SftRow> load(const SftConfig& config, const DataArgs& data, const std
 
 }  // namespace
 
-LoadedRows<SftRow> load_sft_rows(const SftConfig& config, const DataArgs& data,
+LoadedRows<SftRow> load_sft_rows(const RowConfig& config, const DataArgs& data,
                                  const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
                                  Progress* progress) {
   return load(config, data, model_folder, tokenizer, /*learns_prompts=*/false, progress);
@@ -69,11 +69,11 @@ SftEncoder sft_encoder(const std::function<const ChatTemplate&()>& chat, const T
           .eos_texts = std::move(eos_texts)};
 }
 
-int64_t count_updates(const SftConfig& config, int64_t num_rows, int64_t batch_size) {
+int64_t count_updates(const RowConfig& config, int64_t num_rows, int64_t batch_size) {
   const int64_t updates = config.max_steps.value_or(config.num_train_epochs * num_rows / batch_size);
   if (updates > 0) return updates;
   throw user_error("{}: {} rows x {} epochs are fewer than one update of {}; lower the batch size or add rows",
-                   config.trained, num_rows, config.num_train_epochs, batch_size);
+                   config.trained_key, num_rows, config.num_train_epochs, batch_size);
 }
 
 }  // namespace roll

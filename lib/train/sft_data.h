@@ -16,7 +16,7 @@ namespace roll {
 
 /// Loads `data` with the tokenizer and the chat template of `model_folder`. UserError: see loaded_rows.h and
 /// sft_rows.h.
-LoadedRows<SftRow> load_sft_rows(const SftConfig& config, const DataArgs& data,
+LoadedRows<SftRow> load_sft_rows(const RowConfig& config, const DataArgs& data,
                                  const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
                                  Progress* progress = nullptr);
 
@@ -34,6 +34,6 @@ std::function<const ChatTemplate&()> load_chat_template_once(const std::filesyst
                                                              std::optional<bool> enable_thinking);
 
 /// Returns the number of updates of `batch_size` rows. UserError: there are fewer rows than one update needs.
-int64_t count_updates(const SftConfig& config, int64_t num_rows, int64_t batch_size);
+int64_t count_updates(const RowConfig& config, int64_t num_rows, int64_t batch_size);
 
 }  // namespace roll

@@ -61,21 +61,21 @@ TEST_CASE("of memory as much is used as there is: as few layers are recomputed a
 }
 
 TEST_CASE("fine-tuning chooses as a pipeline whose only model it is, and counts a pair as two sequences", "[train]") {
-  SftConfig sft;
+  RowConfig sft;
   DpoConfig dpo;
   const ModelSpec spec = small_spec(true);
-  for (SftConfig* config : {&sft, static_cast<SftConfig*>(&dpo)}) {
+  for (RowConfig* config : {&sft, static_cast<RowConfig*>(&dpo)}) {
     config->sequence_length = 4000;
-    config->sft_train.model_args.dtype = Dtype::kBf16;
-    config->sft_train.training_args.per_device_train_batch_size = 100;
-    config->sft_train.strategy_args.strategy_config.recompute_granularity = Recompute::kFull;
-    config->sft_train.strategy_args.strategy_config.recompute_method = RecomputeMethod::kAuto;
+    config->trained.model_args.dtype = Dtype::kBf16;
+    config->trained.training_args.per_device_train_batch_size = 100;
+    config->trained.strategy_args.strategy_config.recompute_granularity = Recompute::kFull;
+    config->trained.strategy_args.strategy_config.recompute_method = RecomputeMethod::kAuto;
     CHECK(chooses_recomputation(*config));
   }
   const RoleShapes models{{"actor_train", spec}};
   const auto layers = [&](auto config, double bytes) {
     choose_recomputation(config, models, true, bytes);
-    return config.sft_train.recomputation().layers;
+    return config.trained.recomputation().layers;
   };
   CHECK(layers(sft, 1e15) == 0);
   CHECK(layers(sft, 1e6) == 3);

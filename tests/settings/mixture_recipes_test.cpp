@@ -63,13 +63,13 @@ bool has_note(const std::vector<std::string>& notes, const std::string& part) {
 }  // namespace
 
 TEST_CASE("ROLL's fine-tuning of a mixture under fsdp2 is valid, and its words arrive", "[settings]") {
-  const SftConfig config = sft().config;
-  const StrategyConfig& strategy = config.sft_train.strategy_args.strategy_config;
+  const RowConfig config = sft().config;
+  const StrategyConfig& strategy = config.trained.strategy_args.strategy_config;
   CHECK(strategy.expert_parallel() == 8);
   CHECK(strategy.context_parallel() == 2);
-  CHECK(config.sft_train.data_args.question == "instruction");
-  CHECK(config.sft_train.data_args.query == "input");
-  CHECK(config.sft_train.data_args.response == "output");
+  CHECK(config.trained.data_args.question == "instruction");
+  CHECK(config.trained.data_args.query == "input");
+  CHECK(config.trained.data_args.response == "output");
   CHECK(config.validation.data_args.query == "input");
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("two spellings of a fine-tuning's keys must agree", "[settings]") {
 TEST_CASE("ROLL's pairs for a mixture are valid", "[settings]") {
   const TemporaryFolder folder;
   const DpoConfig config = load_dpo_config(folder.write("dpo.yaml", kDpo), {}, kOffline).config;
-  CHECK(config.sft_train.strategy_args.strategy_config.expert_parallel() == 8);
+  CHECK(config.trained.strategy_args.strategy_config.expert_parallel() == 8);
 }
 
 TEST_CASE("deepspeed's stages are what they say, and what is not built is refused", "[settings]") {
