@@ -62,7 +62,7 @@ struct StoredUnit {
 at::Tensor run_unit(std::span<const LayerWeights> layers, std::span<const LayerUnit> units, const at::Tensor& x,
                     const std::shared_ptr<const LayerPass>& pass, Carried& carried) {
   using Pass = LayerStore::Pass;
-  LayerStore* const store = LayerStore::current();
+  LayerStore* const store = pass->store;
   const LayerUnit& unit = units.front();
   const LayerStore::Weights weights = weights_of(layers, unit.first, unit.size);
   std::vector<StoredUnit> stored;
@@ -307,6 +307,7 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
       .routers = layout.routers,
       .routed = {.replayed = layout.routed_experts, .recorded = {}},
       .dropout_names = layout.dropout_names,
+      .store = store_.get(),
   });
   PipelineStage* const stage = parallel_.stage.get();
   const auto [begin, end] =

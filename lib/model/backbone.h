@@ -29,6 +29,7 @@ namespace roll {
 class LayerLauncher;
 struct Carried;
 struct HeadTurn;
+class LayerStore;
 struct LayerPass;
 
 /// A layer's description and its tensors, looked up by part (LinearShape, TensorShape, NormShape).
@@ -113,6 +114,8 @@ class Backbone {
   double rounded(double number) const;
   /// Replaces the device's own layer kernels.
   void launch_by(std::shared_ptr<const LayerLauncher> launcher) { launcher_ = std::move(launcher); }
+  /// forward() gets its layers' weights from `store`; null: they are always on this rank.
+  void use_store(std::shared_ptr<LayerStore> store) { store_ = std::move(store); }
 
   /// Returns [S / tp, E] after the final norm; see Transformer::forward. In a pipeline it runs the chunk that the stage
   /// has entered. If that chunk is not the model's end, it sends its result to the next stage and returns undefined.
@@ -146,6 +149,7 @@ class Backbone {
   std::vector<Handover> handovers_;                // at each layer boundary; only in a pipeline
   std::vector<at::Tensor> inverse_frequencies_;    // [R/2] float32 for each RoPE of the spec
   std::shared_ptr<const LayerLauncher> launcher_;  // null: LibTorch's and the CPU's operators
+  std::shared_ptr<LayerStore> store_;
 };
 
 /// Returns the tensors of `plain`, the parameters of the model without adapters, with adapters merged, in the model's

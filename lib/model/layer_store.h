@@ -22,20 +22,6 @@ class LayerStore {
   /// Called before layers with `weights` are computed; layers with `next` come after them.
   virtual void enter(const Weights& weights, const Weights& next, Pass pass) = 0;
   virtual void leave(const Weights& weights) = 0;
-
-  /// Store for forwards that this thread begins; null: weights are always here.
-  static LayerStore* current();
-
-  class Guard {
-   public:
-    explicit Guard(LayerStore* store);
-    ~Guard();
-    Guard(const Guard&) = delete;
-    Guard& operator=(const Guard&) = delete;
-
-   private:
-    LayerStore* before_;
-  };
 };
 
 }  // namespace roll

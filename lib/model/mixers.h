@@ -45,7 +45,8 @@ struct LayerPass {
   Communicator* experts = nullptr;          // ranks that share experts; null: none
   std::shared_ptr<RouterTraining> routers{};
   RoutedExperts routed{};
-  at::Tensor dropout_names{};  // for adapters that are trained with dropout
+  at::Tensor dropout_names{};   // for adapters that are trained with dropout
+  LayerStore* store = nullptr;  // null: all weights are on this rank
 
   /// Returns the dropout names of x's tokens, which are all tokens or this tensor rank's.
   at::Tensor names_of_own(const at::Tensor& x) const;

@@ -54,6 +54,7 @@ void GatheredLayers::reduce(int64_t bucket) {
 }
 
 void GatheredLayers::enter(const Weights& weights, const Weights& next, Pass pass) {
+  if (!is_updating_) return;
   if (pass == Pass::kBackward) end_backward();  // for the layers after these
   for (const int64_t bucket : find_buckets(weights)) {
     gather(bucket);
@@ -65,10 +66,12 @@ void GatheredLayers::enter(const Weights& weights, const Weights& next, Pass pas
 }
 
 void GatheredLayers::leave(const Weights& weights) {
+  if (!is_updating_) return;
   for (const int64_t bucket : find_buckets(weights)) optimizer_.keep_slice(bucket);
 }
 
 void GatheredLayers::begin() {
+  is_updating_ = true;
   for (const int64_t bucket : all_) optimizer_.keep_slice(bucket);
 }
 
@@ -83,6 +86,7 @@ void GatheredLayers::end() {
     gather(bucket);
     optimizer_.forget_slice(bucket);
   }
+  is_updating_ = false;
 }
 
 }  // namespace roll

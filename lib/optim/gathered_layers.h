@@ -23,7 +23,8 @@ class GatheredLayers : public LayerStore {
   /// Manages the buckets of `optimizer` that have a unit. The optimizer and `ranks` must outlive this.
   GatheredLayers(FlatAdamW& optimizer, const NamedTensors& parameters, Communicator& ranks);
 
-  /// All functions are **collective**, in the same order on all ranks.
+  /// All functions are **collective**, in the same order on all ranks. Outside of an update enter() and leave() do
+  /// nothing, because all layers are whole.
   void enter(const Weights& weights, const Weights& next, Pass pass) override;
   void leave(const Weights& weights) override;
   /// Starts an update: frees all but this rank's slices of all layers.
@@ -45,6 +46,7 @@ class GatheredLayers : public LayerStore {
   std::map<int64_t, std::unique_ptr<Pending>> coming_;
   std::vector<int64_t> all_;   // all buckets with a unit
   std::vector<int64_t> open_;  // buckets whose gradients are being computed
+  bool is_updating_ = false;
 };
 
 }  // namespace roll

@@ -75,7 +75,7 @@ Learner::Part::Part(const NamedTensors& own, const LearnerOptions& options, cons
       shards(is_expert ? *ranks.expert_shards : ranks.shards),
       optimizer(parameters, options.adamw, slices_of(options, ranks, shards)),
       reducer(optimizer, parameters, shards, options.shares_optimizer) {
-  if (gathers(options, shards)) layers = std::make_unique<GatheredLayers>(optimizer, parameters, shards);
+  if (gathers(options, shards)) layers = std::make_shared<GatheredLayers>(optimizer, parameters, shards);
 }
 
 void Learner::add_part(bool is_expert) {
@@ -111,7 +111,6 @@ Learner::Accumulated Learner::accumulate(int64_t num_micro_batches,
   for (const auto& part : all_) part->optimizer.zero_grad();
   GatheredLayers* const layers = all_.front()->layers.get();
   if (layers) layers->begin();
-  const LayerStore::Guard guard(layers);
   PipelineStage* const stage = ranks_.stage();
   const PipelineShape shape = stage ? stage->shape() : PipelineShape();
   std::vector<std::deque<at::Tensor>> losses(shape.num_chunks);  // by chunk: losses whose backward is pending

@@ -112,6 +112,8 @@ class Learner {
   int64_t num_updates() const { return num_updates_; }
   /// Returns true if all data ranks must run equally many micro-batches, because each gathers layers.
   bool gathers_layers() const { return all_.front()->layers != nullptr; }
+  /// Returns where the trained model gets its layers (Backbone::use_store); null if they are always whole.
+  std::shared_ptr<LayerStore> layer_store() const { return all_.front()->layers; }
   double lr() const { return options_.schedule.at(num_updates_); }
   const PipelineStage* stage() const { return ranks_.stage(); }  // see LearnerRanks
   /// Return this rank's number of trained parameters, and its bytes of optimizer state.
@@ -141,7 +143,7 @@ class Learner {
     Communicator& shards;
     FlatAdamW optimizer;
     GradientReducer reducer;
-    std::unique_ptr<GatheredLayers> layers;  // null: all layers are always whole
+    std::shared_ptr<GatheredLayers> layers;  // null: all layers are always whole
   };
   void add_part(bool is_expert);
   void sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64_t index);

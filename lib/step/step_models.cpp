@@ -56,12 +56,13 @@ std::function<Computed(const Experience&)> training_forward(const ValueModel& mo
 }
 
 template <class Model>
-Trained trained(const Model& model, Mesh& mesh, const ModelSettings& settings, const TrainedModelSettings& how) {
+Trained trained(Model& model, Mesh& mesh, const ModelSettings& settings, const TrainedModelSettings& how) {
   return {model.trained(),
           {mesh, model.parts()},
           training_forward(model, settings, how),
           empty_pass(model.backbone(), how.recomputes, how.gathers),
-          balancing(model.backbone(), how.routers, mesh.dp())};
+          balancing(model.backbone(), how.routers, mesh.dp()),
+          [&model](std::shared_ptr<LayerStore> store) { model.backbone().use_store(std::move(store)); }};
 }
 
 }  // namespace
@@ -79,7 +80,7 @@ StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device
     if (role.value_model) model.forward = values_of(*role.value_model);
     if (role.waiting) model.visit = [&waiting = *role.waiting] { return waiting.visit(); };
     if (const auto how = settings.trained.find(name); how != settings.trained.end())
-      role.with_model([&, &mesh = meshes.of(name)](const auto& own) {
+      role.with_model([&, &mesh = meshes.of(name)](auto& own) {
         model.trained.emplace(trained(own, mesh.mesh(), settings, how->second));
       });
   }

@@ -30,6 +30,7 @@ struct Trained {
   std::function<Computed(const Experience& micro_batch)> forward;  // with gradient
   std::function<at::Tensor()> empty_pass{};                        // see UpdatePlan
   std::function<void(bool was_made)> behind_update{};              // see UpdatePlan
+  std::function<void(std::shared_ptr<LayerStore>)> use_store{};    // see Backbone
 };
 
 /// Brings weights to the device while the result lives; null if they are always there.

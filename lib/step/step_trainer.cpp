@@ -60,9 +60,10 @@ StepTrainer::StepTrainer(const StepSettings& settings, StepModels models, ByRole
     const std::string& role = update.role;
     const ModelInStep& model = models_.roles.at(role);
     epochs_[role] = epochs_of(update.training, model.spec);
-    if (model.trained)
-      trainers_.try_emplace(role, update.training, epochs_.at(role), models_.device, model.trained->parameters,
-                            model.trained->ranks, meshes.of(role).mesh(), log);
+    if (!model.trained) continue;
+    trainers_.try_emplace(role, update.training, epochs_.at(role), models_.device, model.trained->parameters,
+                          model.trained->ranks, meshes.of(role).mesh(), log);
+    if (model.trained->use_store) model.trained->use_store(trainers_.at(role).learner().layer_store());
   }
 }
 

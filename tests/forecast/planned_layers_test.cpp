@@ -18,8 +18,9 @@ namespace {
 
 constexpr int kLayers = 4, kRanks = 3, kMicro_batches = 2;
 
-void update(const Transformer& model, Communicator& ranks, const Recomputation& recompute) {
+void update(Transformer& model, Communicator& ranks, const Recomputation& recompute) {
   Learner learner("test", model.trained(), {.gathers_layers = true}, ranks);
+  model.backbone().use_store(learner.layer_store());
   learner.update(kMicro_batches, [&](int64_t k) {
     const TokenLogProbs found =
         token_log_probs(model, pack_tokens({test::some_ids(5 + k, k)}), 1.0, /*with_entropy=*/false, recompute);
@@ -34,7 +35,7 @@ std::string text_of(const std::string& key, int64_t calls, int64_t bytes) {
 /// Of the first rank.
 std::string sent_by_run(const ModelSpec& spec, const Recomputation& recompute) {
   return test::run_local_ranks(kRanks, [&](Communicator& ranks) {
-    const Transformer model = Transformer::init(spec, 1);
+    Transformer model = Transformer::init(spec, 1);
     ranks.traffic().take();
     update(model, ranks, recompute);
     std::string text;
@@ -50,7 +51,8 @@ std::string sent_by_plan(const ModelSpec& spec, const Recomputation& recompute) 
   run_planned_ranks(
       world, [](Communicator&) {}, [](int, std::string_view) { return std::string(); },
       [&](int rank, Communicator& ranks, RankTraffic& traffic) {
-        update(Transformer::planned(spec, at::kFloat, {}), ranks, recompute);
+        Transformer model = Transformer::planned(spec, at::kFloat, {});
+        update(model, ranks, recompute);
         for (const auto& [key, moved] : traffic.moved)
           if (rank == 0) text += text_of(key, moved.calls, moved.sent.bytes);
       });

@@ -56,6 +56,7 @@ Trained train_by(const std::filesystem::path& folder, Communicator& ranks, const
                    .max_grad_norm = 0.5,
                    .gathers_layers = way.gathers},
                   ranks);
+  model.backbone().use_store(learner.layer_store());
   for (int64_t update = 0; update < 2; ++update) {
     learner.keep_gradients(update == 0);
     const UpdateResult result = learner.update(2, [&](int64_t k) {
