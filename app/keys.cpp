@@ -38,7 +38,7 @@ std::vector<std::string> paths_of(const std::vector<SharedKey>& keys) {
 
 /// Returns "'lr' is a word of other trainers: here it is actor_train.training_args.learning_rate".
 std::string other_trainers(const std::string& word, const ForeignWord& foreign) {
-  return fmt::format("'{}' is a word of other trainers: {}", word, text_of(foreign));
+  return fmt::format("'{}' is a word of other trainers: {}", word, word_text(foreign));
 }
 
 bool is_one_of(const SharedKey& key, const std::vector<std::string>& paths) {

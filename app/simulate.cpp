@@ -73,7 +73,7 @@ void measure_here(const LoadOptions& options, SimulationRequest& request) {
   const ConfigText& text = request.scale.text;
   const auto checked = load_config_text(text.yaml, text.origin, text.overrides, options);
   if (checked.config.actor_train.device_mapping || !checked.config.trains()) return;
-  request.machine.measured = measure_speeds(checked, Simulator(request).step_of(checked.config));
+  request.machine.measured = measure_speeds(checked, Simulator(request).make_thin_step(checked.config));
   if (request.machine.measured)
     std::fputs("note: speeds are this machine's, as measured; links are the data sheet's\n", stderr);
 }

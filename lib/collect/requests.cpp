@@ -53,7 +53,7 @@ std::vector<Packet> redistribute(const std::vector<Packet>& local, const Packets
   const at::Tensor redistributed = redistribute({column}, all.words, all.at, to, world, name)[0];
   const char* word = static_cast<const char*>(redistributed.const_data_ptr());
   std::vector<Packet> wanted;
-  for (const int64_t packet : to.share_of(world.rank())) {
+  for (const int64_t packet : to.rank_share(world.rank())) {
     wanted.push_back({.bytes = {word, word + all.bytes[packet]}, .length = all.lengths[packet]});
     word += all.words[packet] * kWord_bytes;
   }
@@ -88,7 +88,7 @@ std::vector<std::optional<Packet>> request_packets(const std::vector<Packet>& lo
   std::vector<Packet> redistributed = redistribute(answers, given, home, world, what);
   std::vector<std::optional<Packet>> own;
   auto next = redistributed.begin();
-  for (const int64_t question : asked.at.share_of(world.rank()))
+  for (const int64_t question : asked.at.rank_share(world.rank()))
     own.push_back(answer_to[question] < 0 ? std::nullopt : std::optional(std::move(*next++)));
   return own;
 }

@@ -16,7 +16,7 @@
 //   a range (range.h)       allowed numbers; without one: any finite number
 //   only_with(flag)         the key has no effect while the flag is false, or the optional is null
 //   only_if(acts, other)    the key has no effect unless `acts`, because of the key `other`
-//   may_change()            a resumed run may change the key, and keys of the same name elsewhere
+//   may_change()            a resumed run may change the key; for a group, all keys in it
 //   bool_or_text()          for text: YAML's true and false become "true" and "false"
 //
 // Each visitor of keys (reader, writer, walk.h, a tool's flags) is a subclass of Keys.

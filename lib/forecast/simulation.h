@@ -40,7 +40,7 @@ struct SimulatedMachine {
 /// Arguments of a simulation.
 struct SimulationRequest {
   ScaleRequest scale;
-  std::string arch;                               // shape of all models; "": shape_of() the configured ones
+  std::string arch;                               // shape of all models; "": known_shape() the configured ones
   std::optional<std::filesystem::path> rollouts;  // recorded lengths; unset: assumed lengths
   std::optional<ThinStep> lengths{};              // given lengths, used first
   std::optional<double> mean, std;                // assumed lengths; defaults: response_length / 4, and the mean

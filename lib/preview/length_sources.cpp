@@ -128,7 +128,7 @@ LengthSource recorded_lengths(const fs::path& path, int64_t group_size, int64_t 
       lengths.groups.push_back(record.group_index);
       lengths.prompts.push_back(std::ssize(record.prompt_ids));
       lengths.contexts.push_back(
-          context_lengths(std::ssize(record.prompt_ids), std::ssize(record.response_ids), turns_of(record)));
+          context_lengths(std::ssize(record.prompt_ids), std::ssize(record.response_ids), record_turns(record)));
     }
   }
   return source;

@@ -156,7 +156,7 @@ void add_metrics(StageReport& report, const std::string& who) {
 RoleSpecs role_specs(const Config& config, const std::string& arch) {
   if (!arch.empty()) {
     RoleSpecs all{.notes = {fmt::format("FLOPs and memory are those of --arch {}", arch)}};
-    for (const auto& [role, worker] : learning_roles(config)) all.shapes.emplace(role, shape_of(arch));
+    for (const auto& [role, worker] : learning_roles(config)) all.shapes.emplace(role, known_shape(arch));
     return all;
   }
   RoleSpecs specs;
@@ -164,7 +164,7 @@ RoleSpecs role_specs(const Config& config, const std::string& arch) {
   for (const auto& [role, worker] : learning_roles(config)) {
     const std::string& name = worker->model_args.model_name_or_path.value();
     if (const auto folder = find_model_folder(name)) {
-      specs.shapes.emplace(role, shape_of(folder->string()));
+      specs.shapes.emplace(role, known_shape(folder->string()));
     } else if (const KnownShape* known = find_known_shape(name)) {
       specs.shapes.emplace(role, known->spec);
       notes.insert(

@@ -17,7 +17,7 @@ namespace {
 
 Experience responses_of(std::vector<RolloutRecord> records) {
   const std::unique_ptr<Communicator> alone = make_single_communicator({});
-  const StepIndex index = index_of(records, *alone, /*with_parts=*/true);
+  const StepIndex index = make_step_index(records, *alone, /*with_parts=*/true);
   return make_experience(records, index.facts, first_numbers(index.facts.num_sequences()));
 }
 

@@ -1,7 +1,10 @@
 #include "settings/config_change.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
+#include <vector>
 
 #include "config/node.h"
 #include "config/walk.h"
@@ -14,34 +17,36 @@ namespace roll {
 
 namespace {
 
-template <HasFields... T>
-std::set<std::string> names_of_free_keys() {
-  std::set<std::string> names;
-  const auto add = [&](const KeyInfo& info, const AnyMember&) {
-    if (info.may_change) names.insert(info.key);
-  };
-  (walk(T(), WalkDepth::kExamples, add), ...);
-  return names;
+using Path = std::vector<std::string>;
+
+Path parts_of_path(const std::string& path) {
+  Path parts;
+  std::istringstream in(path);
+  for (std::string part; std::getline(in, part, '.');) parts.push_back(part);
+  return parts;
 }
 
-/// Returns the names of keys that may change. A name frees a key wherever it occurs in the path, so a group's name
-/// frees the whole group.
-const std::set<std::string>& free_keys() {
-  static const std::set<std::string> kKeys = names_of_free_keys<Config, SftConfig, DpoConfig, DistillConfig>();
-  return kKeys;
+template <HasFields... T>
+std::vector<Path> list_free_paths() {
+  std::vector<Path> paths;
+  const auto add = [&](const KeyInfo& info, const AnyMember&) {
+    if (info.may_change) paths.push_back(parts_of_path(info.path));
+  };
+  (walk(T(), WalkDepth::kExamples, add), ...);
+  return paths;
+}
+
+/// Returns true if the key, or a group around it, may change. `<name>` in a path is any entry of a map.
+bool is_free(const std::string& key) {
+  static const std::vector<Path> kFree = list_free_paths<Config, SftConfig, DpoConfig, DistillConfig>();
+  const Path path = parts_of_path(key);
+  return std::ranges::any_of(kFree, [&](const Path& free) {
+    const auto is_same = [](const std::string& a, const std::string& b) { return a == "<name>" || a == b; };
+    return free.size() <= path.size() && std::ranges::equal(free, Path(path.begin(), path.begin() + std::ssize(free)), is_same);
+  });
 }
 
 using Flat = std::map<std::string, std::string>;
-
-bool is_free(const std::string& key) {
-  size_t begin = 0;
-  while (begin <= key.size()) {
-    const size_t end = std::min(key.find('.', begin), key.size());
-    if (free_keys().contains(key.substr(begin, end - begin))) return true;
-    begin = end + 1;
-  }
-  return false;
-}
 
 void flatten(const Node& node, const std::string& key, Flat& flat) {
   if (node.kind != Node::Kind::kMap) {

@@ -39,6 +39,11 @@ TEST_CASE("a key of one reward's type may be free, and so may one that is a text
             .empty());
 }
 
+TEST_CASE("a key is free at its own place, not wherever its name occurs", "[settings]") {
+  CHECK(changed("max_steps: 5\ncustom_envs: {maze: {max_steps: 5}}", "max_steps: 9\ncustom_envs: {maze: {max_steps: 9}}") ==
+        "custom_envs.maze.max_steps: 5 -> 9; ");
+}
+
 TEST_CASE("a run may go on longer, whatever its learning rate is cut to", "[settings]") {
   CHECK(changed("max_steps: 5\ntraining_args: {lr_scheduler_type: linear, warmup_ratio: 0.1}",
                 "max_steps: 9\ntraining_args: {lr_scheduler_type: linear, warmup_ratio: 0.1}")
