@@ -19,7 +19,7 @@ std::vector<std::string> split_path(const std::string& path, const std::string& 
 }
 
 /// Returns the mapping for the last part of `parts`; creates missing mappings.
-Node& parent_of(Node& root, const std::vector<std::string>& parts, const Place& place, const std::string& argument) {
+Node& find_parent(Node& root, const std::vector<std::string>& parts, const Place& place, const std::string& argument) {
   Node* node = &root;
   for (size_t i = 0; i + 1 < parts.size(); ++i) {
     Node* next = node->find(parts[i]);
@@ -57,10 +57,10 @@ void remove_key(Node& root, const std::string& argument) {
 
 /// Throws for a word without '='. With the `next` word it was probably meant as `key value` or `key: value`.
 [[noreturn]] void refuse_word(std::string word, const std::string& next) {
-  const std::string said = word;
+  const std::string word_as_given = word;
   if (word.ends_with(':')) word.pop_back();
   const bool has_value = !next.empty() && next.find('=') == std::string::npos;
-  throw user_error("{}: '{}': neither a flag nor an override; overrides are key=value: {}", kCommandLine, said,
+  throw user_error("{}: '{}': neither a flag nor an override; overrides are key=value: {}", kCommandLine, word_as_given,
                    shown_argument(word + "=" + (has_value ? next : "...")));
 }
 
@@ -73,7 +73,7 @@ void apply(Node& root, const std::string& argument) {
   Node value = parse_yaml(argument.substr(equals + 1), fmt::format("{}: {}", kCommandLine, shown), true);
   const Place place{std::make_shared<const std::string>(kCommandLine), 0, 0};
   value.place = place;
-  Node& parent = parent_of(root, parts, place, shown);
+  Node& parent = find_parent(root, parts, place, shown);
   if (Node* old = parent.find(parts.back()))
     *old = std::move(value);
   else

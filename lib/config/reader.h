@@ -31,7 +31,7 @@ class StructReader : public Keys {
 
  private:
   /// Returns the key's value and marks it as used; nullptr if it is not set or its interpolation failed.
-  const Node* use(const char* key);
+  const Node* find_used(const char* key);
   void refuse(KeyList keys, const char* reason, bool or_one);
 
   ReadContext& context_;

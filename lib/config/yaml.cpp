@@ -204,10 +204,10 @@ void check_text(std::string_view text, const std::string& origin) {
   if (text.size() > kMaxBytes)
     throw user_error("{}: {} MB; a configuration is smaller than {} MB", origin, text.size() >> 20, kMaxBytes >> 20);
   int line = 1, column = 1;
-  for (size_t i = 0, n = 0; i < text.size(); i += n) {
-    n = character_bytes(text.substr(i));
+  for (size_t i = 0, num_bytes = 0; i < text.size(); i += num_bytes) {
+    num_bytes = character_bytes(text.substr(i));
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (n == 0)
+    if (num_bytes == 0)
       throw user_error("{}:{}:{}: byte 0x{:02x} is no UTF-8; save the file as UTF-8", origin, line, column, byte);
     if (byte < 0x20 && byte != '\n' && byte != '\r' && byte != '\t')
       throw user_error("{}:{}:{}: byte 0x{:02x} is no text; this is not a text file", origin, line, column, byte);
@@ -226,11 +226,11 @@ Node parse_yaml(std::string_view text, const std::string& origin, bool single_li
     YAML::Parser parser(stream);
     parser.HandleNextDocument(builder);
     Node root = builder.take();
-    Builder second(origin, single_line);
-    if (!parser.HandleNextDocument(second)) return root;
-    if (const Node more = second.take(); more.kind != Node::Kind::kNull)
+    Builder second_builder(origin, single_line);
+    if (!parser.HandleNextDocument(second_builder)) return root;
+    if (const Node second_root = second_builder.take(); second_root.kind != Node::Kind::kNull)
       throw user_error("{}: begins a second document, behind a ---; a configuration is one: remove it",
-                       more.place.text());
+                       second_root.place.text());
     return root;
   } catch (const YAML::Exception& e) {
     throw syntax_error(text, origin, single_line, e);
