@@ -20,7 +20,7 @@ struct DoctorFlags {
 };
 
 void examine(const DoctorFlags& flags) {
-  if (flags.as_rank) return be_trial_rank();
+  if (flags.as_rank) return run_trial_rank();
   const Machine machine = examine_machine(version_with_commit(), {"doctor", kRankFlag});
   if (flags.json)
     print_data(to_line(to_json(machine)) + "\n");

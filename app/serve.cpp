@@ -140,7 +140,7 @@ void serve(ServeFlags flags) {
     std::fflush(stdout);  // a program may wait for this line
     queue.run([&](RequestSource& source, const OnGenerated& on_done,
                   const SamplerHooks& hooks) { return engine.serve(source, sampling, on_done, hooks); },
-              [] { return stop_wish().has_value(); });
+              [] { return requested_stop().has_value(); });
   }
   throw_if_stopped();
 }

@@ -39,7 +39,7 @@ void serve_environment(const EnvironmentServerFlags& flags) {
   ProgramServer server(flags.program, flags.is_boxed, resolve_endpoint(flags.host, flags.port), secret, flags.programs);
   fmt::print("{}:{}\n", flags.host, server.endpoint().port);
   std::fflush(stdout);  // a program may wait for this line
-  server.run([] { return stop_wish().has_value(); });
+  server.run([] { return requested_stop().has_value(); });
   throw_if_stopped();
 }
 

@@ -49,7 +49,8 @@ class Bench {
     SamplingParams params = flags_.sampling;
     params.max_running_requests = batch;
     PagePool pages(steps_->num_pages(), steps_->page_size());
-    const BenchResult result = bench_sampler(*steps_, pages, params, shape, [] { return stop_wish().has_value(); });
+    const BenchResult result =
+        bench_sampler(*steps_, pages, params, shape, [] { return requested_stop().has_value(); });
     throw_if_stopped();
     return row_of(shape, result);
   }

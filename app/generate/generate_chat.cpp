@@ -111,7 +111,7 @@ class Chat {
     const Generation response =
         engine_
             .generate({request}, sampling_, {},
-                      {.should_stop = [] { return stop_wish().has_value(); }, .counts = &counts, .on_token = show})
+                      {.should_stop = [] { return requested_stop().has_value(); }, .counts = &counts, .on_token = show})
             .front();
     out_.stream() << text.rest(response.text) << '\n';
     out_.close();
@@ -121,7 +121,7 @@ class Chat {
     num_drawn_ += counts.drawn;
     if (!response.ids.empty()) conversation_.answer(response);
     log_cut(response, std::ssize(prompt_ids));
-    if (stop_wish() == StopKind::kInterrupt) request_stop(std::nullopt);  // Ctrl-C only stops the current answer
+    if (requested_stop() == StopKind::kInterrupt) request_stop(std::nullopt);  // Ctrl-C only stops the current answer
     throw_if_stopped();
   }
 

@@ -164,7 +164,7 @@ struct Work {
 
 void sample(const Work& work, const OnGenerated& on_done, SamplerHooks hooks) {
   SamplerCounts counts;
-  hooks.should_stop = [] { return stop_wish().has_value(); };
+  hooks.should_stop = [] { return requested_stop().has_value(); };
   hooks.counts = &counts;
   const Stopwatch watch;
   if (!work.requests.empty())

@@ -143,7 +143,7 @@ void rename_lasting(const fs::path& from, const fs::path& to) {
 
 void refuse_other_than_link(const fs::path& link) {
   std::error_code ec;
-  if (const auto there = fs::symlink_status(link, ec); fs::exists(there) && !fs::is_symlink(there))
+  if (const auto status = fs::symlink_status(link, ec); fs::exists(status) && !fs::is_symlink(status))
     throw user_error(
         "{}: must be a symbolic link, or absent, and is something else (has the folder been copied by a tool that "
         "follows links?); remove it",

@@ -100,7 +100,7 @@ class Log {
   std::string early_;  // lines logged before copy_to()
   std::string status_;
   bool shows_progress_ = false;
-  std::set<std::string> said_;
+  std::set<std::string> noted_texts_;
 };
 
 }  // namespace roll

@@ -13,9 +13,9 @@ namespace {
 
 constexpr const char* kRemedy = "all ranks of a job must run the same build of roll";
 
-std::string source_of(const MessageKind& kind, const Sender& sender) {
-  const std::string of = sender.group == "world" ? "" : fmt::format(" of '{}'", sender.group);
-  return sender.rank < 0 ? kind.name : fmt::format("{} from rank {}{}", kind.name, sender.rank, of);
+std::string describe_source(const MessageKind& kind, const Sender& sender) {
+  const std::string group_text = sender.group == "world" ? "" : fmt::format(" of '{}'", sender.group);
+  return sender.rank < 0 ? kind.name : fmt::format("{} from rank {}{}", kind.name, sender.rank, group_text);
 }
 
 }  // namespace
@@ -39,18 +39,19 @@ MessageReader::MessageReader(std::string_view bytes, const MessageKind& kind, co
   path_.pop_back();
 }
 
-void MessageReader::refuse(const std::string& what) const {
+void MessageReader::refuse(const std::string& problem) const {
   std::string path;
   for (const Step& step : path_) {
     path += fmt::format("{}{}", path.empty() ? "" : ".", step.name);
     if (step.index >= 0) path += fmt::format("[{}]", step.index);
   }
   throw system_error("{}: {} at byte {} of {} {}: it was damaged on its way, or comes from another build; {}",
-                     source_of(kind_, sender_), path.empty() ? "the end" : path, at_, bytes_.size(), what, kRemedy);
+                     describe_source(kind_, sender_), path.empty() ? "the end" : path, at_, bytes_.size(), problem,
+                     kRemedy);
 }
 
-void MessageReader::refuse_build(const std::string& what) const {
-  throw user_error("{}: {}: {}; start every rank with the same one", source_of(kind_, sender_), what, kRemedy);
+void MessageReader::refuse_build(const std::string& problem) const {
+  throw user_error("{}: {}: {}; start every rank with the same one", describe_source(kind_, sender_), problem, kRemedy);
 }
 
 void MessageReader::expect_end() const {
@@ -63,10 +64,11 @@ void MessageReader::copy(void* data, size_t size) {
   at_ += size;
 }
 
-size_t MessageReader::read_count(size_t least) {
+size_t MessageReader::read_count(size_t min_entry_bytes) {
   uint32_t count = 0;
   read(count);
-  if (count * least > bytes_.size() - at_) refuse(fmt::format("has {} entries of at least {} bytes", count, least));
+  if (count * min_entry_bytes > bytes_.size() - at_)
+    refuse(fmt::format("has {} entries of at least {} bytes", count, min_entry_bytes));
   return count;
 }
 

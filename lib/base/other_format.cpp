@@ -47,17 +47,17 @@ bool is_table(std::string_view line) {
   return is_text && line.find_first_of(",;\t") != std::string_view::npos;
 }
 
-std::string filled(const Format& format, const std::string& file) {
+std::string conversion_command(const Format& format, const std::string& file) {
   std::string command = format.command;
   const std::string quoted = shell_line({file});
   if (command.starts_with("read_")) return fmt::format(fmt::runtime(kPandas), command) + " " + quoted;
-  const size_t place = command.find("{}");
-  return command.replace(place, 2, quoted);
+  const size_t marker = command.find("{}");
+  return command.replace(marker, 2, quoted);
 }
 
 [[noreturn]] void refuse(const Format& format, const std::string& file) {
   throw user_error("{}: is {}, and JSON lines are needed, one object a line; {}", file, format.name,
-                   filled(format, file));
+                   conversion_command(format, file));
 }
 
 }  // namespace
