@@ -8,14 +8,14 @@
 
 namespace roll {
 
-struct SessionPlaces {
+struct SessionFolders {
   std::filesystem::path sessions;  // holds pid.<mpirun's pid>
   std::filesystem::path segments;
 };
-/// Returns the places that this user's mpirun uses.
-SessionPlaces session_places();
+/// Returns the folders that this user's mpirun uses.
+SessionFolders session_folders();
 
 /// Removes the files of a killed mpirun, if any. Call it only after that mpirun and its ranks have ended.
-void remove_session(const SessionPlaces& places, pid_t mpirun) noexcept;
+void remove_session(const SessionFolders& folders, pid_t mpirun) noexcept;
 
 }  // namespace roll
