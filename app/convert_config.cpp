@@ -32,26 +32,26 @@ struct ConvertFlags {
 };
 
 constexpr const char* kCommandLine = "command line";
-constexpr size_t kMostBytes = 4 << 20;
+constexpr size_t kMaxConfigBytes = 4 << 20;
 
 /// Arguments of the command: files, then variables of the script, then words that override its values.
 struct Arguments {
   std::vector<std::string> files;
   std::map<std::string, std::string> variables;
-  std::vector<std::string> of_script;  // 1=8 sets the script's first argument
+  std::vector<std::string> script_arguments;  // 1=8 sets the script's first argument
   std::vector<ArgumentWord> words;
 };
 
-Arguments sorted(const std::vector<std::string>& all) {
+Arguments sort_arguments(const std::vector<std::string>& all) {
   Arguments arguments;
   for (const std::string& word : all) {
     const size_t equals = word.find('=');
     const bool is_flag = word.starts_with("-");
     const bool is_numbered = equals == 1 && word[0] >= '1' && word[0] <= '9';
-    if (is_numbered && static_cast<size_t>(word[0] - '0') != arguments.of_script.size() + 1)
+    if (is_numbered && static_cast<size_t>(word[0] - '0') != arguments.script_arguments.size() + 1)
       throw user_error("{}: the script's arguments come in their order: 1=VALUE, then 2=VALUE", word);
     if (is_numbered)
-      arguments.of_script.push_back(word.substr(2));
+      arguments.script_arguments.push_back(word.substr(2));
     else if (arguments.words.empty() && !is_flag && equals == std::string::npos)
       arguments.files.push_back(word);
     else if (!is_flag && equals != std::string::npos && shell::is_name(word.substr(0, equals)))
@@ -62,22 +62,22 @@ Arguments sorted(const std::vector<std::string>& all) {
   return arguments;
 }
 
-std::optional<std::string> script_beside(const std::string& path) {
+std::optional<std::string> read_script_file(const std::string& path) {
   if (!is_there(path) || is_folder(path)) return std::nullopt;
-  return read_file(path, kMostBytes);
+  return read_file(path, kMaxConfigBytes);
 }
 
-bool ends_with_one(const std::string& file, std::initializer_list<const char*> ends) {
+bool has_ending(const std::string& file, std::initializer_list<const char*> ends) {
   return std::ranges::any_of(ends, [&](const char* end) { return file.ends_with(end); });
 }
 
 /// Returns the keys of one file: YAML and JSON hold keys; other files hold a command that passes them.
-std::vector<ForeignKey> keys_of_file(const std::string& file, const Arguments& arguments, ConvertFlags& flags,
-                                     std::vector<std::string>& notes) {
-  const std::string text = read_file(file, kMostBytes);
-  if (ends_with_one(file, {".yaml", ".yml", ".json"})) return keys_of_yaml(text, file);
-  const shell::Reading reading{std::filesystem::absolute(file).lexically_normal(), script_beside, arguments.variables,
-                               arguments.of_script};
+std::vector<ForeignKey> read_file_keys(const std::string& file, const Arguments& arguments, ConvertFlags& flags,
+                                       std::vector<std::string>& notes) {
+  const std::string text = read_file(file, kMaxConfigBytes);
+  if (has_ending(file, {".yaml", ".yml", ".json"})) return keys_of_yaml(text, file);
+  const shell::Reading reading{std::filesystem::absolute(file).lexically_normal(), read_script_file,
+                               arguments.variables, arguments.script_arguments};
   const ForeignScript script = file.ends_with(".md")   ? read_markdown(text, file, reading)
                                : file.ends_with(".py") ? read_python(text, file, reading)
                                                        : read_script(text, file, reading);
@@ -91,15 +91,15 @@ std::vector<ForeignKey> keys_of_file(const std::string& file, const Arguments& a
 }
 
 /// Replaces the keys --config FILE and --config_file FILE of a command by the keys of that file.
-std::vector<ForeignKey> with_files(const std::vector<ForeignKey>& keys, const std::string& script,
-                                   std::vector<std::string>& notes) {
+std::vector<ForeignKey> expand_config_files(const std::vector<ForeignKey>& keys, const std::string& script,
+                                            std::vector<std::string>& notes) {
   std::vector<ForeignKey> all;
   for (const ForeignKey& key : keys) {
     if (key.key == "config" || key.key == "config_file") {
-      const std::filesystem::path beside = std::filesystem::path(script).parent_path() / key.value;
-      const std::filesystem::path file = is_there(key.value) ? std::filesystem::path(key.value) : beside;
+      const std::filesystem::path path_beside_script = std::filesystem::path(script).parent_path() / key.value;
+      const std::filesystem::path file = is_there(key.value) ? std::filesystem::path(key.value) : path_beside_script;
       if (is_there(file) && !is_folder(file)) {
-        for (ForeignKey& read : keys_of_yaml(read_file(file, kMostBytes), file)) all.push_back(std::move(read));
+        for (ForeignKey& read : keys_of_yaml(read_file(file, kMaxConfigBytes), file)) all.push_back(std::move(read));
         continue;
       }
       notes.push_back(fmt::format("{}: {} = {}: is not read: no such file here; give it before the script", key.place,
@@ -113,9 +113,9 @@ std::vector<ForeignKey> with_files(const std::vector<ForeignKey>& keys, const st
 std::vector<ForeignKey> read_keys(const Arguments& arguments, ConvertFlags& flags, std::vector<std::string>& notes) {
   std::vector<ForeignKey> keys;
   for (const std::string& file : arguments.files)
-    for (ForeignKey& key : with_files(keys_of_file(file, arguments, flags, notes), file, notes))
+    for (ForeignKey& key : expand_config_files(read_file_keys(file, arguments, flags, notes), file, notes))
       keys.push_back(std::move(key));
-  for (ForeignKey& key : with_files(keys_of_words(arguments.words), "", notes)) keys.push_back(std::move(key));
+  for (ForeignKey& key : expand_config_files(keys_of_words(arguments.words), "", notes)) keys.push_back(std::move(key));
   return keys;
 }
 
@@ -167,7 +167,7 @@ void convert(ConvertFlags flags, const std::vector<std::string>& all) {
     if (word == "--output" || word.starts_with("--output="))
       throw UserError(
           "roll convert-config has no flag --output; it is called --out\n`roll convert-config --help` lists them all");
-  const Arguments arguments = sorted(all);
+  const Arguments arguments = sort_arguments(all);
   std::vector<std::string> notes;
   const std::vector<ForeignKey> keys = read_keys(arguments, flags, notes);
   if (flags.shows_keys) return show_keys(keys);

@@ -46,30 +46,30 @@ struct QuestionParts {
 };
 
 /// Sets the tokenizer and folder of `model`. key: flag or key of the model, for errors.
-void measure_with(const std::string& model, const std::string& key, QuestionParts& asked) {
+void set_model(const std::string& model, const std::string& key, QuestionParts& parts) {
   const auto folder = model_folder(model, key);
-  asked.tokenizer = Tokenizer::load(folder);
-  asked.question.tokenizer = &*asked.tokenizer;
-  asked.question.source.model_folder = folder;
+  parts.tokenizer = Tokenizer::load(folder);
+  parts.question.tokenizer = &*parts.tokenizer;
+  parts.question.source.model_folder = folder;
 }
 
 void read_part(DataFlags& flags) {
   read_flag("--ground-truth-part", flags.ground_truth_part, flags.data.ground_truth_part, finite());
 }
 
-void ask_by_flags(const DataFlags& flags, QuestionParts& asked) {
+void set_question_from_flags(const DataFlags& flags, QuestionParts& parts) {
   FlaggedReward reward;
   read_flags(flags.reward, reward);
-  DataQuestion& question = asked.question;
+  DataQuestion& question = parts.question;
   question.source.data = flags.data;
   question.source.prompt_length = flags.prompt_length.value_or(0);
   question.response_length = reward.response_length.value_or(0);
   if (reward.reward.type) {
     const std::string domain(enum_name(*reward.reward.type));
-    asked.rules[domain] = make_reward(reward.reward, question.response_length, "--");
+    parts.rules[domain] = make_reward(reward.reward, question.response_length, "--");
     question.one_domain = domain;
   }
-  if (flags.model) measure_with(*flags.model, "--model", asked);
+  if (flags.model) set_model(*flags.model, "--model", parts);
   if (flags.validation.empty()) return;
   files_of_flag("--validation", flags.validation, flags.data.split);
   question.validation = {flags.data};
@@ -77,7 +77,7 @@ void ask_by_flags(const DataFlags& flags, QuestionParts& asked) {
 }
 
 /// Loads a training configuration and completes its defaults; does not check keys that are unrelated to data.
-Config completed_config(const std::string& file) {
+Config load_completed_config(const std::string& file) {
   auto loaded = load_yaml<Config>(read_file(file), file, {}, foreign_advice<Config>);
   Checker check({loaded.config, std::move(loaded.set), loaded.origin}, loaded.notes);
   complete(loaded.config, check);
@@ -85,7 +85,7 @@ Config completed_config(const std::string& file) {
   return std::move(loaded.config);
 }
 
-void refuse_beside_config(const DataFlags& flags) {
+void refuse_flags_beside_config(const DataFlags& flags) {
   const auto refuse = [](const std::string& flag) {
     throw user_error("--{}: --config says how rows are read and scored; leave this out", flag);
   };
@@ -98,22 +98,22 @@ void refuse_beside_config(const DataFlags& flags) {
   if (flags.data.template_name) refuse("template");
 }
 
-void ask_by_config(const DataFlags& flags, QuestionParts& asked) {
-  refuse_beside_config(flags);
-  const Config config = completed_config(flags.config);
-  asked.rules = make_domain_rules(config);
-  asked.question.source =
-      make_prompt_source(config, {}, config.actor_train.data_args, config.prompt_length, asked.rules);
-  asked.question.response_length = config.response_length.value_or(0);
-  asked.val_prompt_length = config.val_prompt_length.value_or(config.prompt_length);
+void set_question_from_config(const DataFlags& flags, QuestionParts& parts) {
+  refuse_flags_beside_config(flags);
+  const Config config = load_completed_config(flags.config);
+  parts.rules = make_domain_rules(config);
+  parts.question.source =
+      make_prompt_source(config, {}, config.actor_train.data_args, config.prompt_length, parts.rules);
+  parts.question.response_length = config.response_length.value_or(0);
+  parts.val_prompt_length = config.val_prompt_length.value_or(config.prompt_length);
   if (!config.validation.data_args.file_name.empty())
-    asked.validation.emplace_back("validation", config.validation.data_args);
+    parts.validation.emplace_back("validation", config.validation.data_args);
   for (const auto& [name, set] : config.validation.sets)
-    asked.validation.emplace_back("validation.sets." + name, set.data_args);
-  for (const auto& [key, data] : asked.validation) asked.question.validation.push_back(data);
+    parts.validation.emplace_back("validation.sets." + name, set.data_args);
+  for (const auto& [key, data] : parts.validation) parts.question.validation.push_back(data);
   const auto& model = config.actor_train.model_args.model_name_or_path;
   const char* key = model == config.pretrain ? "pretrain" : "actor_train.model_args.model_name_or_path";
-  measure_with(*model, fmt::format("{}: {}", flags.config, key), asked);
+  set_model(*model, fmt::format("{}: {}", flags.config, key), parts);
 }
 
 void note_reward(const std::vector<std::string>& files, const RowColumns& columns) {
@@ -135,12 +135,12 @@ DataReport show(const DataQuestion& question) {
 }
 
 /// Checks the validation sets like the training rows, with the configuration's rewards.
-void check_validation(const QuestionParts& asked) {
-  for (const auto& [key, data] : asked.validation) {
+void check_validation(const QuestionParts& parts) {
+  for (const auto& [key, data] : parts.validation) {
     std::printf("\n%s:\n", key.c_str());
-    DataQuestion question = asked.question;
+    DataQuestion question = parts.question;
     question.source.data = data;
-    question.source.prompt_length = asked.val_prompt_length;
+    question.source.prompt_length = parts.val_prompt_length;
     question.validation.clear();
     try {
       require_usable(show(question));
@@ -153,21 +153,21 @@ void check_validation(const QuestionParts& asked) {
 void check_data_rows(DataFlags& flags) {
   read_part(flags);
   Log log(std::cerr, std::cerr, {.terminal = describe_terminal(2)});
-  QuestionParts asked;
-  asked.question.log = &log;
-  flags.config.empty() ? ask_by_flags(flags, asked) : ask_by_config(flags, asked);
-  DataQuestion& question = asked.question;
+  QuestionParts parts;
+  parts.question.log = &log;
+  flags.config.empty() ? set_question_from_flags(flags, parts) : set_question_from_config(flags, parts);
+  DataQuestion& question = parts.question;
   question.lists_all = flags.lists_all;
   if (!flags.files.empty()) question.source.data.file_name = flags.files;
   if (question.source.data.file_name.empty())
     throw user_error("FILE: missing; name the files of rows, or a --config that does");
   const std::string key = flags.files.empty() ? flags.config + ": actor_train.data_args.file_name" : "FILE";
   const auto files = files_of_flag(key, question.source.data.file_name, question.source.data.split);
-  if (!asked.rules.empty()) question.source.rules = &asked.rules;
+  if (!parts.rules.empty()) question.source.rules = &parts.rules;
   const DataReport report = show(question);
-  if (asked.rules.empty()) note_reward({files.begin(), files.end()}, configured_columns(question.source.data));
+  if (parts.rules.empty()) note_reward({files.begin(), files.end()}, configured_columns(question.source.data));
   require_usable(report);
-  if (flags.files.empty()) check_validation(asked);
+  if (flags.files.empty()) check_validation(parts);
 }
 
 void convert_rows(DataFlags& flags) {
@@ -228,7 +228,7 @@ void add_data(CLI::App& app) {
   check->add_flag("--all", flags->lists_all, "lists every line of which something is said, instead of the first few");
   check->add_option("--template", flags->data.template_name, "chat template; default: the model's own");
   add_reward_flags(*check, flags->reward);
-  check->callback([flags] { in_words_of_flags([&] { check_data_rows(*flags); }); });
+  check->callback([flags] { with_flag_names([&] { check_data_rows(*flags); }); });
 
   auto* convert = data->add_subcommand("convert", "rows of any format and layout as JSON lines of this program's own");
   convert->add_option("files", flags->files, "as for data check")->required();

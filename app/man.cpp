@@ -14,7 +14,7 @@ namespace roll {
 namespace {
 
 /// Escapes text for troff: backslashes, hyphens (so that they can be copied), and dots or quotes at line starts.
-std::string printed(const std::string& text) {
+std::string escape_troff(const std::string& text) {
   std::string troff;
   bool at_line_start = true;
   for (const char c : text) {
@@ -26,40 +26,41 @@ std::string printed(const std::string& text) {
 }
 
 std::string bold(const std::string& text) {
-  return "\\fB" + printed(text) + "\\fR";
+  return "\\fB" + escape_troff(text) + "\\fR";
 }
 
 std::string flag_entry(const ArgumentInfo& flag) {
   std::vector<std::string> names;
   for (const std::string& name : flag.names) names.push_back(bold(name));
   const std::string values = flag.choices.empty() ? flag.type : fmt::format("{}", fmt::join(flag.choices, "|"));
-  std::string entry =
-      fmt::format(".TP\n{}{}\n{}", fmt::join(names, ", "), values.empty() ? "" : " \\fI" + printed(values) + "\\fR",
-                  printed(flag.doc.empty() ? "see above" : flag.doc));
+  std::string entry = fmt::format(".TP\n{}{}\n{}", fmt::join(names, ", "),
+                                  values.empty() ? "" : " \\fI" + escape_troff(values) + "\\fR",
+                                  escape_troff(flag.doc.empty() ? "see above" : flag.doc));
   if (flag.is_required) entry += " (required)";
-  if (!flag.value.empty()) entry += printed(" (default: " + flag.value + ")");
+  if (!flag.value.empty()) entry += escape_troff(" (default: " + flag.value + ")");
   return entry + "\n";
 }
 
 /// Returns a footer with its line breaks kept.
-std::string as_it_stands(const std::string& text) {
-  return text.empty() ? "" : ".PP\n.nf\n" + printed(text) + (text.ends_with('\n') ? "" : "\n") + ".fi\n";
+std::string verbatim(const std::string& text) {
+  return text.empty() ? "" : ".PP\n.nf\n" + escape_troff(text) + (text.ends_with('\n') ? "" : "\n") + ".fi\n";
 }
 
-std::string section_of(const CommandInfo& command) {
+std::string command_section(const CommandInfo& command) {
   std::string synopsis = bold("roll " + command.name) + " [flags]";
-  for (const ArgumentInfo& one : command.positionals) synopsis += " \\fI" + printed(one.names.front()) + "\\fR";
-  std::string text = ".SS " + command.name + "\n" + synopsis + "\n.PP\n" + printed(command.doc) + ".\n";
-  for (const ArgumentInfo& one : command.positionals) text += flag_entry(one);
-  for (const ArgumentInfo& one : command.flags) text += flag_entry(one);
-  return text + as_it_stands(command.footer);
+  for (const ArgumentInfo& argument : command.positionals)
+    synopsis += " \\fI" + escape_troff(argument.names.front()) + "\\fR";
+  std::string text = ".SS " + command.name + "\n" + synopsis + "\n.PP\n" + escape_troff(command.doc) + ".\n";
+  for (const ArgumentInfo& argument : command.positionals) text += flag_entry(argument);
+  for (const ArgumentInfo& argument : command.flags) text += flag_entry(argument);
+  return text + verbatim(command.footer);
 }
 
 std::string key_entry(const SharedKey& key) {
   const std::string value = key.entry.kind == KeyEntry::Kind::kKey ? ": " + key.entry.value : "";
-  std::string text = ".TP\n" + bold(key.entry.path) + printed(value) + "\n" + printed(key.entry.meaning);
-  if (!key.entry.allowed.empty()) text += printed(" [" + key.entry.allowed + "]");
-  if (!key.roles.empty()) text += printed(fmt::format(" ({})", fmt::join(key.roles, ", ")));
+  std::string text = ".TP\n" + bold(key.entry.path) + escape_troff(value) + "\n" + escape_troff(key.entry.meaning);
+  if (!key.entry.allowed.empty()) text += escape_troff(" [" + key.entry.allowed + "]");
+  if (!key.roles.empty()) text += escape_troff(fmt::format(" ({})", fmt::join(key.roles, ", ")));
   return text + "\n";
 }
 
@@ -99,7 +100,7 @@ threads of a process; without it, one a core
 std::string manual(const std::vector<CommandInfo>& commands) {
   std::string text = fmt::format(".TH ROLL 1 \"\" \"roll {}\" \"User Commands\"\n", version());
   text += std::string(kHead) + ".SH SUBCOMMANDS\n";
-  for (const CommandInfo& command : commands) text += section_of(command);
+  for (const CommandInfo& command : commands) text += command_section(command);
   text += ".SH KEYS\nName, default, meaning, what is allowed, and whose keys they are.\n";
   for (const auto& [command, keys] : keys_by_command()) text += keys_section("roll " + command, keys);
   return text + kTail;

@@ -32,7 +32,7 @@ ResponseModel response_model(const PackStatsFlags& flags, const Config& config) 
   return {.mean = mean, .std = flags.std.value_or(mean)};
 }
 
-LengthSource lengths_of(const PackStatsFlags& flags, const Config& config) {
+LengthSource read_lengths(const PackStatsFlags& flags, const Config& config) {
   const int64_t group = config.num_return_sequences_in_group;
   const std::string recorded = flags.rollouts.empty() ? config.rollout_replay.value_or("") : flags.rollouts;
   if (!flags.lengths.empty()) {
@@ -61,7 +61,7 @@ void show(const PackStatsFlags& flags) {
   const RoleSpecs specs = role_specs(config, flags.arch);
   std::optional<double> memory_bytes;
   if (flags.memory_gb) memory_bytes = *flags.memory_gb * 1e9;
-  PackReport report = pack_preview(config, specs, lengths_of(flags, config), memory_bytes);
+  PackReport report = pack_preview(config, specs, read_lengths(flags, config), memory_bytes);
   report.config = flags.config;
   for (const std::string& note : checked.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!flags.html.empty()) write_file_atomic(flags.html, report_html(report));

@@ -38,12 +38,12 @@ struct ScoreFlags {
 constexpr const char* kDomain = "score";  // domain of the configuration made from flags
 
 /// A configuration with one reward, and the prefix of its error messages.
-struct Wanted {
+struct RewardSetup {
   Config config;
   std::string where;
 };
 
-Wanted from_flags(const ScoreFlags& flags) {
+RewardSetup setup_from_flags(const ScoreFlags& flags) {
   FlaggedReward args;
   read_flags(flags.reward, args);
   if (!args.reward.type)
@@ -65,7 +65,7 @@ Wanted from_flags(const ScoreFlags& flags) {
 }
 
 /// Returns the reward of --domain in --config; without --domain, the only reward.
-Wanted from_config(const ScoreFlags& flags) {
+RewardSetup setup_from_config(const ScoreFlags& flags) {
   if (!flags.reward.map.empty())
     throw user_error("--{}: --config describes the reward; leave this out", reward_flag(flags.reward.map.front().key));
   if (flags.judge_model) throw user_error("--judge-model: --config describes the reward; leave this out");
@@ -85,7 +85,7 @@ Wanted from_config(const ScoreFlags& flags) {
 }
 
 /// Completes the configuration for one rank; a judge that would share a model gets its own.
-Config completed(Config config, const std::string& where) {
+Config complete_for_one_rank(Config config, const std::string& where) {
   complete_judging_models(config);
   RewardWorkerConfig& worker = config.rewards.begin()->second;
   if (worker.shares_model()) {
@@ -101,7 +101,7 @@ Config completed(Config config, const std::string& where) {
   return config;
 }
 
-at::Device used(const std::string& name) {
+at::Device use_named_device(const std::string& name) {
   const at::Device device = parse_device(name, "--device");
   use_device(device);
   return device;
@@ -126,28 +126,29 @@ class Scorer {
 };
 
 Scorer::Scorer(Config config, const std::string& where, const std::string& device)
-    : config_(completed(std::move(config), where)),
+    : config_(complete_for_one_rank(std::move(config), where)),
       world_(make_single_communicator()),
       meshes_(*world_),
       log_(std::cerr, std::cerr, {}),
       pool_(config_.rewards.begin()->second.reward, config_.response_length.value_or(0), where, 1, &log_),
-      models_(judging_models(config_), static_cast<uint64_t>(config_.seed), meshes_, used(device), {}, log_) {}
+      models_(judging_models(config_), static_cast<uint64_t>(config_.seed), meshes_, use_named_device(device), {},
+              log_) {}
 
 std::vector<RewardResult> Scorer::score(std::vector<RewardQuery> queries) {
   if (!models_.empty()) {
-    std::map<std::string, std::map<int64_t, RewardQuery>> held;
-    auto& local = held[config_.rewards.begin()->first];
+    std::map<std::string, std::map<int64_t, RewardQuery>> queries_by_domain;
+    auto& local = queries_by_domain[config_.rewards.begin()->first];
     for (RewardQuery& query : queries) local.emplace(std::ssize(local), std::move(query));
-    models_.judge(held, /*step=*/0);
+    models_.judge(queries_by_domain, /*step=*/0);
     queries.clear();
-    for (auto& [place, query] : local) queries.push_back(std::move(query));
+    for (auto& [index, query] : local) queries.push_back(std::move(query));
   }
   pool_.submit(std::move(queries));
   return pool_.collect();
 }
 
 void run(const ScoreFlags& flags) {
-  auto [config, where] = flags.config.empty() ? from_flags(flags) : from_config(flags);
+  auto [config, where] = flags.config.empty() ? setup_from_flags(flags) : setup_from_config(flags);
   Scorer scorer(std::move(config), where, flags.device);
   Input input(flags.input);
   Output output(flags.output, input);
@@ -199,7 +200,7 @@ void add_score(CLI::App& app) {
   add_reward_flags(*sub, flags->reward);
   add_command_words(*sub, flags->reward);
   sub->callback([flags] {
-    if (flags->config.empty()) return in_words_of_flags([&] { run(*flags); });
+    if (flags->config.empty()) return with_flag_names([&] { run(*flags); });
     run(*flags);
   });
 }

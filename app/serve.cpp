@@ -44,9 +44,9 @@ responses to JSON, from their first token: of an object the named properties in 
 format. tool_choice "required", or a function's name, holds them to one call. A form that is not known is refused. With ROLL_API_KEY in the environment every request must bring it as
 "Authorization: Bearer ..."; without one only this machine is served. Ctrl-C ends it.)";
 
-constexpr int64_t kLongest = 32768;  // tokens, unless --max-length says otherwise
-constexpr int64_t kCacheMib = 1024;  // on the CPU, unless --kv-cache-mib says otherwise
-constexpr double kCacheShare = 0.9;  // share of a GPU's free memory
+constexpr int64_t kDefaultLength = 32768;   // tokens, unless --max-length says otherwise
+constexpr int64_t kDefaultCacheMib = 1024;  // on the CPU, unless --kv-cache-mib says otherwise
+constexpr double kCacheShare = 0.9;         // share of a GPU's free memory
 
 struct ServeFlags {
   std::string model, name, template_name = "native", device = "auto", dtype = "auto", tool_calls = "marked";
@@ -54,7 +54,7 @@ struct ServeFlags {
   int64_t max_length = 0, max_waiting = 1024, kv_cache_mib = 0, page_size = 16, max_running_requests = 128;
 };
 
-std::optional<ChatTemplate> template_of(const ServeFlags& flags, Log& log) {
+std::optional<ChatTemplate> load_template(const ServeFlags& flags, Log& log) {
   try {
     return ChatTemplate::load(flags.model, flags.template_name);
   } catch (const UserError& error) {
@@ -64,13 +64,13 @@ std::optional<ChatTemplate> template_of(const ServeFlags& flags, Log& log) {
   }
 }
 
-EngineLimits limits_of(const ServeFlags& flags, const Transformer& model) {
+EngineLimits choose_limits(const ServeFlags& flags, const Transformer& model) {
   EngineLimits limits{
       .num_slots = flags.max_running_requests,
-      .max_length = flags.max_length > 0 ? flags.max_length : std::min(kLongest, model.spec().max_positions),
+      .max_length = flags.max_length > 0 ? flags.max_length : std::min(kDefaultLength, model.spec().max_positions),
       .page_size = flags.page_size};
   limits.kv_cache_bytes = flags.kv_cache_mib > 0    ? flags.kv_cache_mib << 20
-                          : model.device().is_cpu() ? kCacheMib << 20
+                          : model.device().is_cpu() ? kDefaultCacheMib << 20
                                                     : cache_bytes(limits, kCacheShare, model);
   return limits;
 }
@@ -88,13 +88,13 @@ TokenTexts token_texts(const Tokenizer& tokenizer, int64_t vocab_size) {
 }
 
 /// Makes malloc return the memory of finished requests to the system; by default it keeps ever larger blocks.
-void give_memory_back() {
+void return_freed_memory() {
   ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
   ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 
 void serve(ServeFlags flags) {
-  give_memory_back();
+  return_freed_memory();
   flags.model = model_folder(flags.model, "--model");
   say_notes(flags.model);
   if (flags.name.empty()) flags.name = std::filesystem::path(flags.model).filename();
@@ -102,12 +102,12 @@ void serve(ServeFlags flags) {
   flags.server.max_body_bytes <<= 20;
   Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = describe_terminal(2)});
   const Tokenizer tokenizer = Tokenizer::load(flags.model);
-  const std::optional<ChatTemplate> chat_template = template_of(flags, log);
+  const std::optional<ChatTemplate> chat_template = load_template(flags, log);
   const at::Device device = parse_device(flags.device, "--device");
   use_device(device);
   const Transformer model = Transformer::load(flags.model, device, parse_compute_dtype(flags.dtype, device, "--dtype"))
                                 .for_length(checked_length(flags.model, flags.max_length));
-  const EngineLimits limits = limits_of(flags, model);
+  const EngineLimits limits = choose_limits(flags, model);
   Engine engine(model, tokenizer, limits);
   const SamplingParams sampling{.eos_ids = tokenizer.eos_ids(),
                                 .seed = static_cast<uint64_t>(wall_clock_s() * 1e6),

@@ -64,12 +64,12 @@ void add_simulate_flags(CLI::App& sub, SimulateFlags& v) {
 namespace {
 
 /// Measures this machine's speeds for runs without GPUs, unless flags give speeds.
-void measure_here(const LoadOptions& options, SimulationRequest& request) {
-  const SimulatedMachine usual;
-  const SimulatedMachine& asked = request.machine;
-  const bool is_usual =
-      asked.tflops == usual.tflops && asked.mfu == usual.mfu && asked.gbps_memory == usual.gbps_memory;
-  if (!is_usual || !request.arch.empty() || request.on_gpu.value_or(false)) return;
+void measure_this_machine(const LoadOptions& options, SimulationRequest& request) {
+  const SimulatedMachine defaults;
+  const SimulatedMachine& machine = request.machine;
+  const bool has_default_speeds =
+      machine.tflops == defaults.tflops && machine.mfu == defaults.mfu && machine.gbps_memory == defaults.gbps_memory;
+  if (!has_default_speeds || !request.arch.empty() || request.on_gpu.value_or(false)) return;
   const ConfigText& text = request.scale.text;
   const auto checked = load_config_text(text.yaml, text.origin, text.overrides, options);
   if (checked.config.actor_train.device_mapping || !checked.config.trains()) return;
@@ -96,7 +96,7 @@ void simulate(const SimulateFlags& v, const std::string& file, const std::vector
       .step = v.step,
       .machine = v.machine};
   if (!v.device.empty()) request.on_gpu = v.device == "cuda";
-  measure_here({.num_ranks = num_ranks, .offline = true, .is_started = true}, request);
+  measure_this_machine({.num_ranks = num_ranks, .offline = true, .is_started = true}, request);
   const Simulator simulator(std::move(request));
   for (const int64_t ranks : v.ranks) {
     const Simulation simulation = simulator.at(ranks);

@@ -35,7 +35,7 @@ int64_t memory_bytes(at::Device device) {
 
 /// Completes settings that depend on the ranks' memory (recomputation). **Collective**.
 template <class C>
-C settled(C config, const std::optional<RoleShapes>& models, const Job& job) {
+C choose_memory_settings(C config, const std::optional<RoleShapes>& models, const Job& job) {
   if (!chooses_recomputation(config) || !models) return config;
   const int64_t bytes = job.ranks.all_reduce_min(memory_bytes(job.device), "memory");
   for (const std::string& line :
@@ -80,8 +80,8 @@ void add_pipeline(CLI::App& sub, const std::shared_ptr<JobFlags>& flags, const L
     run_job(*flags, plan_job(checked, checked.config.*trained), [&](const Job& job) {
       if (checked.config.deterministic) use_deterministic_kernels();
       job.log.info("{}", checked.plan);
-      run(settled(checked.config, checked.models, job), run_flags(*flags, checked.models, job.screen), job.device,
-          job.ranks, job.log);
+      run(choose_memory_settings(checked.config, checked.models, job), run_flags(*flags, checked.models, job.screen),
+          job.device, job.ranks, job.log);
     });
   });
 }
@@ -121,7 +121,7 @@ void add_train(CLI::App& app) {
   add_job_flags(*sub, *flags, {"--model M --data ROWS", [first] { return first->any(); }});
   add_first_flags(*sub, *first);
   const auto load = [=] {
-    return first->any() ? load_made(*first, *flags, list_overrides(*flags))
+    return first->any() ? load_generated(*first, *flags, list_overrides(*flags))
                         : load_config(flags->config, list_overrides(*flags), load_options(*flags));
   };
   add_pipeline(*sub, flags, load, &Config::actor_train, run_rlvr);

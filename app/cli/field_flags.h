@@ -19,8 +19,8 @@ void add_field_flags(CLI::App& sub, const AnyMember& args, const std::set<std::s
 using FlagNames = std::string(const std::string& key);
 
 /// Flags of a struct in which one key decides which others there are: they are only gathered in `given`, and then
-/// read_flags() fills a struct from it. `given` must outlive the parsing. `named` says how a key's flag is called.
+/// read_flags() fills a struct from it. `given` must outlive the parsing. `flag_name` says how a key's flag is called.
 void gather_field_flags(CLI::App& sub, const AnyMember& defaults, Node& given, const std::set<std::string>& left_out,
-                        FlagNames& named);
+                        FlagNames& flag_name);
 
 }  // namespace roll

@@ -19,13 +19,13 @@ namespace {
 
 /// Returns true if both are the same regular file; a shared terminal or /dev/null is harmless.
 bool is_same_file(const std::string& input, const std::string& output) {
-  const auto look = [](const std::string& name, int fd, struct stat& found) {
+  const auto get_regular_file_status = [](const std::string& name, int fd, struct stat& found) {
     return (name == "-" ? ::fstat(fd, &found) : ::stat(name.c_str(), &found)) == 0 && S_ISREG(found.st_mode);
   };
   struct stat in {
   }, out{};
-  return look(input, STDIN_FILENO, in) && look(output, STDOUT_FILENO, out) && in.st_dev == out.st_dev &&
-         in.st_ino == out.st_ino;
+  return get_regular_file_status(input, STDIN_FILENO, in) && get_regular_file_status(output, STDOUT_FILENO, out) &&
+         in.st_dev == out.st_dev && in.st_ino == out.st_ino;
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ struct Exclusion {
 };
 
 const std::vector<Exclusion>& exclusions() {
-  static const std::vector<Exclusion> all = {
+  static const std::vector<Exclusion> exclusion_list = {
       {"--prompt", {"--input"}, "prompts come from one of them"},
       {"--chat",
        {"--bench", "--prompt", "--input", "--out", "--samples", "--as-message", "--keep-special",
@@ -61,7 +61,7 @@ const std::vector<Exclusion>& exclusions() {
         "--max-running-requests", "--kv-cache-mib", "--seed", "--max-length"},
        "a benchmark makes its own prompts and responses of fixed length"},
   };
-  return all;
+  return exclusion_list;
 }
 
 void check_uses(const CLI::App& sub) {
@@ -163,8 +163,8 @@ void run(const CLI::App& sub, GenerateFlags& flags) {
   flags.sampling.generating = sampling_settings(flags.generating);
   flags.model = model_folder(flags.model, "--model");
   say_notes(flags.model);
-  const auto use = flags.chats ? chat : flags.benches ? bench_generation : generate_responses;
-  use(flags);
+  const auto run_mode = flags.chats ? chat : flags.benches ? bench_generation : generate_responses;
+  run_mode(flags);
 }
 
 }  // namespace
@@ -173,9 +173,9 @@ Transformer open_model(const GenerateFlags& flags) {
   const at::Device device = parse_device(flags.device, "--device");
   use_device(device);
   const std::string& dtype = flags.reads_int8() ? "auto" : flags.dtype;
-  const int64_t of_bench = flags.prompt_tokens + flags.sampling.generating.max_new_tokens;
+  const int64_t bench_length = flags.prompt_tokens + flags.sampling.generating.max_new_tokens;
   return Transformer::load(flags.model, device, parse_compute_dtype(dtype, device, "--dtype"))
-      .for_length(flags.benches ? of_bench : checked_length(flags.model, flags.sampling.max_length));
+      .for_length(flags.benches ? bench_length : checked_length(flags.model, flags.sampling.max_length));
 }
 
 void add_generate(CLI::App& app) {

@@ -22,7 +22,7 @@ namespace roll {
 
 namespace {
 
-constexpr double kPeak_s = 0.5;
+constexpr double kPeakMeasuring_s = 0.5;
 
 void check_shapes(const GenerateFlags& flags, int64_t max_positions) {
   if (flags.prompt_tokens < 1) throw user_error("--prompt-tokens = {}: must be 1 or more", flags.prompt_tokens);
@@ -38,10 +38,10 @@ class Bench {
   Bench(const GenerateFlags& flags, const Transformer& model)
       : flags_(flags),
         model_(model),
-        flops_per_s_(best_matmul_peak(model.device(), model.dtype(), kPeak_s)),
+        flops_per_s_(best_matmul_peak(model.device(), model.dtype(), kPeakMeasuring_s)),
         steps_(make_step_model(model, limits())) {}
 
-  Json row(int64_t batch, uint32_t round) {
+  Json measure_row(int64_t batch, uint32_t round) {
     const BenchShape shape{.batch = batch,
                            .prompt_tokens = flags_.prompt_tokens,
                            .new_tokens = flags_.sampling.generating.max_new_tokens,
@@ -52,7 +52,7 @@ class Bench {
     const BenchResult result =
         bench_sampler(*steps_, pages, params, shape, [] { return requested_stop().has_value(); });
     throw_if_stopped();
-    return row_of(shape, result);
+    return make_row(shape, result);
   }
 
  private:
@@ -63,7 +63,7 @@ class Bench {
             .int8_weights = flags_.reads_int8()};
   }
 
-  Json row_of(const BenchShape& shape, const BenchResult& result) const {
+  Json make_row(const BenchShape& shape, const BenchResult& result) const {
     const ModelSpec& spec = model_.spec();
     const auto size = static_cast<int64_t>(c10::elementSize(model_.dtype()));
     const NumberBytes bytes{flags_.reads_int8() ? 1 : size, size};
@@ -130,7 +130,7 @@ void bench_generation(const GenerateFlags& flags) {
   std::optional<OperatorTrace> trace;
   if (flags.trace) trace.emplace(*flags.trace);
   for (uint32_t round = 0; round < flags.batches.size(); ++round) {
-    const Json row = bench.row(flags.batches[round], round);
+    const Json row = bench.measure_row(flags.batches[round], round);
     flags.writes_json ? fmt::print("{}\n", to_line(row)) : print_row(row);
     std::fflush(stdout);
   }

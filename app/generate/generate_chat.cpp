@@ -23,15 +23,15 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kLongest = 32768;  // tokens, unless --kv-cache-mib or --max-length says otherwise
-constexpr int kLook_ms = 100;        // poll interval for stop signals
+constexpr int64_t kDefaultLength = 32768;  // tokens, unless --kv-cache-mib or --max-length says otherwise
+constexpr int kPollPeriod_ms = 100;        // poll interval for stop signals
 
-EngineLimits limits_of(const GenerateFlags& flags, const Transformer& model) {
+EngineLimits choose_limits(const GenerateFlags& flags, const Transformer& model) {
   const int64_t bytes = flags.kv_cache_mib << 20;
-  const int64_t most = flags.sampling.max_length > 0 ? flags.sampling.max_length : model.spec().max_positions;
-  const int64_t wanted = flags.sampling.max_length > 0 ? flags.sampling.max_length : kLongest;
-  const int64_t budget = bytes > 0 ? bytes / page_bytes(model, flags.page_size) * flags.page_size : wanted;
-  return {.max_length = std::min(std::max(budget, flags.page_size), most),
+  const int64_t max_length = flags.sampling.max_length > 0 ? flags.sampling.max_length : model.spec().max_positions;
+  const int64_t default_budget = flags.sampling.max_length > 0 ? flags.sampling.max_length : kDefaultLength;
+  const int64_t budget = bytes > 0 ? bytes / page_bytes(model, flags.page_size) * flags.page_size : default_budget;
+  return {.max_length = std::min(std::max(budget, flags.page_size), max_length),
           .page_size = flags.page_size,
           .kv_cache_bytes = bytes,
           .int8_weights = flags.reads_int8()};
@@ -42,7 +42,7 @@ EngineLimits limits_of(const GenerateFlags& flags, const Transformer& model) {
 void wait_for_input() {
   pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   int ready = 0;
-  while (std::cin.rdbuf()->in_avail() <= 0 && (ready = ::poll(&input, 1, kLook_ms)) <= 0) {
+  while (std::cin.rdbuf()->in_avail() <= 0 && (ready = ::poll(&input, 1, kPollPeriod_ms)) <= 0) {
     if (ready < 0 && errno != EINTR) throw system_error("stdin: poll{}", errno_text());
     throw_if_stopped();
   }
@@ -52,7 +52,7 @@ class Chat {
  public:
   Chat(const GenerateFlags& flags, const Tokenizer& tokenizer, ChatTemplate chat_template, const Transformer& model)
       : conversation_(tokenizer, std::move(chat_template), flags.system),
-        limits_(limits_of(flags, model)),
+        limits_(choose_limits(flags, model)),
         engine_(model, tokenizer, limits_),
         decode_([&](std::span<const int64_t> ids, bool skip) { return tokenizer.decode(ids, skip, /*goes_on=*/true); }),
         sampling_(flags.sampling),
