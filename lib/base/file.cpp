@@ -145,8 +145,8 @@ void refuse_other_than_link(const fs::path& link) {
   std::error_code ec;
   if (const auto status = fs::symlink_status(link, ec); fs::exists(status) && !fs::is_symlink(status))
     throw user_error(
-        "{}: must be a symbolic link, or absent, and is something else (has the folder been copied by a tool that "
-        "follows links?); remove it",
+        "{}: must be a symbolic link or absent, but is something else (did a tool that follows links copy the "
+        "folder?); remove it",
         link.string());
 }
 

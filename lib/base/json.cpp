@@ -56,7 +56,8 @@ UserError not_json(const std::string& origin, std::string_view text, size_t byte
                     "save the file as UTF-8");
   if (!is_line(origin)) return error_at(origin, text, byte, "not valid JSON", "repair the file or fetch it again");
   constexpr const char* kRemedy = "write one whole JSON object per line";
-  if (byte >= text.size()) return error_at(origin, text, byte, "the line ends before its JSON does", kRemedy);
+  if (byte >= text.size())
+    return error_at(origin, text, byte, "the line ends before its JSON object is complete", kRemedy);
   const std::string rest = on_one_line(whole_characters(text.substr(byte), kShownBytes));
   return error_at(origin, text, byte, fmt::format("not valid JSON from here: \"{}\"", rest), kRemedy);
 }
@@ -138,7 +139,7 @@ class Builder {
     const size_t size = object.size();
     value_ = &find_or_add(object, name);
     if (duplicates_ == DuplicateKeys::kRefusedAtTop && open_.size() == 1 && object.size() == size)
-      throw user_error("{}: {}: is there twice", origin_, name);
+      throw user_error("{}: {}: occurs twice", origin_, name);
     return true;
   }
   template <class E>
@@ -304,7 +305,8 @@ bool next_line(std::istream& in, std::string& text, const std::string& origin, i
     const bool ended = !in.fail() && !in.eof();  // at a newline, which gcount counts
     text.append(piece.data(), static_cast<size_t>(in.gcount()) - (ended ? 1 : 0));
     if (text.size() > kMaxJsonBytes)
-      throw user_error("{}:{}: a line of more than {} MB; is it JSON lines?", origin, line, kMaxJsonBytes >> 20);
+      throw user_error("{}:{}: a line has more than {} MB; is this a file of JSON lines?", origin, line,
+                       kMaxJsonBytes >> 20);
     if (ended) return true;
     if (in.eof()) return !text.empty();
     in.clear();  // the piece was full

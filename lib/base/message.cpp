@@ -35,7 +35,7 @@ MessageReader::MessageReader(std::string_view bytes, const MessageKind& kind, co
   path_.back() = {"version"};
   read(version);
   if (version != kind.version)
-    refuse_build(fmt::format("has version {}, and this rank reads version {}", version, kind.version));
+    refuse_build(fmt::format("has version {}, but this rank reads version {}", version, kind.version));
   path_.pop_back();
 }
 
@@ -45,17 +45,18 @@ void MessageReader::refuse(const std::string& problem) const {
     path += fmt::format("{}{}", path.empty() ? "" : ".", step.name);
     if (step.index >= 0) path += fmt::format("[{}]", step.index);
   }
-  throw system_error("{}: {} at byte {} of {} {}: it was damaged on its way, or comes from another build; {}",
+  throw system_error("{}: {} at byte {} of {} {}: the message was damaged on its way, or comes from another build; {}",
                      describe_source(kind_, sender_), path.empty() ? "the end" : path, at_, bytes_.size(), problem,
                      kRemedy);
 }
 
 void MessageReader::refuse_build(const std::string& problem) const {
-  throw user_error("{}: {}: {}; start every rank with the same one", describe_source(kind_, sender_), problem, kRemedy);
+  throw user_error("{}: {}: {}; start every rank with the same build", describe_source(kind_, sender_), problem,
+                   kRemedy);
 }
 
 void MessageReader::expect_end() const {
-  if (at_ != bytes_.size()) refuse("has more behind it");
+  if (at_ != bytes_.size()) refuse("is followed by more bytes");
 }
 
 void MessageReader::copy(void* data, size_t size) {
@@ -90,7 +91,7 @@ void MessageReader::read_json(Json& json) {
   try {
     json = parse_json(text, "JSON");
   } catch (const UserError& error) {
-    refuse(fmt::format("is no JSON ({})", error.what()));
+    refuse(fmt::format("is not JSON ({})", error.what()));
   }
 }
 

@@ -205,7 +205,7 @@ void MessageReader::read(T& value) {
     std::underlying_type_t<T> number{};
     read(number);
     value = static_cast<T>(number);
-    if (!is_known(value)) refuse("is " + std::to_string(number) + ", which names nothing");
+    if (!is_known(value)) refuse("is " + std::to_string(number) + ", which is no known value");
   } else if constexpr (std::is_same_v<T, std::string>) {
     read_text(value);
   } else if constexpr (std::is_same_v<T, Json>) {

@@ -39,7 +39,8 @@ void merge(Node& root, const std::string& origin, int depth, std::vector<std::st
   const Node* const list = root.find("defaults");
   if (!list || list->kind != Node::Kind::kList) return;
   if (depth > kMaxNesting)
-    throw user_error("{}: defaults: files name each other more than {} deep; remove one", origin, kMaxNesting);
+    throw user_error("{}: defaults: the files include each other more than {} levels deep; remove one", origin,
+                     kMaxNesting);
   const std::vector<Node> entries = list->list;
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     if (entry->kind != Node::Kind::kScalar) continue;

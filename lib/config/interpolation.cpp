@@ -101,7 +101,7 @@ class Interpolator {
   /// Evaluates a text of plain parts and interpolations. A lone interpolation keeps the kind of its target (list, map).
   Node evaluate(std::string_view text, const Path& path, bool quoted, size_t nesting = 0) {
     count_work(1);
-    if (nesting > kMaxChain) throw failure("more than {} interpolations inside of each other", kMaxChain);
+    if (nesting > kMaxChain) throw failure("more than {} nested interpolations", kMaxChain);
     if (text.starts_with("${") && end_of_interpolation(text, 0) == text.size())
       return evaluate_one(text.substr(2, text.size() - 3), path, nesting);
     Node result;
@@ -115,7 +115,7 @@ class Interpolator {
         i += 3;
       } else if (text.substr(i, 2) == "${") {
         const size_t end = end_of_interpolation(text, i);
-        if (end == std::string_view::npos) throw failure("a ${{ without its }}; write \\${{ for a plain one");
+        if (end == std::string_view::npos) throw failure("a ${{ has no closing }}; write \\${{ for a literal ${{");
         const Node part = evaluate_one(text.substr(i + 2, end - i - 3), path, nesting);
         result.text += as_text(part);
         result.env_text += portable_text(part);
@@ -138,7 +138,7 @@ class Interpolator {
 
   static std::string as_text(const Node& node) {
     if (node.kind == Node::Kind::kNull) return "null";
-    if (node.kind != Node::Kind::kScalar) throw failure("{} cannot stand inside of a text", describe(node));
+    if (node.kind != Node::Kind::kScalar) throw failure("{} cannot be part of a text", describe(node));
     return node.text;
   }
 
@@ -152,7 +152,7 @@ class Interpolator {
   }
 
   Node call_resolver(std::string_view resolver, std::string_view argument, const Path& path, size_t nesting) {
-    if (resolver != "oc.env") throw failure("the resolver '{}' is not known here; only oc.env is", resolver);
+    if (resolver != "oc.env") throw failure("unknown resolver '{}'; only oc.env is supported", resolver);
     size_t comma = 0;
     while (comma < argument.size() && argument[comma] != ',')
       comma = argument.substr(comma, 2) == "${" ? std::min(end_of_interpolation(argument, comma), argument.size())
@@ -229,7 +229,7 @@ class Interpolator {
   Failure cycle(size_t start) const {
     std::string chain;
     for (size_t i = start; i < active_.size(); ++i) chain += active_[i].path + " -> ";
-    return failure("refers to itself: {}{}; give one of them a value", chain, active_[start].path);
+    return failure("refers to itself: {}{}; give one of these keys a value", chain, active_[start].path);
   }
 
   static Node* child(Node& node, const std::string& name) {
@@ -241,10 +241,9 @@ class Interpolator {
   Node missing(const Node& parent, const std::string& part, const std::string& target, const Path& walked) {
     if (walked.empty() && comes_from_hydra(part)) {
       const bool is_third_stage = part.starts_with("deepspeed_zero3");
-      notes_.push_back(
-          fmt::format("${{{}}} would come from a file of Hydra's defaults list, which is not there: "
-                      "taken as {}",
-                      target, is_third_stage ? "reshard_after_forward: true, ZeRO-3" : "empty"));
+      notes_.push_back(fmt::format(
+          "${{{}}} should come from a file of Hydra's defaults list, but that file is missing: treated as {}", target,
+          is_third_stage ? "reshard_after_forward: true, ZeRO-3" : "empty"));
       return is_third_stage ? parse_yaml("reshard_after_forward: true\n", target) : parse_yaml("{}\n", target);
     }
     std::vector<std::string> keys;
@@ -263,7 +262,7 @@ class Interpolator {
   void count_work(size_t work) {
     work_ += work;
     if (work_ > kMaxWork)
-      throw user_error("{}: the interpolations grow without bounds; this is not a configuration",
+      throw user_error("{}: the interpolations expand without limit; this is not a configuration",
                        root_.place.origin ? *root_.place.origin : "");
   }
 

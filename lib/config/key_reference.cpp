@@ -35,7 +35,7 @@ std::pair<std::string, std::string> role_and_rest(const std::string& path) {
 std::string describe_meaning(const KeyEntry& entry) {
   switch (entry.kind) {
     case KeyEntry::Kind::kNoted:
-      return "means nothing here: " + entry.meaning;
+      return "has no effect: " + entry.meaning;
     case KeyEntry::Kind::kRefused:
       return "refused, unless null, false or empty: " + entry.meaning;
     case KeyEntry::Kind::kGroup:
@@ -82,9 +82,9 @@ std::string table_head(KeyFormat format) {
     case KeyFormat::kText:
       return "";
     case KeyFormat::kMarkdown:
-      return "| key | of | type | default | meaning | since |\n|---|---|---|---|---|---|\n";
+      return "| key | role | type | default | meaning | since |\n|---|---|---|---|---|---|\n";
     case KeyFormat::kHtml:
-      return "<table>\n<tr><th>key</th><th>of</th><th>type</th><th>default</th><th>meaning</th><th>since</th></tr>\n";
+      return "<table>\n<tr><th>key</th><th>role</th><th>type</th><th>default</th><th>meaning</th><th>since</th></tr>\n";
   }
   return "";
 }

@@ -50,7 +50,7 @@ void remove_key(Node& root, const std::string& argument) {
       for (const MapEntry& entry : node->map) keys.push_back(entry.key);
     const std::string near = did_you_mean(parts.back(), keys);
     throw user_error("{}: {}: there is no such key to remove{}", kCommandLine, argument,
-                     near.empty() ? "; the file does not set it, leave this out" : near);
+                     near.empty() ? "; the file does not set it; leave this out" : near);
   }
   std::erase_if(node->map, [&](const MapEntry& entry) { return entry.key == parts.back(); });
 }

@@ -42,7 +42,7 @@ std::string list_keys(const std::vector<std::string>& paths) {
 }  // namespace
 
 std::string NotedKeys::text(const std::string& origin) const {
-  std::string text = origin + ": these keys mean nothing here:";
+  std::string text = origin + ": these keys have no effect here:";
   for (const std::string& reason : reasons_) text += fmt::format("\n  {}: {}", list_keys(paths_.at(reason)), reason);
   return text;
 }
@@ -66,8 +66,7 @@ void ReadContext::complain_foreign(const Node& node, const std::string& path, co
 void ReadContext::complain(const Node& node, const std::string& path, const std::string& rule) {
   if (is_foreign(path)) return;
   // Values from the environment are never shown, because they may be secret.
-  const char* const origin =
-      node.env_text.empty() ? "" : "; it comes from the environment, give the variable another value";
+  const char* const origin = node.env_text.empty() ? "" : "; the value comes from the environment; change the variable";
   complaints.add(node.place, fmt::format("{} = {}: {}{}", path, shown_value(path, node), rule, origin));
 }
 
@@ -81,13 +80,13 @@ void ReadContext::complain_unknown(const MapEntry& entry, const std::string& pre
   std::string advice = foreign_advice && is_advised ? foreign_advice(entry.key) : "";
   if (advice.empty() && is_advised) advice = did_you_mean(entry.key, known);
   if (entry.key.find(':') != std::string::npos) {
-    advice = "; a space is missing behind its ':'";
+    advice = "; a space is missing after its ':'";
   } else if (!elsewhere.empty()) {
     const size_t shown = std::min<size_t>(elsewhere.size(), 3);
     advice = fmt::format("; it belongs at {}{}", fmt::join(elsewhere.begin(), elsewhere.begin() + shown, " or "),
                          elsewhere.size() > shown ? fmt::format(" (or {} more)", elsewhere.size() - shown) : "");
   } else if (advice.empty()) {
-    advice = "; `roll keys` lists them all";
+    advice = "; `roll keys` lists all keys";
   }
   Node key;
   key.kind = Node::Kind::kScalar;

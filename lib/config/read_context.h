@@ -19,7 +19,7 @@ class NotedKeys {
   void add(const std::string& path, const std::string& reason);
   bool empty() const { return paths_.empty(); }
 
-  /// Returns one note of several lines: "origin: these keys mean nothing here:\n  a, b (in c): reason".
+  /// Returns one note of several lines: "origin: these keys have no effect here:\n  a, b (in c): reason".
   std::string text(const std::string& origin) const;
 
  private:

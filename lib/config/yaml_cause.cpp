@@ -143,7 +143,7 @@ std::optional<YamlCause> opening_cause(const Lines& lines, const std::string& pa
                                            quote->closed_in));
   if (parser_words.find("flow") == std::string::npos) return {};
   if (const auto& bracket = openings.unmatched_close)
-    return cause(*bracket, fmt::format("this '{}' closes nothing; remove it", bracket->mark));
+    return cause(*bracket, fmt::format("this '{}' has no opening bracket; remove it", bracket->mark));
   if (const auto& bracket = openings.open_bracket)
     return cause(*bracket, fmt::format("this '{}' is never closed; close it with '{}'", bracket->mark,
                                        bracket->mark == '[' ? ']' : '}'));
@@ -176,7 +176,7 @@ std::optional<YamlCause> map_value_cause(const Lines& lines, int line) {
   const size_t second = colon == std::string_view::npos ? colon : find_colon(text, colon + 1);
   if (second != std::string_view::npos)
     return YamlCause{line, static_cast<int>(second) + 1,
-                     "a second ': ' in one line; put the value in quotes, or the second key on a line of its own"};
+                     "a second ': ' in one line; put the value in quotes, or move the second key to a new line"};
   const int above = line_above(lines, line);
   if (above == 0) return {};
   if (const auto cause = missing_colon(lines[above - 1], above)) return cause;
@@ -201,11 +201,11 @@ std::optional<YamlCause> end_of_block_cause(const Lines& lines, int line, int co
   if (const auto cause = missing_colon(text, line)) return cause;
   const size_t first = indentation(text);
   if (static_cast<int>(first) + 1 != column && text.find_first_of("\"'") != std::string_view::npos)
-    return YamlCause{line, column, "text behind a closing quote; put all of it in quotes"};
+    return YamlCause{line, column, "text after a closing quote; put the whole value in quotes"};
   const auto columns = open_columns(lines, line);
   if (columns.empty() || std::find(columns.begin(), columns.end(), first + 1) != columns.end()) return {};
   return YamlCause{line, static_cast<int>(first) + 1,
-                   fmt::format("begins in column {}, where nothing above begins; begin it in column {}", first + 1,
+                   fmt::format("begins in column {}, in which no line above begins; begin it in column {}", first + 1,
                                fmt::join(columns, " or "))};
 }
 
@@ -219,9 +219,10 @@ std::optional<YamlCause> cause_by_words(const Lines& lines, int line, int column
   if (parser_says("unknown token") && !here.empty())
     return YamlCause{line, column, fmt::format("a value cannot begin with '{}'; put it in quotes", here[0])};
   if (parser_says("illegal block entry"))
-    return YamlCause{line, column, "a list item behind its key; begin it on the next line, or write [item, item]"};
+    return YamlCause{line, column,
+                     "a list item on the line of its key; begin it on the next line, or write [item, item]"};
   if (parser_says("anchor is not defined"))
-    return YamlCause{line, column, "no anchor (&name) of this name stands above"};
+    return YamlCause{line, column, "no anchor (&name) of this name is defined above"};
   return {};
 }
 

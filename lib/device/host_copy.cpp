@@ -21,7 +21,7 @@ void for_each_run(const std::vector<at::Tensor>& blocks, const std::vector<at::T
   size_t block = 0;
   int64_t begin = 0;  // offset in the block
   for (const at::Tensor& tensor : tensors) {
-    ROLL_CHECK(tensor.is_contiguous(), "bytes are copied as they lie");
+    ROLL_CHECK(tensor.is_contiguous(), "only contiguous tensors can be copied byte by byte");
     const at::Tensor bytes = tensor.detach().view({-1}).view(at::kByte);
     for (int64_t done = 0; done < bytes.numel();) {
       const int64_t count = std::min(blocks[block].numel() - begin, bytes.numel() - done);
@@ -61,7 +61,8 @@ void HostCopy::save(const std::vector<at::Tensor>& tensors) {
 }
 
 void HostCopy::load(const std::vector<at::Tensor>& tensors) const {
-  ROLL_CHECK_EQ(total_bytes(tensors), total_bytes(blocks_), "what was saved comes back");
+  ROLL_CHECK_EQ(total_bytes(tensors), total_bytes(blocks_),
+                "load() takes tensors of the total size that save() copied");
   for_each_run(blocks_, tensors,
                [](const at::Tensor& block, const at::Tensor& bytes) { bytes.copy_(block, /*non_blocking=*/true); });
 }

@@ -30,7 +30,8 @@ std::optional<std::string> find_problem(const std::vector<std::string>& command)
   ChildProcess mpirun(command);
   std::string reply;
   const ChildProcess::Outcome outcome = mpirun.ask("", kTimeout_s, reply);
-  if (outcome == ChildProcess::Outcome::kTimeout) return fmt::format("two ranks did not meet within {} s", kTimeout_s);
+  if (outcome == ChildProcess::Outcome::kTimeout)
+    return fmt::format("two ranks did not connect within {} s", kTimeout_s);
   const std::string end = mpirun.end(kEndTimeout_s);
   if (outcome == ChildProcess::Outcome::kDone && reply == kSum + std::string("3") && mpirun.exit_code() == 0)
     return std::nullopt;
@@ -41,7 +42,8 @@ std::optional<std::string> find_problem(const std::vector<std::string>& command)
 }  // namespace
 
 MpiTrial try_two_ranks(const std::vector<std::string>& arguments) {
-  if (detect_world().launcher != Launcher::kNone) return {.problem = "not tried, as a launcher started this process"};
+  if (detect_world().launcher != Launcher::kNone)
+    return {.problem = "not tried, because a launcher started this process"};
   const Stopwatch watch;
   MpiTrial trial;
   try {

@@ -21,8 +21,8 @@ void require_descriptors(int64_t count, const std::string& purpose) {
   if (limit.rlim_cur >= needed) return;
   if (limit.rlim_max < needed)
     throw user_error(
-        "{}: {} file descriptors are needed beside {} that are open, and RLIMIT_NOFILE allows this process {} at most; "
-        "raise the hard limit (ulimit -Hn, LimitNOFILE= of a service, --ulimit nofile= of a container) or take fewer",
+        "{}: {} file descriptors are needed beside {} that are open, but RLIMIT_NOFILE allows this process at most {}; "
+        "raise the hard limit (ulimit -Hn, LimitNOFILE= of a service, --ulimit nofile= of a container) or use fewer",
         purpose, count + kReserve, num_open, limit.rlim_max);
   limit.rlim_cur = needed;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) throw system_error("setrlimit{}", errno_text());

@@ -21,7 +21,7 @@ constexpr Elf64_Half kMachine = EM_AARCH64;
 #error "name the machine of ELF files here"
 #endif
 
-constexpr const char* kDamaged = "is damaged, or no plug-in of this program";
+constexpr const char* kDamaged = "is damaged, or is not a plug-in of this program";
 
 /// Bounds-checked reads from an ELF file. UserError: the range is outside the file.
 class ElfFile {

@@ -33,7 +33,7 @@ void check_version(const void* object, const PluginExport& plugin) {
   uint32_t version = 0;
   std::memcpy(&version, object, sizeof version);
   if (version != plugin.abi_version)
-    throw user_error("{}library = {}: built for version {} of {}, this program has version {}; rebuild it",
+    throw user_error("{}library = {}: built for version {} of {}, but this program has version {}; rebuild it",
                      plugin.where, plugin.library, version, plugin.header, plugin.abi_version);
 }
 
@@ -66,8 +66,8 @@ std::shared_ptr<const void> open_plugin(const PluginExport& plugin) {
 
 void check_cxx_abi(std::string_view plugin_abi, std::string_view program_abi, const PluginExport& plugin) {
   if (plugin_abi != program_abi)
-    throw user_error("{}library = {}: built with {}, this program with {}; rebuild it with that", plugin.where,
-                     plugin.library, plugin_abi, program_abi);
+    throw user_error("{}library = {}: built with {}, but this program with {}; rebuild it like this program",
+                     plugin.where, plugin.library, plugin_abi, program_abi);
 }
 
 }  // namespace roll
