@@ -80,7 +80,7 @@ std::vector<Host> read_hostfile(const std::filesystem::path& file) {
     if (words.empty()) continue;
     const Host host = parse_host(words, location);
     if (const auto [known_host, is_new] = line_by_host.emplace(host.name, number); !is_new)
-      throw user_error("{}: {}: line {} names this host already; add up its slots there", location, host.name,
+      throw user_error("{}: {}: line {} already names this host; give all its slots there", location, host.name,
                        known_host->second);
     hosts.push_back(host);
   }

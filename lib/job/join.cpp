@@ -55,8 +55,8 @@ std::unique_ptr<Communicator> make_communicator(const CommunicatorOptions& optio
   const Transport host_kind = launcher_transport(world.launcher);
   const bool named_host = options.kind != Transport::kAuto && options.kind != Transport::kNccl;
   if (named_host && options.kind != host_kind)
-    throw user_error("communicator = {}: this process was started for '{}' (world.h); use auto",
-                     enum_name(options.kind), enum_name(host_kind));
+    throw user_error("communicator = {}: this process was started for '{}'; use auto", enum_name(options.kind),
+                     enum_name(host_kind));
   std::unique_ptr<Communicator> host = make_host_transport(host_kind, world, options.timeout_s);
   if (options.kind != Transport::kNccl) {
     const bool wants_nccl = options.kind == Transport::kAuto && options.device.is_cuda() && host->size() > 1;

@@ -139,7 +139,8 @@ const char* enum_name(Launcher launcher) {
 }
 
 SystemError killed_error(const KilledRank& killed) {
-  const char* hint = killed.signal == SIGKILL ? "; by hand, or by the kernel for want of memory: see dmesg there" : "";
+  const char* hint =
+      killed.signal == SIGKILL ? "; by a person, or by the kernel because memory ran out: see dmesg on that host" : "";
   return system_error("rank {} on host {} was killed by signal {} ({}){}", killed.rank, killed.host, killed.signal,
                       strsignal(killed.signal), hint);
 }
@@ -156,17 +157,17 @@ std::optional<StopKind> find_fatal_stop(const JobEnd& end) {
 int job_exit_code(const JobEnd& end, const Launch& launch) {
   const int code = WIFEXITED(end.status) ? WEXITSTATUS(end.status) : 1;
   if (end.stopped_twice)
-    throw Stopped(*end.stop_request, ", and ended at once when that came again: the last checkpoint stands");
+    throw Stopped(*end.stop_request, ", and ended at once by the second signal; the last checkpoint is kept");
   if (const auto kind = find_fatal_stop(end)) throw Stopped(end.stop_request.value_or(*kind));
   if (end.started_late)
     throw system_error(
-        "{}: the ranks did not all start in time (the limit is backend_timeout); can this host log in at "
-        "all others, and those connect to it?",
+        "{}: the ranks did not all start in time (the limit is backend_timeout); can this host log in to all others, "
+        "and can they connect to it?",
         kMpirun);
   if (const std::string missing = end.output.missing(); !missing.empty())
     throw system_error("nothing came from rank {}: is it stopped, or does its host hang?", missing);
   if (end.was_killed)
-    throw system_error("{} did not end after that failure (is a host out of reach?), so it was ended",
+    throw system_error("{} did not end after the failure (is a host unreachable?), so it was killed",
                        is_alone(launch) ? "the rank" : kMpirun);
   if (WIFSIGNALED(end.status) && is_alone(launch))
     throw killed_error({.rank = 0, .host = host_name(), .signal = WTERMSIG(end.status)});
@@ -175,7 +176,8 @@ int job_exit_code(const JobEnd& end, const Launch& launch) {
                        strsignal(WTERMSIG(end.status)));
   if (end.output.killed()) throw killed_error(*end.output.killed());
   if (!end.output.lost_host().empty())
-    throw system_error("the connection to host {} is lost: its network, or the host itself", end.output.lost_host());
+    throw system_error("the connection to host {} is lost; check its network, and the host itself",
+                       end.output.lost_host());
   if (end.output.failed()) return std::max(code, 1);
   if (code == 127)
     throw system_error("{}: not found or not executable; install Open MPI (Debian: openmpi-bin), or use -n 1", kMpirun);

@@ -61,8 +61,8 @@ Run::Run(RunPlan plan, int64_t last_step, const RunFace& face, Communicator& ran
   agree(ranks, [&] {
     if (!is_there(folder_.path() / kRunFile))
       throw user_error(
-          "output_dir = {}: rank {} does not see what rank 0 has written there; hosts need a folder that "
-          "they share",
+          "output_dir = {}: rank {} does not see the files that rank 0 wrote there; choose a folder that all hosts "
+          "share",
           folder_.path().string(), ranks.rank());
   });
   if (early_stop_.is_over()) end_early(first_step() - 1);  // it had ended early before
@@ -82,11 +82,11 @@ void Run::start(const RunFace& face) {
   log_.copy_to(log_folder / "log.txt");
   const int64_t step = first_step() - 1;
   if (start_.resume && step >= last_step())
-    log_.say("step {} is done, and the run ends there; give a larger max_steps to go on", step);
+    log_.say("step {} is done, and it is the last one; set a larger max_steps to continue", step);
   else if (start_.resume)
-    log_.info("going on after step {}, from {}", step, start_.resume->folder.string());
+    log_.info("resuming after step {}, from {}", step, start_.resume->folder.string());
   if (start_.continues_run && !start_.resume)
-    log_.info("{}: no checkpoint yet; beginning again", folder_.path().string());
+    log_.info("{}: no checkpoint yet; starting from the beginning", folder_.path().string());
   const TrackerKwargs& kwargs = keys_.track.tracker_kwargs;
   TrackerOptions options{.track_with = keys_.track.track_with,
                          .output_dir = folder_.path(),
@@ -144,8 +144,8 @@ void Run::require_folder(int64_t step) const {
   if (!start_.lock || start_.lock->is_in_place()) return;
   throw system_error(
       "output_dir = {}: the run folder, or its {}, was removed, renamed or replaced during the run; the metrics and "
-      "the log of step {} are lost, and so is what was trained since the last checkpoint that is still there. Put "
-      "the folder back and go on with: {}",
+      "the log of step {} are lost, and so is the training since the last checkpoint that still exists. Put the folder "
+      "back and resume with: {}",
       folder_.path().string(), kLockFile, step, keys_.resume_command);
 }
 
@@ -165,8 +165,8 @@ void Run::warn_unmeasured(int64_t step, const MetricValues& values) {
   std::vector<std::string> measured;
   for (const auto& [name, value] : values) measured.push_back(name);
   log_.warn(
-      "metric_for_best_model = {}: was not measured in step {}; as long as it is not, no checkpoint is best and the "
-      "run does not end early{}",
+      "metric_for_best_model = {}: was not measured in step {}; until it is, no checkpoint counts as the best and the "
+      "run does not stop early{}",
       metric_name, step, did_you_mean(metric_name, measured));
 }
 
@@ -229,17 +229,18 @@ void Run::save_if_due(int64_t step, const std::function<RunState()>& state) {
 
 void Run::require_saved(int64_t step) {
   if (!is_overdue_ && !saver_.failed(/*waits=*/true)) return;
-  throw system_error("the checkpoint of step {} could not be written; make room or mend {}, then go on with: {}", step,
-                     folder_.checkpoints().string(), keys_.resume_command);
+  throw system_error(
+      "the checkpoint of step {} could not be written; free disk space or repair {}, then resume with: {}", step,
+      folder_.checkpoints().string(), keys_.resume_command);
 }
 
 void Run::stop(const Stopped& stopped, int64_t step, const std::function<RunState()>& state) {
   if (step < first_step())
-    throw Stopped(stopped.kind, fmt::format(" before a step was done; begin with: {}", keys_.resume_command));
+    throw Stopped(stopped.kind, fmt::format(" before a step was done; start with: {}", keys_.resume_command));
   if (saving_step_ != step || saver_.failed(/*waits=*/true)) is_overdue_ = !save(step, state);
   require_saved(step);
   throw Stopped(stopped.kind,
-                fmt::format(" after step {}, which is saved; go on with: {}", step, keys_.resume_command));
+                fmt::format(" after step {}, which is saved; resume with: {}", step, keys_.resume_command));
 }
 
 }  // namespace roll

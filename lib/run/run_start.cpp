@@ -81,7 +81,7 @@ ResumePoint resume_point(const fs::path& checkpoint, const Manifest& manifest, c
   ResumePoint point{fs::canonical(checkpoint), manifest.step, {}, {}};
   const Json measured = about.value("measured", Json(request.measured));
   if (measured != request.measured) {
-    log.warn("metric_for_best_model was {} and is {}: which checkpoints are best is found out anew", to_line(measured),
+    log.warn("metric_for_best_model was {} and is now {}: the best checkpoints are chosen anew", to_line(measured),
              to_line(request.measured));
     return point;
   }
@@ -99,12 +99,12 @@ void refuse_changes(const RunRequest& request, const fs::path& checkpoint, const
     if (old_sequences == about.end() || !old_sequences->is_object() || !old_sequences->contains(role) ||
         (*old_sequences)[role] == new_value)
       continue;
-    changes.push_back({role + ": sequences of an update, over all ranks", to_line((*old_sequences)[role]),
-                       std::to_string(new_value)});
+    changes.push_back(
+        {role + ": sequences per update, over all ranks", to_line((*old_sequences)[role]), std::to_string(new_value)});
   }
   if (const Json was_long = about.value("is_long", Json(request.is_long)); was_long != request.is_long) {
     const auto factor_list = [](bool is_long) { return is_long ? "long_factor" : "short_factor"; };
-    changes.push_back({"what turns heads (LongRoPE), by the longest of sequence_length and val_sequence_length",
+    changes.push_back({"RoPE factors (LongRoPE), chosen by the larger of sequence_length and val_sequence_length",
                        factor_list(was_long == true), factor_list(request.is_long)});
   }
   if (changes.empty()) return;
@@ -114,10 +114,10 @@ void refuse_changes(const RunRequest& request, const fs::path& checkpoint, const
                         new_value.empty() ? "(absent)" : new_value);
   if (!request.allow_config_change)
     throw user_error(
-        "the configuration is not the one that {} was trained with:{}\nset these back, or go on all the same with "
+        "the configuration is not the one that {} was trained with:{}\nset these keys back, or resume anyway with "
         "--allow-config-change",
         checkpoint.string(), list);
-  log.warn("going on with another configuration than {} was trained with:{}", checkpoint.string(), list);
+  log.warn("resuming with another configuration than {} was trained with:{}", checkpoint.string(), list);
 }
 
 /// Returns the run named in the folder's run.json, or a new id.
@@ -136,7 +136,7 @@ bool is_below(const fs::path& path, const fs::path& folder) {
 RunStart decide_start(const RunRequest& request, Log& log) {
   const bool restarts = env("ROLL_RESTART").has_value();
   if (request.new_run && !is_off(request.resume_from_checkpoint))
-    throw user_error("--new-run begins a run of its own, and resume_from_checkpoint = {} goes on with one; drop one",
+    throw user_error("--new-run starts a new run, but resume_from_checkpoint = {} continues an old one; leave one out",
                      request.resume_from_checkpoint);
   RunStart start{.folder = choose_folder(request), .run = {}, .resume = {}, .continues_run = false, .lock = {}};
   const std::string contents = describe_run_in(start.folder);
@@ -189,7 +189,7 @@ std::string measured_by(const CheckpointConfig& config) {
 void refuse_run_in(const fs::path& folder) {
   if (const std::string contents = describe_run_in(folder); !contents.empty())
     throw user_error(
-        "output_dir = {}: holds a run already ({}); go on with it by --resume, or begin beside it by --new-run",
+        "output_dir = {}: already holds a run ({}); continue it with --resume, or start another one with --new-run",
         folder.string(), contents);
 }
 

@@ -110,7 +110,7 @@ bool Saver::save(const Checkpoint& checkpoint) {
     if (!fault.empty())
       throw system_error(
           "step {}: {} holds NaN or infinite numbers: training has diverged, so no checkpoint is written and none is "
-          "removed; go on from an earlier one with a lower learning rate",
+          "removed; resume from an earlier one with a lower learning rate",
           checkpoint.step, fault);
   });
   if (!reserve_space(staged)) return false;
@@ -137,7 +137,7 @@ bool Saver::reserve_space(const Staged& staged) {
     try {
       const int64_t free = free_bytes(store_.folder());
       if (free < needed)
-        throw system_error("{}: a checkpoint takes {:.2f} GB and only {:.2f} GB are free", store_.folder().string(),
+        throw system_error("{}: a checkpoint takes {:.2f} GB, but only {:.2f} GB are free", store_.folder().string(),
                            static_cast<double>(needed) / 1e9, static_cast<double>(free) / 1e9);
       store_.begin(staged.checkpoint.step);
       make_folder(store_.saving_path(staged.checkpoint.step) / "optimizer");
@@ -151,7 +151,7 @@ bool Saver::reserve_space(const Staged& staged) {
 }
 
 void Saver::warn_failed(int64_t step, const std::string& why) {
-  log_.warn("checkpoint of step {} is not written: {}; the ones before it are kept", step, why);
+  log_.warn("checkpoint of step {} is not written: {}; earlier checkpoints are kept", step, why);
 }
 
 void Saver::write(const Staged& staged) {
@@ -181,7 +181,7 @@ void Saver::write(const Staged& staged) {
   try {
     store_.rotate(checkpoint.about.at("run").get<std::string>(), keeping_);
   } catch (const SystemError& error) {
-    log_.warn("an old checkpoint stays: {}", error.what());
+    log_.warn("an old checkpoint was not removed: {}", error.what());
   }
 }
 
@@ -191,10 +191,10 @@ void Saver::collect_parts(int64_t step, FileSums& sums) const {
   for (int rank = 1; rank < ranks_.size(); ++rank) {
     const fs::path file = store_.saving_path(step) / part_file(rank);
     while (!is_there(file)) {
-      if (gives_up_) throw system_error("rank {} has not written its part", rank);
+      if (gives_up_) throw system_error("rank {} has not written its part of the checkpoint", rank);
       if (watch.seconds() > timeout_s_)
-        throw system_error("waited {} for rank {}'s part (the limit is backend_timeout)", duration_text(timeout_s_),
-                           rank);
+        throw system_error("waited {} for rank {}'s part of the checkpoint (the limit is backend_timeout)",
+                           duration_text(timeout_s_), rank);
       ::usleep(kPollPause_us);
     }
     sums.merge(sums_from_json(parse_json(read_file(file), file.string()), file.string()));

@@ -114,13 +114,13 @@ def check_without_file(folder):
     assert "60 of 60 golds scored right" in done.stdout, done.stdout
     run = folder / "output/model-train"
     said = roll(folder, *command, "max_steps=2", exit_code=2).stderr
-    assert "output_dir = ./output/model-train: holds a run already" in said, said
+    assert "output_dir = ./output/model-train: already holds a run" in said, said
     done = roll(folder, *command, "max_steps=2", "--resume", "-n", "2")
-    assert done.stdout.count("without a file") == 1 and "going on after step 1" in done.stdout, done.stdout
+    assert done.stdout.count("without a file") == 1 and "resuming after step 1" in done.stdout, done.stdout
     assert [json.loads(line)["step"] for line in open(run / "metrics.jsonl")] == [1, 2]
     # The configuration in the run's folder is the run's: it goes on with that, too, and differs from roll new's in its names only.
     done = roll(folder, "train", "--config", run / "config.resolved.yaml", "--device", "cpu", "max_steps=3", "--resume")
-    assert "going on after step 2" in done.stdout, done.stdout
+    assert "resuming after step 2" in done.stdout, done.stdout
     roll(folder, "report", run)
     assert (run / "report.html").stat().st_size > 1000
     roll(folder, "new", "beside", "--model", "model", "--data", data, "--yes")

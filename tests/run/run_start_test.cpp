@@ -63,7 +63,7 @@ TEST_CASE("a run does not go on with heads that LongRoPE turns otherwise", "[tra
   CHECK_THAT(goes_on(then, false, false), Contains("LongRoPE") && Contains("long_factor -> short_factor") &&
                                               Contains("val_sequence_length") && Contains("--allow-config-change"));
   CHECK_THAT(goes_on(about_checkpoint({}, "a"), true, true),
-             Contains("going on with another") && Contains("short_factor -> long_factor"));
+             Contains("resuming with another") && Contains("short_factor -> long_factor"));
 }
 
 }  // namespace roll
