@@ -64,7 +64,7 @@ void add_check_loss(CLI::App& app) {
   auto flags = std::make_shared<CheckLossFlags>();
   add_config_flags(*sub, flags->config, flags->overrides, "YAML file of `roll train`");
   sub->add_option("--rollouts", flags->rollouts,
-                  "run folder, or its rollouts, whose responses and rewards to take; default: random ones");
+                  "run folder, or its rollouts, to take responses and rewards from; default: random ones");
   sub->add_option("--step", flags->step, "step of --rollouts")->check(CLI::Range(1, 1000000000))->capture_default_str();
   sub->add_option("--tolerance", flags->tolerance, "largest relative deviation of loss and gradient")
       ->check(CLI::PositiveNumber)

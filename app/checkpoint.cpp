@@ -49,10 +49,9 @@ void verify(const std::string& folder) {
   for (const std::string& fault : damage) std::printf("%s\n", fault.c_str());
   for (const std::string& unknown_file : unknown_files)
     std::printf("note: %s: nothing reads it\n", unknown_file.c_str());
-  if (!damage.empty())
-    throw user_error("{}: {} of its files are not what was written", checkpoint.string(), damage.size());
+  if (!damage.empty()) throw user_error("{}: {} of its files are damaged", checkpoint.string(), damage.size());
   const FileSums files = read_manifest(checkpoint).files;
-  std::printf("%s: %zu files, %s, all as they were written\n", checkpoint.c_str(), files.size(),
+  std::printf("%s: %zu files, %s, all undamaged\n", checkpoint.c_str(), files.size(),
               size_text(total_bytes(files)).c_str());
 }
 
@@ -71,17 +70,18 @@ void inspect_text(const std::string& folder) {
   const Tokenizer tokenizer = Tokenizer::load(folder);
   std::vector<std::string> ends;
   for (const int64_t id : tokenizer.eos_ids()) ends.push_back(fmt::format("{} {}", id, tokenizer.spelling(id)));
-  print_data(fmt::format("tokenizer: {} tokens; ends at {}\n", tokenizer.vocab_size(),
-                         ends.empty() ? "no token, as no file names one" : fmt::format("{}", fmt::join(ends, ", "))));
+  print_data(fmt::format("tokenizer: {} tokens; end tokens: {}\n", tokenizer.vocab_size(),
+                         ends.empty() ? "none, because no file names one" : fmt::format("{}", fmt::join(ends, ", "))));
   if (const int64_t rows = read_spec(folder).vocab_size; tokenizer.vocab_size() > rows)
-    print_data(fmt::format("note: the model knows {} tokens; texts with the others are refused\n", rows));
+    print_data(
+        fmt::format("note: the model has embeddings for {} tokens; texts with other tokens are refused\n", rows));
   print_data(fmt::format("chat template: {}\n", describe_template(folder)));
 }
 
 void inspect_model(const std::string& folder) {
   const Inspection found = inspect_folder(folder);
   print_data(found.text);
-  if (!found.is_known) throw user_error("{}: is of no architecture that is trained or sampled here", folder);
+  if (!found.is_known) throw user_error("{}: this program can neither train nor sample this architecture", folder);
   inspect_text(folder);
 }
 
@@ -115,8 +115,8 @@ void add_checkpoint_tools(CLI::App& app) {
   verify_command->callback([=] { verify(*folder); });
   auto* inspect_command = app.add_subcommand(
       "inspect",
-      "show what a checkpoint holds: step, tokens, state, files; or what a model's folder is: architecture, features, "
-      "parameters, memory, tokenizer, and of one that cannot be trained what is lacking (exit code 2, else 0)");
+      "show a checkpoint (step, tokens, state, files) or a model folder (architecture, features, parameters, memory, "
+      "tokenizer; if it cannot be trained, the missing features, with exit code 2)");
   inspect_command->add_option("checkpoint", *folder, "a checkpoint, or a run folder: its newest one")->required();
   inspect_command->add_flag("--config", *config, "print the configuration that it was trained with");
   inspect_command->callback([=] { inspect(*folder, *config); });

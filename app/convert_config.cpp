@@ -49,7 +49,7 @@ Arguments sort_arguments(const std::vector<std::string>& all) {
     const bool is_flag = word.starts_with("-");
     const bool is_numbered = equals == 1 && word[0] >= '1' && word[0] <= '9';
     if (is_numbered && static_cast<size_t>(word[0] - '0') != arguments.script_arguments.size() + 1)
-      throw user_error("{}: the script's arguments come in their order: 1=VALUE, then 2=VALUE", word);
+      throw user_error("{}: give the script's arguments in order: 1=VALUE, then 2=VALUE", word);
     if (is_numbered)
       arguments.script_arguments.push_back(word.substr(2));
     else if (arguments.words.empty() && !is_flag && equals == std::string::npos)
@@ -85,7 +85,7 @@ std::vector<ForeignKey> read_file_keys(const std::string& file, const Arguments&
   notes = script.notes;
   if (flags.trainer == "auto" && !launch.trainer.empty()) flags.trainer = launch.trainer;
   if (!launch.condition.empty())
-    notes.push_back(fmt::format("{}: whether this command is reached depends on {}", launch.place, launch.condition));
+    notes.push_back(fmt::format("{}: whether this command runs depends on {}", launch.place, launch.condition));
   if (flags.shows_keys) print_data(shell_line({"starts", launch.place, launch.program}) + "\n");
   return launch.keys;
 }
@@ -102,8 +102,9 @@ std::vector<ForeignKey> expand_config_files(const std::vector<ForeignKey>& keys,
         for (ForeignKey& read : keys_of_yaml(read_file(file, kMaxConfigBytes), file)) all.push_back(std::move(read));
         continue;
       }
-      notes.push_back(fmt::format("{}: {} = {}: is not read: no such file here; give it before the script", key.place,
-                                  key.key, key.value));
+      notes.push_back(
+          fmt::format("{}: {} = {}: not read, because there is no such file here; give the file before the script",
+                      key.place, key.key, key.value));
     }
     all.push_back(key);
   }
@@ -156,8 +157,8 @@ void check(const Converted& converted, const std::vector<std::string>& variables
   try {
     check_config_text(converted.command, yaml, "converted.yaml", {.offline = true});
   } catch (const UserError& error) {
-    throw user_error("what it converts to is refused; give other values behind the file:\n{}\n{}", converted.yaml,
-                     error.what());
+    throw user_error("the converted configuration is invalid; give other values after the file:\n{}\n{}",
+                     converted.yaml, error.what());
   }
 }
 
@@ -182,7 +183,7 @@ void convert(ConvertFlags flags, const std::vector<std::string>& all) {
     write_file_atomic(flags.out, converted.yaml);
   }
   if (!variables.empty())
-    notes.push_back(fmt::format("the run needs these variables of its environment, which the script leaves open: {}",
+    notes.push_back(fmt::format("the run needs these environment variables, which the script does not set: {}",
                                 fmt::join(variables, ", ")));
   for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!flags.out.empty() || ::isatty(STDOUT_FILENO) == 0) {  // a terminal already shows them above the keys
@@ -199,28 +200,29 @@ void convert(ConvertFlags flags, const std::vector<std::string>& all) {
 
 void add_convert_config(CLI::App& app) {
   auto flags = std::make_shared<ConvertFlags>();
-  CLI::App* sub =
-      app.add_subcommand("convert-config", "a configuration of verl, TRL, slime or OpenRLHF as one of roll's");
+  CLI::App* sub = app.add_subcommand("convert-config", "convert a configuration of verl, TRL, slime or OpenRLHF");
   std::vector<std::string> names = foreign_trainer_names();
   names.insert(names.begin(), "auto");
   sub->add_option("--from", flags->trainer,
-                  "whose it is; auto: what the script starts, or whoever of the first four knows most of the keys")
+                  "trainer that it is written for; auto: the one that the script starts, or the one of the first four "
+                  "that knows most of the keys")
       ->check(CLI::IsMember(names))
       ->capture_default_str();
-  sub->add_option("-n", flags->num_ranks, "GPUs, one process each, where the keys do not say it")
+  sub->add_option("-n", flags->num_ranks, "number of GPUs, if the keys do not set it; one process per GPU")
       ->check(CLI::Range(1, 65536));
-  sub->add_option("--pick", flags->pick, "which command, where a script or README has several that start a training")
+  sub->add_option("--pick", flags->pick,
+                  "number of the command, if a script or README has several that start a training")
       ->check(CLI::Range(1, 65536));
-  sub->add_flag("--keys", flags->shows_keys, "show the keys as they are read, with their lines, and convert nothing");
+  sub->add_flag("--keys", flags->shows_keys, "show the keys that were read, with their lines, and convert nothing");
   sub->add_option("--out", flags->out, "file to write; default: standard output");
   sub->allow_extras();
   sub->footer(
-      "Its other arguments: YAML files, a shell script or README with the command that starts the training, or that\n"
-      "command's own arguments (data.train_batch_size=1024 ..., --rollout-batch-size 32 ...). Behind a file they "
-      "replace\n"
-      "its values; NAME=VALUE there sets a variable that a script leaves to its environment, and 1=VALUE its first\n"
-      "argument. No script is run. Fine-tuning becomes a configuration of roll sft, preferences one of roll dpo.\n"
-      "What differs in meaning, and which keys have no counterpart and why, is told and stands in the file's head.");
+      "Other arguments: YAML files; or a shell script or README with the command that starts the training; or the\n"
+      "arguments of that command (data.train_batch_size=1024 ..., --rollout-batch-size 32 ...). After a file, they\n"
+      "override its values; NAME=VALUE sets a variable that the script does not set, and 1=VALUE its first argument.\n"
+      "No script is run. Fine-tuning becomes a configuration of roll sft, preference training one of roll dpo.\n"
+      "Keys that differ in meaning or have no counterpart are printed, with the reason, and listed at the top of the\n"
+      "new file.");
   sub->callback([=] { convert(*flags, sub->remaining()); });
 }
 

@@ -87,7 +87,7 @@ Config load_completed_config(const std::string& file) {
 
 void refuse_flags_beside_config(const DataFlags& flags) {
   const auto refuse = [](const std::string& flag) {
-    throw user_error("--{}: --config says how rows are read and scored; leave this out", flag);
+    throw user_error("--{}: --config already sets how rows are read and scored; leave this flag out", flag);
   };
   if (!flags.reward.map.empty()) refuse(reward_flag(flags.reward.map.front().key));
   if (flags.model) refuse("model");
@@ -117,13 +117,13 @@ void set_question_from_config(const DataFlags& flags, QuestionParts& parts) {
 }
 
 void note_reward(const std::vector<std::string>& files, const RowColumns& columns) {
-  std::string choice = "--reward math_rule, say,";
+  std::string choice = "for example, --reward math_rule";
   try {
     const GuessedReward guessed = guess_reward(files, columns);
     choice = fmt::format("{}: --reward {}", guessed.why, guessed.type);
   } catch (const UserError&) {  // the rows give no hint
   }
-  std::fprintf(stderr, "note: no reward was asked; %s shows whether it can judge these rows\n", choice.c_str());
+  std::fprintf(stderr, "note: no reward given; %s shows whether it can judge these rows\n", choice.c_str());
 }
 
 DataReport show(const DataQuestion& question) {
@@ -160,7 +160,7 @@ void check_data_rows(DataFlags& flags) {
   question.lists_all = flags.lists_all;
   if (!flags.files.empty()) question.source.data.file_name = flags.files;
   if (question.source.data.file_name.empty())
-    throw user_error("FILE: missing; name the files of rows, or a --config that does");
+    throw user_error("FILE: missing; name the files of rows, or a --config that names them");
   const std::string key = flags.files.empty() ? flags.config + ": actor_train.data_args.file_name" : "FILE";
   const auto files = files_of_flag(key, question.source.data.file_name, question.source.data.split);
   if (!parts.rules.empty()) question.source.rules = &parts.rules;
@@ -176,7 +176,7 @@ void convert_rows(DataFlags& flags) {
   check_parent_folder("--out", flags.output);
   for (const auto& file : files)
     if (std::error_code ec; std::filesystem::equivalent(file, flags.output, ec))
-      throw user_error("--out = {}: is a file that is read; write to another one", flags.output);
+      throw user_error("--out = {}: is one of the input files; write to another file", flags.output);
   int64_t count = 0;
   write_file_atomic(flags.output, [&](const AppendBytes& append) {
     for_each_row(files, configured_columns(flags.data), [&](const Row& row, const RowFile& file) {
@@ -192,15 +192,15 @@ void convert_rows(DataFlags& flags) {
 
 void add_column_flags(CLI::App& command, DataFlags& flags) {
   DataArgs& data = flags.data;
-  command.add_option("--split", data.split, "of folders and data sets: train, test, ...");
-  command.add_option(
-      "--messages", data.messages,
-      "column of chat messages, by name or path (a.b); default: a layout that is recognised, else messages");
+  command.add_option("--split", data.split, "split of a folder or data set: train, test, ...");
+  command.add_option("--messages", data.messages,
+                     "column of chat messages, by name or path (a.b); default: the detected layout, else messages");
   command.add_option("--question", data.question, "column of a text that becomes the user's message");
   command.add_option("--prompt", data.prompt, "column of raw prompt text");
   command.add_option("--ground-truth", data.ground_truth, "column of the right answer");
-  command.add_option("--ground-truth-part", flags.ground_truth_part,
-                     "of that column: whole, after_hashes (behind its last ####), last_boxed (in its last \\boxed{})");
+  command.add_option(
+      "--ground-truth-part", flags.ground_truth_part,
+      "part of that column: whole, after_hashes (after its last ####), last_boxed (in its last \\boxed{})");
   command.add_option("--tag", data.tag, "column of the tag");
   command.add_option("--domain", data.domain, "column of the domain");
 }
@@ -210,7 +210,7 @@ void add_column_flags(CLI::App& command, DataFlags& flags) {
 void add_data(CLI::App& app) {
   auto* data = app.add_subcommand(
       "data",
-      "data rows: `roll data check FILE` says what is wrong with them, `roll data convert` writes them as JSON lines");
+      "data rows: `roll data check FILE` reports their problems, `roll data convert` writes them as JSON lines");
   data->require_subcommand(1);
   auto* check = data->add_subcommand("check", "rows, lengths, repeats, and whether a reward can judge them");
   auto flags = std::make_shared<DataFlags>();
@@ -219,18 +219,19 @@ void add_data(CLI::App& app) {
       "JSON lines, JSON arrays, CSV, Parquet: paths, globs, folders, data sets of the Hub cache; default: the "
       "training rows of --config");
   check->add_option("--config", flags->config, "YAML of a training: its model, columns, domains, lengths and rewards");
-  check->add_option("--model", flags->model, "folder or Hub name: lengths are in its tokens, through its template");
-  check->add_option("--prompt-length", flags->prompt_length, "tokens; says how many rows are longer")
+  check->add_option("--model", flags->model,
+                    "folder or Hub name; its tokenizer and chat template determine the lengths");
+  check->add_option("--prompt-length", flags->prompt_length, "longest prompt in tokens; the report counts longer rows")
       ->check(CLI::PositiveNumber);
   add_column_flags(*check, *flags);
   check->add_option("--validation", flags->validation,
-                    "rows that a run will validate on: warned of where they are among the others");
-  check->add_flag("--all", flags->lists_all, "lists every line of which something is said, instead of the first few");
+                    "rows that a run will validate on; warns if they are among the training rows");
+  check->add_flag("--all", flags->lists_all, "list every line with a problem, instead of the first few");
   check->add_option("--template", flags->data.template_name, "chat template; default: the model's own");
   add_reward_flags(*check, flags->reward);
   check->callback([flags] { with_flag_names([&] { check_data_rows(*flags); }); });
 
-  auto* convert = data->add_subcommand("convert", "rows of any format and layout as JSON lines of this program's own");
+  auto* convert = data->add_subcommand("convert", "convert rows of any format and layout to this program's JSON lines");
   convert->add_option("files", flags->files, "as for data check")->required();
   convert->add_option("--out", flags->output, "the file of JSON lines")->required();
   add_column_flags(*convert, *flags);

@@ -31,7 +31,8 @@ void examine(const DoctorFlags& flags) {
 }  // namespace
 
 void add_doctor(CLI::App& app) {
-  auto* sub = app.add_subcommand("doctor", "what this machine has, and what of it a run uses; a line for bug reports");
+  auto* sub = app.add_subcommand(
+      "doctor", "this machine's hardware and software, the defaults of a run on it, and a line for bug reports");
   auto flags = std::make_shared<DoctorFlags>();
   sub->add_flag("--json", flags->json, "one JSON object");
   sub->add_flag(kRankFlag, flags->as_rank)->group("");

@@ -43,7 +43,7 @@ void refuse_duplicates(const std::string& set, const std::vector<JudgedSample>& 
   std::set<std::pair<int64_t, int64_t>> seen;
   for (const JudgedSample& sample : samples)
     if (!seen.emplace(sample.prompt, sample.number).second)
-      throw user_error("--from = {}: group {}, sample {} is there twice; name each file of one evaluation once", set,
+      throw user_error("--from = {}: group {}, sample {} occurs twice; name each file of an evaluation once", set,
                        sample.prompt, sample.number);
 }
 
@@ -53,8 +53,9 @@ std::pair<std::string, std::string> parse_set_word(const std::string& flag, cons
   const auto [name, file] = equals == std::string::npos ? std::pair(data_name(word), word)
                                                         : std::pair(word.substr(0, equals), word.substr(equals + 1));
   if (!is_set_name(name))
-    throw user_error("{} = {}: the set is called '{}'; a name has letters, digits, - and _ only, as in {} NAME={}",
-                     flag, word, name, flag, file);
+    throw user_error(
+        "{} = {}: the set would be called '{}'; a name has only letters, digits, - and _; write {} NAME={}", flag, word,
+        name, flag, file);
   return {name, file};
 }
 
@@ -136,8 +137,9 @@ std::string set_columns(const std::string& name, const std::vector<std::string>&
   const std::string columns = columns_text(files.front());
   for (const std::string& file : files)
     if (const std::string file_columns = columns_text(file); file_columns != columns)
-      throw user_error("--data: the set {} has rows of two layouts, {} ({}) and {} ({}); name two sets, as NAME=FILE",
-                       name, files.front(), columns, file, file_columns);
+      throw user_error(
+          "--data: the set {} has rows of two layouts, {} ({}) and {} ({}); make two sets, each as NAME=FILE", name,
+          files.front(), columns, file, file_columns);
   return columns;
 }
 
@@ -174,7 +176,7 @@ CheckedConfig<Config> load_from_file(const EvaluateFlags& flags) {
   if (flags.output) overrides.push_back("output_dir=" + *flags.output);
   auto checked = load_config(flags.job.config, overrides, load_options(flags.job));
   if (!checked.config.validates())
-    throw user_error("{}: has no validation; name rows, as validation: {{sets: {{NAME: {{data_args: ...}}}}}}",
+    throw user_error("{}: has no validation set; add one, such as validation: {{sets: {{NAME: {{data_args: ...}}}}}}",
                      flags.job.config);
   return checked;
 }
@@ -184,8 +186,7 @@ void check_run_folder(const std::optional<std::string>& output) {
   const std::string ending = output ? std::filesystem::path(*output).extension().string() : "";
   if (ending == ".json" || ending == ".jsonl" || ending == ".csv")
     throw user_error(
-        "--out = {}: names the run folder of the evaluation, in which metrics.jsonl has the numbers; "
-        "give a folder's name",
+        "--out = {}: must be a folder, the run folder of the evaluation; its metrics.jsonl will hold the results",
         *output);
 }
 
@@ -208,32 +209,33 @@ void add_evaluate(CLI::App& app) {
   const auto needs_no_file = [flags] { return !flags->from.empty() || !flags->data.empty(); };
   add_job_flags(*sub, flags->job, {.flags = "--model M --data ROWS", .are_given = needs_no_file});
   sub->add_option("--model", flags->model, "the model, in place of the configuration's")->type_name("DIR");
-  auto* data = sub->add_option("--data", flags->data,
-                               "instead of a configuration: rows to answer, [SET=]FILE, folder or glob; their columns "
-                               "are recognised");
+  auto* data = sub->add_option(
+      "--data", flags->data,
+      "instead of a configuration: rows to answer, [SET=]FILE, folder or glob; their columns are detected");
   data->allow_extra_args(false)->type_name("[SET=]ROWS");  // key=value may follow
   for (CLI::Option* option :
-       {sub->add_option("--reward", flags->reward,
-                        "with --data: what judges responses; default: what the rows look like"),
+       {sub->add_option("--reward", flags->reward, "with --data: reward type; default: detected from the rows"),
         sub->add_option("--samples", flags->samples, "with --data: responses to each prompt")
             ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}))
             ->capture_default_str(),
         sub->add_option("--temperature", flags->temperature,
-                        "with --data: of the draws; default: 0, greedy, for one sample, else 1"),
-        sub->add_option("--top-p", flags->top_p, "with --data: share of the likeliest tokens that draws are from"),
+                        "with --data: sampling temperature; default: 0 (greedy) for one sample, else 1"),
+        sub->add_option("--top-p", flags->top_p,
+                        "with --data: probability mass of the likeliest tokens, from which responses are sampled"),
         sub->add_option("--max-new-tokens", flags->max_new_tokens, "with --data: longest response in tokens")})
     option->needs(data);
   sub->add_option("--out", flags->output,
                   "run folder of the evaluation, in place of output_dir; with --from: file of the metrics as JSON");
-  sub->add_option("--keep-every", flags->keep_every,
-                  "prompts of a set whose judged responses are kept together; --resume goes on behind those that are")
+  sub->add_option(
+         "--keep-every", flags->keep_every,
+         "judged responses are saved after every this many prompts of a set; --resume continues after the saved ones")
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000}))
       ->capture_default_str();
   const auto sampling = sub->get_options(
       [](const CLI::Option* option) { return !option->check_name("--out") && !option->check_name("--help"); });
   auto* from = sub->add_option("--from", flags->from,
                                "instead of sampling: recorded responses (a run's rollouts/val_*.jsonl), [SET=]FILE; "
-                               "files of one SET are put together, and sets of the same prompts are compared");
+                               "files of one SET are merged, and sets of the same prompts are compared");
   from->allow_extra_args(false)->type_name("[SET=]FILE");
   for (CLI::Option* option : sampling) from->excludes(option);
   sub->callback([flags] { evaluate(*flags); });

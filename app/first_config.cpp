@@ -67,14 +67,14 @@ struct GeneratedConfig {
 
 /// Makes the configuration. num_ranks: GPUs, or processes on the CPU.
 GeneratedConfig generate_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) {
-  if (!flags.model) throw UserError("--model: missing; the model's folder, or its Hub name in the local cache");
+  if (!flags.model) throw UserError("--model: missing; give the model's folder, or its Hub name in the local cache");
   if (flags.data.empty())
-    throw user_error("--data: missing; the {} rows, a file or folder", flags.evaluates ? "sets'" : "training");
+    throw user_error("--data: missing; give the {} rows, a file or folder", flags.evaluates ? "sets'" : "training");
   NewRun run;
   run.model = check_model(*flags.model);
   run.data = flags.files.empty() ? find_rows(flags.data, flags.evaluates ? kTestSplits : kTrainingSplits) : flags.files;
   if (flags.validation) run.validation = find_validation_file(*flags.validation);
-  GuessedReward reward{.type = flags.reward.value_or(""), .why = "as told"};
+  GuessedReward reward{.type = flags.reward.value_or(""), .why = "as given"};
   if (flags.reward)
     check_reward_name(*flags.reward);
   else
@@ -93,12 +93,11 @@ GeneratedConfig generate_config(const FirstFlags& flags, int64_t num_ranks, bool
   const FirstConfig first = first_config(run, read_spec(model), flags.memory_gb);
   GeneratedConfig generated{.yaml = first.yaml, .notes = rows_report.lines};
   if (!first.warning.empty()) generated.notes.push_back(first.warning);
-  generated.notes.insert(
-      generated.notes.begin(),
-      fmt::format("without a file: {}the reward {} ({}); {}--reward and key=value say otherwise, and "
-                  "{}/config.resolved.yaml will hold all of it",
-                  flags.evaluates ? "" : fmt::format("{} with ", enum_name(run.algorithm)), reward.type, reward.why,
-                  flags.evaluates ? "" : "--algorithm, ", run.output_dir));
+  generated.notes.insert(generated.notes.begin(),
+                         fmt::format("without a configuration file: {}the reward {} ({}); {}--reward and key=value "
+                                     "override this; {}/config.resolved.yaml will hold the configuration",
+                                     flags.evaluates ? "" : fmt::format("{} with ", enum_name(run.algorithm)),
+                                     reward.type, reward.why, flags.evaluates ? "" : "--algorithm, ", run.output_dir));
   return generated;
 }
 
@@ -117,7 +116,7 @@ std::vector<fs::path> find_files_of_split(const char* flag, const std::vector<st
                                           const std::vector<std::string>& splits) {
   const auto split = usual_split(patterns, splits);
   if (split)
-    std::fprintf(stderr, "note: %s = %s: has several splits; its rows of the split %s are used\n", flag,
+    std::fprintf(stderr, "note: %s = %s: has several splits; the split %s is used\n", flag,
                  fmt::format("{}", fmt::join(patterns, ", ")).c_str(), split->c_str());
   return files_of_flag(flag, patterns, split);
 }
@@ -144,8 +143,9 @@ void check_reward_name(const std::string& name) {
     if (needs_model(*args.type)) throw UserError("it needs a model");
     make_reward(args, 1, "");
   } catch (const UserError& e) {
-    throw user_error("--reward = {}: needs more than its name ({}); take math_rule, and change it in the file", name,
-                     e.what());
+    throw user_error(
+        "--reward = {}: needs other keys besides its name ({}); use math_rule, and change it in the configuration file",
+        name, e.what());
   }
 }
 
@@ -220,7 +220,7 @@ FirstConfig first_config(const NewRun& run, const ModelSpec& spec, std::optional
     if (needed && *needed <= kUsableMemory * *limit_gb) return {first.yaml, ""};
     if (needed)
       first.warning = fmt::format(
-          "a device would need about {:.0f} GB of its {:.0f}; take more devices, a smaller model, or a smaller "
+          "a device would need about {:.0f} GB, but has {:.0f} GB; use more devices, a smaller model, or a smaller "
           "response_length",
           *needed, *limit_gb);
   }

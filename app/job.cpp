@@ -35,30 +35,31 @@ void add_job_flags(CLI::App& sub, JobFlags& flags, const InsteadOfFile& alternat
   add_config_flags(sub, flags.config, flags.overrides, "YAML file", alternative);
   sub.add_option("-n", flags.num_ranks, "processes; default: the devices of device_mapping, the hosts' slots, or 1")
       ->check(CLI::Range(1, 65536));
-  sub.add_option("--hostfile", flags.hostfile, "start the processes on these hosts: a line \"name slots=N\" for each");
+  sub.add_option("--hostfile", flags.hostfile,
+                 "start the processes on the hosts in this file, one line \"name slots=N\" per host");
   sub.add_option("--mpirun-args", flags.mpirun_args,
-                 "more arguments for mpirun, written --mpirun-args=\"--mca btl_tcp_if_include eth0\"");
+                 "more arguments for mpirun, as in --mpirun-args=\"--mca btl_tcp_if_include eth0\"");
   auto* resume =
       sub.add_flag("--resume", flags.resume,
-                   "go on with the run in output_dir; where there is none, begin (resume_from_checkpoint=true)");
-  sub.add_flag("--new-run", flags.new_run,
-               "begin a run of its own, in output_dir/<date>, with a link output_dir/latest")
+                   "continue the run in output_dir, or start one if there is none (resume_from_checkpoint=true)");
+  sub.add_flag("--new-run", flags.new_run, "start a new run in output_dir/<date>, with a link output_dir/latest")
       ->excludes(resume);
   sub.add_flag("--allow-config-change", flags.allow_config_change,
-               "go on with a configuration that trains otherwise than the checkpoint's did");
+               "resume even if the configuration differs from the checkpoint's in a way that changes the training");
   sub.add_option("--time-limit", flags.time_limit,
-                 "after that time save, and end with exit code 75: 90m, 23:55:00, 1-12:00:00, or seconds. Slurm's own "
-                 "limit is known");
-  auto* plain = sub.add_flag("--plain", flags.plain, "lines instead of the screen that a terminal gets");
-  sub.add_flag("--quiet", flags.quiet, "shows only warnings, validations and the end; log.txt gets all")
+                 "save after this time and end with exit code 75: 90m, 23:55:00, 1-12:00:00, or seconds; Slurm's limit "
+                 "is detected");
+  auto* plain =
+      sub.add_flag("--plain", flags.plain, "print lines, also on a terminal, instead of the full-screen view");
+  sub.add_flag("--quiet", flags.quiet, "show only warnings, validations and the end; log.txt has everything")
       ->excludes(plain);
   sub.add_flag("--dry-run", flags.dry_run, "check the configuration and print the command that would start the job");
   sub.add_option("--device", flags.device, "cpu, cuda, or auto: cuda where there is one")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
-  sub.add_option(
-         "--communicator", flags.communicator,
-         "how ranks talk: nccl between GPUs, mpi or tcp through host memory; auto: NCCL where each rank has a GPU")
+  sub.add_option("--communicator", flags.communicator,
+                 "transport between ranks: nccl between GPUs, mpi or tcp through host memory; auto: nccl if each rank "
+                 "has a GPU")
       ->check(CLI::IsMember(Words<Transport>::all()))
       ->capture_default_str();
 }
@@ -170,8 +171,10 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
   log.info("run: {}; {}{}", plan.name, ranks_text, threads_text());
   for (const auto& note : plan.notes) log.note("note: {}", note);
   if (plan.max_restarts > 0 && !has_supervisor())
-    log.note("note: max_restarts = {}: does nothing here, because only who starts the ranks could start them again",
-             plan.max_restarts);
+    log.note(
+        "note: max_restarts = {}: has no effect here, because another launcher started the ranks and only it could "
+        "restart them",
+        plan.max_restarts);
   try {
     work({*ranks, log, device, screen ? &*screen : nullptr});
   } catch (const std::exception& error) {

@@ -38,7 +38,7 @@ std::vector<std::string> key_paths(const std::vector<SharedKey>& keys) {
 
 /// Returns "'lr' is a word of other trainers: here it is actor_train.training_args.learning_rate".
 std::string describe_foreign(const std::string& word, const ForeignWord& foreign) {
-  return fmt::format("'{}' is a word of other trainers: {}", word, text_of(foreign));
+  return fmt::format("'{}' is a name that other trainers use: {}", word, text_of(foreign));
 }
 
 bool is_one_of(const SharedKey& key, const std::vector<std::string>& paths) {
@@ -68,7 +68,7 @@ void list(const KeysFlags& flags) {
     text += (text.empty() ? "" : "\n") + heading("roll " + command, format) + key_table(found, format, shows_idle);
   }
   if (text.empty() && !foreign)
-    throw user_error("no key's name or meaning holds '{}'; `roll keys` lists them all", flags.pattern);
+    throw user_error("no key's name or meaning contains '{}'; `roll keys` lists all keys", flags.pattern);
   if (format == KeyFormat::kHtml)
     text =
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>roll: keys</title></head>\n<body>\n" +
@@ -78,7 +78,8 @@ void list(const KeysFlags& flags) {
 
 void list_metrics(const std::string& pattern, bool markdown) {
   const std::string table = metric_table(pattern, markdown);
-  if (table.empty()) throw user_error("no metric's name or meaning holds '{}'; `roll metrics` lists them all", pattern);
+  if (table.empty())
+    throw user_error("no metric's name or meaning contains '{}'; `roll metrics` lists all metrics", pattern);
   std::fputs(table.c_str(), stdout);
 }
 
@@ -121,7 +122,8 @@ std::string list_mentions(const std::string& word, const std::vector<SharedKey>&
 void explain(const std::string& name) {
   std::string text = explain_metric(name);
   if (text.empty() && name.find('/') != std::string::npos)
-    throw user_error("{}: no such metric; `roll metrics` lists them all{}", name, did_you_mean(name, metric_names()));
+    throw user_error("{}: no such metric; `roll metrics` lists all metrics{}", name,
+                     did_you_mean(name, metric_names()));
   const std::vector<SharedKey> keys = all_keys();
   const auto foreign = word_among(key_paths(keys), name.substr(name.rfind('.') + 1));
   try {
@@ -139,7 +141,7 @@ void add_metrics(CLI::App& app) {
   auto* metrics = app.add_subcommand("metrics", "every metric of a run: unit and meaning");
   auto pattern = std::make_shared<std::string>();
   auto markdown = std::make_shared<bool>(false);
-  metrics->add_option("pattern", *pattern, "only metrics whose name or meaning holds this");
+  metrics->add_option("pattern", *pattern, "only metrics whose name or meaning contains this text");
   metrics->add_flag("--markdown", *markdown, "as a Markdown table");
   metrics->callback([=] { list_metrics(*pattern, *markdown); });
 }
@@ -149,8 +151,8 @@ void add_metrics(CLI::App& app) {
 void add_keys(CLI::App& app) {
   auto* keys = app.add_subcommand("keys", "every key of a configuration: default, allowed values, meaning");
   auto flags = std::make_shared<KeysFlags>();
-  keys->add_option("pattern", flags->pattern, "only keys whose name or meaning holds this");
-  keys->add_flag("--all", flags->all, "also keys of ROLL that mean nothing here or are refused, with the reason");
+  keys->add_option("pattern", flags->pattern, "only keys whose name or meaning contains this text");
+  keys->add_flag("--all", flags->all, "also keys of ROLL that have no effect here or are refused, with the reason");
   auto* markdown = keys->add_flag("--markdown", flags->markdown, "as a Markdown table");
   keys->add_flag("--html", flags->html, "as a page")->excludes(markdown);
   keys->callback([=] { list(*flags); });

@@ -44,7 +44,8 @@ void add_logprobs(CLI::App& app) {
                   "model folder, a run's folder (its latest checkpoint), or a Hub name in the local cache")
       ->required();
   sub->add_option("--input", flags->input, "JSON lines with \"ids\"; - is standard input")->capture_default_str();
-  sub->add_option("--out", flags->output, "JSON lines with \"log_probs\" (ids - 1 of them); - is standard output")
+  sub->add_option("--out", flags->output,
+                  "JSON lines with \"log_probs\" (one fewer than \"ids\"); - is standard output")
       ->capture_default_str();
   sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda where there is one")
       ->capture_default_str();

@@ -78,30 +78,30 @@ roll \- reinforcement learning from verifiable rewards for language models
 \fBroll\fR \fIsubcommand\fR [flags] [key=value ...]
 .SH DESCRIPTION
 Samples responses of a language model to prompts, scores them by rules, programs or judges, and trains the model on the scores by
-PPO, GRPO and the like. A YAML file says what a run does; key=value pairs behind the flags replace its values.
+PPO, GRPO and the like. A YAML file configures a run; key=value pairs after the flags override its values.
 .PP
 \fBroll quickstart\fR shows a whole run on a tiny model.
 )";
 constexpr const char* kTail = R"(.SH EXIT STATUS
-0: done. 1: a fault of the machine or of another process. 2: the input is wrong; the message says where. 70: a fault of the program.
+0: success. 1: a failure of the machine or of another process. 2: wrong input; the message says where. 70: a bug in roll.
 75: saved and ended at the time limit; start again with \-\-resume.
 .SH ENVIRONMENT
 .TP
 \fBROLL_TORCH\fR
-folder of the LibTorch to use (that with lib/libtorch_cpu.so); without it, that of python3 (installed packages only)
+folder of the LibTorch to use, which contains lib/libtorch_cpu.so; default: that of python3 (installed packages only)
 .TP
 \fBHF_HOME\fR
-where models with a Hub name are looked for
+Hugging Face's folder, in whose cache models with a Hub name are looked up
 .TP
 \fBOMP_NUM_THREADS\fR
-threads of a process; without it, one a core
+compute threads of a process; default: one per core
 )";
 
 std::string manual(const std::vector<CommandInfo>& commands) {
   std::string text = fmt::format(".TH ROLL 1 \"\" \"roll {}\" \"User Commands\"\n", version());
   text += std::string(kHead) + ".SH SUBCOMMANDS\n";
   for (const CommandInfo& command : commands) text += command_section(command);
-  text += ".SH KEYS\nName, default, meaning, what is allowed, and whose keys they are.\n";
+  text += ".SH KEYS\nName, default, meaning, allowed values, and the roles that have the key.\n";
   for (const auto& [command, keys] : keys_by_command()) text += keys_section("roll " + command, keys);
   return text + kTail;
 }

@@ -57,7 +57,7 @@ std::string ask_until_valid(const std::string& question, const std::string& defa
     std::cout << question << (default_value.empty() ? "" : " [" + default_value + "]") << ": " << std::flush;
     if (!std::getline(std::cin, answer)) {
       std::cout << std::endl;
-      throw UserError("the input ended before all was answered; begin again, or give the answers as flags");
+      throw UserError("the input ended before all questions were answered; start again, or give the answers as flags");
     }
     if (answer.empty()) answer = default_value;
     if (answer.starts_with("~/")) answer = env("HOME").value_or("~") + answer.substr(1);
@@ -78,7 +78,7 @@ std::string ask_or_default(const NewFlags& flags, const char* flag, const std::o
   const bool is_terminal = ::isatty(STDIN_FILENO) == 1;
   if (!flag_value && is_terminal && !flags.yes) return ask_until_valid(question, default_value, check);
   if (!flag_value && default_value.empty())
-    throw user_error("--{}: missing; {} (asked for where the input is a terminal)", flag, question);
+    throw user_error("--{}: missing; give {} (on a terminal, this command asks for it)", flag, question);
   const std::string value = flag_value.value_or(default_value);
   check(value);
   return value;
@@ -111,7 +111,7 @@ std::string ask_reward(const NewFlags& flags, const std::vector<std::string>& da
       if (flags.yes || ::isatty(STDIN_FILENO) != 1) throw;
     }
   return ask_or_default(flags, "reward", flags.reward,
-                        "what judges responses: math_rule, exact_match, multiple_choice, ifeval, code_sandbox, ...",
+                        "the reward type: math_rule, exact_match, multiple_choice, ifeval, code_sandbox, ...",
                         default_value, check_reward_name);
 }
 
@@ -124,7 +124,7 @@ int64_t ask_num_devices(const NewFlags& flags) {
   int64_t devices = 0;
   const auto check = [&](const std::string& text) { read_flag("--devices", text, devices, within(1, 65536)); };
   const auto flag_value = flags.devices ? std::optional(std::to_string(*flags.devices)) : std::nullopt;
-  ask_or_default(flags, "devices", flag_value, "how many GPUs, or processes without one",
+  ask_or_default(flags, "devices", flag_value, "the number of GPUs, or of processes without GPUs",
                  std::to_string(std::max<int64_t>(1, num_cuda_devices())), check);
   return devices;
 }
@@ -166,7 +166,7 @@ void write_examples(const fs::path& target) {
     }
   });
   std::printf(
-      "%s holds programs and plug-ins for a reward, a loss and an environment; its README.md says how each is used\n",
+      "%s holds programs and plug-ins for a reward, a loss and an environment; its README.md shows how to use them\n",
       target.c_str());
 }
 
@@ -179,20 +179,20 @@ void fit_to_machine(NewRun& run, const ModelSpec& spec, std::optional<double> me
   if (step_s <= kFirstStep_s) return;
   const double fewer = static_cast<double>(run.prompts_per_step) * kFirstStep_s / step_s;
   const int64_t before = std::exchange(run.prompts_per_step, std::max(kFewPrompts, static_cast<int64_t>(fewer)));
-  std::printf("a step of %lld prompts may take %s on this machine: the file says %lld\n",
+  std::printf("a step of %lld prompts may take %s on this machine, so the file has %lld\n",
               static_cast<long long>(before), duration_text(step_s).c_str(),
               static_cast<long long>(run.prompts_per_step));
   const double left_s = step_s * static_cast<double>(run.prompts_per_step) / static_cast<double>(before);
   if (left_s > kLongStep_s)
     print_warnings(
-        {fmt::format("even that may take {} a step, so a first result takes hours: a smaller model, a smaller "
+        {fmt::format("even then a step may take {}, and a first result hours; a smaller model, a smaller "
                      "response_length or a GPU would help",
                      duration_text(left_s))});
 }
 
 void require_new_folder(const std::string& folder) {
   if (is_there(folder) && (!is_folder(folder) || !list_folder(folder).empty()))
-    throw user_error("DIR = {}: exists, and is not an empty folder; name another one", folder);
+    throw user_error("DIR = {}: exists and is not an empty folder; choose another one", folder);
   refuse_in_checkpoint("DIR", folder);
 }
 
@@ -227,7 +227,7 @@ void measure_sft_rows(NewRun& run, const fs::path& folder, const ModelSpec& spec
 void make_sft(const NewFlags& flags, NewRun run) {
   for (const auto& [flag, flag_value] : {std::pair("reward", flags.reward), std::pair("algorithm", flags.algorithm)})
     if (flag_value)
-      throw user_error("--{} = {}: a fine-tuning has none; leave it out, or leave --sft out", flag, *flag_value);
+      throw user_error("--{} = {}: does not apply to fine-tuning; leave out this flag or --sft", flag, *flag_value);
   const fs::path model = model_folder(run.model);
   const ModelSpec spec = read_spec(model);
   measure_sft_rows(run, model, spec);
@@ -269,23 +269,24 @@ void make_new(const NewFlags& flags) {
 }  // namespace
 
 void add_new(CLI::App& app) {
-  auto* sub = app.add_subcommand("new", "a first configuration for your model and rows, asked for or by flags");
+  auto* sub = app.add_subcommand("new", "write a first configuration for your model and rows, from flags or questions");
   auto flags = std::make_shared<NewFlags>();
-  sub->add_option("dir", flags->folder, "folder to make: config.yaml goes there, and later the run")->required();
+  sub->add_option("dir", flags->folder, "new folder, for config.yaml and later the run")->required();
   sub->add_option("--model", flags->model, "folder or Hub name");
   sub->add_option("--data", flags->data, "training rows: JSON lines, paths or globs");
-  sub->add_option("--validation", flags->validation, "rows that are never trained on, to measure with");
-  sub->add_option("--reward", flags->reward, "what judges responses; usual: what the rows look like");
-  sub->add_option("--algorithm", flags->algorithm, "grpo, ppo or reinforce; usual: grpo");
-  sub->add_option("--devices", flags->devices, "GPUs, or processes without one; usual: the GPUs that are here, or 1");
-  sub->add_option(
-         "--memory-gb", flags->memory_gb,
-         "GB of one GPU, to choose how the model is shared out; also says that GPUs are meant where none is here")
+  sub->add_option("--validation", flags->validation, "validation rows, which are never trained on");
+  sub->add_option("--reward", flags->reward, "reward type; default: detected from the rows");
+  sub->add_option("--algorithm", flags->algorithm, "grpo, ppo or reinforce; default: grpo");
+  sub->add_option("--devices", flags->devices,
+                  "number of GPUs, or of processes without GPUs; default: this machine's GPUs, or 1");
+  sub->add_option("--memory-gb", flags->memory_gb,
+                  "GB of one GPU, to choose the parallel layout; also plans for GPUs on a machine without any")
       ->check(CLI::PositiveNumber);
   sub->add_flag("--sft", flags->sft, "a supervised fine-tuning, on rows with responses");
-  sub->add_flag("--examples", flags->examples,
-                "instead: rewards, a loss and environments of one's own, by example, ready to build");
-  sub->add_flag("--yes", flags->yes, "ask nothing: what is not said is as usual");
+  sub->add_flag(
+      "--examples", flags->examples,
+      "write examples of custom rewards, losses and environments, ready to build, instead of a configuration");
+  sub->add_flag("--yes", flags->yes, "ask nothing; what no flag sets gets its default");
   sub->callback([flags] { make_new(*flags); });
 }
 

@@ -41,9 +41,10 @@ struct QuickstartFlags {
 void add_quickstart(CLI::App& app) {
   auto* sub = app.add_subcommand("quickstart", "teach a tiny model to calculate, in about two minutes");
   auto flags = std::make_shared<QuickstartFlags>();
-  sub->add_option("overrides", flags->overrides, "key=value pairs for the training, as max_steps=3");
-  auto* resume = sub->add_flag("--resume", flags->resume, "go on with the training in ./output/quickstart/train");
-  sub->add_flag("--new-run", flags->new_run, "train once more, in a folder of its own there")->excludes(resume);
+  sub->add_option("overrides", flags->overrides, "key=value pairs for the training, such as max_steps=3");
+  auto* resume = sub->add_flag("--resume", flags->resume, "continue the training in ./output/quickstart/train");
+  sub->add_flag("--new-run", flags->new_run, "train again, in a new folder inside ./output/quickstart/train")
+      ->excludes(resume);
   sub->callback([=] { become_script(*flags); });
 }
 

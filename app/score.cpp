@@ -48,17 +48,19 @@ RewardSetup setup_from_flags(const ScoreFlags& flags) {
   read_flags(flags.reward, args);
   if (!args.reward.type)
     throw user_error(
-        "--reward: missing; name the reward, as --reward math_rule, or a file, as --config rlvr.yaml --domain math");
+        "--reward: missing; name the reward, such as --reward math_rule, or a file, such as --config rlvr.yaml "
+        "--domain math");
   Config config;
   config.response_length = args.response_length;
   RewardWorkerConfig& worker = config.rewards[kDomain];
   worker.reward = args.reward;
   if (worker.shares_model())
     throw user_error(
-        "--judge-model-type = cluster: shares one model among several rewards, and here is one; write inference");
+        "--judge-model-type = cluster: shares one model among several rewards, but here is only one reward; write "
+        "inference");
   if (worker.has_own_model() != flags.judge_model.has_value())
     throw flags.judge_model
-        ? user_error("--judge-model = {}: this reward asks no model in this program; leave it out", *flags.judge_model)
+        ? user_error("--judge-model = {}: this reward runs no model in this program; leave it out", *flags.judge_model)
         : UserError("--judge-model: missing; name the judging model's folder or Hub name, or use --config");
   worker.model.model_args.model_name_or_path = flags.judge_model;
   return {std::move(config), "--"};
@@ -67,8 +69,9 @@ RewardSetup setup_from_flags(const ScoreFlags& flags) {
 /// Returns the reward of --domain in --config; without --domain, the only reward.
 RewardSetup setup_from_config(const ScoreFlags& flags) {
   if (!flags.reward.map.empty())
-    throw user_error("--{}: --config describes the reward; leave this out", reward_flag(flags.reward.map.front().key));
-  if (flags.judge_model) throw user_error("--judge-model: --config describes the reward; leave this out");
+    throw user_error("--{}: --config describes the reward; leave this flag out",
+                     reward_flag(flags.reward.map.front().key));
+  if (flags.judge_model) throw user_error("--judge-model: --config describes the reward; leave this flag out");
   Config config = load_yaml<Config>(read_file(flags.config), flags.config, {}, foreign_advice<Config>).config;
   std::vector<std::string> domains;
   for (const auto& [name, worker] : config.rewards) domains.push_back(name);
@@ -175,8 +178,8 @@ void add_command_words(CLI::App& sub, Node& reward) {
     list.place = scalar_of_flag("").place;
     give_flag(reward, "command", std::move(list));
   };
-  sub.add_option_function<std::vector<std::string>>("command", set_command,
-                                                    "type command: the program and its arguments, behind a bare --");
+  sub.add_option_function<std::vector<std::string>>(
+      "command", set_command, "for --reward command: the program and its arguments, after a bare --");
 }
 
 }  // namespace
@@ -185,9 +188,9 @@ void add_score(CLI::App& app) {
   auto flags = std::make_shared<ScoreFlags>();
   CLI::App* sub = app.add_subcommand(
       "score", "Rewards of given responses: {\"response\", \"ground_truth\"} -> {\"reward\", \"detail\"}");
-  CLI::Option* config =
-      sub->add_option("--config", flags->config, "YAML of a training run: scores as it does, without the flags below");
-  sub->add_option("--domain", flags->domain, "which of the rewards in --config")->needs(config);
+  CLI::Option* config = sub->add_option("--config", flags->config,
+                                        "YAML of a training run, whose reward is used instead of the flags below");
+  sub->add_option("--domain", flags->domain, "name of the reward in --config")->needs(config);
   sub->add_option("--input", flags->input, kRowInput)->capture_default_str();
   sub->add_option("--out", flags->output, "JSON lines, in the order of the input; - is standard output")
       ->capture_default_str();
@@ -196,7 +199,7 @@ void add_score(CLI::App& app) {
                   "--judge-model-type inference");
   sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda where there is one; for that model")
       ->capture_default_str();
-  sub->add_flag("--bench", flags->bench, "say on standard error how many answers a second were judged");
+  sub->add_flag("--bench", flags->bench, "print on standard error how many answers were judged per second");
   add_reward_flags(*sub, flags->reward);
   add_command_words(*sub, flags->reward);
   sub->callback([flags] {

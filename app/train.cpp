@@ -100,16 +100,15 @@ void add_file_pipeline(CLI::App& sub,
 }
 
 void add_first_flags(CLI::App& sub, FirstFlags& flags) {
-  sub.add_option("--model", flags.model, "instead of a file: the model, a folder or Hub name");
+  sub.add_option("--model", flags.model, "the model, a folder or Hub name, instead of a configuration file");
   sub.add_option("--data", flags.data,
-                 "with --model: the training rows, a file, folder or glob; their columns are recognised")
+                 "with --model: the training rows, a file, folder or glob; their columns are detected")
       ->allow_extra_args(false);  // key=value may follow
-  sub.add_option("--reward", flags.reward, "with --model: what judges responses; default: what the rows look like");
+  sub.add_option("--reward", flags.reward, "with --model: reward type; default: detected from the rows");
   sub.add_option("--algorithm", flags.algorithm, "with --model: grpo, ppo or reinforce; default: grpo");
-  sub.add_option("--memory-gb", flags.memory_gb,
-                 "with --model: GB of one device, to choose how the model is shared out")
+  sub.add_option("--memory-gb", flags.memory_gb, "with --model: GB of one device, to choose the parallel layout")
       ->check(CLI::PositiveNumber);
-  sub.add_option("--validation", flags.validation, "with --model: rows that are never trained on, to measure with");
+  sub.add_option("--validation", flags.validation, "with --model: validation rows, which are never trained on");
 }
 
 }  // namespace

@@ -45,8 +45,9 @@ void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>
     const bool is_broken = sub.remaining_size() > 0;  // an unknown flag is reported instead
     const bool needs_no_file = alternative.flags && alternative.are_given();
     if (!file.empty() && needs_no_file)
-      throw user_error("{} stand for a configuration, but there is {}; write keys behind it, as pretrain=MODEL",
-                       alternative.flags, file);
+      throw user_error(
+          "{} replace a configuration file, but {} is given; override its keys instead, such as pretrain=MODEL",
+          alternative.flags, file);
     if (file.empty() && !is_broken && !needs_no_file)
       throw user_error("--config FILE.yaml{} is missing; `roll {} --help` says more",
                        alternative.flags ? fmt::format(", or {},", alternative.flags) : "", sub.get_name());

@@ -85,7 +85,7 @@ constexpr OtherName kOtherNames[] = {
 std::string hint_own_name(const CLI::App& sub, const std::string& flag) {
   const std::string command = sub.get_name();
   if (command == "new" && (flag == "--out" || flag == "--output"))
-    return "; the folder is the word behind the command: roll new DIR";
+    return "; give the folder after the command: roll new DIR";
   for (const auto& [other, own] : kOtherNames)
     if (flag == other && sub.get_option_no_throw(own)) return fmt::format("; it is called {}", own);
   return "";
@@ -106,7 +106,7 @@ UserError unknown_word(const CLI::App& app, int argc, char** argv) {
                       did_you_mean(word, flag_names(*where)), command);
   }
   const auto words = app.remaining(true);
-  return user_error("{} takes no argument '{}'; `{} --help` says what it takes", command,
+  return user_error("{} takes no argument '{}'; `{} --help` lists its arguments", command,
                     words.empty() ? "" : words.front(), command);
 }
 
@@ -134,9 +134,9 @@ std::string reword_error(const std::string& error) {
                        did_you_mean(part[2].str(), words));
   }
   constexpr std::pair<const char*, const char*> kRewordings[] = {
-      {"(-\\S+): 1 required \\S+ missing", "$1: its value is missing; write it behind the flag"},
+      {"(-\\S+): 1 required \\S+ missing", "$1: its value is missing; write it after the flag"},
       {"Could not convert: (-\\S+) = (.*)", "$1 = $2: must be a number"},
-      {"(-\\S+) excludes (-\\S+)", "$1 and $2 do not go together; leave one out"},
+      {"(-\\S+) excludes (-\\S+)", "$1 and $2 cannot be combined; leave one out"},
       {"(-\\S+) requires (-\\S+)", "$1 belongs to $2; add $2"},
       {"(\\S+) is required", "$1: missing; give it"},
       {"(\\S+): At Most 1 required but received (\\d+)", "$1: given $2 times; give it once"}};
@@ -167,7 +167,7 @@ std::string wrap_help(const std::string& text) {
 }  // namespace
 
 int parse_and_run(CLI::App& app, int argc, char** argv) {
-  if (argc == 1) throw user_error("say what to do\n\n{}", app.help());
+  if (argc == 1) throw user_error("a subcommand is missing\n\n{}", app.help());
   check_subcommand(app, argc, argv);
   try {
     app.parse(argc, argv);

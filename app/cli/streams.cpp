@@ -77,7 +77,7 @@ void print_data(const std::string& text) {
 void check_parent_folder(const std::string& flag, const std::filesystem::path& file) {
   const std::filesystem::path folder = file.parent_path();
   if (!folder.empty() && !is_folder(folder))
-    throw user_error("{} = {}: the folder {} is not there; make it first", flag, file.string(), folder.string());
+    throw user_error("{} = {}: the folder {} does not exist; create it first", flag, file.string(), folder.string());
   if (!file.empty()) refuse_in_checkpoint(flag, file);
 }
 
@@ -97,7 +97,8 @@ std::filesystem::path own_file(const std::vector<std::string>& names) {
       if (const std::filesystem::path file = program.parent_path().parent_path() / share / name; is_there(file))
         return file;
   throw user_error(
-      "{}: the file {} is not with this program (share/roll); install all of it, or use the program of a checkout",
+      "{}: the file {} of this program (share/roll) is missing; install the whole package, or run the program from a "
+      "checkout",
       program.string(), names.front());
 }
 

@@ -15,8 +15,8 @@ namespace roll {
 
 /// Help text of --input for commands that call Input::rows().
 constexpr const char* kRowInput =
-    "rows: JSON lines or an array, CSV, Parquet, also .gz and .zst; known columns of others are recognised; - is JSON "
-    "lines on standard input";
+    "rows: JSON lines, a JSON array, CSV or Parquet, also .gz and .zst; columns of other projects are detected; - is "
+    "JSON lines on standard input";
 
 class Input {
  public:

@@ -29,7 +29,7 @@ void check_shapes(const GenerateFlags& flags, int64_t max_positions) {
   const int64_t new_tokens = flags.sampling.generating.max_new_tokens;
   if (new_tokens < 2) throw user_error("--max-new-tokens = {}: must be at least 2 with --bench", new_tokens);
   if (flags.prompt_tokens > max_positions - new_tokens)
-    throw user_error("--prompt-tokens = {}: with --max-new-tokens = {} there are more than the model's {} positions",
+    throw user_error("--prompt-tokens = {}: with --max-new-tokens = {} this exceeds the model's {} positions",
                      flags.prompt_tokens, new_tokens, max_positions);
 }
 
@@ -137,8 +137,7 @@ void bench_generation(const GenerateFlags& flags) {
   if (trace) trace->save();
   if (!flags.writes_json)
     fmt::print(
-        "share of what the machine allows: memory is read no faster, or products are computed no faster, each measured "
-        "here\n");
+        "share: part of this machine's measured limit, which is memory bandwidth or the speed of matrix products\n");
 }
 
 }  // namespace roll

@@ -64,7 +64,7 @@ class Chat {
 
   void run() {
     log_.info("{}", threads_text());
-    if (is_terminal_) log_.info("/reset begins anew, /quit ends, Ctrl-C stops an answer");
+    if (is_terminal_) log_.info("/reset starts a new conversation, /quit ends, Ctrl-C stops an answer");
     std::string line;
     while (read(line)) {
       if (line == "/quit") break;
@@ -73,7 +73,7 @@ class Chat {
       else if (line.find_first_not_of(" \t") != std::string::npos)
         try_to_answer(line);
     }
-    log_.info("{} answers: {} prompt tokens computed, {} known; {} response tokens", num_answers_, num_computed_,
+    log_.info("{} answers: {} prompt tokens computed, {} reused; {} response tokens", num_answers_, num_computed_,
               num_known_, num_drawn_);
   }
 
@@ -101,8 +101,8 @@ class Chat {
     const std::vector<int64_t>& prompt_ids = conversation_.ask(line);
     if (std::ssize(prompt_ids) >= limits_.max_length)
       throw user_error(
-          "the conversation has {} tokens with this line, and no more than {} leave room for an answer; /reset begins "
-          "anew",
+          "the conversation has {} tokens with this line, but at most {} leave room for an answer; /reset starts a new "
+          "one",
           prompt_ids.size(), limits_.max_length - 1);
     TextStream text(sampling_.generating, decode_);
     SamplerCounts counts;
@@ -128,7 +128,7 @@ class Chat {
   void log_cut(const Generation& response, int64_t prompt_length) {
     if (response.finish_reason != FinishReason::kLength) return;
     if (prompt_length + std::ssize(response.ids) == limits_.max_length)
-      log_.info("(the conversation has reached its limit of {} tokens; /reset begins anew)", limits_.max_length);
+      log_.info("(the conversation has reached its limit of {} tokens; /reset starts a new one)", limits_.max_length);
     else
       log_.info("(cut after {} tokens; --max-new-tokens allows more)", response.ids.size());
   }

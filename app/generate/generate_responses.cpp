@@ -135,7 +135,7 @@ class SamplingProgress {
 std::string longer_context_hint(const ModelSpec& spec) {
   return spec.most_positions() == spec.max_positions
              ? ""
-             : fmt::format("; they end with the model's original context, and may have {} tokens with --max-length",
+             : fmt::format("; this is the limit of the model's original context; --max-length allows up to {} tokens",
                            spec.most_positions());
 }
 
@@ -229,7 +229,7 @@ void generate_responses(const GenerateFlags& flags) {
     log.note("note: sequences have up to {} tokens{}", model.spec().max_positions, longer_context_hint(model.spec()));
   if (!flags.prompts.empty() && !flags.as_message && has_chat_template(flags.model))
     log.note(
-        "note: --prompt: goes to the model as it stands, and this one has a chat template; --as-message puts it there");
+        "note: --prompt: the model gets the prompt unchanged, but it has a chat template; --as-message applies it");
   const bool is_for_people = !flags.prompts.empty() && !flags.output;
   const auto write_responses = is_for_people ? show_texts : write_lines;
   write_responses({model, tokenizer, requests, sampling, limits, log, flags.with_processed}, output.stream());

@@ -171,7 +171,7 @@ def check_folder(folder):
     check_same(damaged, out)
     # Each file, torn, is named by roll verify.
     checkpoint = damaged / "checkpoints/latest"
-    assert verify(checkpoint, 0).endswith("all as they were written\n")
+    assert verify(checkpoint, 0).endswith("all undamaged\n")
     for file in sorted(path for path in checkpoint.rglob("*") if path.is_file() and path.name != "manifest.json"):
         whole = file.read_bytes()
         for torn in (whole[: len(whole) // 2], whole[:-1] + bytes([whole[-1] ^ 1])):
