@@ -71,7 +71,7 @@ void set_question_from_flags(const DataFlags& flags, QuestionParts& parts) {
   }
   if (flags.model) set_model(*flags.model, "--model", parts);
   if (flags.validation.empty()) return;
-  files_of_flag("--validation", flags.validation, flags.data.split);
+  expand_flag_files("--validation", flags.validation, flags.data.split);
   question.validation = {flags.data};
   question.validation[0].file_name = flags.validation;
 }
@@ -162,7 +162,7 @@ void check_data_rows(DataFlags& flags) {
   if (question.source.data.file_name.empty())
     throw user_error("FILE: missing; name the files of rows, or a --config that names them");
   const std::string key = flags.files.empty() ? flags.config + ": actor_train.data_args.file_name" : "FILE";
-  const auto files = files_of_flag(key, question.source.data.file_name, question.source.data.split);
+  const auto files = expand_flag_files(key, question.source.data.file_name, question.source.data.split);
   if (!parts.rules.empty()) question.source.rules = &parts.rules;
   const DataReport report = show(question);
   if (parts.rules.empty()) note_reward({files.begin(), files.end()}, configured_columns(question.source.data));
@@ -172,7 +172,7 @@ void check_data_rows(DataFlags& flags) {
 
 void convert_rows(DataFlags& flags) {
   read_part(flags);
-  const auto files = files_of_flag("FILE", flags.files, flags.data.split);
+  const auto files = expand_flag_files("FILE", flags.files, flags.data.split);
   check_parent_folder("--out", flags.output);
   for (const auto& file : files)
     if (std::error_code ec; std::filesystem::equivalent(file, flags.output, ec))

@@ -118,7 +118,7 @@ std::vector<fs::path> find_files_of_split(const char* flag, const std::vector<st
   if (split)
     std::fprintf(stderr, "note: %s = %s: has several splits; the split %s is used\n", flag,
                  fmt::format("{}", fmt::join(patterns, ", ")).c_str(), split->c_str());
-  return files_of_flag(flag, patterns, split);
+  return expand_flag_files(flag, patterns, split);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ void add_job_flags(CLI::App& sub, JobFlags& flags, const InsteadOfFile& alternat
   sub.add_flag("--quiet", flags.quiet, "show only warnings, validations and the end; log.txt has everything")
       ->excludes(plain);
   sub.add_flag("--dry-run", flags.dry_run, "check the configuration and print the command that would start the job");
-  sub.add_option("--device", flags.device, "cpu, cuda, or auto: cuda where there is one")
+  sub.add_option("--device", flags.device, "cpu, cuda, or auto: cuda if there is a GPU")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
   sub.add_option("--communicator", flags.communicator,

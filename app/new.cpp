@@ -159,10 +159,10 @@ void write_examples(const fs::path& target) {
   write_folder_atomic(target, [](const fs::path& folder) {
     fs::create_directory(folder / "roll");
     for (const char* name : kExampleFiles)
-      fs::copy_file(own_file({std::string("configs/examples/") + name}), folder / name);
+      fs::copy_file(find_shipped_file({std::string("configs/examples/") + name}), folder / name);
     for (const std::string kind : {"reward", "loss", "environment"}) {
       const std::string header = "roll/" + kind + ".h";
-      fs::copy_file(own_file({"include/" + header, "lib/" + kind + "/" + header}), folder / header);
+      fs::copy_file(find_shipped_file({"include/" + header, "lib/" + kind + "/" + header}), folder / header);
     }
   });
   std::printf(
@@ -286,7 +286,7 @@ void add_new(CLI::App& app) {
   sub->add_flag(
       "--examples", flags->examples,
       "write examples of custom rewards, losses and environments, ready to build, instead of a configuration");
-  sub->add_flag("--yes", flags->yes, "ask nothing; what no flag sets gets its default");
+  sub->add_flag("--yes", flags->yes, "ask nothing; flags that are not given have their defaults");
   sub->callback([flags] { make_new(*flags); });
 }
 

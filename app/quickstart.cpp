@@ -23,8 +23,8 @@ struct QuickstartFlags {
 /// Replaces this process by the script, which calls this program for each step. Overrides are checked first, so that a
 /// mistake is reported at once, not after a minute of warm-up.
 [[noreturn]] void become_script(const QuickstartFlags& flags) {
-  load_config(own_file({"configs/quickstart.yaml"}), flags.overrides, {.num_ranks = {}, .offline = true});
-  const std::string program = own_program(), script = own_file({"scripts/quickstart_training.sh"});
+  load_config(find_shipped_file({"configs/quickstart.yaml"}), flags.overrides, {.num_ranks = {}, .offline = true});
+  const std::string program = own_program(), script = find_shipped_file({"scripts/quickstart_training.sh"});
   std::vector<std::string> words{"bash", script, program};
   words.insert(words.end(), flags.overrides.begin(), flags.overrides.end());
   if (flags.resume) words.emplace_back("--resume");

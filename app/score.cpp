@@ -172,11 +172,11 @@ void add_command_words(CLI::App& sub, Node& reward) {
     Node list;
     list.kind = Node::Kind::kList;
     for (const std::string& word : words) {
-      list.list.push_back(scalar_of_flag(word));
+      list.list.push_back(flag_scalar(word));
       list.list.back().literal = true;  // ${x} is passed on to the program
     }
-    list.place = scalar_of_flag("").place;
-    give_flag(reward, "command", std::move(list));
+    list.place = flag_scalar("").place;
+    set_flag(reward, "command", std::move(list));
   };
   sub.add_option_function<std::vector<std::string>>(
       "command", set_command, "for --reward command: the program and its arguments, after a bare --");
@@ -197,7 +197,7 @@ void add_score(CLI::App& app) {
   sub->add_option("--judge-model", flags->judge_model,
                   "folder or Hub name of the model that judges in this program: type reward_model, or llm_judge with "
                   "--judge-model-type inference");
-  sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda where there is one; for that model")
+  sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda if there is a GPU; for that model")
       ->capture_default_str();
   sub->add_flag("--bench", flags->bench, "print on standard error how many answers were judged per second");
   add_reward_flags(*sub, flags->reward);

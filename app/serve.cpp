@@ -97,7 +97,7 @@ void return_freed_memory() {
 void serve(ServeFlags flags) {
   return_freed_memory();
   flags.model = model_folder(flags.model, "--model");
-  say_notes(flags.model);
+  print_model_notes(flags.model);
   if (flags.name.empty()) flags.name = std::filesystem::path(flags.model).filename();
   flags.server.api_key = env("ROLL_API_KEY").value_or("");
   flags.server.max_body_bytes <<= 20;
@@ -180,7 +180,7 @@ void add_serve(CLI::App& app) {
   sub->add_option("--timeout", flags->server.timeout_s, "longest time for an answer, in seconds")
       ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str();
-  sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda where there is one")
+  sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda if there is a GPU")
       ->capture_default_str();
   sub->add_option("--dtype", flags->dtype, "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU")
       ->capture_default_str();

@@ -61,7 +61,7 @@ void gather_field_flags(CLI::App& sub, const AnyMember& defaults, Node& given, c
                         FlagNames& flag_name_without_dashes) {
   for_each_flag(defaults, left_out, [&](const KeyInfo& info, const AnyMember& member) {
     add_flag(sub, flag_name_without_dashes(info.key), info, member,
-             [&given, key = info.key](const auto& text) { give_flag(given, key, scalar_of_flag(text)); });
+             [&given, key = info.key](const auto& text) { set_flag(given, key, flag_scalar(text)); });
   });
 }
 

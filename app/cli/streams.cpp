@@ -44,10 +44,11 @@ Input::Input(const std::string& name, const std::string& flag)
   stream_ = &file_;
 }
 
-RowSource Input::rows(const std::function<bool(const Json& row)>& is_own) {
+RowSource Input::rows(const std::function<bool(const Json& row)>& is_own_row) {
   std::error_code ec;
   if (path_ == "-" || !std::filesystem::is_regular_file(path_, ec)) return json_lines(stream(), name());
-  return rows_of_file(path_, is_own, [](const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_str()); });
+  return rows_of_file(path_, is_own_row,
+                      [](const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_str()); });
 }
 
 Output::Output(const std::string& name, const Input& input)
@@ -81,8 +82,8 @@ void check_parent_folder(const std::string& flag, const std::filesystem::path& f
   if (!file.empty()) refuse_in_checkpoint(flag, file);
 }
 
-std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const std::vector<std::string>& names,
-                                                 const std::optional<std::string>& split) {
+std::vector<std::filesystem::path> expand_flag_files(const std::string& flag, const std::vector<std::string>& names,
+                                                     const std::optional<std::string>& split) {
   try {
     return expand_files(names, split);
   } catch (const UserError& e) {  // "name: rule"
@@ -90,7 +91,7 @@ std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const 
   }
 }
 
-std::filesystem::path own_file(const std::vector<std::string>& names) {
+std::filesystem::path find_shipped_file(const std::vector<std::string>& names) {
   const std::filesystem::path program = own_program();
   for (const char* share : {"share/roll", ""})
     for (const std::string& name : names)

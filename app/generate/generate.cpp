@@ -128,8 +128,7 @@ void add_sampling_flags(CLI::App& sub, GenerateFlags& flags) {
 }
 
 void add_machine_flags(CLI::App& sub, GenerateFlags& flags) {
-  sub.add_option("--device", flags.device, "cpu, cuda, cuda:N, or auto: cuda where there is one")
-      ->capture_default_str();
+  sub.add_option("--device", flags.device, "cpu, cuda, cuda:N, or auto: cuda if there is a GPU")->capture_default_str();
   sub.add_option("--dtype", flags.dtype,
                  "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU; int8: fp32 with weights of 8 bits, "
                  "on the CPU")
@@ -161,7 +160,7 @@ void run(const CLI::App& sub, GenerateFlags& flags) {
   check_values(flags);
   flags.sampling.generating = sampling_settings(flags.generating);
   flags.model = model_folder(flags.model, "--model");
-  say_notes(flags.model);
+  print_model_notes(flags.model);
   const auto run_mode = flags.chats ? chat : flags.benches ? bench_generation : generate_responses;
   run_mode(flags);
 }

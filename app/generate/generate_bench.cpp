@@ -105,7 +105,7 @@ void print_head(const Transformer& model, const GenerateFlags& flags) {
              flags.reads_int8() ? "fp32, weights of 8 bits" : compute_dtype_name(model.dtype()), model.device().str(),
              threads_text(), flags.prompt_tokens, flags.sampling.generating.max_new_tokens);
   fmt::print("{:>6} {:>13} {:>6} {:>13} {:>9} {:>6} {:>9} {:>7} {:>9} {:>8} {:>10} {:>12}\n", "batch", "prefill tok/s",
-             "share", "decode tok/s", "ms/step", "share", "of", "slots", "KV pages", "KV MiB", "read GB/s",
+             "share", "decode tok/s", "ms/step", "share", "limit", "slots", "KV pages", "KV MiB", "read GB/s",
              "matmul GF/s");
 }
 

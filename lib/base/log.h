@@ -22,8 +22,8 @@ namespace roll {
 struct LogOptions {
   int rank = 0;
   int num_ranks = 1;
-  Terminal terminal;   // shows only warnings and say(); log.txt gets all
-  bool quiet = false;  // shows only warnings and say(); log.txt gets all
+  Terminal terminal;   // where standard output goes
+  bool quiet = false;  // prints only warnings and say(); log.txt gets all lines
 };
 
 enum class LineKind { kInfo, kSaid, kWarning };

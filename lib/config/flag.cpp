@@ -18,7 +18,7 @@ Node resolve_interpolations(Node given) {
 
 }  // namespace
 
-Node scalar_of_flag(const std::string& text) {
+Node flag_scalar(const std::string& text) {
   Node node;
   node.kind = Node::Kind::kScalar;
   node.text = text;
@@ -26,7 +26,7 @@ Node scalar_of_flag(const std::string& text) {
   return node;
 }
 
-void give_flag(Node& given, const std::string& key, Node value) {
+void set_flag(Node& given, const std::string& key, Node value) {
   given.kind = Node::Kind::kMap;
   if (Node* before = given.find(key))
     *before = std::move(value);
@@ -36,7 +36,7 @@ void give_flag(Node& given, const std::string& key, Node value) {
 
 void read_flag(const std::string& flag, const std::string& text, const AnyMember& member, const Range& range) {
   Node given;
-  give_flag(given, flag, scalar_of_flag(text));
+  set_flag(given, flag, flag_scalar(text));
   const Node node = resolve_interpolations(std::move(given)).map.front().value;
   ReadContext context;
   node.error.empty() ? read_value(context, node, flag, member) : context.complain(node, flag, node.error);

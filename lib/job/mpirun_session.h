@@ -1,5 +1,5 @@
 // Removes files that a killed mpirun leaves on this host: Open MPI 4's session folder with sockets and shared files,
-// and the ranks' shared-memory segments, whose names the folder tells.
+// and the ranks' shared-memory segments, whose names follow from the folder.
 #pragma once
 
 #include <sys/types.h>

@@ -52,7 +52,7 @@ class ChildProcess {
   /// Calls kill().
   ~ChildProcess();
 
-  /// Result of a question. After any other than kDone, only kill() may follow.
+  /// Result of a question. After a result other than kDone, only kill() may be called.
   /// kDone     `reply` is the answer
   /// kTimeout  no answer in time
   /// kEnded    the program ended, or closed its input or output, before it answered

@@ -28,7 +28,7 @@ struct RunRequest {
   std::string resolved_config;                          // YAML
   std::string measured;                                 // measured_by()
   std::string version;                                  // program and libraries
-  std::map<std::string, int64_t> sequences_per_update;  // by role, as results from batch sizes and layout
+  std::map<std::string, int64_t> sequences_per_update;  // by role, from batch sizes and layout
   bool is_long = false;                                 // the policy's Rope::is_long
 };
 
