@@ -73,7 +73,7 @@ std::pair<const CLI::App*, std::string> chosen_command(const CLI::App& app) {
 /// Another command's or program's name for one of our flags.
 struct OtherName {
   const char* other;
-  const char* own;
+  const char* flag_here;
 };
 
 constexpr OtherName kOtherNames[] = {
@@ -86,8 +86,8 @@ std::string hint_own_name(const CLI::App& sub, const std::string& flag) {
   const std::string command = sub.get_name();
   if (command == "new" && (flag == "--out" || flag == "--output"))
     return "; give the folder after the command: roll new DIR";
-  for (const auto& [other, own] : kOtherNames)
-    if (flag == other && sub.get_option_no_throw(own)) return fmt::format("; it is called {}", own);
+  for (const auto& [other, flag_here] : kOtherNames)
+    if (flag == other && sub.get_option_no_throw(flag_here)) return fmt::format("; it is called {}", flag_here);
   return "";
 }
 

@@ -32,7 +32,7 @@ class StructReader : public Keys {
  private:
   /// Returns the key's value and marks it as used; nullptr if it is not set or its interpolation failed.
   const Node* find_used(const char* key);
-  void refuse(KeyList keys, const char* reason, bool or_one);
+  void refuse(KeyList keys, const char* reason, bool one_is_off);
 
   ReadContext& context_;
   const Node& node_;

@@ -77,16 +77,16 @@ class Openings {
     bool begins_value = true;
     for (size_t i = 0; i < line.size(); ++i) {
       const char c = line[i];
-      const Opening here{c, number, static_cast<int>(i) + 1};
+      const Opening opening{c, number, static_cast<int>(i) + 1};
       if (quote_.mark) {
         i += read_quoted(line, i, number);
         begins_value = false;
       } else if (c == '#' && (i == 0 || line[i - 1] == ' ')) {
         return;
       } else if ((c == '"' || c == '\'') && begins_value) {
-        quote_ = here;
+        quote_ = opening;
       } else {
-        read_bracket(here, begins_value);
+        read_bracket(opening, begins_value);
         const bool ends_at = i + 1 == line.size() || line[i + 1] == ' ';
         const bool opens = c == '[' || c == '{' || c == ',' || ((c == ':' || c == '-') && ends_at);
         begins_value = opens || (c == ' ' && begins_value);
@@ -109,13 +109,13 @@ class Openings {
     return 0;
   }
 
-  void read_bracket(const Opening& here, bool begins_value) {
-    if ((here.mark == '[' || here.mark == '{') && (begins_value || !open_.empty())) open_.push_back(here);
-    if (here.mark != ']' && here.mark != '}') return;
+  void read_bracket(const Opening& opening, bool begins_value) {
+    if ((opening.mark == '[' || opening.mark == '{') && (begins_value || !open_.empty())) open_.push_back(opening);
+    if (opening.mark != ']' && opening.mark != '}') return;
     if (!open_.empty())
       open_.pop_back();
     else if (!unmatched_close)
-      unmatched_close = here;
+      unmatched_close = opening;
   }
 
   Opening quote_;
@@ -212,12 +212,12 @@ std::optional<YamlCause> end_of_block_cause(const Lines& lines, int line, int co
 /// Returns the cause that matches the parser's message; the messages are yaml-cpp's (<yaml-cpp/exceptions.h>).
 std::optional<YamlCause> cause_by_words(const Lines& lines, int line, int column, const std::string& words) {
   const auto parser_says = [&](const char* part) { return words.find(part) != std::string::npos; };
-  const std::string_view here = lines[line - 1].substr(std::min<size_t>(column - 1, lines[line - 1].size()));
+  const std::string_view rest = lines[line - 1].substr(std::min<size_t>(column - 1, lines[line - 1].size()));
   if (parser_says("illegal map value")) return map_value_cause(lines, line);
   if (parser_says("end of map not found") || parser_says("end of sequence not found"))
     return end_of_block_cause(lines, line, column);
-  if (parser_says("unknown token") && !here.empty())
-    return YamlCause{line, column, fmt::format("a value cannot begin with '{}'; put it in quotes", here[0])};
+  if (parser_says("unknown token") && !rest.empty())
+    return YamlCause{line, column, fmt::format("a value cannot begin with '{}'; put it in quotes", rest[0])};
   if (parser_says("illegal block entry"))
     return YamlCause{line, column,
                      "a list item on the line of its key; begin it on the next line, or write [item, item]"};
