@@ -24,7 +24,7 @@ struct CheckLossFlags {
   bool verbose = false;
 };
 
-LossStep step_of(const CheckLossFlags& flags, const Config& config) {
+LossStep read_step(const CheckLossFlags& flags, const Config& config) {
   if (flags.rollouts.empty()) return random_loss_step(config);
   return make_loss_step(
       read_replay(folder_with_step(flags.rollouts, flags.step), flags.step, config.num_return_sequences_in_group,
@@ -36,7 +36,7 @@ void check(const CheckLossFlags& flags) {
   const auto checked = load_config(flags.config, flags.overrides, {.num_ranks = {}, .offline = true});
   const Config& config = checked.config;
   require_training(config, flags.config, "check-loss");
-  const LossStep step = step_of(flags, config);
+  const LossStep step = read_step(flags, config);
   std::printf("%lld sequences, %lld tokens%s\n%s\n", static_cast<long long>(step.num_sequences()),
               static_cast<long long>(step.num_tokens()), flags.rollouts.empty() ? " (random)" : "",
               checked.loss.c_str());
@@ -64,7 +64,7 @@ void add_check_loss(CLI::App& app) {
   auto flags = std::make_shared<CheckLossFlags>();
   add_config_flags(*sub, flags->config, flags->overrides, "YAML file of `roll train`");
   sub->add_option("--rollouts", flags->rollouts,
-                  "run folder, or its rollouts, whose responses and rewards to take; default: random ones");
+                  "run folder, or its rollouts, to take responses and rewards from; default: random ones");
   sub->add_option("--step", flags->step, "step of --rollouts")->check(CLI::Range(1, 1000000000))->capture_default_str();
   sub->add_option("--tolerance", flags->tolerance, "largest relative deviation of loss and gradient")
       ->check(CLI::PositiveNumber)

@@ -24,10 +24,10 @@ namespace fs = std::filesystem;
 
 /// Returns the checkpoint: `folder` itself, or the newest one in a run folder or its checkpoints folder. UserError:
 /// none.
-fs::path checkpoint_in(const std::string& folder) {
+fs::path find_checkpoint(const std::string& folder) {
   if (!is_folder(folder)) throw user_error("{}: no such folder", folder);
-  for (const char* below : {"", "latest", "checkpoints/latest", "latest/checkpoints/latest"})
-    if (is_there(fs::path(folder) / below / kManifestFile)) return fs::canonical(fs::path(folder) / below);
+  for (const char* subfolder : {"", "latest", "checkpoints/latest", "latest/checkpoints/latest"})
+    if (is_there(fs::path(folder) / subfolder / kManifestFile)) return fs::canonical(fs::path(folder) / subfolder);
   throw user_error("{}: holds no checkpoint: a folder like output/checkpoints/step_000010, with its {}, is needed",
                    folder, kManifestFile);
 }
@@ -44,19 +44,19 @@ int64_t total_bytes(const FileSums& files) {
 }
 
 void verify(const std::string& folder) {
-  const fs::path checkpoint = checkpoint_in(folder);
-  const auto [damage, beside] = find_checkpoint_faults(checkpoint);
+  const fs::path checkpoint = find_checkpoint(folder);
+  const auto [damage, unknown_files] = find_checkpoint_faults(checkpoint);
   for (const std::string& fault : damage) std::printf("%s\n", fault.c_str());
-  for (const std::string& other : beside) std::printf("note: %s: nothing reads it\n", other.c_str());
-  if (!damage.empty())
-    throw user_error("{}: {} of its files are not what was written", checkpoint.string(), damage.size());
+  for (const std::string& unknown_file : unknown_files)
+    std::printf("note: %s: nothing reads it\n", unknown_file.c_str());
+  if (!damage.empty()) throw user_error("{}: {} of its files are damaged", checkpoint.string(), damage.size());
   const FileSums files = read_manifest(checkpoint).files;
-  std::printf("%s: %zu files, %s, all as they were written\n", checkpoint.c_str(), files.size(),
+  std::printf("%s: %zu files, %s, all undamaged\n", checkpoint.c_str(), files.size(),
               size_text(total_bytes(files)).c_str());
 }
 
 /// Describes the chat template; a folder may have none, as a configuration can name another.
-std::string template_words(const std::string& folder) {
+std::string describe_template(const std::string& folder) {
   try {
     ChatTemplate::load(folder, "native");
     return "its own";
@@ -70,17 +70,18 @@ void inspect_text(const std::string& folder) {
   const Tokenizer tokenizer = Tokenizer::load(folder);
   std::vector<std::string> ends;
   for (const int64_t id : tokenizer.eos_ids()) ends.push_back(fmt::format("{} {}", id, tokenizer.spelling(id)));
-  print_data(fmt::format("tokenizer: {} tokens; ends at {}\n", tokenizer.vocab_size(),
-                         ends.empty() ? "no token, as no file names one" : fmt::format("{}", fmt::join(ends, ", "))));
+  print_data(fmt::format("tokenizer: {} tokens; end tokens: {}\n", tokenizer.vocab_size(),
+                         ends.empty() ? "none, because no file names one" : fmt::format("{}", fmt::join(ends, ", "))));
   if (const int64_t rows = read_spec(folder).vocab_size; tokenizer.vocab_size() > rows)
-    print_data(fmt::format("note: the model knows {} tokens; texts with the others are refused\n", rows));
-  print_data(fmt::format("chat template: {}\n", template_words(folder)));
+    print_data(
+        fmt::format("note: the model has embeddings for {} tokens; texts with other tokens are refused\n", rows));
+  print_data(fmt::format("chat template: {}\n", describe_template(folder)));
 }
 
 void inspect_model(const std::string& folder) {
   const Inspection found = inspect_folder(folder);
   print_data(found.text);
-  if (!found.is_known) throw user_error("{}: is of no architecture that is trained or sampled here", folder);
+  if (!found.is_known) throw user_error("{}: this program can neither train nor sample this architecture", folder);
   inspect_text(folder);
 }
 
@@ -89,7 +90,7 @@ void inspect(const std::string& folder, bool config) {
     inspect_model(folder);
     return;
   }
-  const fs::path checkpoint = checkpoint_in(folder);
+  const fs::path checkpoint = find_checkpoint(folder);
   if (config) {
     print_data(read_file(checkpoint / "config.resolved.yaml"));
     return;
@@ -109,16 +110,16 @@ void inspect(const std::string& folder, bool config) {
 void add_checkpoint_tools(CLI::App& app) {
   auto folder = std::make_shared<std::string>();
   auto config = std::make_shared<bool>(false);
-  auto* check = app.add_subcommand("verify", "check every byte of a checkpoint against its manifest");
-  check->add_option("checkpoint", *folder, "a checkpoint, or a run folder: its newest one")->required();
-  check->callback([=] { verify(*folder); });
-  auto* look = app.add_subcommand(
+  auto* verify_command = app.add_subcommand("verify", "check every byte of a checkpoint against its manifest");
+  verify_command->add_option("checkpoint", *folder, "a checkpoint, or a run folder: its newest one")->required();
+  verify_command->callback([=] { verify(*folder); });
+  auto* inspect_command = app.add_subcommand(
       "inspect",
-      "show what a checkpoint holds: step, tokens, state, files; or what a model's folder is: architecture, features, "
-      "parameters, memory, tokenizer, and of one that cannot be trained what is lacking (exit code 2, else 0)");
-  look->add_option("checkpoint", *folder, "a checkpoint, or a run folder: its newest one")->required();
-  look->add_flag("--config", *config, "print the configuration that it was trained with");
-  look->callback([=] { inspect(*folder, *config); });
+      "show a checkpoint (step, tokens, state, files) or a model folder (architecture, features, parameters, memory, "
+      "tokenizer; if it cannot be trained, the missing features, with exit code 2)");
+  inspect_command->add_option("checkpoint", *folder, "a checkpoint, or a run folder: its newest one")->required();
+  inspect_command->add_flag("--config", *config, "print the configuration that it was trained with");
+  inspect_command->callback([=] { inspect(*folder, *config); });
 }
 
 }  // namespace roll

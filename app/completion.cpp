@@ -34,7 +34,7 @@ bool is_nested(const CommandInfo& command) {
 }
 
 /// Returns the command as one word for the scripts: "data/check".
-std::string word_of(const CommandInfo& command) {
+std::string command_word(const CommandInfo& command) {
   std::string word = command.name;
   std::ranges::replace(word, ' ', '/');
   return word;
@@ -47,7 +47,7 @@ std::string value_branches(const std::vector<CommandInfo>& commands) {
     for (const ArgumentInfo& flag : command.flags) {
       if (flag.type.empty()) continue;
       std::vector<std::string> patterns;
-      for (const std::string& name : flag.names) patterns.push_back("'" + word_of(command) + " " + name + "'");
+      for (const std::string& name : flag.names) patterns.push_back("'" + command_word(command) + " " + name + "'");
       const std::string values =
           flag.may_be_file() ? "kind=file" : fmt::format("kind=words values='{}'", fmt::join(flag.choices, " "));
       branches += fmt::format("    {}) {} ;;\n", fmt::join(patterns, " | "), values);
@@ -65,12 +65,12 @@ std::string command_names(const std::vector<CommandInfo>& commands) {
 std::string nested_names(const std::vector<CommandInfo>& commands) {
   std::string names = "_roll_nested=' ";
   for (const CommandInfo& command : commands)
-    if (is_nested(command)) names += word_of(command) + " ";
+    if (is_nested(command)) names += command_word(command) + " ";
   return names + "'\n";
 }
 
 /// Returns all arguments of `roll explain`, separated by blanks.
-std::string explained() {
+std::string explain_words() {
   std::vector<std::string> words = metric_names();
   for (const SharedKey& key : all_keys()) words.push_back(key.entry.path);
   for (std::string& word : words)
@@ -82,27 +82,27 @@ std::string explained() {
 /// Returns shell case branches for the positional arguments of subcommands: keys, fixed words, or else a file.
 std::string key_branches(const std::vector<CommandInfo>& commands) {
   const std::vector<CommandKeys> lists = keys_by_command();
-  const auto variable_of = [](const CommandKeys& list) { return "$_roll_" + list.command + "_keys"; };
+  const auto keys_variable = [](const CommandKeys& list) { return "$_roll_" + list.command + "_keys"; };
   std::string branches;
   for (const CommandInfo& command : commands) {
     if (!command.subcommands.empty())
       branches += fmt::format("    {}) behind='{}' ;;\n", command.name, fmt::join(command.subcommands, " "));
     if (!command.positionals.empty() && !command.positionals.front().choices.empty())
-      branches += fmt::format("    {}) behind='{}' ;;\n", word_of(command),
+      branches += fmt::format("    {}) behind='{}' ;;\n", command_word(command),
                               fmt::join(command.positionals.front().choices, " "));
     if (command.name == "explain") branches += "    explain) behind=$_roll_explained ;;\n";
     if (!command.takes_overrides()) continue;
     std::string keys;  // keys of the command, or of all commands
     for (const CommandKeys& list : lists)
-      if (command.name == list.command || command.name == "validate-config") keys += variable_of(list);
-    if (keys.empty()) keys = variable_of(lists.front());
-    branches += fmt::format("    {}) keys={} ;;\n", word_of(command), keys);
+      if (command.name == list.command || command.name == "validate-config") keys += keys_variable(list);
+    if (keys.empty()) keys = keys_variable(lists.front());
+    branches += fmt::format("    {}) keys={} ;;\n", command_word(command), keys);
   }
   return branches;
 }
 
 std::string key_variables() {
-  std::string variables = fmt::format("_roll_explained='{}'\n", explained());
+  std::string variables = fmt::format("_roll_explained='{}'\n", explain_words());
   for (const auto& [command, keys] : keys_by_command())
     variables += fmt::format("_roll_{}_keys='{}'\n", command, key_lines(keys));
   return variables;
@@ -173,7 +173,7 @@ std::string flag_branches(const std::vector<CommandInfo>& commands) {
   for (const CommandInfo& command : commands) {
     std::vector<std::string> names;
     for (const ArgumentInfo& flag : command.flags) names.insert(names.end(), flag.names.begin(), flag.names.end());
-    branches += fmt::format("    {}) flags='{}' ;;\n", word_of(command), fmt::join(names, " "));
+    branches += fmt::format("    {}) flags='{}' ;;\n", command_word(command), fmt::join(names, " "));
   }
   return branches;
 }
@@ -232,18 +232,18 @@ if [[ $funcstack[1] == _roll ]]; then _roll "$@"; else compdef _roll roll; fi
 )";
 
 /// Returns 'name:description', quoted for zsh's _describe.
-std::string described(const std::string& name, const std::string& doc) {
+std::string zsh_description(const std::string& name, const std::string& doc) {
   std::string text = name + ":";
   for (const char c : doc) text += c == '\'' ? std::string("'\\''") : c == '\\' ? "\\\\" : std::string(1, c);
   return "'" + text + "'";
 }
 
-std::string described_flag_branches(const std::vector<CommandInfo>& commands) {
+std::string zsh_flag_branches(const std::vector<CommandInfo>& commands) {
   std::string branches;
   for (const CommandInfo& command : commands) {
-    branches += fmt::format("    {}) flags=(\n", word_of(command));
+    branches += fmt::format("    {}) flags=(\n", command_word(command));
     for (const ArgumentInfo& flag : command.flags)
-      for (const std::string& name : flag.names) branches += "      " + described(name, flag.doc) + "\n";
+      for (const std::string& name : flag.names) branches += "      " + zsh_description(name, flag.doc) + "\n";
     branches += "    ) ;;\n";
   }
   return branches;
@@ -253,10 +253,10 @@ std::string zsh_script(const std::vector<CommandInfo>& commands) {
   std::string script = "#compdef roll\n# Completion of roll for zsh; `roll completion zsh` writes it.\n" +
                        key_variables() + nested_names(commands) + "_roll_commands=(\n";
   for (const CommandInfo& command : commands)
-    if (!is_nested(command)) script += "  " + described(command.name, command.doc) + "\n";
+    if (!is_nested(command)) script += "  " + zsh_description(command.name, command.doc) + "\n";
   return script + ")\n\n# What a flag's value is, and what a subcommand takes.\n_roll_kind() {\n  case \"$1 $2\" in\n" +
-         value_branches(commands) + "  esac\n  case $1 in\n" + described_flag_branches(commands) +
-         "  esac\n  case $1 in\n" + key_branches(commands) + "  esac\n}\n" + kZshFunctions;
+         value_branches(commands) + "  esac\n  case $1 in\n" + zsh_flag_branches(commands) + "  esac\n  case $1 in\n" +
+         key_branches(commands) + "  esac\n}\n" + kZshFunctions;
 }
 
 }  // namespace

@@ -32,26 +32,26 @@ struct ConvertFlags {
 };
 
 constexpr const char* kCommandLine = "command line";
-constexpr size_t kMostBytes = 4 << 20;
+constexpr size_t kMaxConfigBytes = 4 << 20;
 
 /// Arguments of the command: files, then variables of the script, then words that override its values.
 struct Arguments {
   std::vector<std::string> files;
   std::map<std::string, std::string> variables;
-  std::vector<std::string> of_script;  // 1=8 sets the script's first argument
+  std::vector<std::string> script_arguments;  // 1=8 sets the script's first argument
   std::vector<ArgumentWord> words;
 };
 
-Arguments sorted(const std::vector<std::string>& all) {
+Arguments sort_arguments(const std::vector<std::string>& all) {
   Arguments arguments;
   for (const std::string& word : all) {
     const size_t equals = word.find('=');
     const bool is_flag = word.starts_with("-");
     const bool is_numbered = equals == 1 && word[0] >= '1' && word[0] <= '9';
-    if (is_numbered && static_cast<size_t>(word[0] - '0') != arguments.of_script.size() + 1)
-      throw user_error("{}: the script's arguments come in their order: 1=VALUE, then 2=VALUE", word);
+    if (is_numbered && static_cast<size_t>(word[0] - '0') != arguments.script_arguments.size() + 1)
+      throw user_error("{}: give the script's arguments in order: 1=VALUE, then 2=VALUE", word);
     if (is_numbered)
-      arguments.of_script.push_back(word.substr(2));
+      arguments.script_arguments.push_back(word.substr(2));
     else if (arguments.words.empty() && !is_flag && equals == std::string::npos)
       arguments.files.push_back(word);
     else if (!is_flag && equals != std::string::npos && shell::is_name(word.substr(0, equals)))
@@ -62,22 +62,22 @@ Arguments sorted(const std::vector<std::string>& all) {
   return arguments;
 }
 
-std::optional<std::string> script_beside(const std::string& path) {
+std::optional<std::string> read_script_file(const std::string& path) {
   if (!is_there(path) || is_folder(path)) return std::nullopt;
-  return read_file(path, kMostBytes);
+  return read_file(path, kMaxConfigBytes);
 }
 
-bool ends_with_one(const std::string& file, std::initializer_list<const char*> ends) {
+bool has_ending(const std::string& file, std::initializer_list<const char*> ends) {
   return std::ranges::any_of(ends, [&](const char* end) { return file.ends_with(end); });
 }
 
 /// Returns the keys of one file: YAML and JSON hold keys; other files hold a command that passes them.
-std::vector<ForeignKey> keys_of_file(const std::string& file, const Arguments& arguments, ConvertFlags& flags,
-                                     std::vector<std::string>& notes) {
-  const std::string text = read_file(file, kMostBytes);
-  if (ends_with_one(file, {".yaml", ".yml", ".json"})) return keys_of_yaml(text, file);
-  const shell::Reading reading{std::filesystem::absolute(file).lexically_normal(), script_beside, arguments.variables,
-                               arguments.of_script};
+std::vector<ForeignKey> read_file_keys(const std::string& file, const Arguments& arguments, ConvertFlags& flags,
+                                       std::vector<std::string>& notes) {
+  const std::string text = read_file(file, kMaxConfigBytes);
+  if (has_ending(file, {".yaml", ".yml", ".json"})) return keys_of_yaml(text, file);
+  const shell::Reading reading{std::filesystem::absolute(file).lexically_normal(), read_script_file,
+                               arguments.variables, arguments.script_arguments};
   const ForeignScript script = file.ends_with(".md")   ? read_markdown(text, file, reading)
                                : file.ends_with(".py") ? read_python(text, file, reading)
                                                        : read_script(text, file, reading);
@@ -85,25 +85,26 @@ std::vector<ForeignKey> keys_of_file(const std::string& file, const Arguments& a
   notes = script.notes;
   if (flags.trainer == "auto" && !launch.trainer.empty()) flags.trainer = launch.trainer;
   if (!launch.condition.empty())
-    notes.push_back(fmt::format("{}: whether this command is reached depends on {}", launch.place, launch.condition));
+    notes.push_back(fmt::format("{}: whether this command runs depends on {}", launch.place, launch.condition));
   if (flags.shows_keys) print_data(shell_line({"starts", launch.place, launch.program}) + "\n");
   return launch.keys;
 }
 
 /// Replaces the keys --config FILE and --config_file FILE of a command by the keys of that file.
-std::vector<ForeignKey> with_files(const std::vector<ForeignKey>& keys, const std::string& script,
-                                   std::vector<std::string>& notes) {
+std::vector<ForeignKey> expand_config_files(const std::vector<ForeignKey>& keys, const std::string& script,
+                                            std::vector<std::string>& notes) {
   std::vector<ForeignKey> all;
   for (const ForeignKey& key : keys) {
     if (key.key == "config" || key.key == "config_file") {
-      const std::filesystem::path beside = std::filesystem::path(script).parent_path() / key.value;
-      const std::filesystem::path file = is_there(key.value) ? std::filesystem::path(key.value) : beside;
+      const std::filesystem::path path_beside_script = std::filesystem::path(script).parent_path() / key.value;
+      const std::filesystem::path file = is_there(key.value) ? std::filesystem::path(key.value) : path_beside_script;
       if (is_there(file) && !is_folder(file)) {
-        for (ForeignKey& read : keys_of_yaml(read_file(file, kMostBytes), file)) all.push_back(std::move(read));
+        for (ForeignKey& read : keys_of_yaml(read_file(file, kMaxConfigBytes), file)) all.push_back(std::move(read));
         continue;
       }
-      notes.push_back(fmt::format("{}: {} = {}: is not read: no such file here; give it before the script", key.place,
-                                  key.key, key.value));
+      notes.push_back(
+          fmt::format("{}: {} = {}: not read, because there is no such file here; give the file before the script",
+                      key.place, key.key, key.value));
     }
     all.push_back(key);
   }
@@ -113,9 +114,9 @@ std::vector<ForeignKey> with_files(const std::vector<ForeignKey>& keys, const st
 std::vector<ForeignKey> read_keys(const Arguments& arguments, ConvertFlags& flags, std::vector<std::string>& notes) {
   std::vector<ForeignKey> keys;
   for (const std::string& file : arguments.files)
-    for (ForeignKey& key : with_files(keys_of_file(file, arguments, flags, notes), file, notes))
+    for (ForeignKey& key : expand_config_files(read_file_keys(file, arguments, flags, notes), file, notes))
       keys.push_back(std::move(key));
-  for (ForeignKey& key : with_files(keys_of_words(arguments.words), "", notes)) keys.push_back(std::move(key));
+  for (ForeignKey& key : expand_config_files(keys_of_words(arguments.words), "", notes)) keys.push_back(std::move(key));
   return keys;
 }
 
@@ -156,8 +157,8 @@ void check(const Converted& converted, const std::vector<std::string>& variables
   try {
     check_config_text(converted.command, yaml, "converted.yaml", {.offline = true});
   } catch (const UserError& error) {
-    throw user_error("what it converts to is refused; give other values behind the file:\n{}\n{}", converted.yaml,
-                     error.what());
+    throw user_error("the converted configuration is invalid; give other values after the file:\n{}\n{}",
+                     converted.yaml, error.what());
   }
 }
 
@@ -167,7 +168,7 @@ void convert(ConvertFlags flags, const std::vector<std::string>& all) {
     if (word == "--output" || word.starts_with("--output="))
       throw UserError(
           "roll convert-config has no flag --output; it is called --out\n`roll convert-config --help` lists them all");
-  const Arguments arguments = sorted(all);
+  const Arguments arguments = sort_arguments(all);
   std::vector<std::string> notes;
   const std::vector<ForeignKey> keys = read_keys(arguments, flags, notes);
   if (flags.shows_keys) return show_keys(keys);
@@ -182,7 +183,7 @@ void convert(ConvertFlags flags, const std::vector<std::string>& all) {
     write_file_atomic(flags.out, converted.yaml);
   }
   if (!variables.empty())
-    notes.push_back(fmt::format("the run needs these variables of its environment, which the script leaves open: {}",
+    notes.push_back(fmt::format("the run needs these environment variables, which the script does not set: {}",
                                 fmt::join(variables, ", ")));
   for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!flags.out.empty() || ::isatty(STDOUT_FILENO) == 0) {  // a terminal already shows them above the keys
@@ -199,28 +200,29 @@ void convert(ConvertFlags flags, const std::vector<std::string>& all) {
 
 void add_convert_config(CLI::App& app) {
   auto flags = std::make_shared<ConvertFlags>();
-  CLI::App* sub =
-      app.add_subcommand("convert-config", "a configuration of verl, TRL, slime or OpenRLHF as one of roll's");
+  CLI::App* sub = app.add_subcommand("convert-config", "convert a configuration of verl, TRL, slime or OpenRLHF");
   std::vector<std::string> names = foreign_trainer_names();
   names.insert(names.begin(), "auto");
   sub->add_option("--from", flags->trainer,
-                  "whose it is; auto: what the script starts, or whoever of the first four knows most of the keys")
+                  "trainer that it is written for; auto: the one that the script starts, or the one of the first four "
+                  "that knows most of the keys")
       ->check(CLI::IsMember(names))
       ->capture_default_str();
-  sub->add_option("-n", flags->num_ranks, "GPUs, one process each, where the keys do not say it")
+  sub->add_option("-n", flags->num_ranks, "number of GPUs, if the keys do not set it; one process per GPU")
       ->check(CLI::Range(1, 65536));
-  sub->add_option("--pick", flags->pick, "which command, where a script or README has several that start a training")
+  sub->add_option("--pick", flags->pick,
+                  "number of the command, if a script or README has several that start a training")
       ->check(CLI::Range(1, 65536));
-  sub->add_flag("--keys", flags->shows_keys, "show the keys as they are read, with their lines, and convert nothing");
+  sub->add_flag("--keys", flags->shows_keys, "show the keys that were read, with their lines, and convert nothing");
   sub->add_option("--out", flags->out, "file to write; default: standard output");
   sub->allow_extras();
   sub->footer(
-      "Its other arguments: YAML files, a shell script or README with the command that starts the training, or that\n"
-      "command's own arguments (data.train_batch_size=1024 ..., --rollout-batch-size 32 ...). Behind a file they "
-      "replace\n"
-      "its values; NAME=VALUE there sets a variable that a script leaves to its environment, and 1=VALUE its first\n"
-      "argument. No script is run. Fine-tuning becomes a configuration of roll sft, preferences one of roll dpo.\n"
-      "What differs in meaning, and which keys have no counterpart and why, is told and stands in the file's head.");
+      "Other arguments: YAML files; or a shell script or README with the command that starts the training; or the\n"
+      "arguments of that command (data.train_batch_size=1024 ..., --rollout-batch-size 32 ...). After a file, they\n"
+      "override its values; NAME=VALUE sets a variable that the script does not set, and 1=VALUE its first argument.\n"
+      "No script is run. Fine-tuning becomes a configuration of roll sft, preference training one of roll dpo.\n"
+      "Keys that differ in meaning or have no counterpart are printed, with the reason, and listed at the top of the\n"
+      "new file.");
   sub->callback([=] { convert(*flags, sub->remaining()); });
 }
 

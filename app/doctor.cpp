@@ -20,7 +20,7 @@ struct DoctorFlags {
 };
 
 void examine(const DoctorFlags& flags) {
-  if (flags.as_rank) return be_trial_rank();
+  if (flags.as_rank) return run_trial_rank();
   const Machine machine = examine_machine(version_with_commit(), {"doctor", kRankFlag});
   if (flags.json)
     print_data(to_line(to_json(machine)) + "\n");
@@ -31,7 +31,8 @@ void examine(const DoctorFlags& flags) {
 }  // namespace
 
 void add_doctor(CLI::App& app) {
-  auto* sub = app.add_subcommand("doctor", "what this machine has, and what of it a run uses; a line for bug reports");
+  auto* sub = app.add_subcommand(
+      "doctor", "this machine's hardware and software, the defaults of a run on it, and a line for bug reports");
   auto flags = std::make_shared<DoctorFlags>();
   sub->add_flag("--json", flags->json, "one JSON object");
   sub->add_flag(kRankFlag, flags->as_rank)->group("");

@@ -25,7 +25,7 @@ void run(const ExportFlags& flags) {
   options.max_shard_bytes = parse_bytes(flags.max_shard_size, "--max-shard-size");
   refuse_in_checkpoint("--out", flags.out);
   const auto model = model_folder(flags.model, "--model");
-  say_notes(model);
+  print_model_notes(model);
   rewrite_folder(model, flags.out, options, flags.merge);
   std::cerr << "wrote " << flags.out << "\n";
 }

@@ -56,32 +56,31 @@ std::string short_name(const std::string& name) {
   return last;
 }
 
-constexpr const char* kMadeConfig = "ROLL_MADE_CONFIG";
+constexpr const char* kInheritedConfig = "ROLL_MADE_CONFIG";
 constexpr size_t kLargestVariable = 100'000;  // Linux allows 128 KB; beyond, ranks measure the rows themselves
 
 /// A configuration made from flags, with notes for the user.
-struct MadeConfig {
+struct GeneratedConfig {
   std::string yaml;
   std::vector<std::string> notes;
 };
 
 /// Makes the configuration. num_ranks: GPUs, or processes on the CPU.
-MadeConfig make_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) {
-  if (!flags.model) throw UserError("--model: missing; the model's folder, or its Hub name in the local cache");
+GeneratedConfig generate_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) {
+  if (!flags.model) throw UserError("--model: missing; give the model's folder, or its Hub name in the local cache");
   if (flags.data.empty())
-    throw user_error("--data: missing; the {} rows, a file or folder", flags.evaluates ? "sets'" : "training");
+    throw user_error("--data: missing; give the {} rows, a file or folder", flags.evaluates ? "sets'" : "training");
   NewRun run;
-  run.model = model_named(*flags.model);
-  run.data =
-      flags.files.empty() ? rows_named(flags.data, flags.evaluates ? kTestSplits : kTrainingSplits) : flags.files;
-  if (flags.validation) run.validation = validation_named(*flags.validation);
-  GuessedReward reward{.type = flags.reward.value_or(""), .why = "as told"};
+  run.model = check_model(*flags.model);
+  run.data = flags.files.empty() ? find_rows(flags.data, flags.evaluates ? kTestSplits : kTrainingSplits) : flags.files;
+  if (flags.validation) run.validation = find_validation_file(*flags.validation);
+  GuessedReward reward{.type = flags.reward.value_or(""), .why = "as given"};
   if (flags.reward)
     check_reward_name(*flags.reward);
   else
     reward = guess_reward(run.data);
   run.reward = reward.type;
-  if (flags.algorithm) run.algorithm = algorithm_named(*flags.algorithm);
+  if (flags.algorithm) run.algorithm = parse_algorithm(*flags.algorithm);
   run.num_devices = num_ranks;
   run.on_gpu = on_gpu;
   run.keeps_all = flags.evaluates;
@@ -89,22 +88,22 @@ MadeConfig make_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) 
   run.output_dir = fmt::format("./output/{}{}-{}", flags.evaluates ? "evaluate-" : "", short_name(*flags.model),
                                data_name(flags.data.front()));
   run.folder = run.output_dir;
-  const RowsSeen seen = measure_rows(run, model);
+  const RowsReport rows_report = measure_rows(run, model);
   if (flags.evaluates) run.data.resize(1);  // evaluation: training rows are only a placeholder
   const FirstConfig first = first_config(run, read_spec(model), flags.memory_gb);
-  MadeConfig made{.yaml = first.yaml, .notes = seen.lines};
-  if (!first.warning.empty()) made.notes.push_back(first.warning);
-  made.notes.insert(made.notes.begin(),
-                    fmt::format("without a file: {}the reward {} ({}); {}--reward and key=value say otherwise, and "
-                                "{}/config.resolved.yaml will hold all of it",
-                                flags.evaluates ? "" : fmt::format("{} with ", enum_name(run.algorithm)), reward.type,
-                                reward.why, flags.evaluates ? "" : "--algorithm, ", run.output_dir));
-  return made;
+  GeneratedConfig generated{.yaml = first.yaml, .notes = rows_report.lines};
+  if (!first.warning.empty()) generated.notes.push_back(first.warning);
+  generated.notes.insert(generated.notes.begin(),
+                         fmt::format("without a configuration file: {}the reward {} ({}); {}--reward and key=value "
+                                     "override this; {}/config.resolved.yaml will hold the configuration",
+                                     flags.evaluates ? "" : fmt::format("{} with ", enum_name(run.algorithm)),
+                                     reward.type, reward.why, flags.evaluates ? "" : "--algorithm, ", run.output_dir));
+  return generated;
 }
 
 }  // namespace
 
-std::string model_named(const std::string& name) {
+std::string check_model(const std::string& name) {
   const fs::path folder = model_folder(name, "--model");
   read_spec(folder);  // an unknown architecture is reported before its missing tokenizer
   Tokenizer::load(folder);
@@ -113,20 +112,20 @@ std::string model_named(const std::string& name) {
 
 namespace {
 
-std::vector<fs::path> files_of_splits(const char* flag, const std::vector<std::string>& patterns,
-                                      const std::vector<std::string>& splits) {
+std::vector<fs::path> find_files_of_split(const char* flag, const std::vector<std::string>& patterns,
+                                          const std::vector<std::string>& splits) {
   const auto split = usual_split(patterns, splits);
   if (split)
-    std::fprintf(stderr, "note: %s = %s: has several splits; its rows of the split %s are used\n", flag,
+    std::fprintf(stderr, "note: %s = %s: has several splits; the split %s is used\n", flag,
                  fmt::format("{}", fmt::join(patterns, ", ")).c_str(), split->c_str());
-  return files_of_flag(flag, patterns, split);
+  return expand_flag_files(flag, patterns, split);
 }
 
 }  // namespace
 
-std::vector<std::string> rows_named(const std::vector<std::string>& patterns, const std::vector<std::string>& splits) {
+std::vector<std::string> find_rows(const std::vector<std::string>& patterns, const std::vector<std::string>& splits) {
   std::vector<std::string> paths;
-  for (const fs::path& file : files_of_splits("--data", patterns, splits)) {
+  for (const fs::path& file : find_files_of_split("--data", patterns, splits)) {
     Json row;
     if (!open_rows(file)->next(row)) throw user_error("{}: holds no row", file.string());
     paths.push_back(fs::canonical(file).string());
@@ -134,8 +133,8 @@ std::vector<std::string> rows_named(const std::vector<std::string>& patterns, co
   return paths;
 }
 
-std::string validation_named(const std::string& file) {
-  return fs::canonical(files_of_splits("--validation", {file}, kValidationSplits).front()).string();
+std::string find_validation_file(const std::string& file) {
+  return fs::canonical(find_files_of_split("--validation", {file}, kValidationSplits).front()).string();
 }
 
 void check_reward_name(const std::string& name) {
@@ -144,12 +143,13 @@ void check_reward_name(const std::string& name) {
     if (needs_model(*args.type)) throw UserError("it needs a model");
     make_reward(args, 1, "");
   } catch (const UserError& e) {
-    throw user_error("--reward = {}: needs more than its name ({}); take math_rule, and change it in the file", name,
-                     e.what());
+    throw user_error(
+        "--reward = {}: needs other keys besides its name ({}); use math_rule, and change it in the configuration file",
+        name, e.what());
   }
 }
 
-NewAlgorithm algorithm_named(const std::string& name) {
+NewAlgorithm parse_algorithm(const std::string& name) {
   NewAlgorithm algorithm{};
   read_flag("--algorithm", lower_ascii(name), algorithm, finite());
   return algorithm;
@@ -174,7 +174,7 @@ std::string data_name(const std::string& name) {
   return last.string();
 }
 
-std::optional<std::string> template_for(const fs::path& model, const Tokenizer& tokenizer) {
+std::optional<std::string> choose_template(const fs::path& model, const Tokenizer& tokenizer) {
   try {
     ChatTemplate::load(model, "native");
     return std::nullopt;
@@ -183,9 +183,9 @@ std::optional<std::string> template_for(const fs::path& model, const Tokenizer& 
   }
 }
 
-RowsSeen measure_rows(NewRun& run, const fs::path& model) {
+RowsReport measure_rows(NewRun& run, const fs::path& model) {
   const Tokenizer tokenizer = Tokenizer::load(model);
-  run.chat_template = template_for(model, tokenizer);
+  run.chat_template = choose_template(model, tokenizer);
   DomainRules rules;
   rules[run.reward] = make_reward(reward_args(run.reward), 0, "");
   DataQuestion question;
@@ -196,18 +196,19 @@ RowsSeen measure_rows(NewRun& run, const fs::path& model) {
   question.source.data.template_name = run.chat_template;
   question.source.rules = &rules;
   const DataReport report = look_at(question);
-  RowsSeen seen{.text = to_text(report, question), .lines = report.layouts, .warnings = report.warnings};
-  if (!report.bad.empty()) std::fputs(seen.text.c_str(), stdout);  // lists further problems
+  RowsReport rows_report{.text = to_text(report, question), .lines = report.layouts, .warnings = report.warnings};
+  if (!report.bad.empty()) std::fputs(rows_report.text.c_str(), stdout);  // lists further problems
   require_usable(report);
   if (report.num_lines == 0) throw user_error("{}: holds no row", run.data.front());
-  for (const DomainView& view : report.views) seen.lines.push_back(summary_line(view, {.tokenizer = &tokenizer}));
+  for (const DomainView& view : report.views)
+    rows_report.lines.push_back(summary_line(view, {.tokenizer = &tokenizer}));
   run.num_rows = report.views.front().num_rows;
   run.prompts = report.views.front().prompts;
   for (const auto& [domain, count] : report.facts.domains) run.domains.push_back(domain);
   run.layout = recognise_columns(run.data.front());
   run.has_messages = run.layout ? !run.layout->prompt : report.facts.columns.contains("messages");
   if (!run.has_messages) run.chat_template.reset();
-  return seen;
+  return rows_report;
 }
 
 FirstConfig first_config(const NewRun& run, const ModelSpec& spec, std::optional<double> limit_gb) {
@@ -219,33 +220,34 @@ FirstConfig first_config(const NewRun& run, const ModelSpec& spec, std::optional
     if (needed && *needed <= kUsableMemory * *limit_gb) return {first.yaml, ""};
     if (needed)
       first.warning = fmt::format(
-          "a device would need about {:.0f} GB of its {:.0f}; take more devices, a smaller model, or a smaller "
+          "a device would need about {:.0f} GB, but has {:.0f} GB; use more devices, a smaller model, or a smaller "
           "response_length",
           *needed, *limit_gb);
   }
   return first;
 }
 
-CheckedConfig<Config> load_made(const FirstFlags& first, const JobFlags& flags,
-                                const std::vector<std::string>& overrides) {
+CheckedConfig<Config> load_generated(const FirstFlags& first, const JobFlags& flags,
+                                     const std::vector<std::string>& overrides) {
   const LoadOptions options = load_options(flags);
   const Json key = {first.model.value_or(""),      first.data,
                     first.reward.value_or(""),     first.algorithm.value_or(""),
                     first.validation.value_or(""), first.memory_gb.value_or(0)};
-  MadeConfig made;
-  const Json handed = parse_json(env(kMadeConfig).value_or("null"), kMadeConfig);
-  if (handed.is_object() && handed.at("key") == key) {
-    made = {handed.at("yaml").get<std::string>(), handed.at("notes").get<std::vector<std::string>>()};
+  GeneratedConfig generated;
+  const Json inherited = parse_json(env(kInheritedConfig).value_or("null"), kInheritedConfig);
+  if (inherited.is_object() && inherited.at("key") == key) {
+    generated = {inherited.at("yaml").get<std::string>(), inherited.at("notes").get<std::vector<std::string>>()};
   } else {
     const int64_t num_gpus = flags.device == "cpu" ? 0 : num_cuda_devices();
-    const int64_t here =
+    const int64_t num_local =
         options.hostfile ? num_slots(read_hostfile(*options.hostfile)) : std::max<int64_t>(1, num_gpus);
-    made = make_config(first, options.num_ranks.value_or(here), num_gpus > 0);
-    const std::string hand_over = to_line({{"key", key}, {"yaml", made.yaml}, {"notes", made.notes}});
-    if (!options.is_started && !flags.dry_run && hand_over.size() < kLargestVariable) set_env(kMadeConfig, hand_over);
+    generated = generate_config(first, options.num_ranks.value_or(num_local), num_gpus > 0);
+    const std::string inheritance = to_line({{"key", key}, {"yaml", generated.yaml}, {"notes", generated.notes}});
+    if (!options.is_started && !flags.dry_run && inheritance.size() < kLargestVariable)
+      set_env(kInheritedConfig, inheritance);
   }
-  auto checked = load_config_text(made.yaml, "made of --model and --data", overrides, options);
-  checked.notes.insert(checked.notes.begin(), made.notes.begin(), made.notes.end());
+  auto checked = load_config_text(generated.yaml, "made of --model and --data", overrides, options);
+  checked.notes.insert(checked.notes.begin(), generated.notes.begin(), generated.notes.end());
   return checked;
 }
 

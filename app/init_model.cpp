@@ -57,7 +57,7 @@ void init_model(const InitFlags& flags) {
 void add_size_flags(CLI::App& sub, InitSizes& sizes) {
   sub.add_option("--arch", sizes.arch, architecture_list("or"))->capture_default_str();
   add_field_flags(sub, sizes);
-  sub.add_flag("--tie,!--no-tie", sizes.tie, "the lm head is the embedding (default)");
+  sub.add_flag("--tie,!--no-tie", sizes.tie, "the lm head shares the embedding's weights (default)");
 }
 
 }  // namespace
@@ -70,7 +70,8 @@ void add_init_model(CLI::App& app) {
                   "folder whose tokenizer is copied; builtin: bytes and ChatML; or none")
       ->capture_default_str();
   add_size_flags(*sub, flags->sizes);
-  sub->add_option("--seed", flags->seed, "names the random weights: the same on every machine")->capture_default_str();
+  sub->add_option("--seed", flags->seed, "random seed of the weights, which are the same on every machine")
+      ->capture_default_str();
   sub->add_option("--dtype", flags->dtype, "fp32, bf16 or fp16")->capture_default_str();
   sub->callback([flags] { init_model(*flags); });
 }

@@ -31,52 +31,53 @@
 
 namespace roll {
 
-void add_job_flags(CLI::App& sub, JobFlags& flags, const InsteadOfFile& others) {
-  add_config_flags(sub, flags.config, flags.overrides, "YAML file", others);
+void add_job_flags(CLI::App& sub, JobFlags& flags, const InsteadOfFile& alternative) {
+  add_config_flags(sub, flags.config, flags.overrides, "YAML file", alternative);
   sub.add_option("-n", flags.num_ranks, "processes; default: the devices of device_mapping, the hosts' slots, or 1")
       ->check(CLI::Range(1, 65536));
-  sub.add_option("--hostfile", flags.hostfile, "start the processes on these hosts: a line \"name slots=N\" for each");
+  sub.add_option("--hostfile", flags.hostfile,
+                 "start the processes on the hosts in this file, one line \"name slots=N\" per host");
   sub.add_option("--mpirun-args", flags.mpirun_args,
-                 "more arguments for mpirun, written --mpirun-args=\"--mca btl_tcp_if_include eth0\"");
+                 "more arguments for mpirun, as in --mpirun-args=\"--mca btl_tcp_if_include eth0\"");
   auto* resume =
       sub.add_flag("--resume", flags.resume,
-                   "go on with the run in output_dir; where there is none, begin (resume_from_checkpoint=true)");
-  sub.add_flag("--new-run", flags.new_run,
-               "begin a run of its own, in output_dir/<date>, with a link output_dir/latest")
+                   "continue the run in output_dir, or start one if there is none (resume_from_checkpoint=true)");
+  sub.add_flag("--new-run", flags.new_run, "start a new run in output_dir/<date>, with a link output_dir/latest")
       ->excludes(resume);
   sub.add_flag("--allow-config-change", flags.allow_config_change,
-               "go on with a configuration that trains otherwise than the checkpoint's did");
+               "resume even if the configuration differs from the checkpoint's in a way that changes the training");
   sub.add_option("--time-limit", flags.time_limit,
-                 "after that time save, and end with exit code 75: 90m, 23:55:00, 1-12:00:00, or seconds. Slurm's own "
-                 "limit is known");
-  auto* plain = sub.add_flag("--plain", flags.plain, "lines instead of the screen that a terminal gets");
-  sub.add_flag("--quiet", flags.quiet, "shows only warnings, validations and the end; log.txt gets all")
+                 "save after this time and end with exit code 75: 90m, 23:55:00, 1-12:00:00, or seconds; Slurm's limit "
+                 "is detected");
+  auto* plain =
+      sub.add_flag("--plain", flags.plain, "print lines, also on a terminal, instead of the full-screen view");
+  sub.add_flag("--quiet", flags.quiet, "show only warnings, validations and the end; log.txt has everything")
       ->excludes(plain);
   sub.add_flag("--dry-run", flags.dry_run, "check the configuration and print the command that would start the job");
-  sub.add_option("--device", flags.device, "cpu, cuda, or auto: cuda where there is one")
+  sub.add_option("--device", flags.device, "cpu, cuda, or auto: cuda if there is a GPU")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
-  sub.add_option(
-         "--communicator", flags.communicator,
-         "how ranks talk: nccl between GPUs, mpi or tcp through host memory; auto: NCCL where each rank has a GPU")
+  sub.add_option("--communicator", flags.communicator,
+                 "transport between ranks: nccl between GPUs, mpi or tcp through host memory; auto: nccl if each rank "
+                 "has a GPU")
       ->check(CLI::IsMember(Words<Transport>::all()))
       ->capture_default_str();
 }
 
 namespace {
 
-constexpr double kMpirunsTime_s = 30;  // for mpirun's start; started ranks wait for each other separately
-constexpr double kUnwinding_s = 30;
-constexpr double kOwnErrorsFirst_s = 5;  // a communicator's own timeout gives a better message than the deadline
+constexpr double kMpirunTime_s = 30;  // for mpirun's start; started ranks wait for each other separately
+constexpr double kUnwindingTime_s = 30;
+constexpr double kDeadlineMargin_s = 5;  // a communicator's own timeout gives a better message than the deadline
 
-at::Device device_of(const std::string& wish, const World& world) {
-  if (wish == "cpu" || (wish == "auto" && !at::hasCUDA())) return at::kCPU;
+at::Device choose_device(const std::string& name, const World& world) {
+  if (name == "cpu" || (name == "auto" && !at::hasCUDA())) return at::kCPU;
   if (!at::hasCUDA()) throw user_error("--device = cuda: no CUDA device is usable here; use cpu, or check nvidia-smi");
   return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(world.local_rank % num_cuda_devices()));
 }
 
 /// Returns the arguments of this process, for mpirun.
-std::vector<std::string> own_arguments() {
+std::vector<std::string> read_own_arguments() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   if (!file) throw system_error("/proc/self/cmdline: cannot be read{}", errno_text());
   std::vector<std::string> arguments;
@@ -86,14 +87,14 @@ std::vector<std::string> own_arguments() {
 }
 
 /// Returns a command line to print, without the values of secret keys.
-std::string shown_line(std::vector<std::string> words) {
+std::string printable_command(std::vector<std::string> words) {
   for (std::string& word : words) word = shown_argument(word);
   return shell_line(words);
 }
 
 /// Returns the command prefixed by the environment variables that the package's launcher set (scripts/bundle/roll), so
 /// that it works in any shell.
-std::vector<std::string> with_launchers_variables(std::vector<std::string> command) {
+std::vector<std::string> with_launcher_variables(std::vector<std::string> command) {
   const auto names = env("ROLL_VARIABLES");
   if (!names) return command;
   std::vector<std::string> words{"env"};
@@ -103,9 +104,9 @@ std::vector<std::string> with_launchers_variables(std::vector<std::string> comma
   return words;
 }
 
-Launch launch_of(const JobFlags& flags, const JobPlan& plan) {
+Launch make_launch(const JobFlags& flags, const JobPlan& plan) {
   Launch launch{.num_ranks = static_cast<int>(plan.num_ranks), .hostfile = plan.hostfile};
-  launch.start_limit_s = plan.timeout_s + kMpirunsTime_s;
+  launch.start_limit_s = plan.timeout_s + kMpirunTime_s;
   launch.max_restarts = static_cast<int>(plan.max_restarts);
   try {
     launch.mpirun_args = shell_words(flags.mpirun_args);
@@ -113,7 +114,7 @@ Launch launch_of(const JobFlags& flags, const JobPlan& plan) {
     throw user_error("--mpirun-args = {}: {}", flags.mpirun_args, error.what());
   }
   if (flags.time_limit) parse_time_limit(*flags.time_limit, "--time-limit");
-  launch.args = own_arguments();
+  launch.args = read_own_arguments();
   std::erase(launch.args, "--dry-run");
   return launch;
 }
@@ -138,9 +139,9 @@ struct NoView : LogView {
 };
 
 /// Writes the error that ends the process to log.txt only: main() or the launcher prints it.
-void record(const std::string& line, Log& log) {
-  NoView nothing;
-  log.show_on(&nothing);
+void log_to_file_only(const std::string& line, Log& log) {
+  NoView no_view;
+  log.show_on(&no_view);
   if (!line.empty()) log.say("{}", line);
   log.show_on(nullptr);
 }
@@ -148,10 +149,10 @@ void record(const std::string& line, Log& log) {
 void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<void(const Job&)>& work) {
   const World world = detect_world();
   set_threads_per_rank(world);
-  const at::Device device = device_of(flags.device, world);
+  const at::Device device = choose_device(flags.device, world);
   use_device(device);
   std::optional<Deadline> limit;
-  limit.emplace(plan.timeout_s + kOwnErrorsFirst_s, deadline_line(world, plan, "start"), 1);
+  limit.emplace(plan.timeout_s + kDeadlineMargin_s, deadline_line(world, plan, "start"), 1);
   auto ranks =
       make_communicator({.kind = named<Transport>(flags.communicator), .device = device, .timeout_s = plan.timeout_s});
   limit.reset();
@@ -166,18 +167,20 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
            .num_ranks = ranks->size(),
            .terminal = describe_terminal(STDOUT_FILENO),
            .quiet = flags.quiet});
-  const std::string each = ranks->size() > 1 ? fmt::format("{} ranks, each with ", ranks->size()) : "";
-  log.info("run: {}; {}{}", plan.name, each, threads_text());
+  const std::string ranks_text = ranks->size() > 1 ? fmt::format("{} ranks, each with ", ranks->size()) : "";
+  log.info("run: {}; {}{}", plan.name, ranks_text, threads_text());
   for (const auto& note : plan.notes) log.note("note: {}", note);
   if (plan.max_restarts > 0 && !has_supervisor())
-    log.note("note: max_restarts = {}: does nothing here, because only who starts the ranks could start them again",
-             plan.max_restarts);
+    log.note(
+        "note: max_restarts = {}: has no effect here, because another launcher started the ranks and only it could "
+        "restart them",
+        plan.max_restarts);
   try {
     work({*ranks, log, device, screen ? &*screen : nullptr});
   } catch (const std::exception& error) {
     const std::string line = error_line(error);
-    record(line, log);
-    end_within(kUnwinding_s, line, exit_code_for(error));  // unwinding may wait for a lost rank
+    log_to_file_only(line, log);
+    end_within(kUnwindingTime_s, line, exit_code_for(error));  // unwinding may wait for a lost rank
     throw;
   }
   limit.emplace(plan.timeout_s, deadline_line(world, plan, "end"), 1);
@@ -193,13 +196,13 @@ std::vector<std::string> list_overrides(const JobFlags& flags) {
 }
 
 RunFlags run_flags(const JobFlags& flags, const std::optional<RoleShapes>& models, RunScreen* screen) {
-  std::vector<std::string> words = own_arguments();
+  std::vector<std::string> words = read_own_arguments();
   std::erase(words, "--new-run");
   words.insert(words.begin(), "roll");
   if (!flags.resume) words.emplace_back("--resume");
   return {.new_run = flags.new_run,
           .allow_config_change = flags.allow_config_change,
-          .resume_command = shown_line(words),
+          .resume_command = printable_command(words),
           .version = fmt::format("roll {}, {}", version_with_commit(), fmt::join(version_lines(), ", ")),
           .is_long = models && policy_shape(*models).rope.is_long,
           .screen = screen};
@@ -225,9 +228,9 @@ void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<voi
     set_env(name, value);
   }
   if (flags.new_run) name_new_run();
-  const Launch launch = launch_of(flags, plan);
+  const Launch launch = make_launch(flags, plan);
   if (flags.dry_run) {
-    std::printf("%s\n", shown_line(with_launchers_variables(launch_command(launch))).c_str());
+    std::printf("%s\n", printable_command(with_launcher_variables(launch_command(launch))).c_str());
     return;
   }
   const std::optional<double> limit = time_limit(flags.time_limit);

@@ -36,7 +36,7 @@ struct JobFlags {
 };
 
 /// Adds the flags of a job, its configuration and the overrides.
-void add_job_flags(CLI::App& sub, JobFlags& flags, const InsteadOfFile& others = {});
+void add_job_flags(CLI::App& sub, JobFlags& flags, const InsteadOfFile& alternative = {});
 
 /// Returns the overrides, plus resume_from_checkpoint=true for --resume.
 std::vector<std::string> list_overrides(const JobFlags& flags);

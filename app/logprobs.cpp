@@ -22,7 +22,7 @@ struct LogProbFlags {
 
 void run(LogProbFlags& flags) {
   flags.model = model_folder(flags.model, "--model");
-  say_notes(flags.model);
+  print_model_notes(flags.model);
   const at::Device device = parse_device(flags.device, "--device");
   use_device(device);
   const at::ScalarType dtype = parse_compute_dtype(flags.dtype, device, "--dtype");
@@ -44,9 +44,10 @@ void add_logprobs(CLI::App& app) {
                   "model folder, a run's folder (its latest checkpoint), or a Hub name in the local cache")
       ->required();
   sub->add_option("--input", flags->input, "JSON lines with \"ids\"; - is standard input")->capture_default_str();
-  sub->add_option("--out", flags->output, "JSON lines with \"log_probs\" (ids - 1 of them); - is standard output")
+  sub->add_option("--out", flags->output,
+                  "JSON lines with \"log_probs\" (one fewer than \"ids\"); - is standard output")
       ->capture_default_str();
-  sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda where there is one")
+  sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda if there is a GPU")
       ->capture_default_str();
   sub->add_option("--dtype", flags->dtype, "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU")
       ->capture_default_str();

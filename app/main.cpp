@@ -45,7 +45,7 @@ int run(int argc, char** argv) {
   return roll::parse_and_run(app, argc, argv);
 }
 
-int exit_code_of_run(int argc, char** argv) {
+int run_and_report(int argc, char** argv) {
   try {
     roll::guard_console();
     roll::load_cuda_library();
@@ -64,7 +64,7 @@ int exit_code_of_run(int argc, char** argv) {
 /// Exits without destructors of globals: our objects ended with run(), and destroying LibTorch's operator tables takes
 /// 0.1 s.
 int main(int argc, char** argv) {
-  const int code = exit_code_of_run(argc, argv);
+  const int code = run_and_report(argc, argv);
   std::cout.flush();
   std::cerr.flush();
   std::fflush(nullptr);

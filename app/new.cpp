@@ -50,16 +50,16 @@ struct NewFlags {
   bool yes = false, sft = false, examples = false;
 };
 
-/// Asks on the terminal until `check` accepts the answer; an empty answer means `usual`.
+/// Asks on the terminal until `check` accepts the answer; an empty answer means `default_value`.
 template <class F>
-std::string asked(const std::string& question, const std::string& usual, const F& check) {
+std::string ask_until_valid(const std::string& question, const std::string& default_value, const F& check) {
   for (std::string answer;;) {
-    std::cout << question << (usual.empty() ? "" : " [" + usual + "]") << ": " << std::flush;
+    std::cout << question << (default_value.empty() ? "" : " [" + default_value + "]") << ": " << std::flush;
     if (!std::getline(std::cin, answer)) {
       std::cout << std::endl;
-      throw UserError("the input ended before all was answered; begin again, or give the answers as flags");
+      throw UserError("the input ended before all questions were answered; start again, or give the answers as flags");
     }
-    if (answer.empty()) answer = usual;
+    if (answer.empty()) answer = default_value;
     if (answer.starts_with("~/")) answer = env("HOME").value_or("~") + answer.substr(1);
     try {
       if (answer.empty()) throw UserError("an answer is needed; Ctrl-C ends this");
@@ -71,61 +71,61 @@ std::string asked(const std::string& question, const std::string& usual, const F
   }
 }
 
-/// Returns the flag's value, else the answer to a question, else the default `usual` ("": no default).
+/// Returns the flag's value, else the answer to a question, else the default `default_value` ("": no default).
 template <class F>
-std::string value_of(const NewFlags& flags, const char* flag, const std::optional<std::string>& given,
-                     const std::string& question, const std::string& usual, const F& check) {
+std::string ask_or_default(const NewFlags& flags, const char* flag, const std::optional<std::string>& flag_value,
+                           const std::string& question, const std::string& default_value, const F& check) {
   const bool is_terminal = ::isatty(STDIN_FILENO) == 1;
-  if (!given && is_terminal && !flags.yes) return asked(question, usual, check);
-  if (!given && usual.empty())
-    throw user_error("--{}: missing; {} (asked for where the input is a terminal)", flag, question);
-  const std::string value = given.value_or(usual);
+  if (!flag_value && is_terminal && !flags.yes) return ask_until_valid(question, default_value, check);
+  if (!flag_value && default_value.empty())
+    throw user_error("--{}: missing; give {} (on a terminal, this command asks for it)", flag, question);
+  const std::string value = flag_value.value_or(default_value);
   check(value);
   return value;
 }
 
-std::string model_of(const NewFlags& flags) {
+std::string ask_model(const NewFlags& flags) {
   std::string model;
-  const auto check = [&](const std::string& name) { model = model_named(name); };
-  value_of(flags, "model", flags.model, "the model's folder, or its Hub name in the local cache", "", check);
+  const auto check = [&](const std::string& name) { model = check_model(name); };
+  ask_or_default(flags, "model", flags.model, "the model's folder, or its Hub name in the local cache", "", check);
   return model;
 }
 
-std::vector<std::string> data_of(const NewFlags& flags) {
-  if (flags.data.size() > 1) return rows_named(flags.data);
+std::vector<std::string> ask_data(const NewFlags& flags) {
+  if (flags.data.size() > 1) return find_rows(flags.data);
   std::vector<std::string> rows;
-  const auto check = [&](const std::string& file) { rows = rows_named({file}); };
-  const auto given = flags.data.empty() ? std::nullopt : std::optional(flags.data[0]);
-  value_of(flags, "data", given, "the training rows, a file or folder", "", check);
+  const auto check = [&](const std::string& file) { rows = find_rows({file}); };
+  const auto flag_value = flags.data.empty() ? std::nullopt : std::optional(flags.data[0]);
+  ask_or_default(flags, "data", flag_value, "the training rows, a file or folder", "", check);
   return rows;
 }
 
 /// Returns the reward type; the default is guessed from the rows.
-std::string reward_of(const NewFlags& flags, const std::vector<std::string>& data) {
-  std::string usual;
+std::string ask_reward(const NewFlags& flags, const std::vector<std::string>& data) {
+  std::string default_value;
   if (!flags.reward) try {
       const GuessedReward guessed = guess_reward(data);
-      usual = guessed.type;
-      std::printf("reward: %s looks right: %s\n", usual.c_str(), guessed.why.c_str());
+      default_value = guessed.type;
+      std::printf("reward: %s looks right: %s\n", default_value.c_str(), guessed.why.c_str());
     } catch (const UserError&) {
       if (flags.yes || ::isatty(STDIN_FILENO) != 1) throw;
     }
-  return value_of(flags, "reward", flags.reward,
-                  "what judges responses: math_rule, exact_match, multiple_choice, ifeval, code_sandbox, ...", usual,
-                  check_reward_name);
+  return ask_or_default(flags, "reward", flags.reward,
+                        "the reward type: math_rule, exact_match, multiple_choice, ifeval, code_sandbox, ...",
+                        default_value, check_reward_name);
 }
 
-NewAlgorithm algorithm_of(const NewFlags& flags) {
-  return algorithm_named(value_of(flags, "algorithm", flags.algorithm, "the algorithm: grpo, ppo or reinforce", "grpo",
-                                  [](const std::string& name) { algorithm_named(name); }));
+NewAlgorithm ask_algorithm(const NewFlags& flags) {
+  return parse_algorithm(ask_or_default(flags, "algorithm", flags.algorithm, "the algorithm: grpo, ppo or reinforce",
+                                        "grpo", [](const std::string& name) { parse_algorithm(name); }));
 }
 
-int64_t used_devices(const NewFlags& flags) {
+int64_t ask_num_devices(const NewFlags& flags) {
   int64_t devices = 0;
   const auto check = [&](const std::string& text) { read_flag("--devices", text, devices, within(1, 65536)); };
-  const auto given = flags.devices ? std::optional(std::to_string(*flags.devices)) : std::nullopt;
-  value_of(flags, "devices", given, "how many GPUs, or processes without one",
-           std::to_string(std::max<int64_t>(1, num_cuda_devices())), check);
+  const auto flag_value = flags.devices ? std::optional(std::to_string(*flags.devices)) : std::nullopt;
+  ask_or_default(flags, "devices", flag_value, "the number of GPUs, or of processes without GPUs",
+                 std::to_string(std::max<int64_t>(1, num_cuda_devices())), check);
   return devices;
 }
 
@@ -151,23 +151,23 @@ void show_result(const NewRun& run, const char* subcommand, const Load& load) {
   std::printf("\n%s is written and valid. Read it, then:\n\n  %s\n", file.c_str(), shell_line(command).c_str());
 }
 
-constexpr const char* kOwnExamples[] = {"README.md",      "reward.py",          "my_reward.cpp",  "my_loss.cpp",
-                                        "environment.py", "my_environment.cpp", "build_plugin.sh"};
+constexpr const char* kExampleFiles[] = {"README.md",      "reward.py",          "my_reward.cpp",  "my_loss.cpp",
+                                         "environment.py", "my_environment.cpp", "build_plugin.sh"};
 
 /// Writes example programs and plug-ins for rewards, a loss and environments, with the headers to build them.
-void write_examples(const fs::path& to) {
-  write_folder_atomic(to, [](const fs::path& folder) {
+void write_examples(const fs::path& target) {
+  write_folder_atomic(target, [](const fs::path& folder) {
     fs::create_directory(folder / "roll");
-    for (const char* name : kOwnExamples)
-      fs::copy_file(own_file({std::string("configs/examples/") + name}), folder / name);
+    for (const char* name : kExampleFiles)
+      fs::copy_file(find_shipped_file({std::string("configs/examples/") + name}), folder / name);
     for (const std::string kind : {"reward", "loss", "environment"}) {
       const std::string header = "roll/" + kind + ".h";
-      fs::copy_file(own_file({"include/" + header, "lib/" + kind + "/" + header}), folder / header);
+      fs::copy_file(find_shipped_file({"include/" + header, "lib/" + kind + "/" + header}), folder / header);
     }
   });
   std::printf(
-      "%s holds programs and plug-ins for a reward, a loss and an environment; its README.md says how each is used\n",
-      to.c_str());
+      "%s holds programs and plug-ins for a reward, a loss and an environment; its README.md shows how to use them\n",
+      target.c_str());
 }
 
 /// Without GPUs, reduces the prompts per step to about a minute per step, but not below a useful minimum.
@@ -179,20 +179,20 @@ void fit_to_machine(NewRun& run, const ModelSpec& spec, std::optional<double> me
   if (step_s <= kFirstStep_s) return;
   const double fewer = static_cast<double>(run.prompts_per_step) * kFirstStep_s / step_s;
   const int64_t before = std::exchange(run.prompts_per_step, std::max(kFewPrompts, static_cast<int64_t>(fewer)));
-  std::printf("a step of %lld prompts may take %s on this machine: the file says %lld\n",
+  std::printf("a step of %lld prompts may take %s on this machine, so the file has %lld\n",
               static_cast<long long>(before), duration_text(step_s).c_str(),
               static_cast<long long>(run.prompts_per_step));
   const double left_s = step_s * static_cast<double>(run.prompts_per_step) / static_cast<double>(before);
   if (left_s > kLongStep_s)
     print_warnings(
-        {fmt::format("even that may take {} a step, so a first result takes hours: a smaller model, a smaller "
+        {fmt::format("even then a step may take {}, and a first result hours; a smaller model, a smaller "
                      "response_length or a GPU would help",
                      duration_text(left_s))});
 }
 
 void require_new_folder(const std::string& folder) {
   if (is_there(folder) && (!is_folder(folder) || !list_folder(folder).empty()))
-    throw user_error("DIR = {}: exists, and is not an empty folder; name another one", folder);
+    throw user_error("DIR = {}: exists and is not an empty folder; choose another one", folder);
   refuse_in_checkpoint("DIR", folder);
 }
 
@@ -205,7 +205,7 @@ bool is_chat(const Json& row) {
 /// Measures the fine-tuning rows with the model's tokenizer and template: lengths, number, column layout.
 void measure_sft_rows(NewRun& run, const fs::path& folder, const ModelSpec& spec) {
   const Tokenizer tokenizer = Tokenizer::load(folder);
-  run.chat_template = template_for(folder, tokenizer);
+  run.chat_template = choose_template(folder, tokenizer);
   SftConfig config;
   config.sequence_length = spec.most_positions();
   DataArgs data;
@@ -225,8 +225,9 @@ void measure_sft_rows(NewRun& run, const fs::path& folder, const ModelSpec& spec
 }
 
 void make_sft(const NewFlags& flags, NewRun run) {
-  for (const auto& [flag, given] : {std::pair("reward", flags.reward), std::pair("algorithm", flags.algorithm)})
-    if (given) throw user_error("--{} = {}: a fine-tuning has none; leave it out, or leave --sft out", flag, *given);
+  for (const auto& [flag, flag_value] : {std::pair("reward", flags.reward), std::pair("algorithm", flags.algorithm)})
+    if (flag_value)
+      throw user_error("--{} = {}: does not apply to fine-tuning; leave out this flag or --sft", flag, *flag_value);
   const fs::path model = model_folder(run.model);
   const ModelSpec spec = read_spec(model);
   measure_sft_rows(run, model, spec);
@@ -241,22 +242,22 @@ void make_new(const NewFlags& flags) {
   if (flags.examples) return write_examples(flags.folder);
   NewRun run{.folder = fs::weakly_canonical(fs::absolute(flags.folder)).string()};
   run.output_dir = run.folder + "/run";
-  run.model = model_of(flags);
-  run.data = data_of(flags);
-  if (flags.validation) run.validation = validation_named(*flags.validation);
+  run.model = ask_model(flags);
+  run.data = ask_data(flags);
+  if (flags.validation) run.validation = find_validation_file(*flags.validation);
   if (!flags.sft) {
-    run.reward = reward_of(flags, run.data);
-    run.algorithm = algorithm_of(flags);
+    run.reward = ask_reward(flags, run.data);
+    run.algorithm = ask_algorithm(flags);
   }
-  run.num_devices = used_devices(flags);
+  run.num_devices = ask_num_devices(flags);
   run.on_gpu = num_cuda_devices() > 0 || flags.memory_gb;
   if (flags.sft) return make_sft(flags, run);
   const fs::path model = model_folder(run.model);
   const ModelSpec spec = read_spec(model);
-  const RowsSeen seen = measure_rows(run, model);
-  std::fputs(seen.text.c_str(), stdout);
+  const RowsReport rows_report = measure_rows(run, model);
+  std::fputs(rows_report.text.c_str(), stdout);
   std::fflush(stdout);
-  print_warnings(seen.warnings);
+  print_warnings(rows_report.warnings);
   fit_to_machine(run, spec, flags.memory_gb);
   const FirstConfig first = first_config(run, spec, flags.memory_gb);
   write_folder_atomic(run.folder,
@@ -268,23 +269,24 @@ void make_new(const NewFlags& flags) {
 }  // namespace
 
 void add_new(CLI::App& app) {
-  auto* sub = app.add_subcommand("new", "a first configuration for your model and rows, asked for or by flags");
+  auto* sub = app.add_subcommand("new", "write a first configuration for your model and rows, from flags or questions");
   auto flags = std::make_shared<NewFlags>();
-  sub->add_option("dir", flags->folder, "folder to make: config.yaml goes there, and later the run")->required();
+  sub->add_option("dir", flags->folder, "new folder, for config.yaml and later the run")->required();
   sub->add_option("--model", flags->model, "folder or Hub name");
   sub->add_option("--data", flags->data, "training rows: JSON lines, paths or globs");
-  sub->add_option("--validation", flags->validation, "rows that are never trained on, to measure with");
-  sub->add_option("--reward", flags->reward, "what judges responses; usual: what the rows look like");
-  sub->add_option("--algorithm", flags->algorithm, "grpo, ppo or reinforce; usual: grpo");
-  sub->add_option("--devices", flags->devices, "GPUs, or processes without one; usual: the GPUs that are here, or 1");
-  sub->add_option(
-         "--memory-gb", flags->memory_gb,
-         "GB of one GPU, to choose how the model is shared out; also says that GPUs are meant where none is here")
+  sub->add_option("--validation", flags->validation, "validation rows, which are never trained on");
+  sub->add_option("--reward", flags->reward, "reward type; default: detected from the rows");
+  sub->add_option("--algorithm", flags->algorithm, "grpo, ppo or reinforce; default: grpo");
+  sub->add_option("--devices", flags->devices,
+                  "number of GPUs, or of processes without GPUs; default: this machine's GPUs, or 1");
+  sub->add_option("--memory-gb", flags->memory_gb,
+                  "GB of one GPU, to choose the parallel layout; also plans for GPUs on a machine without any")
       ->check(CLI::PositiveNumber);
   sub->add_flag("--sft", flags->sft, "a supervised fine-tuning, on rows with responses");
-  sub->add_flag("--examples", flags->examples,
-                "instead: rewards, a loss and environments of one's own, by example, ready to build");
-  sub->add_flag("--yes", flags->yes, "ask nothing: what is not said is as usual");
+  sub->add_flag(
+      "--examples", flags->examples,
+      "write examples of custom rewards, losses and environments, ready to build, instead of a configuration");
+  sub->add_flag("--yes", flags->yes, "ask nothing; flags that are not given have their defaults");
   sub->callback([flags] { make_new(*flags); });
 }
 

@@ -32,7 +32,7 @@ ResponseModel response_model(const PackStatsFlags& flags, const Config& config) 
   return {.mean = mean, .std = flags.std.value_or(mean)};
 }
 
-LengthSource lengths_of(const PackStatsFlags& flags, const Config& config) {
+LengthSource read_lengths(const PackStatsFlags& flags, const Config& config) {
   const int64_t group = config.num_return_sequences_in_group;
   const std::string recorded = flags.rollouts.empty() ? config.rollout_replay.value_or("") : flags.rollouts;
   if (!flags.lengths.empty()) {
@@ -52,7 +52,7 @@ void show(const PackStatsFlags& flags) {
   check_parent_folder("--html", flags.html);
   const bool reads_data = flags.rollouts.empty() && flags.lengths.empty();
   if (!reads_data && (flags.mean || flags.std))
-    throw user_error("{}: belongs to assumed responses, but the lengths are given; leave it out",
+    throw user_error("{}: applies only to assumed responses, but the lengths are given; leave it out",
                      flags.mean ? "--mean" : "--std");
   const auto checked =
       load_config(flags.config, flags.overrides, {.num_ranks = flags.num_ranks, .offline = !reads_data});
@@ -61,7 +61,7 @@ void show(const PackStatsFlags& flags) {
   const RoleSpecs specs = role_specs(config, flags.arch);
   std::optional<double> memory_bytes;
   if (flags.memory_gb) memory_bytes = *flags.memory_gb * 1e9;
-  PackReport report = pack_preview(config, specs, lengths_of(flags, config), memory_bytes);
+  PackReport report = pack_preview(config, specs, read_lengths(flags, config), memory_bytes);
   report.config = flags.config;
   for (const std::string& note : checked.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!flags.html.empty()) write_file_atomic(flags.html, report_html(report));
@@ -88,7 +88,8 @@ void add_pack_stats(CLI::App& app) {
   sub->add_option("--mean", flags->mean, "mean of assumed responses, tokens; default: response_length / 4")
       ->check(CLI::Range(1.0, 1e9));
   sub->add_option("--std", flags->std, "their standard deviation; default: the mean")->check(CLI::Range(0.0, 1e9));
-  sub->add_option("--steps", flags->steps, "steps to plan; default: all that are given, 1 of assumed ones")
+  sub->add_option("--steps", flags->steps,
+                  "steps to plan; default: all steps with given lengths, or 1 step of assumed lengths")
       ->check(CLI::Range(int64_t{1}, int64_t{100000}));
   sub->add_option("-n", flags->num_ranks, "ranks of the run; default: the devices of device_mapping, or 1")
       ->check(CLI::Range(1, 65536));

@@ -23,8 +23,8 @@ struct QuickstartFlags {
 /// Replaces this process by the script, which calls this program for each step. Overrides are checked first, so that a
 /// mistake is reported at once, not after a minute of warm-up.
 [[noreturn]] void become_script(const QuickstartFlags& flags) {
-  load_config(own_file({"configs/quickstart.yaml"}), flags.overrides, {.num_ranks = {}, .offline = true});
-  const std::string program = own_program(), script = own_file({"scripts/quickstart_training.sh"});
+  load_config(find_shipped_file({"configs/quickstart.yaml"}), flags.overrides, {.num_ranks = {}, .offline = true});
+  const std::string program = own_program(), script = find_shipped_file({"scripts/quickstart_training.sh"});
   std::vector<std::string> words{"bash", script, program};
   words.insert(words.end(), flags.overrides.begin(), flags.overrides.end());
   if (flags.resume) words.emplace_back("--resume");
@@ -41,9 +41,10 @@ struct QuickstartFlags {
 void add_quickstart(CLI::App& app) {
   auto* sub = app.add_subcommand("quickstart", "teach a tiny model to calculate, in about two minutes");
   auto flags = std::make_shared<QuickstartFlags>();
-  sub->add_option("overrides", flags->overrides, "key=value pairs for the training, as max_steps=3");
-  auto* resume = sub->add_flag("--resume", flags->resume, "go on with the training in ./output/quickstart/train");
-  sub->add_flag("--new-run", flags->new_run, "train once more, in a folder of its own there")->excludes(resume);
+  sub->add_option("overrides", flags->overrides, "key=value pairs for the training, such as max_steps=3");
+  auto* resume = sub->add_flag("--resume", flags->resume, "continue the training in ./output/quickstart/train");
+  sub->add_flag("--new-run", flags->new_run, "train again, in a new folder inside ./output/quickstart/train")
+      ->excludes(resume);
   sub->callback([=] { become_script(*flags); });
 }
 

@@ -53,7 +53,7 @@ void add_report(CLI::App& app) {
       ->type_name("PORT")
       ->check(CLI::Range(0, 65535))
       ->excludes(out);
-  sub->add_option("--steps", flags->steps, "steps whose responses are shown beside those that the page chooses")
+  sub->add_option("--steps", flags->steps, "further steps whose responses the page shows")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000}));

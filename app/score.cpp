@@ -38,37 +38,40 @@ struct ScoreFlags {
 constexpr const char* kDomain = "score";  // domain of the configuration made from flags
 
 /// A configuration with one reward, and the prefix of its error messages.
-struct Wanted {
+struct RewardSetup {
   Config config;
   std::string where;
 };
 
-Wanted from_flags(const ScoreFlags& flags) {
+RewardSetup setup_from_flags(const ScoreFlags& flags) {
   FlaggedReward args;
   read_flags(flags.reward, args);
   if (!args.reward.type)
     throw user_error(
-        "--reward: missing; name the reward, as --reward math_rule, or a file, as --config rlvr.yaml --domain math");
+        "--reward: missing; name the reward, such as --reward math_rule, or a file, such as --config rlvr.yaml "
+        "--domain math");
   Config config;
   config.response_length = args.response_length;
   RewardWorkerConfig& worker = config.rewards[kDomain];
   worker.reward = args.reward;
   if (worker.shares_model())
     throw user_error(
-        "--judge-model-type = cluster: shares one model among several rewards, and here is one; write inference");
+        "--judge-model-type = cluster: shares one model among several rewards, but here is only one reward; write "
+        "inference");
   if (worker.has_own_model() != flags.judge_model.has_value())
     throw flags.judge_model
-        ? user_error("--judge-model = {}: this reward asks no model in this program; leave it out", *flags.judge_model)
+        ? user_error("--judge-model = {}: this reward runs no model in this program; leave it out", *flags.judge_model)
         : UserError("--judge-model: missing; name the judging model's folder or Hub name, or use --config");
   worker.model.model_args.model_name_or_path = flags.judge_model;
   return {std::move(config), "--"};
 }
 
 /// Returns the reward of --domain in --config; without --domain, the only reward.
-Wanted from_config(const ScoreFlags& flags) {
+RewardSetup setup_from_config(const ScoreFlags& flags) {
   if (!flags.reward.map.empty())
-    throw user_error("--{}: --config describes the reward; leave this out", reward_flag(flags.reward.map.front().key));
-  if (flags.judge_model) throw user_error("--judge-model: --config describes the reward; leave this out");
+    throw user_error("--{}: --config describes the reward; leave this flag out",
+                     reward_flag(flags.reward.map.front().key));
+  if (flags.judge_model) throw user_error("--judge-model: --config describes the reward; leave this flag out");
   Config config = load_yaml<Config>(read_file(flags.config), flags.config, {}, foreign_advice<Config>).config;
   std::vector<std::string> domains;
   for (const auto& [name, worker] : config.rewards) domains.push_back(name);
@@ -85,7 +88,7 @@ Wanted from_config(const ScoreFlags& flags) {
 }
 
 /// Completes the configuration for one rank; a judge that would share a model gets its own.
-Config completed(Config config, const std::string& where) {
+Config complete_for_one_rank(Config config, const std::string& where) {
   complete_judging_models(config);
   RewardWorkerConfig& worker = config.rewards.begin()->second;
   if (worker.shares_model()) {
@@ -101,7 +104,7 @@ Config completed(Config config, const std::string& where) {
   return config;
 }
 
-at::Device used(const std::string& name) {
+at::Device use_named_device(const std::string& name) {
   const at::Device device = parse_device(name, "--device");
   use_device(device);
   return device;
@@ -126,28 +129,29 @@ class Scorer {
 };
 
 Scorer::Scorer(Config config, const std::string& where, const std::string& device)
-    : config_(completed(std::move(config), where)),
+    : config_(complete_for_one_rank(std::move(config), where)),
       world_(make_single_communicator()),
       meshes_(*world_),
       log_(std::cerr, std::cerr, {}),
       pool_(config_.rewards.begin()->second.reward, config_.response_length.value_or(0), where, 1, &log_),
-      models_(judging_models(config_), static_cast<uint64_t>(config_.seed), meshes_, used(device), {}, log_) {}
+      models_(judging_models(config_), static_cast<uint64_t>(config_.seed), meshes_, use_named_device(device), {},
+              log_) {}
 
 std::vector<RewardResult> Scorer::score(std::vector<RewardQuery> queries) {
   if (!models_.empty()) {
-    std::map<std::string, std::map<int64_t, RewardQuery>> held;
-    auto& local = held[config_.rewards.begin()->first];
+    std::map<std::string, std::map<int64_t, RewardQuery>> queries_by_domain;
+    auto& local = queries_by_domain[config_.rewards.begin()->first];
     for (RewardQuery& query : queries) local.emplace(std::ssize(local), std::move(query));
-    models_.judge(held, /*step=*/0);
+    models_.judge(queries_by_domain, /*step=*/0);
     queries.clear();
-    for (auto& [place, query] : local) queries.push_back(std::move(query));
+    for (auto& [index, query] : local) queries.push_back(std::move(query));
   }
   pool_.submit(std::move(queries));
   return pool_.collect();
 }
 
 void run(const ScoreFlags& flags) {
-  auto [config, where] = flags.config.empty() ? from_flags(flags) : from_config(flags);
+  auto [config, where] = flags.config.empty() ? setup_from_flags(flags) : setup_from_config(flags);
   Scorer scorer(std::move(config), where, flags.device);
   Input input(flags.input);
   Output output(flags.output, input);
@@ -168,14 +172,14 @@ void add_command_words(CLI::App& sub, Node& reward) {
     Node list;
     list.kind = Node::Kind::kList;
     for (const std::string& word : words) {
-      list.list.push_back(scalar_of_flag(word));
+      list.list.push_back(flag_scalar(word));
       list.list.back().literal = true;  // ${x} is passed on to the program
     }
-    list.place = scalar_of_flag("").place;
-    give_flag(reward, "command", std::move(list));
+    list.place = flag_scalar("").place;
+    set_flag(reward, "command", std::move(list));
   };
-  sub.add_option_function<std::vector<std::string>>("command", set_command,
-                                                    "type command: the program and its arguments, behind a bare --");
+  sub.add_option_function<std::vector<std::string>>(
+      "command", set_command, "for --reward command: the program and its arguments, after a bare --");
 }
 
 }  // namespace
@@ -184,22 +188,22 @@ void add_score(CLI::App& app) {
   auto flags = std::make_shared<ScoreFlags>();
   CLI::App* sub = app.add_subcommand(
       "score", "Rewards of given responses: {\"response\", \"ground_truth\"} -> {\"reward\", \"detail\"}");
-  CLI::Option* config =
-      sub->add_option("--config", flags->config, "YAML of a training run: scores as it does, without the flags below");
-  sub->add_option("--domain", flags->domain, "which of the rewards in --config")->needs(config);
+  CLI::Option* config = sub->add_option("--config", flags->config,
+                                        "YAML of a training run, whose reward is used instead of the flags below");
+  sub->add_option("--domain", flags->domain, "name of the reward in --config")->needs(config);
   sub->add_option("--input", flags->input, kRowInput)->capture_default_str();
   sub->add_option("--out", flags->output, "JSON lines, in the order of the input; - is standard output")
       ->capture_default_str();
   sub->add_option("--judge-model", flags->judge_model,
                   "folder or Hub name of the model that judges in this program: type reward_model, or llm_judge with "
                   "--judge-model-type inference");
-  sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda where there is one; for that model")
+  sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda if there is a GPU; for that model")
       ->capture_default_str();
-  sub->add_flag("--bench", flags->bench, "say on standard error how many answers a second were judged");
+  sub->add_flag("--bench", flags->bench, "print on standard error how many answers were judged per second");
   add_reward_flags(*sub, flags->reward);
   add_command_words(*sub, flags->reward);
   sub->callback([flags] {
-    if (flags->config.empty()) return in_words_of_flags([&] { run(*flags); });
+    if (flags->config.empty()) return with_flag_names([&] { run(*flags); });
     run(*flags);
   });
 }

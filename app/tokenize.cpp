@@ -116,13 +116,14 @@ void add_tokenize(CLI::App& app) {
       ->required();
   sub->add_option("--input", flags->input, kRowInput)->capture_default_str();
   sub->add_option("--out", flags->output, "JSON lines file, - is standard output")->capture_default_str();
-  sub->add_flag("--special,!--no-special", flags->special, "Text like <|im_end|> is that special token (default)");
+  sub->add_flag("--special,!--no-special", flags->special, "Text like <|im_end|> becomes that special token (default)");
   sub->add_flag("--add-special,!--no-add-special", flags->add_special,
                 "Add the tokens that the post-processor adds to a text, never to messages (default)");
   sub->add_option("--template", flags->chat, "Template for messages")
       ->check(CLI::IsMember(ChatTemplate::names()))
       ->capture_default_str();
-  sub->add_option("--as", flags->as, "prompt; or what roll sft (ids, labels) or roll dpo makes of rows to learn from")
+  sub->add_option("--as", flags->as,
+                  "prompt, or the tokens that roll sft (ids, labels) or roll dpo makes of training rows")
       ->check(CLI::IsMember({"prompt", "sft", "dpo"}))
       ->capture_default_str();
   sub->add_flag("--generation-prompt,!--no-generation-prompt", flags->add_generation_prompt,

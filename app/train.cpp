@@ -35,7 +35,7 @@ int64_t memory_bytes(at::Device device) {
 
 /// Completes settings that depend on the ranks' memory (recomputation). **Collective**.
 template <class C>
-C settled(C config, const std::optional<RoleShapes>& models, const Job& job) {
+C choose_memory_settings(C config, const std::optional<RoleShapes>& models, const Job& job) {
   if (!chooses_recomputation(config) || !models) return config;
   const int64_t bytes = job.ranks.all_reduce_min(memory_bytes(job.device), "memory");
   for (const std::string& line :
@@ -80,8 +80,8 @@ void add_pipeline(CLI::App& sub, const std::shared_ptr<JobFlags>& flags, const L
     run_job(*flags, plan_job(checked, checked.config.*trained), [&](const Job& job) {
       if (checked.config.deterministic) use_deterministic_kernels();
       job.log.info("{}", checked.plan);
-      run(settled(checked.config, checked.models, job), run_flags(*flags, checked.models, job.screen), job.device,
-          job.ranks, job.log);
+      run(choose_memory_settings(checked.config, checked.models, job), run_flags(*flags, checked.models, job.screen),
+          job.device, job.ranks, job.log);
     });
   });
 }
@@ -100,16 +100,15 @@ void add_file_pipeline(CLI::App& sub,
 }
 
 void add_first_flags(CLI::App& sub, FirstFlags& flags) {
-  sub.add_option("--model", flags.model, "instead of a file: the model, a folder or Hub name");
+  sub.add_option("--model", flags.model, "the model, a folder or Hub name, instead of a configuration file");
   sub.add_option("--data", flags.data,
-                 "with --model: the training rows, a file, folder or glob; their columns are recognised")
+                 "with --model: the training rows, a file, folder or glob; their columns are detected")
       ->allow_extra_args(false);  // key=value may follow
-  sub.add_option("--reward", flags.reward, "with --model: what judges responses; default: what the rows look like");
+  sub.add_option("--reward", flags.reward, "with --model: reward type; default: detected from the rows");
   sub.add_option("--algorithm", flags.algorithm, "with --model: grpo, ppo or reinforce; default: grpo");
-  sub.add_option("--memory-gb", flags.memory_gb,
-                 "with --model: GB of one device, to choose how the model is shared out")
+  sub.add_option("--memory-gb", flags.memory_gb, "with --model: GB of one device, to choose the parallel layout")
       ->check(CLI::PositiveNumber);
-  sub.add_option("--validation", flags.validation, "with --model: rows that are never trained on, to measure with");
+  sub.add_option("--validation", flags.validation, "with --model: validation rows, which are never trained on");
 }
 
 }  // namespace
@@ -121,7 +120,7 @@ void add_train(CLI::App& app) {
   add_job_flags(*sub, *flags, {"--model M --data ROWS", [first] { return first->any(); }});
   add_first_flags(*sub, *first);
   const auto load = [=] {
-    return first->any() ? load_made(*first, *flags, list_overrides(*flags))
+    return first->any() ? load_generated(*first, *flags, list_overrides(*flags))
                         : load_config(flags->config, list_overrides(*flags), load_options(*flags));
   };
   add_pipeline(*sub, flags, load, &Config::actor_train, run_rlvr);

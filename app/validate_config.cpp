@@ -50,10 +50,11 @@ void show_timeline(const CheckedConfig<Config>& checked) {
     return;
   const Simulator simulator({.scale = {.text = checked.text, .num_ranks = checked.num_ranks, .keeps_batch = true}});
   if (!simulator.is_quick(checked.num_ranks)) {
-    std::printf("a timeline takes longer: --simulate %lld\n", static_cast<long long>(checked.num_ranks));
+    std::printf("a timeline takes longer to compute: --simulate %lld shows it\n",
+                static_cast<long long>(checked.num_ranks));
     return;
   }
-  std::printf("what --simulate makes of it with its default machine: %s",
+  std::printf("timeline of --simulate for its default machine: %s",
               to_text(simulator.at(checked.num_ranks).timeline).c_str());
 }
 template <class T>
@@ -96,9 +97,10 @@ void add_validate_config(CLI::App& app) {
   add_config_flags(*sub, flags->file, flags->overrides,
                    "YAML file of `roll train`, `roll sft`, `roll dpo` or `roll distill`");
   sub->add_flag("--print", flags->print, "print the resolved configuration as YAML");
-  sub->add_flag("--offline", flags->options.offline, "accept models and data files that are not here");
-  sub->add_flag("--no-data", flags->no_data, "look at the first rows only, and ask no reward");
-  sub->add_flag("--no-time", flags->no_time, "do not measure how long a step takes here, which takes some seconds");
+  sub->add_flag("--offline", flags->options.offline, "accept models and data files that do not exist here");
+  sub->add_flag("--no-data", flags->no_data, "check only the first rows, and run no reward");
+  sub->add_flag("--no-time", flags->no_time,
+                "do not measure the time of a step on this machine, which takes some seconds");
   sub->add_option("-n", flags->options.num_ranks, "ranks of the run; default: the devices of device_mapping, or 1")
       ->check(CLI::Range(1, 65536));
   add_simulate_flags(*sub, flags->simulation);

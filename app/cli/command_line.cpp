@@ -21,7 +21,7 @@ std::vector<std::string> find_choices(const std::string& type, const std::string
   return words.size() > 1 ? words : std::vector<std::string>{};
 }
 
-ArgumentInfo argument_of(const CLI::Option& option) {
+ArgumentInfo describe_argument(const CLI::Option& option) {
   ArgumentInfo info{.names = {}, .doc = option.get_description(), .value = option.get_default_str()};
   for (const std::string& name : option.get_snames()) info.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) info.names.push_back("--" + name);
@@ -35,11 +35,11 @@ ArgumentInfo argument_of(const CLI::Option& option) {
   return info;
 }
 
-CommandInfo find_command(const CLI::App& app) {
+CommandInfo describe_command(const CLI::App& app) {
   CommandInfo command{.name = app.get_name(), .doc = app.get_description(), .footer = app.get_footer()};
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;  // hidden
-    (option->get_positional() ? command.positionals : command.flags).push_back(argument_of(*option));
+    (option->get_positional() ? command.positionals : command.flags).push_back(describe_argument(*option));
   }
   return command;
 }
@@ -52,13 +52,14 @@ bool ArgumentInfo::may_be_file() const {
 }
 
 bool CommandInfo::takes_overrides() const {
-  return std::ranges::any_of(positionals, [](const ArgumentInfo& one) { return one.names.front() == "overrides"; });
+  return std::ranges::any_of(positionals,
+                             [](const ArgumentInfo& positional) { return positional.names.front() == "overrides"; });
 }
 
 std::vector<CommandInfo> list_commands(const CLI::App& app) {
   std::vector<CommandInfo> commands;
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    CommandInfo command = find_command(*sub);
+    CommandInfo command = describe_command(*sub);
     for (CommandInfo& inner : list_commands(*sub)) {
       command.subcommands.push_back(inner.name);
       inner.name = command.name + " " + inner.name;

@@ -30,25 +30,27 @@ bool is_key(const std::string& name) {
 }  // namespace
 
 void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>& overrides, const std::string& help,
-                      const InsteadOfFile& others) {
+                      const InsteadOfFile& alternative) {
   sub.add_option("--config", file, help);
   sub.add_option(kOverrides, overrides, "key=value pairs that replace values of the file");
-  sub.parse_complete_callback([&, others] {
-    const auto named = file.empty() ? std::find_if(overrides.begin(), overrides.end(), is_yaml_name) : overrides.end();
-    if (named != overrides.end()) {
-      file = *named;
-      overrides.erase(named);
+  sub.parse_complete_callback([&, alternative] {
+    const auto yaml_word =
+        file.empty() ? std::find_if(overrides.begin(), overrides.end(), is_yaml_name) : overrides.end();
+    if (yaml_word != overrides.end()) {
+      file = *yaml_word;
+      overrides.erase(yaml_word);
     } else if (!file.empty() && !is_there(file)) {
       throw user_error("--config = {}: no such file; give the path of a configuration", file);
     }
     const bool is_broken = sub.remaining_size() > 0;  // an unknown flag is reported instead
-    const bool stands_alone = others.flags && others.are_given();
-    if (!file.empty() && stands_alone)
-      throw user_error("{} stand for a configuration, but there is {}; write keys behind it, as pretrain=MODEL",
-                       others.flags, file);
-    if (file.empty() && !is_broken && !stands_alone)
+    const bool needs_no_file = alternative.flags && alternative.are_given();
+    if (!file.empty() && needs_no_file)
+      throw user_error(
+          "{} replace a configuration file, but {} is given; override its keys instead, such as pretrain=MODEL",
+          alternative.flags, file);
+    if (file.empty() && !is_broken && !needs_no_file)
       throw user_error("--config FILE.yaml{} is missing; `roll {} --help` says more",
-                       others.flags ? fmt::format(", or {},", others.flags) : "", sub.get_name());
+                       alternative.flags ? fmt::format(", or {},", alternative.flags) : "", sub.get_name());
   });
 }
 

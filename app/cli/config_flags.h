@@ -15,10 +15,10 @@ struct InsteadOfFile {
 };
 
 /// Adds --config FILE (`roll train FILE.yaml` works too) and the key=value overrides. help: text of --config. `file`
-/// and `overrides` must outlive `sub`. UserError while parsing: neither or both of a file and `others` are given, or
-/// the file is missing.
+/// and `overrides` must outlive `sub`. UserError while parsing: neither or both of a file and `alternative` are given,
+/// or the file is missing.
 void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>& overrides, const std::string& help,
-                      const InsteadOfFile& others = {});
+                      const InsteadOfFile& alternative = {});
 
 /// Returns the hint "; ... write key=value" if the unknown flag `--key [value]` of `sub` is a configuration key, else
 /// "". next: the word after the flag.

@@ -47,22 +47,22 @@ constexpr std::array kExamples = {
     Example{"man", "> roll.1"},
 };
 
-std::string example_of(const std::string& command) {
+std::string find_example(const std::string& command) {
   for (const Example& example : kExamples)
     if (example.command == command) return std::string(example.rest);
   throw Bug(fmt::format("roll {} has no example", command));
 }
 
-void add_examples(CLI::App& app, const std::string& above) {
+void add_examples(CLI::App& app, const std::string& parent) {
   for (CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    const std::string command = above + sub->get_name();
+    const std::string command = parent + sub->get_name();
     if (!sub->get_subcommands([](const CLI::App*) { return true; }).empty()) {
       add_examples(*sub, command + " ");
       continue;
     }
     const std::string footer = sub->get_footer();
-    sub->footer(
-        fmt::format("{}{}Example:\n  roll {} {}", footer, footer.empty() ? "" : "\n\n", command, example_of(command)));
+    sub->footer(fmt::format("{}{}Example:\n  roll {} {}", footer, footer.empty() ? "" : "\n\n", command,
+                            find_example(command)));
   }
 }
 

@@ -11,16 +11,16 @@
 
 namespace roll {
 
-/// Flags of all keys of a group but those in `left_out`; each key's own spelling, --top_p, works as well. `args` must
-/// outlive the parsing.
+/// Adds a flag for each key of a group, except those in `left_out`, and sets `args` from them. The key's spelling,
+/// --top_p, works as well. `args` must outlive the parsing.
 void add_field_flags(CLI::App& sub, const AnyMember& args, const std::set<std::string>& left_out = {});
 
 /// Maps a key to its flag's name without dashes.
 using FlagNames = std::string(const std::string& key);
 
-/// Flags of a struct in which one key decides which others there are: they are only gathered in `given`, and then
-/// read_flags() fills a struct from it. `given` must outlive the parsing. `named` says how a key's flag is called.
+/// Adds flags for a struct in which one key decides which other keys exist. The values are collected in `given`, from
+/// which read_flags() later fills a struct. `given` must outlive the parsing. `flag_name` returns a key's flag.
 void gather_field_flags(CLI::App& sub, const AnyMember& defaults, Node& given, const std::set<std::string>& left_out,
-                        FlagNames& named);
+                        FlagNames& flag_name);
 
 }  // namespace roll

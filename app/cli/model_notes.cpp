@@ -6,7 +6,7 @@
 
 namespace roll {
 
-void say_notes(const std::filesystem::path& model) {
+void print_model_notes(const std::filesystem::path& model) {
   for (const std::string& note : folder_notes(model)) std::cerr << "note: " << note << "\n";
 }
 

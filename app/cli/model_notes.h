@@ -6,6 +6,6 @@
 namespace roll {
 
 /// Writes folder_notes() (model/model_folder.h) to standard error, one line each. UserError: as folder_notes().
-void say_notes(const std::filesystem::path& model);
+void print_model_notes(const std::filesystem::path& model);
 
 }  // namespace roll

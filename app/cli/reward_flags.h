@@ -32,7 +32,7 @@ inline std::string reward_flag(const std::string& key) {
 
 /// Runs `work` and rewrites its UserErrors to name the flag: "--reward = x" instead of "--type = x".
 template <class Work>
-void in_words_of_flags(const Work& work) {
+void with_flag_names(const Work& work) {
   try {
     work();
   } catch (const UserError& error) {

@@ -19,13 +19,13 @@ namespace {
 
 /// Returns true if both are the same regular file; a shared terminal or /dev/null is harmless.
 bool is_same_file(const std::string& input, const std::string& output) {
-  const auto look = [](const std::string& name, int fd, struct stat& found) {
+  const auto get_regular_file_status = [](const std::string& name, int fd, struct stat& found) {
     return (name == "-" ? ::fstat(fd, &found) : ::stat(name.c_str(), &found)) == 0 && S_ISREG(found.st_mode);
   };
   struct stat in {
   }, out{};
-  return look(input, STDIN_FILENO, in) && look(output, STDOUT_FILENO, out) && in.st_dev == out.st_dev &&
-         in.st_ino == out.st_ino;
+  return get_regular_file_status(input, STDIN_FILENO, in) && get_regular_file_status(output, STDOUT_FILENO, out) &&
+         in.st_dev == out.st_dev && in.st_ino == out.st_ino;
 }
 
 }  // namespace
@@ -44,10 +44,11 @@ Input::Input(const std::string& name, const std::string& flag)
   stream_ = &file_;
 }
 
-RowSource Input::rows(const std::function<bool(const Json& row)>& is_own) {
+RowSource Input::rows(const std::function<bool(const Json& row)>& is_own_row) {
   std::error_code ec;
   if (path_ == "-" || !std::filesystem::is_regular_file(path_, ec)) return json_lines(stream(), name());
-  return rows_of_file(path_, is_own, [](const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_str()); });
+  return rows_of_file(path_, is_own_row,
+                      [](const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_str()); });
 }
 
 Output::Output(const std::string& name, const Input& input)
@@ -77,12 +78,12 @@ void print_data(const std::string& text) {
 void check_parent_folder(const std::string& flag, const std::filesystem::path& file) {
   const std::filesystem::path folder = file.parent_path();
   if (!folder.empty() && !is_folder(folder))
-    throw user_error("{} = {}: the folder {} is not there; make it first", flag, file.string(), folder.string());
+    throw user_error("{} = {}: the folder {} does not exist; create it first", flag, file.string(), folder.string());
   if (!file.empty()) refuse_in_checkpoint(flag, file);
 }
 
-std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const std::vector<std::string>& names,
-                                                 const std::optional<std::string>& split) {
+std::vector<std::filesystem::path> expand_flag_files(const std::string& flag, const std::vector<std::string>& names,
+                                                     const std::optional<std::string>& split) {
   try {
     return expand_files(names, split);
   } catch (const UserError& e) {  // "name: rule"
@@ -90,14 +91,15 @@ std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const 
   }
 }
 
-std::filesystem::path own_file(const std::vector<std::string>& names) {
+std::filesystem::path find_shipped_file(const std::vector<std::string>& names) {
   const std::filesystem::path program = own_program();
   for (const char* share : {"share/roll", ""})
     for (const std::string& name : names)
       if (const std::filesystem::path file = program.parent_path().parent_path() / share / name; is_there(file))
         return file;
   throw user_error(
-      "{}: the file {} is not with this program (share/roll); install all of it, or use the program of a checkout",
+      "{}: the file {} of this program (share/roll) is missing; install the whole package, or run the program from a "
+      "checkout",
       program.string(), names.front());
 }
 

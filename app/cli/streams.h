@@ -15,8 +15,8 @@ namespace roll {
 
 /// Help text of --input for commands that call Input::rows().
 constexpr const char* kRowInput =
-    "rows: JSON lines or an array, CSV, Parquet, also .gz and .zst; known columns of others are recognised; - is JSON "
-    "lines on standard input";
+    "rows: JSON lines, a JSON array, CSV or Parquet, also .gz and .zst; columns of other projects are detected; - is "
+    "JSON lines on standard input";
 
 class Input {
  public:
@@ -28,8 +28,8 @@ class Input {
   /// Returns the name as given: a path, or "-".
   const std::string& path() const { return path_; }
   /// Returns the rows: any supported format for a regular file, else JSON lines (row_source.h). If the first row is not
-  /// `is_own`, the file's column layout is detected; a note on standard error names it.
-  RowSource rows(const std::function<bool(const Json& row)>& is_own);
+  /// `is_own_row`, the file's column layout is detected; a note on standard error names it.
+  RowSource rows(const std::function<bool(const Json& row)>& is_own_row);
 
  private:
   std::string path_, name_;
@@ -58,15 +58,15 @@ class Output {
 void print_data(const std::string& text);
 
 /// Returns the row files that a flag or key names (expand_files()). UserError "flag = name: ...": as expand_files().
-std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const std::vector<std::string>& names,
-                                                 const std::optional<std::string>& split = {});
+std::vector<std::filesystem::path> expand_flag_files(const std::string& flag, const std::vector<std::string>& names,
+                                                     const std::optional<std::string>& split = {});
 
 /// Checks the folder of an output file. UserError "flag = file: ...": it is missing, or belongs to a checkpoint.
 void check_parent_folder(const std::string& flag, const std::filesystem::path& file);
 
 /// Returns the first existing file of `names`, in share/roll of the installation or in the source checkout of the
 /// program. UserError: none exists.
-std::filesystem::path own_file(const std::vector<std::string>& names);
+std::filesystem::path find_shipped_file(const std::vector<std::string>& names);
 
 /// Prints each as "warning: ..." on standard error.
 void print_warnings(const std::vector<std::string>& warnings);

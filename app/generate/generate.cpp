@@ -23,12 +23,12 @@ constexpr const char* kDescription =
     "Sample responses: to JSON lines, to --prompt, in a conversation, or as a benchmark";
 constexpr const char* kFooter =
     R"(JSON lines: {"prompt"} | {"messages"} | {"ids"} -> {"prompt_ids", "ids", "text", "log_probs", "finish_reason"}.
-The responses to --prompt are shown as text while they are drawn, in order and with a blank line between; with
---out (- is standard output) they are JSON lines too. --chat reads a line a turn from standard input; a conversation
-has as many tokens as --kv-cache-mib holds, without it --max-length or up to 32768, and never more than the model has
-positions.
-The sampling flags alone decide: generation_config.json only gives the end tokens. A line's own
-"sampling": {"temperature": 0.7, "max_new_tokens": 20, "seed": 3, "logit_bias": {"17": -5}} decides for that line.
+Responses to --prompt are shown as text while they are sampled, in order, with a blank line between them; with --out
+(- is standard output) they are JSON lines, too. --chat reads one line per turn from standard input. A conversation has
+at most the tokens that fit into --kv-cache-mib; without that flag, --max-length or 32768; and never more than the model
+has positions.
+Only the sampling flags count: of generation_config.json, just the end tokens are used. A line may override them for
+itself: "sampling": {"temperature": 0.7, "max_new_tokens": 20, "seed": 3, "logit_bias": {"17": -5}}.
 log_probs are log_softmax(logits / temperature) of each id, in nats, before penalties and truncation.)";
 
 std::shared_ptr<GenerateFlags> make_flags() {
@@ -49,19 +49,19 @@ struct Exclusion {
 };
 
 const std::vector<Exclusion>& exclusions() {
-  static const std::vector<Exclusion> all = {
-      {"--prompt", {"--input"}, "prompts come from one of them"},
+  static const std::vector<Exclusion> exclusion_list = {
+      {"--prompt", {"--input"}, "both give the prompts"},
       {"--chat",
        {"--bench", "--prompt", "--input", "--out", "--samples", "--as-message", "--keep-special",
         "--processed-log-probs", "--no-prefix-caching", "--max-running-requests"},
-       "a conversation is one response after the other, from standard input to standard output"},
+       "a conversation reads standard input and writes one response after the other to standard output"},
       {"--bench",
        {"--prompt", "--input", "--out", "--samples", "--as-message", "--system", "--template", "--stop",
         "--include-stop", "--keep-special", "--processed-log-probs", "--ignore-eos", "--no-prefix-caching",
         "--max-running-requests", "--kv-cache-mib", "--seed", "--max-length"},
        "a benchmark makes its own prompts and responses of fixed length"},
   };
-  return all;
+  return exclusion_list;
 }
 
 void check_uses(const CLI::App& sub) {
@@ -69,12 +69,13 @@ void check_uses(const CLI::App& sub) {
   for (const auto& [flag, others, reason] : exclusions())
     for (const char* other : others)
       if (is_given(flag) && is_given(other))
-        throw user_error("{} and {}: do not go together, since {}; leave one out", flag, other, reason);
+        throw user_error("{} and {}: cannot be combined, because {}; leave one out", flag, other, reason);
   for (const char* flag : {"--prompt-tokens", "--batch", "--json", "--trace"})
     if (is_given(flag) && !is_given("--bench")) throw user_error("{}: belongs to --bench; add it", flag);
-  if (is_given("--as-message") && !is_given("--prompt")) throw user_error("--as-message: is about --prompt; give one");
+  if (is_given("--as-message") && !is_given("--prompt"))
+    throw user_error("--as-message: applies to --prompt; give one");
   if (is_given("--system") && !is_given("--chat") && !is_given("--as-message"))
-    throw user_error("--system: is a message of a chat template; add --chat, or --prompt with --as-message");
+    throw user_error("--system: needs a chat template; add --chat, or --prompt with --as-message");
 }
 
 void check_values(const GenerateFlags& flags) {
@@ -98,8 +99,8 @@ void add_prompt_flags(CLI::App& sub, GenerateFlags& flags) {
   sub.add_option("--prompt", flags.prompts, "a prompt, instead of --input (may be given several times)")
       ->allow_extra_args(false);
   sub.add_flag("--as-message", flags.as_message,
-               "a --prompt is what the user says, and goes through the chat template");
-  sub.add_flag("--chat", flags.chats, "a conversation; /reset begins anew, /quit ends, Ctrl-C stops an answer");
+               "treat each --prompt as the user's message, and apply the chat template");
+  sub.add_flag("--chat", flags.chats, "a conversation; /reset starts a new one, /quit ends, Ctrl-C stops an answer");
   sub.add_option("--system", flags.system, "the first message of --chat and --as-message");
   sub.add_option("--template", flags.template_name, "chat template for messages")
       ->check(CLI::IsMember(ChatTemplate::names()))
@@ -111,12 +112,12 @@ void add_sampling_flags(CLI::App& sub, GenerateFlags& flags) {
   add_field_flags(
       sub, args,
       {"stop_strings", "include_stop_str_in_output", "skip_special_tokens", "num_return_sequences", "do_sample"});
-  sub.add_option("--seed", flags.sampling.seed, "names the random numbers: one seed, one result")
+  sub.add_option("--seed", flags.sampling.seed, "random seed; the same seed gives the same result")
       ->capture_default_str();
   sub.add_option("--samples", flags.num_responses, "responses per prompt")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
-  sub.add_flag("--ignore-eos", flags.sampling.ignore_eos, "go on after end tokens");
+  sub.add_flag("--ignore-eos", flags.sampling.ignore_eos, "continue after end tokens");
   sub.add_option("--stop", args.stop_strings, "end a response at this text (may be given several times)")
       ->allow_extra_args(false);
   sub.add_flag("--include-stop,!--exclude-stop", args.include_stop_str_in_output,
@@ -127,8 +128,7 @@ void add_sampling_flags(CLI::App& sub, GenerateFlags& flags) {
 }
 
 void add_machine_flags(CLI::App& sub, GenerateFlags& flags) {
-  sub.add_option("--device", flags.device, "cpu, cuda, cuda:N, or auto: cuda where there is one")
-      ->capture_default_str();
+  sub.add_option("--device", flags.device, "cpu, cuda, cuda:N, or auto: cuda if there is a GPU")->capture_default_str();
   sub.add_option("--dtype", flags.dtype,
                  "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU; int8: fp32 with weights of 8 bits, "
                  "on the CPU")
@@ -136,24 +136,22 @@ void add_machine_flags(CLI::App& sub, GenerateFlags& flags) {
   add_max_length(sub, flags.sampling.max_length, "the model's positions");
   sub.add_option("--max-running-requests", flags.sampling.max_running_requests, "sequences sampled together")
       ->capture_default_str();
-  sub.add_option("--kv-cache-mib", flags.kv_cache_mib, "most memory for keys and values; 0 is no limit")
-      ->capture_default_str();
-  sub.add_option("--block-size", flags.page_size, "tokens of a page of the KV cache")->capture_default_str();
+  sub.add_option("--kv-cache-mib", flags.kv_cache_mib, "largest KV cache in MiB; 0: no limit")->capture_default_str();
+  sub.add_option("--block-size", flags.page_size, "tokens per page of the KV cache")->capture_default_str();
   sub.add_flag("!--no-prefix-caching", flags.sampling.shares_prefill,
-               "compute what prompts begin with alike each time");
-  sub.add_flag(
-      "--bench", flags.benches,
-      "tokens a second of prefill and decoding, and their share of what memory and arithmetic allow here, both "
-      "measured");
-  sub.add_option("--batch", flags.batches, "for --bench: sequences together")
+               "compute common prefixes of prompts again for each prompt");
+  sub.add_flag("--bench", flags.benches,
+               "measure tokens per second of prefill and decoding, and their share of this machine's measured limits");
+  sub.add_option("--batch", flags.batches, "for --bench: sequences at once")
       ->delimiter(',')
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
-  sub.add_option("--prompt-tokens", flags.prompt_tokens, "for --bench: of each sequence")->capture_default_str();
+  sub.add_option("--prompt-tokens", flags.prompt_tokens, "for --bench: prompt tokens of each sequence")
+      ->capture_default_str();
   sub.add_flag("--json", flags.writes_json, "for --bench: JSON lines instead of a table");
-  sub.add_option("--trace", flags.trace,
-                 "for --bench: file for when which operator and GPU kernel ran, which ui.perfetto.dev shows; it slows "
-                 "what is measured");
+  sub.add_option(
+      "--trace", flags.trace,
+      "for --bench: file for a trace of operators and GPU kernels, for ui.perfetto.dev; tracing slows the measurement");
 }
 
 void run(const CLI::App& sub, GenerateFlags& flags) {
@@ -162,9 +160,9 @@ void run(const CLI::App& sub, GenerateFlags& flags) {
   check_values(flags);
   flags.sampling.generating = sampling_settings(flags.generating);
   flags.model = model_folder(flags.model, "--model");
-  say_notes(flags.model);
-  const auto use = flags.chats ? chat : flags.benches ? bench_generation : generate_responses;
-  use(flags);
+  print_model_notes(flags.model);
+  const auto run_mode = flags.chats ? chat : flags.benches ? bench_generation : generate_responses;
+  run_mode(flags);
 }
 
 }  // namespace
@@ -173,9 +171,9 @@ Transformer open_model(const GenerateFlags& flags) {
   const at::Device device = parse_device(flags.device, "--device");
   use_device(device);
   const std::string& dtype = flags.reads_int8() ? "auto" : flags.dtype;
-  const int64_t of_bench = flags.prompt_tokens + flags.sampling.generating.max_new_tokens;
+  const int64_t bench_length = flags.prompt_tokens + flags.sampling.generating.max_new_tokens;
   return Transformer::load(flags.model, device, parse_compute_dtype(dtype, device, "--dtype"))
-      .for_length(flags.benches ? of_bench : checked_length(flags.model, flags.sampling.max_length));
+      .for_length(flags.benches ? bench_length : checked_length(flags.model, flags.sampling.max_length));
 }
 
 void add_generate(CLI::App& app) {

@@ -22,14 +22,14 @@ namespace roll {
 
 namespace {
 
-constexpr double kPeak_s = 0.5;
+constexpr double kPeakMeasuring_s = 0.5;
 
 void check_shapes(const GenerateFlags& flags, int64_t max_positions) {
   if (flags.prompt_tokens < 1) throw user_error("--prompt-tokens = {}: must be 1 or more", flags.prompt_tokens);
   const int64_t new_tokens = flags.sampling.generating.max_new_tokens;
   if (new_tokens < 2) throw user_error("--max-new-tokens = {}: must be at least 2 with --bench", new_tokens);
   if (flags.prompt_tokens > max_positions - new_tokens)
-    throw user_error("--prompt-tokens = {}: with --max-new-tokens = {} there are more than the model's {} positions",
+    throw user_error("--prompt-tokens = {}: with --max-new-tokens = {} this exceeds the model's {} positions",
                      flags.prompt_tokens, new_tokens, max_positions);
 }
 
@@ -38,10 +38,10 @@ class Bench {
   Bench(const GenerateFlags& flags, const Transformer& model)
       : flags_(flags),
         model_(model),
-        flops_per_s_(best_matmul_peak(model.device(), model.dtype(), kPeak_s)),
+        flops_per_s_(best_matmul_peak(model.device(), model.dtype(), kPeakMeasuring_s)),
         steps_(make_step_model(model, limits())) {}
 
-  Json row(int64_t batch, uint32_t round) {
+  Json measure_row(int64_t batch, uint32_t round) {
     const BenchShape shape{.batch = batch,
                            .prompt_tokens = flags_.prompt_tokens,
                            .new_tokens = flags_.sampling.generating.max_new_tokens,
@@ -49,9 +49,10 @@ class Bench {
     SamplingParams params = flags_.sampling;
     params.max_running_requests = batch;
     PagePool pages(steps_->num_pages(), steps_->page_size());
-    const BenchResult result = bench_sampler(*steps_, pages, params, shape, [] { return stop_wish().has_value(); });
+    const BenchResult result =
+        bench_sampler(*steps_, pages, params, shape, [] { return requested_stop().has_value(); });
     throw_if_stopped();
-    return row_of(shape, result);
+    return make_row(shape, result);
   }
 
  private:
@@ -62,7 +63,7 @@ class Bench {
             .int8_weights = flags_.reads_int8()};
   }
 
-  Json row_of(const BenchShape& shape, const BenchResult& result) const {
+  Json make_row(const BenchShape& shape, const BenchResult& result) const {
     const ModelSpec& spec = model_.spec();
     const auto size = static_cast<int64_t>(c10::elementSize(model_.dtype()));
     const NumberBytes bytes{flags_.reads_int8() ? 1 : size, size};
@@ -104,7 +105,7 @@ void print_head(const Transformer& model, const GenerateFlags& flags) {
              flags.reads_int8() ? "fp32, weights of 8 bits" : compute_dtype_name(model.dtype()), model.device().str(),
              threads_text(), flags.prompt_tokens, flags.sampling.generating.max_new_tokens);
   fmt::print("{:>6} {:>13} {:>6} {:>13} {:>9} {:>6} {:>9} {:>7} {:>9} {:>8} {:>10} {:>12}\n", "batch", "prefill tok/s",
-             "share", "decode tok/s", "ms/step", "share", "of", "slots", "KV pages", "KV MiB", "read GB/s",
+             "share", "decode tok/s", "ms/step", "share", "limit", "slots", "KV pages", "KV MiB", "read GB/s",
              "matmul GF/s");
 }
 
@@ -129,15 +130,14 @@ void bench_generation(const GenerateFlags& flags) {
   std::optional<OperatorTrace> trace;
   if (flags.trace) trace.emplace(*flags.trace);
   for (uint32_t round = 0; round < flags.batches.size(); ++round) {
-    const Json row = bench.row(flags.batches[round], round);
+    const Json row = bench.measure_row(flags.batches[round], round);
     flags.writes_json ? fmt::print("{}\n", to_line(row)) : print_row(row);
     std::fflush(stdout);
   }
   if (trace) trace->save();
   if (!flags.writes_json)
     fmt::print(
-        "share of what the machine allows: memory is read no faster, or products are computed no faster, each measured "
-        "here\n");
+        "share: part of this machine's measured limit, which is memory bandwidth or the speed of matrix products\n");
 }
 
 }  // namespace roll

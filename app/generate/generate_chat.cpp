@@ -23,15 +23,15 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kLongest = 32768;  // tokens, unless --kv-cache-mib or --max-length says otherwise
-constexpr int kLook_ms = 100;        // poll interval for stop signals
+constexpr int64_t kDefaultLength = 32768;  // tokens, unless --kv-cache-mib or --max-length says otherwise
+constexpr int kPollPeriod_ms = 100;        // poll interval for stop signals
 
-EngineLimits limits_of(const GenerateFlags& flags, const Transformer& model) {
+EngineLimits choose_limits(const GenerateFlags& flags, const Transformer& model) {
   const int64_t bytes = flags.kv_cache_mib << 20;
-  const int64_t most = flags.sampling.max_length > 0 ? flags.sampling.max_length : model.spec().max_positions;
-  const int64_t wanted = flags.sampling.max_length > 0 ? flags.sampling.max_length : kLongest;
-  const int64_t budget = bytes > 0 ? bytes / page_bytes(model, flags.page_size) * flags.page_size : wanted;
-  return {.max_length = std::min(std::max(budget, flags.page_size), most),
+  const int64_t max_length = flags.sampling.max_length > 0 ? flags.sampling.max_length : model.spec().max_positions;
+  const int64_t default_budget = flags.sampling.max_length > 0 ? flags.sampling.max_length : kDefaultLength;
+  const int64_t budget = bytes > 0 ? bytes / page_bytes(model, flags.page_size) * flags.page_size : default_budget;
+  return {.max_length = std::min(std::max(budget, flags.page_size), max_length),
           .page_size = flags.page_size,
           .kv_cache_bytes = bytes,
           .int8_weights = flags.reads_int8()};
@@ -42,7 +42,7 @@ EngineLimits limits_of(const GenerateFlags& flags, const Transformer& model) {
 void wait_for_input() {
   pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   int ready = 0;
-  while (std::cin.rdbuf()->in_avail() <= 0 && (ready = ::poll(&input, 1, kLook_ms)) <= 0) {
+  while (std::cin.rdbuf()->in_avail() <= 0 && (ready = ::poll(&input, 1, kPollPeriod_ms)) <= 0) {
     if (ready < 0 && errno != EINTR) throw system_error("stdin: poll{}", errno_text());
     throw_if_stopped();
   }
@@ -52,7 +52,7 @@ class Chat {
  public:
   Chat(const GenerateFlags& flags, const Tokenizer& tokenizer, ChatTemplate chat_template, const Transformer& model)
       : conversation_(tokenizer, std::move(chat_template), flags.system),
-        limits_(limits_of(flags, model)),
+        limits_(choose_limits(flags, model)),
         engine_(model, tokenizer, limits_),
         decode_([&](std::span<const int64_t> ids, bool skip) { return tokenizer.decode(ids, skip, /*goes_on=*/true); }),
         sampling_(flags.sampling),
@@ -64,7 +64,7 @@ class Chat {
 
   void run() {
     log_.info("{}", threads_text());
-    if (is_terminal_) log_.info("/reset begins anew, /quit ends, Ctrl-C stops an answer");
+    if (is_terminal_) log_.info("/reset starts a new conversation, /quit ends, Ctrl-C stops an answer");
     std::string line;
     while (read(line)) {
       if (line == "/quit") break;
@@ -73,7 +73,7 @@ class Chat {
       else if (line.find_first_not_of(" \t") != std::string::npos)
         try_to_answer(line);
     }
-    log_.info("{} answers: {} prompt tokens computed, {} known; {} response tokens", num_answers_, num_computed_,
+    log_.info("{} answers: {} prompt tokens computed, {} reused; {} response tokens", num_answers_, num_computed_,
               num_known_, num_drawn_);
   }
 
@@ -101,8 +101,8 @@ class Chat {
     const std::vector<int64_t>& prompt_ids = conversation_.ask(line);
     if (std::ssize(prompt_ids) >= limits_.max_length)
       throw user_error(
-          "the conversation has {} tokens with this line, and no more than {} leave room for an answer; /reset begins "
-          "anew",
+          "the conversation has {} tokens with this line, but at most {} leave room for an answer; /reset starts a new "
+          "one",
           prompt_ids.size(), limits_.max_length - 1);
     TextStream text(sampling_.generating, decode_);
     SamplerCounts counts;
@@ -111,7 +111,7 @@ class Chat {
     const Generation response =
         engine_
             .generate({request}, sampling_, {},
-                      {.should_stop = [] { return stop_wish().has_value(); }, .counts = &counts, .on_token = show})
+                      {.should_stop = [] { return requested_stop().has_value(); }, .counts = &counts, .on_token = show})
             .front();
     out_.stream() << text.rest(response.text) << '\n';
     out_.close();
@@ -121,14 +121,14 @@ class Chat {
     num_drawn_ += counts.drawn;
     if (!response.ids.empty()) conversation_.answer(response);
     log_cut(response, std::ssize(prompt_ids));
-    if (stop_wish() == StopKind::kInterrupt) request_stop(std::nullopt);  // Ctrl-C only stops the current answer
+    if (requested_stop() == StopKind::kInterrupt) request_stop(std::nullopt);  // Ctrl-C only stops the current answer
     throw_if_stopped();
   }
 
   void log_cut(const Generation& response, int64_t prompt_length) {
     if (response.finish_reason != FinishReason::kLength) return;
     if (prompt_length + std::ssize(response.ids) == limits_.max_length)
-      log_.info("(the conversation has reached its limit of {} tokens; /reset begins anew)", limits_.max_length);
+      log_.info("(the conversation has reached its limit of {} tokens; /reset starts a new one)", limits_.max_length);
     else
       log_.info("(cut after {} tokens; --max-new-tokens allows more)", response.ids.size());
   }

@@ -30,7 +30,7 @@ namespace {
 constexpr int64_t kMaxResponses = 1 << 16;
 
 /// Returns the --prompt texts as rows.
-RowSource rows_of_flags(const GenerateFlags& flags) {
+RowSource prompt_rows(const GenerateFlags& flags) {
   return [&flags](const auto& take) {
     for (size_t i = 0; i < flags.prompts.size(); ++i) {
       const std::string& prompt = flags.prompts[i];
@@ -43,7 +43,7 @@ RowSource rows_of_flags(const GenerateFlags& flags) {
   };
 }
 
-std::vector<GenerationRequest> requests_of(const std::vector<PromptLine>& lines, int64_t num_responses) {
+std::vector<GenerationRequest> make_requests(const std::vector<PromptLine>& lines, int64_t num_responses) {
   std::vector<GenerationRequest> requests;
   for (size_t line = 0; line < lines.size(); ++line) {
     const auto& [ids, generating, seed] = lines[line];
@@ -88,7 +88,7 @@ std::string summary_line(const GenerationRequest& request, const Generation& gen
   return to_line(line);
 }
 
-std::string text_of(const SamplerCounts& counts, double seconds) {
+std::string describe_counts(const SamplerCounts& counts, double seconds) {
   return fmt::format(
       "{:.2f} s: {:.0f} response tokens/s; {} prompt tokens computed, {} shared; "
       "{:.0f} % of {} slots busy; {} of {} KV pages used; {} evictions",
@@ -103,7 +103,7 @@ class SamplingProgress {
   SamplingProgress(Log& log, const std::vector<GenerationRequest>& requests, const SamplingParams& params)
       : requests_(requests),
         params_(params),
-        tokens_(std::ssize(requests), most_of_all()),
+        tokens_(std::ssize(requests), total_max_tokens()),
         progress_(log, "generate", std::ssize(requests), "responses") {}
 
   void drew(int64_t num_tokens) {
@@ -112,17 +112,17 @@ class SamplingProgress {
     progress_.detail(fmt::format("{:.0f} tokens/s", static_cast<double>(tokens_.drawn()) / progress_.seconds()));
   }
   void ended(int64_t index, const Generation& generation) {
-    tokens_.ended(std::ssize(generation.ids), most_of(requests_[index]));
+    tokens_.ended(std::ssize(generation.ids), max_tokens(requests_[index]));
     progress_.advance();
   }
 
  private:
-  int64_t most_of(const GenerationRequest& request) const {
+  int64_t max_tokens(const GenerationRequest& request) const {
     return (request.generating ? *request.generating : params_.generating).max_new_tokens;
   }
-  int64_t most_of_all() const {
+  int64_t total_max_tokens() const {
     int64_t sum = 0;
-    for (const GenerationRequest& request : requests_) sum += most_of(request);
+    for (const GenerationRequest& request : requests_) sum += max_tokens(request);
     return sum;
   }
 
@@ -132,10 +132,10 @@ class SamplingProgress {
   Progress progress_;
 };
 
-std::string longer_by_flag(const ModelSpec& spec) {
+std::string longer_context_hint(const ModelSpec& spec) {
   return spec.most_positions() == spec.max_positions
              ? ""
-             : fmt::format("; they end with the model's original context, and may have {} tokens with --max-length",
+             : fmt::format("; this is the limit of the model's original context; --max-length allows up to {} tokens",
                            spec.most_positions());
 }
 
@@ -146,13 +146,13 @@ std::vector<GenerationRequest> read_requests(const GenerateFlags& flags, Input* 
                               .template_name = flags.template_name,
                               .vocab_size = spec.vocab_size,
                               .max_tokens = longest - 1,
-                              .remedy = longer_by_flag(spec),
+                              .remedy = longer_context_hint(spec),
                               .generating = flags.generating};
-  const RowSource rows = input ? input->rows(names_generated_prompt) : rows_of_flags(flags);
-  return requests_of(read_prompt_lines(rows, tokenizer, rules), flags.num_responses);
+  const RowSource rows = input ? input->rows(names_generated_prompt) : prompt_rows(flags);
+  return make_requests(read_prompt_lines(rows, tokenizer, rules), flags.num_responses);
 }
 
-struct Work {
+struct SamplingJob {
   const Transformer& model;
   const Tokenizer& tokenizer;
   const std::vector<GenerationRequest>& requests;
@@ -162,39 +162,39 @@ struct Work {
   bool with_processed;  // lines include processed_log_probs
 };
 
-void sample(const Work& work, const OnGenerated& on_done, SamplerHooks hooks) {
+void sample(const SamplingJob& job, const OnGenerated& on_done, SamplerHooks hooks) {
   SamplerCounts counts;
-  hooks.should_stop = [] { return stop_wish().has_value(); };
+  hooks.should_stop = [] { return requested_stop().has_value(); };
   hooks.counts = &counts;
   const Stopwatch watch;
-  if (!work.requests.empty())
-    Engine(work.model, work.tokenizer, work.limits).generate(work.requests, work.sampling, on_done, hooks);
-  work.log.info("{}", text_of(counts, watch.seconds()));
+  if (!job.requests.empty())
+    Engine(job.model, job.tokenizer, job.limits).generate(job.requests, job.sampling, on_done, hooks);
+  job.log.info("{}", describe_counts(counts, watch.seconds()));
 }
 
 /// Streams the texts, without a progress line, which would disturb the text.
-void show_texts(const Work& work, std::ostream& out) {
+void show_texts(const SamplingJob& job, std::ostream& out) {
   const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) {
-    return work.tokenizer.decode(ids, skip, /*goes_on=*/true);
+    return job.tokenizer.decode(ids, skip, /*goes_on=*/true);
   };
-  OrderedTexts texts(out, work.sampling.generating, decode, work.requests.size());
+  OrderedTexts texts(out, job.sampling.generating, decode, job.requests.size());
   SamplerHooks hooks;
   hooks.on_token = [&](int64_t index, const Generation& so_far) { texts.grow(index, so_far.ids); };
   sample(
-      work, [&](int64_t index, const Generation& generation) { texts.end(index, generation.text); }, hooks);
+      job, [&](int64_t index, const Generation& generation) { texts.end(index, generation.text); }, hooks);
 }
 
-void write_lines(const Work& work, std::ostream& out) {
-  OrderedLines lines(out, work.requests.size());
-  SamplingProgress progress(work.log, work.requests, work.sampling);
+void write_lines(const SamplingJob& job, std::ostream& out) {
+  OrderedLines lines(out, job.requests.size());
+  SamplingProgress progress(job.log, job.requests, job.sampling);
   SamplerHooks hooks;
   hooks.on_step = [&](int64_t num_tokens) { progress.drew(num_tokens); };
   const auto on_done = [&](int64_t index, const Generation& generation) {
     if (generation.finish_reason == FinishReason::kAbort) return;
-    lines.set(index, summary_line(work.requests[index], generation, work.with_processed));
+    lines.set(index, summary_line(job.requests[index], generation, job.with_processed));
     progress.ended(index, generation);
   };
-  sample(work, on_done, hooks);
+  sample(job, on_done, hooks);
 }
 
 bool has_chat_template(const std::string& model) {
@@ -225,14 +225,14 @@ void generate_responses(const GenerateFlags& flags) {
   catch_stop_signals();  // finished responses are written
   Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = describe_terminal(2)});
   log.info("{}", threads_text());
-  if (limits.max_length > model.spec().max_positions && !longer_by_flag(model.spec()).empty())
-    log.note("note: sequences have up to {} tokens{}", model.spec().max_positions, longer_by_flag(model.spec()));
+  if (limits.max_length > model.spec().max_positions && !longer_context_hint(model.spec()).empty())
+    log.note("note: sequences have up to {} tokens{}", model.spec().max_positions, longer_context_hint(model.spec()));
   if (!flags.prompts.empty() && !flags.as_message && has_chat_template(flags.model))
     log.note(
-        "note: --prompt: goes to the model as it stands, and this one has a chat template; --as-message puts it there");
+        "note: --prompt: the model gets the prompt unchanged, but it has a chat template; --as-message applies it");
   const bool is_for_people = !flags.prompts.empty() && !flags.output;
-  const auto give = is_for_people ? show_texts : write_lines;
-  give({model, tokenizer, requests, sampling, limits, log, flags.with_processed}, output.stream());
+  const auto write_responses = is_for_people ? show_texts : write_lines;
+  write_responses({model, tokenizer, requests, sampling, limits, log, flags.with_processed}, output.stream());
   output.close();
   throw_if_stopped();
 }

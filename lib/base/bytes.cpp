@@ -20,7 +20,7 @@ int64_t parse_bytes(const std::string& text, const std::string& origin) {
     if (unit == prefix + "iB" && power > 0) bytes = number * std::pow(1024, power);
   }
   if (!(bytes >= 1 && bytes < 1e18))
-    throw user_error("{} = {}: must be an amount of memory from 1 byte on, as 200KB, 64MiB or 5GB", origin, text);
+    throw user_error("{} = {}: must be a size of at least 1 byte, such as 200KB, 64MiB or 5GB", origin, text);
   return static_cast<int64_t>(bytes);
 }
 

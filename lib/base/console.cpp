@@ -20,8 +20,8 @@ bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
     if (written < 0 && errno != EINTR && errno != EAGAIN) return false;
-    pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
-    if (written < 0) ::poll(&room, 1, -1);
+    pollfd writable{.fd = fd, .events = POLLOUT, .revents = 0};
+    if (written < 0) ::poll(&writable, 1, -1);
     text.remove_prefix(static_cast<size_t>(std::max<ssize_t>(0, written)));
   }
   return true;
@@ -38,7 +38,7 @@ ssize_t write_guarded(void* cookie, const char* bytes, size_t count) {
 }
 
 /// Returns a file that replaces one of stdio's for the life of the process.
-std::FILE* guarded(int fd, int mode) {
+std::FILE* make_guarded_file(int fd, int mode) {
   std::FILE* file = ::fopencookie(new GuardedFile{fd}, "w", {nullptr, write_guarded, nullptr, nullptr});
   if (!file) throw system_error("fopencookie{}", errno_text());
   std::setvbuf(file, nullptr, mode, BUFSIZ);
@@ -72,8 +72,8 @@ class GuardedBuffer : public std::streambuf {
 
 void guard_console() {
   std::ios::sync_with_stdio(false);  // the streams' own buffers would write past stdio
-  stdout = guarded(STDOUT_FILENO, ::isatty(STDOUT_FILENO) == 1 ? _IOLBF : _IOFBF);
-  stderr = guarded(STDERR_FILENO, _IONBF);
+  stdout = make_guarded_file(STDOUT_FILENO, ::isatty(STDOUT_FILENO) == 1 ? _IOLBF : _IOFBF);
+  stderr = make_guarded_file(STDERR_FILENO, _IONBF);
   // The buffers are never freed: streams are flushed once more after all destructors have run.
   std::cout.rdbuf(new GuardedBuffer(stdout, STDOUT_FILENO, std::cout.rdbuf()));
   std::cerr.rdbuf(new GuardedBuffer(stderr, STDERR_FILENO, std::cerr.rdbuf()));

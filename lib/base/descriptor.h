@@ -37,10 +37,10 @@ class Descriptor {
 struct Pipe {
   Descriptor read_end, write_end;
 };
-/// Creates a pipe. SystemError, starting with `what`: the pipe cannot be made.
-inline Pipe make_pipe(std::string_view what) {
+/// Creates a pipe. SystemError, starting with `purpose`: the pipe cannot be made.
+inline Pipe make_pipe(std::string_view purpose) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("{}{}", what, errno_text());
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("{}{}", purpose, errno_text());
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 

@@ -9,8 +9,8 @@ std::string errno_text() {
   return fmt::format(" ({})", std::strerror(errno));
 }
 
-void throw_bug(const char* file, int line, const std::string& what) {
-  throw Bug(fmt::format("{}:{}: {}", file, line, what));
+void throw_bug(const char* file, int line, const std::string& message) {
+  throw Bug(fmt::format("{}:{}: {}", file, line, message));
 }
 
 }  // namespace roll

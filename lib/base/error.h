@@ -37,7 +37,7 @@ SystemError system_error(fmt::format_string<A...> format, A&&... args) {
 /// Returns " (strerror text)" for the current errno, for SystemError messages.
 std::string errno_text();
 
-[[noreturn]] void throw_bug(const char* file, int line, const std::string& what);
+[[noreturn]] void throw_bug(const char* file, int line, const std::string& message);
 
 }  // namespace roll
 

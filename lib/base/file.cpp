@@ -20,7 +20,7 @@ void sync_folder(const fs::path& folder) {
   if (::fsync(fd.get()) != 0) throw system_error("{}: fsync failed{}", folder.string(), errno_text());
 }
 
-fs::path parent_of(const fs::path& path) {
+fs::path parent_folder(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
@@ -31,7 +31,7 @@ void remove_folder(const fs::path& folder) {
 }
 
 fs::path temporary_beside(const fs::path& path) {
-  return parent_of(path) / fmt::format(".{}{}{}", path.filename().string(), kTemporaryMark, ::getpid());
+  return parent_folder(path) / fmt::format(".{}{}{}", path.filename().string(), kTemporaryMark, ::getpid());
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ FileSum write_file_atomic(const fs::path& file, const std::function<void(const A
 }
 
 void write_folder_atomic(const fs::path& folder, const std::function<void(const fs::path&)>& fill) {
-  make_folder(parent_of(folder));
+  make_folder(parent_folder(folder));
   const fs::path temporary = temporary_beside(folder);
   remove_folder(temporary);
   make_folder(temporary);
@@ -138,15 +138,15 @@ void rename_lasting(const fs::path& from, const fs::path& to) {
   std::error_code ec;
   fs::rename(from, to, ec);
   if (ec) throw system_error("{}: cannot be renamed to {} ({})", from.string(), to.string(), ec.message());
-  sync_folder(parent_of(to));
+  sync_folder(parent_folder(to));
 }
 
 void refuse_other_than_link(const fs::path& link) {
   std::error_code ec;
-  if (const auto there = fs::symlink_status(link, ec); fs::exists(there) && !fs::is_symlink(there))
+  if (const auto status = fs::symlink_status(link, ec); fs::exists(status) && !fs::is_symlink(status))
     throw user_error(
-        "{}: must be a symbolic link, or absent, and is something else (has the folder been copied by a tool that "
-        "follows links?); remove it",
+        "{}: must be a symbolic link or absent, but is something else (did a tool that follows links copy the "
+        "folder?); remove it",
         link.string());
 }
 

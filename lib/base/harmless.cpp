@@ -26,12 +26,12 @@ constexpr std::array<HarmfulBlock, 9> kHarmful = {{{0, 0x1F},             // esc
                                                    {0xE0000, 0xE0FFF}}};  // tags: invisible text
 
 /// Returns how many bytes at the end form an incomplete character.
-size_t begun_bytes(std::string_view text) {
+size_t incomplete_bytes(std::string_view text) {
   for (size_t count = 1; count <= std::min<size_t>(3, text.size()); ++count) {
     const auto lead = static_cast<unsigned char>(text[text.size() - count]);
     if ((lead & 0xC0) == 0x80) continue;
-    const size_t wanted = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
-    return wanted > count ? count : 0;
+    const size_t full_size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
+    return full_size > count ? count : 0;
   }
   return 0;
 }
@@ -75,10 +75,10 @@ std::string on_one_line(std::string_view text) {
 }
 
 std::string HarmlessPieces::next(std::string_view piece) {
-  std::string text = std::exchange(begun_, "") + std::string(piece);
-  const size_t whole = text.size() - begun_bytes(text);
-  begun_ = text.substr(whole);
-  text.resize(whole);
+  std::string text = std::exchange(incomplete_, "") + std::string(piece);
+  const size_t complete_size = text.size() - incomplete_bytes(text);
+  incomplete_ = text.substr(complete_size);
+  text.resize(complete_size);
   return harmless(text);
 }
 

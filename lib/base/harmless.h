@@ -25,7 +25,7 @@ class HarmlessPieces {
   std::string next(std::string_view piece);
 
  private:
-  std::string begun_;  // bytes of an incomplete character
+  std::string incomplete_;  // bytes of an incomplete character
 };
 
 }  // namespace roll

@@ -56,7 +56,8 @@ UserError not_json(const std::string& origin, std::string_view text, size_t byte
                     "save the file as UTF-8");
   if (!is_line(origin)) return error_at(origin, text, byte, "not valid JSON", "repair the file or fetch it again");
   constexpr const char* kRemedy = "write one whole JSON object per line";
-  if (byte >= text.size()) return error_at(origin, text, byte, "the line ends before its JSON does", kRemedy);
+  if (byte >= text.size())
+    return error_at(origin, text, byte, "the line ends before its JSON object is complete", kRemedy);
   const std::string rest = on_one_line(whole_characters(text.substr(byte), kShownBytes));
   return error_at(origin, text, byte, fmt::format("not valid JSON from here: \"{}\"", rest), kRemedy);
 }
@@ -73,7 +74,7 @@ class Bounds {
     for (size_t i = 0; i < text_.size(); ++i) {
       const char c = text_[i];
       if (c == '"')
-        i = end_of_string(i);
+        i = find_string_end(i);
       else if (c == '[' || c == '{')
         open(i);
       else if (c == ',')
@@ -84,9 +85,9 @@ class Bounds {
   }
 
  private:
-  static constexpr size_t kValuesOfAList = 16;  // by the memory that a list takes
+  static constexpr size_t kListCost = 16;  // by the memory that a list takes
 
-  size_t end_of_string(size_t i) {
+  size_t find_string_end(size_t i) {
     while (++i < text_.size() && text_[i] != '"')
       if (text_[i] == '\\') ++i;
     return i;
@@ -99,7 +100,7 @@ class Bounds {
   }
 
   void open(size_t i) {
-    count(i, kValuesOfAList);
+    count(i, kListCost);
     if (++depth_ > kMaxJsonDepth)
       throw error_at(origin_, text_, i, fmt::format("JSON nested more than {} levels deep", kMaxJsonDepth),
                      "flatten it");
@@ -111,14 +112,14 @@ class Bounds {
   int depth_ = 0;
 };
 
-enum class TwiceKeys { kLastCounts, kRefusedOutside };
+enum class DuplicateKeys { kLastWins, kRefusedAtTop };
 
 /// Builds a value from parser events. An ordered object compares a new key with all others, so objects with many keys
 /// get an index.
 template <class J>
 class Builder {
  public:
-  Builder(const std::string& origin, TwiceKeys twice) : origin_(origin), twice_(twice) {}
+  Builder(const std::string& origin, DuplicateKeys duplicates) : origin_(origin), duplicates_(duplicates) {}
   J take() { return std::move(root_); }
 
   // ---- called by the parser
@@ -137,8 +138,8 @@ class Builder {
     auto& object = open_.back().value->template get_ref<typename J::object_t&>();
     const size_t size = object.size();
     value_ = &find_or_add(object, name);
-    if (twice_ == TwiceKeys::kRefusedOutside && open_.size() == 1 && object.size() == size)
-      throw user_error("{}: {}: is there twice", origin_, name);
+    if (duplicates_ == DuplicateKeys::kRefusedAtTop && open_.size() == 1 && object.size() == size)
+      throw user_error("{}: {}: occurs twice", origin_, name);
     return true;
   }
   template <class E>
@@ -181,7 +182,7 @@ class Builder {
   }
 
   const std::string& origin_;
-  TwiceKeys twice_;
+  DuplicateKeys duplicates_;
   J root_;
   J* value_ = &root_;  // destination of the next value, except in a list
   std::vector<Open> open_;
@@ -190,10 +191,10 @@ class Builder {
 /// Parses text; nothing else turns text into JSON.
 template <class J>
 J parse(std::string_view text, const std::string& origin, size_t max_values = SIZE_MAX,
-        TwiceKeys twice = TwiceKeys::kLastCounts) {
+        DuplicateKeys duplicates = DuplicateKeys::kLastWins) {
   Bounds(text, origin, max_values).check();
   try {
-    Builder<J> builder(origin, twice);
+    Builder<J> builder(origin, duplicates);
     J::sax_parse(text, &builder);
     return builder.take();
   } catch (const nlohmann::json::parse_error& e) {
@@ -206,7 +207,7 @@ J parse(std::string_view text, const std::string& origin, size_t max_values = SI
 /// A number that Python writes and JSON lacks, and a JSON string of the same length that replaces it during parsing, so
 /// that positions in messages stay right.
 struct PythonNumber {
-  std::string_view word, stand_in;
+  std::string_view word, placeholder;
   const char* string;
   double value;
 };
@@ -219,8 +220,8 @@ constexpr auto kPythonNumbers = std::to_array<PythonNumber>({
 });
 
 /// Returns `text` with replacement strings for these words; empty if it has no such word, or has such strings already.
-std::string with_stand_ins(std::string_view text) {
-  constexpr auto has = [](std::string_view all, std::string_view part) { return all.find(part) != all.npos; };
+std::string replace_python_numbers(std::string_view text) {
+  constexpr auto has = [](std::string_view whole, std::string_view part) { return whole.find(part) != whole.npos; };
   if (!has(text, "Infinity") && !has(text, "NaN")) return {};
   if (has(text, "\\u0001") || has(text, "\\u0002") || has(text, "\x7f")) return {};
   std::string out(text);
@@ -229,12 +230,12 @@ std::string with_stand_ins(std::string_view text) {
     if (out[i] == '"')
       while (++i < out.size() && out[i] != '"') i += out[i] == '\\';
     if (i >= out.size()) break;  // invalid JSON
-    for (const auto& [word, stand_in, string, value] : kPythonNumbers) {
+    for (const auto& [word, placeholder, string, value] : kPythonNumbers) {
       const bool is_value = before == ':' || before == '[' || before == ',';
       if (!is_value || out.compare(i, word.size(), word) != 0) continue;
       const size_t next = out.find_first_not_of(" \t\r\n", i + word.size());
       if (next == std::string::npos || (out[next] != ',' && out[next] != ']' && out[next] != '}')) continue;
-      out.replace(i, word.size(), stand_in);
+      out.replace(i, word.size(), placeholder);
       i += word.size() - 1;
     }
     if (std::string_view(" \t\r\n").find(out[i]) == std::string_view::npos) before = out[i];
@@ -243,21 +244,21 @@ std::string with_stand_ins(std::string_view text) {
 }
 
 template <class J>
-void take_stand_ins(J& json) {
+void restore_python_numbers(J& json) {
   for (const PythonNumber& number : kPythonNumbers)
     if (json == number.string) {
       json = number.value;
       return;
     }
   if (json.is_structured())
-    for (J& part : json) take_stand_ins(part);
+    for (J& part : json) restore_python_numbers(part);
 }
 
 template <class J>
 J parse_python(std::string_view text, const std::string& origin) {
-  const std::string changed = with_stand_ins(text);
-  J json = parse<J>(changed.empty() ? text : changed, origin);
-  if (!changed.empty()) take_stand_ins(json);
+  const std::string replaced = replace_python_numbers(text);
+  J json = parse<J>(replaced.empty() ? text : replaced, origin);
+  if (!replaced.empty()) restore_python_numbers(json);
   return json;
 }
 
@@ -284,7 +285,7 @@ Json parse_strangers_json(std::string_view text, const std::string& origin) {
 }
 
 FileJson parse_unique_json(std::string_view text, const std::string& origin) {
-  return parse<FileJson>(text, origin, SIZE_MAX, TwiceKeys::kRefusedOutside);
+  return parse<FileJson>(text, origin, SIZE_MAX, DuplicateKeys::kRefusedAtTop);
 }
 
 Json read_json(const std::filesystem::path& file) {
@@ -304,7 +305,8 @@ bool next_line(std::istream& in, std::string& text, const std::string& origin, i
     const bool ended = !in.fail() && !in.eof();  // at a newline, which gcount counts
     text.append(piece.data(), static_cast<size_t>(in.gcount()) - (ended ? 1 : 0));
     if (text.size() > kMaxJsonBytes)
-      throw user_error("{}:{}: a line of more than {} MB; is it JSON lines?", origin, line, kMaxJsonBytes >> 20);
+      throw user_error("{}:{}: a line has more than {} MB; is this a file of JSON lines?", origin, line,
+                       kMaxJsonBytes >> 20);
     if (ended) return true;
     if (in.eof()) return !text.empty();
     in.clear();  // the piece was full
@@ -318,10 +320,10 @@ void for_each_json_line(std::istream& in, const std::string& origin,
   for (int64_t line = 1; next_line(in, text, origin, line); ++line) {
     if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
     if (std::exchange(is_first, false)) refuse_other_format(text, origin);
-    const std::string here = fmt::format("{}:{}", origin, line);
-    const Json value = parse_json(text, here);
+    const std::string location = fmt::format("{}:{}", origin, line);
+    const Json value = parse_json(text, location);
     if (!value.is_object())
-      throw user_error("{}: {} where a JSON object is needed, one per line", here, value.type_name());
+      throw user_error("{}: {} where a JSON object is needed, one per line", location, value.type_name());
     row(line, value);
   }
 }

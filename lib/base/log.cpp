@@ -76,11 +76,11 @@ void Log::write_warning(std::string_view text) {
 void Log::write_note(const std::string& text) {
   if (!is_first()) return;
   const std::lock_guard lock(mutex_);
-  if (said_.insert(text).second) print(out_, text, LineKind::kInfo);
+  if (noted_texts_.insert(text).second) print(out_, text, LineKind::kInfo);
 }
 
-void Log::print(std::ostream& stream, std::string_view of_others, LineKind kind) {
-  const std::string text = harmless(of_others);
+void Log::print(std::ostream& stream, std::string_view untrusted_text, LineKind kind) {
+  const std::string text = harmless(untrusted_text);
   if (file_.is_open())
     file_ << stamped(text) << std::flush;
   else if (is_first())

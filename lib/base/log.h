@@ -22,8 +22,8 @@ namespace roll {
 struct LogOptions {
   int rank = 0;
   int num_ranks = 1;
-  Terminal terminal;   // shows only warnings and say(); log.txt gets all
-  bool quiet = false;  // shows only warnings and say(); log.txt gets all
+  Terminal terminal;   // where standard output goes
+  bool quiet = false;  // prints only warnings and say(); log.txt gets all lines
 };
 
 enum class LineKind { kInfo, kSaid, kWarning };
@@ -100,7 +100,7 @@ class Log {
   std::string early_;  // lines logged before copy_to()
   std::string status_;
   bool shows_progress_ = false;
-  std::set<std::string> said_;
+  std::set<std::string> noted_texts_;
 };
 
 }  // namespace roll

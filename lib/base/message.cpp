@@ -13,9 +13,9 @@ namespace {
 
 constexpr const char* kRemedy = "all ranks of a job must run the same build of roll";
 
-std::string source_of(const MessageKind& kind, const Sender& sender) {
-  const std::string of = sender.group == "world" ? "" : fmt::format(" of '{}'", sender.group);
-  return sender.rank < 0 ? kind.name : fmt::format("{} from rank {}{}", kind.name, sender.rank, of);
+std::string describe_source(const MessageKind& kind, const Sender& sender) {
+  const std::string group_text = sender.group == "world" ? "" : fmt::format(" of '{}'", sender.group);
+  return sender.rank < 0 ? kind.name : fmt::format("{} from rank {}{}", kind.name, sender.rank, group_text);
 }
 
 }  // namespace
@@ -35,26 +35,28 @@ MessageReader::MessageReader(std::string_view bytes, const MessageKind& kind, co
   path_.back() = {"version"};
   read(version);
   if (version != kind.version)
-    refuse_build(fmt::format("has version {}, and this rank reads version {}", version, kind.version));
+    refuse_build(fmt::format("has version {}, but this rank reads version {}", version, kind.version));
   path_.pop_back();
 }
 
-void MessageReader::refuse(const std::string& what) const {
+void MessageReader::refuse(const std::string& problem) const {
   std::string path;
   for (const Step& step : path_) {
     path += fmt::format("{}{}", path.empty() ? "" : ".", step.name);
     if (step.index >= 0) path += fmt::format("[{}]", step.index);
   }
-  throw system_error("{}: {} at byte {} of {} {}: it was damaged on its way, or comes from another build; {}",
-                     source_of(kind_, sender_), path.empty() ? "the end" : path, at_, bytes_.size(), what, kRemedy);
+  throw system_error("{}: {} at byte {} of {} {}: the message was damaged on its way, or comes from another build; {}",
+                     describe_source(kind_, sender_), path.empty() ? "the end" : path, at_, bytes_.size(), problem,
+                     kRemedy);
 }
 
-void MessageReader::refuse_build(const std::string& what) const {
-  throw user_error("{}: {}: {}; start every rank with the same one", source_of(kind_, sender_), what, kRemedy);
+void MessageReader::refuse_build(const std::string& problem) const {
+  throw user_error("{}: {}: {}; start every rank with the same build", describe_source(kind_, sender_), problem,
+                   kRemedy);
 }
 
 void MessageReader::expect_end() const {
-  if (at_ != bytes_.size()) refuse("has more behind it");
+  if (at_ != bytes_.size()) refuse("is followed by more bytes");
 }
 
 void MessageReader::copy(void* data, size_t size) {
@@ -63,10 +65,11 @@ void MessageReader::copy(void* data, size_t size) {
   at_ += size;
 }
 
-size_t MessageReader::read_count(size_t least) {
+size_t MessageReader::read_count(size_t min_entry_bytes) {
   uint32_t count = 0;
   read(count);
-  if (count * least > bytes_.size() - at_) refuse(fmt::format("has {} entries of at least {} bytes", count, least));
+  if (count * min_entry_bytes > bytes_.size() - at_)
+    refuse(fmt::format("has {} entries of at least {} bytes", count, min_entry_bytes));
   return count;
 }
 
@@ -88,7 +91,7 @@ void MessageReader::read_json(Json& json) {
   try {
     json = parse_json(text, "JSON");
   } catch (const UserError& error) {
-    refuse(fmt::format("is no JSON ({})", error.what()));
+    refuse(fmt::format("is not JSON ({})", error.what()));
   }
 }
 

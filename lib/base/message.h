@@ -102,11 +102,11 @@ class MessageReader {
     const char* name;
     int64_t index = -1;  // entry in a list; -1: not a list
   };
-  [[noreturn]] void refuse(const std::string& what) const;
-  [[noreturn]] void refuse_build(const std::string& what) const;
+  [[noreturn]] void refuse(const std::string& problem) const;
+  [[noreturn]] void refuse_build(const std::string& problem) const;
   void copy(void* data, size_t size);
-  /// Reads the number of entries that follow; each takes at least `least` bytes.
-  size_t read_count(size_t least);
+  /// Reads the number of entries that follow; each takes at least `min_entry_bytes`.
+  size_t read_count(size_t min_entry_bytes);
   bool read_flag();
   void read_text(std::string& text);
   void read_json(Json& json);
@@ -153,9 +153,9 @@ void MessageWriter::write(const T& value) {
     if (value) write(*value);
   } else if constexpr (kIsMap<T>) {
     write_count(value.size());
-    for (const auto& [key, its] : value) {
+    for (const auto& [key, mapped_value] : value) {
       write(key);
-      write(its);
+      write(mapped_value);
     }
   } else if constexpr (kIsList<T>) {
     write_count(value.size());
@@ -189,9 +189,9 @@ size_t least_bytes() {
   } else if constexpr (kIsMap<T> || kIsList<T> || std::is_same_v<T, std::string> || std::is_same_v<T, Json>) {
     return sizeof(uint32_t);
   } else {
-    message_detail::LeastBytes least;
-    T().fields(least);
-    return least.total;
+    message_detail::LeastBytes min_entry_bytes;
+    T().fields(min_entry_bytes);
+    return min_entry_bytes.total;
   }
 }
 
@@ -205,7 +205,7 @@ void MessageReader::read(T& value) {
     std::underlying_type_t<T> number{};
     read(number);
     value = static_cast<T>(number);
-    if (!is_known(value)) refuse("is " + std::to_string(number) + ", which names nothing");
+    if (!is_known(value)) refuse("is " + std::to_string(number) + ", which is no known value");
   } else if constexpr (std::is_same_v<T, std::string>) {
     read_text(value);
   } else if constexpr (std::is_same_v<T, Json>) {

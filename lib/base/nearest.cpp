@@ -12,16 +12,16 @@ namespace {
 size_t distance(std::string_view a, std::string_view b) {
   const size_t width = b.size() + 1;
   std::vector<size_t> cells((a.size() + 1) * width);
-  const auto d = [&](size_t i, size_t j) -> size_t& { return cells[i * width + j]; };
-  for (size_t i = 0; i <= a.size(); ++i) d(i, 0) = i;
-  for (size_t j = 0; j <= b.size(); ++j) d(0, j) = j;
+  const auto cell = [&](size_t i, size_t j) -> size_t& { return cells[i * width + j]; };
+  for (size_t i = 0; i <= a.size(); ++i) cell(i, 0) = i;
+  for (size_t j = 0; j <= b.size(); ++j) cell(0, j) = j;
   for (size_t i = 1; i <= a.size(); ++i)
     for (size_t j = 1; j <= b.size(); ++j) {
-      d(i, j) = std::min({d(i - 1, j) + 1, d(i, j - 1) + 1, d(i - 1, j - 1) + (a[i - 1] != b[j - 1])});
+      cell(i, j) = std::min({cell(i - 1, j) + 1, cell(i, j - 1) + 1, cell(i - 1, j - 1) + (a[i - 1] != b[j - 1])});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        d(i, j) = std::min(d(i, j), d(i - 2, j - 2) + 1);
+        cell(i, j) = std::min(cell(i, j), cell(i - 2, j - 2) + 1);
     }
-  return d(a.size(), b.size());
+  return cell(a.size(), b.size());
 }
 
 }  // namespace
@@ -35,10 +35,10 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     // In a short word most letters must match.
     const size_t limit = word.size() < 5 ? word.size() / 3 : std::max<size_t>(2, longer / 3);
     if (longer - shorter > limit) continue;
-    const size_t here = distance(lower, lower_ascii(candidate));
-    if (here > limit || here >= best_distance) continue;
+    const size_t candidate_distance = distance(lower, lower_ascii(candidate));
+    if (candidate_distance > limit || candidate_distance >= best_distance) continue;
     best = candidate;
-    best_distance = here;
+    best_distance = candidate_distance;
   }
   return best;
 }

@@ -38,7 +38,7 @@ constexpr Format kFormats[] = {
     {"\xff\xfe"sv, "text in UTF-16", "iconv -f UTF-16 -t UTF-8 {} > rows.jsonl"},
     {"\xfe\xff"sv, "text in UTF-16", "iconv -f UTF-16 -t UTF-8 {} > rows.jsonl"},
     {"version https://git-lfs"sv, "a pointer of Git LFS, not the file itself", "git lfs pull --include {}"},
-    {"<"sv, "a page of HTML or XML", "wget the file itself, not the page about it, in place of {}"},
+    {"<"sv, "a page of HTML or XML", "download the file itself, not the web page about it, in place of {}"},
 };
 
 bool is_table(std::string_view line) {
@@ -47,17 +47,17 @@ bool is_table(std::string_view line) {
   return is_text && line.find_first_of(",;\t") != std::string_view::npos;
 }
 
-std::string filled(const Format& format, const std::string& file) {
+std::string conversion_command(const Format& format, const std::string& file) {
   std::string command = format.command;
   const std::string quoted = shell_line({file});
   if (command.starts_with("read_")) return fmt::format(fmt::runtime(kPandas), command) + " " + quoted;
-  const size_t place = command.find("{}");
-  return command.replace(place, 2, quoted);
+  const size_t marker = command.find("{}");
+  return command.replace(marker, 2, quoted);
 }
 
 [[noreturn]] void refuse(const Format& format, const std::string& file) {
-  throw user_error("{}: is {}, and JSON lines are needed, one object a line; {}", file, format.name,
-                   filled(format, file));
+  throw user_error("{}: is {}, but JSON lines are needed, one object per line; {}", file, format.name,
+                   conversion_command(format, file));
 }
 
 }  // namespace

@@ -17,29 +17,29 @@ constexpr uint32_t kHeapLimitKibibytes = 64 * 1024;  // for the interpreter, wit
 constexpr int kCalloutsPerClockRead = 64;
 
 template <auto free_function>
-struct Free {
+struct Deleter {
   template <class T>
   void operator()(T* p) const {
     free_function(p);
   }
 };
-using MatchData = std::unique_ptr<pcre2_match_data, Free<pcre2_match_data_free>>;
-using MatchContext = std::unique_ptr<pcre2_match_context, Free<pcre2_match_context_free>>;
-using CompileContext = std::unique_ptr<pcre2_compile_context, Free<pcre2_compile_context_free>>;
-using JitStack = std::unique_ptr<pcre2_jit_stack, Free<pcre2_jit_stack_free>>;
+using MatchData = std::unique_ptr<pcre2_match_data, Deleter<pcre2_match_data_free>>;
+using MatchContext = std::unique_ptr<pcre2_match_context, Deleter<pcre2_match_context_free>>;
+using CompileContext = std::unique_ptr<pcre2_compile_context, Deleter<pcre2_compile_context_free>>;
+using JitStack = std::unique_ptr<pcre2_jit_stack, Deleter<pcre2_jit_stack_free>>;
 
 PCRE2_SPTR bytes(std::string_view s) {
   return reinterpret_cast<PCRE2_SPTR>(s.data());
 }
 
-std::string message_of(int code) {
+std::string error_message(int code) {
   if (code == PCRE2_ERROR_CALLOUT) return "time limit exceeded";
   unsigned char text[256] = {};
   pcre2_get_error_message(code, text, sizeof(text));
   return reinterpret_cast<const char*>(text);
 }
 
-uint32_t flags_of(const RegexOptions& options) {
+uint32_t compile_flags(const RegexOptions& options) {
   uint32_t flags = PCRE2_UTF;
   if (options.multiline) flags |= PCRE2_MULTILINE;
   if (options.dot_all) flags |= PCRE2_DOTALL;
@@ -89,14 +89,14 @@ std::optional<Span> MatchMemory::group(size_t i) const {
 }
 
 struct Regex::Code {
-  std::unique_ptr<pcre2_code, Free<pcre2_code_free>> compiled;
+  std::unique_ptr<pcre2_code, Deleter<pcre2_code_free>> compiled;
 
   /// begin is npos without a match: a Span is returned in registers, which matters for the tokenizer's speed.
   Span find(std::string_view text, size_t from, MatchMemory::Parts& memory) const {
     const int found = pcre2_match(compiled.get(), bytes(text), text.size(), from, PCRE2_NO_UTF_CHECK, memory.data.get(),
                                   memory.context.get());
     if (found == PCRE2_ERROR_NOMATCH) return {std::string_view::npos, 0};
-    if (found < 0) throw MatchFailed(message_of(found));
+    if (found < 0) throw MatchFailed(error_message(found));
     const size_t* bounds = pcre2_get_ovector_pointer(memory.data.get());
     return {bounds[0], bounds[1]};
   }
@@ -109,8 +109,8 @@ Regex::Regex(std::string_view expression, const RegexOptions& options) {
   size_t offset = 0;
   const auto code = std::make_shared<Code>();
   code->compiled.reset(
-      pcre2_compile(bytes(expression), expression.size(), flags_of(options), &error, &offset, context.get()));
-  if (!code->compiled) throw RegexError(message_of(error), offset);
+      pcre2_compile(bytes(expression), expression.size(), compile_flags(options), &error, &offset, context.get()));
+  if (!code->compiled) throw RegexError(error_message(error), offset);
   pcre2_jit_compile(code->compiled.get(), PCRE2_JIT_COMPLETE);  // without a JIT, pcre2_match interprets
   code_ = code;
 }

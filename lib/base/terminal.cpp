@@ -20,7 +20,8 @@ struct Block {
 
 template <size_t N>
 bool is_in(const Block (&blocks)[N], char32_t c) {
-  return std::any_of(std::begin(blocks), std::end(blocks), [c](Block r) { return r.first <= c && c <= r.last; });
+  return std::any_of(std::begin(blocks), std::end(blocks),
+                     [c](Block block) { return block.first <= c && c <= block.last; });
 }
 
 // Unicode's East Asian wide and full-width blocks, and emoji.
@@ -28,13 +29,13 @@ constexpr Block kWide[] = {{0x1100, 0x115F},   {0x231A, 0x231B},  {0x2E80, 0x303
                            {0xA960, 0xA97F},   {0xAC00, 0xD7A3},  {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},
                            {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},  {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF},
                            {0x1F900, 0x1FAFF}, {0x20000, 0x3FFFD}};
-constexpr Block kOnTheOneBefore[] = {{0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x0610, 0x061A},
-                                     {0x064B, 0x065F}, {0x093C, 0x093C}, {0x094D, 0x094D}, {0x1AB0, 0x1AFF},
-                                     {0x1DC0, 0x1DFF}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F},
-                                     {0xFE20, 0xFE2F}};
+constexpr Block kZeroWidth[] = {{0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x0610, 0x061A},
+                                {0x064B, 0x065F}, {0x093C, 0x093C}, {0x094D, 0x094D}, {0x1AB0, 0x1AFF},
+                                {0x1DC0, 0x1DFF}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F},
+                                {0xFE20, 0xFE2F}};
 
-int width_of(char32_t c) {
-  return is_in(kOnTheOneBefore, c) && !is_harmful(c) ? 0 : is_in(kWide, c) ? 2 : 1;
+int character_width(char32_t c) {
+  return is_in(kZeroWidth, c) && !is_harmful(c) ? 0 : is_in(kWide, c) ? 2 : 1;
 }
 
 bool started_by_mpirun() {
@@ -57,7 +58,7 @@ int display_width(std::string_view utf8) {
   int width = 0;
   for (size_t at = 0; at < utf8.size();) {
     const CodePoint c = first_code_point(utf8.substr(at));
-    width += width_of(c.value);
+    width += character_width(c.value);
     at += c.bytes;
   }
   return width;
@@ -69,7 +70,7 @@ std::string cut_to_width(std::string_view utf8, int columns) {
   size_t end = 0;
   for (int width = 0; end < utf8.size();) {
     const CodePoint c = first_code_point(utf8.substr(end));
-    width += width_of(c.value);
+    width += character_width(c.value);
     if (width > columns - 1) break;
     end += c.bytes;
   }

@@ -4,20 +4,20 @@ namespace roll {
 
 size_t character_bytes(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto tail = [&](size_t n) {
+  const auto size_if_continued = [&](size_t n) {
     for (size_t i = 1; i < n; ++i)
       if ((byte(i) & 0xC0) != 0x80) return size_t{0};
     return n;
   };
   const unsigned b = byte(0);
   if (b < 0x80) return text.empty() ? 0 : 1;
-  if (b >= 0xC2 && b < 0xE0) return tail(2);
+  if (b >= 0xC2 && b < 0xE0) return size_if_continued(2);
   const bool is_longer_than_needed = (b == 0xE0 && byte(1) < 0xA0) || (b == 0xF0 && byte(1) < 0x90);
   const bool is_no_character =
       (b == 0xED && byte(1) >= 0xA0) || (b == 0xF4 && byte(1) >= 0x90);  // surrogates; above U+10FFFF
   if (is_longer_than_needed || is_no_character) return 0;
-  if (b >= 0xE0 && b < 0xF0) return tail(3);
-  if (b >= 0xF0 && b < 0xF5) return tail(4);
+  if (b >= 0xE0 && b < 0xF0) return size_if_continued(3);
+  if (b >= 0xF0 && b < 0xF5) return size_if_continued(4);
   return 0;
 }
 

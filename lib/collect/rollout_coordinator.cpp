@@ -92,7 +92,7 @@ RequestSource::Change RolloutCoordinator::next(const Queue& queue) {
     take_scores(rewards_.take_done());
     news_exchange_.post(news(queue));
   }
-  const auto [reports, wish] = news_exchange_.look(queue.is_idle(), stop_wish());
+  const auto [reports, wish] = news_exchange_.look(queue.is_idle(), requested_stop());
   wish_ = std::max(wish_, wish);
   if (!reports.empty()) hear(reports, queue, change);
   if (queue.is_idle()) (awaits_scores ? waited_for_scores_s_ : waited_for_others_s_) += watch.seconds();
@@ -149,7 +149,7 @@ void RolloutCoordinator::take_scores(std::map<int64_t, RewardResult> results) {
 SamplingNews RolloutCoordinator::news(const Queue& queue) {
   const bool pauses = terms_.should_pause && terms_.should_pause();
   const int64_t length = length_of(queue);
-  const auto stop = plan_.may_stop ? std::max(wish_, stop_wish()) : std::nullopt;
+  const auto stop = plan_.may_stop ? std::max(wish_, requested_stop()) : std::nullopt;
   if (new_finished_.empty() && new_held_.empty() && new_put_back_.empty() && length == told_length_ && !stop && !pauses)
     return {};
   told_length_ = length;

@@ -1,4 +1,4 @@
-// Collects the errors of a configuration, so that one run reports them all; the reader and Checker use it.
+// Collects the errors of a configuration, so that they are all reported at once. Used by the reader and Checker.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@ namespace roll {
 namespace {
 
 /// Returns the mapping with its interpolations resolved, like a file's.
-Node interpolated(Node given) {
+Node resolve_interpolations(Node given) {
   std::vector<std::string> notes;  // dropped: they concern only Hydra's files
   interpolate(given, notes);
   return given;
@@ -18,7 +18,7 @@ Node interpolated(Node given) {
 
 }  // namespace
 
-Node scalar_of_flag(const std::string& text) {
+Node flag_scalar(const std::string& text) {
   Node node;
   node.kind = Node::Kind::kScalar;
   node.text = text;
@@ -26,7 +26,7 @@ Node scalar_of_flag(const std::string& text) {
   return node;
 }
 
-void give_flag(Node& given, const std::string& key, Node value) {
+void set_flag(Node& given, const std::string& key, Node value) {
   given.kind = Node::Kind::kMap;
   if (Node* before = given.find(key))
     *before = std::move(value);
@@ -36,8 +36,8 @@ void give_flag(Node& given, const std::string& key, Node value) {
 
 void read_flag(const std::string& flag, const std::string& text, const AnyMember& member, const Range& range) {
   Node given;
-  give_flag(given, flag, scalar_of_flag(text));
-  const Node node = interpolated(std::move(given)).map.front().value;
+  set_flag(given, flag, flag_scalar(text));
+  const Node node = resolve_interpolations(std::move(given)).map.front().value;
   ReadContext context;
   node.error.empty() ? read_value(context, node, flag, member) : context.complain(node, flag, node.error);
   context.complaints.throw_if_any();
@@ -47,7 +47,7 @@ void read_flag(const std::string& flag, const std::string& text, const AnyMember
 
 void read_flags(const Node& given, const AnyMember& args, const std::string& prefix) {
   ReadContext context;
-  read_fields(context, interpolated(given), prefix, args);
+  read_fields(context, resolve_interpolations(given), prefix, args);
   context.complaints.throw_if_any();
 }
 

@@ -9,10 +9,10 @@
 namespace roll {
 
 /// Returns the text of a flag as a YAML scalar.
-Node scalar_of_flag(const std::string& text);
+Node flag_scalar(const std::string& text);
 
 /// Adds a key to the mapping `given`, or replaces its value.
-void give_flag(Node& given, const std::string& key, Node value);
+void set_flag(Node& given, const std::string& key, Node value);
 
 /// Reads the text of a flag into `member` like a YAML scalar, with interpolations. UserError: wrong type or out of
 /// `range` ("--top-p = 2: must be above 0 and at most 1").

@@ -100,8 +100,8 @@ class Interpolator {
 
   /// Evaluates a text of plain parts and interpolations. A lone interpolation keeps the kind of its target (list, map).
   Node evaluate(std::string_view text, const Path& path, bool quoted, size_t nesting = 0) {
-    spend(1);
-    if (nesting > kMaxChain) throw failure("more than {} interpolations inside of each other", kMaxChain);
+    count_work(1);
+    if (nesting > kMaxChain) throw failure("more than {} nested interpolations", kMaxChain);
     if (text.starts_with("${") && end_of_interpolation(text, 0) == text.size())
       return evaluate_one(text.substr(2, text.size() - 3), path, nesting);
     Node result;
@@ -115,7 +115,7 @@ class Interpolator {
         i += 3;
       } else if (text.substr(i, 2) == "${") {
         const size_t end = end_of_interpolation(text, i);
-        if (end == std::string_view::npos) throw failure("a ${{ without its }}; write \\${{ for a plain one");
+        if (end == std::string_view::npos) throw failure("a ${{ has no closing }}; write \\${{ for a literal ${{");
         const Node part = evaluate_one(text.substr(i + 2, end - i - 3), path, nesting);
         result.text += as_text(part);
         result.env_text += portable_text(part);
@@ -138,7 +138,7 @@ class Interpolator {
 
   static std::string as_text(const Node& node) {
     if (node.kind == Node::Kind::kNull) return "null";
-    if (node.kind != Node::Kind::kScalar) throw failure("{} cannot stand inside of a text", describe(node));
+    if (node.kind != Node::Kind::kScalar) throw failure("{} cannot be part of a text", describe(node));
     return node.text;
   }
 
@@ -146,13 +146,13 @@ class Interpolator {
   Node evaluate_one(std::string_view inside, const Path& path, size_t nesting) {
     const size_t colon = inside.find(':');
     if (colon != std::string_view::npos && colon < inside.find("${"))
-      return call(trim(inside.substr(0, colon)), inside.substr(colon + 1), path, nesting + 1);
+      return call_resolver(trim(inside.substr(0, colon)), inside.substr(colon + 1), path, nesting + 1);
     const std::string target = as_text(evaluate(trim(inside), path, false, nesting + 1));
-    return refer(target, path);
+    return follow_reference(target, path);
   }
 
-  Node call(std::string_view resolver, std::string_view argument, const Path& path, size_t nesting) {
-    if (resolver != "oc.env") throw failure("the resolver '{}' is not known here; only oc.env is", resolver);
+  Node call_resolver(std::string_view resolver, std::string_view argument, const Path& path, size_t nesting) {
+    if (resolver != "oc.env") throw failure("unknown resolver '{}'; only oc.env is supported", resolver);
     size_t comma = 0;
     while (comma < argument.size() && argument[comma] != ',')
       comma = argument.substr(comma, 2) == "${" ? std::min(end_of_interpolation(argument, comma), argument.size())
@@ -161,7 +161,8 @@ class Interpolator {
     const std::string name = as_text(name_node);
     if (const auto value = env(name)) {
       const bool is_plain = argument.find("${") == std::string_view::npos;  // else the default may refer to keys
-      return plain(*value, fmt::format("${{oc.env:{}}}", is_plain ? std::string(argument) : portable_text(name_node)));
+      return environment_scalar(
+          *value, fmt::format("${{oc.env:{}}}", is_plain ? std::string(argument) : portable_text(name_node)));
     }
     if (comma >= argument.size())
       throw failure("the environment variable {0} is not set; set it, or write ${{oc.env:{0},default}}", name);
@@ -169,10 +170,10 @@ class Interpolator {
     const bool quoted =
         fallback.size() >= 2 && (fallback[0] == '"' || fallback[0] == '\'') && fallback.back() == fallback[0];
     return quoted ? evaluate(fallback.substr(1, fallback.size() - 2), path, true, nesting)
-                  : retype(evaluate(fallback, path, false, nesting));
+                  : parse_null(evaluate(fallback, path, false, nesting));
   }
 
-  static Node plain(const std::string& text, const std::string& env_text) {
+  static Node environment_scalar(const std::string& text, const std::string& env_text) {
     Node node;
     node.kind = Node::Kind::kScalar;
     node.text = text;
@@ -180,7 +181,7 @@ class Interpolator {
     return node;
   }
 
-  static Node retype(Node node) {
+  static Node parse_null(Node node) {
     if (node.kind == Node::Kind::kScalar && !node.quoted && is_null_word(node.text)) node.kind = Node::Kind::kNull;
     return node;
   }
@@ -193,21 +194,21 @@ class Interpolator {
     Path path(from.begin(), from.end() - static_cast<std::ptrdiff_t>(dots));
     if (dots == 0) path.clear();
     std::string part;
-    const auto finish = [&] {
+    const auto end_part = [&] {
       if (!part.empty()) path.push_back(std::exchange(part, ""));
     };
     for (const char c : target.substr(dots)) {
       if (c == '.' || c == '[' || c == ']')
-        finish();
+        end_part();
       else
         part += c;
     }
-    finish();
+    end_part();
     if (path.empty()) throw failure("an interpolation without a name");
     return path;
   }
 
-  Node refer(const std::string& target, const Path& from) {
+  Node follow_reference(const std::string& target, const Path& from) {
     Path path = absolute(target, from);
     Node* node = &root_;
     Path walked;
@@ -218,17 +219,17 @@ class Interpolator {
       node = next;
       walked.push_back(part);
     }
-    spend(node->size());
+    count_work(node->size());
     resolve(*node, walked);
     node->is_referred_to = true;
     if (!node->error.empty()) throw failure("{} (through ${{{}}})", node->error, target);
     return *node;
   }
 
-  Failure cycle(size_t first) const {
+  Failure cycle(size_t start) const {
     std::string chain;
-    for (size_t i = first; i < active_.size(); ++i) chain += active_[i].path + " -> ";
-    return failure("refers to itself: {}{}; give one of them a value", chain, active_[first].path);
+    for (size_t i = start; i < active_.size(); ++i) chain += active_[i].path + " -> ";
+    return failure("refers to itself: {}{}; give one of these keys a value", chain, active_[start].path);
   }
 
   static Node* child(Node& node, const std::string& name) {
@@ -240,10 +241,9 @@ class Interpolator {
   Node missing(const Node& parent, const std::string& part, const std::string& target, const Path& walked) {
     if (walked.empty() && comes_from_hydra(part)) {
       const bool is_third_stage = part.starts_with("deepspeed_zero3");
-      notes_.push_back(
-          fmt::format("${{{}}} would come from a file of Hydra's defaults list, which is not there: "
-                      "taken as {}",
-                      target, is_third_stage ? "reshard_after_forward: true, ZeRO-3" : "empty"));
+      notes_.push_back(fmt::format(
+          "${{{}}} should come from a file of Hydra's defaults list, but that file is missing: treated as {}", target,
+          is_third_stage ? "reshard_after_forward: true, ZeRO-3" : "empty"));
       return is_third_stage ? parse_yaml("reshard_after_forward: true\n", target) : parse_yaml("{}\n", target);
     }
     std::vector<std::string> keys;
@@ -259,10 +259,10 @@ class Interpolator {
                        [&](const Node& item) { return item.text.find(name) != std::string::npos; });
   }
 
-  void spend(size_t work) {
+  void count_work(size_t work) {
     work_ += work;
     if (work_ > kMaxWork)
-      throw user_error("{}: the interpolations grow without bounds; this is not a configuration",
+      throw user_error("{}: the interpolations expand without limit; this is not a configuration",
                        root_.place.origin ? *root_.place.origin : "");
   }
 

@@ -9,19 +9,19 @@ namespace roll {
 
 Node to_node(const Json& value) {
   if (value.is_string() || value.is_number() || value.is_boolean()) {
-    Node node = scalar_of_flag(value.is_string() ? value.get<std::string>() : to_line(value));
+    Node node = flag_scalar(value.is_string() ? value.get<std::string>() : to_line(value));
     node.quoted = value.is_string();
     return node;
   }
   Node node;
-  node.place = scalar_of_flag("").place;
+  node.place = flag_scalar("").place;
   if (value.is_null()) return node;
   node.kind = value.is_array() ? Node::Kind::kList : Node::Kind::kMap;
   for (const auto& [key, inner] : value.items()) {
     if (value.is_array())
       node.list.push_back(to_node(inner));
     else
-      give_flag(node, key, to_node(inner));
+      set_flag(node, key, to_node(inner));
   }
   return node;
 }

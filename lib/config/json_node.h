@@ -1,4 +1,4 @@
-// Reads JSON from requests and data files into structs with fields(); types, ranges and messages are a configuration's.
+// Reads JSON from requests and data files into structs with fields(), with a configuration's type and range checks.
 #pragma once
 
 #include "base/json.h"

@@ -32,10 +32,10 @@ std::pair<std::string, std::string> role_and_rest(const std::string& path) {
 }
 
 /// Returns the meaning and allowed values of a key; for a noted or refused key, the reason.
-std::string words_of(const KeyEntry& entry) {
+std::string describe_meaning(const KeyEntry& entry) {
   switch (entry.kind) {
     case KeyEntry::Kind::kNoted:
-      return "means nothing here: " + entry.meaning;
+      return "has no effect: " + entry.meaning;
     case KeyEntry::Kind::kRefused:
       return "refused, unless null, false or empty: " + entry.meaning;
     case KeyEntry::Kind::kGroup:
@@ -49,7 +49,7 @@ std::string words_of(const KeyEntry& entry) {
 std::string text_row(const SharedKey& key) {
   const std::string name = key.entry.path + (key.entry.kind == KeyEntry::Kind::kKey ? ": " + key.entry.value : "");
   const std::string roles = key.roles.empty() ? "" : fmt::format("  ({})", fmt::join(key.roles, ", "));
-  return fmt::format("{:<56} {}{}\n", name, words_of(key.entry), roles);
+  return fmt::format("{:<56} {}{}\n", name, describe_meaning(key.entry), roles);
 }
 
 /// Escapes bars, which would end the cell.
@@ -59,42 +59,46 @@ std::string markdown_cell(const std::string& text) {
   return cell;
 }
 
-std::vector<std::string> cells_of(const SharedKey& key) {
-  return {key.entry.path,      fmt::format("{}", fmt::join(key.roles, ", ")),
-          key.entry.type,      key.entry.value,
-          words_of(key.entry), key.entry.since};
+std::vector<std::string> row_cells(const SharedKey& key) {
+  return {key.entry.path,
+          fmt::format("{}", fmt::join(key.roles, ", ")),
+          key.entry.type,
+          key.entry.value,
+          describe_meaning(key.entry),
+          key.entry.since};
 }
 
-std::string row_of(const SharedKey& key, KeyFormat format) {
+std::string table_row(const SharedKey& key, KeyFormat format) {
   if (format == KeyFormat::kText) return text_row(key);
   std::string row = format == KeyFormat::kHtml ? "<tr>" : "|";
-  for (const std::string& cell : cells_of(key))
+  for (const std::string& cell : row_cells(key))
     row += format == KeyFormat::kHtml ? fmt::format("<td>{}</td>", escaped_html(cell))
                                       : fmt::format(" {} |", markdown_cell(cell));
   return row + (format == KeyFormat::kHtml ? "</tr>\n" : "\n");
 }
 
-std::string head_of(KeyFormat format) {
+std::string table_head(KeyFormat format) {
   switch (format) {
     case KeyFormat::kText:
       return "";
     case KeyFormat::kMarkdown:
-      return "| key | of | type | default | meaning | since |\n|---|---|---|---|---|---|\n";
+      return "| key | role | type | default | meaning | since |\n|---|---|---|---|---|---|\n";
     case KeyFormat::kHtml:
-      return "<table>\n<tr><th>key</th><th>of</th><th>type</th><th>default</th><th>meaning</th><th>since</th></tr>\n";
+      return "<table>\n<tr><th>key</th><th>role</th><th>type</th><th>default</th><th>meaning</th><th>since</th></tr>\n";
   }
   return "";
 }
 
 /// True if `asked` equals the last parts of `path`. In `path`, "<name>" matches any part, and "pipe_*" a prefix.
 bool ends_with_key(const std::string& path, const std::string& asked) {
-  const auto all = path_parts(path), end = path_parts(asked);
-  return end.size() <= all.size() &&
-         std::equal(end.rbegin(), end.rend(), all.rbegin(), [](const std::string& part, const std::string& known) {
-           if (known == "<name>") return true;
-           if (!known.ends_with('*')) return part == known;
-           return part.starts_with(known.substr(0, known.size() - 1));
-         });
+  const auto known_parts = path_parts(path), asked_parts = path_parts(asked);
+  return asked_parts.size() <= known_parts.size() &&
+         std::equal(asked_parts.rbegin(), asked_parts.rend(), known_parts.rbegin(),
+                    [](const std::string& part, const std::string& known) {
+                      if (known == "<name>") return true;
+                      if (!known.ends_with('*')) return part == known;
+                      return part.starts_with(known.substr(0, known.size() - 1));
+                    });
 }
 
 bool is_asked_for(const SharedKey& key, const std::string& asked) {
@@ -103,11 +107,11 @@ bool is_asked_for(const SharedKey& key, const std::string& asked) {
       key.roles, [&](const std::string& role) { return ends_with_key(role + "." + key.entry.path, asked); });
 }
 
-std::string paragraph_of(const SharedKey& key) {
+std::string key_paragraph(const SharedKey& key) {
   std::string text = key.name() + "\n";
   if (key.entry.kind == KeyEntry::Kind::kKey)
     text += fmt::format("  {}; default {}\n", key.entry.type, key.entry.value);
-  return text + fmt::format("  {}\n  since {}\n", words_of(key.entry), key.entry.since);
+  return text + fmt::format("  {}\n  since {}\n", describe_meaning(key.entry), key.entry.since);
 }
 
 /// Returns the type of a value in words.
@@ -120,7 +124,7 @@ std::string type_words(const MemberType& type) {
   return type.words().empty() ? "text" : "word";
 }
 
-KeyEntry entry_of(const KeyInfo& info, const AnyMember& member) {
+KeyEntry make_entry(const KeyInfo& info, const AnyMember& member) {
   static constexpr std::string_view kSince = "; since ";
   const size_t since = info.doc.rfind(kSince);
   const bool is_younger = since != std::string::npos;
@@ -140,7 +144,7 @@ KeyEntry entry_of(const KeyInfo& info, const AnyMember& member) {
 std::vector<KeyEntry> key_entries(const AnyMember& example) {
   std::vector<KeyEntry> entries;
   walk(example, WalkDepth::kExamples,
-       [&](const KeyInfo& info, const AnyMember& member) { entries.push_back(entry_of(info, member)); });
+       [&](const KeyInfo& info, const AnyMember& member) { entries.push_back(make_entry(info, member)); });
   return entries;
 }
 
@@ -162,8 +166,8 @@ std::vector<SharedKey> shared_keys(const std::vector<KeyEntry>& entries) {
     std::string role;
     std::tie(role, entry.path) = role_and_rest(entry.path);
     const auto [first, last] = by_path.equal_range(entry.path);
-    const auto same = std::find_if(first, last, [&](const auto& one) {
-      return keys[one.second].entry == entry && keys[one.second].roles.empty() == role.empty();
+    const auto same = std::find_if(first, last, [&](const auto& shared) {
+      return keys[shared.second].entry == entry && keys[shared.second].roles.empty() == role.empty();
     });
     if (same == last) {
       by_path.emplace(entry.path, keys.size());
@@ -185,19 +189,19 @@ std::vector<SharedKey> keys_with(std::string_view pattern, std::vector<SharedKey
 }
 
 std::string key_table(const std::vector<SharedKey>& keys, KeyFormat format, bool with_idle) {
-  std::string own = head_of(format), idle;
-  for (const SharedKey& key : keys) (is_idle(key.entry) ? idle : own) += row_of(key, format);
-  if (with_idle) own += idle;
-  return own + (format == KeyFormat::kHtml ? "</table>\n" : "");
+  std::string active_rows = table_head(format), idle_rows;
+  for (const SharedKey& key : keys) (is_idle(key.entry) ? idle_rows : active_rows) += table_row(key, format);
+  if (with_idle) active_rows += idle_rows;
+  return active_rows + (format == KeyFormat::kHtml ? "</table>\n" : "");
 }
 
 std::string explain_key(std::string_view key, const std::vector<SharedKey>& keys) {
   const std::string asked(key);
   std::string text;
   std::vector<std::string> names;
-  for (const SharedKey& one : keys) {
-    if (is_asked_for(one, asked)) text += (text.empty() ? "" : "\n") + paragraph_of(one);
-    const std::string& path = one.entry.path;
+  for (const SharedKey& shared : keys) {
+    if (is_asked_for(shared, asked)) text += (text.empty() ? "" : "\n") + key_paragraph(shared);
+    const std::string& path = shared.entry.path;
     names.push_back(path.substr(path.rfind('.') + 1));
   }
   if (text.empty())

@@ -75,7 +75,7 @@ class Keys {
     KeyLine line{key, doc};
     (line.take(rules), ...);
     visit(line, member);
-    (tell(member, rules), ...);
+    (pass_condition(member, rules), ...);
   }
   virtual void noted(KeyList, const char* /*reason*/) {}
   virtual void refused(KeyList, const char* /*reason*/) {}
@@ -89,9 +89,9 @@ class Keys {
   virtual void visit(const KeyLine& line, const AnyMember& member) = 0;
 
  private:
-  void tell(const Address& member, const OnlyIf& rule) { only_if(member, rule.acts, rule.other); }
+  void pass_condition(const Address& member, const OnlyIf& rule) { only_if(member, rule.acts, rule.other); }
   template <class Rule>
-  void tell(const Address&, const Rule&) {}
+  void pass_condition(const Address&, const Rule&) {}
 };
 
 }  // namespace roll

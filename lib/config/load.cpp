@@ -23,7 +23,7 @@ Node read_tree(const std::string& yaml, const std::string& origin, const std::ve
 
 void read_config(const Node& tree, const AnyMember& config, ForeignAdvice foreign, LoadedKeys& keys) {
   ReadContext context;
-  context.homes = [&config](const std::string& key) {
+  context.find_paths = [&config](const std::string& key) {
     std::vector<std::string> paths;
     const auto visit = [&](const KeyInfo& info, const AnyMember&) {
       // A noted key would have no effect there either.
@@ -32,7 +32,7 @@ void read_config(const Node& tree, const AnyMember& config, ForeignAdvice foreig
     config.type->example([&](void* example) { walk({example, *config.type}, WalkDepth::kExamples, visit); });
     return paths;
   };
-  context.foreign = std::move(foreign);
+  context.foreign_advice = std::move(foreign);
   read_value(context, tree, "", config);
   context.complaints.throw_if_any();
   if (!context.noted.empty()) keys.notes.push_back(context.noted.text(keys.origin));

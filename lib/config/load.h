@@ -30,7 +30,7 @@ struct Loaded : LoadedKeys {
   T config;
 };
 
-/// Advice about a key of other programs; see ReadContext::foreign.
+/// Advice about a key of other programs; see ReadContext::foreign_advice.
 using ForeignAdvice = std::function<std::string(const std::string& key)>;
 
 /// Reads a tree into a group. UserError: wrong types, numbers out of range, unknown or refused keys; it lists up to

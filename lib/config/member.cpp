@@ -19,10 +19,11 @@ bool is_plain(const Node& node) {
   return node.kind == Node::Kind::kScalar && !node.quoted;
 }
 
-/// Stores `value` in `out`; without a value, returns the error that `wanted` is needed.
+/// Stores `value` in `out`; without a value, returns the error "<needed> is needed".
 template <class T>
-BadValue take(const Node& node, const std::optional<T>& value, T& out, const char* wanted, const std::string& advice) {
-  if (!value) return {fmt::format("{} is needed, this is {}{}", wanted, describe(node), advice)};
+BadValue store_value(const Node& node, const std::optional<T>& value, T& out, const char* needed,
+                     const std::string& advice) {
+  if (!value) return {fmt::format("{} is needed, this is {}{}", needed, describe(node), advice)};
   out = *value;
   return {};
 }
@@ -44,17 +45,17 @@ std::string MemberType::text(const void*) const {
 }
 
 BadValue read_scalar(const Node& node, bool& out) {
-  return take(node, is_plain(node) ? parse_bool(node.text) : std::nullopt, out, "true or false", "");
+  return store_value(node, is_plain(node) ? parse_bool(node.text) : std::nullopt, out, "true or false", "");
 }
 BadValue read_scalar(const Node& node, int64_t& out) {
-  return take(node, is_plain(node) ? parse_whole(node.text) : std::nullopt, out, "a whole number",
-              whole_number_advice(node));
+  return store_value(node, is_plain(node) ? parse_whole(node.text) : std::nullopt, out, "a whole number",
+                     whole_number_advice(node));
 }
 BadValue read_scalar(const Node& node, double& out) {
-  return take(node, is_plain(node) ? parse_number(node.text) : std::nullopt, out, "a number", "");
+  return store_value(node, is_plain(node) ? parse_number(node.text) : std::nullopt, out, "a number", "");
 }
 BadValue read_scalar(const Node& node, std::string& out) {  // numbers may be text: a name such as 7
-  return take(node, node.kind == Node::Kind::kScalar ? std::optional(node.text) : std::nullopt, out, "text", "");
+  return store_value(node, node.kind == Node::Kind::kScalar ? std::optional(node.text) : std::nullopt, out, "text", "");
 }
 
 std::string scalar_text(bool value) {
@@ -72,11 +73,11 @@ std::string scalar_text(const std::string& value) {
   return value;
 }
 
-BadValue no_word(const Node& node) {
+BadValue not_one_word(const Node& node) {
   return {fmt::format("one word is needed, this is {}", describe(node))};
 }
 
-BadValue no_text(const Node& node, const std::function<void(const std::string& text)>& read) {
+BadValue read_from_text(const Node& node, const std::function<void(const std::string& text)>& read) {
   if (node.kind == Node::Kind::kNull || node.kind == Node::Kind::kMap)
     return {fmt::format("text or a list is needed, this is {}", describe(node))};
   try {
@@ -87,7 +88,7 @@ BadValue no_text(const Node& node, const std::function<void(const std::string& t
   return {};
 }
 
-BadValue not_among(const std::string& text, const std::vector<std::string>& words) {
+BadValue not_an_allowed_word(const std::string& text, const std::vector<std::string>& words) {
   return {fmt::format("must be one of {}{}", fmt::join(words, ", "), did_you_mean(text, words))};
 }
 
@@ -119,18 +120,18 @@ std::string AnyMember::entry_path(const std::string& path, const std::string& na
 }
 
 std::vector<std::string> AnyMember::words() const {
-  const MemberType* alone = type;
-  while (alone->inner && alone->shape != MemberType::Shape::kMap) alone = alone->inner;
-  return alone->words();
+  const MemberType* innermost = type;
+  while (innermost->inner && innermost->shape != MemberType::Shape::kMap) innermost = innermost->inner;
+  return innermost->words();
 }
 
 std::optional<double> outside(const Range& range, const AnyMember& member) {
   std::optional<double> wrong;
-  const auto look = [&](double value) {
+  const auto check_number = [&](double value) {
     if (!range.holds(value)) wrong = value;
   };
-  if (member.type->id == typeid(double)) look(*static_cast<const double*>(member.at));
-  if (member.type->id == typeid(int64_t)) look(static_cast<double>(*static_cast<const int64_t*>(member.at)));
+  if (member.type->id == typeid(double)) check_number(*static_cast<const double*>(member.at));
+  if (member.type->id == typeid(int64_t)) check_number(static_cast<double>(*static_cast<const int64_t*>(member.at)));
   member.each([&](const std::string&, const AnyMember& entry) {
     if (!wrong) wrong = outside(range, entry);
   });

@@ -85,20 +85,20 @@ std::string scalar_text(double value);
 std::string scalar_text(const std::string& value);
 
 /// Returns the error for a node that is not one word.
-BadValue no_word(const Node& node);
+BadValue not_one_word(const Node& node);
 /// Calls `read` with the node's text; returns its UserError, or the error for a node without text.
-BadValue no_text(const Node& node, const std::function<void(const std::string& text)>& read);
-BadValue not_among(const std::string& text, const std::vector<std::string>& words);
+BadValue read_from_text(const Node& node, const std::function<void(const std::string& text)>& read);
+BadValue not_an_allowed_word(const std::string& text, const std::vector<std::string>& words);
 
 template <IsWord M>
 BadValue read_scalar(const Node& node, M& out) {
-  if (node.kind != Node::Kind::kScalar) return no_word(node);
+  if (node.kind != Node::Kind::kScalar) return not_one_word(node);
   if (Words<M>::read(node.text, out)) return {};
   if constexpr (requires { Words<M>::why_refused(node.text); })
     if (const std::string reason = Words<M>::why_refused(node.text); !reason.empty()) return {reason};
   if constexpr (requires { why_foreign(out, node.text); })
     if (const std::string reason = why_foreign(out, node.text); !reason.empty()) return {reason, true};
-  return not_among(node.text, Words<M>::all());
+  return not_an_allowed_word(node.text, Words<M>::all());
 }
 template <IsWord M>
 std::string scalar_text(const M& value) {
@@ -107,7 +107,7 @@ std::string scalar_text(const M& value) {
 
 template <HasConfigText M>
 BadValue read_scalar(const Node& node, M& out) {
-  return no_text(node, [&out](const std::string& text) { from_config_text(text, out); });
+  return read_from_text(node, [&out](const std::string& text) { from_config_text(text, out); });
 }
 template <HasConfigText M>
 std::string scalar_text(const M& value) {

@@ -19,7 +19,7 @@ std::vector<std::string> split_path(const std::string& path, const std::string& 
 }
 
 /// Returns the mapping for the last part of `parts`; creates missing mappings.
-Node& parent_of(Node& root, const std::vector<std::string>& parts, const Place& place, const std::string& argument) {
+Node& find_parent(Node& root, const std::vector<std::string>& parts, const Place& place, const std::string& argument) {
   Node* node = &root;
   for (size_t i = 0; i + 1 < parts.size(); ++i) {
     Node* next = node->find(parts[i]);
@@ -50,17 +50,17 @@ void remove_key(Node& root, const std::string& argument) {
       for (const MapEntry& entry : node->map) keys.push_back(entry.key);
     const std::string near = did_you_mean(parts.back(), keys);
     throw user_error("{}: {}: there is no such key to remove{}", kCommandLine, argument,
-                     near.empty() ? "; the file does not set it, leave this out" : near);
+                     near.empty() ? "; the file does not set it; leave this out" : near);
   }
   std::erase_if(node->map, [&](const MapEntry& entry) { return entry.key == parts.back(); });
 }
 
 /// Throws for a word without '='. With the `next` word it was probably meant as `key value` or `key: value`.
 [[noreturn]] void refuse_word(std::string word, const std::string& next) {
-  const std::string said = word;
+  const std::string word_as_given = word;
   if (word.ends_with(':')) word.pop_back();
   const bool has_value = !next.empty() && next.find('=') == std::string::npos;
-  throw user_error("{}: '{}': neither a flag nor an override; overrides are key=value: {}", kCommandLine, said,
+  throw user_error("{}: '{}': neither a flag nor an override; overrides are key=value: {}", kCommandLine, word_as_given,
                    shown_argument(word + "=" + (has_value ? next : "...")));
 }
 
@@ -73,7 +73,7 @@ void apply(Node& root, const std::string& argument) {
   Node value = parse_yaml(argument.substr(equals + 1), fmt::format("{}: {}", kCommandLine, shown), true);
   const Place place{std::make_shared<const std::string>(kCommandLine), 0, 0};
   value.place = place;
-  Node& parent = parent_of(root, parts, place, shown);
+  Node& parent = find_parent(root, parts, place, shown);
   if (Node* old = parent.find(parts.back()))
     *old = std::move(value);
   else

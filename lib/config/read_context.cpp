@@ -21,17 +21,17 @@ namespace {
 
 /// Lists keys, each once: "reward_norm, flash_attn (in actor_train.model_args and 2 more)".
 std::string list_keys(const std::vector<std::string>& paths) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> groups_of;
+  std::vector<std::pair<std::string, std::vector<std::string>>> keys_with_groups;
   std::map<std::string, size_t> index;
   for (const std::string& path : paths) {
     const size_t dot = path.rfind('.');
     const std::string key = dot == std::string::npos ? path : path.substr(dot + 1);
-    const auto [found, is_new] = index.emplace(key, groups_of.size());
-    if (is_new) groups_of.push_back({key, {}});
-    if (dot != std::string::npos) groups_of[found->second].second.push_back(path.substr(0, dot));
+    const auto [found, is_new] = index.emplace(key, keys_with_groups.size());
+    if (is_new) keys_with_groups.push_back({key, {}});
+    if (dot != std::string::npos) keys_with_groups[found->second].second.push_back(path.substr(0, dot));
   }
   std::string text;
-  for (const auto& [key, groups] : groups_of) {
+  for (const auto& [key, groups] : keys_with_groups) {
     text += text.empty() ? key : ", " + key;
     if (groups.size() == 1) text += fmt::format(" (in {})", groups[0]);
     if (groups.size() > 1) text += fmt::format(" (in {} and {} more)", groups[0], groups.size() - 1);
@@ -42,7 +42,7 @@ std::string list_keys(const std::vector<std::string>& paths) {
 }  // namespace
 
 std::string NotedKeys::text(const std::string& origin) const {
-  std::string text = origin + ": these keys mean nothing here:";
+  std::string text = origin + ": these keys have no effect here:";
   for (const std::string& reason : reasons_) text += fmt::format("\n  {}: {}", list_keys(paths_.at(reason)), reason);
   return text;
 }
@@ -66,8 +66,7 @@ void ReadContext::complain_foreign(const Node& node, const std::string& path, co
 void ReadContext::complain(const Node& node, const std::string& path, const std::string& rule) {
   if (is_foreign(path)) return;
   // Values from the environment are never shown, because they may be secret.
-  const char* const origin =
-      node.env_text.empty() ? "" : "; it comes from the environment, give the variable another value";
+  const char* const origin = node.env_text.empty() ? "" : "; the value comes from the environment; change the variable";
   complaints.add(node.place, fmt::format("{} = {}: {}{}", path, shown_value(path, node), rule, origin));
 }
 
@@ -76,17 +75,18 @@ void ReadContext::complain_unknown(const MapEntry& entry, const std::string& pre
   if (is_foreign(prefix)) return;
   constexpr size_t kMostAdvised = 100;  // later errors get no advice: it takes a millisecond, and few errors are shown
   const bool is_advised = complaints.size() < kMostAdvised;
-  const std::vector<std::string> elsewhere = homes && is_advised ? homes(entry.key) : std::vector<std::string>();
-  std::string advice = foreign && is_advised ? foreign(entry.key) : "";
+  const std::vector<std::string> elsewhere =
+      find_paths && is_advised ? find_paths(entry.key) : std::vector<std::string>();
+  std::string advice = foreign_advice && is_advised ? foreign_advice(entry.key) : "";
   if (advice.empty() && is_advised) advice = did_you_mean(entry.key, known);
   if (entry.key.find(':') != std::string::npos) {
-    advice = "; a space is missing behind its ':'";
+    advice = "; a space is missing after its ':'";
   } else if (!elsewhere.empty()) {
     const size_t shown = std::min<size_t>(elsewhere.size(), 3);
     advice = fmt::format("; it belongs at {}{}", fmt::join(elsewhere.begin(), elsewhere.begin() + shown, " or "),
                          elsewhere.size() > shown ? fmt::format(" (or {} more)", elsewhere.size() - shown) : "");
   } else if (advice.empty()) {
-    advice = "; `roll keys` lists them all";
+    advice = "; `roll keys` lists all keys";
   }
   Node key;
   key.kind = Node::Kind::kScalar;
@@ -99,7 +99,7 @@ bool matches(const std::string& key, const char* pattern) {
   return text.ends_with('*') ? key.starts_with(text.substr(0, text.size() - 1)) : key == text;
 }
 
-bool wishes_nothing(const Node& node, bool or_one) {
+bool is_off_value(const Node& node, bool one_is_off) {
   switch (node.kind) {
     case Node::Kind::kNull:
       return true;
@@ -112,7 +112,7 @@ bool wishes_nothing(const Node& node, bool or_one) {
   }
   if (node.text.empty() || parse_bool(node.text) == false) return true;
   const auto number = parse_number(node.text);
-  return number && (*number == 0 || (or_one && *number == 1));
+  return number && (*number == 0 || (one_is_off && *number == 1));
 }
 
 }  // namespace roll

@@ -19,7 +19,7 @@ class NotedKeys {
   void add(const std::string& path, const std::string& reason);
   bool empty() const { return paths_.empty(); }
 
-  /// Returns one note of several lines: "origin: these keys mean nothing here:\n  a, b (in c): reason".
+  /// Returns one note of several lines: "origin: these keys have no effect here:\n  a, b (in c): reason".
   std::string text(const std::string& origin) const;
 
  private:
@@ -42,9 +42,9 @@ struct ReadContext {
   std::map<std::string, SetKey> set;
   FromEnv from_env;
   /// Returns the paths where a key of this name exists, for advice about unknown keys; unset: no such advice.
-  std::function<std::vector<std::string>(const std::string& key)> homes;
+  std::function<std::vector<std::string>(const std::string& key)> find_paths;
   /// Returns the counterpart of another program's key, "; here it is ...", or "" if none is known.
-  std::function<std::string(const std::string& key)> foreign;
+  std::function<std::string(const std::string& key)> foreign_advice;
 
   /// Paths of structs with a value of another program. Further errors in them are suppressed.
   std::set<std::string> foreign_structs;
@@ -62,7 +62,7 @@ struct ReadContext {
 /// True if `key` matches `pattern`, where a trailing * matches anything.
 bool matches(const std::string& key, const char* pattern);
 
-/// True for null, false, 0, empty, and with `or_one` also 1: values that a refused key may have.
-bool wishes_nothing(const Node& node, bool or_one);
+/// True for null, false, 0, empty, and with `one_is_off` also 1: values that a refused key may have.
+bool is_off_value(const Node& node, bool one_is_off);
 
 }  // namespace roll

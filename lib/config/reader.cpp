@@ -13,10 +13,10 @@ namespace {
 void read_list(ReadContext& context, const Node& node, const std::string& path, const AnyMember& out) {
   out.type->clear(out.at);
   if (node.kind == Node::Kind::kNull) return;
-  const bool one = node.kind == Node::Kind::kScalar;  // a single value is a list of one
+  const bool is_single_value = node.kind == Node::Kind::kScalar;  // a single value is a list of one
   if (node.kind == Node::Kind::kMap) return context.complain(node, path, "a list is needed, this is a mapping");
   size_t count = 0;
-  for (const Node& item : one ? std::vector<Node>{node} : node.list) {
+  for (const Node& item : is_single_value ? std::vector<Node>{node} : node.list) {
     if (!item.error.empty()) {
       context.complain(item, path, item.error);
       continue;
@@ -89,7 +89,7 @@ void read_fields(ReadContext& context, const Node& map, const std::string& prefi
 }
 
 void StructReader::visit(const KeyLine& line, const AnyMember& member) {
-  const Node* value = use(line.key);
+  const Node* value = find_used(line.key);
   if (!value) return;
   const std::string path = prefix_ + line.key;
   read_value(context_, *value, path, member);
@@ -105,7 +105,7 @@ bool StructReader::has(std::string_view key) const {
   return std::ranges::any_of(node_.map, [&](const MapEntry& entry) { return entry.key == key; });
 }
 
-const Node* StructReader::use(const char* key) {
+const Node* StructReader::find_used(const char* key) {
   known_.push_back(key);
   for (size_t i = 0; i < node_.map.size(); ++i) {
     const MapEntry& entry = node_.map[i];
@@ -135,14 +135,14 @@ void StructReader::noted(KeyList keys, const char* reason) {
   }
 }
 
-void StructReader::refuse(KeyList keys, const char* reason, bool or_one) {
+void StructReader::refuse(KeyList keys, const char* reason, bool one_is_off) {
   for (const char* pattern : keys) {
     known_.push_back(pattern);
     for (size_t i = 0; i < node_.map.size(); ++i) {
       const MapEntry& entry = node_.map[i];
       if (used_[i] || !matches(entry.key, pattern)) continue;
       used_[i] = true;
-      if (!wishes_nothing(entry.value, or_one)) context_.complain(entry.value, prefix_ + entry.key, reason);
+      if (!is_off_value(entry.value, one_is_off)) context_.complain(entry.value, prefix_ + entry.key, reason);
     }
   }
 }

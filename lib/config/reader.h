@@ -31,8 +31,8 @@ class StructReader : public Keys {
 
  private:
   /// Returns the key's value and marks it as used; nullptr if it is not set or its interpolation failed.
-  const Node* use(const char* key);
-  void refuse(KeyList keys, const char* reason, bool or_one);
+  const Node* find_used(const char* key);
+  void refuse(KeyList keys, const char* reason, bool one_is_off);
 
   ReadContext& context_;
   const Node& node_;

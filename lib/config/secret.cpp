@@ -26,7 +26,8 @@ bool holds_secret(std::string_view value) {
 
 void from_config_text(const std::string& text, Secret& secret) {
   if (text == kHidden)
-    throw UserError("stands where a secret was left out of this file; write ${oc.env:NAME}, and set that variable");
+    throw UserError(
+        "is the placeholder of a secret, which files never hold; write ${oc.env:NAME}, and set that variable");
   secret.text = text;
 }
 

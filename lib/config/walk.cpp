@@ -15,11 +15,11 @@ class Walk : public Keys {
     f_({prefix_ + line.key, line.key, kind, line.doc, line.range, line.may_change}, member);
     if (depth_ != WalkDepth::kTop) descend(prefix_ + line.key, member);
   }
-  void noted(KeyList keys, const char* reason) override { tell(keys, KeyInfo::Kind::kNoted, reason); }
-  void refused(KeyList keys, const char* reason) override { tell(keys, KeyInfo::Kind::kRefused, reason); }
+  void noted(KeyList keys, const char* reason) override { visit_keys(keys, KeyInfo::Kind::kNoted, reason); }
+  void refused(KeyList keys, const char* reason) override { visit_keys(keys, KeyInfo::Kind::kRefused, reason); }
 
  private:
-  void tell(KeyList keys, KeyInfo::Kind kind, const char* reason) {
+  void visit_keys(KeyList keys, KeyInfo::Kind kind, const char* reason) {
     for (const char* key : keys) f_({prefix_ + key, key, kind, reason}, {});
   }
 

@@ -25,24 +25,24 @@ bool is_plain_safe(const std::string& text) {
 }
 
 /// Returns the value of the key at `path` as YAML, or the interpolation that it came from.
-std::string value_at(const std::string& path, const AnyMember& member, const FromEnv& from_env) {
+std::string value_yaml(const std::string& path, const AnyMember& member, const FromEnv& from_env) {
   if (member.type->shape == MemberType::Shape::kOptional) {
     std::string text = "null";
-    member.each([&](const std::string&, const AnyMember& value) { text = value_at(path, value, from_env); });
+    member.each([&](const std::string&, const AnyMember& value) { text = value_yaml(path, value, from_env); });
     return text;
   }
   if (member.type->shape == MemberType::Shape::kList) {
     std::string list;
     member.each([&](const std::string& name, const AnyMember& entry) {
-      const std::string* const origin = from_env.at(member.entry_path(path, name));
-      list += (list.empty() ? "" : ", ") + (origin ? quoted_yaml(*origin) : value_at("", entry, from_env));
+      const std::string* const origin = from_env.find_by_path(member.entry_path(path, name));
+      list += (list.empty() ? "" : ", ") + (origin ? quoted_yaml(*origin) : value_yaml("", entry, from_env));
     });
     return "[" + list + "]";
   }
   const std::string text = member.type->text(member.at);
   const bool is_string = member.type->id == typeid(std::string);
-  const std::string* origin = from_env.at(path);
-  if (!origin && is_string) origin = from_env.like(text);
+  const std::string* origin = from_env.find_by_path(path);
+  if (!origin && is_string) origin = from_env.find_by_text(text);
   const bool is_no_secret = text.empty() && !is_string;
   if (!origin || is_no_secret) return member.type->is_text() ? yaml_text(text) : text;
   return member.type->is_text() ? quoted_yaml(*origin) : *origin;
@@ -62,9 +62,9 @@ class YamlWriter : public Keys {
  private:
   /// Writes a member. `name`: the key as a part of the path; `key`: the same as YAML.
   void write(const std::string& name, const std::string& key, const AnyMember& member) {
-    if (!member.is_group()) return add_line(key, value_at(prefix_ + name, member, from_env_));
+    if (!member.is_group()) return add_line(key, value_yaml(prefix_ + name, member, from_env_));
     if (member.type->shape == MemberType::Shape::kList) return write_list(name, key, member);
-    YamlWriter inner = below(name, 2);
+    YamlWriter inner = nested_writer(name, 2);
     if (member.type->shape == MemberType::Shape::kGroup)
       member.type->fields(member.at, inner);
     else
@@ -77,7 +77,7 @@ class YamlWriter : public Keys {
   void write_list(const std::string& part, const std::string& key, const AnyMember& members) {
     std::string items;
     members.each([&](const std::string& number, const AnyMember& member) {
-      YamlWriter inner = below(members.entry_path(part, number), 4);
+      YamlWriter inner = nested_writer(members.entry_path(part, number), 4);
       member.type->fields(member.at, inner);
       std::string item = inner.text();
       item[indent_ + 2] = '-';
@@ -86,7 +86,7 @@ class YamlWriter : public Keys {
     items.empty() ? add_line(key, "[]") : add_group(key, items);
   }
 
-  YamlWriter below(const std::string& name, size_t indent) const {
+  YamlWriter nested_writer(const std::string& name, size_t indent) const {
     return YamlWriter(from_env_, indent_ + indent, prefix_ + name + ".");
   }
   void add_line(const std::string& key, const std::string& value) {
@@ -115,7 +115,7 @@ std::string quoted_yaml(const std::string& text) {
 }
 
 std::string yaml_value(const AnyMember& member) {
-  return value_at("", member, FromEnv());
+  return value_yaml("", member, FromEnv());
 }
 
 std::string to_yaml(const AnyMember& config, const FromEnv& from_env) {

@@ -41,7 +41,8 @@ class Builder : public YAML::EventHandler {
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) throw user_error("{}: an alias inside of what it stands for", place(mark).text());
+    if (found == anchors_.end())
+      throw user_error("{}: an alias inside of the value that it refers to; remove it", place(mark).text());
     count(found->second.size(), place(mark));
     add(found->second, 0);
   }
@@ -93,7 +94,7 @@ class Builder : public YAML::EventHandler {
     if (tag.empty() || tag == "?" || tag == "!") return;
     for (const char* known : {"str", "int", "float", "bool", "null", "map", "seq"})
       if (tag == kCore + known) return;
-    throw user_error("{}: the tag {} is not known; remove it", place(mark).text(), tag);
+    throw user_error("{}: unknown tag {}; remove it", place(mark).text(), tag);
   }
 
   void count(size_t nodes, const Place& place) {
@@ -204,13 +205,14 @@ void check_text(std::string_view text, const std::string& origin) {
   if (text.size() > kMaxBytes)
     throw user_error("{}: {} MB; a configuration is smaller than {} MB", origin, text.size() >> 20, kMaxBytes >> 20);
   int line = 1, column = 1;
-  for (size_t i = 0, n = 0; i < text.size(); i += n) {
-    n = character_bytes(text.substr(i));
+  for (size_t i = 0, num_bytes = 0; i < text.size(); i += num_bytes) {
+    num_bytes = character_bytes(text.substr(i));
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (n == 0)
+    if (num_bytes == 0)
       throw user_error("{}:{}:{}: byte 0x{:02x} is no UTF-8; save the file as UTF-8", origin, line, column, byte);
     if (byte < 0x20 && byte != '\n' && byte != '\r' && byte != '\t')
-      throw user_error("{}:{}:{}: byte 0x{:02x} is no text; this is not a text file", origin, line, column, byte);
+      throw user_error("{}:{}:{}: byte 0x{:02x} is a control character; this is not a text file", origin, line, column,
+                       byte);
     column = byte == '\n' ? 1 : column + 1;
     line += byte == '\n';
   }
@@ -226,11 +228,12 @@ Node parse_yaml(std::string_view text, const std::string& origin, bool single_li
     YAML::Parser parser(stream);
     parser.HandleNextDocument(builder);
     Node root = builder.take();
-    Builder second(origin, single_line);
-    if (!parser.HandleNextDocument(second)) return root;
-    if (const Node more = second.take(); more.kind != Node::Kind::kNull)
-      throw user_error("{}: begins a second document, behind a ---; a configuration is one: remove it",
-                       more.place.text());
+    Builder second_builder(origin, single_line);
+    if (!parser.HandleNextDocument(second_builder)) return root;
+    if (const Node second_root = second_builder.take(); second_root.kind != Node::Kind::kNull)
+      throw user_error(
+          "{}: a second document begins here, after a ---; a configuration is one document: remove the second",
+          second_root.place.text());
     return root;
   } catch (const YAML::Exception& e) {
     throw syntax_error(text, origin, single_line, e);

@@ -14,7 +14,7 @@ namespace {
 
 using Lines = std::vector<std::string_view>;  // line n has index n - 1
 
-Lines lines_of(std::string_view text) {
+Lines split_lines(std::string_view text) {
   Lines lines;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
@@ -62,9 +62,9 @@ class Openings {
     if (!open_.empty()) open_bracket = open_.back();
   }
 
-  std::optional<Opening> split_quote;     // first quote that does not end in its line
-  std::optional<Opening> open_bracket;    // innermost bracket that is never closed
-  std::optional<Opening> closes_nothing;  // first closing bracket without an opening one
+  std::optional<Opening> split_quote;      // first quote that does not end in its line
+  std::optional<Opening> open_bracket;     // innermost bracket that is never closed
+  std::optional<Opening> unmatched_close;  // first closing bracket without an opening one
 
  private:
   /// True if the line belongs to a block text after `|` or `>`.
@@ -77,16 +77,16 @@ class Openings {
     bool begins_value = true;
     for (size_t i = 0; i < line.size(); ++i) {
       const char c = line[i];
-      const Opening here{c, number, static_cast<int>(i) + 1};
+      const Opening opening{c, number, static_cast<int>(i) + 1};
       if (quote_.mark) {
-        i += quoted(line, i, number);
+        i += read_quoted(line, i, number);
         begins_value = false;
       } else if (c == '#' && (i == 0 || line[i - 1] == ' ')) {
         return;
       } else if ((c == '"' || c == '\'') && begins_value) {
-        quote_ = here;
+        quote_ = opening;
       } else {
-        bracket(here, begins_value);
+        read_bracket(opening, begins_value);
         const bool ends_at = i + 1 == line.size() || line[i + 1] == ' ';
         const bool opens = c == '[' || c == '{' || c == ',' || ((c == ':' || c == '-') && ends_at);
         begins_value = opens || (c == ' ' && begins_value);
@@ -99,7 +99,7 @@ class Openings {
   }
 
   /// Reads a character inside quotes; returns the number of further characters that belong to it.
-  size_t quoted(std::string_view line, size_t i, int number) {
+  size_t read_quoted(std::string_view line, size_t i, int number) {
     if (quote_.mark == '"' && line[i] == '\\') return 1;
     if (line[i] != quote_.mark) return 0;
     if (quote_.mark == '\'' && i + 1 < line.size() && line[i + 1] == '\'') return 1;
@@ -109,13 +109,13 @@ class Openings {
     return 0;
   }
 
-  void bracket(const Opening& here, bool begins_value) {
-    if ((here.mark == '[' || here.mark == '{') && (begins_value || !open_.empty())) open_.push_back(here);
-    if (here.mark != ']' && here.mark != '}') return;
+  void read_bracket(const Opening& opening, bool begins_value) {
+    if ((opening.mark == '[' || opening.mark == '{') && (begins_value || !open_.empty())) open_.push_back(opening);
+    if (opening.mark != ']' && opening.mark != '}') return;
     if (!open_.empty())
       open_.pop_back();
-    else if (!closes_nothing)
-      closes_nothing = here;
+    else if (!unmatched_close)
+      unmatched_close = opening;
   }
 
   Opening quote_;
@@ -142,8 +142,8 @@ std::optional<YamlCause> opening_cause(const Lines& lines, const std::string& pa
                              : fmt::format("this quote is closed only in line {}; close it where its text ends",
                                            quote->closed_in));
   if (parser_words.find("flow") == std::string::npos) return {};
-  if (const auto& bracket = openings.closes_nothing)
-    return cause(*bracket, fmt::format("this '{}' closes nothing; remove it", bracket->mark));
+  if (const auto& bracket = openings.unmatched_close)
+    return cause(*bracket, fmt::format("this '{}' has no opening bracket; remove it", bracket->mark));
   if (const auto& bracket = openings.open_bracket)
     return cause(*bracket, fmt::format("this '{}' is never closed; close it with '{}'", bracket->mark,
                                        bracket->mark == '[' ? ']' : '}'));
@@ -176,7 +176,7 @@ std::optional<YamlCause> map_value_cause(const Lines& lines, int line) {
   const size_t second = colon == std::string_view::npos ? colon : find_colon(text, colon + 1);
   if (second != std::string_view::npos)
     return YamlCause{line, static_cast<int>(second) + 1,
-                     "a second ': ' in one line; put the value in quotes, or the second key on a line of its own"};
+                     "a second ': ' in one line; put the value in quotes, or move the second key to a new line"};
   const int above = line_above(lines, line);
   if (above == 0) return {};
   if (const auto cause = missing_colon(lines[above - 1], above)) return cause;
@@ -201,44 +201,47 @@ std::optional<YamlCause> end_of_block_cause(const Lines& lines, int line, int co
   if (const auto cause = missing_colon(text, line)) return cause;
   const size_t first = indentation(text);
   if (static_cast<int>(first) + 1 != column && text.find_first_of("\"'") != std::string_view::npos)
-    return YamlCause{line, column, "text behind a closing quote; put all of it in quotes"};
+    return YamlCause{line, column, "text after a closing quote; put the whole value in quotes"};
   const auto columns = open_columns(lines, line);
   if (columns.empty() || std::find(columns.begin(), columns.end(), first + 1) != columns.end()) return {};
   return YamlCause{line, static_cast<int>(first) + 1,
-                   fmt::format("begins in column {}, where nothing above begins; begin it in column {}", first + 1,
+                   fmt::format("begins in column {}, in which no line above begins; begin it in column {}", first + 1,
                                fmt::join(columns, " or "))};
 }
 
 /// Returns the cause that matches the parser's message; the messages are yaml-cpp's (<yaml-cpp/exceptions.h>).
 std::optional<YamlCause> cause_by_words(const Lines& lines, int line, int column, const std::string& words) {
-  const auto says = [&](const char* part) { return words.find(part) != std::string::npos; };
-  const std::string_view here = lines[line - 1].substr(std::min<size_t>(column - 1, lines[line - 1].size()));
-  if (says("illegal map value")) return map_value_cause(lines, line);
-  if (says("end of map not found") || says("end of sequence not found")) return end_of_block_cause(lines, line, column);
-  if (says("unknown token") && !here.empty())
-    return YamlCause{line, column, fmt::format("a value cannot begin with '{}'; put it in quotes", here[0])};
-  if (says("illegal block entry"))
-    return YamlCause{line, column, "a list item behind its key; begin it on the next line, or write [item, item]"};
-  if (says("anchor is not defined")) return YamlCause{line, column, "no anchor (&name) of this name stands above"};
+  const auto parser_says = [&](const char* part) { return words.find(part) != std::string::npos; };
+  const std::string_view rest = lines[line - 1].substr(std::min<size_t>(column - 1, lines[line - 1].size()));
+  if (parser_says("illegal map value")) return map_value_cause(lines, line);
+  if (parser_says("end of map not found") || parser_says("end of sequence not found"))
+    return end_of_block_cause(lines, line, column);
+  if (parser_says("unknown token") && !rest.empty())
+    return YamlCause{line, column, fmt::format("a value cannot begin with '{}'; put it in quotes", rest[0])};
+  if (parser_says("illegal block entry"))
+    return YamlCause{line, column,
+                     "a list item on the line of its key; begin it on the next line, or write [item, item]"};
+  if (parser_says("anchor is not defined"))
+    return YamlCause{line, column, "no anchor (&name) of this name is defined above"};
   return {};
 }
 
 }  // namespace
 
 YamlCause yaml_cause(std::string_view text, int line, int column, const std::string& parser_words) {
-  const Lines lines = lines_of(text);
+  const Lines lines = split_lines(text);
   const int last = static_cast<int>(lines.size());
-  const YamlCause given{line, column, parser_words};
-  if (lines.empty() || line < 1 || column < 1) return given;
+  const YamlCause parser_cause{line, column, parser_words};
+  if (lines.empty() || line < 1 || column < 1) return parser_cause;
   if (const auto cause = tab_cause(lines, std::min(line, last))) return *cause;
   if (const auto cause = opening_cause(lines, parser_words)) return *cause;
-  if (line > last) return given;
-  return cause_by_words(lines, line, column, parser_words).value_or(given);
+  if (line > last) return parser_cause;
+  return cause_by_words(lines, line, column, parser_words).value_or(parser_cause);
 }
 
 std::string pointed_line(std::string_view text, int line, int column) {
   constexpr size_t kBefore = 60, kWidth = 100;
-  const Lines lines = lines_of(text);
+  const Lines lines = split_lines(text);
   if (line < 1 || column < 1 || line > static_cast<int>(lines.size())) return "";
   const size_t at = std::min<size_t>(column - 1, lines[line - 1].size());
   const size_t from = at > kBefore ? std::min(next_character(lines[line - 1], at - kBefore), at) : 0;

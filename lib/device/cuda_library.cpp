@@ -18,7 +18,7 @@ void load_cuda_library() {
   if (!::dlopen("libcuda.so.1", RTLD_LAZY)) return;
   is_loaded = ::dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_GLOBAL);
   if (!is_loaded)
-    throw system_error("this machine has an NVIDIA driver, and LibTorch's CUDA libraries cannot be loaded: {}",
+    throw system_error("this machine has an NVIDIA driver, but LibTorch's CUDA libraries cannot be loaded: {}",
                        ::dlerror());
 }
 

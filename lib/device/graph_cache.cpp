@@ -13,8 +13,8 @@ void GraphCache::run(int64_t size, const std::function<void()>& work) {
   graph->second->replay();
 }
 
-int64_t GraphCache::padded(int64_t count, int64_t most) {
-  return std::min(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count))), most);
+int64_t GraphCache::padded(int64_t count, int64_t max_size) {
+  return std::min(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count))), max_size);
 }
 
 }  // namespace roll

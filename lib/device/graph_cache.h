@@ -20,8 +20,8 @@ class GraphCache {
   /// Drops all graphs. Call it before memory of the work moves, while none of the work is running.
   void clear() { graphs_.clear(); }
 
-  /// Returns the padded size for `count` items: the next power of two, at most `most`.
-  static int64_t padded(int64_t count, int64_t most);
+  /// Returns the padded size for `count` items: the next power of two, at most `max_size`.
+  static int64_t padded(int64_t count, int64_t max_size);
 
  private:
   std::unique_ptr<GraphRecorder> recorder_;

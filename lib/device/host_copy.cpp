@@ -21,7 +21,7 @@ void for_each_run(const std::vector<at::Tensor>& blocks, const std::vector<at::T
   size_t block = 0;
   int64_t begin = 0;  // offset in the block
   for (const at::Tensor& tensor : tensors) {
-    ROLL_CHECK(tensor.is_contiguous(), "bytes are copied as they lie");
+    ROLL_CHECK(tensor.is_contiguous(), "only contiguous tensors can be copied byte by byte");
     const at::Tensor bytes = tensor.detach().view({-1}).view(at::kByte);
     for (int64_t done = 0; done < bytes.numel();) {
       const int64_t count = std::min(blocks[block].numel() - begin, bytes.numel() - done);
@@ -35,7 +35,7 @@ void for_each_run(const std::vector<at::Tensor>& blocks, const std::vector<at::T
   }
 }
 
-int64_t bytes_of(const std::vector<at::Tensor>& tensors) {
+int64_t total_bytes(const std::vector<at::Tensor>& tensors) {
   int64_t bytes = 0;
   for (const at::Tensor& tensor : tensors) bytes += static_cast<int64_t>(tensor.nbytes());
   return bytes;
@@ -44,39 +44,40 @@ int64_t bytes_of(const std::vector<at::Tensor>& tensors) {
 }  // namespace
 
 int64_t host_block_bytes(int64_t bytes) {
-  constexpr int64_t kLeast = 4096;
-  return std::max(kLeast, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes) / 32)));
+  constexpr int64_t kMinBlock = 4096;
+  return std::max(kMinBlock, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes) / 32)));
 }
 
 void HostCopy::save(const std::vector<at::Tensor>& tensors) {
-  const int64_t all = bytes_of(tensors), size = host_block_bytes(all);
-  if (bytes_of(blocks_) != all) {
+  const int64_t num_bytes = total_bytes(tensors), block_size = host_block_bytes(num_bytes);
+  if (total_bytes(blocks_) != num_bytes) {
     blocks_.clear();
     const auto options = at::TensorOptions(at::kByte).pinned_memory(!device_.is_cpu());
-    for (int64_t begin = 0; begin < all; begin += size)
-      blocks_.push_back(at::empty({std::min(size, all - begin)}, options));
+    for (int64_t begin = 0; begin < num_bytes; begin += block_size)
+      blocks_.push_back(at::empty({std::min(block_size, num_bytes - begin)}, options));
   }
   for_each_run(blocks_, tensors,
                [](const at::Tensor& block, const at::Tensor& bytes) { block.copy_(bytes, /*non_blocking=*/true); });
 }
 
 void HostCopy::load(const std::vector<at::Tensor>& tensors) const {
-  ROLL_CHECK_EQ(bytes_of(tensors), bytes_of(blocks_), "what was saved comes back");
+  ROLL_CHECK_EQ(total_bytes(tensors), total_bytes(blocks_),
+                "load() takes tensors of the total size that save() copied");
   for_each_run(blocks_, tensors,
                [](const at::Tensor& block, const at::Tensor& bytes) { bytes.copy_(block, /*non_blocking=*/true); });
 }
 
-std::optional<c10::Event> HostCopy::load_beside(const std::vector<at::Tensor>& tensors) const {
+std::optional<c10::Event> HostCopy::load_on_other_stream(const std::vector<at::Tensor>& tensors) const {
   if (device_.is_cpu()) return load(tensors), std::nullopt;
   const c10::impl::VirtualGuardImpl streams(device_.type());
-  const c10::Stream beside = streams.getStreamFromGlobalPool(device_);
-  c10::Event given(device_.type()), arrived(device_.type());
-  given.record(streams.getStream(device_));  // earlier work may still use the tensors' memory
-  given.block(beside);
-  const c10::StreamGuard guard(beside);
+  const c10::Stream copy_stream = streams.getStreamFromGlobalPool(device_);
+  c10::Event earlier_work(device_.type()), copies_done(device_.type());
+  earlier_work.record(streams.getStream(device_));  // earlier work may still use the tensors' memory
+  earlier_work.block(copy_stream);
+  const c10::StreamGuard guard(copy_stream);
   load(tensors);
-  arrived.record(beside);
-  return arrived;
+  copies_done.record(copy_stream);
+  return copies_done;
 }
 
 }  // namespace roll

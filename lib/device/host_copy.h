@@ -20,7 +20,7 @@ class HostCopy {
   explicit HostCopy(at::Device device) : device_(device) {}
 
   /// Copies contiguous tensors to the host, asynchronously in the device's current stream. Later work of that stream
-  /// may reuse the tensors' memory. Only load() and load_beside() may read the copies.
+  /// may reuse the tensors' memory. Only load() and load_on_other_stream() may read the copies.
   void save(const std::vector<at::Tensor>& tensors);
 
   /// Copies the saved bytes back into contiguous tensors of the same total size, in the device's current stream.
@@ -28,7 +28,7 @@ class HostCopy {
 
   /// Like load(), but in another stream, parallel to the current one. Before a stream reads or frees the tensors, call
   /// result->block(stream). Returns nullopt if the copies are already done (CPU).
-  std::optional<c10::Event> load_beside(const std::vector<at::Tensor>& tensors) const;
+  std::optional<c10::Event> load_on_other_stream(const std::vector<at::Tensor>& tensors) const;
 
  private:
   at::Device device_;

@@ -1,5 +1,5 @@
-// Launches the kernels of cuda/ on the device of their tensors, in its current stream. LibTorch's operators do this
-// themselves; a plain launch would go to the thread's device.
+// Launches the kernels of cuda/ on the device of their tensors, in its current stream. LibTorch's operators select the
+// device themselves; a plain kernel launch would use the thread's current device.
 #pragma once
 
 #include <c10/core/DeviceGuard.h>

@@ -17,16 +17,16 @@ void send_together(const std::vector<at::Tensor*>& tensors, at::Device device) {
   for (const at::Tensor* tensor : tensors)
     offsets.push_back((offsets.back() + static_cast<int64_t>(tensor->nbytes()) + kAlignment - 1) / kAlignment *
                       kAlignment);
-  const auto in = [&](const at::Tensor& bytes, size_t i) {
+  const auto tensor_view = [&](const at::Tensor& bytes, size_t i) {
     const at::Tensor& tensor = *tensors[i];
     return bytes.narrow(0, offsets[i], static_cast<int64_t>(tensor.nbytes()))
         .view(tensor.scalar_type())
         .view(tensor.sizes());
   };
-  const at::Tensor host = at::empty({offsets.back()}, at::TensorOptions(at::kByte).pinned_memory(true));
-  for (size_t i = 0; i < tensors.size(); ++i) in(host, i).copy_(*tensors[i]);
-  const at::Tensor there = host.to(device, /*non_blocking=*/true);
-  for (size_t i = 0; i < tensors.size(); ++i) *tensors[i] = in(there, i);
+  const at::Tensor host_bytes = at::empty({offsets.back()}, at::TensorOptions(at::kByte).pinned_memory(true));
+  for (size_t i = 0; i < tensors.size(); ++i) tensor_view(host_bytes, i).copy_(*tensors[i]);
+  const at::Tensor device_bytes = host_bytes.to(device, /*non_blocking=*/true);
+  for (size_t i = 0; i < tensors.size(); ++i) *tensors[i] = tensor_view(device_bytes, i);
 }
 
 std::vector<at::Tensor> fetched(const std::vector<at::Tensor>& tensors) {

@@ -46,7 +46,7 @@ void agree(Communicator& ranks, const std::function<void()>& check) {
 }
 
 std::optional<StopKind> stop_agreed(Communicator& ranks) {
-  const std::optional<StopKind> own = stop_wish();
+  const std::optional<StopKind> own = requested_stop();
   const int64_t any = ranks.all_reduce_max(own ? static_cast<int64_t>(*own) : 0, "wish to stop");
   if (any == 0) return std::nullopt;
   request_stop(static_cast<StopKind>(any));

@@ -15,22 +15,22 @@ namespace fs = std::filesystem;
 constexpr int64_t kNoLimit = int64_t{1} << 60;  // cgroups v1 writes "no limit" as a number near 2^63
 
 template <class T>
-void lower(std::optional<T>& least, T limit) {
-  least = std::min(least.value_or(limit), limit);
+void lower_limit(std::optional<T>& lowest, T limit) {
+  lowest = std::min(lowest.value_or(limit), limit);
 }
 
 /// Reads a folder's limits. No limit: "max", which is not a number, or a missing file.
 void read_limits(const fs::path& folder, ControlGroup& found) {
   double quota = 0, period = 0;
   if (std::ifstream file(folder / "cpu.max"); file >> quota >> period && quota > 0 && period > 0)
-    lower(found.cores, quota / period);
+    lower_limit(found.cores, quota / period);
   std::ifstream quota_file(folder / "cpu.cfs_quota_us"), period_file(folder / "cpu.cfs_period_us");
   if (quota_file >> quota && period_file >> period && quota > 0 && period > 0)  // -1: no limit
-    lower(found.cores, quota / period);
+    lower_limit(found.cores, quota / period);
   for (const char* name : {"memory.max", "memory.limit_in_bytes"}) {
     int64_t bytes = 0;
     if (std::ifstream file(folder / name); file >> bytes && bytes > 0 && bytes < kNoLimit)
-      lower(found.memory_bytes, bytes);
+      lower_limit(found.memory_bytes, bytes);
   }
 }
 

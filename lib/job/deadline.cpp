@@ -19,14 +19,14 @@ namespace roll {
 
 namespace {
 
-constexpr int kDaemonsTime_ms = 2000;  // from SIGTERM to SIGKILL
-constexpr int kOthersTime_ms = 1500;   // upper bound between the first waits of a job's ranks
+constexpr int kDaemonTime_ms = 2000;      // from SIGTERM to SIGKILL
+constexpr int kOtherRanksTime_ms = 1500;  // upper bound between the first waits of a job's ranks
 
 // A signal handler can access only globals; these are written before the timer starts.
 std::array<char, 1024> last_line;
 size_t last_line_size = 0;
 int last_exit_code = 1;
-int others_time_ms = 0;
+int other_ranks_time_ms = 0;
 int daemon_fd = -1;
 
 /// Returns a pidfd of the daemon that started us, which cannot come to mean another process; -1: none that we may end.
@@ -41,19 +41,19 @@ int open_daemon() {
 }
 
 bool has_ended(int daemon, int wait_ms) {
-  pollfd look{daemon, POLLIN, 0};
-  return ::poll(&look, 1, wait_ms) != 0;
+  pollfd poll_entry{daemon, POLLIN, 0};
+  return ::poll(&poll_entry, 1, wait_ms) != 0;
 }
 
 /// Makes only async-signal-safe calls.
 void end_daemon(int daemon) {
   ::syscall(SYS_pidfd_send_signal, daemon, SIGTERM, nullptr, 0);
-  if (!has_ended(daemon, kDaemonsTime_ms)) ::syscall(SYS_pidfd_send_signal, daemon, SIGKILL, nullptr, 0);
+  if (!has_ended(daemon, kDaemonTime_ms)) ::syscall(SYS_pidfd_send_signal, daemon, SIGKILL, nullptr, 0);
 }
 
 extern "C" void end_now(int) {
   [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, last_line.data(), last_line_size);
-  ::poll(nullptr, 0, others_time_ms);
+  ::poll(nullptr, 0, other_ranks_time_ms);
   if (daemon_fd >= 0) end_daemon(daemon_fd);
   ::_exit(last_exit_code);
 }
@@ -66,7 +66,7 @@ void set_timer(double limit_s) {
 
 void begin_deadline(double limit_s, const std::string& line, int exit_code, int time_ms) {
   set_timer(0);
-  others_time_ms = time_ms;
+  other_ranks_time_ms = time_ms;
   const std::string text = line.empty() ? "" : harmless(line).substr(0, last_line.size() - 1) + "\n";
   std::copy(text.begin(), text.end(), last_line.begin());
   last_line_size = text.size();
@@ -80,7 +80,7 @@ void begin_deadline(double limit_s, const std::string& line, int exit_code, int 
 }
 
 /// Runs in the child: keeps none of our files open, so that Open MPI sees the end of our output.
-[[noreturn]] void outlive(int daemon, int grace_ms) {
+[[noreturn]] void end_daemon_later(int daemon, int grace_ms) {
   ::setsid();
   for (int fd = 0; fd < 1 << 16; ++fd)
     if (fd != daemon) ::close(fd);
@@ -91,12 +91,12 @@ void begin_deadline(double limit_s, const std::string& line, int exit_code, int 
 }  // namespace
 
 Deadline::Deadline(double limit_s, const std::string& line, int exit_code) {
-  begin_deadline(limit_s, line, exit_code, kOthersTime_ms);
+  begin_deadline(limit_s, line, exit_code, kOtherRanksTime_ms);
 }
 
 Deadline::~Deadline() {
-  const itimerval never{};
-  ::setitimer(ITIMER_REAL, &never, nullptr);
+  const itimerval no_timer{};
+  ::setitimer(ITIMER_REAL, &no_timer, nullptr);
 }
 
 void end_within(double limit_s, const std::string& line, int exit_code) {
@@ -105,7 +105,7 @@ void end_within(double limit_s, const std::string& line, int exit_code) {
 
 void end_daemon_after(double grace_s) {
   if (daemon_fd < 0) daemon_fd = open_daemon();
-  if (daemon_fd >= 0 && ::fork() == 0) outlive(daemon_fd, static_cast<int>(grace_s * 1e3));
+  if (daemon_fd >= 0 && ::fork() == 0) end_daemon_later(daemon_fd, static_cast<int>(grace_s * 1e3));
 }
 
 }  // namespace roll

@@ -13,9 +13,9 @@ namespace roll {
 
 namespace {
 
-constexpr unsigned kSpeakersTime_s = 3;
-constexpr double kLeavingTime_s = 5;   // for MPI_Abort, destructors and exit handlers
-constexpr double kDaemonsGrace_s = 5;  // mpirun ends its daemons at once if it can reach them
+constexpr unsigned kReporterTime_s = 3;
+constexpr double kExitTime_s = 5;     // for MPI_Abort, destructors and exit handlers
+constexpr double kDaemonGrace_s = 5;  // mpirun ends its daemons at once if it can reach them
 
 /// Returns the world; if its variables are wrong, which may be the error itself, a world of one.
 World world_or_alone() {
@@ -26,13 +26,13 @@ World world_or_alone() {
   }
 }
 
-bool is_quiet(const std::exception& error, const World& world) {
+bool another_rank_reports(const std::exception& error, const World& world) {
   if (dynamic_cast<const AnotherRankFailed*>(&error)) return true;
   return world.rank != 0 && dynamic_cast<const Stopped*>(&error);
 }
 
 /// Removes LibTorch's appended call stack, so that people see the message.
-std::string first_part(const std::string& text) {
+std::string without_call_stack(const std::string& text) {
   return text.substr(0, text.find("\nException raised from"));
 }
 
@@ -40,19 +40,19 @@ std::string first_part(const std::string& text) {
 
 std::string error_line(const std::exception& error) {
   const World world = world_or_alone();
-  if (is_quiet(error, world)) return "";
-  const std::string text = first_part(error.what());
-  const bool named = world.rank == 0 || text.starts_with("rank ");
+  if (another_rank_reports(error, world)) return "";
+  const std::string text = without_call_stack(error.what());
+  const bool names_rank = world.rank == 0 || text.starts_with("rank ");
   const char* kind = exit_code_for(error) == 70 ? "internal error, please report it: " : "";
-  return fmt::format("roll: {}{}{}", named ? "" : fmt::format("[rank {}] ", world.rank), kind, harmless(text));
+  return fmt::format("roll: {}{}{}", names_rank ? "" : fmt::format("[rank {}] ", world.rank), kind, harmless(text));
 }
 
 void abort_all_ranks(const std::exception& error) {
-  const bool waits = mpi_is_running() && is_quiet(error, world_or_alone());
-  end_within(kLeavingTime_s + (waits ? kSpeakersTime_s : 0), "", exit_code_for(error));
-  if (waits) ::sleep(kSpeakersTime_s);
+  const bool waits = mpi_is_running() && another_rank_reports(error, world_or_alone());
+  end_within(kExitTime_s + (waits ? kReporterTime_s : 0), "", exit_code_for(error));
+  if (waits) ::sleep(kReporterTime_s);
   if (!mpi_is_running()) return;
-  end_daemon_after(kDaemonsGrace_s);
+  end_daemon_after(kDaemonGrace_s);
   mpi_abort(exit_code_for(error));
 }
 

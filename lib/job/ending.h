@@ -27,8 +27,8 @@
 //  (process/stop.h)              (stop_agreed)              step, once it trains       129
 //  one of these to a rank     mpirun, read by            at once                    130, 143,   "stopped by SIGTERM"
 //  that does not listen yet   launch.h                                              129
-//  Ctrl-C, SIGTERM again      every rank, supervisor.h   at once                    130, 143    "ended at once when
-//                                                                                               that came again"
+//  Ctrl-C, SIGTERM again      every rank, supervisor.h   at once                    130, 143    "ended at once by
+//                                                                                               the second signal"
 //  SIGUSR1, the time limit    as Ctrl-C                  as Ctrl-C                  75          "stopped by the time
 //  (time_limit.h)                                                                               limit"
 //

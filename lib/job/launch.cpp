@@ -29,7 +29,7 @@ namespace roll {
 namespace {
 
 constexpr const char* kMpirun = "mpirun";
-constexpr const char* kStandingBy = "ROLL_STANDING_BY";
+constexpr const char* kSupervisedVariable = "ROLL_STANDING_BY";
 
 /// Returns true if a process may read another's memory. Many containers forbid it, and Open MPI then complains per
 /// message.
@@ -40,8 +40,8 @@ bool can_read_other_processes() {
     ::pause();
     ::_exit(0);
   }
-  const iovec here{&copy, sizeof copy}, there{&word, sizeof word};
-  const bool allowed = child > 0 && ::process_vm_readv(child, &here, 1, &there, 1, 0) == sizeof copy;
+  const iovec local_memory{&copy, sizeof copy}, remote_memory{&word, sizeof word};
+  const bool allowed = child > 0 && ::process_vm_readv(child, &local_memory, 1, &remote_memory, 1, 0) == sizeof copy;
   if (child > 0) {
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
@@ -60,14 +60,15 @@ std::vector<std::string> variables_to_pass() {
     const bool passes = std::any_of(kPrefixes.begin(), kPrefixes.end(), begins) ||
                         std::find(kNames.begin(), kNames.end(), name) != kNames.end();
     const bool is_default = fmt::format("{}={}", name, *env(name)) == kShortSpin;  // each rank sets it itself
-    if (passes && !is_default && !name.starts_with("ROLL_TERMINAL") && name != "ROLL_LAUNCHED" && name != kStandingBy)
+    if (passes && !is_default && !name.starts_with("ROLL_TERMINAL") && name != "ROLL_LAUNCHED" &&
+        name != kSupervisedVariable)
       names.push_back(name);
   }
   return names;
 }
 
-void append(std::vector<std::string>& words, std::initializer_list<std::string> more) {
-  words.insert(words.end(), more);
+void append(std::vector<std::string>& words, std::initializer_list<std::string> new_words) {
+  words.insert(words.end(), new_words);
 }
 
 /// Returns true if the user chose Open MPI's messaging layer ("pml").
@@ -117,20 +118,20 @@ bool is_alone(const Launch& launch) {
 /// gets time to end its ranks on other hosts (SIGTERM).
 JobEnd run_once(const Launch& launch) {
   std::vector<std::string> command = launch_command(launch);
-  const std::string mark = fmt::format("{}=1", kStandingBy);
+  const std::string mark = fmt::format("{}=1", kSupervisedVariable);
   command.insert(command.begin() + (is_alone(launch) ? 0 : 1), {is_alone(launch) ? "env" : "-x", mark});
   return supervise(command, launch.start_limit_s, is_alone(launch) ? SIGKILL : SIGTERM);
 }
 
 /// Returns true if another attempt may succeed: not after a stop request, nor if the user has to change something.
 bool is_fault(int exit_code) {
-  static const std::set<int> kNone = {0,
-                                      2,
-                                      exit_code_for(StopKind::kInterrupt),
-                                      exit_code_for(StopKind::kTerminate),
-                                      exit_code_for(StopKind::kHangup),
-                                      exit_code_for(StopKind::kPreempt)};
-  return !kNone.contains(exit_code);
+  static const std::set<int> kNoFault = {0,
+                                         2,
+                                         exit_code_for(StopKind::kInterrupt),
+                                         exit_code_for(StopKind::kTerminate),
+                                         exit_code_for(StopKind::kHangup),
+                                         exit_code_for(StopKind::kPreempt)};
+  return !kNoFault.contains(exit_code);
 }
 
 const char* enum_name(Launcher launcher) {
@@ -138,33 +139,35 @@ const char* enum_name(Launcher launcher) {
 }
 
 SystemError killed_error(const KilledRank& killed) {
-  const char* hint = killed.signal == SIGKILL ? "; by hand, or by the kernel for want of memory: see dmesg there" : "";
+  const char* hint =
+      killed.signal == SIGKILL ? "; by a person, or by the kernel because memory ran out: see dmesg on that host" : "";
   return system_error("rank {} on host {} was killed by signal {} ({}){}", killed.rank, killed.host, killed.signal,
                       strsignal(killed.signal), hint);
 }
 
 /// Returns the stop request whose signal killed a rank: one that did not catch signals yet, or got two. A signal to one
 /// rank counts as one to all, as it does later.
-std::optional<StopKind> died_of(const JobEnd& end) {
+std::optional<StopKind> find_fatal_stop(const JobEnd& end) {
   if (end.output.failed()) return std::nullopt;
   if (end.output.killed()) return find_stop_kind(end.output.killed()->signal);
   return find_stop_kind(WIFSIGNALED(end.status) ? WTERMSIG(end.status) : WEXITSTATUS(end.status) - 128);
 }
 
 /// Returns the job's exit code. SystemError or Stopped: no rank could report what happened.
-int exit_code_of_job(const JobEnd& end, const Launch& launch) {
+int job_exit_code(const JobEnd& end, const Launch& launch) {
   const int code = WIFEXITED(end.status) ? WEXITSTATUS(end.status) : 1;
-  if (end.insisted) throw Stopped(*end.wish, ", and ended at once when that came again: the last checkpoint stands");
-  if (const auto kind = died_of(end)) throw Stopped(end.wish.value_or(*kind));
-  if (end.late)
+  if (end.stopped_twice)
+    throw Stopped(*end.stop_request, ", and ended at once by the second signal; the last checkpoint is kept");
+  if (const auto kind = find_fatal_stop(end)) throw Stopped(end.stop_request.value_or(*kind));
+  if (end.started_late)
     throw system_error(
-        "{}: the ranks did not all start in time (the limit is backend_timeout); can this host log in at "
-        "all others, and those connect to it?",
+        "{}: the ranks did not all start in time (the limit is backend_timeout); can this host log in to all others, "
+        "and can they connect to it?",
         kMpirun);
   if (const std::string missing = end.output.missing(); !missing.empty())
     throw system_error("nothing came from rank {}: is it stopped, or does its host hang?", missing);
-  if (end.forced)
-    throw system_error("{} did not end after that failure (is a host out of reach?), so it was ended",
+  if (end.was_killed)
+    throw system_error("{} did not end after the failure (is a host unreachable?), so it was killed",
                        is_alone(launch) ? "the rank" : kMpirun);
   if (WIFSIGNALED(end.status) && is_alone(launch))
     throw killed_error({.rank = 0, .host = host_name(), .signal = WTERMSIG(end.status)});
@@ -173,7 +176,8 @@ int exit_code_of_job(const JobEnd& end, const Launch& launch) {
                        strsignal(WTERMSIG(end.status)));
   if (end.output.killed()) throw killed_error(*end.output.killed());
   if (!end.output.lost_host().empty())
-    throw system_error("the connection to host {} is lost: its network, or the host itself", end.output.lost_host());
+    throw system_error("the connection to host {} is lost; check its network, and the host itself",
+                       end.output.lost_host());
   if (end.output.failed()) return std::max(code, 1);
   if (code == 127)
     throw system_error("{}: not found or not executable; install Open MPI (Debian: openmpi-bin), or use -n 1", kMpirun);
@@ -197,28 +201,30 @@ std::optional<int> run_ranks(const Launch& launch) {
   if (world.launcher != Launcher::kNone && launch.num_ranks != world.size)
     throw user_error("-n = {0}: {1} processes were started ({2} = {1}); drop -n, or make both equal", launch.num_ranks,
                      world.size, enum_name(world.launcher));
-  const bool goes_on_here = is_alone(launch) && (launch.max_restarts == 0 || has_supervisor());
-  if (world.launcher != Launcher::kNone || goes_on_here) return std::nullopt;
+  const bool runs_in_this_process = is_alone(launch) && (launch.max_restarts == 0 || has_supervisor());
+  if (world.launcher != Launcher::kNone || runs_in_this_process) return std::nullopt;
   for (int restart = 0;; ++restart) {
     const JobEnd end = run_once(launch);
-    const bool may_restart = restart < launch.max_restarts && !end.wish && (restart > 0 || end.output.started());
+    const bool may_restart =
+        restart < launch.max_restarts && !end.stop_request && (restart > 0 || end.output.started());
     std::string reason;
     try {
-      const int code = exit_code_of_job(end, launch);
+      const int code = job_exit_code(end, launch);
       if (!may_restart || !is_fault(code)) return code;
-      const std::string& said = end.output.first_error();
-      reason = said.empty() ? fmt::format("the ranks ended with exit code {}", code) : said;
+      const std::string& first_error = end.output.first_error();
+      reason = first_error.empty() ? fmt::format("the ranks ended with exit code {}", code) : first_error;
     } catch (const SystemError& error) {
       if (!may_restart) throw;
       reason = error.what();
     }
     std::fprintf(stderr, "roll: restart %d of %d: %s\n", restart + 1, launch.max_restarts, reason.c_str());
-    export_restart({.number = restart + 1, .most = launch.max_restarts, .reason = reason, .failed_s = end.failed_s});
+    export_restart(
+        {.number = restart + 1, .max_restarts = launch.max_restarts, .reason = reason, .failed_s = end.failed_s});
   }
 }
 
 bool has_supervisor() {
-  return env(kStandingBy).has_value();
+  return env(kSupervisedVariable).has_value();
 }
 
 std::vector<std::string> version_lines() {

@@ -23,7 +23,7 @@ bool is_dashes(const std::string& line) {
 }
 
 /// Returns true for redundant notices: the failed rank has reported why, and we name a killed one.
-bool repeats(const std::string& line) {
+bool is_redundant(const std::string& line) {
   static constexpr std::array kBegins = {
       "Primary job  terminated normally", "MPI_ABORT was invoked",
       "mpirun noticed that process rank", "prterun noticed that process rank",
@@ -44,7 +44,7 @@ bool is_noise(const std::string& line) {
   return line.starts_with('[') && std::regex_match(line, pattern);
 }
 
-int number(const std::ssub_match& match) {
+int parse_int(const std::ssub_match& match) {
   return std::stoi(match.str());
 }
 
@@ -72,29 +72,29 @@ std::string MpirunOutput::take(std::string_view bytes) {
     line_ += c;
     if (c != '\n') continue;
     line_.pop_back();
-    if (took_start()) continue;
-    text += shown(line_);
+    if (remove_start_text()) continue;
+    text += filter_line(line_);
     line_.clear();
   }
   return text;
 }
 
 std::string MpirunOutput::rest() {
-  std::string text = line_.empty() ? "" : shown(line_);
+  std::string text = line_.empty() ? "" : filter_line(line_);
   line_.clear();
   return text;
 }
 
 /// Another rank's line may have begun before it ("[h1:812] roll: all ranks are there"); that line goes on.
-bool MpirunOutput::took_start() {
+bool MpirunOutput::remove_start_text() {
   if (!line_.ends_with(kStarted)) return false;
   line_.resize(line_.size() - kStarted.size());
   return started_ = true;
 }
 
-std::string MpirunOutput::shown(const std::string& line) {
+std::string MpirunOutput::filter_line(const std::string& line) {
   const bool is_repeated = !waiting_.empty() && line.find(kNotAllCame) != std::string::npos;
-  understand(line);
+  parse_line(line);
   if (is_repeated) return "";
   if (is_dashes(line)) {
     const Notice before = std::exchange(notice_, notice_ == Notice::kNone ? Notice::kBegun : Notice::kNone);
@@ -102,33 +102,33 @@ std::string MpirunOutput::shown(const std::string& line) {
     text_.clear();
     return before == Notice::kShown ? line + "\n" : "";
   }
-  if (notice_ != Notice::kNone) return shown_in_notice(line);
+  if (notice_ != Notice::kNone) return filter_notice_line(line);
   return is_noise(line) ? "" : line + "\n";
 }
 
 /// A rank's line may come between a notice's lines; our own lines are always shown.
-std::string MpirunOutput::shown_in_notice(const std::string& line) {
+std::string MpirunOutput::filter_notice_line(const std::string& line) {
   if (notice_ == Notice::kLeftOut) return line.starts_with(kError) ? line + "\n" : "";
   if (notice_ == Notice::kShown) return line + "\n";
-  notice_ = repeats(line) ? Notice::kLeftOut : Notice::kShown;
+  notice_ = is_redundant(line) ? Notice::kLeftOut : Notice::kShown;
   return notice_ == Notice::kLeftOut ? "" : dashes_ + line + "\n";
 }
 
-void MpirunOutput::understand(const std::string& line) {
+void MpirunOutput::parse_line(const std::string& line) {
   static const std::regex kKilled(R"(process rank (\d+) with PID \d+ on node (\S+) exited on\s+signal (\d+))");
   static const std::regex kAborted(R"(with errorcode \d+\.?)");
   static const std::regex kWaited(R"(roll: rank (\d{1,6}) of (\d{1,6}), .* not all other ranks came )");
   static const std::regex kLost(R"(\s*Remote daemon: .* on node (\S+))");
   std::smatch match;
   if (std::regex_search(line, match, kWaited)) {
-    waiting_.insert(number(match[1]));
-    num_ranks_ = number(match[2]);
+    waiting_.insert(parse_int(match[1]));
+    num_ranks_ = parse_int(match[2]);
   }
   if (first_error_.empty() && line.starts_with(kError)) first_error_ = line.substr(kError.size());
   if (notice_ == Notice::kNone) return;
   text_ += line + "\n";  // Open MPI 5 wraps its sentences
   if (!killed_ && !has_aborted_ && std::regex_search(text_, match, kKilled))
-    killed_ = KilledRank{.rank = number(match[1]), .host = match[2], .signal = number(match[3])};
+    killed_ = KilledRank{.rank = parse_int(match[1]), .host = match[2], .signal = parse_int(match[3])};
   has_aborted_ |= std::regex_match(line, kAborted);
   if (std::regex_match(line, match, kLost)) lost_host_ = match[1];
 }

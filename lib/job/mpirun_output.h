@@ -44,10 +44,10 @@ class MpirunOutput {
 
  private:
   /// Removes report_start()'s text from the end of the line so far; returns true if it was there.
-  bool took_start();
-  std::string shown(const std::string& line);
-  std::string shown_in_notice(const std::string& line);
-  void understand(const std::string& line);
+  bool remove_start_text();
+  std::string filter_line(const std::string& line);
+  std::string filter_notice_line(const std::string& line);
+  void parse_line(const std::string& line);
 
   enum class Notice { kNone, kBegun, kShown, kLeftOut };
   Notice notice_ = Notice::kNone;

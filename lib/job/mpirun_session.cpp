@@ -20,44 +20,44 @@ namespace {
 constexpr int kFamilyBits = 16;  // a job's number: 16 bits for its mpirun, then 16 for the job
 
 /// Parses the whole text as a number in that base.
-std::optional<uint32_t> number_in(std::string_view text, int base) {
+std::optional<uint32_t> parse_number(std::string_view text, int base) {
   uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
   return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
 /// Returns the mpirun's number: contact.txt begins with "357957632.0;tcp://...".
-std::optional<uint32_t> family_of(const fs::path& session) {
+std::optional<uint32_t> read_family(const fs::path& session) {
   const std::string contact = read_file(session / "contact.txt");
-  const auto job = number_in(std::string_view(contact).substr(0, contact.find('.')), 10);
+  const auto job = parse_number(std::string_view(contact).substr(0, contact.find('.')), 10);
   return job ? std::optional(*job >> kFamilyBits) : std::nullopt;
 }
 
 /// Matches "vader_segment.host.0.15560001.1": host, user, job, rank.
-bool is_segment_of(uint32_t family, const std::string& name) {
+bool is_segment(uint32_t family, const std::string& name) {
   const size_t rank = name.rfind('.'), job = rank == std::string::npos ? rank : name.rfind('.', rank - 1);
   if (job == std::string::npos || !name.starts_with(fmt::format("vader_segment.{}.", host_name()))) return false;
-  const auto number = number_in(std::string_view(name).substr(job + 1, rank - job - 1), 16);
+  const auto number = parse_number(std::string_view(name).substr(job + 1, rank - job - 1), 16);
   return number && *number >> kFamilyBits == family;
 }
 
 }  // namespace
 
-SessionPlaces session_places() {
+SessionFolders session_folders() {
   const fs::path temporary = env("TMPDIR").value_or("/tmp");
   return {temporary / fmt::format("ompi.{}.{}", host_name(), ::geteuid()), "/dev/shm"};
 }
 
-void remove_session(const SessionPlaces& places, pid_t mpirun) noexcept {
+void remove_session(const SessionFolders& folders, pid_t mpirun) noexcept {
   std::error_code ignored;
   try {
-    const fs::path session = places.sessions / fmt::format("pid.{}", mpirun);
-    if (const auto family = is_folder(session) ? family_of(session) : std::nullopt)
-      for (const fs::path& segment : list_folder(places.segments))
-        if (is_segment_of(*family, segment.filename().string())) fs::remove(segment, ignored);
+    const fs::path session = folders.sessions / fmt::format("pid.{}", mpirun);
+    if (const auto family = is_folder(session) ? read_family(session) : std::nullopt)
+      for (const fs::path& segment : list_folder(folders.segments))
+        if (is_segment(*family, segment.filename().string())) fs::remove(segment, ignored);
     fs::remove_all(session, ignored);
-    fs::remove(places.sessions, ignored);  // if it is empty now
-  } catch (const std::exception&) {        // another version of Open MPI: its files stay
+    fs::remove(folders.sessions, ignored);  // if it is empty now
+  } catch (const std::exception&) {         // another version of Open MPI: its files stay
   }
 }
 

@@ -10,7 +10,8 @@ namespace roll {
 
 void export_restart(const Restart& restart) {
   set_env("ROLL_RESTART", std::to_string(restart.number));
-  set_env("ROLL_RESTART_REASON", fmt::format("restart {} of {}: {}", restart.number, restart.most, restart.reason));
+  set_env("ROLL_RESTART_REASON",
+          fmt::format("restart {} of {}: {}", restart.number, restart.max_restarts, restart.reason));
   set_env("ROLL_RESTART_FAILED_MS", fmt::format("{:.0f}", restart.failed_s * 1e3));
 }
 

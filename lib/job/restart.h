@@ -9,8 +9,8 @@
 namespace roll {
 
 struct Restart {
-  int number = 0;  // the first restart is 1
-  int most = 0;    // max_restarts
+  int number = 0;        // the first restart is 1
+  int max_restarts = 0;  // the configured maximum
   std::string reason;
   double failed_s = 0;  // time at which the failure was seen, wall clock
 };

@@ -22,7 +22,7 @@ namespace roll {
 namespace {
 
 constexpr double kGrace_s = 8;  // from a rank's failure to mpirun's end, for all other ranks to leave
-constexpr int kLook_ms = 500;
+constexpr int kPollPeriod_ms = 500;
 
 std::vector<int> signals_to_watch() {
   std::vector<int> signals{SIGINT, SIGTERM, SIGUSR1, SIGCHLD};
@@ -32,14 +32,14 @@ std::vector<int> signals_to_watch() {
 
 /// Runs in the child: gives it its own process group, so that Ctrl-C reaches it only through us, and makes it die with
 /// its parent. Returns only on failure, with errno. Makes only async-signal-safe calls.
-void become(char* const* command, int errors, int orphan_signal) {
+void exec_command(char* const* command, int errors, int orphan_signal) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, orphan_signal);
   ::signal(SIGPIPE, SIG_DFL);
   ::dup2(errors, STDERR_FILENO);
   if (::isatty(STDIN_FILENO)) {
-    const int nothing = ::open("/dev/null", O_RDONLY);
-    ::dup2(nothing, STDIN_FILENO);
+    const int null_fd = ::open("/dev/null", O_RDONLY);
+    ::dup2(null_fd, STDIN_FILENO);
   }
   ::execvp(command[0], command);
 }
@@ -51,7 +51,7 @@ pid_t spawn(const std::vector<std::string>& command, int errors, int orphan_sign
   const pid_t child = ::fork();
   if (child < 0) throw system_error("fork{}", errno_text());
   if (child > 0) return child;
-  become(words.data(), errors, orphan_signal);
+  exec_command(words.data(), errors, orphan_signal);
   ::_exit(127);
 }
 
@@ -69,11 +69,11 @@ class Supervisor {
 
   JobEnd run() {
     while (::waitpid(child_, &end_.status, WNOHANG) != child_) {
-      std::array<pollfd, 2> looks = {pollfd{signals_.descriptor(), POLLIN, 0}, pollfd{errors_.get(), POLLIN, 0}};
-      ::poll(looks.data(), looks.size(), kLook_ms);
+      std::array<pollfd, 2> poll_entries = {pollfd{signals_.descriptor(), POLLIN, 0}, pollfd{errors_.get(), POLLIN, 0}};
+      ::poll(poll_entries.data(), poll_entries.size(), kPollPeriod_ms);
       pass_signals_on();
       show_errors();
-      look_at_start();
+      check_start();
       enforce_end();
     }
     // Leftovers of mpirun (ssh) may hold the pipe open, so we do not wait for its end.
@@ -81,7 +81,7 @@ class Supervisor {
     show(end_.output.rest());
     if (end_began_s_ < 0) end_.failed_s = wall_clock_s();
     end_leftovers();
-    if (WIFSIGNALED(end_.status)) remove_session(session_places(), child_);
+    if (WIFSIGNALED(end_.status)) remove_session(session_folders(), child_);
     return std::move(end_);
   }
 
@@ -92,14 +92,14 @@ class Supervisor {
   }
 
   void pass_on(StopKind kind) {
-    if (!end_.wish) end_.wish = kind;
-    const bool urges = kind == StopKind::kInterrupt || kind == StopKind::kTerminate;
-    if (urges && urged_) {
-      end_.insisted = true;
+    if (!end_.stop_request) end_.stop_request = kind;
+    const bool is_interrupt = kind == StopKind::kInterrupt || kind == StopKind::kTerminate;
+    if (is_interrupt && was_interrupted_) {
+      end_.stopped_twice = true;
       begin_end();
     }
-    ::kill(child_, end_.insisted ? SIGTERM : stand_in_signal(kind));
-    urged_ |= urges;
+    ::kill(child_, end_.stopped_twice ? SIGTERM : stand_in_signal(kind));
+    was_interrupted_ |= is_interrupt;
   }
 
   void show_errors() {
@@ -113,7 +113,7 @@ class Supervisor {
   }
 
   void show(const std::string& lines) const {
-    if (end_.insisted) return;  // Open MPI and the ranks report their death
+    if (end_.stopped_twice) return;  // Open MPI and the ranks report their death
     const std::string text = harmless(lines);
     for (size_t at = 0; at < text.size();) {
       const ssize_t size = ::write(STDERR_FILENO, text.data() + at, text.size() - at);
@@ -122,9 +122,9 @@ class Supervisor {
     }
   }
 
-  void look_at_start() {
-    end_.late |= !end_.output.started() && !end_.output.failed() && monotonic_s() - began_s_ > start_limit_s_;
-    if (end_.late) begin_end();
+  void check_start() {
+    end_.started_late |= !end_.output.started() && !end_.output.failed() && monotonic_s() - began_s_ > start_limit_s_;
+    if (end_.started_late) begin_end();
   }
 
   void begin_end() {
@@ -137,7 +137,7 @@ class Supervisor {
   /// ranks and daemons end by themselves.
   void enforce_end() {
     if (end_began_s_ < 0 || monotonic_s() - end_began_s_ < kGrace_s) return;
-    end_.forced = true;
+    end_.was_killed = true;
     std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", child_));
     for (pid_t child = 0; children >> child;) ::kill(child, SIGKILL);
     ::kill(-child_, SIGKILL);
@@ -154,8 +154,8 @@ class Supervisor {
   }
 
   SignalPipe signals_{signals_to_watch()};
-  Descriptor errors_;   // closed after mpirun's last output
-  bool urged_ = false;  // by Ctrl-C or SIGTERM
+  Descriptor errors_;             // closed after mpirun's last output
+  bool was_interrupted_ = false;  // by Ctrl-C or SIGTERM
   pid_t child_ = -1;
   double start_limit_s_;
   double began_s_ = monotonic_s();

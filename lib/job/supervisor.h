@@ -13,12 +13,12 @@
 namespace roll {
 
 struct JobEnd {
-  int status = 0;                  // wait() status of the command
-  std::optional<StopKind> wish{};  // the first signal that asked this process to stop
-  bool insisted = false;           // Ctrl-C or SIGTERM came a second time
-  bool forced = false;             // the command had to be killed
-  bool late = false;               // ended because the ranks did not start in time
-  double failed_s = 0;             // time of the first sign of failure, or of the end; wall clock
+  int status = 0;                          // wait() status of the command
+  std::optional<StopKind> stop_request{};  // the first signal that asked this process to stop
+  bool stopped_twice = false;              // Ctrl-C or SIGTERM came a second time
+  bool was_killed = false;                 // the command had to be killed
+  bool started_late = false;               // ended because the ranks did not start in time
+  double failed_s = 0;                     // time of the first sign of failure, or of the end; wall clock
   MpirunOutput output{};
 };
 

@@ -15,13 +15,13 @@ namespace roll {
 namespace {
 
 // libgomp's two variables (the first prevails), and those of Intel's and LLVM's runtime.
-constexpr const char* kWaiting[] = {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME", "KMP_LIBRARY"};
+constexpr const char* kWaitVariables[] = {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME", "KMP_LIBRARY"};
 
 }  // namespace
 
 bool settles_waiting(std::string_view variable) {
   const std::string_view name = variable.substr(0, variable.find('='));
-  return std::find(std::begin(kWaiting), std::end(kWaiting), name) != std::end(kWaiting) ||
+  return std::find(std::begin(kWaitVariables), std::end(kWaitVariables), name) != std::end(kWaitVariables) ||
          variable == "OMP_NUM_THREADS=1";
 }
 
@@ -57,7 +57,7 @@ int set_threads_per_rank(const World& world) {
 std::string threads_text() {
   const int num_threads = at::get_num_threads();
   if (num_threads == 1) return "1 thread";
-  for (const char* name : kWaiting) {
+  for (const char* name : kWaitVariables) {
     const auto value = env(name);
     if (!value) continue;
     const std::string setting = fmt::format("{}={}", name, *value);

@@ -13,7 +13,7 @@ int count_or(const std::string& name, int fallback) {
   return static_cast<int>(env_count(name).value_or(fallback));
 }
 
-World checked(World world, const char* rank_name, const char* size_name) {
+World check_world(World world, const char* rank_name, const char* size_name) {
   if (world.size < 1 || world.rank >= world.size)
     throw user_error(
         "environment: {} = {} with {} = {}: a rank must be below the number of ranks; correct or unset both", rank_name,
@@ -28,14 +28,14 @@ World from_mpirun() {
               .size = count_or("OMPI_COMM_WORLD_SIZE", 1),
               .local_rank = count_or("OMPI_COMM_WORLD_LOCAL_RANK", 0),
               .local_size = count_or("OMPI_COMM_WORLD_LOCAL_SIZE", 1)};
-  return checked(world, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE");
+  return check_world(world, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE");
 }
 
 World from_pmi() {
   World world{.launcher = Launcher::kMpi, .rank = count_or("PMI_RANK", 0), .size = count_or("PMI_SIZE", 1)};
   world.local_rank = count_or("MPI_LOCALRANKID", count_or("SLURM_LOCALID", world.rank));
   world.local_size = count_or("MPI_LOCALNRANKS", world.size);
-  return checked(world, "PMI_RANK", "PMI_SIZE");
+  return check_world(world, "PMI_RANK", "PMI_SIZE");
 }
 
 /// Reads all four variables; the error tells a user who sets one by hand which one is missing.
@@ -53,7 +53,7 @@ World from_variables(int rank, int size) {
   world.master_port = static_cast<int>(*env_count("MASTER_PORT"));
   if (world.master_port < 1 || world.master_port > 65535)
     throw user_error("environment variable MASTER_PORT = {}: must be 1 to 65535", world.master_port);
-  return checked(world, "RANK", "WORLD_SIZE");
+  return check_world(world, "RANK", "WORLD_SIZE");
 }
 
 /// Reads a task of an srun step. Without PMI or a master's address, MPI would start with size 1 in every task, and each
@@ -66,7 +66,7 @@ World from_srun() {
     World world{.launcher = Launcher::kMpi, .rank = rank, .size = size};
     world.local_rank = count_or("SLURM_LOCALID", 0);
     world.local_size = (size + nodes - 1) / nodes;
-    return checked(world, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS");
+    return check_world(world, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS");
   }
   if (!env("MASTER_ADDR"))
     throw user_error(

@@ -9,7 +9,7 @@ namespace roll {
 
 namespace {
 
-CudaDevice device_at(int index) {
+CudaDevice read_device(int index) {
   cudaDeviceProp properties{};
   if (const cudaError_t error = cudaGetDeviceProperties(&properties, index); error != cudaSuccess)
     return {.name = cudaGetErrorString(error)};
@@ -31,7 +31,7 @@ CudaDevices cuda_devices() {
   CudaDevices found{.driver = fmt::format("for CUDA {}.{}", version / 1000, version % 1000 / 10)};
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess)
     found.problem = cudaGetErrorString(error);
-  for (int index = 0; index < count; ++index) found.devices.push_back(device_at(index));
+  for (int index = 0; index < count; ++index) found.devices.push_back(read_device(index));
   if (count > 0) cudaSetDevice(0);
   return found;
 }

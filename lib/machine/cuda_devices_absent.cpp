@@ -4,7 +4,7 @@
 namespace roll {
 
 CudaDevices cuda_devices() {
-  return {.driver = "not asked: this program was built without CUDA"};
+  return {.driver = "unknown: this program was built without CUDA"};
 }
 
 }  // namespace roll

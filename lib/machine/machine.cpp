@@ -21,7 +21,7 @@ namespace roll {
 
 namespace {
 
-constexpr double kEnough_s = 0.3;  // per kind of product
+constexpr double kMeasuring_s = 0.3;  // per kind of product
 
 std::string distribution() {
   std::ifstream file("/etc/os-release");
@@ -87,13 +87,13 @@ std::string current_folder() {
 
 std::optional<double> best_speed(at::Device device, at::ScalarType dtype) {
   try {
-    return best_matmul_peak(device, dtype, kEnough_s);
+    return best_matmul_peak(device, dtype, kMeasuring_s);
   } catch (const c10::Error&) {  // another process uses the GPU, or this LibTorch has no kernels for it
     return std::nullopt;
   }
 }
 
-ProductSpeed speed_of(at::Device device) {
+ProductSpeed measure_speed(at::Device device) {
   return {.float32 = best_speed(device, at::kFloat), .bfloat16 = best_speed(device, at::kBFloat16)};
 }
 
@@ -114,11 +114,11 @@ Machine examine_machine(const std::string& program, const std::vector<std::strin
   machine.processor = read_processor();
   machine.cores = cores();
   machine.multiplies_bfloat16 = multiplies_bfloat16();
-  machine.cpu_speed = speed_of(at::kCPU);
+  machine.cpu_speed = measure_speed(at::kCPU);
   machine.memory = host_memory();
   machine.disks = disks({current_folder(), "/dev/shm"});
   machine.cuda = cuda_devices();
-  if (!machine.cuda.devices.empty()) machine.gpu_speed = speed_of({at::kCUDA, 0});
+  if (!machine.cuda.devices.empty()) machine.gpu_speed = measure_speed({at::kCUDA, 0});
   return machine;
 }
 

@@ -15,10 +15,10 @@ double gib(int64_t bytes) {
 }
 
 std::string speed_text(const ProductSpeed& speed) {
-  const auto one = [](const std::optional<double>& flops) {
+  const auto flops_text = [](const std::optional<double>& flops) {
     return flops ? fmt::format("{:.0f} GFLOP/s", *flops / 1e9) : "cannot be computed";
   };
-  return fmt::format("fp32 {}, bf16 {}", one(speed.float32), one(speed.bfloat16));
+  return fmt::format("fp32 {}, bf16 {}", flops_text(speed.float32), flops_text(speed.bfloat16));
 }
 
 std::string cores_text(const Cores& cores) {
@@ -30,7 +30,7 @@ std::string cores_text(const Cores& cores) {
 
 std::string memory_text(const Memory& memory) {
   std::string text = fmt::format("{:.1f} of {:.1f} GiB free", gib(memory.available_bytes), gib(memory.total_bytes));
-  if (memory.limit_bytes) text += fmt::format(", of which the control group may have {:.1f}", gib(*memory.limit_bytes));
+  if (memory.limit_bytes) text += fmt::format(", control group limit {:.1f} GiB", gib(*memory.limit_bytes));
   return text;
 }
 
@@ -41,7 +41,7 @@ std::string device_text(const CudaDevice& device) {
 }
 
 std::string mpi_text(const MpiTrial& mpi) {
-  return mpi.problem.value_or(fmt::format("met by mpirun, and ended in {:.1f} s", mpi.seconds));
+  return mpi.problem.value_or(fmt::format("started by mpirun, exchanged a number and ended in {:.1f} s", mpi.seconds));
 }
 
 bool has_gpu(const Machine& machine) {
@@ -50,7 +50,7 @@ bool has_gpu(const Machine& machine) {
 
 using Row = std::pair<std::string, std::string>;
 
-std::vector<Row> what_is_here(const Machine& machine) {
+std::vector<Row> machine_rows(const Machine& machine) {
   std::vector<Row> rows = {
       {"program", "roll " + machine.program},
       {"libraries", fmt::format("{}", fmt::join(machine.libraries, ", "))},
@@ -73,20 +73,21 @@ std::vector<Row> what_is_here(const Machine& machine) {
 }
 
 /// Returns what a run uses by default.
-std::vector<Row> what_is_used(const Machine& machine) {
+std::vector<Row> default_rows(const Machine& machine) {
   const bool on_gpu = has_gpu(machine);
-  const std::string numbers = on_gpu ? "bf16, as model_args.dtype is by default on a GPU"
-                              : machine.multiplies_bfloat16
-                                  ? "fp32; with model_args.dtype: bf16, products of this processor's bfloat16 units"
-                                  : "fp32; with model_args.dtype: bf16, weights of half the size and products in fp32, "
-                                    "which are no slower here";
+  const std::string dtype_text =
+      on_gpu ? "bf16, the default of model_args.dtype on a GPU"
+      : machine.multiplies_bfloat16
+          ? "fp32; with model_args.dtype: bf16, matrix products on this processor's bfloat16 units"
+          : "fp32; with model_args.dtype: bf16, weights of half the size and matrix products in fp32, which is no "
+            "slower here";
   return {{"device", on_gpu ? fmt::format("{} GPU(s)", machine.cuda.devices.size()) : "the CPU"},
-          {"numbers", numbers},
+          {"numbers", dtype_text},
           {"threads", machine.cores.threads + ", shared by the ranks of a job"},
-          {"ranks", machine.mpi.problem ? "one; more want mpirun, or another launcher"
+          {"ranks", machine.mpi.problem ? "one; more ranks need mpirun or another launcher"
                     : on_gpu            ? "started by mpirun, collectives by NCCL"
                                         : "started by mpirun, collectives by MPI"},
-          {"code_sandbox", machine.sandbox_problem ? "refused, unless unsafe_no_sandbox is on" : "available"}};
+          {"code_sandbox", machine.sandbox_problem ? "refused unless unsafe_no_sandbox is true" : "available"}};
 }
 
 std::string report_line(const Machine& machine) {
@@ -131,14 +132,14 @@ Json gpu_json(const Machine& machine) {
 }  // namespace
 
 std::string to_text(const Machine& machine) {
-  return table("What is here", what_is_here(machine)) + "\n" +
-         table("What a run uses of it by default", what_is_used(machine)) + "\nTo paste into a report of a fault\n" +
+  return table("This machine", machine_rows(machine)) + "\n" +
+         table("Defaults of a run on this machine", default_rows(machine)) + "\nFor a bug report\n" +
          report_line(machine) + "\n";
 }
 
 Json to_json(const Machine& machine) {
-  Json used = Json::object(), disks = Json::array();
-  for (const auto& [name, value] : what_is_used(machine)) used[name] = value;
+  Json defaults = Json::object(), disks = Json::array();
+  for (const auto& [name, value] : default_rows(machine)) defaults[name] = value;
   for (const Disk& disk : machine.disks)
     disks.push_back({{"folder", disk.folder}, {"total_bytes", disk.total_bytes}, {"free_bytes", disk.free_bytes}});
   const Cores& cores = machine.cores;
@@ -161,7 +162,7 @@ Json to_json(const Machine& machine) {
           {"gpu", gpu_json(machine)},
           {"mpirun", {{"problem", or_null(machine.mpi.problem)}, {"seconds", json_float(machine.mpi.seconds)}}},
           {"sandbox", {{"problem", or_null(machine.sandbox_problem)}}},
-          {"uses", used},
+          {"uses", defaults},
           {"report", report_line(machine)}};
 }
 

@@ -14,38 +14,40 @@ namespace roll {
 
 namespace {
 
-constexpr double kLongest_s = 20;
-constexpr double kLongestEnd_s = 5;
+constexpr double kTimeout_s = 20;
+constexpr double kEndTimeout_s = 5;
 constexpr const char* kSum = "the ranks' sum is ";
 
 /// Returns the first line with words: mpirun puts lines of dashes around its messages.
-std::string first_words(const std::string& text) {
+std::string first_text_line(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
     if (line.find_first_not_of("- \t\r") != line.npos) return line;
   return "";
 }
 
-std::optional<std::string> problem_of(const std::vector<std::string>& command) {
+std::optional<std::string> find_problem(const std::vector<std::string>& command) {
   ChildProcess mpirun(command);
   std::string reply;
-  const ChildProcess::Outcome outcome = mpirun.ask("", kLongest_s, reply);
-  if (outcome == ChildProcess::Outcome::kTimeout) return fmt::format("two ranks did not meet within {} s", kLongest_s);
-  const std::string end = mpirun.end(kLongestEnd_s);
+  const ChildProcess::Outcome outcome = mpirun.ask("", kTimeout_s, reply);
+  if (outcome == ChildProcess::Outcome::kTimeout)
+    return fmt::format("two ranks did not connect within {} s", kTimeout_s);
+  const std::string end = mpirun.end(kEndTimeout_s);
   if (outcome == ChildProcess::Outcome::kDone && reply == kSum + std::string("3") && mpirun.exit_code() == 0)
     return std::nullopt;
-  const std::string said = first_words(mpirun.stderr_tail());
-  return said.empty() ? end : fmt::format("{}: {}", end, said);
+  const std::string error_line = first_text_line(mpirun.stderr_tail());
+  return error_line.empty() ? end : fmt::format("{}: {}", end, error_line);
 }
 
 }  // namespace
 
 MpiTrial try_two_ranks(const std::vector<std::string>& arguments) {
-  if (detect_world().launcher != Launcher::kNone) return {.problem = "not tried, as a launcher started this process"};
+  if (detect_world().launcher != Launcher::kNone)
+    return {.problem = "not tried, because a launcher started this process"};
   const Stopwatch watch;
   MpiTrial trial;
   try {
-    trial.problem = problem_of(launch_command({.num_ranks = 2, .args = arguments}));
+    trial.problem = find_problem(launch_command({.num_ranks = 2, .args = arguments}));
   } catch (const UserError& error) {  // no mpirun
     trial.problem = error.what();
   } catch (const SystemError& error) {
@@ -55,8 +57,8 @@ MpiTrial try_two_ranks(const std::vector<std::string>& arguments) {
   return trial;
 }
 
-void be_trial_rank() {
-  const auto ranks = make_communicator({.kind = Transport::kMpi, .timeout_s = kLongest_s});
+void run_trial_rank() {
+  const auto ranks = make_communicator({.kind = Transport::kMpi, .timeout_s = kTimeout_s});
   const int64_t sum = ranks->all_reduce_sum(int64_t{ranks->rank() + 1}, "trial");
   if (ranks->is_first()) std::printf("%s%d\n", kSum, static_cast<int>(sum));
 }

@@ -12,10 +12,10 @@ struct MpiTrial {
   double seconds = 0;                  // from start to end
 };
 
-/// Starts this program twice with `arguments`, which must lead to be_trial_rank(). Never throws because of mpirun.
+/// Starts this program twice with `arguments`, which must lead to run_trial_rank(). Never throws because of mpirun.
 MpiTrial try_two_ranks(const std::vector<std::string>& arguments);
 
 /// Runs one of the two ranks. **Collective**. Throws the errors of make_communicator() (job/join.h).
-void be_trial_rank();
+void run_trial_rank();
 
 }  // namespace roll

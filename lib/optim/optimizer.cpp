@@ -287,7 +287,7 @@ void FlatAdamW::reload() {
   }
   move_states(home_);
   bind_gradients();
-  arrived_ = saved_states_->load_beside(states());
+  arrived_ = saved_states_->load_on_other_stream(states());
 }
 
 }  // namespace roll

@@ -55,8 +55,8 @@ void never_block(const Descriptor& fd) {
 using FirstDescriptors = std::array<int, 4>;
 
 /// Runs in the child between fork and exec: async-signal-safe calls only.
-[[noreturn]] void become(const std::vector<char*>& argv, const std::vector<char*>& variables,
-                         const FirstDescriptors& descriptors) {
+[[noreturn]] void exec_program(const std::vector<char*>& argv, const std::vector<char*>& variables,
+                               const FirstDescriptors& descriptors) {
   for (size_t i = 0; i < descriptors.size(); ++i) dup2(descriptors[i], static_cast<int>(i));
   sigset_t none;
   sigemptyset(&none);
@@ -66,23 +66,23 @@ using FirstDescriptors = std::array<int, 4>;
   _exit(127);
 }
 
-/// Becomes the watcher, after starting the program as its child. Async-signal-safe, like become().
-[[noreturn]] void become_watched(const std::vector<char*>& program, const std::vector<char*>& watcher,
-                                 const std::vector<char*>& variables, const FirstDescriptors& of_program,
-                                 const FirstDescriptors& of_watcher) {
+/// Becomes the watcher, after starting the program as its child. Async-signal-safe, like exec_program().
+[[noreturn]] void exec_watched_program(const std::vector<char*>& program, const std::vector<char*>& watcher,
+                                       const std::vector<char*>& variables, const FirstDescriptors& program_descriptors,
+                                       const FirstDescriptors& watcher_descriptors) {
   setpgid(0, 0);
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // survives exec
   // Not fork(): its handlers may wait for threads that exist in our parent only.
   const auto pid = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
   if (pid < 0) _exit(127);
-  if (pid > 0) become(watcher, variables, of_watcher);
+  if (pid > 0) exec_program(watcher, variables, watcher_descriptors);
   setpgid(0, 0);  // a program's signals to its own group miss the watcher
-  become(program, variables, of_program);
+  exec_program(program, variables, program_descriptors);
 }
 
 bool is_set_in(const std::vector<std::string>& variables, std::string_view entry) {
   const std::string_view name = entry.substr(0, entry.find('=') + 1);
-  return std::ranges::any_of(variables, [&](const std::string& own) { return own.starts_with(name); });
+  return std::ranges::any_of(variables, [&](const std::string& variable) { return variable.starts_with(name); });
 }
 
 bool is_executable(const std::string& file) {
@@ -108,10 +108,10 @@ bool ends_within(pid_t child, double seconds) {
 void kill_below(pid_t root) {
   const auto deadline = deadline_after(kLongestKill_s);
   for (int num_empty = 0; num_empty < 2 && Clock::now() < deadline;) {
-    const std::vector<pid_t> below = processes_below(root);
-    for (const pid_t pid : below) ::kill(pid, SIGKILL);
-    num_empty = below.empty() ? num_empty + 1 : 0;
-    if (!below.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const std::vector<pid_t> descendants = processes_below(root);
+    for (const pid_t pid : descendants) ::kill(pid, SIGKILL);
+    num_empty = descendants.empty() ? num_empty + 1 : 0;
+    if (!descendants.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
@@ -133,7 +133,7 @@ std::string check_executable(const std::string& program) {
   throw user_error("{}: cannot be started{}", program, errno_text());
 }
 
-std::vector<std::string> reporting(const std::vector<std::string>& command) {
+std::vector<std::string> with_status_report(const std::vector<std::string>& command) {
   std::vector<std::string> words{"/bin/sh", "-c", kReporter, "sh"};
   words.insert(words.end(), command.begin(), command.end());
   return words;
@@ -160,28 +160,30 @@ ChildProcess::ChildProcess(StartedProgram started)
 ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::vector<std::string>& variables) {
   if (command.empty()) throw user_error("no program to start");
   check_executable(command[0]);
-  std::vector<std::string> words = reporting(command), watcher{"/bin/sh", "-c", kWatcher}, own = variables;
-  std::vector<char*> argv = pointers_to(words), watcher_argv = pointers_to(watcher), all = pointers_to(own);
-  all.pop_back();
+  std::vector<std::string> words = with_status_report(command), watcher{"/bin/sh", "-c", kWatcher},
+                           own_variables = variables;
+  std::vector<char*> argv = pointers_to(words), watcher_argv = pointers_to(watcher),
+                     environment = pointers_to(own_variables);
+  environment.pop_back();
   for (char** entry = environ; *entry; ++entry)
-    if (!is_set_in(variables, *entry)) all.push_back(*entry);
-  all.push_back(nullptr);
-  Pipe in = child_pipe(), out = child_pipe(), err = child_pipe(), status = child_pipe(), leash = child_pipe();
-  const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!nothing) throw system_error("/dev/null: cannot be opened{}", errno_text());
-  const int null = nothing.get();
+    if (!is_set_in(variables, *entry)) environment.push_back(*entry);
+  environment.push_back(nullptr);
+  Pipe in = child_pipe(), out = child_pipe(), err = child_pipe(), status = child_pipe(), watcher_pipe = child_pipe();
+  const Descriptor null_device(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null_device) throw system_error("/dev/null: cannot be opened{}", errno_text());
+  const int null_fd = null_device.get();
   pid_ = fork();
   if (pid_ == 0)
-    become_watched(argv, watcher_argv, all,
-                   {in.read_end.get(), out.write_end.get(), err.write_end.get(), status.write_end.get()},
-                   {leash.read_end.get(), null, null, null});
+    exec_watched_program(argv, watcher_argv, environment,
+                         {in.read_end.get(), out.write_end.get(), err.write_end.get(), status.write_end.get()},
+                         {watcher_pipe.read_end.get(), null_fd, null_fd, null_fd});
   if (pid_ < 0) throw system_error("{}: cannot be started{}", command[0], errno_text());
   setpgid(pid_, pid_);  // parent and child both call it, to avoid a race
   input_ = std::move(in.write_end);
   output_ = std::move(out.read_end);
   errors_ = std::move(err.read_end);
   status_ = std::move(status.read_end);
-  leash_ = std::move(leash.write_end);
+  watcher_pipe_ = std::move(watcher_pipe.write_end);
   for (const Descriptor* fd : {&input_, &output_, &errors_, &status_}) never_block(*fd);
 }
 
@@ -194,7 +196,7 @@ void ChildProcess::kill() {
   has_ended();  // prefer its own exit status to our signal
   if (!ends_all_) kill_below(pid_);
   guard_.reset();
-  leash_.close();
+  watcher_pipe_.close();
   if (ends_all_ || !ends_within(pid_, kLongestKill_s)) {  // the watcher ends after it reaped the dead
     ::kill(pid_, SIGKILL);
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
@@ -251,7 +253,7 @@ void ChildProcess::read_output() {
 }
 
 /// Writes a part of the question; its last character and newline only after is_handed_over_.
-void ChildProcess::write_some() {
+void ChildProcess::write_question() {
   const size_t end = is_handed_over_ ? question_.size() : num_to_hand_over_;
   if (num_written_ == end || !input_) return;
   const PipeSignalBlocked guard;
@@ -298,7 +300,7 @@ std::optional<ChildProcess::Outcome> ChildProcess::go_on(std::string& reply) {
     is_handed_over_ = true;
     next_look_ = deadline_;
   }
-  write_some();
+  write_question();
   return answer(reply);
 }
 
@@ -308,7 +310,7 @@ std::optional<ChildProcess::Outcome> ChildProcess::go_on(std::string& reply) {
 std::optional<ChildProcess::Outcome> ChildProcess::hand_over() {
   if (!unread_.empty()) return Outcome::kUnasked;
   if (!input_ || !output_ || has_ended()) return Outcome::kEnded;
-  write_some();
+  write_question();
   const bool is_written = num_written_ == num_to_hand_over_;
   if (is_written && has_read_all()) return Outcome::kDone;
   const auto now = Clock::now();

@@ -24,7 +24,7 @@ namespace roll {
 /// Returns the path of `program`, looked up on PATH if it has no slash. UserError: it is missing or not executable.
 std::string check_executable(const std::string& program);
 
-/// A program that other code started: with the command from reporting(), and the other end of `status` as its
+/// A program that other code started: with the command from with_status_report(), and the other end of `status` as its
 /// descriptor kStatusFd.
 struct StartedProgram {
   pid_t pid = -1;
@@ -36,7 +36,7 @@ struct StartedProgram {
 inline constexpr int kStatusFd = 3;
 
 /// Returns the words that run `command` in a shell, which writes its exit status to kStatusFd.
-std::vector<std::string> reporting(const std::vector<std::string>& command);
+std::vector<std::string> with_status_report(const std::vector<std::string>& command);
 
 /// Returns a null-terminated pointer array for execve(). `texts` must outlive it.
 std::vector<char*> pointers_to(std::vector<std::string>& texts);
@@ -52,7 +52,7 @@ class ChildProcess {
   /// Calls kill().
   ~ChildProcess();
 
-  /// Result of a question. After any other than kDone, only kill() may follow.
+  /// Result of a question. After a result other than kDone, only kill() may be called.
   /// kDone     `reply` is the answer
   /// kTimeout  no answer in time
   /// kEnded    the program ended, or closed its input or output, before it answered
@@ -90,7 +90,7 @@ class ChildProcess {
  private:
   std::optional<Outcome> hand_over();
   std::optional<Outcome> answer(std::string& reply);
-  void write_some();
+  void write_question();
   void read_output();
   void read_errors();
   bool has_read_all() const;
@@ -100,7 +100,7 @@ class ChildProcess {
   bool ends_all_ = false;
   std::shared_ptr<void> guard_;
   Descriptor input_, output_, errors_, status_;
-  Descriptor leash_;  // pipe to the watcher; closing it makes the watcher kill the tree
+  Descriptor watcher_pipe_;  // pipe to the watcher; closing it makes the watcher kill the tree
   std::string unread_;
   std::string stderr_tail_;
   std::string question_;         // including its newline

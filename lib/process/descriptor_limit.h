@@ -6,8 +6,8 @@
 
 namespace roll {
 
-/// Ensures that `count` more descriptors can be opened beside those open now. UserError, starting with `who`: the hard
-/// limit is too low.
-void require_descriptors(int64_t count, const std::string& who);
+/// Ensures that `count` more descriptors can be opened beside those open now. UserError, starting with `purpose`: the
+/// hard limit is too low.
+void require_descriptors(int64_t count, const std::string& purpose);
 
 }  // namespace roll

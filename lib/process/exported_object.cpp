@@ -21,7 +21,7 @@ constexpr Elf64_Half kMachine = EM_AARCH64;
 #error "name the machine of ELF files here"
 #endif
 
-constexpr const char* kDamaged = "is damaged, or no plug-in of this program";
+constexpr const char* kDamaged = "is damaged, or is not a plug-in of this program";
 
 /// Bounds-checked reads from an ELF file. UserError: the range is outside the file.
 class ElfFile {
@@ -47,15 +47,15 @@ class ElfFile {
   }
   /// Returns the zero-terminated string at `at` of a string table.
   std::string_view text(const Elf64_Shdr& table, uint64_t at) const {
-    const std::string_view all = part(table.sh_offset, table.sh_size);
-    return at < all.size() ? all.substr(at, all.find('\0', at) - at) : std::string_view();
+    const std::string_view strings = part(table.sh_offset, table.sh_size);
+    return at < strings.size() ? strings.substr(at, strings.find('\0', at) - at) : std::string_view();
   }
 
  private:
   std::string_view bytes_;
 };
 
-std::vector<Elf64_Shdr> sections_of(const ElfFile& file, const std::string& bytes) {
+std::vector<Elf64_Shdr> read_sections(const ElfFile& file, const std::string& bytes) {
   if (!bytes.starts_with(ELFMAG)) throw UserError("is not a shared library");
   const auto header = file.read<Elf64_Ehdr>(0);
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kMachine || header.e_type != ET_DYN)
@@ -64,7 +64,8 @@ std::vector<Elf64_Shdr> sections_of(const ElfFile& file, const std::string& byte
 }
 
 /// Returns `size` bytes at a virtual address. UserError: no section with data holds it.
-std::string bytes_at(const ElfFile& file, const std::vector<Elf64_Shdr>& sections, uint64_t address, size_t size) {
+std::string read_at_address(const ElfFile& file, const std::vector<Elf64_Shdr>& sections, uint64_t address,
+                            size_t size) {
   for (const Elf64_Shdr& section : sections)
     if (section.sh_type == SHT_PROGBITS && address >= section.sh_addr && address - section.sh_addr < section.sh_size)
       return std::string(file.part(section.sh_offset + (address - section.sh_addr), size));
@@ -77,12 +78,12 @@ std::optional<std::string> exported_object(const std::filesystem::path& library,
                                            size_t size) {
   const std::string bytes = read_file(library);
   const ElfFile file(bytes);
-  const std::vector<Elf64_Shdr> sections = sections_of(file, bytes);
+  const std::vector<Elf64_Shdr> sections = read_sections(file, bytes);
   for (const Elf64_Shdr& section : sections) {
     if (section.sh_type != SHT_DYNSYM || section.sh_link >= sections.size()) continue;
     for (const auto& entry : file.list<Elf64_Sym>(section.sh_offset, section.sh_size))
       if (entry.st_shndx != SHN_UNDEF && file.text(sections[section.sh_link], entry.st_name) == symbol)
-        return bytes_at(file, sections, entry.st_value, size);
+        return read_at_address(file, sections, entry.st_value, size);
   }
   return std::nullopt;
 }

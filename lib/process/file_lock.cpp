@@ -16,15 +16,15 @@ namespace roll {
 
 namespace {
 
-constexpr useconds_t kLook_us = 50'000;
+constexpr useconds_t kRetryPause_us = 50'000;
 
-std::string own_description() {
+std::string describe_holder() {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   return fmt::format("process {} on {}, since {}\n", ::getpid(), host.data(), local_time_text("%Y-%m-%d %H:%M:%S"));
 }
 
-std::string page_content(int fd) {
+std::string read_first_line(int fd) {
   std::array<char, 512> bytes{};
   const ssize_t size = ::pread(fd, bytes.data(), bytes.size(), 0);
   std::string text(bytes.data(), size > 0 ? static_cast<size_t>(size) : 0);
@@ -43,22 +43,22 @@ std::unique_ptr<FileLock> FileLock::take(const std::filesystem::path& file, doub
     if (errno != EWOULDBLOCK && errno != EINTR)
       throw system_error("{}: cannot be locked{}", file.string(), errno_text());
     if (watch.seconds() > patience_s) {
-      holder = page_content(fd);
+      holder = read_first_line(fd);
       return nullptr;
     }
-    ::usleep(kLook_us);
+    ::usleep(kRetryPause_us);
   }
-  const std::string text = own_description();
+  const std::string text = describe_holder();
   if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
     throw system_error("{}: cannot write{}", file.string(), errno_text());
   return lock;
 }
 
 bool FileLock::is_in_place() const {
-  struct stat own {
-  }, there{};
-  if (::fstat(fd_.get(), &own) != 0 || ::stat(file_.c_str(), &there) != 0) return false;
-  return own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+  struct stat locked_file {
+  }, current_file{};
+  if (::fstat(fd_.get(), &locked_file) != 0 || ::stat(file_.c_str(), &current_file) != 0) return false;
+  return locked_file.st_dev == current_file.st_dev && locked_file.st_ino == current_file.st_ino;
 }
 
 bool FileLock::is_held(const std::filesystem::path& file) {

@@ -14,7 +14,7 @@ class PipeSignalBlocked {
   PipeSignalBlocked& operator=(const PipeSignalBlocked&) = delete;
 
  private:
-  sigset_t pipe_, before_;
+  sigset_t pipe_, previous_mask_;
 };
 
 }  // namespace roll

@@ -23,14 +23,14 @@ struct PluginExport {
 
 /// Checks the file without loading the library, which would run its constructors. UserError: the file is missing, is no
 /// shared library, lacks the symbol, or was built for another version of the header.
-void check_plugin_file(const PluginExport& wanted);
+void check_plugin_file(const PluginExport& plugin);
 
 /// Loads the library and returns the exported object, which keeps it loaded. UserError: as for check_plugin_file(), or
 /// dlopen() fails (with its reason).
-std::shared_ptr<const void> open_plugin(const PluginExport& wanted);
+std::shared_ptr<const void> open_plugin(const PluginExport& plugin);
 
-/// Compares the C++ standard library ABIs of plug-in (`there`) and program (`here`), on which std::string and
-/// exceptions across the boundary depend. UserError: they differ.
-void check_cxx_abi(std::string_view there, std::string_view here, const PluginExport& wanted);
+/// Compares the C++ standard library ABIs of plug-in (`plugin_abi`) and program (`program_abi`), on which std::string
+/// and exceptions across the boundary depend. UserError: they differ.
+void check_cxx_abi(std::string_view plugin_abi, std::string_view program_abi, const PluginExport& plugin);
 
 }  // namespace roll

@@ -15,8 +15,8 @@ class PollSet {
 
   /// Adds a member. The caller appends its descriptors to the returned list. The member is ready at the time `look`, or
   /// as soon as a descriptor is.
-  std::vector<pollfd>& add(T& one, Clock::time_point look) {
-    members_.push_back({&one, polls_.size(), look});
+  std::vector<pollfd>& add(T& object, Clock::time_point look) {
+    members_.push_back({&object, polls_.size(), look});
     return polls_;
   }
 
@@ -33,14 +33,14 @@ class PollSet {
       const size_t end = i + 1 < members_.size() ? members_[i + 1].begin : polls_.size();
       bool is_ready = members_[i].look <= now;
       for (size_t poll = members_[i].begin; poll < end; ++poll) is_ready |= polls_[poll].revents != 0;
-      if (is_ready) ready.push_back(members_[i].one);
+      if (is_ready) ready.push_back(members_[i].object);
     }
     return ready;
   }
 
  private:
   struct Member {
-    T* one;
+    T* object;
     size_t begin;  // index of its first descriptor in polls_
     Clock::time_point look;
   };

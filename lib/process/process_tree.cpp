@@ -21,14 +21,14 @@ struct ProcessState {
   bool runs = false;
   pid_t parent = 0;
 };
-std::optional<ProcessState> state_of(const std::filesystem::path& folder) {
+std::optional<ProcessState> read_state(const std::filesystem::path& folder) {
   std::ifstream stat(folder / "stat");
   std::string line;
   if (!std::getline(stat, line)) return std::nullopt;
-  std::istringstream behind_name(line.substr(std::min(line.size(), line.rfind(')') + 1)));
+  std::istringstream fields(line.substr(std::min(line.size(), line.rfind(')') + 1)));
   char state = 'Z';
   pid_t parent = 0;
-  behind_name >> state >> parent;
+  fields >> state >> parent;
   return ProcessState{state != 'Z' && state != 'X', parent};
 }
 
@@ -38,7 +38,7 @@ std::map<pid_t, std::vector<pid_t>> all_children() {
   for (const std::filesystem::path& folder : list_folder("/proc")) {
     const bool is_process = std::isdigit(static_cast<unsigned char>(folder.filename().c_str()[0])) != 0;
     if (!is_process) continue;
-    if (const auto state = state_of(folder)) children[state->parent].push_back(std::stoi(folder.filename().string()));
+    if (const auto state = read_state(folder)) children[state->parent].push_back(std::stoi(folder.filename().string()));
   }
   return children;
 }
@@ -59,21 +59,21 @@ std::vector<pid_t> listed_children(pid_t parent) {
 
 std::vector<pid_t> processes_below(pid_t root) {
   static const bool are_listed = std::ifstream("/proc/thread-self/children").is_open();
-  const auto all = are_listed ? std::map<pid_t, std::vector<pid_t>>{} : all_children();
-  std::vector<pid_t> below, to_visit{root};
+  const auto children_by_parent = are_listed ? std::map<pid_t, std::vector<pid_t>>{} : all_children();
+  std::vector<pid_t> descendants, to_visit{root};
   while (!to_visit.empty()) {
     const pid_t parent = to_visit.back();
     to_visit.pop_back();
-    const auto found = all.find(parent);
-    for (const pid_t child : are_listed           ? listed_children(parent)
-                             : found == all.end() ? std::vector<pid_t>{}
-                                                  : found->second) {
+    const auto children = children_by_parent.find(parent);
+    for (const pid_t child : are_listed                             ? listed_children(parent)
+                             : children == children_by_parent.end() ? std::vector<pid_t>{}
+                                                                    : children->second) {
       to_visit.push_back(child);
-      const auto state = state_of(fmt::format("/proc/{}", child));
-      if (state && state->runs) below.push_back(child);
+      const auto state = read_state(fmt::format("/proc/{}", child));
+      if (state && state->runs) descendants.push_back(child);
     }
   }
-  return below;
+  return descendants;
 }
 
 }  // namespace roll

@@ -12,7 +12,7 @@ PythonName parse_python_name(const std::string& value, const std::string& key) {
   size_t split = value.rfind(':');
   if (split == std::string::npos && !value.ends_with(".py")) split = value.rfind('.');
   if (split == std::string::npos || split == 0 || split + 1 == value.size())
-    throw user_error("{} = {}: must be FILE.py:NAME or module.NAME, as rewards.py:reward", key, value);
+    throw user_error("{} = {}: must be FILE.py:NAME or module.NAME, such as rewards.py:reward", key, value);
   return {value.substr(0, split), value.substr(split + 1)};
 }
 

@@ -16,11 +16,11 @@ namespace {
 std::atomic<int> written_end{-1};  // global, since a signal handler takes no other data
 
 extern "C" void write_signal(int number) {
-  const int before = errno;
+  const int saved_errno = errno;
   const auto byte = static_cast<uint8_t>(number);
   if (::write(written_end.load(), &byte, 1) < 0) {  // the pipe is full of signals
   }
-  errno = before;
+  errno = saved_errno;
 }
 
 }  // namespace
@@ -35,13 +35,13 @@ SignalPipe::SignalPipe(const std::vector<int>& signals) {
   action.sa_handler = write_signal;
   action.sa_flags = SA_RESTART;
   for (const int number : signals) {
-    before_.emplace_back(number, (struct sigaction){});
-    ::sigaction(number, &action, &before_.back().second);
+    previous_actions_.emplace_back(number, (struct sigaction){});
+    ::sigaction(number, &action, &previous_actions_.back().second);
   }
 }
 
 SignalPipe::~SignalPipe() {
-  for (const auto& [number, action] : before_) ::sigaction(number, &action, nullptr);
+  for (const auto& [number, action] : previous_actions_) ::sigaction(number, &action, nullptr);
   written_end = -1;
 }
 

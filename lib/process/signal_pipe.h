@@ -27,7 +27,7 @@ class SignalPipe {
 
  private:
   Descriptor read_end_, write_end_;
-  std::vector<std::pair<int, struct sigaction>> before_;
+  std::vector<std::pair<int, struct sigaction>> previous_actions_;
 };
 
 }  // namespace roll

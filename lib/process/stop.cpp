@@ -17,15 +17,15 @@ constexpr int kTempFail = 75;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // Globals, because a signal handler can reach nothing else.
-std::atomic<int> wish{kNone};
-std::atomic<bool> insisted{false};  // SIGINT or SIGTERM has come
+std::atomic<int> stop_request{kNone};
+std::atomic<bool> was_interrupted{false};  // SIGINT or SIGTERM has come
 std::atomic<double> limit_s{kNever};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
               "a handler may only touch lock-free atomics");
 
-void wish_for(StopKind kind) {
-  int none = kNone;
-  wish.compare_exchange_strong(none, static_cast<int>(kind));
+void set_request(StopKind kind) {
+  int no_request = kNone;
+  stop_request.compare_exchange_strong(no_request, static_cast<int>(kind));
 }
 
 struct KindRow {
@@ -50,9 +50,9 @@ const KindRow& kind_row(StopKind kind) {
 extern "C" void note_signal(int number) {
   const auto kind = find_stop_kind(number);
   if (!kind) return;
-  wish_for(*kind);
-  const bool insists = *kind == StopKind::kInterrupt || *kind == StopKind::kTerminate;
-  if (!insists || !insisted.exchange(true)) return;
+  set_request(*kind);
+  const bool is_interrupt = *kind == StopKind::kInterrupt || *kind == StopKind::kTerminate;
+  if (!is_interrupt || !was_interrupted.exchange(true)) return;
   std::signal(kind_row(*kind).signal, SIG_DFL);
   std::raise(kind_row(*kind).signal);
 }
@@ -80,8 +80,8 @@ int exit_code_for(StopKind kind) {
   return kind_row(kind).exit_code;
 }
 
-Stopped::Stopped(StopKind k, const std::string& more)
-    : std::runtime_error(std::string("stopped by ") + kind_row(k).words + more), kind(k) {}
+Stopped::Stopped(StopKind k, const std::string& details)
+    : std::runtime_error(std::string("stopped by ") + kind_row(k).words + details), kind(k) {}
 
 void ignore_stop_signals() {
   for (const KindRow& row : kKinds)
@@ -95,27 +95,27 @@ void catch_stop_signals() {
 }
 
 bool ignores_hangup() {
-  struct sigaction now {};
-  return ::sigaction(SIGHUP, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+  struct sigaction action {};
+  return ::sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 void stop_at(double wall_clock_s) noexcept {
   limit_s.store(wall_clock_s);
 }
 
-std::optional<StopKind> stop_wish() noexcept {
-  if (const int kind = wish.load(std::memory_order_relaxed)) return static_cast<StopKind>(kind);
+std::optional<StopKind> requested_stop() noexcept {
+  if (const int kind = stop_request.load(std::memory_order_relaxed)) return static_cast<StopKind>(kind);
   if (wall_clock_s() < limit_s.load(std::memory_order_relaxed)) return std::nullopt;
   return StopKind::kTimeLimit;
 }
 
 void throw_if_stopped() {
-  if (const auto kind = stop_wish()) throw Stopped(*kind);
+  if (const auto kind = requested_stop()) throw Stopped(*kind);
 }
 
 void request_stop(std::optional<StopKind> kind) noexcept {
-  wish.store(kind ? static_cast<int>(*kind) : kNone);
-  if (!kind) insisted.store(false);
+  stop_request.store(kind ? static_cast<int>(*kind) : kNone);
+  if (!kind) was_interrupted.store(false);
 }
 
 }  // namespace roll

@@ -28,9 +28,9 @@ std::optional<StopKind> find_stop_kind(int signal);
 /// command again") for preemption and the time limit.
 int exit_code_for(StopKind kind);
 
-/// Thrown to obey a stop request. The text is "stopped by Ctrl-C (SIGINT)" or similar, then `more`.
+/// Thrown to obey a stop request. The text is "stopped by Ctrl-C (SIGINT)" or similar, then `details`.
 struct Stopped : std::runtime_error {
-  explicit Stopped(StopKind kind, const std::string& more = "");
+  explicit Stopped(StopKind kind, const std::string& details = "");
   StopKind kind;
   int exit_code() const { return exit_code_for(kind); }
 };
@@ -51,7 +51,7 @@ bool ignores_hangup();
 void stop_at(double wall_clock_s) noexcept;
 
 /// Returns the stop request, if there is one. Cheap: atomic reads and a clock.
-std::optional<StopKind> stop_wish() noexcept;
+std::optional<StopKind> requested_stop() noexcept;
 
 /// Throws Stopped if a stop is requested. For loops without half-done work.
 void throw_if_stopped();

@@ -13,9 +13,9 @@ namespace {
 constexpr auto kWatchPeriod = std::chrono::milliseconds(50);
 
 int64_t resident_bytes() {
-  int64_t all = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> all >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
+  int64_t total_pages = 0, resident_pages = 0;
+  std::ifstream("/proc/self/statm") >> total_pages >> resident_pages;
+  return resident_pages * ::sysconf(_SC_PAGESIZE);
 }
 
 }  // namespace
@@ -24,33 +24,33 @@ MemoryWatch::MemoryWatch() : watcher_([this](const std::stop_token& stop) { watc
 
 void MemoryWatch::begin(const std::string& phase) {
   const std::lock_guard lock(mutex_);
-  look();
+  sample();
   phase_ = phase;
-  look();
+  sample();
 }
 
 Metrics MemoryWatch::take() {
   const std::lock_guard lock(mutex_);
-  look();
+  sample();
   Metrics metrics;
-  for (const auto& [phase, bytes] : std::exchange(most_, {}))
+  for (const auto& [phase, bytes] : std::exchange(peak_bytes_, {}))
     metrics.add("memory/" + phase + "/resident_bytes@max", static_cast<double>(bytes));
   return metrics;
 }
 
-void MemoryWatch::look() {
+void MemoryWatch::sample() {
   if (phase_.empty()) return;
-  int64_t& most = most_[phase_];
-  most = std::max(most, resident_bytes());
+  int64_t& peak = peak_bytes_[phase_];
+  peak = std::max(peak, resident_bytes());
 }
 
 void MemoryWatch::watch(const std::stop_token& stop) {
-  std::mutex own;
-  std::unique_lock lock(own);
+  std::mutex wait_mutex;
+  std::unique_lock lock(wait_mutex);
   while (!stop.stop_requested()) {
-    woken_.wait_for(lock, stop, kWatchPeriod, [] { return false; });
-    const std::lock_guard looking(mutex_);
-    look();
+    wake_.wait_for(lock, stop, kWatchPeriod, [] { return false; });
+    const std::lock_guard data_lock(mutex_);
+    sample();
   }
 }
 

@@ -25,13 +25,13 @@ class MemoryWatch {
   Metrics take();
 
  private:
-  void look();
+  void sample();
   void watch(const std::stop_token& stop);
 
-  std::mutex mutex_;  // for phase_ and most_
+  std::mutex mutex_;  // for phase_ and peak_bytes_
   std::string phase_;
-  std::map<std::string, int64_t> most_;
-  std::condition_variable_any woken_;
+  std::map<std::string, int64_t> peak_bytes_;
+  std::condition_variable_any wake_;
   std::jthread watcher_;  // last: ends before the members that it writes
 };
 

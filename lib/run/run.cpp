@@ -23,12 +23,12 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Points `latest` in output_dir to this run's folder, with --new-run.
-void link_latest(const RunWish& wish, const fs::path& folder) {
-  if (wish.new_run) link_atomic(folder.filename(), fs::path(wish.output_dir) / "latest");
+void link_latest(const RunRequest& request, const fs::path& folder) {
+  if (request.new_run) link_atomic(folder.filename(), fs::path(request.output_dir) / "latest");
 }
 
 /// Removes the trackers' records of steps after `step`.
-void take_back(const TrackerOptions& options, int64_t step) {
+void remove_later_records(const TrackerOptions& options, int64_t step) {
   for (const char* name : {"metrics.jsonl", kHistogramFile}) truncate_jsonl(options.output_dir / name, step);
   truncate_csv(options.output_dir / "metrics.csv", step);
   truncate_mlflow(mlflow_run_folder({options.mlflow_store, options.experiment, options.run, options.name}), step);
@@ -36,7 +36,7 @@ void take_back(const TrackerOptions& options, int64_t step) {
   truncate_wandb(options.wandb_dir, options.run, step);
 }
 
-Keeping keeping_of(const CheckpointConfig& config) {
+Keeping make_keeping(const CheckpointConfig& config) {
   return {config.max_ckpt_to_keep, config.best_ckpt_to_keep, config.greater_is_better, measured_by(config)};
 }
 
@@ -49,7 +49,7 @@ Run::Run(RunPlan plan, int64_t last_step, const RunFace& face, Communicator& ran
       ranks_(ranks),
       log_(log),
       folder_(start_.folder),
-      saver_(CheckpointStore(folder_.checkpoints()), keeping_of(keys_.checkpoints), keys_.timeout_s, ranks, log),
+      saver_(CheckpointStore(folder_.checkpoints()), make_keeping(keys_.checkpoints), keys_.timeout_s, ranks, log),
       early_stop_(keys_.checkpoints) {
   if (start_.resume) {
     best_ = start_.resume->best_metric;
@@ -61,8 +61,8 @@ Run::Run(RunPlan plan, int64_t last_step, const RunFace& face, Communicator& ran
   agree(ranks, [&] {
     if (!is_there(folder_.path() / kRunFile))
       throw user_error(
-          "output_dir = {}: rank {} does not see what rank 0 has written there; hosts need a folder that "
-          "they share",
+          "output_dir = {}: rank {} does not see the files that rank 0 wrote there; choose a folder that all hosts "
+          "share",
           folder_.path().string(), ranks.rank());
   });
   if (early_stop_.is_over()) end_early(first_step() - 1);  // it had ended early before
@@ -71,9 +71,9 @@ Run::Run(RunPlan plan, int64_t last_step, const RunFace& face, Communicator& ran
 /// Runs on rank 0.
 void Run::start(const RunFace& face) {
   if (!start_.lock) start_.lock = folder_.lock();
-  if (!start_.goes_on) refuse_run_in(folder_.path());  // another run may have begun and ended since
-  folder_.start(start_.run, keys_.wish.resolved_config);
-  link_latest(keys_.wish, folder_.path());
+  if (!start_.continues_run) refuse_run_in(folder_.path());  // another run may have begun and ended since
+  folder_.start(start_.run, keys_.request.resolved_config);
+  link_latest(keys_.request, folder_.path());
   const CheckpointStore store(folder_.checkpoints());
   store.sweep();
   store.check_links();
@@ -82,10 +82,11 @@ void Run::start(const RunFace& face) {
   log_.copy_to(log_folder / "log.txt");
   const int64_t step = first_step() - 1;
   if (start_.resume && step >= last_step())
-    log_.say("step {} is done, and the run ends there; give a larger max_steps to go on", step);
+    log_.say("step {} is done, and it is the last one; set a larger max_steps to continue", step);
   else if (start_.resume)
-    log_.info("going on after step {}, from {}", step, start_.resume->folder.string());
-  if (start_.goes_on && !start_.resume) log_.info("{}: no checkpoint yet; beginning again", folder_.path().string());
+    log_.info("resuming after step {}, from {}", step, start_.resume->folder.string());
+  if (start_.continues_run && !start_.resume)
+    log_.info("{}: no checkpoint yet; starting from the beginning", folder_.path().string());
   const TrackerKwargs& kwargs = keys_.track.tracker_kwargs;
   TrackerOptions options{.track_with = keys_.track.track_with,
                          .output_dir = folder_.path(),
@@ -99,14 +100,14 @@ void Run::start(const RunFace& face) {
                          .name = face.name,
                          .wandb_dir = folder_.path() / "wandb",
                          .project = kwargs.project.value_or(face.name),
-                         .config = to_json(parse_yaml(keys_.wish.resolved_config, "the configuration"))};
-  if (start_.goes_on) {
-    const int64_t aside = store.supersede_after(step);
-    if (aside > 0) log_.info("{} later checkpoints are now named .superseded", aside);
+                         .config = to_json(parse_yaml(keys_.request.resolved_config, "the configuration"))};
+  if (start_.continues_run) {
+    const int64_t num_superseded = store.supersede_after(step);
+    if (num_superseded > 0) log_.info("{} later checkpoints are now named .superseded", num_superseded);
     // The run may have died just before these.
     if (start_.resume && is_there(store.path(step))) store.mark_latest(step);
-    store.rotate(start_.run, keeping_of(keys_.checkpoints));
-    take_back(options, start_.resume ? step : -1);
+    store.rotate(start_.run, make_keeping(keys_.checkpoints));
+    remove_later_records(options, start_.resume ? step : -1);
     take_back_rollouts(folder_.samples(), "step_", step);
   }
   if (keys_.screen) {
@@ -143,8 +144,8 @@ void Run::require_folder(int64_t step) const {
   if (!start_.lock || start_.lock->is_in_place()) return;
   throw system_error(
       "output_dir = {}: the run folder, or its {}, was removed, renamed or replaced during the run; the metrics and "
-      "the log of step {} are lost, and so is what was trained since the last checkpoint that is still there. Put "
-      "the folder back and go on with: {}",
+      "the log of step {} are lost, and so is the training since the last checkpoint that still exists. Put the folder "
+      "back and resume with: {}",
       folder_.path().string(), kLockFile, step, keys_.resume_command);
 }
 
@@ -152,21 +153,21 @@ void Run::require_folder(int64_t step) const {
 /// validations, else in any step.
 void Run::warn_unmeasured(int64_t step, const MetricValues& values) {
   const CheckpointConfig& config = keys_.checkpoints;
-  const std::string& wanted = config.metric_for_best_model;
+  const std::string& metric_name = config.metric_for_best_model;
   if (has_warned_unmeasured_ || !log_.is_first() ||
       (config.early_stopping_patience == 0 && config.best_ckpt_to_keep == 0))
     return;
   const auto is_validation = [](const auto& value) { return value.first.starts_with("val"); };
-  const bool is_of_validations = wanted.starts_with("val");
-  if (is_of_validations ? std::ranges::none_of(values, is_validation) : step == 0) return;
-  if (std::ranges::any_of(values, [&](const auto& value) { return value.first == wanted; })) return;
+  const bool is_validation_metric = metric_name.starts_with("val");
+  if (is_validation_metric ? std::ranges::none_of(values, is_validation) : step == 0) return;
+  if (std::ranges::any_of(values, [&](const auto& value) { return value.first == metric_name; })) return;
   has_warned_unmeasured_ = true;
   std::vector<std::string> measured;
   for (const auto& [name, value] : values) measured.push_back(name);
   log_.warn(
-      "metric_for_best_model = {}: was not measured in step {}; as long as it is not, no checkpoint is best and the "
-      "run does not end early{}",
-      wanted, step, did_you_mean(wanted, measured));
+      "metric_for_best_model = {}: was not measured in step {}; until it is, no checkpoint counts as the best and the "
+      "run does not stop early{}",
+      metric_name, step, did_you_mean(metric_name, measured));
 }
 
 void Run::end_early(int64_t step) {
@@ -199,12 +200,12 @@ void Run::finish() {
 bool Run::save(int64_t step, const std::function<RunState()>& make) {
   const Stopwatch watch;
   agree(ranks_, [&] { require_folder(step); });
-  const RunState made = make();
+  const RunState run_state = make();
   Checkpoint checkpoint{.step = step,
-                        .about = about_checkpoint(keys_.wish, start_.run),
-                        .state = made.state,
-                        .config = keys_.wish.resolved_config,
-                        .parts = made.parts};
+                        .about = about_checkpoint(keys_.request, start_.run),
+                        .state = run_state.state,
+                        .config = keys_.request.resolved_config,
+                        .parts = run_state.parts};
   if (measured_step_ == step) checkpoint.about["metric"] = measured_;
   if (best_) checkpoint.about["best_metric"] = *best_;
   checkpoint.about["early_stopping"] = early_stop_.state();
@@ -228,17 +229,18 @@ void Run::save_if_due(int64_t step, const std::function<RunState()>& state) {
 
 void Run::require_saved(int64_t step) {
   if (!is_overdue_ && !saver_.failed(/*waits=*/true)) return;
-  throw system_error("the checkpoint of step {} could not be written; make room or mend {}, then go on with: {}", step,
-                     folder_.checkpoints().string(), keys_.resume_command);
+  throw system_error(
+      "the checkpoint of step {} could not be written; free disk space or repair {}, then resume with: {}", step,
+      folder_.checkpoints().string(), keys_.resume_command);
 }
 
 void Run::stop(const Stopped& stopped, int64_t step, const std::function<RunState()>& state) {
   if (step < first_step())
-    throw Stopped(stopped.kind, fmt::format(" before a step was done; begin with: {}", keys_.resume_command));
+    throw Stopped(stopped.kind, fmt::format(" before a step was done; start with: {}", keys_.resume_command));
   if (saving_step_ != step || saver_.failed(/*waits=*/true)) is_overdue_ = !save(step, state);
   require_saved(step);
   throw Stopped(stopped.kind,
-                fmt::format(" after step {}, which is saved; go on with: {}", step, keys_.resume_command));
+                fmt::format(" after step {}, which is saved; resume with: {}", step, keys_.resume_command));
 }
 
 }  // namespace roll

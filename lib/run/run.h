@@ -33,7 +33,7 @@ struct RunFlags {
 
 /// The part of a pipeline's configuration that a Run needs.
 struct RunKeys {
-  RunWish wish;
+  RunRequest request;
   std::optional<std::string> log_dir;  // unset: the run folder
   TrackConfig track;
   CheckpointConfig checkpoints;
@@ -53,15 +53,15 @@ template <class C>
 RunPlan plan_run(const C& config, const RunFlags& flags, double timeout_s,
                  // NOLINTNEXTLINE(performance-unnecessary-value-param): moved from, where it is instantiated
                  std::map<std::string, int64_t> sequences_per_update, Communicator& ranks, Log& log) {
-  RunPlan plan{.keys = {.wish = {.output_dir = config.output_dir,
-                                 .resume_from_checkpoint = config.checkpoints.resume_from_checkpoint,
-                                 .new_run = flags.new_run,
-                                 .allow_config_change = flags.allow_config_change,
-                                 .resolved_config = resolved_yaml(config),
-                                 .measured = measured_by(config.checkpoints),
-                                 .version = flags.version,
-                                 .sequences_per_update = std::move(sequences_per_update),
-                                 .is_long = flags.is_long},
+  RunPlan plan{.keys = {.request = {.output_dir = config.output_dir,
+                                    .resume_from_checkpoint = config.checkpoints.resume_from_checkpoint,
+                                    .new_run = flags.new_run,
+                                    .allow_config_change = flags.allow_config_change,
+                                    .resolved_config = resolved_yaml(config),
+                                    .measured = measured_by(config.checkpoints),
+                                    .version = flags.version,
+                                    .sequences_per_update = std::move(sequences_per_update),
+                                    .is_long = flags.is_long},
                         .log_dir = config.logging_dir,
                         .track = config.track,
                         .checkpoints = config.checkpoints,
@@ -70,7 +70,7 @@ RunPlan plan_run(const C& config, const RunFlags& flags, double timeout_s,
                         .resume_command = flags.resume_command,
                         .screen = flags.screen},
                .start = {}};
-  plan.start = choose_start(plan.keys.wish, ranks, log);
+  plan.start = choose_start(plan.keys.request, ranks, log);
   return plan;
 }
 

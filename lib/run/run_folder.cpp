@@ -20,7 +20,7 @@ std::unique_ptr<FileLock> lock_run_folder(const fs::path& folder) {
   std::string holder;
   auto lock = FileLock::take(folder / kLockFile, kPatience_s, holder);
   if (!lock)
-    throw user_error("output_dir = {}: another run is at work there ({}); wait for it or stop it, or use --new-run",
+    throw user_error("output_dir = {}: another run is using this folder ({}); wait for it or stop it, or use --new-run",
                      folder.string(), holder.empty() ? "unknown" : holder);
   return lock;
 }

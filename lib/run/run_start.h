@@ -20,7 +20,7 @@
 namespace roll {
 
 /// The user's request.
-struct RunWish {
+struct RunRequest {
   std::string output_dir;
   std::string resume_from_checkpoint;  // "false" or "", "true", or a path
   bool new_run = false;                // --new-run: a new folder below output_dir
@@ -28,7 +28,7 @@ struct RunWish {
   std::string resolved_config;                          // YAML
   std::string measured;                                 // measured_by()
   std::string version;                                  // program and libraries
-  std::map<std::string, int64_t> sequences_per_update;  // by role, as results from batch sizes and layout
+  std::map<std::string, int64_t> sequences_per_update;  // by role, from batch sizes and layout
   bool is_long = false;                                 // the policy's Rope::is_long
 };
 
@@ -36,14 +36,14 @@ struct RunStart {
   std::filesystem::path folder;
   std::string run;                    // id of the run over all its restarts
   std::optional<ResumePoint> resume;  // unset: from the beginning
-  bool goes_on = false;               // the folder already holds this run
+  bool continues_run = false;         // the folder already holds this run
   bool multiplied_bfloat16 = false;   // bfloat16 GEMMs ran natively before `resume`; rank 0 only
   bool multiplied_by_onednn = false;  // oneDNN ran float32 GEMMs before `resume`; rank 0 only
   std::unique_ptr<FileLock> lock;     // on rank 0, if the folder exists
 };
 
 /// Describes the run in a folder: "7 lines of metrics, checkpoint step_000005"; "" when there is none.
-std::string run_in(const std::filesystem::path& folder);
+std::string describe_run_in(const std::filesystem::path& folder);
 
 /// Returns the metric that ranks checkpoints: "val_correct/all/mean", with a "-" in front if less is better.
 std::string measured_by(const CheckpointConfig& config);
@@ -58,9 +58,9 @@ void name_new_run();
 /// the earlier one when resuming. **Collective**. UserError: the folder holds a run that is not to be resumed, a path
 /// has no checkpoint, the configuration would change the training (lists old and new values), or another process works
 /// in the folder.
-RunStart choose_start(const RunWish& wish, Communicator& ranks, Log& log);
+RunStart choose_start(const RunRequest& request, Communicator& ranks, Log& log);
 
 /// Returns the run's fields of a checkpoint's manifest, which choose_start() reads.
-Json about_checkpoint(const RunWish& wish, const std::string& run);
+Json about_checkpoint(const RunRequest& request, const std::string& run);
 
 }  // namespace roll

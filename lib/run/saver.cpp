@@ -20,14 +20,14 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kNice = 10;  // training has priority if cores are few
-constexpr useconds_t kLook_us = 20'000;
+constexpr useconds_t kPollPause_us = 20'000;
 constexpr int64_t kSpareBytes = int64_t{16} << 20;  // for JSON, folders, and the file system's rounding
 
 std::string part_file(int rank) {
   return fmt::format("part_{:05}.json", rank);
 }
 
-int64_t bytes_of(const NamedTensors& tensors) {
+int64_t tensor_bytes(const NamedTensors& tensors) {
   int64_t bytes = 0;
   for (const auto& named : tensors) bytes += static_cast<int64_t>(named.second.nbytes());
   return bytes;
@@ -35,25 +35,25 @@ int64_t bytes_of(const NamedTensors& tensors) {
 
 bool is_finite(const at::Tensor& tensor) {
   if (tensor.numel() == 0) return true;
-  const auto [least, most] = tensor.aminmax();
-  return std::isfinite(least.item<double>()) && std::isfinite(most.item<double>());
+  const auto [smallest, largest] = tensor.aminmax();
+  return std::isfinite(smallest.item<double>()) && std::isfinite(largest.item<double>());
 }
 
 /// Copies tensors to the host, reusing the memory of earlier copies, since fresh pages cost more than copying. `fault`
 /// names the first tensor that is not finite; each is checked while in the CPU cache.
-NamedTensors count_copies(const NamedTensors& tensors, NamedTensors before, const std::string& whose,
+NamedTensors copy_to_host(const NamedTensors& tensors, NamedTensors old_copies, const std::string& owner,
                           std::string& fault) {
-  before.resize(tensors.size());
+  old_copies.resize(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const auto& [name, tensor] = tensors[i];
-    at::Tensor& copy = before[i].second;
+    at::Tensor& copy = old_copies[i].second;
     if (!copy.defined() || copy.sizes() != tensor.sizes() || copy.scalar_type() != tensor.scalar_type())
       copy = at::empty(tensor.sizes(), tensor.options().device(at::kCPU));
     copy.copy_(tensor);
-    before[i].first = name;
-    if (fault.empty() && !is_finite(copy)) fault = whose + " " + name;
+    old_copies[i].first = name;
+    if (fault.empty() && !is_finite(copy)) fault = owner + " " + name;
   }
-  return before;
+  return old_copies;
 }
 
 }  // namespace
@@ -66,9 +66,9 @@ struct Saver::Staged {
 
   int64_t bytes() const {
     int64_t bytes = 0;
-    for (const auto& tensors : weights) bytes += bytes_of(tensors);
+    for (const auto& tensors : weights) bytes += tensor_bytes(tensors);
     for (const auto& shard : shards)
-      if (shard) bytes += bytes_of(shard->tensors);
+      if (shard) bytes += tensor_bytes(shard->tensors);
     return bytes;
   }
 };
@@ -100,20 +100,20 @@ bool Saver::save(const Checkpoint& checkpoint) {
   std::string fault;
   for (size_t i = 0; i < checkpoint.parts.size(); ++i) {
     const CheckpointPart& part = checkpoint.parts[i];
-    staged.weights[i] = count_copies(part.gather(), std::move(staged.weights[i]), part.name, fault);
-    auto before = std::exchange(staged.shards[i], part.optimizer());
+    staged.weights[i] = copy_to_host(part.gather(), std::move(staged.weights[i]), part.name, fault);
+    auto old_copies = std::exchange(staged.shards[i], part.optimizer());
     if (auto& shard = staged.shards[i])
-      shard->tensors = count_copies(shard->tensors, before ? std::move(before->tensors) : NamedTensors(),
+      shard->tensors = copy_to_host(shard->tensors, old_copies ? std::move(old_copies->tensors) : NamedTensors(),
                                     part.name + "'s optimizer state:", fault);
   }
   agree(ranks_, [&] {
     if (!fault.empty())
       throw system_error(
           "step {}: {} holds NaN or infinite numbers: training has diverged, so no checkpoint is written and none is "
-          "removed; go on from an earlier one with a lower learning rate",
+          "removed; resume from an earlier one with a lower learning rate",
           checkpoint.step, fault);
   });
-  if (!has_place(staged)) return false;
+  if (!reserve_space(staged)) return false;
   step_ = checkpoint.step;
   done_ = false;
   error_.clear();
@@ -130,28 +130,28 @@ bool Saver::save(const Checkpoint& checkpoint) {
 }
 
 /// Returns true if there is room for all ranks' files; then rank 0 has made the folder.
-bool Saver::has_place(const Staged& staged) {
+bool Saver::reserve_space(const Staged& staged) {
   const int64_t needed = ranks_.all_reduce_sum(staged.bytes(), "size of the checkpoint") + kSpareBytes;
-  int64_t is_there = 1;
+  int64_t has_room = 1;
   if (ranks_.is_first()) {
     try {
       const int64_t free = free_bytes(store_.folder());
       if (free < needed)
-        throw system_error("{}: a checkpoint takes {:.2f} GB and only {:.2f} GB are free", store_.folder().string(),
+        throw system_error("{}: a checkpoint takes {:.2f} GB, but only {:.2f} GB are free", store_.folder().string(),
                            static_cast<double>(needed) / 1e9, static_cast<double>(free) / 1e9);
       store_.begin(staged.checkpoint.step);
       make_folder(store_.saving_path(staged.checkpoint.step) / "optimizer");
     } catch (const std::exception& error) {
       warn_failed(staged.checkpoint.step, error.what());
       store_.abandon(staged.checkpoint.step);
-      is_there = 0;
+      has_room = 0;
     }
   }
-  return ranks_.all_reduce_min(is_there, "place for the checkpoint") == 1;
+  return ranks_.all_reduce_min(has_room, "place for the checkpoint") == 1;
 }
 
 void Saver::warn_failed(int64_t step, const std::string& why) {
-  log_.warn("checkpoint of step {} is not written: {}; the ones before it are kept", step, why);
+  log_.warn("checkpoint of step {} is not written: {}; earlier checkpoints are kept", step, why);
 }
 
 void Saver::write(const Staged& staged) {
@@ -176,26 +176,26 @@ void Saver::write(const Staged& staged) {
   }
   sums["state.json"] = write_file_atomic(folder / "state.json", checkpoint.state.dump(1) + "\n");
   sums["config.resolved.yaml"] = write_file_atomic(folder / "config.resolved.yaml", checkpoint.config);
-  take_parts(checkpoint.step, sums);
+  collect_parts(checkpoint.step, sums);
   store_.commit(checkpoint.step, checkpoint.about, sums);
   try {
     store_.rotate(checkpoint.about.at("run").get<std::string>(), keeping_);
   } catch (const SystemError& error) {
-    log_.warn("an old checkpoint stays: {}", error.what());
+    log_.warn("an old checkpoint was not removed: {}", error.what());
   }
 }
 
 /// Waits for the other ranks' lists of files, and adds their checksums.
-void Saver::take_parts(int64_t step, FileSums& sums) const {
+void Saver::collect_parts(int64_t step, FileSums& sums) const {
   const Stopwatch watch;
   for (int rank = 1; rank < ranks_.size(); ++rank) {
     const fs::path file = store_.saving_path(step) / part_file(rank);
     while (!is_there(file)) {
-      if (gives_up_) throw system_error("rank {} has not written its part", rank);
+      if (gives_up_) throw system_error("rank {} has not written its part of the checkpoint", rank);
       if (watch.seconds() > timeout_s_)
-        throw system_error("waited {} for rank {}'s part (the limit is backend_timeout)", duration_text(timeout_s_),
-                           rank);
-      ::usleep(kLook_us);
+        throw system_error("waited {} for rank {}'s part of the checkpoint (the limit is backend_timeout)",
+                           duration_text(timeout_s_), rank);
+      ::usleep(kPollPause_us);
     }
     sums.merge(sums_from_json(parse_json(read_file(file), file.string()), file.string()));
     fs::remove(file);
@@ -222,7 +222,7 @@ bool Saver::failed(bool waits) {
     } else if (!waits) {
       return false;
     } else {
-      ::usleep(kLook_us);
+      ::usleep(kPollPause_us);
     }
   }
   return false;

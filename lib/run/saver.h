@@ -57,9 +57,9 @@ class Saver {
 
  private:
   struct Staged;
-  bool has_place(const Staged& staged);
+  bool reserve_space(const Staged& staged);
   void write(const Staged& staged);
-  void take_parts(int64_t step, FileSums& sums) const;
+  void collect_parts(int64_t step, FileSums& sums) const;
   void warn_failed(int64_t step, const std::string& why);
   void join();
 

@@ -16,11 +16,11 @@ constexpr int kMoreMeasurements = 5;     // when training beats the measured pea
 }  // namespace
 
 double training_flops(const StepFacts& step, const ModelSpec& spec, bool with_lm_head) {
-  int64_t wanted = 0;
+  int64_t num_lm_head_rows = 0;
   for (const ResponseFacts& response : step.responses)
-    if (with_lm_head && response.is_judged) wanted += response.num_model_tokens();
+    if (with_lm_head && response.is_judged) num_lm_head_rows += response.num_model_tokens();
   const ForwardFlops forward(spec);
-  double flops = 3 * forward(0, wanted);
+  double flops = 3 * forward(0, num_lm_head_rows);
   for (const int64_t length : step.lengths()) flops += 3 * forward(length, 0);
   return flops;
 }
@@ -39,7 +39,7 @@ void Throughput::add_training(double flops, double seconds, Metrics& metrics) {
   const double reached = flops / (seconds * static_cast<double>(num_training_));
   trained_s_ += seconds;
   if (measured_s_ <= kMeasuredShare * trained_s_) measure_peak();
-  for (int more = 0; more < kMoreMeasurements && reached > peak_; ++more) measure_peak();
+  for (int retry = 0; retry < kMoreMeasurements && reached > peak_; ++retry) measure_peak();
   metrics.add("time/step_train", seconds);
   metrics.add("perf/mfu", reached / peak_);
 }

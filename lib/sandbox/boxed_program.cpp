@@ -88,7 +88,7 @@ Found find(const std::vector<std::string>& command) {
 BoxEntry entry_of(const std::vector<std::string>& words, const Found& program, int64_t memory_mb) {
   const std::string path = fs::path(program.command[0]).parent_path();
   // One compute thread each, since many such programs run at once.
-  BoxEntry entry{.words = reporting(words),
+  BoxEntry entry{.words = with_status_report(words),
                  .variables = {"PATH=" + path + ":/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/tmp", "TMPDIR=/tmp",
                                "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1"},
                  .limits = {{RLIMIT_AS, memory_mb * kMegabyte},

@@ -117,7 +117,7 @@ void RunScreen::draw(bool whole) {
   rows_ = rows;
   state_.elapsed_s = run_watch_.seconds();
   state_.in_step_s = step_watch_.seconds();
-  state_.is_stopping = stop_wish().has_value();
+  state_.is_stopping = requested_stop().has_value();
   std::vector<std::string> lines;
   for (const FrameLine& line : draw_frame(state_, columns, rows))
     lines.push_back(painted(line, columns, options_.in_colour));

@@ -113,14 +113,14 @@ Metrics Evaluation::measure(KeptEvaluation& evaluation) {
 void run_evaluation(const Config& config, const RunFlags& flags, int64_t prompts_of_piece, at::Device device,
                     Communicator& ranks, Log& log) {
   RunPlan plan = plan_run(config, flags, config.actor_train.backend_timeout * 60, {}, ranks, log);
-  const std::string resolved_config = plan.keys.wish.resolved_config;
+  const std::string resolved_config = plan.keys.request.resolved_config;
   std::optional<Evaluation> evaluation;
   agree(ranks, [&] {
     if (plan.start.resume)
       throw user_error(
           "resume_from_checkpoint = {}: leads to the checkpoint {} of a training, with which no evaluation goes on; "
           "measure its model by --model {}/actor, in a folder of its own by --out",
-          plan.keys.wish.resume_from_checkpoint, plan.start.resume->folder.string(),
+          plan.keys.request.resume_from_checkpoint, plan.start.resume->folder.string(),
           plan.start.resume->folder.string());
     evaluation.emplace(config, std::move(plan), device, ranks, log);
   });

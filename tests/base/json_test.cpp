@@ -60,7 +60,7 @@ TEST_CASE("a line that is no JSON is told with the column and what stands there"
   CHECK(line_error("{\"a\": 1}\n{\"\xc3\xa9\": oops \x1b}\n") ==
         "x.jsonl:2:7: not valid JSON from here: \"oops \u00b7}\"; write one whole JSON object per line");
   CHECK(line_error("{\"a\": 1") ==
-        "x.jsonl:1:8: the line ends before its JSON does; write one whole JSON object per line");
+        "x.jsonl:1:8: the line ends before its JSON object is complete; write one whole JSON object per line");
   CHECK(line_error("{\"\xc3\xa9\": \"\xe9t\"}") == "x.jsonl:1:8: byte 0xe9 is no UTF-8; save the file as UTF-8");
   CHECK(line_error("{" + std::string(100, 'x')) == "x.jsonl:1:2: not valid JSON from here: \"" + std::string(30, 'x') +
                                                        "\"; write one whole JSON object per line");
@@ -76,7 +76,7 @@ TEST_CASE("brackets in strings nest nothing", "[base]") {
   CHECK(parse_json(R"(["\")" + brackets + "\"]", "x")[0] == "\"" + brackets);
 }
 
-TEST_CASE("an object of many keys keeps them in order, and of a key that is there twice the last value", "[base]") {
+TEST_CASE("an object of many keys keeps them in order, and of a key that occurs twice the last value", "[base]") {
   for (const int count : {3, 40}) {
     std::string text = "{";
     for (int i = 0; i < count; ++i) text += fmt::format("\"k{}\": {}, ", count - i, i);
@@ -105,7 +105,7 @@ TEST_CASE("a stranger's text may have so many values, lists and objects counting
 
 TEST_CASE("a key that the outermost object has twice is refused, deeper ones are not looked at", "[base]") {
   CHECK(error_of([] { parse_unique_json(R"({"a": 1, "b": {"c": 1, "c": 2}, "\u0061": 2})", "x.json"); }) ==
-        "x.json: a: is there twice");
+        "x.json: a: occurs twice");
   CHECK(parse_unique_json(R"({"a": {"a": 1}, "b": {"a": 1, "a": 2}})", "x.json").size() == 2);
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("numbers that Python writes and JSON lacks are read where they are ask
 TEST_CASE("a line without an end is not waited for, and one without a newline is whole", "[base]") {
   std::ifstream zeros("/dev/zero", std::ios::binary);
   CHECK_THAT(error_of([&] { for_each_json_line(zeros, "zeros", [](int64_t, const Json&) {}); }),
-             Contains("zeros:1: a line of more than 128 MB"));
+             Contains("zeros:1: a line has more than 128 MB"));
   std::ifstream folder("/", std::ios::binary);
   CHECK_THAT(error_of([&] { for_each_json_line(folder, "/", [](int64_t, const Json&) {}); }),
              Contains("/: cannot be read"));

@@ -177,9 +177,9 @@ TEST_CASE("bytes that end anywhere before the end are refused", "[base]") {
     CAPTURE(size);
     CHECK_THROWS_AS(decode_message<Everything>(std::string_view(bytes).substr(0, size)), SystemError);
   }
-  CHECK_THAT(
-      refusal<Everything>(bytes + "x"),
-      Catch::Contains(fmt::format("the end at byte {} of {} has more behind it", bytes.size(), bytes.size() + 1)));
+  CHECK_THAT(refusal<Everything>(bytes + "x"),
+             Catch::Contains(
+                 fmt::format("the end at byte {} of {} is followed by more bytes", bytes.size(), bytes.size() + 1)));
 }
 
 TEST_CASE("bytes that were changed anywhere are refused or are another message", "[base]") {
@@ -198,18 +198,19 @@ TEST_CASE("a message of another type or version is a user's error that names who
   CHECK_THROWS_AS(decode_message<Texts>(numbers), UserError);
   CHECK(refusal<Texts>(numbers, {3}) ==
         "texts from rank 3: begins with 'NUMB', not with 'TEXT': all ranks of a job must run the same build of roll; "
-        "start every rank with the same one");
+        "start every rank with the same build");
   CHECK_THROWS_AS(decode_message<Numbers>(encode_message(NewerNumbers{})), UserError);
   CHECK(refusal<Numbers>(encode_message(NewerNumbers{}), {1, "dp"}) ==
-        "numbers from rank 1 of 'dp': has version 2, and this rank reads version 1: all ranks of a job must run the "
-        "same build of roll; start every rank with the same one");
+        "numbers from rank 1 of 'dp': has version 2, but this rank reads version 1: all ranks of a job must run the "
+        "same build of roll; start every rank with the same build");
 }
 
 TEST_CASE("a length beyond the end is refused before anything is allocated", "[base]") {
   std::string bytes = encode_message(Numbers{{1, 2}});
   bytes.replace(8, 4, "\xFF\xFF\xFF\xFF");
   CHECK(refusal<Numbers>(bytes, {2}) ==
-        "numbers from rank 2: numbers at byte 12 of 20 has 4294967295 entries of at least 4 bytes: it was damaged on "
+        "numbers from rank 2: numbers at byte 12 of 20 has 4294967295 entries of at least 4 bytes: the message was "
+        "damaged on "
         "its way, or comes from another build; all ranks of a job must run the same build of roll");
   bytes.replace(8, 4, std::string("\3\0\0\0", 4));
   CHECK_THAT(refusal<Numbers>(bytes), Catch::Contains("has 3 entries of at least 4 bytes"));
@@ -238,10 +239,10 @@ TEST_CASE("what a type cannot be is refused", "[base]") {
   Everything message;
   message.colour = static_cast<Colour>(2);
   CHECK_THAT(refusal<Everything>(encode_message(message)),
-             Catch::Contains("colour at byte 31 of") && Catch::Contains("is 2, which names nothing"));
+             Catch::Contains("colour at byte 31 of") && Catch::Contains("is 2, which is no known value"));
   std::string json = encode_message(Everything{});
   json.replace(json.size() - 4, 4, "nulx");
-  CHECK_THAT(refusal<Everything>(json), Catch::Contains("json at byte") && Catch::Contains("is no JSON"));
+  CHECK_THAT(refusal<Everything>(json), Catch::Contains("json at byte") && Catch::Contains("is not JSON"));
 }
 
 }  // namespace roll

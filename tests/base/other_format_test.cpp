@@ -15,7 +15,7 @@ using testing::error_of;
 TEST_CASE("files that are no JSON lines are recognised by how they begin", "[base]") {
   const auto refused = [](std::string_view text) { return error_of([&] { refuse_other_format(text, "my rows"); }); };
   CHECK_THAT(refused("PAR1\x15\x04"),
-             Contains("my rows: is a Parquet file, and JSON lines are needed, one object a line; "
+             Contains("my rows: is a Parquet file, but JSON lines are needed, one object per line; "
                       "python3 -c \"import sys, pandas; pandas.read_parquet(") &&
                  Contains("'my rows'"));
   CHECK_THAT(refused("\x1f\x8b\x08"), Contains("is compressed by gzip") && Contains("; gunzip -k 'my rows'"));

@@ -179,7 +179,7 @@ def check_scripts(folder):
     assert "2 commands start a training; choose one with --pick:" in done.stderr and "2. README.md:7: grpo.py" in done.stderr, done.stderr
     assert "learning_rate: 1e-6" in run("convert-config", "README.md", "--pick", 1, "-n", 1, cwd=folder).stdout
     done = run("convert-config", "README.md", "--pick", 2, cwd=folder, wanted=2)
-    assert "what it converts to is refused" in done.stderr and "temperature = -3" in done.stderr and not done.stdout, done.stderr
+    assert "the converted configuration is invalid" in done.stderr and "temperature = -3" in done.stderr and not done.stdout, done.stderr
     (folder / "bytes.sh").write_bytes(b"python3 x.py --a \xff\xfe\x00")
     assert "is no UTF-8" in run("convert-config", "bytes.sh", cwd=folder, wanted=2).stderr
 

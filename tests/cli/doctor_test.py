@@ -61,7 +61,7 @@ def check_one_core():
 def check_under_mpirun():
     if shutil.which("mpirun"):
         problem = found(launcher=["mpirun", "-n", "1", "--allow-run-as-root"])["mpirun"]["problem"]
-        assert problem == "not tried, as a launcher started this process", problem
+        assert problem == "not tried, because a launcher started this process", problem
 
 
 with tempfile.TemporaryDirectory() as name:

@@ -103,7 +103,7 @@ def main():
         assert worst < 1e-12, worst
         table = run(*files)
         assert "avg@k" in table and len(table.splitlines()) == 2 and f"{theirs['val/made/avg@8']:.4f} ± {theirs['val/made/avg@8/se']:.4f}" in table, table
-        assert "is there twice" in run(*files[:2], *files[:2], code=2)
+        assert "occurs twice" in run(*files[:2], *files[:2], code=2)
         check_comparison(folder, lines)
         (folder / "empty.jsonl").write_text("")
         assert "has no responses" in run("--from", folder / "empty.jsonl", code=2)

@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 binary = pathlib.Path(sys.argv[1]).resolve()
-REFUSED = ("has no flag", "takes no argument", "no subcommand", "belongs to", "do not go together", ": missing", "must be one of", "must be a number")
+REFUSED = ("has no flag", "takes no argument", "no subcommand", "belongs to", "applies ", "do not go together", "cannot be combined", ": missing", "must be one of", "must be a number")
 
 
 def roll(folder, *words, timeout=60):

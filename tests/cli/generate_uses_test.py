@@ -52,7 +52,7 @@ def check_prompts(folder):
 
 def counts_of(err):
     """Answers, prompt tokens computed and known, response tokens."""
-    return [int(x) for x in re.search(r"(\d+) answers: (\d+) prompt tokens computed, (\d+) known; (\d+) response tokens", err).groups()]
+    return [int(x) for x in re.search(r"(\d+) answers: (\d+) prompt tokens computed, (\d+) reused; (\d+) response tokens", err).groups()]
 
 
 def check_log_probs(folder):
@@ -101,7 +101,7 @@ def check_chat(folder):
     expect(known == pages(length + 39) + pages(length - 1), f"{known} tokens were known, of {length} + 40")
     # The context is full: a pipe ends there.
     code, out, err = roll(folder, *chat, "--max-new-tokens", 200, text="hello\nmore\nmore\n")
-    expect(code == 2 and "no more than 255 leave room for an answer; /reset begins anew" in err and "its limit of 256 tokens" in err, f"exit {code}: {err}")
+    expect(code == 2 and "at most 255 leave room for an answer; /reset starts a new one" in err and "its limit of 256 tokens" in err, f"exit {code}: {err}")
     code, _, err = roll(folder, *chat, "--kv-cache-mib", 1, "--block-size", 128, text="hello\n")
     expect(code == 0, f"exit {code}: {err}")
     (folder / "model/tokenizer_config.json").rename(folder / "config.away")
@@ -173,7 +173,7 @@ def check_terminal(folder):
     terminal = Terminal(folder, "generate", "--model", "model", "--chat", "--max-new-tokens", 4)
     terminal.wait_for("you> ")
     terminal.type("x" * 300 + "\n")
-    terminal.wait_for("/reset begins anew")
+    terminal.wait_for("/reset starts a new")
     terminal.wait_for("you> ")
     terminal.type("hello\n/quit\n")
     terminal.wait_for("1 answers:")

@@ -83,7 +83,7 @@ with tempfile.TemporaryDirectory() as folder:
     broken(MATH, "{oops\n", "stdin:1", "not valid JSON")
     broken(MATH, '{"response": "", "ground_truth": "", "num_response_tokens": -1}\n', "num_response_tokens = -1")
     broken(MATH + ["--input", folder + "/nothing.jsonl"], "", "--input = ", "nothing.jsonl: no such file; give a JSON-lines file")
-    broken(MATH + ["--out", folder + "/no/such/folder"], "", "is not there; make it first")
+    broken(MATH + ["--out", folder + "/no/such/folder"], "", "does not exist; create it first")
     broken(MATH + ["--timeout-s", "-1"], ROW, "--timeout_s = -1")
     broken(MATH + ["--timeout_s", "-1"], ROW, "--timeout_s = -1: must be above 0 and at most 86400")
     broken(MATH + ["--world-size", "0"], ROW, "--world_size = 0")

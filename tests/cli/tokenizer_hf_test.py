@@ -80,7 +80,7 @@ def check_models(binary):
             model = pathlib.Path(folder) / "model"
             run("init-model", "--hidden", 32, "--intermediate", 32, "--layers", 1, "--heads", 2, "--kv-heads", 1, "--tokenizer", folder, "--out", model)
             told = run("inspect", model)
-            if f"tokenizer: {tokenizer.get_vocab_size()} tokens; ends at " not in told or "chat template: none that can be used" not in told:
+            if f"tokenizer: {tokenizer.get_vocab_size()} tokens; end tokens: " not in told or "chat template: none that can be used" not in told:
                 sys.exit(f"{name}: inspect says {told}")
             lines = [json.loads(line) for line in run("generate", "--model", model, "--max-new-tokens", 200, "--samples", 4, "--ignore-eos", text='{"prompt": "The quick"}\n{"ids": [5]}\n').split("\n") if line]
             if lines[0]["prompt_ids"] != tokenizer.encode("The quick").ids or any(line["text"] != tokenizer.decode(line["ids"]) for line in lines):

@@ -77,7 +77,7 @@ TEST_CASE("oc.env takes the variable, else the default", "[config]") {
 }
 
 TEST_CASE("cycles are told with their chain", "[config]") {
-  CHECK(error_at("a: ${a}\n", "a") == "refers to itself: a -> a; give one of them a value");
+  CHECK(error_at("a: ${a}\n", "a") == "refers to itself: a -> a; give one of these keys a value");
   CHECK(error_at("a: ${b}\nb: ${c}\nc: x${a}\n", "a").find("a -> b -> c -> a") != std::string::npos);
   CHECK(resolved("a: {b: '${a}'}\n").find("a")->find("b")->error.find("refers to itself") != std::string::npos);
   CHECK(error_at("a: {x: 1, y: '${a.x}'}\n", "a").empty());
@@ -86,11 +86,11 @@ TEST_CASE("cycles are told with their chain", "[config]") {
 TEST_CASE("a failed interpolation says what is wrong", "[config]") {
   CHECK(error_at("a: ${reponse_length}\nresponse_length: 1\n", "a") ==
         "there is no key reponse_length; did you mean 'response_length'?");
-  CHECK(error_at("a: ${b\nb: 1\n", "a").find("without its }") != std::string::npos);
+  CHECK(error_at("a: ${b\nb: 1\n", "a").find("a ${ has no closing }") != std::string::npos);
   CHECK(error_at("a: ${}\n", "a").find("without a name") != std::string::npos);
-  CHECK(error_at("a: ${eval:1+1}\n", "a").find("'eval' is not known") != std::string::npos);
+  CHECK(error_at("a: ${eval:1+1}\n", "a").find("unknown resolver 'eval'") != std::string::npos);
   CHECK(error_at("a: ${....b}\n", "a").find("above the top") != std::string::npos);
-  CHECK(error_at("a: x${b}\nb: [1]\n", "a").find("inside of a text") != std::string::npos);
+  CHECK(error_at("a: x${b}\nb: [1]\n", "a").find("cannot be part of a text") != std::string::npos);
 }
 
 TEST_CASE("what grows without bounds is stopped", "[config]") {
@@ -103,13 +103,13 @@ TEST_CASE("what grows without bounds is stopped", "[config]") {
   CHECK(resolved(chain + "a5000: 1\n").find("a0")->error.find("chain of more than") != std::string::npos);
   std::string nested = "x";
   for (int i = 0; i < 200; ++i) nested = "${" + nested + "}";
-  CHECK(error_at("a: " + nested + "\nx: 1\n", "a").find("inside of each other") != std::string::npos);
+  CHECK(error_at("a: " + nested + "\nx: 1\n", "a").find("nested interpolations") != std::string::npos);
   std::string copies = "m0: {x: 1}\n";
   for (int i = 1; i < 8; ++i) {
     copies += fmt::format("m{}: {{", i);
     for (int k = 0; k < 10; ++k) copies += fmt::format("k{}: '${{m{}}}'{}", k, i - 1, k < 9 ? ", " : "}\n");
   }
-  CHECK_THROWS_WITH(resolved(copies), Catch::Contains("grow without bounds"));
+  CHECK_THROWS_WITH(resolved(copies), Catch::Contains("expand without limit"));
 }
 
 TEST_CASE("names of Hydra's default files become empty mappings, or the stage that they name, with a note",

@@ -73,13 +73,13 @@ TEST_CASE("a table is text, Markdown or HTML, with idle keys where they are want
   CHECK(key_table(rate, KeyFormat::kText, false) ==
         "rate: 0.5" + std::string(48, ' ') + "of learning <fast> [0..1]  (first, second, rewards.<name>)\n");
   CHECK(key_table(rate, KeyFormat::kMarkdown, false) ==
-        "| key | of | type | default | meaning | since |\n|---|---|---|---|---|---|\n"
+        "| key | role | type | default | meaning | since |\n|---|---|---|---|---|---|\n"
         "| rate | first, second, rewards.<name> | number | 0.5 | of learning <fast> [0..1] | 0.1 |\n");
   CHECK(key_table(keys_with("names", listed()), KeyFormat::kMarkdown, false).find("a \\| b") != std::string::npos);
   CHECK(key_table(rate, KeyFormat::kHtml, false).find("<td>of learning &lt;fast&gt; [0..1]</td>") != std::string::npos);
   CHECK(key_table(listed(), KeyFormat::kText, false).find("idle") == std::string::npos);
   const std::string all = key_table(listed(), KeyFormat::kText, true);
-  CHECK(all.find("means nothing here: it is of another program") != std::string::npos);
+  CHECK(all.find("has no effect: it is of another program") != std::string::npos);
   CHECK(all.find("refused, unless null, false or empty: needs pipes") > all.find("names: []"));
 }
 

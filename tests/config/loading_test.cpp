@@ -125,7 +125,7 @@ TEST_CASE("noted keys are one note, refused keys an error unless they wish for n
   const auto loaded =
       load_yaml<Outer>("dead: 1\nflash_attn: {x: '${nowhere}'}\nsize: 1\ninner: {vision_x: null}\n", "f.yaml");
   REQUIRE(loaded.notes.size() == 1);
-  CHECK(loaded.notes[0] == "f.yaml: these keys mean nothing here:\n  dead, flash_attn: it is dead");
+  CHECK(loaded.notes[0] == "f.yaml: these keys have no effect here:\n  dead, flash_attn: it is dead");
   CHECK(error_of("size: 2\n") == "f.yaml:1:7: size = 2: needs more; set size: 1");
   CHECK(error_of("inner: {vision_tower: x}\n").find("needs eyes") != std::string::npos);
   CHECK(error_of("inner: {vision_tower: 1}\n").find("needs eyes") != std::string::npos);  // 1 is a wish but for sizes
@@ -144,8 +144,8 @@ TEST_CASE("a list of groups is read item by item, and errors name the item", "[c
 TEST_CASE("a value of the environment that does not fit is told, and not shown", "[config]") {
   set_env("ROLL_TEST_SET", "many");
   CHECK(error_of("count: ${oc.env:ROLL_TEST_SET}\n") ==
-        "f.yaml:1:8: count = ${oc.env:ROLL_TEST_SET}: a whole number is needed, this is text; it comes from the "
-        "environment, give the variable another value");
+        "f.yaml:1:8: count = ${oc.env:ROLL_TEST_SET}: a whole number is needed, this is text; the value comes from the "
+        "environment; change the variable");
 }
 
 TEST_CASE("overrides win, create groups, remove keys, and are located on the command line", "[config]") {

@@ -54,29 +54,31 @@ TEST_CASE("quotes inside of words, comments and blocks of text open nothing", "[
 TEST_CASE("tabs, colons and columns are told apart", "[config]") {
   CHECK(cause_of("a:\n\tb: 2\n") == "f.yaml:2:1: not valid YAML: a tab in the indentation; YAML indents with spaces");
   CHECK(cause_of("a: b: c\n") ==
-        "f.yaml:1:5: not valid YAML: a second ': ' in one line; put the value in quotes, or the second key on a line "
-        "of its own");
+        "f.yaml:1:5: not valid YAML: a second ': ' in one line; put the value in quotes, or move the second key to a "
+        "new line");
   CHECK(cause_of("a: 1\n  b: 2\n") ==
         "f.yaml:2:3: not valid YAML: indented deeper than line 1, which has a value already; begin both in the same "
         "column");
   CHECK(cause_of("a:\n    b: 1\n  c: 2\n") ==
-        "f.yaml:3:3: not valid YAML: begins in column 3, where nothing above begins; begin it in column 5 or 1");
+        "f.yaml:3:3: not valid YAML: begins in column 3, in which no line above begins; begin it in column 5 or 1");
 }
 
 TEST_CASE("brackets, marks, anchors and lists in the wrong place are named", "[config]") {
-  CHECK(cause_of("a: {b: 1}}\n") == "f.yaml:1:10: not valid YAML: this '}' closes nothing; remove it");
+  CHECK(cause_of("a: {b: 1}}\n") == "f.yaml:1:10: not valid YAML: this '}' has no opening bracket; remove it");
   CHECK(cause_of("a: 1\nb: %d\n") == "f.yaml:2:4: not valid YAML: a value cannot begin with '%'; put it in quotes");
-  CHECK(cause_of("a: *b\n") == "f.yaml:1:4: not valid YAML: no anchor (&name) of this name stands above");
+  CHECK(cause_of("a: *b\n") == "f.yaml:1:4: not valid YAML: no anchor (&name) of this name is defined above");
   CHECK(cause_of("a: - b\n") ==
-        "f.yaml:1:4: not valid YAML: a list item behind its key; begin it on the next line, or write [item, item]");
-  CHECK(cause_of("a: \"x\" y\n") == "f.yaml:1:8: not valid YAML: text behind a closing quote; put all of it in quotes");
+        "f.yaml:1:4: not valid YAML: a list item on the line of its key; begin it on the next line, or write [item, "
+        "item]");
+  CHECK(cause_of("a: \"x\" y\n") ==
+        "f.yaml:1:8: not valid YAML: text after a closing quote; put the whole value in quotes");
 }
 
 TEST_CASE("words, comments and line ends are what they are to YAML", "[config]") {
   CHECK(cause_of("a 1\r\nb: 2\r\n") == "f.yaml:1:2: not valid YAML: no ': ' between key and value; write `a: 1`");
   CHECK(cause_of("a: don't\nb: [1\n") == "f.yaml:2:4: not valid YAML: this '[' is never closed; close it with ']'");
-  CHECK(cause_of("a: [x#y]]\n") == "f.yaml:1:9: not valid YAML: this ']' closes nothing; remove it");
-  CHECK(cause_of("a: x [1\nb: [2]]\n") == "f.yaml:2:7: not valid YAML: this ']' closes nothing; remove it");
+  CHECK(cause_of("a: [x#y]]\n") == "f.yaml:1:9: not valid YAML: this ']' has no opening bracket; remove it");
+  CHECK(cause_of("a: x [1\nb: [2]]\n") == "f.yaml:2:7: not valid YAML: this ']' has no opening bracket; remove it");
 }
 
 TEST_CASE("a cause that does not fit the parser's words is not told", "[config]") {

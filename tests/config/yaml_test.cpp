@@ -66,12 +66,13 @@ TEST_CASE("malformed text is a located error", "[config]") {
   CHECK(parse_error("a: &x [*x]\n").find("f.yaml:1:") == 0);
   CHECK(parse_error("a: !!python/object:os.system x\n").find("tag") != std::string::npos);
   CHECK(parse_error("? [a]\n: 1\n").find("where a key is needed") != std::string::npos);
-  CHECK(parse_error("a: 1\n---\nb: 2\n").find(":3:1: begins a second document") != std::string::npos);
+  CHECK(parse_error("a: 1\n---\nb: 2\n").find(":3:1: a second document begins here") != std::string::npos);
   CHECK(parse_error("<<: 3\n").find("mapping is needed") != std::string::npos);
 }
 
 TEST_CASE("what is no text is refused with its line", "[config]") {
-  CHECK(parse_error(std::string("a: 1\nb: \0\n", 10)) == "f.yaml:2:4: byte 0x00 is no text; this is not a text file");
+  CHECK(parse_error(std::string("a: 1\nb: \0\n", 10)) ==
+        "f.yaml:2:4: byte 0x00 is a control character; this is not a text file");
   CHECK(parse_error("a: \xc3\xa9\xff\n") == "f.yaml:1:5: byte 0xff is no UTF-8; save the file as UTF-8");
   CHECK(parse_error("\x7f"
                     "ELF\x02\x01\x01")

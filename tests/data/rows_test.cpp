@@ -175,7 +175,7 @@ TEST_CASE("a broken file is an error that names file and line", "[data]") {
   CHECK_THAT(error(""), Contains("x.jsonl: holds no row"));
   CHECK_THAT(error("\n  \n"), Contains("x.jsonl: holds no row"));
   CHECK_THAT(error("{\"prompt\": \"a\"}\n{\"prompt\": \n"),
-             Contains("x.jsonl:2:12: the line ends before its JSON does"));
+             Contains("x.jsonl:2:12: the line ends before its JSON object is complete"));
   CHECK_THAT(error("{\"prompt\": \"a\"}\n[1]\n"), Contains("x.jsonl:2: ") && Contains("JSON object"));
   CHECK_THAT(error("{\"prompt\": \"\xff\"}\n"),
              Contains("x.jsonl:1:13: byte 0xff is no UTF-8; save the file as UTF-8"));

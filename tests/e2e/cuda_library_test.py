@@ -40,5 +40,5 @@ with tempfile.TemporaryDirectory() as folder:
     assert "NCCL 2." in said, said  # the library's own answer: it is loaded, and what we call of it is found
     (folder / CUDA_HALF).write_text("cut off")
     said = version(folder, code=1)
-    assert "this machine has an NVIDIA driver, and LibTorch's CUDA libraries cannot be loaded" in said and CUDA_HALF in said, said
+    assert "this machine has an NVIDIA driver, but LibTorch's CUDA libraries cannot be loaded" in said and CUDA_HALF in said, said
 print("LibTorch's CUDA half is loaded where it is of use")

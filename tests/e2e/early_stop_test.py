@@ -35,7 +35,7 @@ def main():
             assert f"metric_for_best_model = {metric}" in text and why in text, text
         # What only the run can know: there is no critic whose micro-batches would be filled.
         text = run(folder, "--resume", "max_steps=8", "metric_for_best_model=packing/critic/fill")
-        assert text.count("metric_for_best_model = packing/critic/fill: was not measured in step 7; as long as it is not, no checkpoint") == 1, text
+        assert text.count("metric_for_best_model = packing/critic/fill: was not measured in step 7; until it is, no checkpoint") == 1, text
         print("ends after three validations without a better one, also across a restart")
 
 

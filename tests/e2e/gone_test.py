@@ -71,7 +71,7 @@ def check_folder(folder):
                 run.work()
                 way(run.out)
                 err = run.end(1)[1]
-                told = f"roll: output_dir = {re.escape(str(run.out))}: the run folder, or its .lock, was removed, .* of step \\d+ are lost.* go on with: "
+                told = f"roll: output_dir = {re.escape(str(run.out))}: the run folder, or its .lock, was removed, .* of step \\d+ are lost.* resume with: "
                 written = rf"roll: (?:\[rank \d+\] )?{re.escape(str(run.out))}/\S+: cannot be .*\(No such file or directory\)"  # met while a file was written
                 assert len(re.findall(f"{told}|{written}", err)) == 1, (name, err)
 

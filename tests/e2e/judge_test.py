@@ -185,7 +185,7 @@ def check_training_with_a_dead_server(folder):
     assert "judge_api_key: \"(hidden)\"" in resolved.read_text() and "OTHER_TOKEN: \"(hidden)\"" in resolved.read_text(), resolved.read_text()
     words = [replay.binary, "train", "--config", resolved, "output_dir=" + str(folder / "again"), "rewards.math_rule.judge_api_key=x"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2 and "OTHER_TOKEN = (hidden): stands where a secret was left out" in done.stderr, done.stderr
+    assert done.returncode == 2 and "OTHER_TOKEN = (hidden): is the placeholder of a secret" in done.stderr, done.stderr
     train(folder, "zero", DEAD, **retry, **{"rewards.math_rule.on_reward_error": "zero"})
     for name, reward in (("drop", None), ("zero", 0)):
         metrics = [json.loads(line) for line in open(folder / name / "metrics.jsonl")]

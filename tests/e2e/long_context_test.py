@@ -41,7 +41,7 @@ def check_commands(folder):
     code, _, err = called("logprobs", "--model", folder / "long", text=rows)
     expect(code == 2 and "ids: 60 tokens: the model's original context has 16; give it less, or up to 256 with --max-length" in err, f"logprobs: {err}")
     code, _, err = called("logprobs", "--model", folder / "long", "--max-length", 257, text=rows)
-    expect(code == 2 and "--max-length = 257: the model has 256 positions" in err, f"logprobs: {err}")
+    expect(code == 2 and "--max-length = 257: the model has only 256 positions" in err, f"logprobs: {err}")
     both = [called("logprobs", "--model", folder / name, "--max-length", 60, text=rows)[1] for name in ("long", "control")]
     expect(both[0] == both[1] and both[0].count("\n") == 2, "logprobs of a long and of a short row are long_factor's")
     within = [called("logprobs", "--model", folder / name, text=rows.splitlines()[0])[1] for name in ("long", "control")]
@@ -50,12 +50,12 @@ def check_commands(folder):
     prompt = json.dumps(dict(ids=IDS[:10])) + "\n"
     generate = lambda name, *flags: called("generate", "--model", folder / name, "--max-new-tokens", 40, "--ignore-eos", *flags, text=prompt)
     code, out, err = generate("long")
-    expect(code == 0 and len(json.loads(out)["ids"]) == 6 and "note: sequences have up to 16 tokens; they end with the model's original context, and may "
-           "have 256 tokens with --max-length" in err, f"generate ends with the original context, and says so: {out} {err}")
+    expect(code == 0 and len(json.loads(out)["ids"]) == 6 and "note: sequences have up to 16 tokens; this is the limit of the model's original context; "
+           "--max-length allows up to 256 tokens" in err, f"generate ends with the original context, and says so: {out} {err}")
     both = [generate(name, "--max-length", 50)[1] for name in ("long", "control")]
     expect(both[0] == both[1] and len(json.loads(both[0])["ids"]) == 40, "generate goes on behind it, by long_factor")
     code, _, err = called("generate", "--model", folder / "long", text=json.dumps(dict(ids=IDS)) + "\n")
-    expect(code == 2 and "has 60 tokens; at most 15 leave room for a response; they end with" in err, f"a prompt that is too long: {err}")
+    expect(code == 2 and "has 60 tokens; at most 15 leave room for a response; this is the limit of the model's original context" in err, f"a prompt that is too long: {err}")
     talk = [called("generate", "--model", folder / name, "--chat", "--template", "chatml", "--max-new-tokens", 20, "--max-length", 200,
                    text="Who are you, and how long is this?\n")[:2] for name in ("long", "control")]
     expect(talk[0] == talk[1] and talk[0][0] == 0, f"a conversation: {talk}")

@@ -114,13 +114,13 @@ def check_without_file(folder):
     assert "60 of 60 golds scored right" in done.stdout, done.stdout
     run = folder / "output/model-train"
     said = roll(folder, *command, "max_steps=2", exit_code=2).stderr
-    assert "output_dir = ./output/model-train: holds a run already" in said, said
+    assert "output_dir = ./output/model-train: already holds a run" in said, said
     done = roll(folder, *command, "max_steps=2", "--resume", "-n", "2")
-    assert done.stdout.count("without a file") == 1 and "going on after step 1" in done.stdout, done.stdout
+    assert done.stdout.count("without a configuration file") == 1 and "resuming after step 1" in done.stdout, done.stdout
     assert [json.loads(line)["step"] for line in open(run / "metrics.jsonl")] == [1, 2]
     # The configuration in the run's folder is the run's: it goes on with that, too, and differs from roll new's in its names only.
     done = roll(folder, "train", "--config", run / "config.resolved.yaml", "--device", "cpu", "max_steps=3", "--resume")
-    assert "going on after step 2" in done.stdout, done.stdout
+    assert "resuming after step 2" in done.stdout, done.stdout
     roll(folder, "report", run)
     assert (run / "report.html").stat().st_size > 1000
     roll(folder, "new", "beside", "--model", "model", "--data", data, "--yes")
@@ -159,13 +159,13 @@ def check_trl_script(folder):
 
 def check_made_refusals(folder):
     for words, message in (([], "--config FILE.yaml, or --model M --data ROWS, is missing"),
-                           (["--model", "model"], "--data: missing; the training rows"),
-                           (["--data", "messages.jsonl"], "--model: missing; the model's folder"),
-                           (["--config", "grpo/config.yaml", "--model", "model"], "--model M --data ROWS stand for a configuration, but there is grpo/config.yaml"),
+                           (["--model", "model"], "--data: missing; give the training rows"),
+                           (["--data", "messages.jsonl"], "--model: missing; give the model's folder"),
+                           (["--config", "grpo/config.yaml", "--model", "model"], "--model M --data ROWS replace a configuration file, but grpo/config.yaml is given"),
                            (["--model", "absent/model", "--data", "messages.jsonl"], "--model = absent/model: "),
                            (["--model", "model", "--data", "absent.parquet"], "--data = absent.parquet: no such file"),
                            (["--model", "model", "--data", "messages.jsonl", "--reward", "math_rul"], "--reward = math_rul: "),
-                           (["--model", "model", "--data", "messages.jsonl", "--reward", "regex"], "--reward = regex: needs more than its name"),
+                           (["--model", "model", "--data", "messages.jsonl", "--reward", "regex"], "--reward = regex: needs other keys besides its name"),
                            (["--model", "model", "--data", "messages.jsonl", "--algorithm", "gripo"], "--algorithm = gripo: "),
                            (["--model", "model", "--data", "messages.jsonl", "--validation", "absent.jsonl"], "--validation = absent.jsonl: "),
                            (["--model", "model", "--data", "messages.jsonl", "rollout_batch_size=0"], "command line: rollout_batch_size = 0: ")):
@@ -190,7 +190,7 @@ def check_guesses(folder):
     assert "the right answers of 3 of the first 4 rows are neither numbers" in said and "guess.jsonl:1's Paris; type --reward exact_match" in said, said
     said = roll(folder, "new", "guessed", "--model", "model", "--data", "guess.jsonl", "--yes", exit_code=2).stderr
     assert "type --reward exact_match" in said and not (folder / "guessed").exists(), said
-    assert "no reward was asked; --reward math_rule, say, shows" in roll(folder, "data", "check", "guess.jsonl").stderr
+    assert "no reward given; for example, --reward math_rule shows" in roll(folder, "data", "check", "guess.jsonl").stderr
     (folder / "guess.jsonl").write_text(json.dumps(dict(messages=[dict(role="user", content="Capital?")], gold="Paris")) + "\n")
     said = roll(folder, "train", "--model", "model", "--data", "guess.jsonl", exit_code=2).stderr
     assert "guess.jsonl:1 has no ground_truth (its columns: messages, gold)" in said, said
@@ -238,7 +238,7 @@ def check_sft(folder):
         assert {line["step"] for line in metrics} >= {1, 2}, metrics
         assert (config.parent / "run/checkpoints/latest/actor/config.json").exists(), "where the file says that the weights are"
     said = roll(folder, "new", "both", "--sft", "--model", "model", "--data", "sft.jsonl", "--reward", "math_rule", "--yes", exit_code=2).stderr
-    assert "--reward = math_rule: a fine-tuning has none" in said and not (folder / "both").exists(), said
+    assert "--reward = math_rule: does not apply to fine-tuning" in said and not (folder / "both").exists(), said
     said = roll(folder, "new", "none", "--sft", "--model", "model", "--data", "prompt.jsonl", "--yes", exit_code=2).stderr
     assert "prompt.jsonl:1" in said and "response" in said and not (folder / "none").exists(), said
     print("roll new --sft: written, valid, and trained on")

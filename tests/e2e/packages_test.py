@@ -109,7 +109,7 @@ def shorten_warm_up(configs):
 def check_again(roll, folder, env):
     """A second quickstart is refused with flags that it has."""
     text = run(roll, "quickstart", "max_steps=2", cwd=folder, env=env, wanted=2)
-    assert "go on with it by --resume, or begin beside it by --new-run" in text, text[-2000:]
+    assert "continue it with --resume, or start another one with --new-run" in text, text[-2000:]
     run(roll, "quickstart", "max_steps=2", *SHORT, "--resume", cwd=folder, env=env)
     run(roll, "quickstart", "max_steps=1", *SHORT, "--new-run", cwd=folder, env=env)
     train = folder / "output/quickstart/train"

@@ -69,7 +69,7 @@ def main():
         expect_text(check("local_mean", expect=1), "the actor loss depends on the layout", "over the tolerance")
         expect_text(check("failing", expect=2), "actor_train.loss_func: the loss failed: there is no tensor no_such_tensor")
         expect_text(check("kl_ppo", expect=2, beta="much"), "args.beta = much: must be a number")
-        expect_text(check("too_new", expect=2), "built for version 2 of roll/loss.h, this program has version 1; rebuild it")
+        expect_text(check("too_new", expect=2), "built for version 2 of roll/loss.h, but this program has version 1; rebuild it")
         expect_text(check("other_torch", expect=2), "built with LibTorch 1.0.0")
         expect_text(check("absent", expect=2), "has no symbol roll_loss_absent")
         print("wrong plug-ins are found out, and say why")

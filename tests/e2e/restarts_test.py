@@ -33,7 +33,7 @@ def check_killed(folder):
             err = run.end(1)[1]
         said = re.findall(rf"(?m)^roll: (restart \d of 2: )?rank {ranks - 1} on host \S+ was killed by signal 9 \(Killed\)", err)
         assert said == ["restart 1 of 2: ", "restart 2 of 2: ", ""], err
-        assert run.log().count("going on after step") == 2, run.log()
+        assert run.log().count("resuming after step") == 2, run.log()
         note = rf"restart 2 of 2: rank {ranks - 1} on host \S+ was killed by signal 9 .*; working again after \d"
         assert re.search(note, run.log()), run.log()
 
@@ -78,7 +78,7 @@ def check_stop_after_restart(folder):
         assert "roll: stopped by SIGTERM" in run.end(143)[1]
     with LongRun(binary, folder, "sft", 2, out=run.out, max_restarts=5) as again:  # what the user has to mend is no fault
         err = again.end(2)[1]
-    assert "holds a run already" in err and "roll: restart" not in err, err
+    assert "already holds a run" in err and "roll: restart" not in err, err
 
 
 def check_not_finite(folder):

@@ -93,7 +93,7 @@ def check_stops(folder, ranks):
         assert process.returncode == code, f"{number}: exit code {process.returncode}, not {code}\n{text[-3000:]}"
         if "which is saved" in text:
             saved += 1
-            assert "go on with: roll train" in text and "--resume" in text, text[-3000:]
+            assert "resume with: roll train" in text and "--resume" in text, text[-3000:]
     assert saved >= 2, f"{saved} stops saved something"
     run(folder, out, ranks, "--resume", "save_steps=0", "best_ckpt_to_keep=0")
     for checkpoint in (out / "checkpoints").glob("step_*"):  # those of the stops
@@ -138,7 +138,7 @@ def check_folder(folder):
     out = folder / "base1"
     before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file() and file.name != "log.txt"}
     text = run(folder, out, 1, code=2)
-    assert "holds a run already" in text and "--resume" in text and "--new-run" in text, text
+    assert "already holds a run" in text and "--resume" in text and "--new-run" in text, text
     assert before == {file: file.read_bytes() for file in out.rglob("*") if file.is_file() and file.name != "log.txt"}
     text = run(folder, out, 1, "--resume", "actor_train.training_args.learning_rate=0.05", code=2)
     assert "learning_rate: 0.001 -> 0.05" in text and "--allow-config-change" in text, text
@@ -167,11 +167,11 @@ def check_folder(folder):
     weights = damaged / f"checkpoints/step_{STEPS:06}/actor/model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1])
     text = run(folder, damaged, 1, "--resume")
-    assert f"step_{STEPS:06} is damaged" in text and "actor/model.safetensors" in text and f"going on after step {STEPS - 1}" in text, text
+    assert f"step_{STEPS:06} is damaged" in text and "actor/model.safetensors" in text and f"resuming after step {STEPS - 1}" in text, text
     check_same(damaged, out)
     # Each file, torn, is named by roll verify.
     checkpoint = damaged / "checkpoints/latest"
-    assert verify(checkpoint, 0).endswith("all as they were written\n")
+    assert verify(checkpoint, 0).endswith("all undamaged\n")
     for file in sorted(path for path in checkpoint.rglob("*") if path.is_file() and path.name != "manifest.json"):
         whole = file.read_bytes()
         for torn in (whole[: len(whole) // 2], whole[:-1] + bytes([whole[-1] ^ 1])):
@@ -186,7 +186,7 @@ def check_folder(folder):
     assert "manifest.json: has changed since it was written" in verify(checkpoint, 2)
     manifest.write_bytes(json.dumps({"format": 1, "step": 2**63 - 1, "files": {}}).encode())
     text = run(folder, damaged, 1, "--resume")
-    assert "step: a whole number from 0 to" in text and f"going on after step {STEPS - 1}" in text, text
+    assert "step: a whole number from 0 to" in text and f"resuming after step {STEPS - 1}" in text, text
     # A longer run goes on, and its learning rate is not what it would have been.
     text = run(folder, damaged, 1, "--resume", f"max_steps={STEPS + 1}", "save_steps=2", "logging_steps=3", "max_ckpt_to_keep=3")
     for role in ("actor_train", "critic"):
@@ -205,7 +205,7 @@ def check_safety(folder):
     while first.poll() is None and not (out / ".lock").exists():
         time.sleep(0.01)
     text = run(folder, out, 1, "--resume", "max_steps=1000", code=2)
-    assert "another run is at work there (process" in text, text
+    assert "another run is using this folder (process" in text, text
     first.terminate()
     assert first.wait(120) == 143
     # Two starts at once, of which the first ends soon: the other does not write over it.
@@ -215,7 +215,7 @@ def check_safety(folder):
     texts = [start.communicate(timeout=120)[0] for start in starts]
     assert sorted(start.returncode for start in starts) == [0, 2, 2], texts
     for start, text in zip(starts, texts):
-        assert start.returncode == 0 or "holds a run already" in text or "another run is at work" in text, text
+        assert start.returncode == 0 or "already holds a run" in text or "another run is using" in text, text
     owner = json.loads((out / "checkpoints/step_000001/manifest.json").read_text())["run"]
     assert json.loads((out / "run.json").read_text())["run"] == owner and len((out / "metrics.jsonl").read_text().splitlines()) == 1
     # A start that fails leaves no trace; what else lies in the folder stays.

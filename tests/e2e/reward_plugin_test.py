@@ -82,8 +82,8 @@ def main():
         expect_in(err, "2 failed (2 unparsable)", "must be finite")
         _, err = score(folder, library, "contains", "{per_token: much}")
         expect_in(err, "args.per_token = much: must be a number")
-        for wrong, said in (("too_new", "built for version 2 of roll/reward.h, this program has version 1; rebuild it"),
-                            ("other_library", "built with libc++, this program with libstdc++"),
+        for wrong, said in (("too_new", "built for version 2 of roll/reward.h, but this program has version 1; rebuild it"),
+                            ("other_library", "built with libc++, but this program with libstdc++"),
                             ("absent", "has no symbol roll_reward_absent; write ROLL_REWARD(absent, function) there")):
             _, err = score(folder, library, wrong, expect=2)
             expect_in(err, "rewards.own.", said)

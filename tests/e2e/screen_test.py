@@ -131,7 +131,7 @@ def check_stop(folder):
     os.kill(terminal.process.pid, signal.SIGINT)
     assert terminal.end() == 130
     shown = terminal.shown()
-    assert "stopped by Ctrl-C" in shown and "go on with: roll" in shown and "validation after step 0" in shown, shown
+    assert "stopped by Ctrl-C" in shown and "resume with: roll" in shown and "validation after step 0" in shown, shown
     assert "── log" not in shown and not re.search(rb"\x1b\[\d+m", terminal.raw), shown
     assert not terminal.screen.cursor.hidden
 

@@ -105,11 +105,11 @@ def check_without_file(folder, told):
     """Flags in place of a configuration give the numbers of a set that they can describe."""
     flags = ["--model", folder / "actor", "--data", f"many={folder}/many.jsonl", "--reward", "exact_match", "--samples", "4", "--max-new-tokens", "6"]
     said = evaluate(*flags, "--device", "cpu", "-n", "2", "--out", folder / "flags", "seed=3")
-    assert "the reward exact_match (as told)" in said and "training prompts" not in said, said
+    assert "the reward exact_match (as given)" in said and "training prompts" not in said, said
     ours = {key: value for key, value in of_sets(folder / "flags", 0).items() if key.startswith("val/")}
     assert ours and ours == {key: value for key, value in told.items() if key.startswith("val/many/")}, ours
     said = evaluate(*flags, "--config", folder / "run.yaml", code=2)
-    assert "stand for a configuration" in said, said
+    assert "replace a configuration file" in said, said
     said = evaluate("--model", folder / "actor", "--data", folder / "none.jsonl", code=2)
     assert "--data = " in said and "none.jsonl" in said, said
     assert "--data" in evaluate("--config", folder / "run.yaml", "--samples", "4", code=2)

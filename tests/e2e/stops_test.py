@@ -112,7 +112,7 @@ def check_closed_terminal(folder):
             run.work()
             terminal.hang_up()
             run.end(129)
-        assert re.search(r"(?m)^\S+Z roll: stopped by SIGHUP \(the terminal is gone\) after step \d+, which is saved; go on with: ", run.log()), run.log()
+        assert re.search(r"(?m)^\S+Z roll: stopped by SIGHUP \(the terminal is gone\) after step \d+, which is saved; resume with: ", run.log()), run.log()
         step = int(re.search(r"after step (\d+), which is saved", run.log())[1])
         assert (run.out / f"checkpoints/latest").resolve().name == f"step_{step:06}"
     for ranks in (1, 2):  # under nohup it goes on

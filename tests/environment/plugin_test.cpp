@@ -95,9 +95,9 @@ TEST_CASE("a plug-in that cannot be loaded is found out", "[environment]") {
   CHECK(error("game") == "no error");
   CHECK(error("absent").find("has no symbol roll_environment_absent; write ROLL_ENVIRONMENT(absent, class) there") !=
         std::string::npos);
-  CHECK(error("too_new").find("built for version 2 of roll/environment.h, this program has version 1") !=
+  CHECK(error("too_new").find("built for version 2 of roll/environment.h, but this program has version 1") !=
         std::string::npos);
-  CHECK(error("other_library").find("built with libc++, this program with libstdc++") != std::string::npos);
+  CHECK(error("other_library").find("built with libc++, but this program with libstdc++") != std::string::npos);
   CHECK(error("game", "/no/such.so").starts_with("env_config.library = /no/such.so: no such file"));
   CHECK(error("game", "/proc/self/exe").find("cannot be loaded") != std::string::npos);
   CHECK(error_of([] { plugin(""); }).find("env_config.name: missing") == 0);

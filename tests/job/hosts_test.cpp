@@ -34,7 +34,7 @@ TEST_CASE("errors of a hostfile name file and line") {
   CHECK_THROWS_WITH(read_hostfile("/no/such/hosts"), Catch::Contains("/no/such/hosts"));
   CHECK_THROWS_WITH(hosts_of("# none\n"), Matches(".*roll_test_hosts_[0-9]+: names no host; write a line for each.*"));
   for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
-           {"a slots=1\n\na slots=2\n", ":3: a: line 1 names this host already; add up its slots there"},
+           {"a slots=1\n\na slots=2\n", ":3: a: line 1 already names this host; give all its slots there"},
            {"a\n", ":1: a: slots=N is missing: how many ranks this host takes"},
            {"a slots=0\n", ":1: slots = 0: must be a whole number from 1 to 65536"},
            {"a slots=-1\n", ":1: slots = -1: must be"},

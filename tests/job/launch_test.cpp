@@ -223,7 +223,7 @@ TEST_CASE("an mpirun that does not end after a failure is ended, with what it st
   CHECK(job.exit_code() == 1);
   // Between the two, the shell may tell how its own child was ended.
   const size_t failure = job.output().find("roll: rank 0 of 2: no answer\n");
-  const size_t ended = job.output().find("\nroll: mpirun did not end after that failure");
+  const size_t ended = job.output().find("\nroll: mpirun did not end after the failure");
   CHECK((failure != std::string::npos && ended != std::string::npos && failure < ended));
   CHECK(job.leaves_nothing_behind());
 }
@@ -288,7 +288,7 @@ TEST_CASE("an end that is asked for twice comes at once, whatever the ranks do, 
   job.send(signal);
   CHECK(job.exit_code() == code);
   CHECK_THAT(job.output(),
-             Catch::Contains("working\nroll: stopped by ") && Catch::EndsWith("last checkpoint stands\n"));
+             Catch::Contains("working\nroll: stopped by ") && Catch::EndsWith("last checkpoint is kept\n"));
   CHECK(count(job.output(), "\n") == 2);
   CHECK(job.leaves_nothing_behind());
 }

@@ -10,7 +10,7 @@ using namespace roll;
 
 TEST_CASE("of a killed mpirun's things all go, of others' none", "[dist]") {
   const test::TemporaryFolder folder;
-  const SessionPlaces places{folder / "sessions", folder / "segments"};
+  const SessionFolders folders{folder / "sessions", folder / "segments"};
   const auto segment = [](const std::string& job, int rank) {
     return fmt::format("segments/vader_segment.{}.0.{}.{}", host_name(), job, rank);
   };
@@ -21,13 +21,13 @@ TEST_CASE("of a killed mpirun's things all go, of others' none", "[dist]") {
   for (const char* job : {"15560001", "15560002", "173d0001", "5560001", "x"})
     for (const int rank : {0, 11}) folder.write(segment(job, rank), "");
   folder.write("segments/other.15560001.0", "");
-  remove_session(places, 7);
-  CHECK_FALSE(is_there(places.sessions / "pid.7"));
-  CHECK(is_there(places.sessions / "pid.8/contact.txt"));
-  CHECK(list_folder(places.segments).size() == 7);
+  remove_session(folders, 7);
+  CHECK_FALSE(is_there(folders.sessions / "pid.7"));
+  CHECK(is_there(folders.sessions / "pid.8/contact.txt"));
+  CHECK(list_folder(folders.segments).size() == 7);
   CHECK_FALSE(is_there(folder / segment("15560001", 11)));
   folder.write("sessions/pid.8/contact.txt", "what is this");
-  remove_session(places, 8);
-  remove_session(places, 9);
-  CHECK(list_folder(places.segments).size() == 7);
+  remove_session(folders, 8);
+  remove_session(folders, 9);
+  CHECK(list_folder(folders.segments).size() == 7);
 }

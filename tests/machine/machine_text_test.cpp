@@ -37,20 +37,22 @@ Machine with_gpu() {
 TEST_CASE("what keeps cores and memory from a process is told with how many are left") {
   const std::string text = to_text(small_machine());
   CHECK_THAT(text, Contains("2 of 64 usable, 8 by affinity, a quota of 2.5\n"));
-  CHECK_THAT(text, Contains("6.0 of 8.0 GiB free, of which the control group may have 1.0\n"));
+  CHECK_THAT(text, Contains("6.0 of 8.0 GiB free, control group limit 1.0 GiB\n"));
   CHECK_THAT(text, Contains("1.0 of 2.0 GiB free in /here\n"));
   CHECK_THAT(text, Contains("fp32 100 GFLOP/s, bf16 cannot be computed\n"));
 }
 
 TEST_CASE("what a run uses follows from what is here") {
   Machine machine = small_machine();
-  CHECK_THAT(to_text(machine), Contains("the CPU\n") && Contains("products in fp32, which are no slower here\n") &&
+  CHECK_THAT(to_text(machine), Contains("the CPU\n") &&
+                                   Contains("matrix products in fp32, which is no slower here\n") &&
                                    Contains("started by mpirun, collectives by MPI\n") && Contains("available\n"));
   machine.multiplies_bfloat16 = true;
-  CHECK_THAT(to_text(machine), Contains("products of this processor's bfloat16 units\n"));
+  CHECK_THAT(to_text(machine), Contains("matrix products on this processor's bfloat16 units\n"));
   machine.mpi.problem = "mpirun: cannot be started";
   machine.sandbox_problem = "no namespaces";
-  CHECK_THAT(to_text(machine), Contains("one; more want mpirun") && Contains("refused, unless unsafe_no_sandbox") &&
+  CHECK_THAT(to_text(machine), Contains("one; more ranks need mpirun") &&
+                                   Contains("refused unless unsafe_no_sandbox") &&
                                    Contains("mpirun: cannot be started") && Contains("no namespaces"));
   CHECK_THAT(to_text(with_gpu()), Contains("1 GPU(s)\n") && Contains("collectives by NCCL\n") &&
                                       Contains("H100, capability 9.0, unknown of 80.0 GiB free\n") &&

@@ -18,7 +18,7 @@ int ending_after(const std::vector<int>& signals) {
   if (child == 0) {
     catch_stop_signals();
     for (const int number : signals) ::raise(number);
-    ::_exit(stop_wish() ? static_cast<int>(*stop_wish()) : 0);
+    ::_exit(requested_stop() ? static_cast<int>(*requested_stop()) : 0);
   }
   int status = 0;
   ::waitpid(child, &status, 0);
@@ -65,9 +65,9 @@ TEST_CASE("where a wish was granted, the next Ctrl-C is a wish again", "[base]")
     catch_stop_signals();
     for (int i = 0; i < 3; ++i) {
       ::raise(SIGINT);
-      if (stop_wish() != StopKind::kInterrupt) ::_exit(1);
+      if (requested_stop() != StopKind::kInterrupt) ::_exit(1);
       request_stop(std::nullopt);
-      if (stop_wish()) ::_exit(2);
+      if (requested_stop()) ::_exit(2);
     }
     ::_exit(0);
   }
@@ -102,12 +102,12 @@ TEST_CASE("a wish becomes an exception with the shell's exit code", "[base]") {
 
 TEST_CASE("a time limit is a wish from then on, where there was none before", "[base]") {
   stop_at(wall_clock_s() + 3600);
-  CHECK_FALSE(stop_wish());
+  CHECK_FALSE(requested_stop());
   stop_at(wall_clock_s() - 1);
-  CHECK(stop_wish() == StopKind::kTimeLimit);
+  CHECK(requested_stop() == StopKind::kTimeLimit);
   request_stop(StopKind::kTerminate);
-  CHECK(stop_wish() == StopKind::kTerminate);
+  CHECK(requested_stop() == StopKind::kTerminate);
   request_stop(std::nullopt);
   stop_at(std::numeric_limits<double>::infinity());
-  CHECK_FALSE(stop_wish());
+  CHECK_FALSE(requested_stop());
 }

@@ -211,14 +211,14 @@ TEST_CASE("a key that two types own reaches the chosen one, and is shown once", 
 
 TEST_CASE("flags of a reward are gathered, and read once its type is known", "[reward]") {
   Node given;
-  give_flag(given, "ignore_case", scalar_of_flag("true"));
-  give_flag(given, "pattern", scalar_of_flag("x"));
-  give_flag(given, "pattern", scalar_of_flag("(a+)"));
-  give_flag(given, "type", scalar_of_flag("regex"));
+  set_flag(given, "ignore_case", flag_scalar("true"));
+  set_flag(given, "pattern", flag_scalar("x"));
+  set_flag(given, "pattern", flag_scalar("(a+)"));
+  set_flag(given, "type", flag_scalar("regex"));
   RewardArgs args;
   read_flags(given, args);
   CHECK(score(args, "AA", "aa") == 1);
-  give_flag(given, "type", scalar_of_flag("exact_match"));
+  set_flag(given, "type", flag_scalar("exact_match"));
   CHECK_THROWS_WITH(read_flags(given, args),
                     "--pattern = (a+): is a key of type regex, and the type here is "
                     "exact_match; remove it");

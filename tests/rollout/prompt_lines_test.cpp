@@ -115,7 +115,7 @@ TEST_CASE("a prompt that cannot be sampled from is an error that names its line"
   CHECK_THAT(sampling(many + "}}"), Contains("names 1025 tokens; at most 1024"));
   CHECK_THAT(error_of("{\"prompt\": \"a\"}\n[1]"), Contains("p.jsonl:2: ") && Contains("JSON object"));
   CHECK_THAT(error_of("{\"prompt\": \"a\"}\n{\"prompt\""),
-             Contains("p.jsonl:2:10: the line ends before its JSON does"));
+             Contains("p.jsonl:2:10: the line ends before its JSON object is complete"));
 }
 
 }  // namespace roll

@@ -27,11 +27,11 @@ TEST_CASE("a run that goes on multiplies as it did, on all ranks, unless that is
   const std::vector<std::string> said = test::run_local_ranks(2, [&](Communicator& ranks) -> std::string {
     std::ostringstream lines;
     Log log(lines, lines, {.rank = ranks.rank(), .num_ranks = 2});
-    const RunWish wish{
+    const RunRequest request{
         .output_dir = folder.path().string(), .resume_from_checkpoint = "true", .resolved_config = "seed: 1\n"};
-    const RunStart start = choose_start(wish, ranks, log);
+    const RunStart start = choose_start(request, ranks, log);
     if (!start.resume) return "does not go on";
-    const Json found = about_checkpoint(wish, start.run);
+    const Json found = about_checkpoint(request, start.run);
     if (found["multiplies_float32_by_onednn"] != by_onednn) return "multiplies float32 otherwise";
     return found["multiplies_bfloat16"] == expected ? "" : "multiplies otherwise";
   });
@@ -47,13 +47,13 @@ TEST_CASE("a run does not go on with heads that LongRoPE turns otherwise", "[tra
     write_manifest(checkpoint, {.about = about, .files = {}, .step = 1});
     std::ostringstream lines;
     Log log(lines, lines, {.rank = 0, .num_ranks = 1});
-    const RunWish wish{.output_dir = folder.path().string(),
-                       .resume_from_checkpoint = "true",
-                       .allow_config_change = allows,
-                       .resolved_config = "seed: 1\n",
-                       .is_long = is_long};
+    const RunRequest request{.output_dir = folder.path().string(),
+                             .resume_from_checkpoint = "true",
+                             .allow_config_change = allows,
+                             .resolved_config = "seed: 1\n",
+                             .is_long = is_long};
     const auto world = make_single_communicator();
-    const std::string message = test::message_of([&] { choose_start(wish, *world, log); });
+    const std::string message = test::message_of([&] { choose_start(request, *world, log); });
     return message + lines.str();
   };
   using Catch::Contains;
@@ -63,7 +63,7 @@ TEST_CASE("a run does not go on with heads that LongRoPE turns otherwise", "[tra
   CHECK_THAT(goes_on(then, false, false), Contains("LongRoPE") && Contains("long_factor -> short_factor") &&
                                               Contains("val_sequence_length") && Contains("--allow-config-change"));
   CHECK_THAT(goes_on(about_checkpoint({}, "a"), true, true),
-             Contains("going on with another") && Contains("short_factor -> long_factor"));
+             Contains("resuming with another") && Contains("short_factor -> long_factor"));
 }
 
 }  // namespace roll

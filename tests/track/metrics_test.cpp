@@ -101,7 +101,7 @@ TEST_CASE("metrics travel to the bit, and not with numbers that are not their na
   wrong = message;
   wrong.names.begin()->second = static_cast<Metrics::Kind>(7);
   CHECK_THROWS_WITH(decode_message<Metrics::Message>(encode_message(wrong)),
-                    Catch::Contains("is 7, which names nothing"));
+                    Catch::Contains("is 7, which is no known value"));
 }
 
 TEST_CASE("tensors of any floating dtype and shape count element by element", "[track]") {

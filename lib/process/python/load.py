@@ -1,4 +1,4 @@
-"""Loads what FILE:NAME or module.NAME means, for programs that the text behind this one makes of it."""
+"""Loads the function or class FILE.py:NAME or module.NAME. Our Python programs are this text followed by their own."""
 import importlib
 import importlib.util
 import json
@@ -20,13 +20,13 @@ def load(source, name):
         module = importlib.import_module(source)
     found = getattr(module, name, None)
     if not callable(found):
-        own = [key for key, value in vars(module).items() if callable(value) and getattr(value, "__module__", "") == module.__name__]
-        sys.exit(f"{source} has no function or class {name}; it has {', '.join(own) or 'none'}")
+        defined = [key for key, value in vars(module).items() if callable(value) and getattr(value, "__module__", "") == module.__name__]
+        sys.exit(f"{source} has no function or class {name}; it has {', '.join(defined) or 'none'}")
     return found
 
 
 def take_output():
-    """Standard output, for answers alone: what the user's code prints is none."""
+    """Reserves standard output for answers: prints of the user's code go to standard error. Returns the answer function."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return lambda answer: print(json.dumps(answer), file=answers, flush=True)
