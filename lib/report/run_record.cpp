@@ -83,7 +83,7 @@ std::optional<std::string> text_of(const fs::path& file, std::vector<std::string
   return std::nullopt;
 }
 
-void read_settings(RunRecord& run) {
+void read_run_settings(RunRecord& run) {
   const auto text = text_of(run.folder / "config.resolved.yaml", run.notes);
   if (!text) return;
   try {
@@ -151,7 +151,7 @@ fs::path run_at(const fs::path& folder) {
 RunRecord read_run(const fs::path& folder) {
   refuse_no_run(folder);
   RunRecord run{.folder = folder, .is_at_work = FileLock::is_held(folder / kLockFile)};
-  read_settings(run);
+  read_run_settings(run);
   run.is_evaluation = is_there(folder / kEvaluationFile);
   if (const auto metrics = text_of(folder / "metrics.jsonl", run.notes)) run.metrics = metrics_in(*metrics, run.notes);
   std::set<int64_t> steps;

@@ -74,7 +74,7 @@ bool Words<RewardType>::read(std::string_view name, RewardType& out) {
   return is_known;
 }
 
-std::string_view reward_name(const RewardType& type) {
+std::string_view enum_name(const RewardType& type) {
   return std::visit([](const auto& args) { return std::string_view(row_of(args).name); }, type);
 }
 
@@ -131,9 +131,9 @@ void own_fields(std::optional<RewardType>& type, Keys& v) {
 void refuse_foreign_keys(const std::optional<RewardType>& type, Keys& v) {
   if (!type) return;
   for (const auto& [key, owners] : own_key_owners())
-    if (!owners.contains(reward_name(*type)))
+    if (!owners.contains(enum_name(*type)))
       v.refused({key.c_str()}, fmt::format("is a key of type {}, and the type here is {}; remove it",
-                                           fmt::join(owners, " and "), reward_name(*type))
+                                           fmt::join(owners, " and "), enum_name(*type))
                                    .c_str());
 }
 

@@ -70,7 +70,7 @@ struct Words<RewardType> {
   static bool read(std::string_view name, RewardType& out);
 };
 /// Returns the type's name in YAML.
-std::string_view reward_name(const RewardType& type);
+std::string_view enum_name(const RewardType& type);
 
 /// Returns the type for ROLL's worker class; nullopt if there is none.
 std::optional<RewardType> type_of_worker_class(std::string_view path);
