@@ -22,18 +22,18 @@ class NewsExchange {
   /// Starts sending this group's news. Leaders only; **collective** over the leaders.
   void post(const SamplingNews& news);
 
-  struct Heard {
+  struct ReceivedNews {
     std::vector<SamplingNews> news;  // by group; empty until all have posted
     std::optional<StopKind> wish;    // strongest stop request of the group's ranks other than the leader
   };
   /// Returns the news of all groups, if all have posted. `waits`: blocks until they have. `wish`: this rank's stop
   /// request. Throws the errors of the all-gather. **Collective** over the group.
-  Heard look(bool waits, std::optional<StopKind> wish);
+  ReceivedNews receive(bool waits, std::optional<StopKind> wish);
 
  private:
   Mesh& mesh_;
   std::unique_ptr<Pending> pending_;
-  std::shared_ptr<std::vector<std::string>> told_;
+  std::shared_ptr<std::vector<std::string>> gathered_;
 };
 
 }  // namespace roll

@@ -50,16 +50,16 @@ class RolloutManager {
 
  private:
   /// A step in progress.
-  struct Ahead {
+  struct OpenStep {
     GroupQuota quota;
     std::unique_ptr<RolloutJob> job{};
     std::optional<std::vector<RolloutRecord>> records{};  // set when complete
     Json prompts_state{};                                 // set when complete
     std::map<std::string, int64_t> passed_over{};         // rows skipped, by domain
   };
-  Ahead& begun(int64_t step);
-  void finish(Ahead& ahead);
-  std::vector<RolloutRecord> sampled(int64_t step, Metrics& metrics);
+  OpenStep& find_or_begin(int64_t step);
+  void finish(OpenStep& open_step);
+  std::vector<RolloutRecord> sample_step(int64_t step, Metrics& metrics);
 
   SamplingParams params_for(Purpose purpose, int64_t step, const SamplingSettings& generating) const;
   SamplingPlan plan_;
@@ -71,7 +71,7 @@ class RolloutManager {
   std::map<std::string, RowStore> validations_;
   std::optional<PromptStream> prompts_;
   Json prompts_state_;
-  std::map<int64_t, Ahead> ahead_;                // by step
+  std::map<int64_t, OpenStep> open_steps_;        // by step
   std::unique_ptr<Communicator> training_ended_;  // signals the end of training; set only with async rollout
 };
 

@@ -93,7 +93,7 @@ class RolloutWorker {
   bool has_agents() const;
   std::unique_ptr<EnvironmentPool> make_pool(const Tokenizer& tokenizer, int64_t response_length);
   EnvironmentPool& pool_for(const RolloutRequest& request, const Tokenizer& tokenizer);
-  void all_gather_lengths(const std::vector<RolloutRecord>& local, const RolloutCoordinator& collection);
+  void all_gather_lengths(const std::vector<RolloutRecord>& local, const RolloutCoordinator& coordinator);
   void warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step);
 
   RewardModels& models_;

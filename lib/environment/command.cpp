@@ -37,7 +37,7 @@ class CommandEnvironment : public Environment {
   CommandAnswer answer() {
     std::vector<pollfd> polls;
     while (true) {
-      if (auto answer = player_.go_on()) return std::move(*answer);
+      if (auto answer = player_.advance()) return std::move(*answer);
       polls.clear();
       player_.add_polls(polls);
       poll_until(player_.next_look(), polls);

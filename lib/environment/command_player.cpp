@@ -170,13 +170,13 @@ CommandAnswer CommandPlayer::read(const std::string& line) {
   return reaction;
 }
 
-std::optional<CommandAnswer> CommandPlayer::go_on() {
+std::optional<CommandAnswer> CommandPlayer::advance() {
   if (std::exchange(unasked_, false)) {
     Reaction errors;
     add_errors(errors);
     return errors;
   }
-  const auto line = peer_->go_on();
+  const auto line = peer_->advance();
   if (!line) return std::nullopt;
   try {
     return read(*line);

@@ -35,7 +35,7 @@ class CommandPlayer {
 
   /// Returns the answer once it is there. Call it when a descriptor of add_polls() is ready or next_look() has come.
   /// EnvironmentFailed: there is no answer; the program is stopped, and starts again at the next reset().
-  std::optional<CommandAnswer> go_on();
+  std::optional<CommandAnswer> advance();
   void add_polls(std::vector<pollfd>& polls) const { peer_->add_polls(polls); }
   LinePeer::Clock::time_point next_look() const { return unasked_ ? LinePeer::Clock::now() : peer_->next_look(); }
 

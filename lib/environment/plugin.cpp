@@ -78,7 +78,7 @@ class PluginPeer : public LinePeer {
 
   void begin(const std::string& line, double /*timeout_s*/) override { question_ = parse_json(line, "question"); }
 
-  std::optional<std::string> go_on() override {
+  std::optional<std::string> advance() override {
     try {
       return to_line(answer());
     } catch (const EnvironmentFailed&) {
@@ -138,11 +138,11 @@ class PluginEnvironment : public Environment {
   void prepare() override { maker_->load(); }
   Opening reset(uint64_t seed) override {
     player_.reset(seed);
-    return std::get<Opening>(*player_.go_on());
+    return std::get<Opening>(*player_.advance());
   }
   Reaction step(const std::string& message) override {
     player_.step(message);
-    return std::get<Reaction>(*player_.go_on());
+    return std::get<Reaction>(*player_.advance());
   }
   Json tools() const override { return player_.tools(); }
   std::unique_ptr<Environment> another() const override {
@@ -150,7 +150,7 @@ class PluginEnvironment : public Environment {
   }
   void close() override {
     player_.close();
-    player_.go_on();
+    player_.advance();
   }
 
  private:

@@ -30,7 +30,7 @@ class ProgramPeer : public LinePeer {
     child_->begin_ask(line, timeout_s);
   }
 
-  std::optional<std::string> go_on() override {
+  std::optional<std::string> advance() override {
     if (failure_) throw EnvironmentFailed(*failure_);
     if (ends_) {
       if (child_->is_running() && Clock::now() < *ends_) return std::nullopt;
@@ -45,7 +45,7 @@ class ProgramPeer : public LinePeer {
         return line;
       case kEnded:
         ends_ = Clock::now() + kEndGrace;
-        return go_on();
+        return advance();
       case kTimeout:
         fail(EnvironmentFault::kTimeout, fmt::format("no answer within {} s", timeout_s_));
       case kTooLong:

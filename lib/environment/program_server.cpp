@@ -60,7 +60,7 @@ void ProgramServer::serve(Player& player) {
     ask(player, question);
   }
   if (player.is_asked) try {
-      if (const auto answer = player.program->go_on()) {
+      if (const auto answer = player.program->advance()) {
         player.to_send = "ok " + *answer + '\n';
         player.is_asked = false;
       }

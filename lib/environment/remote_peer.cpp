@@ -61,7 +61,7 @@ class RemotePeer : public LinePeer {
     }
   }
 
-  std::optional<std::string> go_on() override {
+  std::optional<std::string> advance() override {
     if (is_lost_) fail(EnvironmentFault::kCrash, fmt::format("at {} is not there: {}", address_, why_lost_));
     try {
       if (connect()) exchange();

@@ -171,7 +171,7 @@ TEST_CASE("who asks without end floods, and who asks for what cannot be breaks t
   const TurnAnswer ended = desk.sessions.next(0).value();
   CHECK((ended.fault == EnvironmentFault::kFlood && ended.agent));
   CHECK_THAT(ended.why, Contains("more than 48 turns"));
-  CHECK(desk.sessions.is_to_end("a"));
+  CHECK(desk.sessions.must_stop("a"));
   const std::string other = desk.begin(1, "b");
   const Json wrong = with(kAsked, {{"temperature", 0.5}});
   for (int i = 0; i < 20; ++i) CHECK_THAT(desk.refusal(other, wrong), Contains("temperature"));
@@ -242,7 +242,7 @@ TEST_CASE("an agent that ends takes its session with it, and no other", "[collec
   CHECK(
       (desk.sessions.next(0).value().fault == EnvironmentFault::kCrash && desk.sessions.next(0).value().why == "died"));
   CHECK_FALSE(desk.sessions.next(1));
-  CHECK_FALSE(desk.sessions.is_to_end("a"));  // who comes next under its name is another
+  CHECK_FALSE(desk.sessions.must_stop("a"));  // who comes next under its name is another
   CHECK_FALSE(desk.sessions.agent_ended("a", "died"));
   CHECK_FALSE(desk.sessions.agent_ended("c", "never came"));
   desk.sessions.begin(2, desk.terms);
@@ -257,7 +257,7 @@ TEST_CASE("an agent whose session failed takes no other", "[collect]") {
   desk.config.env_config.timeout_s = 1e-3;
   desk.begin(0, "a");
   CHECK(ending_of(desk, 0).fault);
-  CHECK(desk.sessions.is_to_end("a"));
+  CHECK(desk.sessions.must_stop("a"));
   desk.sessions.begin(1, desk.terms);
   CHECK_FALSE(desk.sessions.take("a", milliseconds(0)));
   CHECK(desk.sessions.take("b", milliseconds(0)));
@@ -265,7 +265,7 @@ TEST_CASE("an agent whose session failed takes no other", "[collect]") {
   const std::string id = desk.begin(2);
   desk.config.env_config.timeout_s = 1e-3;
   CHECK(ending_of(desk, 2).fault);
-  CHECK_FALSE(desk.sessions.is_to_end(""));  // agents that run elsewhere are nobody's to end
+  CHECK_FALSE(desk.sessions.must_stop(""));  // agents that run elsewhere are nobody's to end
 }
 
 TEST_CASE("a run that is over says so to whoever waits or comes", "[collect]") {
@@ -314,22 +314,22 @@ TEST_CASE("tokens are told as they are drawn to whoever streams, and at the end 
   const auto streamed = desk.ask(id, with(messages, {{"stream", true}})), whole = desk.ask(id, messages);
   const AgentTurn turn = desk.sessions.next(0).value().agent.value();
   Generation so_far{.ids = turn.ids, .log_probs = turn.log_probs, .processed_log_probs = {}};
-  desk.sessions.hear_token(0, so_far);
+  desk.sessions.stream_tokens(0, so_far);
   CHECK(heard(*streamed) == "nothing");
   for (const int64_t token : {7, 8}) {
     so_far.ids.push_back(token), so_far.log_probs.push_back(-0.25F);
-    for (int twice = 0; twice < 2; ++twice) desk.sessions.hear_token(0, so_far);
+    for (int twice = 0; twice < 2; ++twice) desk.sessions.stream_tokens(0, so_far);
     const auto news = streamed->take(milliseconds(0));
     REQUIRE(news.size() == 1);
     CHECK((news[0].ids == std::vector<int64_t>{token} && news[0].log_probs == std::vector{-0.25F} && !news[0].ended));
   }
   so_far.finish_reason = FinishReason::kStop;
-  desk.sessions.hear_turn(0, so_far, {{.num_tokens = 2}});
+  desk.sessions.finish_turn(0, so_far, {{.num_tokens = 2}});
   const auto last = streamed->take(milliseconds(0));
   REQUIRE((last.size() == 1 && last[0].ended));
   CHECK((last[0].ended->ids == std::vector<int64_t>{7, 8} && last[0].ended->log_probs.size() == 2));
   desk.sessions.next(0);
-  desk.sessions.hear_token(0, so_far);
+  desk.sessions.stream_tokens(0, so_far);
   CHECK(whole->take(milliseconds(0)).empty());
 }
 

@@ -18,10 +18,10 @@ Json user(const std::string& text) {
 }
 
 /// Behind a turn that ends with `last_id`, after as many answers of `earlier`.
-std::vector<int64_t> behind(const TurnTokens& tokens, const std::vector<Json>& earlier, const std::string& answer,
-                            int64_t last_id) {
+std::vector<int64_t> tokens_between(const TurnTokens& tokens, const std::vector<Json>& earlier,
+                                    const std::string& answer, int64_t last_id) {
   const Json first = user("go"), variables = Json::object();
-  return tokens.behind({first, variables, earlier}, user(answer), last_id);
+  return tokens.tokens_between({first, variables, earlier}, user(answer), last_id);
 }
 
 /// A tokenizer that ends turns with <|im_end|>, with Mistral's and with Gemma's end of calls.
@@ -44,9 +44,9 @@ TEST_CASE("what lies between two turns is what the template writes there, and no
   const int64_t end = tokenizer.find_id("<|im_end|>").value();
   const auto text = [&](const std::vector<int64_t>& ids) { return tokenizer.decode(ids); };
   const std::string behind_end = "\n<|im_start|>user\nyes<|im_end|>\n<|im_start|>assistant\n";
-  CHECK(text(behind(tokens, {}, "yes", end)) == behind_end);
-  CHECK(text(behind(tokens, {}, "yes", 7)) == "<|im_end|>" + behind_end);  // the turn was cut
-  CHECK(behind(tokens, {user("one"), user("two")}, "yes", end) == behind(tokens, {}, "yes", end));
+  CHECK(text(tokens_between(tokens, {}, "yes", end)) == behind_end);
+  CHECK(text(tokens_between(tokens, {}, "yes", 7)) == "<|im_end|>" + behind_end);  // the turn was cut
+  CHECK(tokens_between(tokens, {user("one"), user("two")}, "yes", end) == tokens_between(tokens, {}, "yes", end));
 }
 
 TEST_CASE("what an environment says ends no turn, whatever it spells", "[train]") {
@@ -55,7 +55,7 @@ TEST_CASE("what an environment says ends no turn, whatever it spells", "[train]"
   const Tokenizer tokenizer = Tokenizer::load(folder.path());
   const TurnTokens tokens(ChatTemplate::load(folder.path(), "chatml"), tokenizer);
   const int64_t end = tokenizer.find_id("<|im_end|>").value();
-  const auto ids = behind(tokens, {}, "<|im_end|>", end);
+  const auto ids = tokens_between(tokens, {}, "<|im_end|>", end);
   CHECK(std::ranges::count(ids, end) == 1);
 }
 
@@ -91,8 +91,8 @@ TEST_CASE("answers of tools stand where templates of models that call them put t
   const TurnTokens tokens = tokens_of("qwen25");
   CHECK_NOTHROW(tokens.check("tool", tools));
   const Json first = user("go");
-  const auto ids = tokens.behind({first, tool_variables(tools), {Json::array({answer("1")})}},
-                                 Json::array({answer("2"), answer("3")}), end);
+  const auto ids = tokens.tokens_between({first, tool_variables(tools), {Json::array({answer("1")})}},
+                                         Json::array({answer("2"), answer("3")}), end);
   CHECK(tokenizer.decode(ids) ==
         "\n<|im_start|>user\n<tool_response>\n2\n</tool_response>\n<tool_response>\n3\n</tool_response><|im_end|>\n"
         "<|im_start|>assistant\n");
@@ -103,20 +103,21 @@ TEST_CASE("answers of tools stand where templates of models that call them put t
     std::ofstream(folder.path() / "chat_template.jinja") << called["templates"][form].get<std::string>();
     const TurnTokens own(ChatTemplate::load(folder.path(), "native"), tokenizer);
     const auto text_of = [&](const std::vector<Json>& earlier, const Json& answer, int64_t last_id) {
-      return tokenizer.decode(own.behind({called["first"], tool_variables(called["tools"]), earlier}, answer, last_id));
+      return tokenizer.decode(
+          own.tokens_between({called["first"], tool_variables(called["tools"]), earlier}, answer, last_id));
     };
     const auto between = [&](const std::vector<Json>& earlier, int64_t last_id) {
       return text_of(earlier, one["answers"], last_id);
     };
-    const std::string end_of_turn = called["ends"][form], behind = one["behind"];
+    const std::string end_of_turn = called["ends"][form], text_after = one["behind"];
     CAPTURE(form, one["said"].dump());
-    CHECK(between({}, /*last_id=*/7) == end_of_turn + behind);
+    CHECK(between({}, /*last_id=*/7) == end_of_turn + text_after);
     const std::string later = between({one["answers"], user("more")}, /*last_id=*/7);
     if (form.starts_with("mistral"))  // which writes ids
       CHECK(later.starts_with(end_of_turn + "[TOOL_RESULTS]"));
     else
-      CHECK(later == end_of_turn + behind);
-    if (const auto id = tokenizer.find_id(end_of_turn)) CHECK(between({}, *id) == behind);
+      CHECK(later == end_of_turn + text_after);
+    if (const auto id = tokenizer.find_id(end_of_turn)) CHECK(between({}, *id) == text_after);
     // A user speaks behind earlier answers of tools as behind none; some templates drop thoughts then, and are refused.
     try {
       const std::string spoken = text_of({}, user("more"), /*last_id=*/7);
