@@ -139,7 +139,7 @@ void AgentSessions::check_time_limits(Session& session) {
 void AgentSessions::stream_tokens(int64_t number, const Generation& so_far) {
   const std::lock_guard lock(mutex_);
   Session& session = sessions_.at(number);
-  if (!session.current_draw || !session.current_draw->answer->hears_tokens()) return;
+  if (!session.current_draw || !session.current_draw->answer->streams_tokens()) return;
   Draw& draw = *session.current_draw;
   const int64_t from = draw.num_earlier_tokens + draw.num_streamed;
   if (std::ssize(so_far.ids) <= from) return;

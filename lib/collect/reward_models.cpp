@@ -116,7 +116,7 @@ std::vector<ScoreSaid> RewardModels::scores(Scorer& scorer, const std::vector<Sc
   const at::Tensor values = forward_share(
       batch, places_in_share(plan), device_, scorer.model->parallel(),
       [&](const Batch& part) { return scorer.model->values(part.tokens); }, {&log_, "reward model"},
-      sharing_alignment(lengths_of(batch), scorer.rule));
+      sharing_alignment(batch_lengths(batch), scorer.rule));
   std::vector<ScoreSaid> results;
   for (size_t i = 0; i < conversations.size(); ++i)
     results.push_back({values[batch.tokens.cu_seqlens[i + 1] - 1].item<float>()});

@@ -199,10 +199,10 @@ void TurnSource::draw_turn(int64_t request, Change& change) {
     asked.first_position = num_earlier;
     asked.begun = generation_after(asked.begun, num_earlier);
   } else {
-    asked.num_given = num_earlier;
+    asked.num_earlier_tokens = num_earlier;
     if (std::ssize(asked.begun.ids) <= num_earlier) asked.begun = trajectory.generation;
   }
-  generating.max_new_tokens = asked.num_given + max_tokens;
+  generating.max_new_tokens = asked.num_earlier_tokens + max_tokens;
   asked.generating = std::move(generating);
   requests_[request].asked.begun = {};
   send(request, std::move(asked), change);

@@ -115,7 +115,7 @@ void CommandPlayer::step(const std::string& message) {
     for (const Json& tool : tools_) names.push_back(tool["function"]["name"].get<std::string>());
     Json calls = Json::array();
     for (const auto& attempt : calls_.read(message, tools_).attempts) {
-      const std::string fault = fault_of(attempt, names);
+      const std::string fault = call_fault(attempt, names);
       errors_.push_back(fault.empty() ? "" : "Error: " + fault);
       if (fault.empty())
         calls.push_back({{"name", attempt->name}, {"arguments", parse_json(attempt->arguments, "arguments")}});

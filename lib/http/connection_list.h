@@ -10,13 +10,13 @@ namespace roll {
 class ConnectionList {
  public:
   using Clock = std::chrono::steady_clock;
-  enum class Owes { kRequest, kReading, kNothing };  // kReading: its client must read an answer
+  enum class Owes { kRequest, kRead, kNothing };  // kRead: its client must read an answer
 
   /// `patience`: how long a connection may owe something.
   ConnectionList(int num_places, Clock::duration patience) : num_places_(num_places), patience_(patience) {}
 
-  /// Records that the connection now owes `what`. The descriptor `fd` must stay open until remove().
-  void set(int fd, Owes what) { connections_[fd] = {.since = Clock::now(), .owes = what}; }
+  /// Records that the connection now owes `duty`. The descriptor `fd` must stay open until remove().
+  void set(int fd, Owes duty) { connections_[fd] = {.since = Clock::now(), .owes = duty}; }
   void remove(int fd) { connections_.erase(fd); }
 
   /// Returns true if nine tenths of the places are taken: close_slow() is due.

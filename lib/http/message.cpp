@@ -7,7 +7,7 @@
 
 namespace roll {
 
-HttpResponse HttpResponse::of(int status, std::string type, std::string body) {
+HttpResponse HttpResponse::make(int status, std::string type, std::string body) {
   return {.status = status,
           .type = std::move(type),
           .body = std::make_shared<const std::string>(std::move(body)),
@@ -22,8 +22,8 @@ const std::string& HttpRequest::header(const std::string& name) const {
 
 void HttpRequest::add_header(std::string name, const std::string& value) {
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-  const auto [place, is_new] = headers.emplace(std::move(name), value);
-  if (!is_new) place->second += ", " + value;
+  const auto [found, is_new] = headers.emplace(std::move(name), value);
+  if (!is_new) found->second += ", " + value;
 }
 
 size_t HttpRequest::content_length() const {

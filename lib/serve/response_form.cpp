@@ -12,14 +12,14 @@ namespace roll {
 
 namespace {
 
-Grammars& grammars_of(const ServedModel& model, const std::string& key) {
+Grammars& require_grammars(const ServedModel& model, const std::string& key) {
   if (!model.grammars) throw user_error("{}: {}", key, model.no_grammars);
   if (model.tokenizer.eos_ids().empty())
     throw user_error("{}: the model's folder names no token that ends a response", key);
   return *model.grammars;
 }
 
-std::string grammar_of_schema(const Json& format) {
+std::string parse_schema_grammar(const Json& format) {
   constexpr const char* kKey = "response_format.json_schema";
   const Json schema = format.value("json_schema", Json());
   if (!schema.is_object() || !schema.contains("schema")) throw user_error("{}: must be {{name, schema, strict}}", kKey);
@@ -38,16 +38,16 @@ void read_response_format(const Json& format, const ServedModel& model, Completi
   if (type != "json_object" && type != "json_schema")
     throw user_error("{} = {}: must be {{\"type\": \"text\"}}, json_object or json_schema", kKey,
                      to_line(format).substr(0, 80));
-  Grammars& grammars = grammars_of(model, kKey);
+  Grammars& grammars = require_grammars(model, kKey);
   request.sampling.constraint =
-      grammars.constraint(type == "json_object" ? object_grammar() : grammar_of_schema(format), kKey);
+      grammars.constraint(type == "json_object" ? object_grammar() : parse_schema_grammar(format), kKey);
 }
 
 void require_call(const Json& tools, const std::string& prompt, const ServedModel& model, CompletionRequest& request) {
   constexpr const char* kKey = "tool_choice";
-  const auto says = [&](std::string_view text) { return prompt.find(text) != std::string::npos; };
-  const bool is_hermes = model.tool_call_form == ToolCallForm::kMarked && says(kCallOpens) && says("\"arguments\"") &&
-                         !says("<function=") && !says("<arg_key>");
+  const auto prompt_has = [&](std::string_view text) { return prompt.find(text) != std::string::npos; };
+  const bool is_hermes = model.tool_call_form == ToolCallForm::kMarked && prompt_has(kCallOpens) &&
+                         prompt_has("\"arguments\"") && !prompt_has("<function=") && !prompt_has("<arg_key>");
   const bool is_llama = model.tool_call_form == ToolCallForm::kLlama3;
   if (!is_hermes && !is_llama)
     throw user_error(
@@ -57,7 +57,7 @@ void require_call(const Json& tools, const std::string& prompt, const ServedMode
   const std::string grammar = is_hermes ? call_grammar(tools, "arguments", std::string(kCallOpens) + "\n",
                                                        "\n" + std::string(kCallCloses), kKey)
                                         : call_grammar(tools, "parameters", "", "", kKey);
-  request.sampling.constraint = grammars_of(model, kKey).constraint(grammar, kKey);
+  request.sampling.constraint = require_grammars(model, kKey).constraint(grammar, kKey);
 }
 
 }  // namespace roll

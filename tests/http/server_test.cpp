@@ -22,7 +22,7 @@ namespace {
 using Catch::Contains;
 
 HttpResponse text(int status, const std::string& body) {
-  return HttpResponse::of(status, "text/plain", body);
+  return HttpResponse::make(status, "text/plain", body);
 }
 
 constexpr int64_t kFlood = 1000, kPiece = 20'000;  // of a large stream: pieces, and the bytes of one
