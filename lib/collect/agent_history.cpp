@@ -165,8 +165,8 @@ AgentNode next_node(const AgentNode& before, const BranchPoint& branch_point, co
   if (!branch_point.added_messages.empty()) node.answers.push_back(branch_point.added_messages);
   if (!request.texts.empty()) node.text = request.texts.front() + text;
   if (request.kind == CompletionKind::kText) return node;
-  const SpokenAndCalled parts =
-      request.has_tools ? split_tool_calls(text, form, request.variables["tools"]) : SpokenAndCalled{text, {}};
+  const ContentAndCalls parts =
+      request.has_tools ? split_tool_calls(text, form, request.variables["tools"]) : ContentAndCalls{text, {}};
   Json model_message{{"role", "assistant"}, {"content", parts.content}, {"tool_calls", Json::array()}};
   for (const ToolCall& call : parts.calls)
     model_message["tool_calls"].push_back(

@@ -16,17 +16,17 @@ constexpr size_t kShownOutput = 4000, kShownErrors = 400;
 
 /// Sandboxes of this thread; a failure removes one.
 std::map<std::string, Box>& boxes() {
-  thread_local std::map<std::string, Box> own;
-  return own;
+  thread_local std::map<std::string, Box> by_python;
+  return by_python;
 }
 
-std::string last_of(const std::string& text, size_t bytes) {
+std::string text_tail(const std::string& text, size_t bytes) {
   size_t from = text.size() - std::min(text.size(), bytes);
   while (from < text.size() && (text[from] & 0xC0) == 0x80) ++from;  // inside a UTF-8 character
   return text.substr(from);
 }
 
-std::string answer_of(const ProgramEnd& end, double timeout_s) {
+std::string output_or_error(const ProgramEnd& end, double timeout_s) {
   switch (end.how) {
     case ProgramEnd::How::kTimeout:
       throw ToolError(fmt::format("the program took longer than {} s", timeout_s));
@@ -39,9 +39,9 @@ std::string answer_of(const ProgramEnd& end, double timeout_s) {
     default:
       break;
   }
-  if (!end.ended_well()) throw ToolError(last_of(end.errors, kShownErrors));
+  if (!end.ended_well()) throw ToolError(text_tail(end.errors, kShownErrors));
   if (end.output.empty()) return "(the program printed nothing)";
-  return end.output.size() <= kShownOutput ? end.output : "..." + last_of(end.output, kShownOutput);
+  return end.output.size() <= kShownOutput ? end.output : "..." + text_tail(end.output, kShownOutput);
 }
 
 class PythonTool : public Tool {
@@ -62,7 +62,7 @@ class PythonTool : public Tool {
       boxes().erase(python_);
       throw EnvironmentFailed(EnvironmentFault::kCrash, fmt::format("has no sandbox: {}", e.what()));
     }
-    return answer_of(end, timeout_s_);
+    return output_or_error(end, timeout_s_);
   }
 
  private:

@@ -23,7 +23,7 @@ namespace roll {
 namespace {
 
 constexpr int kLongestStart_ms = 60'000;
-constexpr size_t kMostDescriptors = 32;  // per request; the same limit as in zygote.py
+constexpr size_t kMaxDescriptors = 32;  // per request; the same limit as in zygote.py
 
 std::string hex(const std::string& bytes) {
   std::string text;
@@ -56,20 +56,20 @@ Descriptor sealed_file(const std::string& content) {
   return file;
 }
 
-void send_with_descriptors(const Descriptor& to, const std::string& text, const std::vector<Descriptor>& given) {
+void send_with_descriptors(const Descriptor& to, const std::string& text, const std::vector<Descriptor>& descriptors) {
   iovec part = {const_cast<char*>(text.data()), text.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control.data();
-  message.msg_controllen = CMSG_SPACE(given.size() * sizeof(int));
+  message.msg_controllen = CMSG_SPACE(descriptors.size() * sizeof(int));
   cmsghdr* header = CMSG_FIRSTHDR(&message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(given.size() * sizeof(int));
-  for (size_t i = 0; i < given.size(); ++i) {
-    const int fd = given[i].get();
+  header->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
+  for (size_t i = 0; i < descriptors.size(); ++i) {
+    const int fd = descriptors[i].get();
     std::memcpy(CMSG_DATA(header) + i * sizeof fd, &fd, sizeof fd);
   }
   if (sendmsg(to.get(), &message, MSG_NOSIGNAL) < 0) throw system_error("the sandbox does not answer{}", errno_text());
@@ -91,7 +91,7 @@ constexpr const char* role_name(ProgramRequest::Role role) {
                              : "command";
 }
 
-Json described(const ProgramRequest& request, const std::string& work, bool shares_tmp) {
+Json request_json(const ProgramRequest& request, const std::string& work, bool shares_tmp) {
   Json files = Json::array(), modes = Json::array();
   for (const ProgramFile& file : request.files) {
     files.push_back(file.name);
@@ -127,9 +127,9 @@ Box::~Box() {
 
 std::string Box::work_folder() {
   if (is_isolated_) return "/tmp";
-  const std::string all = folder_->path().string(), folder = fmt::format("{}/{}", all, num_programs_);
+  const std::string root = folder_->path().string(), folder = fmt::format("{}/{}", root, num_programs_);
   std::error_code ignored;
-  std::filesystem::remove_all(fmt::format("{}/{}", all, num_programs_ - 2), ignored);
+  std::filesystem::remove_all(fmt::format("{}/{}", root, num_programs_ - 2), ignored);
   std::filesystem::create_directory(folder);
   return folder;
 }
@@ -154,16 +154,16 @@ Program Box::start_in(const std::string& folder, ProgramRequest request, bool sh
     throw system_error("a pipe to the sandbox{}", errno_text());
   Descriptor leash(ends[0]);
   Pipe output = output_pipe(), errors = output_pipe();
-  std::vector<Descriptor> given;
-  given.emplace_back(ends[1]);
-  given.push_back(sealed_file(request.input));
-  given.push_back(std::move(output.write_end));
-  given.push_back(std::move(errors.write_end));
-  given.push_back(sealed_file(request.source));
-  for (const ProgramFile& file : request.files) given.push_back(sealed_file(file.content));
-  if (request.channel) given.push_back(std::move(request.channel));
-  ROLL_CHECK(given.size() <= kMostDescriptors, "a request's files are few");
-  send_with_descriptors(process_.control, to_line(described(request, folder, shares_tmp)), given);
+  std::vector<Descriptor> descriptors;
+  descriptors.emplace_back(ends[1]);
+  descriptors.push_back(sealed_file(request.input));
+  descriptors.push_back(std::move(output.write_end));
+  descriptors.push_back(std::move(errors.write_end));
+  descriptors.push_back(sealed_file(request.source));
+  for (const ProgramFile& file : request.files) descriptors.push_back(sealed_file(file.content));
+  if (request.channel) descriptors.push_back(std::move(request.channel));
+  ROLL_CHECK(descriptors.size() <= kMaxDescriptors, "a request's files are few");
+  send_with_descriptors(process_.control, to_line(request_json(request, folder, shares_tmp)), descriptors);
   return {std::move(leash), std::move(output.read_end), std::move(errors.read_end), request.limits.output_mb << 20};
 }
 

@@ -79,7 +79,7 @@ std::string CompletionAnswer::take_new_content(Choice& choice) {
 
 void CompletionAnswer::add_final_chunks(size_t index, Choice& choice, std::vector<Json>& chunks) {
   const bool is_chat = request_.kind == CompletionKind::kChat;
-  const SpokenAndCalled parts = split_calls(choice.ended->text);
+  const ContentAndCalls parts = split_calls(choice.ended->text);
   const std::string remaining_content = parts.content.substr(std::min(choice.num_sent, parts.content.size()));
   if (!remaining_content.empty() || request_.needs_scores())
     chunks.push_back(
@@ -96,9 +96,9 @@ void CompletionAnswer::add_final_chunks(size_t index, Choice& choice, std::vecto
                          finish_reason_name(choice.ended->finish_reason, !parts.calls.empty())));
 }
 
-SpokenAndCalled CompletionAnswer::split_calls(const std::string& text) const {
+ContentAndCalls CompletionAnswer::split_calls(const std::string& text) const {
   if (!request_.has_tools) return {text, {}};
-  SpokenAndCalled parts = split_tool_calls(text, model_.tool_call_form, request_.variables["tools"]);
+  ContentAndCalls parts = split_tool_calls(text, model_.tool_call_form, request_.variables["tools"]);
   if (request_.calls_one && parts.calls.size() > 1) parts.calls.resize(1);
   return parts;
 }
@@ -128,7 +128,7 @@ Json CompletionAnswer::whole() const {
   Json list = Json::array();
   for (size_t i = 0; i < choices_.size(); ++i) {
     const Generation& response = *choices_[i].ended;
-    const SpokenAndCalled parts = split_calls(response.text);
+    const ContentAndCalls parts = split_calls(response.text);
     Json choice = {{"index", i}};
     if (request_.kind == CompletionKind::kText) {
       choice["text"] = (request_.echoes ? echo(i) : "") + response.text;

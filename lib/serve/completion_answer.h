@@ -53,7 +53,7 @@ class CompletionAnswer {
   std::string echo(size_t index) const;
   std::vector<ScoredToken> scored_tokens(size_t index) const;
   Json log_probs(const std::vector<ScoredToken>& tokens) const;
-  SpokenAndCalled split_calls(const std::string& text) const;
+  ContentAndCalls split_calls(const std::string& text) const;
 
   const CompletionRequest& request_;
   const ServedModel& model_;

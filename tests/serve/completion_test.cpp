@@ -171,12 +171,12 @@ TEST_CASE("a stream's pieces are the whole answer's, with calls of tools in thei
   CompletionAnswer answer(request, served.model, "id", 5);
   const auto ids = served.tokenizer.encode(text);
   std::vector<Json> chunks;
-  const auto hear = [&](ChoiceNews news) {
-    for (Json& chunk : answer.hear(std::move(news))) chunks.push_back(std::move(chunk));
+  const auto add_news = [&](ChoiceNews news) {
+    for (Json& chunk : answer.add_news(std::move(news))) chunks.push_back(std::move(chunk));
   };
-  for (const int64_t id : ids) hear({.choice = 0, .ids = {id}, .log_probs = {-1}, .ended = {}});
+  for (const int64_t id : ids) add_news({.choice = 0, .ids = {id}, .log_probs = {-1}, .ended = {}});
   CHECK_FALSE(answer.is_whole());
-  hear({.choice = 0,
+  add_news({.choice = 0,
         .ids = {},
         .log_probs = {},
         .ended = Generation{.ids = ids, .log_probs = {}, .finish_reason = FinishReason::kStop, .text = text}});
