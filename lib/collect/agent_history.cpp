@@ -10,12 +10,12 @@ namespace roll {
 
 namespace {
 
-constexpr const char* kRule = "what was sampled stays as it was: send back what was answered, and add to it";
+constexpr const char* kRule = "earlier turns must not change: send them back unchanged, and append to them";
 
 /// Describes the first difference of two texts.
 std::string text_difference(const std::string& before, const std::string& now) {
   const auto [at, was, is] = first_difference(before, now);
-  return fmt::format("at character {} there was {} and is now {}", at, was, is);
+  return fmt::format("at character {}, {} became {}", at, was, is);
 }
 
 /// Returns names and arguments of the tool calls; other fields do not matter.
@@ -57,16 +57,16 @@ bool is_from_model(const Json& message) {
 
 [[noreturn]] void refuse_chat(const AgentNode& nearest, const Json& messages) {
   const size_t num_equal = num_equal_messages(nearest.messages, messages);
-  if (num_equal == messages.size())
-    throw user_error("messages: holds nothing behind what the model said last; {}", kRule);
+  if (num_equal == messages.size()) throw user_error("messages: adds nothing after the model's last turn; {}", kRule);
   if (num_equal < nearest.messages.size())
     throw user_error("messages[{}]: {}; {}", num_equal,
                      *message_difference(nearest.messages[num_equal], messages[num_equal]), kRule);
   const auto foreign = std::find_if(messages.begin() + static_cast<int64_t>(num_equal), messages.end(), is_from_model);
   if (foreign == messages.end())
-    throw user_error("messages[{}]: lies before the model's first turn, which was drawn without it; {}", num_equal,
-                     kRule);
-  throw user_error("messages[{}]: the model did not say it in this session; {}", foreign - messages.begin(), kRule);
+    throw user_error("messages[{}]: was inserted before the model's first turn, which was sampled without it; {}",
+                     num_equal, kRule);
+  throw user_error("messages[{}]: is an assistant message that the model did not write in this session; {}",
+                   foreign - messages.begin(), kRule);
 }
 
 BranchPoint find_chat_branch(const std::vector<AgentNode>& nodes, const CompletionRequest& request,
@@ -74,8 +74,8 @@ BranchPoint find_chat_branch(const std::vector<AgentNode>& nodes, const Completi
   const Json& messages = request.messages;
   if (request.variables != nodes.front().variables)
     throw UserError(
-        "tools, chat_template_kwargs: differ from those of the session's first request, as which they "
-        "stand before all that was sampled; keep them");
+        "tools, chat_template_kwargs: differ from those of the session's first request, with which all turns were "
+        "sampled; send the same ones");
   std::optional<size_t> found;
   size_t nearest = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -115,8 +115,8 @@ BranchPoint find_token_branch(const std::vector<AgentNode>& nodes, const std::ve
   }
   if (!found) {
     const std::vector<int64_t> ids = all_ids(nodes[nearest]);
-    const auto at = [&](const auto& list) { return longest < list.size() ? std::to_string(list[longest]) : "its end"; };
-    throw user_error("prompt: at token {} there was {} and is now {}; {}", longest, at(ids), at(prompt), kRule);
+    const auto at = [&](const auto& list) { return longest < list.size() ? std::to_string(list[longest]) : "the end"; };
+    throw user_error("prompt: at token {}, {} became {}; {}", longest, at(ids), at(prompt), kRule);
   }
   return {.node = *found, .added_ids = {prompt.begin() + std::ssize(all_ids(nodes[*found])), prompt.end()}};
 }
@@ -134,7 +134,7 @@ BranchPoint find_text_branch(const std::vector<AgentNode>& nodes, const std::str
     const bool is_prefix = text.starts_with(before) && (i > 0 || text == before);
     if (is_prefix && (!found || before.size() >= nodes[*found].text->size())) found = i;
   }
-  if (!nearest) throw user_error("prompt: the session goes on with token ids, as it began");
+  if (!nearest) throw user_error("prompt: the session began with token ids; send token ids again");
   if (!found) throw user_error("prompt: {}; {}", text_difference(*nearest, text), kRule);
   const AgentNode& node = nodes[*found];
   return {.node = *found, .added_ids = tokenizer.encode_behind(all_ids(node), text.substr(node.text->size()))};
@@ -153,7 +153,8 @@ BranchPoint find_branch_point(const std::vector<AgentNode>& nodes, const Complet
                               const TurnTokens& tokens, const Tokenizer& tokenizer) {
   const bool is_chat = request.kind == CompletionKind::kChat;
   if (is_chat == nodes.front().messages.is_null())
-    throw user_error("this session began at {}, and goes on there", is_chat ? "/completions" : "/chat/completions");
+    throw user_error("this session began at {}; send all its requests there",
+                     is_chat ? "/completions" : "/chat/completions");
   if (is_chat) return find_chat_branch(nodes, request, tokens);
   if (request.texts.empty()) return find_token_branch(nodes, request.prompts.front());
   return find_text_branch(nodes, request.texts.front(), tokenizer);

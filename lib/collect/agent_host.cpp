@@ -57,15 +57,16 @@ class AgentPrograms {
     if (program.child) {
       if (program.child->is_running() && !sessions_.must_stop(name)) return;
       const std::string stderr_text = program.child->stderr_tail();
-      const std::string why = fmt::format("ended ({}) before its reward{}", program.child->end(0),
-                                          stderr_text.empty() ? "" : "; it said: " + stderr_text);
+      const std::string why = fmt::format("ended ({}) before it posted a reward{}", program.child->end(0),
+                                          stderr_text.empty() ? "" : "; its error output: " + stderr_text);
       program.child.reset();
       program.since_end.restart();
       program.is_delayed = !sessions_.agent_ended(name, why);
       num_futile_starts_ = program.is_delayed ? num_futile_starts_ + 1 : 0;
       if (num_futile_starts_ >= kMaxFutileStarts)
-        sessions_.fail_untaken(EnvironmentFault::kCrash,
-                               fmt::format("{}, {} times before a session was taken", why, num_futile_starts_));
+        sessions_.fail_untaken(
+            EnvironmentFault::kCrash,
+            fmt::format("{}; {} programs in a row ended before they took a session", why, num_futile_starts_));
     }
     if (!program.is_delayed || program.since_end.seconds() > kRestartDelay_s) start(program, name);
   }

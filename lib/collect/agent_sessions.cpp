@@ -22,8 +22,8 @@ constexpr const char* kSessionOver = "the session is over";
 void require_same(const Json& given, const char* key, double value) {
   const auto found = given.find(key);
   if (found == given.end() || *found == value) return;
-  throw user_error("{} = {}: the policy is trained as it is sampled, at {:g}; leave it out", key, to_line(*found),
-                   value);
+  throw user_error("{} = {}: must be {:g}, as in the run's settings, because training assumes it; leave it out", key,
+                   to_line(*found), value);
 }
 
 /// Rejects sampling settings other than the configured ones: gradients assume that distribution.
@@ -38,7 +38,7 @@ void check_sampling(const CompletionRequest& request, const SamplingSettings& co
   if (request.given.value("top_k", Json()) != -1 || configured.top_k != 0)
     require_same(request.given, "top_k", static_cast<double>(configured.top_k));
   if (!request.sampling.logit_bias.empty())
-    throw UserError("logit_bias: the policy is trained as it is sampled, without one; leave it out");
+    throw UserError("logit_bias: is not allowed, because training assumes sampling without it; leave it out");
 }
 
 /// Seed of a draw that is not the first at its place, or whose request has a seed.
@@ -52,7 +52,8 @@ uint64_t draw_seed(uint64_t session_seed, uint64_t request_seed, bool has_reques
 double parse_reward(const Json& body) {
   if (!body.is_object()) throw UserError("the body: must be {\"reward\": number[, \"success\": true or false]}");
   for (const auto& [key, value] : body.items())
-    if (key != "reward" && key != "success") throw user_error("{}: is not known; there are reward and success", key);
+    if (key != "reward" && key != "success")
+      throw user_error("{}: is not a known field; the fields are reward and success", key);
   const Json reward = body.value("reward", Json());
   if (!reward.is_number() || !(std::abs(reward.get<double>()) <= kLargestTurnReward))
     throw user_error("reward = {}: must be a number within +-{}", to_line(reward), kLargestTurnReward);
@@ -128,9 +129,9 @@ void AgentSessions::check_time_limits(Session& session) {
   if (!session.is_taken) {
     if (num_playing_ == 0 && since_free_.seconds() > kStartTimeoutFactor * limit_s)
       fail(session, EnvironmentFault::kTimeout,
-           fmt::format("was taken by no agent within {:g} s", kStartTimeoutFactor * limit_s));
+           fmt::format("found no agent for its session within {:g} s", kStartTimeoutFactor * limit_s));
   } else if (session.since_contact.seconds() > limit_s) {
-    fail(session, EnvironmentFault::kTimeout, fmt::format("heard nothing of its agent for {:g} s", limit_s));
+    fail(session, EnvironmentFault::kTimeout, fmt::format("got no request from its agent for {:g} s", limit_s));
   } else if (longest_s && session.since_taken.seconds() > *longest_s) {
     fail(session, EnvironmentFault::kTimeout, fmt::format("took longer than max_seconds = {:g}", *longest_s));
   }
@@ -277,7 +278,7 @@ bool AgentSessions::end(const std::string& id, const std::string& agent_name, co
   const std::lock_guard lock(mutex_);
   Session* const session = find_taken(id);
   if (!session || session->agent_name != agent_name) return false;
-  if (session->last_node == 0) throw UserError("reward: nothing was drawn in this session; ask for a completion first");
+  if (session->last_node == 0) throw UserError("reward: this session has no completion yet; ask for one first");
   end_with(*session, {.reaction = {.reward = parse_reward(body), .is_done = true, .succeeded = parse_success(body)}});
   return true;
 }
@@ -295,7 +296,8 @@ std::shared_ptr<PendingAnswer> AgentSessions::submit(const std::string& id,
   } catch (const UserError& error) {
     if (++session->num_refused > kMaxRefusals)
       fail(*session, EnvironmentFault::kProtocol,
-           fmt::format("was asked {} times for what it cannot do; the last: {}", kMaxRefusals, error.what()));
+           fmt::format("got more than {} invalid requests from its agent; the last error: {}", kMaxRefusals,
+                       error.what()));
     throw;
   }
   session->since_contact.restart();
@@ -306,7 +308,7 @@ void AgentSessions::queue_draws(Session& session, const std::shared_ptr<const Co
                                 const std::shared_ptr<PendingAnswer>& answer) {
   const CompletionRequest& request = *shared_request;
   if (request.prompts.size() != 1)
-    throw user_error("prompt: has {} prompts; a session takes one", request.prompts.size());
+    throw user_error("prompt: has {} prompts; a request of a session must have one", request.prompts.size());
   check_sampling(request, session.terms.sampling);
   const bool is_first = session.nodes.empty();
   std::vector<AgentNode> new_tree;
@@ -314,14 +316,15 @@ void AgentSessions::queue_draws(Session& session, const std::shared_ptr<const Co
   const BranchPoint branch_point =
       find_branch_point(is_first ? new_tree : session.nodes, request, rules_.tokens, rules_.tokenizer);
   if (is_first && std::ssize(request.prompts[0]) > rules_.prompt_length)
-    throw user_error("{}: has {} tokens; prompt_length = {} is the most with which a session begins",
+    throw user_error("{}: has {} tokens; the first request of a session may have at most prompt_length = {}",
                      request.kind == CompletionKind::kChat ? "messages" : "prompt", request.prompts[0].size(),
                      rules_.prompt_length);
   if (is_first) session.nodes = std::move(new_tree);
   check_branch_point(session, branch_point);
   session.num_draws += request.num_choices;
   if (session.num_draws > kMaxDrawsPerTurn * rules_.environment.max_steps) {
-    fail(session, EnvironmentFault::kFlood, fmt::format("was asked for more than {} turns", session.num_draws - 1));
+    fail(session, EnvironmentFault::kFlood,
+         fmt::format("got requests for more than {} turns from its agent", session.num_draws - 1));
     throw UserError(kSessionOver);
   }
   for (int64_t choice = 0; choice < request.num_choices; ++choice) {
@@ -340,10 +343,10 @@ void AgentSessions::queue_draws(Session& session, const std::shared_ptr<const Co
 void AgentSessions::check_branch_point(const Session& session, const BranchPoint& branch_point) const {
   const AgentTurn& before = session.nodes.at(branch_point.node).so_far;
   if (std::ssize(before.turns) >= rules_.environment.max_steps)
-    throw user_error("the session has had its max_steps = {} turns; post its reward", rules_.environment.max_steps);
+    throw user_error("the session has reached max_steps = {} turns; post its reward", rules_.environment.max_steps);
   if (std::ssize(before.ids) + std::ssize(branch_point.added_ids) >= session.terms.response_length)
     throw user_error(
-        "the session has {} tokens behind its first request, and response_length = {} is its most; post its reward",
+        "the session has {} tokens after its first request, which reaches response_length = {}; post its reward",
         before.ids.size() + branch_point.added_ids.size(), session.terms.response_length);
 }
 

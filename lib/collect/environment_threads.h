@@ -1,4 +1,4 @@
-// Runs slow built-in environments on threads, `world_size` per kind, for EnvironmentPool: the caller never waits for an
+// Runs slow built-in environments on threads, `world_size` per tag, for EnvironmentPool: the caller never waits for an
 // environment.
 #pragma once
 

@@ -15,12 +15,14 @@ namespace roll {
 
 void check_opening(const Opening& opening, uint64_t seed, const std::string& observation) {
   if (opening.observation != observation)
-    throw EnvironmentFailed(EnvironmentFault::kProtocol,
-                            fmt::format("the level of seed {} began otherwise than before; a seed is one level", seed));
+    throw EnvironmentFailed(
+        EnvironmentFault::kProtocol,
+        fmt::format("began the level of seed {} differently than before; one seed must always give the same level",
+                    seed));
 }
 
 ProgramDriver::ProgramDriver(const std::map<std::string, const EnvironmentArgs*>& args_by_tag, OnAnswer on_answer)
-    : on_answer_(std::move(on_answer)), wake_(make_pipe("pipe for news")) {
+    : on_answer_(std::move(on_answer)), wake_(make_pipe("pipe for environment programs")) {
   int64_t num_needed = 0;
   for (const auto& [tag, args] : args_by_tag) {
     const std::string where = "custom_envs." + tag + ".env_config.";

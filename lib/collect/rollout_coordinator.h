@@ -1,8 +1,8 @@
 // Schedules one rollout job over all rank groups that sample, for RolloutWorker: which prompts are sampled, by which
 // group, and when the job is complete, scores included. A stop request is noticed even while scores are awaited. All
 // ranks decide from the same news (news_exchange.h), so prompts have the same indices everywhere. Responses and their
-// rewards stay where they were sampled until the end. A job may be paused and go on with other weights: begun responses
-// keep their tokens, and their weight versions are recorded.
+// rewards stay where they were sampled until the end. A job may be paused and resumed with other weights: unfinished
+// responses keep their tokens, and their weight versions are recorded.
 #pragma once
 
 #include <functional>

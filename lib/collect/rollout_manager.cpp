@@ -58,7 +58,7 @@ std::vector<RolloutRecord> RolloutManager::step(int64_t step, Metrics& metrics) 
   else
     attend_rollouts(reward_models_, samplers, step);
   metrics.merge(broadcast_metrics(samplers, sampling_metrics));
-  prompts_state_ = broadcast_message(StateMessage{prompts_state_}, samplers, "where the prompts stand").state;
+  prompts_state_ = broadcast_message(StateMessage{prompts_state_}, samplers, "state of the prompt stream").state;
   if (plan_.steps_ahead == 0) close();
   return records;
 }

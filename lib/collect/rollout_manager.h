@@ -1,7 +1,7 @@
 // Samples the responses of each step, for the training pipelines: owns the prompt stream, opens the sampler with the
 // trainer's weights, and samples ahead while others train. Version v is the weights after v steps; step s is meant to
 // use version s-1. With async_generation_ratio r, the sampler may begin up to r steps' worth of later groups with the
-// same version while the next one is trained. These are paused when newer weights arrive, and go on with them.
+// same version while the next one is trained. These are paused when newer weights arrive, and resume with those.
 #pragma once
 
 #include <map>

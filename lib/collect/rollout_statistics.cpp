@@ -57,8 +57,8 @@ RewardedResponses RolloutStatistics::add_rewards(const std::string& domain, cons
   total_use.most_waiting =
       std::max(total_use.most_waiting, ranks.all_reduce_max(local_use.most_waiting, "waiting rewards"));
   return {.total = ranks.all_reduce_sum(local_responses.total, "responses of a domain"),
-          .rewarded = ranks.all_reduce_sum(local_responses.rewarded, "rewards that could be had"),
-          .without_environment = ranks.all_reduce_sum(local_responses.without_environment, "environments that failed")};
+          .rewarded = ranks.all_reduce_sum(local_responses.rewarded, "rewarded responses"),
+          .without_environment = ranks.all_reduce_sum(local_responses.without_environment, "failed environments")};
 }
 
 void RolloutStatistics::add_to(Metrics& metrics) const {

@@ -104,7 +104,7 @@ RewardQuery make_query(const Row& row, const RolloutRecord& record, uint64_t nam
 std::string first_failure(const std::vector<RolloutRecord>& records, const std::string& domain) {
   for (const RolloutRecord& record : records)
     if (record.domain == domain)
-      return fmt::format(", the first ({}): {}; mend it, then start again or --resume",
+      return fmt::format(", first failure ({}): {}; repair the environment, then start again or use --resume",
                          record.reward_detail.value("environment", ""), record.reward_detail.value("error", ""));
   return "";
 }
@@ -290,8 +290,8 @@ void RolloutWorker::warn_of_faults(const std::vector<RolloutRecord>& records, in
     const int64_t late = domain_faults.of(RewardFailure::kTimeout);
     if (2 * late > num_records[domain] && advised_.insert(domain).second)
       log_.warn(
-          "rewards.{0}: {1} of {2} rewards timed out, so that little is left to learn from; raise "
-          "rewards.{0}.timeout_s or world_size, or make what judges faster",
+          "rewards.{0}: {1} of {2} rewards timed out, so that few responses are left to train on; raise "
+          "rewards.{0}.timeout_s or world_size, or make the reward faster",
           domain, late, num_records[domain]);
   }
 }

@@ -81,7 +81,7 @@ class RolloutWorker {
   void complete(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer);
   /// Ends a complete job; call it once. Returns, on each group's leader, the records that the group sampled and whose
   /// scores counted, group by group; group_index counts prompts in their given order. Warns once per domain and step
-  /// about failed rewards on this rank, and once per domain if most of them timed out. **Collective** over the
+  /// about failed rewards on this rank, and once per domain if most rewards timed out. **Collective** over the
   /// sampler's ranks. UserError: a domain's environment failed in all trajectories.
   std::vector<RolloutRecord> finish(RolloutJob& job);
 

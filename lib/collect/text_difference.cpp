@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kExcerptLength = 40;
 
 std::string excerpt(const std::string& text, size_t from) {
-  return from >= text.size() ? "its end" : to_line(Json(text.substr(from, kExcerptLength)));
+  return from >= text.size() ? "the end" : to_line(Json(text.substr(from, kExcerptLength)));
 }
 
 }  // namespace

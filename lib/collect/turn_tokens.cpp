@@ -51,9 +51,8 @@ std::string text_after(const std::string& before, const std::string& after) {
   if (after.starts_with(before)) return after.substr(before.size());
   const auto [at, old_text, new_text] = first_difference(before, after);
   throw user_error(
-      "template: it changes what was said before once more follows: at character {} it first wrote {} and then {}, but "
-      "sampled tokens stay as they are; choose a template that keeps all turns, as actor_train.data_args.template: "
-      "chatml",
+      "template: changes earlier turns when a message follows: at character {}, {} becomes {}, but sampled tokens "
+      "cannot change; choose a template that keeps all turns, such as actor_train.data_args.template: chatml",
       at, old_text, new_text);
 }
 
@@ -87,8 +86,7 @@ void TurnTokens::check(const char* role, const Json& tools) const {
   const Json variables = tool_variables(tools), answer = Json::array({message(role, kAnswer)});
   const auto require_answer = [&](const std::string& text) {
     if (text.find(kAnswer) == std::string::npos)
-      throw user_error("template: a message of role {} does not appear in what it writes; choose another, as chatml",
-                       role);
+      throw user_error("template: leaves out messages of role {}; choose another template, such as chatml", role);
   };
   const auto try_turn = [&](const StandIn& turn) {
     require_answer(text_after_turn(first_messages(), turn, answer, variables));
@@ -110,8 +108,8 @@ void TurnTokens::check(const char* role, const Json& tools) const {
     if (const auto& name = tool["function"]["name"].get_ref<const std::string&>();
         opening.find(name) == std::string::npos)
       throw user_error(
-          "template: it does not show the tool {}; choose one that does, as native of a model that calls tools, or set "
-          "env_config.show_tools: false for a model that knows them",
+          "template: does not show the tool {}; choose a template that shows tools, such as native for a model that "
+          "calls tools, or set env_config.show_tools: false if the model already knows the tools",
           name);
 }
 
@@ -173,7 +171,8 @@ std::string TurnTokens::text_after_calls(const PastConversation& before, const J
   size_t end = std::string::npos;
   for (const int64_t id : tokenizer_.eos_ids()) end = std::min(end, text.find(tokenizer_.spelling(id)));
   if (end == std::string::npos)
-    throw UserError("template: it writes no end token behind a turn that calls tools; choose another, as chatml");
+    throw UserError(
+        "template: writes no end token after a turn with tool calls; choose another template, such as chatml");
   return text.substr(end);
 }
 

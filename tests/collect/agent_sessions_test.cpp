@@ -80,9 +80,15 @@ TEST_CASE("a session that is given back is taken by the next agent", "[collect]"
 TEST_CASE("a session without a turn is worth nothing yet", "[collect]") {
   AskedSessions desk;
   const std::string id = desk.begin(0);
-  CHECK_THAT(testing::error_of([&] { desk.sessions.end(id, "", {{"reward", 1}}); }), Contains("nothing was drawn"));
+  CHECK_THAT(testing::error_of([&] {
+               desk.sessions.end(id, "", {{"reward", 1}});
+             }),
+             Contains("this session has no completion yet"));
   desk.ask(id, kAsked);
-  CHECK_THAT(testing::error_of([&] { desk.sessions.end(id, "", {{"reward", 1}}); }), Contains("nothing was drawn"));
+  CHECK_THAT(testing::error_of([&] {
+               desk.sessions.end(id, "", {{"reward", 1}});
+             }),
+             Contains("this session has no completion yet"));
 }
 
 TEST_CASE("a turn is drawn as its request says, within the configuration's distribution", "[collect]") {
@@ -147,17 +153,17 @@ TEST_CASE("a session has its turns and tokens, and no more", "[collect]") {
   desk.config.max_steps = 2;
   const std::string id = desk.begin(0);
   CHECK_THAT(desk.refusal(id, {{"prompt", std::string(201, 'x')}}),
-             Contains("prompt: has 201 tokens; prompt_length = 200"));
+             Contains("prompt: has 201 tokens; the first request of a session may have at most prompt_length = 200"));
   CHECK_THAT(desk.refusal(id, {{"messages", {said_by("user", std::string(200, 'x'))}}}), Contains("messages: has 2"));
   CHECK(desk.refusal(id, {{"prompt", std::string(200, 'x')}}) == "no error");
   desk.draw(0, "yes");
   const std::string said = std::string(200, 'x') + "yes";
   CHECK_THAT(desk.refusal(id, {{"prompt", said + std::string(197, 'y')}}),
-             Contains("has 200 tokens behind its first request, and response_length = 200"));
+             Contains("has 200 tokens after its first request, which reaches response_length = 200"));
   CHECK(desk.refusal(id, {{"prompt", said + std::string(196, 'y')}}) == "no error");
   desk.draw(0, "z");
   CHECK_THAT(desk.refusal(id, {{"prompt", said + std::string(196, 'y') + "z"}}),
-             Contains("has had its max_steps = 2 turns"));
+             Contains("has reached max_steps = 2 turns"));
 }
 
 TEST_CASE("who asks without end floods, and who asks for what cannot be breaks the rules", "[collect]") {
@@ -179,7 +185,7 @@ TEST_CASE("who asks without end floods, and who asks for what cannot be breaks t
   CHECK_THAT(desk.refusal(other, wrong), Contains("temperature"));
   CHECK(desk.sessions.next(1).value().fault == EnvironmentFault::kProtocol);
   CHECK_THAT(desk.sessions.next(1).value().why,
-             Contains("asked 20 times for what it cannot do; the last: temperature"));
+             Contains("more than 20 invalid requests from its agent; the last error: temperature"));
   const std::string many = desk.begin(3);
   CHECK(desk.ask(many, with(kAsked, {{"n", 48}})));
   CHECK(desk.refusal(many, kAsked) == "the session is over");
@@ -194,9 +200,9 @@ TEST_CASE("a session in which nothing happens ends as one that fails", "[collect
   desk.config.env_config.timeout_s = 1e-3;
   desk.begin(0, "a");
   CHECK(ending_of(desk, 0).fault == EnvironmentFault::kTimeout);
-  CHECK_THAT(ending_of(desk, 0).why, Contains("heard nothing of its agent"));
+  CHECK_THAT(ending_of(desk, 0).why, Contains("got no request from its agent"));
   desk.sessions.begin(1, desk.terms);
-  CHECK_THAT(ending_of(desk, 1).why, Contains("was taken by no agent within 0.01 s"));
+  CHECK_THAT(ending_of(desk, 1).why, Contains("found no agent for its session within 0.01 s"));
   desk.config.env_config.timeout_s = 0.3;
   desk.sessions.begin(5, desk.terms);
   std::this_thread::sleep_for(milliseconds(400));
