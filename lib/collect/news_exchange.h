@@ -1,6 +1,6 @@
 // Asynchronous all-gather of news between the rank groups that sample, for RolloutCoordinator. The leader of each group
-// posts its news and continues to sample. Once all have posted, every group receives the news of all: the same news in the
-// same order, so all decide alike. The ranks of one group receive it before the same engine step.
+// posts its news and continues to sample. Once all have posted, every group receives the news of all: the same news in
+// the same order, so all decide alike. The ranks of one group receive it before the same engine step.
 #pragma once
 
 #include <memory>

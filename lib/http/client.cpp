@@ -104,9 +104,10 @@ void check_http_url(const std::string& url) {
   };
   const bool is_url = curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) == CURLUE_OK;
   const std::string scheme = part(CURLUPART_SCHEME);
-  if (!is_url || (scheme != "http" && scheme != "https")) throw UserError("must be a URL, as https://host:8000/v1");
+  if (!is_url || (scheme != "http" && scheme != "https"))
+    throw UserError("must be a URL, such as https://host:8000/v1");
   if (!part(CURLUPART_USER).empty() || !part(CURLUPART_PASSWORD).empty())
-    throw UserError("must not hold a user or password, which would be written wherever the URL is");
+    throw UserError("must not hold a user or password, because the URL is written to logs");
   if (!part(CURLUPART_QUERY).empty() || !part(CURLUPART_FRAGMENT).empty() ||
       url.find_first_of("?#") != std::string::npos)
     throw UserError("must end with its path, without ? and #");
@@ -161,7 +162,7 @@ struct HttpClient::Parts {
   }
 
   HttpAnswer answer(std::optional<CURLcode> code) {
-    if (!code) return {.outcome = HttpAnswer::Outcome::kCancelled, .reason = "given up, as the run ends"};
+    if (!code) return {.outcome = HttpAnswer::Outcome::kCancelled, .reason = "cancelled, because the run ends"};
     if (received.is_too_large)
       return {.outcome = HttpAnswer::Outcome::kTooLarge,
               .reason = fmt::format("answered more than {} bytes", received.max_bytes)};

@@ -34,11 +34,11 @@ std::string HttpRequest::framing_fault() const {
   for (const std::string known : {"content-length", "transfer-encoding"})
     for (const auto& [name, value] : headers)
       if (name.starts_with(known) && name != known)
-        return "a header's name holds " + known;  // a space, or a folded line
+        return "a header's name contains " + known;  // a space, or a folded line
   const std::string &length = header("content-length"), &coding = header("transfer-encoding");
   if (length.find(',') != std::string::npos) return "there are two Content-Length headers";
-  if (!length.empty() && !coding.empty()) return "there are Content-Length and Transfer-Encoding";
-  if (!coding.empty() && coding != "chunked") return "the only Transfer-Encoding is chunked";
+  if (!length.empty() && !coding.empty()) return "there are both Content-Length and Transfer-Encoding";
+  if (!coding.empty() && coding != "chunked") return "the only supported Transfer-Encoding is chunked";
   return "";
 }
 

@@ -61,8 +61,9 @@ struct HttpServer::Parts {
       if (bytes <= server.limits.max_unsent_bytes)
         count_unsent(bytes);
       else
-        whole = server.handlers.refuse(413, fmt::format("the answer has {} bytes; at most {}, but for streams", bytes,
-                                                        server.limits.max_unsent_bytes));
+        whole = server.handlers.refuse(
+            413, fmt::format("the answer has {} bytes; at most {} are allowed, except for streams", bytes,
+                             server.limits.max_unsent_bytes));
       resume();
     }
     void begin_stream(const std::string& type) override {
@@ -207,7 +208,7 @@ struct HttpServer::Parts {
     Admission& admission = exchange->admission = handlers.admit(request);
     const std::string& coding = request.header("content-encoding");
     if (!admission.response && !coding.empty() && coding != "identity")
-      admission.response = handlers.refuse(415, "compressed bodies are not read");
+      admission.response = handlers.refuse(415, "compressed bodies are not supported");
     if (!admission.response && request.content_length() > admission.max_body) admission.response = too_large(*exchange);
     // A client that asks with Expect need not send the body.
     if (admission.response && !request.header("expect").empty()) return queue_whole(connection, *admission.response);
@@ -374,8 +375,8 @@ HttpServer::HttpServer(const HttpAddress& address, ServerLimits limits, HttpHand
     : parts_(std::make_unique<Parts>(limits, std::move(handlers))) {
   const int listener = listen_on(address.host, address.port);
   if (listener < 0)
-    throw user_error("{} {}: is taken, or {} is no address of this machine; 0 is a free port", address.port_key,
-                     address.port, address.host);
+    throw user_error("{} {}: the port is taken, or {} is not an address of this machine; 0 takes a free port",
+                     address.port_key, address.port, address.host);
   const ListeningAddress bound = bound_address(listener);
   parts_->port = bound.port;
   parts_->start(listener, bound.is_v6);

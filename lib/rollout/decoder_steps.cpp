@@ -28,8 +28,8 @@ int64_t count_pages(const Transformer& model, const EngineLimits& limits) {
   if (limits.max_pages > 0) num_pages = std::min(num_pages, limits.max_pages);
   if (num_pages >= pages_per_sequence) return num_pages;
   throw user_error(
-      "the KV cache of one sequence of {} tokens takes {} pages ({} MiB), there are {}; shorten the responses, or "
-      "allow more memory or pages",
+      "the KV cache of one sequence of {} tokens needs {} pages ({} MiB), but there are only {}; shorten the "
+      "responses, or allow more memory or pages",
       limits.max_length, pages_per_sequence, pages_per_sequence * bytes_per_page >> 20, num_pages);
 }
 
@@ -152,7 +152,7 @@ std::unique_ptr<StepModel> make_step_model(const Transformer& model, const Engin
   limits.page_size = layer_cost(model.spec().layers(), model.parallel().tp_size())
                          .page_tokens(requested.page_size, static_cast<int64_t>(at::elementSize(model.dtype())));
   if (limits.int8_weights && !has_cpu_decoder(model))
-    throw user_error("dtype = int8: weights of 8 bits are read by a sampler on the CPU alone; on {} take fp32 or bf16",
+    throw user_error("dtype = int8: only a sampler on the CPU reads 8-bit weights; on {} use fp32 or bf16",
                      model.device().str());
   if (runs_on_device(model))
     return make_device_steps(model, decoder_sizes(model, limits), limits.num_slots, make_cuda_launcher(model.device()),

@@ -25,7 +25,7 @@ struct LineSampling {
 
   void fields(Keys& v) {
     generating.fields(v);
-    v("seed", seed, "names the line's random numbers", at_least(0));
+    v("seed", seed, "seed of the line's random numbers", at_least(0));
     v("logit_bias", logit_bias, "added to the logits of these token ids");
   }
 };
@@ -36,7 +36,7 @@ void read_sampling(const Json& value, const std::string& where, const PromptLine
   try {
     read_flags(to_node(value), sampling, "sampling.");
     if (sampling.generating.num_return_sequences)
-      throw UserError("sampling.num_return_sequences: -n says it, for all lines");
+      throw UserError("sampling.num_return_sequences: cannot be set for one line; use -n for all lines");
     line.generating = sampling_settings(sampling.generating);
     line.generating->logit_bias = token_biases(sampling.logit_bias, rules.vocab_size, "sampling.logit_bias");
   } catch (const UserError& error) {
@@ -73,7 +73,7 @@ class LineEncoder {
     std::string field;
     for (const char* name : {"prompt", "messages", "ids"}) {
       if (!line.contains(name)) continue;
-      if (!field.empty()) throw user_error("{}: has both '{}' and '{}'; give one of them", where, field, name);
+      if (!field.empty()) throw user_error("{}: has both '{}' and '{}'; keep only one", where, field, name);
       field = name;
     }
     if (field.empty()) throw user_error("{}: needs \"prompt\": text, \"messages\": a list, or \"ids\": a list", where);
@@ -112,8 +112,9 @@ class LineEncoder {
   std::vector<int64_t> require_known_ids(std::vector<int64_t> ids, const std::string& where) const {
     const auto unknown = std::ranges::find_if(ids, [&](int64_t id) { return id >= rules_.vocab_size; });
     if (unknown != ids.end())
-      throw user_error("{}: the tokenizer gives id {}, the model knows 0..{}; do they belong together?", where,
-                       *unknown, rules_.vocab_size - 1);
+      throw user_error(
+          "{}: the tokenizer gives token id {}, but the model has only ids 0..{}; use the model's own tokenizer", where,
+          *unknown, rules_.vocab_size - 1);
     return ids;
   }
 

@@ -85,7 +85,7 @@ BenchResult bench_sampler(StepModel& model, PagePool& pages, const SamplingParam
        .on_token = [&](int64_t, const Generation& generation) { decoding.on_token(generation); }});
   result.counts = counts;
   if (result.decode_steps == 0 && !should_stop())
-    throw user_error("{} new tokens: the first of {} sequences ends before the last begins; ask for more",
+    throw user_error("{} new tokens: the first of {} sequences ends before the last begins; generate more tokens",
                      shape.new_tokens, shape.batch);
   return result;
 }

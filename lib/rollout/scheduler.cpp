@@ -39,11 +39,11 @@ void Scheduler::check(const GenerationRequest& request) const {
   if (prompt.empty()) throw user_error("request {}: its prompt has no token; sampling needs at least one", number);
   if (std::ssize(prompt) >= params_.max_length)
     throw user_error(
-        "request {}: its prompt has {} tokens, which leaves no room within {}; shorten it or raise the limit", number,
+        "request {}: its prompt has {} tokens: no room for a response within {}; shorten it or raise the limit", number,
         prompt.size(), params_.max_length);
   const auto unknown = std::ranges::find_if(prompt, [&](int64_t id) { return id < 0 || id >= model_.vocab_size(); });
   if (unknown != prompt.end())
-    throw user_error("request {}: its prompt holds id {}, the model knows 0..{}; is this the model's own tokenizer?",
+    throw user_error("request {}: its prompt holds token id {}, the model has 0..{}; use the model's own tokenizer",
                      number, *unknown, model_.vocab_size() - 1);
 }
 

@@ -37,18 +37,18 @@ struct UnsupportedField {
 
 const std::vector<UnsupportedField>& unsupported_fields() {
   static const std::vector<UnsupportedField> list = {
-      {"functions", {Json::array()}, "is given as tools"},
-      {"function_call", {"none", "auto"}, "is given as tool_choice"},
-      {"modalities", {Json::array({"text"})}, "only text is served"},
-      {"audio", {}, "only text is served"},
-      {"prediction", {}, "nothing is predicted"},
-      {"reasoning_effort", {}, "is the chat template's to know; give it in chat_template_kwargs"},
-      {"suffix", {""}, "nothing is filled in"},
-      {"best_of", {1}, "all choices are given; ask for n"},
-      {"use_beam_search", {false}, "beam search is no sampling"},
-      {"guided_json", {}, "is given as response_format"},
-      {"guided_regex", {}, "is given as response_format: a schema with pattern"},
-      {"guided_choice", {}, "is given as response_format: a schema with enum"},
+      {"functions", {Json::array()}, "is not supported; use tools"},
+      {"function_call", {"none", "auto"}, "is not supported; use tool_choice"},
+      {"modalities", {Json::array({"text"})}, "only text is supported"},
+      {"audio", {}, "only text is supported"},
+      {"prediction", {}, "predicted outputs are not supported"},
+      {"reasoning_effort", {}, "depends on the chat template; give it in chat_template_kwargs"},
+      {"suffix", {""}, "inserting text before a suffix is not supported"},
+      {"best_of", {1}, "is not supported, because all choices are returned; use n"},
+      {"use_beam_search", {false}, "beam search is not supported"},
+      {"guided_json", {}, "is not supported; use response_format"},
+      {"guided_regex", {}, "is not supported; use response_format with a schema that has pattern"},
+      {"guided_choice", {}, "is not supported; use response_format with a schema that has enum"},
   };
   return list;
 }
@@ -128,13 +128,13 @@ std::vector<std::string> parse_stops(const Json& value) {
   std::vector<std::string> stops;
   for (const Json& stop : value.is_array() ? value : Json::array({value})) {
     if (!stop.is_string() || stop.get_ref<const std::string&>().empty())
-      fail_type("stop", value, "a text, or a list of texts, none of them empty");
+      fail_type("stop", value, "a text, or a list of non-empty texts");
     stops.push_back(stop);
   }
-  if (stops.size() > kMaxStops) throw user_error("stop: has {} texts; at most {}", stops.size(), kMaxStops);
+  if (stops.size() > kMaxStops) throw user_error("stop: has {} texts; at most {} are allowed", stops.size(), kMaxStops);
   size_t bytes = 0;
   for (const std::string& stop : stops) bytes += stop.size();
-  if (bytes > kMaxStopBytes) throw user_error("stop: has {} bytes; at most {}", bytes, kMaxStopBytes);
+  if (bytes > kMaxStopBytes) throw user_error("stop: has {} bytes; at most {} are allowed", bytes, kMaxStopBytes);
   return stops;
 }
 
@@ -154,7 +154,7 @@ bool parse_usage(const Json& options) {
   bool with_usage = false;
   for (const auto& [key, value] : options.items()) {
     if (key != "include_usage" && key != "include_obfuscation")
-      throw user_error("stream_options.{}: is not known; it has include_usage", key);
+      throw user_error("stream_options.{}: is not a known field; the field is include_usage", key);
     if (!value.is_boolean()) fail_type("stream_options." + key, value, "true or false");
     with_usage |= key == "include_usage" && value.get<bool>();
   }
@@ -166,24 +166,24 @@ void read_log_probs(const Json& value, int64_t top_logprobs, const ServedModel& 
   const bool is_chat = request.kind == CompletionKind::kChat;
   if (top_logprobs > 0 && (!is_chat || value != Json(true)))
     throw user_error("top_logprobs = {}: {}", top_logprobs,
-                     is_chat ? "needs logprobs: true" : "is a chat's; of texts logprobs itself is the number");
+                     is_chat ? "needs logprobs: true" : "is for chats; for texts, logprobs is the number");
   request.num_likeliest = top_logprobs;
   request.with_log_probs = !value.is_null();
   if (value.is_boolean()) {
     request.with_log_probs = value.get<bool>();
   } else if (!value.is_null()) {
     const bool is_number = !is_chat && value.is_number_integer() && value >= 0 && value <= kMaxLikeliest;
-    if (!is_number) fail_type("logprobs", value, is_chat ? "true or false" : "a whole number of 0 to 20");
+    if (!is_number) fail_type("logprobs", value, is_chat ? "true or false" : "a whole number from 0 to 20");
     request.num_likeliest = value.get<int64_t>();
   }
   // Without token scores, 1 is answered like 0: the sampled tokens only, without top_logprobs.
   if (!model.scores_tokens && !is_chat && request.num_likeliest == 1) request.num_likeliest = 0;
-  if (request.echoes && is_chat) throw UserError("echo = true: only texts are given back, at /v1/completions");
+  if (request.echoes && is_chat) throw UserError("echo = true: is not supported for chats; use /v1/completions");
   if (!model.scores_tokens && request.needs_scores())
-    throw user_error("{}: only log-probs of drawn tokens are known here; leave it out", request.num_likeliest == 0
-                                                                                            ? "echo beside logprobs"
-                                                                                        : is_chat ? "top_logprobs"
-                                                                                                  : "logprobs above 0");
+    throw user_error("{}: only log-probs of sampled tokens are available here; leave it out",
+                     request.num_likeliest == 0 ? "echo with logprobs"
+                     : is_chat                  ? "top_logprobs"
+                                                : "logprobs above 0");
 }
 
 /// Returns the token ids; nullopt if an element is no integer.
@@ -219,7 +219,8 @@ void read_prompts(const Json& prompt, const ServedModel& model, CompletionReques
   if (prompt.is_null()) throw user_error("prompt: is missing; give {}", kWanted);
   if (prompt.is_string() || (prompt.is_array() && !prompt.empty() && prompt.front().is_number())) return add(prompt);
   if (!prompt.is_array() || prompt.empty()) fail_type("prompt", prompt, kWanted);
-  if (prompt.size() > kMaxPrompts) throw user_error("prompt: has {} prompts; at most {}", prompt.size(), kMaxPrompts);
+  if (prompt.size() > kMaxPrompts)
+    throw user_error("prompt: has {} prompts; at most {} are allowed", prompt.size(), kMaxPrompts);
   for (const Json& value : prompt) add(value);
 }
 
@@ -228,7 +229,7 @@ std::string joined_text(const std::string& key, const Json& parts) {
   for (const Json& part : parts) {
     if (!part.is_object() || part.value("type", Json()) != "text" || !part.contains("text") ||
         !part["text"].is_string())
-      fail_type(key, part, "{\"type\": \"text\", \"text\": \"...\"}; only text is served");
+      fail_type(key, part, "{\"type\": \"text\", \"text\": \"...\"}; only text is supported");
     text += part["text"].get_ref<const std::string&>();
   }
   return text;
@@ -249,7 +250,7 @@ void parse_arguments(const std::string& key, Json& calls) {
 }
 
 Json read_messages(Json messages) {
-  constexpr const char* kWanted = "a list of {role, content}, and not empty";
+  constexpr const char* kWanted = "a non-empty list of {role, content}";
   if (!messages.is_array() || messages.empty()) fail_type("messages", messages, kWanted);
   for (size_t i = 0; i < messages.size(); ++i) {
     const std::string key = fmt::format("messages[{}]", i);
@@ -259,11 +260,11 @@ Json read_messages(Json messages) {
     const bool has_calls = message.contains("tool_calls") && !message["tool_calls"].is_null();
     if (has_calls) parse_arguments(key + ".tool_calls", message["tool_calls"]);
     const Json content = message.contains("content") ? message["content"] : Json();
-    if (content.is_null() && !has_calls) throw user_error("{}.content: is missing", key);
+    if (content.is_null() && !has_calls) throw user_error("{}.content: is missing; give a text", key);
     if (content.is_null()) message["content"] = "";
     if (content.is_array()) message["content"] = joined_text(key + ".content", content);
     if (!content.is_null() && !content.is_array() && !content.is_string())
-      fail_type(key + ".content", content, "a text, or a list of its parts");
+      fail_type(key + ".content", content, "a text, or a list of text parts");
   }
   return messages;
 }
@@ -275,7 +276,8 @@ bool read_tools(const Body& body, Json& variables) {
   if (!choice.is_null() && choice != "auto" && choice != "none" && !requires_one)
     throw user_error("tool_choice = {}: must be auto, none, required or {{type, function: {{name}}}}",
                      shortened(choice));
-  if (requires_one && (!tools.is_array() || tools.empty())) throw user_error("tool_choice: needs tools");
+  if (requires_one && (!tools.is_array() || tools.empty()))
+    throw user_error("tool_choice: needs tools; give them, or leave tool_choice out");
   if (tools.is_null()) return false;
   if (!tools.is_array()) fail_type("tools", tools, "a list of {type, function}");
   for (size_t i = 0; i < tools.size(); ++i)
@@ -301,7 +303,7 @@ Json required_tools(const Json& tools, const Json& choice) {
 
 void read_chat(const Body& body, bool add_generation_prompt, const ServedModel& model, CompletionRequest& request) {
   if (!model.chat_template)
-    throw UserError("this model has no chat template; complete texts at /v1/completions, or start with --template");
+    throw UserError("this model has no chat template; use /v1/completions, or start the server with --template");
   Json variables = body["chat_template_kwargs"].is_null() ? Json::object() : body["chat_template_kwargs"];
   if (!variables.is_object()) fail_type("chat_template_kwargs", variables, "an object");
   request.has_tools = read_tools(body, variables);
@@ -309,7 +311,7 @@ void read_chat(const Body& body, bool add_generation_prompt, const ServedModel& 
   const std::string prompt = model.chat_template->render(request.messages, add_generation_prompt, variables);
   const Json required = request.has_tools ? required_tools(body["tools"], body["tool_choice"]) : Json::array();
   if (!required.empty() && request.sampling.constraint)
-    throw UserError("tool_choice: a call that is required leaves no room for a response_format");
+    throw UserError("tool_choice: a required call cannot be combined with response_format; leave one out");
   if (!required.empty()) require_call(required, prompt, model, request);
   request.variables = std::move(variables);
   check_text_size("messages", prompt, model);
@@ -325,7 +327,7 @@ void check_prompts(const CompletionRequest& request, const ServedModel& model) {
                        model.max_length - 1);
     const auto unknown = std::ranges::find_if(ids, [&](int64_t id) { return id < 0 || id >= model.vocab_size; });
     if (unknown != ids.end())
-      throw user_error("{}: holds id {}, the model knows 0..{}", key, *unknown, model.vocab_size - 1);
+      throw user_error("{}: holds token id {}, but the model has only ids 0..{}", key, *unknown, model.vocab_size - 1);
   }
 }
 
@@ -335,7 +337,7 @@ void check_echo(const CompletionRequest& request) {
   for (const auto& ids : request.prompts)
     num_echoed += std::ssize(ids) * request.num_choices * (1 + request.num_likeliest);
   if (request.echoes && num_echoed > kMaxEchoedTokens)
-    throw user_error("echo: tokens of all prompts x n x (1 + logprobs) are {}; at most {}", num_echoed,
+    throw user_error("echo: tokens of all prompts x n x (1 + logprobs) are {}; at most {} are allowed", num_echoed,
                      kMaxEchoedTokens);
 }
 
@@ -343,7 +345,7 @@ void check_model(const Json& name, const ServedModel& model) {
   if (name.is_null()) return;
   if (!name.is_string()) fail_type("model", name, "a text");
   if (name != model.name)
-    throw UnknownModel(fmt::format("model = {}: is not served here; {} is", shortened(name), model.name));
+    throw UnknownModel(fmt::format("model = {}: is not served here; use {}", shortened(name), model.name));
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ std::shared_ptr<PendingAnswer> RequestQueue::submit(std::shared_ptr<const Comple
     throw user_error("n = {}: {} prompts x n are {} responses; at most {} may wait", request->num_choices,
                      request->prompts.size(), count, max_waiting_);
   if (bytes > kMaxQueuedBytes)
-    throw user_error("the body, its prompts, stop strings and biases take {} MB; at most {}", bytes >> 20,
+    throw user_error("the body, its prompts, stop strings and biases take {} MB; at most {} are allowed", bytes >> 20,
                      kMaxQueuedBytes >> 20);
   const auto share = static_cast<size_t>(num_requests_ + 1);
   const auto fits = [&](size_t used, size_t added, size_t limit) {
@@ -290,7 +290,7 @@ void RequestQueue::run(const Serve& serve, const std::function<bool()>& should_s
       interrupt_all();
     }
   } catch (...) {
-    close("sampling failed, and the server ends; its log says why");
+    close("sampling failed and the server stops; see its log");
     throw;
   }
   close(kServerStops);

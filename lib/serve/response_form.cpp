@@ -15,7 +15,7 @@ namespace {
 Grammars& require_grammars(const ServedModel& model, const std::string& key) {
   if (!model.grammars) throw user_error("{}: {}", key, model.no_grammars);
   if (model.tokenizer.eos_ids().empty())
-    throw user_error("{}: the model's folder names no token that ends a response", key);
+    throw user_error("{}: is not supported, because the model's folder names no token that ends a response", key);
   return *model.grammars;
 }
 
@@ -25,7 +25,7 @@ std::string parse_schema_grammar(const Json& format) {
   if (!schema.is_object() || !schema.contains("schema")) throw user_error("{}: must be {{name, schema, strict}}", kKey);
   for (const auto& [key, value] : schema.items())
     if (key != "name" && key != "schema" && key != "strict" && key != "description")
-      throw user_error("{}.{}: is not known; it has name, schema, strict and description", kKey, key);
+      throw user_error("{}.{}: is not a known field; the fields are name, schema, strict and description", kKey, key);
   return schema_grammar(schema["schema"], std::string(kKey) + ".schema");
 }
 
@@ -51,8 +51,8 @@ void require_call(const Json& tools, const std::string& prompt, const ServedMode
   const bool is_llama = model.tool_call_form == ToolCallForm::kLlama3;
   if (!is_hermes && !is_llama)
     throw user_error(
-        "{}: a call can be required of models that write it as JSON, between {} and {} or in Llama 3's form; of this "
-        "one only auto and none",
+        "{}: must be auto or none for this model; a call can be required only of models that write calls as JSON, "
+        "between {} and {} or in Llama 3's form",
         kKey, kCallOpens, kCallCloses);
   const std::string grammar = is_hermes ? call_grammar(tools, "arguments", std::string(kCallOpens) + "\n",
                                                        "\n" + std::string(kCallCloses), kKey)

@@ -113,7 +113,7 @@ ServerLimits server_limits(const ServerSettings& settings) {
 ServerSettings check_settings(ServerSettings settings) {
   if (settings.api_key.empty() && !is_loopback(settings.host))
     throw user_error(
-        "--host {}: others could reach the server and need no key; set ROLL_API_KEY, or leave the host at 127.0.0.1",
+        "--host {}: other machines could use the server without a key; set ROLL_API_KEY, or keep the host 127.0.0.1",
         settings.host);
   return settings;
 }
@@ -211,7 +211,7 @@ struct CompletionServer::Parts {
         return json_response({{"object", "list"}, {"data", Json::array({description()})}});
       case Action::kModel:
         if (route.model == model.name) return json_response(description());
-        throw Refusal{404, "invalid_request_error", fmt::format("only {} is served", model.name)};
+        throw Refusal{404, "invalid_request_error", fmt::format("only the model {} is served", model.name)};
       default:
         return std::nullopt;
     }
@@ -221,7 +221,7 @@ struct CompletionServer::Parts {
   std::string authenticate(const HttpRequest& request) const {
     if (settings.api_key.empty()) {
       if (!names_this_machine(request.header("host")))
-        throw Refusal{403, "permission_error", "the Host is not this machine"};
+        throw Refusal{403, "permission_error", "the Host header does not name this machine"};
       return "";
     }
     const std::string &authorization = request.header("authorization"), key = "Bearer " + settings.api_key;
@@ -234,13 +234,15 @@ struct CompletionServer::Parts {
 
   Refusal unknown_path(const HttpRequest& request) const {
     const char* base = desk ? "/v1/sessions/ID" : "/v1";
-    return {404, "invalid_request_error",
-            fmt::format("there is no {} {}; POST {}/chat/completions and {}/completions, GET {}/models and /health",
-                        request.method, request.path, base, base, base)};
+    return {
+        404, "invalid_request_error",
+        fmt::format("there is no {} {}; use POST {}/chat/completions or {}/completions, or GET {}/models or /health",
+                    request.method, request.path, base, base, base)};
   }
 
   static Refusal no_session(const Route& route) {
-    return {404, "invalid_request_error", fmt::format("session {} is over, or is not yours", route.session)};
+    return {404, "invalid_request_error",
+            fmt::format("session {} is over, or belongs to another agent", route.session)};
   }
 
   void answer(const Route& route, const std::string& agent_name, const HttpRequest& request, HttpReply& reply) {
@@ -302,7 +304,7 @@ struct CompletionServer::Parts {
     const std::string id =
         fmt::format("{}-{:016x}{:08x}", kind == CompletionKind::kChat ? "chatcmpl" : "cmpl", start, ++num_asked);
     ActiveRequest active(std::move(completion), model, std::move(request_sink), id, settings.timeout_s);
-    if (!active.is_taken()) throw Refusal{429, "rate_limit_error", "too many requests wait already; try again"};
+    if (!active.is_taken()) throw Refusal{429, "rate_limit_error", "too many requests are waiting; try again"};
     if (active.streams()) return stream(active, reply);
     while (!active.answer().is_whole()) {
       active.take_chunks();
