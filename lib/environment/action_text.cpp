@@ -19,7 +19,7 @@ Regex compile_pattern(const std::string& pattern, const std::string& where) {
   } catch (const RegexError& e) {
     throw user_error("{}action_pattern = {}: {} at byte {}; repair the expression", where, pattern, e.what(), e.offset);
   }
-  throw user_error("{}action_pattern = {}: has no group ( ) for the action; write one, as <answer>(.*?)</answer>",
+  throw user_error("{}action_pattern = {}: has no group ( ) for the action; write one, such as <answer>(.*?)</answer>",
                    where, pattern);
 }
 
@@ -55,7 +55,7 @@ Names renamed(const Names& defaults, const std::map<std::string, std::string>& r
     const auto found =
         std::ranges::find_if(names, [&](const auto& entry) { return std::to_string(entry.first) == number; });
     if (found == names.end())
-      throw user_error("{}: there is no number {}; there are {} to {}", where, number, defaults.begin()->first,
+      throw user_error("{}: {} is not a known number; the numbers are {} to {}", where, number, defaults.begin()->first,
                        defaults.rbegin()->first);
     if (name.empty()) throw user_error("{}: the name of {} is empty; give it one", where, number);
     found->second = name;

@@ -89,8 +89,8 @@ void check_agent_template(const EnvironmentConfig& config, const std::string& wh
     if (known.contains(name)) return "";
     std::vector<std::string> names;
     for (const auto& [key, value] : known) names.push_back("{" + key + "}");
-    throw user_error("{}agent_template: {{{}}} is not known; there are {}; braces of the text are doubled", where, name,
-                     fmt::join(names, ", "));
+    throw user_error("{}agent_template: {{{}}} is not a known field; the fields are {}; write other braces twice",
+                     where, name, fmt::join(names, ", "));
   });
 }
 

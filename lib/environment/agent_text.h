@@ -26,7 +26,7 @@ struct PastTurn {
 /// Returns the messages of a turn with its own context, which shows the last of the `past` turns.
 Json messages_of_turn(const EnvironmentConfig& config, const Opening& now, const std::vector<PastTurn>& past);
 
-/// Returns the messages after turn number `turn` of the model, in which it said `model_text`: the tool answers, each
+/// Returns the messages after turn number `turn` of the model, in which it wrote `model_text`: the tool answers, each
 /// with its tool's name if `tools` has it (schemas; null: unknown), or the user's message.
 Json messages_between(const EnvironmentConfig& config, const Reaction& reaction, int64_t turn,
                       const std::string& model_text, const Json& tools);

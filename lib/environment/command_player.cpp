@@ -29,11 +29,11 @@ class Answer {
     try {
       json_ = parse_json(line, "answer");
     } catch (const UserError&) {
-      fail(EnvironmentFault::kGarbage, "no JSON object");
+      fail(EnvironmentFault::kGarbage, "this is not a JSON object");
     }
-    if (!json_.is_object()) fail(EnvironmentFault::kGarbage, "no JSON object");
+    if (!json_.is_object()) fail(EnvironmentFault::kGarbage, "this is not a JSON object");
     if (json_.contains("id") && json_["id"] != id)
-      fail(EnvironmentFault::kProtocol, fmt::format("the question's id is {}", id));
+      fail(EnvironmentFault::kProtocol, fmt::format("id must be {}, as in the question", id));
   }
 
   bool has(const char* key) const { return json_.contains(key); }
@@ -51,7 +51,8 @@ class Answer {
   std::vector<std::string> texts(const char* key, size_t count) const {
     const Json& value = at(key);
     if (!value.is_array() || value.size() != count)
-      fail(EnvironmentFault::kProtocol, fmt::format("{} must be a list of {}, one for each call", key, count));
+      fail(EnvironmentFault::kProtocol,
+           fmt::format("{} must be a list of length {}, one text for each call", key, count));
     std::vector<std::string> texts;
     for (const Json& item : value) texts.push_back(checked_text(item, key));
     return texts;
@@ -184,7 +185,7 @@ std::optional<CommandAnswer> CommandPlayer::advance() {
     const std::string stderr_text = peer_->drop();
     throw EnvironmentFailed(failure.fault, stderr_text.empty()
                                                ? failure.what()
-                                               : fmt::format("{}; it said: {}", failure.what(), stderr_text));
+                                               : fmt::format("{}; its error output: {}", failure.what(), stderr_text));
   }
 }
 

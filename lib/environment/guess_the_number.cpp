@@ -26,7 +26,7 @@ class GuessTheNumber : public Environment {
   GuessTheNumber(const EnvironmentArgs& args, const std::string& where)
       : args_(args), action_text_(args.action_pattern, where) {
     if (args.min_number > args.max_number)
-      throw user_error("{}min_number = {}: is more than max_number = {}; lower it", where, args.min_number,
+      throw user_error("{}min_number = {}: is larger than max_number = {}; lower it", where, args.min_number,
                        args.max_number);
   }
 

@@ -43,7 +43,7 @@ struct PluginMaker {
 
 std::string require_utf8(const char* subject, const std::string& text) {
   if (valid_utf8_prefix(text) != text.size())
-    throw EnvironmentFailed(EnvironmentFault::kGarbage, fmt::format("gave {} that is no UTF-8", subject));
+    throw EnvironmentFailed(EnvironmentFault::kGarbage, fmt::format("gave {} that is not UTF-8", subject));
   return text;
 }
 
@@ -61,7 +61,8 @@ Json answer_json(const EnvironmentOpening& opening) {
 
 Json answer_json(const EnvironmentReaction& reaction) {
   if (!std::isfinite(reaction.reward))
-    throw EnvironmentFailed(EnvironmentFault::kProtocol, fmt::format("gave {} as reward", reaction.reward));
+    throw EnvironmentFailed(EnvironmentFault::kProtocol,
+                            fmt::format("gave the reward {}, which is not a finite number", reaction.reward));
   Json answer{{"observation", require_utf8("an observation", reaction.observation)},
               {"reward", reaction.reward},
               {"done", reaction.done},
@@ -89,7 +90,7 @@ class PluginPeer : public LinePeer {
     } catch (const std::exception& error) {
       fail(error.what());
     } catch (...) {
-      fail("what is no std::exception");
+      fail("an exception that is not a std::exception");
     }
   }
 
@@ -170,7 +171,7 @@ std::unique_ptr<Environment> make_plugin_environment(const EnvironmentArgs& args
   if (args.library.empty())
     throw user_error("{}library: missing; give the path of the shared library that has the environment", where);
   if (args.name.empty())
-    throw user_error("{}name: missing; which environment of {}? give the name in its ROLL_ENVIRONMENT(name, class)",
+    throw user_error("{}name: missing; give the name of an environment in {}, from its ROLL_ENVIRONMENT(name, class)",
                      where, args.library);
   return std::make_unique<PluginEnvironment>(
       args, where,

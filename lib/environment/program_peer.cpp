@@ -47,7 +47,7 @@ class ProgramPeer : public LinePeer {
         kill_time_ = Clock::now() + kEndGrace;
         return advance();
       case kTimeout:
-        fail(EnvironmentFault::kTimeout, fmt::format("no answer within {} s", timeout_s_));
+        fail(EnvironmentFault::kTimeout, fmt::format("gave no answer within {} s", timeout_s_));
       case kTooLong:
         fail(EnvironmentFault::kFlood,
              fmt::format("answered more than {} bytes without a newline", ChildProcess::kLongestLine));
@@ -79,7 +79,7 @@ class ProgramPeer : public LinePeer {
       child_.emplace(program_.command);
   }
   [[noreturn]] void fail(EnvironmentFault fault, std::string why) {
-    if (const std::string stderr_text = drop(); !stderr_text.empty()) why += "; it said: " + stderr_text;
+    if (const std::string stderr_text = drop(); !stderr_text.empty()) why += "; its error output: " + stderr_text;
     throw EnvironmentFailed(fault, why);
   }
 

@@ -59,7 +59,7 @@ void ProgramServer::run(const std::function<bool()>& should_stop) {
 /// Serves a player as far as possible without waiting. ConnectionLost: the connection is over.
 void ProgramServer::serve(Player& player) {
   receive_into(player.received, player.socket, kLongestQuestion);
-  if (player.received.size() >= kLongestQuestion) throw ConnectionLost("a question without end");
+  if (player.received.size() >= kLongestQuestion) throw ConnectionLost("the question is too long");
   const size_t newline = player.received.find('\n');
   if (!player.awaits_answer && newline != std::string::npos) {
     const std::string question = player.received.substr(0, newline);
@@ -81,7 +81,7 @@ void ProgramServer::serve(Player& player) {
 void ProgramServer::ask(Player& player, const std::string& question) {
   double timeout_s = 0;
   const auto [end, error] = std::from_chars(question.data(), question.data() + question.size(), timeout_s);
-  if (error != std::errc() || *end != ' ' || !(timeout_s > 0)) throw ConnectionLost("a question that is none");
+  if (error != std::errc() || *end != ' ' || !(timeout_s > 0)) throw ConnectionLost("the question is not valid");
   if (!player.program) {
     if (num_programs_ == max_programs_) {
       player.to_send =

@@ -14,7 +14,7 @@ namespace {
 const std::string& require_class(const EnvironmentArgs& args, const std::string& where) {
   if (!args.python_class) throw user_error("{}python_class: missing; give FILE.py:CLASS or module.Class", where);
   if (!args.command.empty() || !args.addresses.empty())
-    throw user_error("{}python_class = {}: {} is given too; keep one of the two", where, *args.python_class,
+    throw user_error("{}python_class = {}: {} is given too; remove one of the two", where, *args.python_class,
                      args.command.empty() ? "addresses" : "command");
   return *args.python_class;
 }

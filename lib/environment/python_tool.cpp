@@ -48,7 +48,7 @@ class PythonTool : public Tool {
  public:
   PythonTool(std::string python, double timeout_s) : python_(std::move(python)), timeout_s_(timeout_s) {}
   std::string name() const override { return "python"; }
-  std::string description() const override { return "Runs a Python program and gives what it prints."; }
+  std::string description() const override { return "Runs a Python program and returns its output."; }
   std::string argument() const override { return "code"; }
   std::string argument_description() const override { return "the program; print what you want to know"; }
 
@@ -81,10 +81,10 @@ void check_python_tool(const std::string& python, const std::string& where) {
   try {
     why = why_not_isolated(python);
   } catch (const UserError& e) {
-    throw user_error("{}python = {}; name a Python that is there", where, e.what());
+    throw user_error("{}python = {}; use another Python", where, e.what());
   }
   if (why)
-    throw user_error("{}python = {}: {}, or take the tool python out of tools", where, python, cannot_isolate(*why));
+    throw user_error("{}python = {}: {}, or remove the tool python from tools", where, python, cannot_isolate(*why));
 }
 
 }  // namespace roll

@@ -43,7 +43,7 @@ std::string lower_case(std::string text) {
 
 std::vector<Question> load_questions(const std::filesystem::path& file) {
   std::ifstream in(file);
-  if (!in) throw user_error("{}: cannot be read{}; name a file of questions", file.string(), errno_text());
+  if (!in) throw user_error("{}: cannot be read{}; give a file of questions", file.string(), errno_text());
   std::vector<Question> questions;
   for_each_json_line(in, file.string(), [&](int64_t line, const Json& row) {
     const std::string origin = fmt::format("{}:{}", file.string(), line);

@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::seconds kGrace{5};  // extra time, as the server's limit starts when the question arrives
 constexpr size_t kLongestAnswer = ChildProcess::kLongestLine + (1 << 16);  // including the word before it
 
-constexpr const char* kSecretHint = "; is ROLL_JOB_SECRET the same there?";
+constexpr const char* kSecretHint = "; check that ROLL_JOB_SECRET is the same on both hosts";
 
 struct HostAndPort {
   std::string host;
@@ -62,13 +62,13 @@ class RemotePeer : public LinePeer {
   }
 
   std::optional<std::string> advance() override {
-    if (is_lost_) fail(EnvironmentFault::kCrash, fmt::format("at {} is not there: {}", address_, why_lost_));
+    if (is_lost_) fail(EnvironmentFault::kCrash, fmt::format("at {} cannot be reached: {}", address_, why_lost_));
     try {
       if (connect()) exchange();
     } catch (const ConnectionLost& lost) {
       if (received_.find('\n') == std::string::npos)
-        fail(EnvironmentFault::kCrash,
-             fmt::format("at {} is gone: {}{}", address_, lost.what(), stage_ == Stage::kProves ? kSecretHint : ""));
+        fail(EnvironmentFault::kCrash, fmt::format("at {} is not connected any more: {}{}", address_, lost.what(),
+                                                   stage_ == Stage::kProves ? kSecretHint : ""));
     }
     if (const size_t newline = received_.find('\n'); newline != std::string::npos) return answer(newline);
     if (received_.size() >= kLongestAnswer)
@@ -174,7 +174,7 @@ JobSecret environment_secret(const std::string& subject) {
   const std::string secret = env("ROLL_JOB_SECRET").value_or("");
   if (secret.empty())
     throw user_error(
-        "{}: ROLL_JOB_SECRET is not set; give the run and each host of its environments the same text "
+        "{}: ROLL_JOB_SECRET is not set; set it to the same text for the run and on each host of its environments "
         "(openssl rand -hex 16 makes one)",
         subject);
   return make_proof(parse_secret(secret), "environments", {});

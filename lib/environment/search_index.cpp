@@ -44,7 +44,7 @@ std::string read_document(const Json& row, const std::string& origin) {
 
 std::shared_ptr<const SearchIndex> SearchIndex::load(const std::filesystem::path& file) {
   std::ifstream in(file);
-  if (!in) throw user_error("{}: cannot be read{}; name a file of documents", file.string(), errno_text());
+  if (!in) throw user_error("{}: cannot be read{}; give a file of documents", file.string(), errno_text());
   std::vector<std::string> documents;
   for_each_json_line(in, file.string(), [&](int64_t line, const Json& row) {
     documents.push_back(read_document(row, fmt::format("{}:{}", file.string(), line)));

@@ -33,7 +33,7 @@ class Sokoban : public Environment {
         actions_(renamed(kPushes, args.action_lookup, where + "action_lookup")),
         action_text_(args.action_pattern, where) {
     if (args.dim_room.size() != 2)
-      throw user_error("{}dim_room: has {} numbers: must be [rows, columns]", where, args.dim_room.size());
+      throw user_error("{}dim_room: has {} numbers; must be [rows, columns]", where, args.dim_room.size());
     rows_ = args.dim_room[0];
     columns_ = args.dim_room[1];
     if ((rows_ - 2) * (columns_ - 2) < 3 * args.num_boxes + 3)

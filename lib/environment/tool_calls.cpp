@@ -108,8 +108,9 @@ Regex call_regex(const std::string& pattern, const std::string& key) {
   } catch (const RegexError& e) {
     throw user_error("{} = {}: {} at byte {}; repair the expression", key, pattern, e.what(), e.offset);
   }
-  throw user_error("{} = {}: needs two groups ( ), of the tool's name and of its arguments, as (\\w+)\\((.*?)\\)", key,
-                   pattern);
+  throw user_error(
+      "{} = {}: needs two groups ( ), for the tool's name and for its arguments, such as (\\w+)\\((.*?)\\)", key,
+      pattern);
 }
 
 }  // namespace

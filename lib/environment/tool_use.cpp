@@ -36,9 +36,10 @@ bool uses_tool(const EnvironmentArgs& args, ToolKind kind) {
 }
 
 Library load_library(const EnvironmentArgs& args, const std::string& where) {
-  if (args.tools.empty()) throw user_error("{}tools: missing; name some of calculator, python and search", where);
+  if (args.tools.empty())
+    throw user_error("{}tools: missing; give one or more of calculator, python and search", where);
   if (args.min_number > args.max_number)
-    throw user_error("{}min_number = {}: is more than max_number = {}; lower it", where, args.min_number,
+    throw user_error("{}min_number = {}: is larger than max_number = {}; lower it", where, args.min_number,
                      args.max_number);
   Library library;
   try {
@@ -47,7 +48,8 @@ Library load_library(const EnvironmentArgs& args, const std::string& where) {
     throw user_error("{}questions = {}", where, e.what());
   }
   if (!uses_tool(args, ToolKind::kSearch)) return library;
-  if (!args.documents) throw user_error("{}documents: missing, which search needs; name a file of documents", where);
+  if (!args.documents)
+    throw user_error("{}documents: missing, but the tool search needs it; give a file of documents", where);
   try {
     library.documents = SearchIndex::load(*args.documents);
   } catch (const UserError& e) {

@@ -35,7 +35,7 @@ int64_t count_right(const PromptSamples& samples) {
 }
 
 void check_k(const PromptSamples& samples, int64_t k) {
-  ROLL_CHECK(k >= 1 && k <= std::ssize(samples), "of so many samples there are not k");
+  ROLL_CHECK(k >= 1 && k <= std::ssize(samples), "k is within 1..n samples");
 }
 
 }  // namespace

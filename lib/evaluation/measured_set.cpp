@@ -181,9 +181,9 @@ std::string evaluation_table(const std::map<std::string, MeasuredSet>& sets) {
     }
     text += "\n";
   }
-  text += set_line(sets, "without maj@k and no answer, as rewards do not say what a response answers",
+  text += set_line(sets, "without maj@k and no answer, because these rewards extract no answers",
                    [](const MeasuredSet& set) { return fmt::format("{}", fmt::join(set.silent, ", ")); });
-  return text + set_line(sets, "responses that nobody judged", [](const MeasuredSet& set) {
+  return text + set_line(sets, "share of responses without a score", [](const MeasuredSet& set) {
            const Estimate* unjudged = set.find("unjudged");
            return unjudged && unjudged->mean > 0 ? format_cell(unjudged) : "";
          });

@@ -45,10 +45,10 @@ void await_ready(const Descriptor& control) {
 /// Returns an in-memory file that is sealed against changes.
 Descriptor sealed_file(const std::string& content) {
   Descriptor file(memfd_create("given", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file) throw system_error("a file for the sandbox{}", errno_text());
+  if (!file) throw system_error("cannot make a file for the sandbox{}", errno_text());
   for (size_t at = 0; at < content.size();) {
     const ssize_t count = write(file.get(), content.data() + at, content.size() - at);
-    if (count <= 0) throw system_error("a file for the sandbox{}", errno_text());
+    if (count <= 0) throw system_error("cannot make a file for the sandbox{}", errno_text());
     at += static_cast<size_t>(count);
   }
   lseek(file.get(), 0, SEEK_SET);
@@ -76,7 +76,7 @@ void send_with_descriptors(const Descriptor& to, const std::string& text, const 
 }
 
 Pipe output_pipe() {
-  Pipe pipe = make_pipe("a pipe to the sandbox");
+  Pipe pipe = make_pipe("cannot make a pipe to the sandbox");
   fcntl(pipe.read_end.get(), F_SETFL, O_NONBLOCK);
   fchmod(pipe.write_end.get(), 0622);  // the program's user may reopen it as /dev/stdout
   return pipe;
@@ -151,7 +151,7 @@ std::vector<Program> Box::start_pair(ProgramRequest first, ProgramRequest second
 Program Box::start_in(const std::string& folder, ProgramRequest request, bool shares_tmp) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    throw system_error("a pipe to the sandbox{}", errno_text());
+    throw system_error("cannot make a socket to the sandbox{}", errno_text());
   Descriptor leash(ends[0]);
   Pipe output = output_pipe(), errors = output_pipe();
   std::vector<Descriptor> descriptors;
@@ -178,7 +178,7 @@ std::optional<std::string> why_not_isolated(const std::string& python) {
     Box box({python, true});
     const ProgramEnd end = box.run({.source = "print(2)"}, Program::Clock::now() + std::chrono::seconds(30));
     if (end.output == "2\n") return std::nullopt;
-    return end.why.empty() ? "a program in the sandbox does not run: " + end.errors : end.why;
+    return end.why.empty() ? "a program cannot run in the sandbox: " + end.errors : end.why;
   } catch (const SystemError& error) {
     return error.what();
   }

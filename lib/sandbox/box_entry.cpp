@@ -219,7 +219,7 @@ void await_exec(const Descriptor& report) {
 }  // namespace
 
 pid_t start_in_box(const BoxEntry& entry) {
-  constexpr std::string_view kPipe = "a pipe to a sandbox";
+  constexpr std::string_view kPipe = "cannot make a pipe to the sandbox";
   Pipe report = make_pipe(kPipe), go_ahead = make_pipe(kPipe);
   std::vector<std::string> words = entry.words, variables = entry.variables;
   Child child{.entry = entry,
@@ -248,7 +248,7 @@ pid_t start_in_box(const BoxEntry& entry) {
 
 std::string cannot_isolate(std::string_view why) {
   return fmt::format(
-      "this machine cannot isolate programs: {}; let it make user namespaces (kernel.unprivileged_userns_clone, a "
+      "this machine cannot isolate programs: {}; allow user namespaces (kernel.unprivileged_userns_clone, the "
       "container's seccomp profile)",
       why);
 }

@@ -39,7 +39,8 @@ void watch_memory(const std::stop_token& stop, pid_t root, int64_t max_mb, const
   while (!stopped.wait_for(lock, stop, kPause, [&] { return stop.stop_requested(); })) {
     const int64_t used_mb = resident_mb_below(root) + shm_mb(root);  // mapped files in /dev/shm count twice
     if (used_mb <= max_mb) continue;
-    write_note(errors, fmt::format("the sandbox ends it: {} MiB of memory, and {} are allowed\n", used_mb, max_mb));
+    write_note(errors, fmt::format("the sandbox ends the program: it uses {} MiB of memory, and {} are allowed\n",
+                                   used_mb, max_mb));
     kill(root, SIGKILL);
     return;
   }

@@ -70,7 +70,7 @@ struct FoundProgram {
 };
 
 FoundProgram find(const std::vector<std::string>& command) {
-  if (command.empty()) throw user_error("no program to start");
+  if (command.empty()) throw user_error("no program is given to start");
   FoundProgram found{command, {}};
   found.command[0] = full_path(check_executable(command[0]));
   // `python` may be a wrapper script that selects one of several Pythons.
@@ -110,7 +110,7 @@ BoxEntry make_entry(const std::vector<std::string>& words, const FoundProgram& p
 }
 
 StartedProgram start(BoxEntry entry, int64_t memory_mb) {
-  constexpr std::string_view kPipe = "pipe for a program in a sandbox";
+  constexpr std::string_view kPipe = "cannot make a pipe for a program in the sandbox";
   Pipe in = make_pipe(kPipe), out = make_pipe(kPipe), err = make_pipe(kPipe), status = make_pipe(kPipe);
   entry.descriptors = {in.read_end.get(), out.write_end.get(), err.write_end.get(), status.write_end.get()};
   const pid_t pid = start_in_box(entry);
@@ -161,10 +161,9 @@ std::optional<std::string> why_not_boxed(const BoxedProgram& program) {
     ChildProcess child(start(make_entry(probe, found, program.memory_mb), program.memory_mb));
     const std::string end = child.end(kLongestProbe_s);
     if (child.exit_code() == 0) return std::nullopt;
-    return fmt::format("a program in the sandbox may not read {} ({}); let all users read it", child.stderr_tail(),
-                       end);
+    return fmt::format("a program in the sandbox cannot read {} ({}); let all users read it", child.stderr_tail(), end);
   } catch (const SystemError& error) {
-    return cannot_isolate(error.what()) + ", or trust the program, and leave this out";
+    return cannot_isolate(error.what()) + ", or trust the program and do not use the sandbox";
   }
 }
 

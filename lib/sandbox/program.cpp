@@ -74,7 +74,7 @@ void Program::read_report() {
     artifact = Descriptor(fd);
   }
   if (count <= 0) {
-    end_.why = "its keeper is gone";
+    end_.why = "the process that watches the program has ended";
     return;
   }
   text.resize(static_cast<size_t>(count));
@@ -122,7 +122,7 @@ void Program::await(std::span<Program> programs, Clock::time_point deadline) {
           now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kLongestDeath_s));
       deadline = death_deadline;
     } else if (now >= death_deadline && !all_ended) {
-      throw system_error("a program in the sandbox was killed and still is there");
+      throw system_error("a program in the sandbox was killed, but has not ended");
     }
   }
 }

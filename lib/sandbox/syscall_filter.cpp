@@ -56,7 +56,7 @@ constexpr uint64_t kNewNamespaces =
     CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
 void require_success(int result) {
-  if (result != 0) throw system_error("the sandbox's filter of system calls: libseccomp answers {}", result);
+  if (result != 0) throw system_error("the sandbox's system call filter: libseccomp returns error {}", result);
 }
 
 void allow(scmp_filter_ctx filter, const std::string& name) {
@@ -71,10 +71,10 @@ void allow_with(scmp_filter_ctx filter, int number, scmp_arg_cmp condition) {
 std::string export_bpf(scmp_filter_ctx filter) {
   const Descriptor file(memfd_create("filter", MFD_CLOEXEC));
   if (!file || seccomp_export_bpf(filter, file.get()) != 0)
-    throw system_error("the sandbox's filter of system calls{}", errno_text());
+    throw system_error("the sandbox's system call filter{}", errno_text());
   std::string code(static_cast<size_t>(lseek(file.get(), 0, SEEK_END)), '\0');
   if (pread(file.get(), code.data(), code.size(), 0) != std::ssize(code))
-    throw system_error("the sandbox's filter of system calls{}", errno_text());
+    throw system_error("the sandbox's system call filter{}", errno_text());
   return code;
 }
 
@@ -82,7 +82,7 @@ std::string export_bpf(scmp_filter_ctx filter) {
 
 std::string syscall_filter() {
   const std::unique_ptr<void, void (*)(scmp_filter_ctx)> filter(seccomp_init(SCMP_ACT_ERRNO(ENOSYS)), seccomp_release);
-  if (!filter) throw system_error("the sandbox's filter of system calls: libseccomp has none for this machine");
+  if (!filter) throw system_error("the sandbox's system call filter: libseccomp does not support this machine");
   require_success(seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
   require_success(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
   std::istringstream names(kAllowed);

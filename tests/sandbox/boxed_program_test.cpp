@@ -254,7 +254,7 @@ TEST_CASE("what cannot be in a box is said, with what to do") {
   std::ofstream(folder / "closed") << 1;
   fs::permissions(folder / "closed", fs::perms(0600));
   CHECK_THAT(*why_not_boxed({{"sh", (folder / "closed").string()}}),
-             Catch::Contains("may not read " + (folder / "closed").string()));
+             Catch::Contains("cannot read " + (folder / "closed").string()));
 }
 
 }  // namespace roll
