@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kExcerptLength = 40;
 
-std::string excerpt(const std::string& text, size_t from) {
+std::string difference_excerpt(const std::string& text, size_t from) {
   return from >= text.size() ? "the end" : to_line(Json(text.substr(from, kExcerptLength)));
 }
 
@@ -19,7 +19,7 @@ std::string excerpt(const std::string& text, size_t from) {
 
 TextDifference first_difference(const std::string& before, const std::string& after) {
   const auto at = static_cast<size_t>(std::ranges::mismatch(before, after).in1 - before.begin());
-  return {at, excerpt(before, at), excerpt(after, at)};
+  return {at, difference_excerpt(before, at), difference_excerpt(after, at)};
 }
 
 }  // namespace roll

@@ -9,7 +9,7 @@ namespace roll {
 
 namespace {
 
-constexpr int kMaxDepth = 100;
+constexpr int kMaxNesting = 100;
 constexpr double kMaxExactInteger = 9007199254740992;  // 2^53: below it whole numbers are exact
 
 /// Recursive-descent parser; skips blanks after each symbol.
@@ -79,7 +79,7 @@ class Arithmetic {
   static double remainder(double value, double modulus) { return value - modulus * std::floor(value / modulus); }
 
   double signed_power() {
-    if (++depth_ > kMaxDepth) throw ToolError("the expression is nested too deeply");
+    if (++depth_ > kMaxNesting) throw ToolError("the expression is nested too deeply");
     double value = 0;
     if (take("-"))
       value = -signed_power();

@@ -14,7 +14,7 @@ namespace roll {
 
 namespace {
 
-std::optional<int64_t> parse_number(const std::string& text) {
+std::optional<int64_t> parse_guess(const std::string& text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -43,7 +43,7 @@ class GuessTheNumber : public Environment {
 
   Reaction step(const std::string& message) override {
     const auto action = action_text_.find(message);
-    const auto guess = action ? parse_number(*action) : std::nullopt;
+    const auto guess = action ? parse_guess(*action) : std::nullopt;
     if (!guess)
       return {.observation = "That is no number.",
               .reward = args_.format_penalty.value_or(0),

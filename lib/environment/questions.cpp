@@ -25,7 +25,7 @@ std::string text_field(const Json& row, const char* key, const std::string& orig
 }
 
 /// Ignores commas between digits, as in 1,813.
-std::optional<double> parse_number(std::string text) {
+std::optional<double> answer_number(std::string text) {
   std::erase(text, ',');
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -72,7 +72,7 @@ Question arithmetic_question(uint64_t seed, int64_t least, int64_t greatest) {
 
 bool is_answer(const std::string& given_answer, const std::string& answer) {
   const std::string a(trimmed_text(given_answer)), b(trimmed_text(answer));
-  const auto x = parse_number(a), y = parse_number(b);
+  const auto x = answer_number(a), y = answer_number(b);
   return x && y ? *x == *y : lower_case(a) == lower_case(b);
 }
 

@@ -17,7 +17,7 @@ namespace {
 constexpr double kSaturation = 1.2, kLengthShare = 0.75;  // k1 and b of Robertson and Zaragoza, 2009
 
 /// Returns runs of letters and digits, in lower case; non-ASCII bytes count as letters.
-std::vector<std::string> split_words(const std::string& text) {
+std::vector<std::string> index_words(const std::string& text) {
   std::vector<std::string> words{""};
   for (const char c : text) {
     const bool is_capital = c >= 'A' && c <= 'Z';
@@ -55,7 +55,7 @@ std::shared_ptr<const SearchIndex> SearchIndex::load(const std::filesystem::path
 
 SearchIndex::SearchIndex(std::vector<std::string> documents) : documents_(std::move(documents)) {
   for (int64_t number = 0; number < std::ssize(documents_); ++number) {
-    const std::vector<std::string> words = split_words(documents_[number]);
+    const std::vector<std::string> words = index_words(documents_[number]);
     lengths_.push_back(static_cast<double>(words.size()));
     for (const std::string& word : words) {
       std::vector<Entry>& entries = entries_[word];
@@ -70,7 +70,7 @@ SearchIndex::SearchIndex(std::vector<std::string> documents) : documents_(std::m
 
 std::vector<int64_t> SearchIndex::find(const std::string& query, int64_t max_results) const {
   std::map<int64_t, double> scores;
-  const std::vector<std::string> words = split_words(query);
+  const std::vector<std::string> words = index_words(query);
   for (const std::string& word : std::set<std::string>(words.begin(), words.end())) {
     const auto found = entries_.find(word);
     if (found == entries_.end()) continue;

@@ -24,7 +24,7 @@ namespace {
 constexpr int64_t kMaxLaunches = 2;  // most launches in flight; each has its own host buffers
 
 template <class T>
-int64_t num_bytes(const std::vector<T>& values) {
+int64_t vector_bytes(const std::vector<T>& values) {
   return std::ssize(values) * static_cast<int64_t>(sizeof(T));
 }
 
@@ -185,8 +185,8 @@ class DeviceSteps : public StepModel {
           {static_cast<int32_t>(slot_and_index.first), static_cast<int32_t>(slot_and_index.second), page});
     for (const auto& [from, to] : plan.copies) moves.push_back({from, to});
     seats_.clear(), entries_.clear();
-    const int64_t moves_begin = num_bytes(seats), entries_begin = moves_begin + num_bytes(moves);
-    const int64_t end = entries_begin + num_bytes(entries);
+    const int64_t moves_begin = vector_bytes(seats), entries_begin = moves_begin + vector_bytes(moves);
+    const int64_t end = entries_begin + vector_bytes(entries);
     if (end == 0) return;
     ROLL_CHECK(end <= updates_.numel(), "a plan changes each slot and each of its pages once");
     auto* const bytes = static_cast<char*>(buffers.updates.mutable_data_ptr());
@@ -231,7 +231,7 @@ class DeviceSteps : public StepModel {
   /// Sends rows_ and draws_, unless the device has the same from the previous step.
   void send_plan(Buffers& buffers) {
     const int64_t rows_begin = num_slots_ * static_cast<int64_t>(sizeof(RowDraw));
-    std::vector<std::byte> bytes(static_cast<size_t>(rows_begin + num_bytes(rows_)));
+    std::vector<std::byte> bytes(static_cast<size_t>(rows_begin + vector_bytes(rows_)));
     std::ranges::copy(std::as_bytes(std::span(draws_)), bytes.begin());
     std::ranges::copy(std::as_bytes(std::span(rows_)), bytes.begin() + rows_begin);
     if (bytes == sent_plan_) return;
