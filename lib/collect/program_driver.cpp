@@ -94,7 +94,7 @@ void ProgramDriver::run() {
   }
 }
 
-/// Waits until there is news, an answer or a timeout. Returns the seats that are ready.
+/// Waits until there is a task, an answer or a timeout. Returns the programs that are ready.
 std::vector<ProgramDriver::Program*> ProgramDriver::wait() {
   PollSet<Program> polls;
   polls.others().push_back({wake_.read_end.get(), POLLIN, 0});

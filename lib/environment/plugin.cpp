@@ -117,10 +117,10 @@ class PluginPeer : public LinePeer {
     return answer_json(object_->step(question_.at("message").get_ref<const std::string&>(), calls));
   }
 
-  [[noreturn]] void fail(const std::string& what) {
+  [[noreturn]] void fail(const std::string& reason) {
     drop();
     throw EnvironmentFailed(EnvironmentFault::kCrash,
-                            fmt::format("threw at {}: {}", question_.at("method").get<std::string>(), what));
+                            fmt::format("threw at {}: {}", question_.at("method").get<std::string>(), reason));
   }
 
   const std::shared_ptr<PluginMaker> maker_;  // keeps the library loaded longer than the object

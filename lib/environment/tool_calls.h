@@ -56,7 +56,7 @@ class ToolCallReader {
   /// `pattern`: replaces `form` if it is set; `key`: see ToolCallPattern.
   ToolCallReader(ToolCallForm form, const std::optional<std::string>& pattern, const std::string& key);
   /// Reads the calls of a turn, without the special token that may end it. `tools`: see split_tool_calls(). Returns at
-  /// most kMostCalls attempts.
+  /// most kMaxCalls attempts.
   ContentAndCalls read(const std::string& turn, const Json& tools);
 
  private:

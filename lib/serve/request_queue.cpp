@@ -16,15 +16,15 @@ constexpr int64_t kMaxPrefillTokens = 4096;   // prompt tokens computed at once,
 constexpr int64_t kShortPrompt = 512;
 constexpr const char* kServerStops = "the server stops";
 
-size_t bytes_of(const SamplingSettings& sampling) {
+size_t sampling_bytes(const SamplingSettings& sampling) {
   constexpr size_t kBiasBytes = 64;  // per map node
   size_t bytes = sampling.logit_bias.size() * kBiasBytes;
   for (const std::string& stop : sampling.stop_strings) bytes += stop.size();
   return bytes;
 }
 
-size_t bytes_of(const CompletionRequest& request) {
-  size_t bytes = request.num_body_bytes + bytes_of(request.sampling);
+size_t request_bytes(const CompletionRequest& request) {
+  size_t bytes = request.num_body_bytes + sampling_bytes(request.sampling);
   for (const auto& prompt : request.prompts) bytes += prompt.size() * sizeof(int64_t);
   return bytes;
 }
@@ -53,7 +53,7 @@ const std::vector<int64_t>& RequestQueue::QueuedRequest::prompt_ids(int64_t choi
 }
 
 size_t RequestQueue::QueuedRequest::choice_bytes(int64_t choice) const {
-  return prompt_ids(choice).size() * sizeof(int64_t) + roll::bytes_of(request->sampling);
+  return prompt_ids(choice).size() * sizeof(int64_t) + roll::sampling_bytes(request->sampling);
 }
 
 bool RequestQueue::Sample::computes_prompt() const {
@@ -72,7 +72,7 @@ std::shared_ptr<PendingAnswer> RequestQueue::submit(std::shared_ptr<const Comple
   const std::lock_guard lock(mutex_);
   if (!close_reason_.empty()) throw Unavailable(close_reason_);
   const int64_t count = std::ssize(request->prompts) * request->num_choices;
-  const size_t bytes = bytes_of(*request);
+  const size_t bytes = request_bytes(*request);
   if (count > max_waiting_)
     throw user_error("n = {}: {} prompts x n are {} responses; at most {} may wait", request->num_choices,
                      request->prompts.size(), count, max_waiting_);
