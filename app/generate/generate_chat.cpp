@@ -106,14 +106,16 @@ class Chat {
           prompt_ids.size(), limits_.max_length - 1);
     TextStream text(sampling_.generating, decode_);
     SamplerCounts counts;
-    const auto show = [&](int64_t, const Generation& so_far) { out_.stream() << text.more(so_far.ids) << std::flush; };
+    const auto show = [&](int64_t, const Generation& so_far) {
+      out_.stream() << text.next_text(so_far.ids) << std::flush;
+    };
     const GenerationRequest request{.prompt_ids = prompt_ids, .sequence_id = num_answers_};
     const Generation response =
         engine_
             .generate({request}, sampling_, {},
                       {.should_stop = [] { return requested_stop().has_value(); }, .counts = &counts, .on_token = show})
             .front();
-    out_.stream() << text.rest(response.text) << '\n';
+    out_.stream() << text.remaining_text(response.text) << '\n';
     out_.close();
     ++num_answers_;
     num_computed_ += counts.prompt_tokens;

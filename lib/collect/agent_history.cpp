@@ -10,16 +10,16 @@ namespace roll {
 
 namespace {
 
-constexpr const char* kRule = "what was sampled stays as it was: send back what was answered, and add to it";
+constexpr const char* kRule = "earlier turns must not change: send them back unchanged, and append to them";
 
 /// Describes the first difference of two texts.
 std::string text_difference(const std::string& before, const std::string& now) {
   const auto [at, was, is] = first_difference(before, now);
-  return fmt::format("at character {} there was {} and is now {}", at, was, is);
+  return fmt::format("at character {}, {} became {}", at, was, is);
 }
 
 /// Returns names and arguments of the tool calls; other fields do not matter.
-Json calls_of(const Json& message) {
+Json tool_calls(const Json& message) {
   Json calls = Json::array();
   if (!message.contains("tool_calls")) return calls;
   for (const Json& call : message["tool_calls"]) {
@@ -36,18 +36,18 @@ std::optional<std::string> message_difference(const Json& before, const Json& no
   if (before["content"] != now["content"])
     return "in its content, " +
            text_difference(before["content"].get<std::string>(), now["content"].get<std::string>());
-  const Json calls = calls_of(before), others = calls_of(now);
-  if (calls != others) return "in its tool_calls, " + text_difference(to_line(calls), to_line(others));
+  const Json old_calls = tool_calls(before), new_calls = tool_calls(now);
+  if (old_calls != new_calls) return "in its tool_calls, " + text_difference(to_line(old_calls), to_line(new_calls));
   return std::nullopt;
 }
 
-size_t num_alike(const Json& before, const Json& now) {
+size_t num_equal_messages(const Json& older, const Json& newer) {
   size_t i = 0;
-  while (i < before.size() && i < now.size() && !message_difference(before[i], now[i])) ++i;
+  while (i < older.size() && i < newer.size() && !message_difference(older[i], newer[i])) ++i;
   return i;
 }
 
-Json rest_of(const Json& messages, size_t from) {
+Json messages_from(const Json& messages, size_t from) {
   return Json(messages.begin() + static_cast<int64_t>(from), messages.end());
 }
 
@@ -56,42 +56,44 @@ bool is_from_model(const Json& message) {
 }
 
 [[noreturn]] void refuse_chat(const AgentNode& nearest, const Json& messages) {
-  const size_t alike = num_alike(nearest.messages, messages);
-  if (alike == messages.size()) throw user_error("messages: holds nothing behind what the model said last; {}", kRule);
-  if (alike < nearest.messages.size())
-    throw user_error("messages[{}]: {}; {}", alike, *message_difference(nearest.messages[alike], messages[alike]),
-                     kRule);
-  const auto foreign = std::find_if(messages.begin() + static_cast<int64_t>(alike), messages.end(), is_from_model);
+  const size_t num_equal = num_equal_messages(nearest.messages, messages);
+  if (num_equal == messages.size()) throw user_error("messages: adds nothing after the model's last turn; {}", kRule);
+  if (num_equal < nearest.messages.size())
+    throw user_error("messages[{}]: {}; {}", num_equal,
+                     *message_difference(nearest.messages[num_equal], messages[num_equal]), kRule);
+  const auto foreign = std::find_if(messages.begin() + static_cast<int64_t>(num_equal), messages.end(), is_from_model);
   if (foreign == messages.end())
-    throw user_error("messages[{}]: lies before the model's first turn, which was drawn without it; {}", alike, kRule);
-  throw user_error("messages[{}]: the model did not say it in this session; {}", foreign - messages.begin(), kRule);
+    throw user_error("messages[{}]: was inserted before the model's first turn, which was sampled without it; {}",
+                     num_equal, kRule);
+  throw user_error("messages[{}]: is an assistant message that the model did not write in this session; {}",
+                   foreign - messages.begin(), kRule);
 }
 
-AgentPlace place_of_chat(const std::vector<AgentNode>& nodes, const CompletionRequest& request,
-                         const TurnTokens& tokens) {
+BranchPoint find_chat_branch(const std::vector<AgentNode>& nodes, const CompletionRequest& request,
+                             const TurnTokens& tokens) {
   const Json& messages = request.messages;
   if (request.variables != nodes.front().variables)
     throw UserError(
-        "tools, chat_template_kwargs: differ from those of the session's first request, as which they "
-        "stand before all that was sampled; keep them");
+        "tools, chat_template_kwargs: differ from those of the session's first request, with which all turns were "
+        "sampled; send the same ones");
   std::optional<size_t> found;
   size_t nearest = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Json& before = nodes[i].messages;
-    const size_t alike = num_alike(before, messages);
-    if (alike >= num_alike(nodes[nearest].messages, messages)) nearest = i;
-    const bool adds = alike < messages.size() &&
-                      std::none_of(messages.begin() + static_cast<int64_t>(alike), messages.end(), is_from_model);
-    const bool goes_on = alike == before.size() && (i == 0 ? alike == messages.size() : adds);
-    if (goes_on && (!found || before.size() >= nodes[*found].messages.size())) found = i;
+    const size_t num_equal = num_equal_messages(before, messages);
+    if (num_equal >= num_equal_messages(nodes[nearest].messages, messages)) nearest = i;
+    const bool adds = num_equal < messages.size() &&
+                      std::none_of(messages.begin() + static_cast<int64_t>(num_equal), messages.end(), is_from_model);
+    const bool continues_node = num_equal == before.size() && (i == 0 ? num_equal == messages.size() : adds);
+    if (continues_node && (!found || before.size() >= nodes[*found].messages.size())) found = i;
   }
   if (!found) refuse_chat(nodes[nearest], messages);
   const AgentNode& node = nodes[*found];
-  AgentPlace place{.node = *found, .added = rest_of(messages, node.messages.size())};
+  BranchPoint branch_point{.node = *found, .added_messages = messages_from(messages, node.messages.size())};
   if (*found > 0)
-    place.between =
-        tokens.behind({nodes.front().messages, node.variables, node.answers}, place.added, node.so_far.ids.back());
-  return place;
+    branch_point.added_ids = tokens.tokens_between({nodes.front().messages, node.variables, node.answers},
+                                                   branch_point.added_messages, node.so_far.ids.back());
+  return branch_point;
 }
 
 std::vector<int64_t> all_ids(const AgentNode& node) {
@@ -100,42 +102,42 @@ std::vector<int64_t> all_ids(const AgentNode& node) {
   return ids;
 }
 
-AgentPlace place_of_ids(const std::vector<AgentNode>& nodes, const std::vector<int64_t>& prompt) {
+BranchPoint find_token_branch(const std::vector<AgentNode>& nodes, const std::vector<int64_t>& prompt) {
   std::optional<size_t> found;
   size_t nearest = 0, longest = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const std::vector<int64_t> ids = all_ids(nodes[i]);
-    const auto alike = static_cast<size_t>(std::ranges::mismatch(ids, prompt).in1 - ids.begin());
-    if (alike >= longest) nearest = i;
-    longest = std::max(longest, alike);
-    const bool is_before = alike == ids.size() && (i > 0 || alike == prompt.size());
-    if (is_before && (!found || ids.size() >= all_ids(nodes[*found]).size())) found = i;
+    const auto num_equal = static_cast<size_t>(std::ranges::mismatch(ids, prompt).in1 - ids.begin());
+    if (num_equal >= longest) nearest = i;
+    longest = std::max(longest, num_equal);
+    const bool is_prefix = num_equal == ids.size() && (i > 0 || num_equal == prompt.size());
+    if (is_prefix && (!found || ids.size() >= all_ids(nodes[*found]).size())) found = i;
   }
   if (!found) {
     const std::vector<int64_t> ids = all_ids(nodes[nearest]);
-    const auto at = [&](const auto& list) { return longest < list.size() ? std::to_string(list[longest]) : "its end"; };
-    throw user_error("prompt: at token {} there was {} and is now {}; {}", longest, at(ids), at(prompt), kRule);
+    const auto at = [&](const auto& list) { return longest < list.size() ? std::to_string(list[longest]) : "the end"; };
+    throw user_error("prompt: at token {}, {} became {}; {}", longest, at(ids), at(prompt), kRule);
   }
-  return {.node = *found, .between = {prompt.begin() + std::ssize(all_ids(nodes[*found])), prompt.end()}};
+  return {.node = *found, .added_ids = {prompt.begin() + std::ssize(all_ids(nodes[*found])), prompt.end()}};
 }
 
-AgentPlace place_of_text(const std::vector<AgentNode>& nodes, const std::string& text, const Tokenizer& tokenizer) {
+BranchPoint find_text_branch(const std::vector<AgentNode>& nodes, const std::string& text, const Tokenizer& tokenizer) {
   std::optional<size_t> found;
   const std::string* nearest = nullptr;
-  const auto num_alike = [&](const std::string& before) {
+  const auto common_length = [&](const std::string& before) {
     return std::ranges::mismatch(before, text).in1 - before.begin();
   };
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (!nodes[i].text) continue;
     const std::string& before = *nodes[i].text;
-    if (!nearest || num_alike(before) >= num_alike(*nearest)) nearest = &before;
-    const bool is_before = text.starts_with(before) && (i > 0 || text == before);
-    if (is_before && (!found || before.size() >= nodes[*found].text->size())) found = i;
+    if (!nearest || common_length(before) >= common_length(*nearest)) nearest = &before;
+    const bool is_prefix = text.starts_with(before) && (i > 0 || text == before);
+    if (is_prefix && (!found || before.size() >= nodes[*found].text->size())) found = i;
   }
-  if (!nearest) throw user_error("prompt: the session goes on with token ids, as it began");
+  if (!nearest) throw user_error("prompt: the session began with token ids; send token ids again");
   if (!found) throw user_error("prompt: {}; {}", text_difference(*nearest, text), kRule);
   const AgentNode& node = nodes[*found];
-  return {.node = *found, .between = tokenizer.encode_behind(all_ids(node), text.substr(node.text->size()))};
+  return {.node = *found, .added_ids = tokenizer.encode_behind(all_ids(node), text.substr(node.text->size()))};
 }
 
 }  // namespace
@@ -147,29 +149,30 @@ AgentNode first_node(const CompletionRequest& request) {
   return node;
 }
 
-AgentPlace find_agent_place(const std::vector<AgentNode>& nodes, const CompletionRequest& request,
-                            const TurnTokens& tokens, const Tokenizer& tokenizer) {
+BranchPoint find_branch_point(const std::vector<AgentNode>& nodes, const CompletionRequest& request,
+                              const TurnTokens& tokens, const Tokenizer& tokenizer) {
   const bool is_chat = request.kind == CompletionKind::kChat;
   if (is_chat == nodes.front().messages.is_null())
-    throw user_error("this session began at {}, and goes on there", is_chat ? "/completions" : "/chat/completions");
-  if (is_chat) return place_of_chat(nodes, request, tokens);
-  if (request.texts.empty()) return place_of_ids(nodes, request.prompts.front());
-  return place_of_text(nodes, request.texts.front(), tokenizer);
+    throw user_error("this session began at {}; send all its requests there",
+                     is_chat ? "/completions" : "/chat/completions");
+  if (is_chat) return find_chat_branch(nodes, request, tokens);
+  if (request.texts.empty()) return find_token_branch(nodes, request.prompts.front());
+  return find_text_branch(nodes, request.texts.front(), tokenizer);
 }
 
-AgentNode next_node(const AgentNode& before, const AgentPlace& place, const CompletionRequest& request,
+AgentNode next_node(const AgentNode& before, const BranchPoint& branch_point, const CompletionRequest& request,
                     const std::string& text, ToolCallForm form) {
   AgentNode node{.messages = request.messages, .variables = before.variables, .answers = before.answers};
-  if (!place.added.empty()) node.answers.push_back(place.added);
+  if (!branch_point.added_messages.empty()) node.answers.push_back(branch_point.added_messages);
   if (!request.texts.empty()) node.text = request.texts.front() + text;
   if (request.kind == CompletionKind::kText) return node;
-  const SpokenAndCalled parts =
-      request.has_tools ? split_tool_calls(text, form, request.variables["tools"]) : SpokenAndCalled{text, {}};
-  Json said{{"role", "assistant"}, {"content", parts.content}, {"tool_calls", Json::array()}};
+  const ContentAndCalls parts =
+      request.has_tools ? split_tool_calls(text, form, request.variables["tools"]) : ContentAndCalls{text, {}};
+  Json model_message{{"role", "assistant"}, {"content", parts.content}, {"tool_calls", Json::array()}};
   for (const ToolCall& call : parts.calls)
-    said["tool_calls"].push_back(
+    model_message["tool_calls"].push_back(
         {{"function", {{"name", call.name}, {"arguments", parse_json(call.arguments, "arguments")}}}});
-  node.messages.push_back(std::move(said));
+  node.messages.push_back(std::move(model_message));
   return node;
 }
 

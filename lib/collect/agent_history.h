@@ -29,10 +29,10 @@ struct AgentNode {
 };
 
 /// Position in the tree at which a turn is sampled.
-struct AgentPlace {
+struct BranchPoint {
   size_t node = 0;
-  Json added = Json::array();      // messages after the node
-  std::vector<int64_t> between{};  // tokens between the node and the turn
+  Json added_messages = Json::array();  // messages after the node
+  std::vector<int64_t> added_ids{};     // tokens between the node and the turn
 };
 
 /// Returns the first node: the conversation of the session's first request.
@@ -40,11 +40,11 @@ AgentNode first_node(const CompletionRequest& request);
 
 /// Finds the node that `request` continues. UserError: the request changes earlier messages or tokens (names the first
 /// difference), adds nothing, or uses another endpoint than the session; or TurnTokens::behind() fails.
-AgentPlace find_agent_place(const std::vector<AgentNode>& nodes, const CompletionRequest& request,
-                            const TurnTokens& tokens, const Tokenizer& tokenizer);
+BranchPoint find_branch_point(const std::vector<AgentNode>& nodes, const CompletionRequest& request,
+                              const TurnTokens& tokens, const Tokenizer& tokenizer);
 
-/// Returns the node after the model's turn `text` at `place`; the caller sets so_far.
-AgentNode next_node(const AgentNode& before, const AgentPlace& place, const CompletionRequest& request,
+/// Returns the node after the model's turn `text` at `branch_point`; the caller sets so_far.
+AgentNode next_node(const AgentNode& before, const BranchPoint& branch_point, const CompletionRequest& request,
                     const std::string& text, ToolCallForm form);
 
 }  // namespace roll

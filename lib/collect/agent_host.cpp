@@ -13,10 +13,11 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kMostBodyBytes = int64_t{16} << 20;
+constexpr int64_t kMaxBodyBytes = int64_t{16} << 20;
 constexpr double kAnswerTimeout_s = 7 * 86400;  // the policy may be training meanwhile
-constexpr double kLook_s = 0.05, kPause_s = 1;  // interval of checks; delay before a restart without a session
-constexpr int64_t kMostFutile = 3;              // programs in a row that ended before they took a session
+constexpr double kCheckInterval_s = 0.05;
+constexpr double kRestartDelay_s = 1;    // before a restart of a program that took no session
+constexpr int64_t kMaxFutileStarts = 3;  // programs in a row that ended before they took a session
 
 std::string random_key() {
   std::random_device random;
@@ -41,32 +42,33 @@ class AgentPrograms {
   struct Program {
     std::optional<ChildProcess> child{};
     Stopwatch since_end{};
-    bool pauses = false;
+    bool is_delayed = false;
   };
 
   void watch() {
     std::vector<Program> programs(args_.world_size);
     while (!is_ending_) {
-      for (size_t i = 0; i < programs.size(); ++i) look_at(programs[i], std::to_string(i));
-      std::this_thread::sleep_for(std::chrono::duration<double>(kLook_s));
+      for (size_t i = 0; i < programs.size(); ++i) check_program(programs[i], std::to_string(i));
+      std::this_thread::sleep_for(std::chrono::duration<double>(kCheckInterval_s));
     }
   }
 
-  void look_at(Program& program, const std::string& name) {
+  void check_program(Program& program, const std::string& name) {
     if (program.child) {
-      if (program.child->is_running() && !sessions_.is_to_end(name)) return;
-      const std::string said = program.child->stderr_tail();
-      const std::string why = fmt::format("ended ({}) before its reward{}", program.child->end(0),
-                                          said.empty() ? "" : "; it said: " + said);
+      if (program.child->is_running() && !sessions_.must_stop(name)) return;
+      const std::string stderr_text = program.child->stderr_tail();
+      const std::string why = fmt::format("ended ({}) before it posted a reward{}", program.child->end(0),
+                                          stderr_text.empty() ? "" : "; its error output: " + stderr_text);
       program.child.reset();
       program.since_end.restart();
-      program.pauses = !sessions_.agent_ended(name, why);
-      num_futile_ = program.pauses ? num_futile_ + 1 : 0;
-      if (num_futile_ >= kMostFutile)
-        sessions_.fail_untaken(EnvironmentFault::kCrash,
-                               fmt::format("{}, {} times before a session was taken", why, num_futile_));
+      program.is_delayed = !sessions_.agent_ended(name, why);
+      num_futile_starts_ = program.is_delayed ? num_futile_starts_ + 1 : 0;
+      if (num_futile_starts_ >= kMaxFutileStarts)
+        sessions_.fail_untaken(
+            EnvironmentFault::kCrash,
+            fmt::format("{}; {} programs in a row ended before they took a session", why, num_futile_starts_));
     }
-    if (!program.pauses || program.since_end.seconds() > kPause_s) start(program, name);
+    if (!program.is_delayed || program.since_end.seconds() > kRestartDelay_s) start(program, name);
   }
 
   void start(Program& program, const std::string& name) {
@@ -75,7 +77,7 @@ class AgentPrograms {
                                                                     "OPENAI_API_KEY=" + key_ + "." + name});
     } catch (const std::exception& error) {
       program.since_end.restart();
-      program.pauses = true;
+      program.is_delayed = true;
       sessions_.fail_untaken(EnvironmentFault::kCrash, fmt::format("could not be started: {}", error.what()));
     }
   }
@@ -83,7 +85,7 @@ class AgentPrograms {
   const EnvironmentArgs& args_;
   const std::string base_url_, key_;
   AgentSessions& sessions_;
-  int64_t num_futile_ = 0;
+  int64_t num_futile_starts_ = 0;
   std::atomic<bool> is_ending_ = false;
   std::thread thread_;
 };
@@ -109,7 +111,7 @@ struct AgentHost::Parts {
                                   .port = args.port == 0 ? 0 : static_cast<int>(args.port + rank),
                                   .port_key = "custom_envs." + tag + ".env_config.port",
                                   .api_key = key,
-                                  .max_body_bytes = kMostBodyBytes,
+                                  .max_body_bytes = kMaxBodyBytes,
                                   .timeout_s = kAnswerTimeout_s});
     base_url = fmt::format("http://{}:{}/v1", args.host == "0.0.0.0" ? "127.0.0.1" : args.host, server->port());
     if (!args.command.empty()) programs.emplace(args, base_url, key, sessions);

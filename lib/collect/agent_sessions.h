@@ -47,18 +47,18 @@ class AgentSessions : public SessionDesk {
   /// Returns the agent's next request, or how the session ended; nullopt while there is neither.
   std::optional<TurnAnswer> next(int64_t number);
   /// Streams new tokens of the current turn to the agent. `so_far`: all tokens since the prompt.
-  void hear_token(int64_t number, const Generation& so_far);
+  void stream_tokens(int64_t number, const Generation& so_far);
   /// Answers the agent's request with the finished turn, the last of `turns`.
-  void hear_turn(int64_t number, const Generation& said, const std::vector<Turn>& turns);
+  void finish_turn(int64_t number, const Generation& generation, const std::vector<Turn>& turns);
   /// Removes the session; its trajectory is over or no longer needed.
   void end(int64_t number);
 
   // Called by the watcher of the agent programs.
 
-  /// Fails the session of agent `who`, which has exited. Returns false if it never took a session.
-  bool agent_ended(const std::string& who, const std::string& why);
+  /// Fails the session of agent `agent_name`, which has exited. Returns false if it never took a session.
+  bool agent_ended(const std::string& agent_name, const std::string& why);
   /// Returns true if a session of this agent failed while it ran: the agent must be stopped and gets no other.
-  bool is_to_end(const std::string& who);
+  bool must_stop(const std::string& agent_name);
   /// Fails all sessions that no agent has taken; no agent can be started.
   void fail_untaken(EnvironmentFault fault, const std::string& why);
   /// Fails waiting and future requests: the run is over.
@@ -66,10 +66,10 @@ class AgentSessions : public SessionDesk {
 
   // Called by the server for agents, see SessionDesk.
 
-  std::optional<Json> take(const std::string& who, std::chrono::milliseconds patience) override;
+  std::optional<Json> take(const std::string& agent_name, std::chrono::milliseconds patience) override;
   void give_back(const std::string& id) override;
-  std::shared_ptr<CompletionSink> find(const std::string& id, const std::string& who) override;
-  bool end(const std::string& id, const std::string& who, const Json& body) override;
+  std::shared_ptr<CompletionSink> find(const std::string& id, const std::string& agent_name) override;
+  bool end(const std::string& id, const std::string& agent_name, const Json& body) override;
 
  private:
   class Sink;
@@ -77,32 +77,32 @@ class AgentSessions : public SessionDesk {
     std::shared_ptr<PendingAnswer> answer;
     std::shared_ptr<const CompletionRequest> request;
     size_t choice = 0;
-    AgentPlace place{};
+    BranchPoint branch_point{};
     std::optional<uint64_t> seed{};
-    int64_t num_given = 0;  // tokens of the response before this turn
-    int64_t num_heard = 0;  // tokens of this turn already streamed
+    int64_t num_earlier_tokens = 0;  // tokens of the response before this turn
+    int64_t num_streamed = 0;        // tokens of this turn already streamed
   };
   struct Session {
     std::string id;
     Terms terms;
-    std::string who{};
+    std::string agent_name{};
     bool is_taken = false;
     std::vector<AgentNode> nodes{};
-    size_t last = 0;  // index of the node sampled last
+    size_t last_node = 0;  // index of the node sampled last
     std::deque<Draw> waiting{};
-    std::optional<Draw> drawing{};
+    std::optional<Draw> current_draw{};
     std::optional<TurnAnswer> ending{};
     int64_t num_draws = 0, num_refused = 0;
-    Stopwatch since_taken{}, since_heard{};  // since it was taken; since the agent's last request or answer
+    Stopwatch since_taken{}, since_contact{};  // since it was taken; since the agent's last request or answer
   };
   std::shared_ptr<PendingAnswer> submit(const std::string& id, std::shared_ptr<const CompletionRequest> request);
   void cancel(const std::string& id, const std::shared_ptr<PendingAnswer>& answer);
-  Session* taken(const std::string& id);  // null: over or unknown; only the agent that took it knows its id
-  void add_draws(Session& session, const std::shared_ptr<const CompletionRequest>& asked,
-                 const std::shared_ptr<PendingAnswer>& answer);
-  void check_place(const Session& session, const AgentPlace& place) const;
+  Session* find_taken(const std::string& id);  // null: over or unknown; only the agent that took it knows its id
+  void queue_draws(Session& session, const std::shared_ptr<const CompletionRequest>& shared_request,
+                   const std::shared_ptr<PendingAnswer>& answer);
+  void check_branch_point(const Session& session, const BranchPoint& branch_point) const;
   TurnAnswer start_draw(Session& session) const;
-  void look_for_silence(Session& session);
+  void check_time_limits(Session& session);
   void fail(Session& session, EnvironmentFault fault, const std::string& why);
   void end_with(Session& session, TurnAnswer ending);
 
@@ -110,13 +110,13 @@ class AgentSessions : public SessionDesk {
   std::mutex mutex_;
   std::condition_variable has_session_;
   std::map<int64_t, Session> sessions_;  // by the trajectory's number
-  std::map<std::string, int64_t> by_id_;
+  std::map<std::string, int64_t> trajectory_by_id_;
   std::deque<int64_t> untaken_;
-  std::map<std::string, int64_t> num_taken_;  // by agent, since it started
-  std::set<std::string> failed_;              // agents that must be stopped
-  int64_t num_playing_ = 0;                   // sessions taken and not over
-  Stopwatch since_free_;                      // since a session became available, was taken or ended
-  std::string closed_;
+  std::map<std::string, int64_t> num_taken_by_agent_;  // by agent, since it started
+  std::set<std::string> failed_agents_;                // agents that must be stopped
+  int64_t num_playing_ = 0;                            // sessions taken and not over
+  Stopwatch since_free_;                               // since a session became available, was taken or ended
+  std::string close_reason_;
 };
 
 }  // namespace roll

@@ -7,10 +7,10 @@ namespace roll {
 void CutResponses::warn(const Metrics& metrics, int64_t step, Log& log) {
   for (const std::string& domain : domains_) {
     const bool is_cut = metric_value(metrics, domain + "/rollout/truncated_ratio") >= 1;
-    if (!is_cut || !said_.insert(domain).second) continue;
+    if (!is_cut || !warned_domains_.insert(domain).second) continue;
     log.warn(
-        "rewards.{}: every response of step {} was cut off at {} tokens, before an answer at its end could be given; "
-        "raise response_length, or see whether the model knows the token that ends a turn",
+        "rewards.{}: every response of step {} was cut off at {} tokens, before it could give a final answer; raise "
+        "response_length, or check that the model can end its turn",
         domain, step, max_new_tokens_);
   }
 }

@@ -29,7 +29,7 @@ class CutResponses {
  private:
   std::vector<std::string> domains_;
   int64_t max_new_tokens_;
-  std::set<std::string> said_;  // domains warned of
+  std::set<std::string> warned_domains_;  // domains warned of
 };
 
 }  // namespace roll

@@ -8,20 +8,20 @@
 namespace roll {
 
 DomainRewards::DomainRewards(const RewardsByDomain& rewards, int64_t response_length, int64_t num_ranks, Log* log) {
-  for (const auto& [domain, its] : rewards) {
+  for (const auto& [domain, settings] : rewards) {
     const std::string where = fmt::format("rewards.{}.", domain);
-    auto pool = std::make_unique<RewardPool>(its.reward, response_length, where, num_ranks, log);
-    const bool is_held = its.asks_model || pool->takes_many();
+    auto pool = std::make_unique<RewardPool>(settings.reward, response_length, where, num_ranks, log);
+    const bool is_held = settings.asks_model || pool->takes_many();
     domains_[domain] = {.pool = std::move(pool), .is_held = is_held};
   }
 }
 
 void DomainRewards::submit(const std::string& domain, int64_t response, RewardQuery query) {
-  Domain& its = domains_.at(domain);
-  if (its.is_held)
+  Domain& state = domains_.at(domain);
+  if (state.is_held)
     held_[domain][response] = std::move(query);
   else
-    its.open[its.pool->submit(std::move(query))] = response;
+    state.submitted[state.pool->submit(std::move(query))] = response;
 }
 
 /// Submits in the order of query names: it does not depend on the rank layout and keeps a prompt's responses together.
@@ -34,41 +34,41 @@ void DomainRewards::release() {
     for (const auto& [query_name, response] : order) queries.push_back(std::move(held.at(response)));
     Domain& domain = domains_.at(name);
     const std::vector<int64_t> numbers = domain.pool->submit(std::move(queries));
-    for (size_t i = 0; i < numbers.size(); ++i) domain.open[numbers[i]] = order[i].second;
+    for (size_t i = 0; i < numbers.size(); ++i) domain.submitted[numbers[i]] = order[i].second;
   }
 }
 
 bool DomainRewards::is_open() const {
-  return std::ranges::any_of(domains_, [](const auto& domain) { return !domain.second.open.empty(); });
+  return std::ranges::any_of(domains_, [](const auto& domain) { return !domain.second.submitted.empty(); });
 }
 
 std::map<int64_t, RewardResult> DomainRewards::take_done() {
   std::map<int64_t, RewardResult> results;
   for (auto& [name, domain] : domains_)
     for (auto& [number, result] : domain.pool->take_done())
-      results[domain.open.extract(number).mapped()] = std::move(result);
+      results[domain.submitted.extract(number).mapped()] = std::move(result);
   return results;
 }
 
 std::map<int64_t, RewardResult> DomainRewards::take_all() {
   std::map<int64_t, RewardResult> results;
   for (auto& [name, domain] : domains_) {
-    auto given = domain.pool->collect();
-    ROLL_CHECK_EQ(given.size(), domain.open.size(), "a reward pool answers every query");
-    auto result = given.begin();
-    for (const auto& [number, response] : domain.open) results[response] = std::move(*result++);
-    domain.open.clear();
+    auto ordered_results = domain.pool->collect();
+    ROLL_CHECK_EQ(ordered_results.size(), domain.submitted.size(), "a reward pool answers every query");
+    auto result = ordered_results.begin();
+    for (const auto& [number, response] : domain.submitted) results[response] = std::move(*result++);
+    domain.submitted.clear();
   }
   return results;
 }
 
 void DomainRewards::drop(const std::string& domain, int64_t response) {
-  Domain& its = domains_.at(domain);
-  if (its.is_held) held_[domain].erase(response);
-  const auto found = std::ranges::find_if(its.open, [&](const auto& entry) { return entry.second == response; });
-  if (found == its.open.end()) return;
-  its.pool->drop(found->first);
-  its.open.erase(found);
+  Domain& state = domains_.at(domain);
+  if (state.is_held) held_[domain].erase(response);
+  const auto found = std::ranges::find_if(state.submitted, [&](const auto& entry) { return entry.second == response; });
+  if (found == state.submitted.end()) return;
+  state.pool->drop(found->first);
+  state.submitted.erase(found);
 }
 
 }  // namespace roll

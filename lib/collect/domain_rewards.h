@@ -48,7 +48,7 @@ class DomainRewards {
   struct Domain {
     std::unique_ptr<RewardPool> pool;
     bool is_held = false;
-    std::map<int64_t, int64_t> open{};  // pool's index of a response -> caller's index
+    std::map<int64_t, int64_t> submitted{};  // pool's index of a response -> caller's index
   };
 
   std::map<std::string, Domain> domains_;

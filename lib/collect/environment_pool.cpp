@@ -10,9 +10,9 @@ namespace roll {
 namespace {
 
 template <class F>
-TurnAnswer answer_of(F&& ask) {
+TurnAnswer answer_or_fault(F&& step) {
   try {
-    return {.reaction = ask()};
+    return {.reaction = step()};
   } catch (const EnvironmentFailed& failure) {
     return fault_answer(failure);
   }
@@ -23,20 +23,20 @@ TurnAnswer answer_of(F&& ask) {
 EnvironmentPool::EnvironmentPool(const EnvironmentsByTag& environments, Agents agents)
     : environments_(environments),
       agents_(std::move(agents)),
-      threads_([this](int64_t number, TurnAnswer answer) { hear(number, std::move(answer)); }) {
+      threads_([this](int64_t number, TurnAnswer answer) { store_answer(number, std::move(answer)); }) {
   std::map<std::string, const EnvironmentArgs*> programs;
   for (const auto& [tag, config] : environments) {
     if (config.env_type->is_agent) continue;
-    auto first = make_environment(config, tag);
+    auto prototype = make_environment(config, tag);
     if (config.env_type->is_program)
       programs[tag] = &config.env_config;
     else if (config.env_type->is_slow)
-      threads_.add(tag, config.env_config.world_size, std::move(first));
+      threads_.add(tag, config.env_config.world_size, std::move(prototype));
     else
-      first_[tag] = std::move(first);
+      prototypes_[tag] = std::move(prototype);
   }
   if (!programs.empty())
-    programs_.emplace(programs, [this](int64_t number, TurnAnswer answer) { hear(number, std::move(answer)); });
+    programs_.emplace(programs, [this](int64_t number, TurnAnswer answer) { store_answer(number, std::move(answer)); });
 }
 
 int64_t EnvironmentPool::begin(const std::string& tag, uint64_t seed, std::string observation) {
@@ -52,9 +52,9 @@ int64_t EnvironmentPool::begin(const std::string& tag, uint64_t seed, std::strin
     threads_.begin(number, tag, seed, std::move(observation));
     return number;
   }
-  trajectory.own = first_.at(tag)->another();
-  if (!trajectory.own) trajectory.own = make_environment(environments_.at(tag), tag);
-  check_opening(trajectory.own->reset(seed), seed, observation);
+  trajectory.environment = prototypes_.at(tag)->another();
+  if (!trajectory.environment) trajectory.environment = make_environment(environments_.at(tag), tag);
+  check_opening(trajectory.environment->reset(seed), seed, observation);
   return number;
 }
 
@@ -76,7 +76,7 @@ void EnvironmentPool::step(int64_t number, std::string message) {
   Trajectory& trajectory = trajectories_.at(number);
   if (is_program(trajectory.tag)) return programs_->step(number, std::move(message));
   if (threads_.has(trajectory.tag)) return threads_.step(number, std::move(message));
-  trajectory.answer = answer_of([&] { return trajectory.own->step(message); });
+  trajectory.answer = answer_or_fault([&] { return trajectory.environment->step(message); });
 }
 
 std::optional<TurnAnswer> EnvironmentPool::take(int64_t number) {
@@ -107,7 +107,7 @@ void EnvironmentPool::wait(double seconds) {
 }
 
 /// Stores the answer of a program or thread, unless its trajectory has ended.
-void EnvironmentPool::hear(int64_t number, TurnAnswer answer) {
+void EnvironmentPool::store_answer(int64_t number, TurnAnswer answer) {
   const std::lock_guard lock(mutex_);
   const auto found = trajectories_.find(number);
   if (found == trajectories_.end()) return;

@@ -53,17 +53,17 @@ class EnvironmentPool {
   struct Trajectory {
     std::string tag;
     std::optional<TurnAnswer> answer{};
-    std::unique_ptr<Environment> own{};  // built-in and fast
+    std::unique_ptr<Environment> environment{};  // built-in and fast
   };
   bool is_program(const std::string& tag) const { return environments_.at(tag).env_type->is_program; }
-  void hear(int64_t number, TurnAnswer answer);
+  void store_answer(int64_t number, TurnAnswer answer);
 
   const EnvironmentsByTag& environments_;
   const Agents agents_;
   std::mutex mutex_;
   std::condition_variable has_answer_;
   std::map<int64_t, Trajectory> trajectories_;
-  std::map<std::string, std::unique_ptr<Environment>> first_;  // by tag; prototypes
+  std::map<std::string, std::unique_ptr<Environment>> prototypes_;  // by tag; prototypes
   int64_t num_begun_ = 0;
   EnvironmentThreads threads_;
   std::optional<ProgramDriver> programs_;  // unset without user programs

@@ -10,7 +10,7 @@ namespace {
 
 /// Runs `play`; returns its failure, or nullopt.
 template <class F>
-std::optional<TurnAnswer> failed_turn(F&& play) {
+std::optional<TurnAnswer> catch_failure(F&& play) {
   try {
     play();
   } catch (const EnvironmentFailed& failure) {
@@ -21,11 +21,11 @@ std::optional<TurnAnswer> failed_turn(F&& play) {
 
 }  // namespace
 
-void EnvironmentThreads::add(const std::string& tag, int64_t num_threads, std::unique_ptr<Environment> first) {
-  Kind& kind = kinds_[tag];
-  first->prepare();
-  kind.first = std::move(first);
-  for (int64_t i = 0; i < num_threads; ++i) kind.threads.emplace_back([this, &kind] { work(kind); });
+void EnvironmentThreads::add(const std::string& tag, int64_t num_threads, std::unique_ptr<Environment> prototype) {
+  Pool& pool = pools_[tag];
+  prototype->prepare();
+  pool.prototype = std::move(prototype);
+  for (int64_t i = 0; i < num_threads; ++i) pool.threads.emplace_back([this, &pool] { work(pool); });
 }
 
 EnvironmentThreads::~EnvironmentThreads() {
@@ -34,98 +34,99 @@ EnvironmentThreads::~EnvironmentThreads() {
     is_ending_ = true;
   }
   has_work_.notify_all();
-  for (auto& [tag, kind] : kinds_)
-    for (std::thread& thread : kind.threads) thread.join();
+  for (auto& [tag, pool] : pools_)
+    for (std::thread& thread : pool.threads) thread.join();
 }
 
 void EnvironmentThreads::begin(int64_t number, const std::string& tag, uint64_t seed, std::string observation) {
   const std::lock_guard lock(mutex_);
-  Trajectory& its = trajectories_[number];
-  its = {.tag = tag, .seed = seed, .observation = std::move(observation)};
-  want(number, its);
+  Trajectory& trajectory = trajectories_[number];
+  trajectory = {.tag = tag, .seed = seed, .observation = std::move(observation)};
+  enqueue(number, trajectory);
 }
 
 void EnvironmentThreads::step(int64_t number, std::string message) {
   const std::lock_guard lock(mutex_);
-  Trajectory& its = trajectories_.at(number);
-  its.message = std::move(message);
-  want(number, its);
+  Trajectory& trajectory = trajectories_.at(number);
+  trajectory.message = std::move(message);
+  enqueue(number, trajectory);
 }
 
 void EnvironmentThreads::end(int64_t number) {
   const std::lock_guard lock(mutex_);
-  Trajectory& its = trajectories_.at(number);
-  its.is_over = true;
-  want(number, its);
+  Trajectory& trajectory = trajectories_.at(number);
+  trajectory.is_over = true;
+  enqueue(number, trajectory);
 }
 
-void EnvironmentThreads::want(int64_t number, Trajectory& trajectory) {
+void EnvironmentThreads::enqueue(int64_t number, Trajectory& trajectory) {
   if (std::exchange(trajectory.is_taken, true)) return;
-  kinds_.at(trajectory.tag).waiting.push_back(number);
+  pools_.at(trajectory.tag).waiting.push_back(number);
   has_work_.notify_all();
 }
 
-void EnvironmentThreads::work(Kind& kind) {
+void EnvironmentThreads::work(Pool& pool) {
   std::unique_lock lock(mutex_);
   while (true) {
-    has_work_.wait(lock, [&] { return is_ending_ || !kind.waiting.empty(); });
+    has_work_.wait(lock, [&] { return is_ending_ || !pool.waiting.empty(); });
     if (is_ending_) return;
-    const int64_t number = kind.waiting.front();
-    kind.waiting.pop_front();
-    play(number, kind, lock);
+    const int64_t number = pool.waiting.front();
+    pool.waiting.pop_front();
+    play(number, pool, lock);
   }
 }
 
 /// Does the trajectory's work until nothing is left to do.
-void EnvironmentThreads::play(int64_t number, Kind& kind, Lock& lock) {
-  Trajectory& its = trajectories_.at(number);
+void EnvironmentThreads::play(int64_t number, Pool& pool, Lock& lock) {
+  Trajectory& trajectory = trajectories_.at(number);
   while (!is_ending_) {
-    if (its.is_over) return close(number, kind, lock);
-    if (!its.own && !its.failed)
-      open(its, kind, lock);
-    else if (its.message)
-      answer(number, its, lock);
+    if (trajectory.is_over) return close(number, pool, lock);
+    if (!trajectory.environment && !trajectory.failure)
+      open(trajectory, pool, lock);
+    else if (trajectory.message)
+      answer(number, trajectory, lock);
     else
       break;
   }
-  its.is_taken = false;
+  trajectory.is_taken = false;
 }
 
-void EnvironmentThreads::open(Trajectory& its, Kind& kind, Lock& lock) {
-  std::unique_ptr<Environment> own;
-  if (!kind.free.empty()) {
-    own = std::move(kind.free.back());
-    kind.free.pop_back();
+void EnvironmentThreads::open(Trajectory& trajectory, Pool& pool, Lock& lock) {
+  std::unique_ptr<Environment> environment;
+  if (!pool.free.empty()) {
+    environment = std::move(pool.free.back());
+    pool.free.pop_back();
   }
   lock.unlock();
-  auto failed = failed_turn([&] {
-    if (!own) own = kind.first->another();
-    check_opening(own->reset(its.seed), its.seed, its.observation);
+  auto failure = catch_failure([&] {
+    if (!environment) environment = pool.prototype->another();
+    check_opening(environment->reset(trajectory.seed), trajectory.seed, trajectory.observation);
   });
   lock.lock();
-  its.own = std::move(own);
-  its.failed = std::move(failed);
+  trajectory.environment = std::move(environment);
+  trajectory.failure = std::move(failure);
 }
 
-void EnvironmentThreads::answer(int64_t number, Trajectory& its, Lock& lock) {
-  const std::string message = *std::exchange(its.message, std::nullopt);
+void EnvironmentThreads::answer(int64_t number, Trajectory& trajectory, Lock& lock) {
+  const std::string message = *std::exchange(trajectory.message, std::nullopt);
   lock.unlock();
   TurnAnswer answer;
-  if (!its.failed) its.failed = failed_turn([&] { answer.reaction = its.own->step(message); });
-  if (its.failed) answer = *its.failed;
+  if (!trajectory.failure)
+    trajectory.failure = catch_failure([&] { answer.reaction = trajectory.environment->step(message); });
+  if (trajectory.failure) answer = *trajectory.failure;
   on_answer_(number, std::move(answer));
   lock.lock();
 }
 
-void EnvironmentThreads::close(int64_t number, Kind& kind, Lock& lock) {
-  std::unique_ptr<Environment> own = std::move(trajectories_.at(number).own);
-  bool is_free = own && !trajectories_.at(number).failed;
+void EnvironmentThreads::close(int64_t number, Pool& pool, Lock& lock) {
+  std::unique_ptr<Environment> environment = std::move(trajectories_.at(number).environment);
+  bool is_free = environment && !trajectories_.at(number).failure;
   trajectories_.erase(number);
   lock.unlock();
-  if (is_free) is_free = !failed_turn([&] { own->close(); });
-  if (!is_free) own.reset();
+  if (is_free) is_free = !catch_failure([&] { environment->close(); });
+  if (!is_free) environment.reset();
   lock.lock();
-  if (is_free) kind.free.push_back(std::move(own));
+  if (is_free) pool.free.push_back(std::move(environment));
 }
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Runs slow built-in environments on threads, `world_size` per kind, for EnvironmentPool: the caller never waits for an
+// Runs slow built-in environments on threads, `world_size` per tag, for EnvironmentPool: the caller never waits for an
 // environment.
 #pragma once
 
@@ -29,10 +29,10 @@ class EnvironmentThreads {
   EnvironmentThreads(const EnvironmentThreads&) = delete;
   EnvironmentThreads& operator=(const EnvironmentThreads&) = delete;
 
-  /// Adds a kind of environment, before trajectories of that tag begin. `first`: prototype of the others; is prepared
-  /// here. UserError: Environment::prepare() fails.
-  void add(const std::string& tag, int64_t num_threads, std::unique_ptr<Environment> first);
-  bool has(const std::string& tag) const { return kinds_.contains(tag); }
+  /// Adds a kind of environment, before trajectories of that tag begin. `prototype`: prototype of the others; is
+  /// prepared here. UserError: Environment::prepare() fails.
+  void add(const std::string& tag, int64_t num_threads, std::unique_ptr<Environment> prototype);
+  bool has(const std::string& tag) const { return pools_.contains(tag); }
 
   /// Starts a trajectory; it gets an environment for itself, new or reused. `observation`: expected first observation
   /// of the level.
@@ -43,8 +43,8 @@ class EnvironmentThreads {
   void end(int64_t trajectory);
 
  private:
-  struct Kind {
-    std::unique_ptr<Environment> first;
+  struct Pool {
+    std::unique_ptr<Environment> prototype;
     std::vector<std::unique_ptr<Environment>> free{};
     std::deque<int64_t> waiting{};  // trajectories with work for a thread
     std::vector<std::thread> threads{};
@@ -53,26 +53,26 @@ class EnvironmentThreads {
     std::string tag;
     uint64_t seed = 0;
     std::string observation;
-    std::unique_ptr<Environment> own{};    // set when opened
-    std::optional<std::string> message{};  // not answered yet
+    std::unique_ptr<Environment> environment{};  // set when opened
+    std::optional<std::string> message{};        // not answered yet
     bool is_over = false;
-    bool is_taken = false;               // queued, or on a thread
-    std::optional<TurnAnswer> failed{};  // answer to all further steps
+    bool is_taken = false;                // queued, or on a thread
+    std::optional<TurnAnswer> failure{};  // answer to all further steps
   };
-  void want(int64_t number, Trajectory& trajectory);
-  void work(Kind& kind);
+  void enqueue(int64_t number, Trajectory& trajectory);
+  void work(Pool& pool);
 
   // These release the lock while an environment runs.
   using Lock = std::unique_lock<std::mutex>;
-  void play(int64_t number, Kind& kind, Lock& lock);
-  void open(Trajectory& its, Kind& kind, Lock& lock);
-  void answer(int64_t number, Trajectory& its, Lock& lock);
-  void close(int64_t number, Kind& kind, Lock& lock);
+  void play(int64_t number, Pool& pool, Lock& lock);
+  void open(Trajectory& trajectory, Pool& pool, Lock& lock);
+  void answer(int64_t number, Trajectory& trajectory, Lock& lock);
+  void close(int64_t number, Pool& pool, Lock& lock);
 
   const OnAnswer on_answer_;
   std::mutex mutex_;
   std::condition_variable has_work_;
-  std::map<std::string, Kind> kinds_;
+  std::map<std::string, Pool> pools_;
   std::map<int64_t, Trajectory> trajectories_;
   bool is_ending_ = false;
 };

@@ -10,7 +10,7 @@ namespace roll {
 namespace {
 
 /// Mean of the scores that are set; nullopt if none is.
-std::optional<double> mean_of(GroupScores scores) {
+std::optional<double> mean_score(GroupScores scores) {
   double sum = 0, count = 0;
   for (const auto& score : scores)
     if (score) {
@@ -24,7 +24,7 @@ std::optional<double> mean_of(GroupScores scores) {
 
 bool is_useful(GroupScores scores, const QueryFilterConfig& filter) {
   if (filter.type == QueryFilter::kNone) return true;
-  const std::optional<double> mean = mean_of(scores);
+  const std::optional<double> mean = mean_score(scores);
   if (!mean) return false;
   double size = 0, squares = 0;
   for (const auto& score : scores)
@@ -62,11 +62,11 @@ std::vector<Prompt> GroupQuota::next() {
                          .number = static_cast<uint64_t>(number * std::ssize(domains_) + i),
                          .awaits_scores = awaits_scores,
                          .is_ahead = k >= missing});
-      places_.push_back({.domain = i, .number = number});
+      domain_prompts_.push_back({.domain = i, .number = number});
       domain.verdicts.push_back(awaits_scores ? Verdict::kOpen : Verdict::kUseful);
       domain.mean_scores.emplace_back();
     }
-    domain.look();
+    domain.count_known();
   }
   return prompts;
 }
@@ -76,7 +76,7 @@ void GroupQuota::limit(double share) {
     domain.allowed = static_cast<int64_t>(std::floor(std::min(share, 1.0) * static_cast<double>(domain.owed)));
 }
 
-bool GroupQuota::has_what_is_allowed() const {
+bool GroupQuota::has_all_allowed() const {
   return std::ranges::all_of(domains_, [](const Domain& domain) { return domain.num_kept >= domain.allowed; });
 }
 
@@ -89,38 +89,38 @@ int64_t GroupQuota::Domain::missing(int64_t num_additional) const {
 }
 
 void GroupQuota::add(int64_t index, GroupScores scores) {
-  const auto [place, number] = places_.at(index);
-  Domain& domain = domains_[place];
+  const auto [domain_index, number] = domain_prompts_.at(index);
+  Domain& domain = domains_[domain_index];
   ROLL_CHECK(domain.verdicts[number] == Verdict::kOpen, "a group is scored once");
   domain.verdicts[number] = is_useful(scores, *domain.filter) ? Verdict::kUseful : Verdict::kUseless;
-  domain.mean_scores[number] = mean_of(scores);
-  domain.look();
+  domain.mean_scores[number] = mean_score(scores);
+  domain.count_known();
 }
 
 /// Advances to the first prompt whose group is not known, and counts the groups on the way.
-void GroupQuota::Domain::look() {
+void GroupQuota::Domain::count_known() {
   int64_t useful = 0;
   for (int64_t i = 0; i < std::ssize(verdicts) && useful < owed; ++i)
-    if (verdicts[i] == Verdict::kUseful && ++useful == owed) end = i + 1;
+    if (verdicts[i] == Verdict::kUseful && ++useful == owed) num_needed = i + 1;
   for (; !is_full() && num_known < std::ssize(verdicts) && verdicts[num_known] != Verdict::kOpen; ++num_known) {
     const bool is_kept = verdicts[num_known] == Verdict::kUseful;
     num_kept += is_kept ? 1 : 0;
-    num_lost = is_kept ? 0 : num_lost + 1;
+    num_dropped_in_row = is_kept ? 0 : num_dropped_in_row + 1;
     throw_if_hopeless();
   }
 }
 
 void GroupQuota::Domain::throw_if_hopeless() const {
-  if (num_lost < std::max(num_prompts, owed)) return;
+  if (num_dropped_in_row < std::max(num_prompts, owed)) return;
   throw user_error(
       "rewards.{}.query_filter_config: {} has dropped the last {} groups of domain {}, whose data has {} prompts; the "
       "step has {} of its {} groups. Loosen the filter, or use data that is neither too easy nor too hard",
-      name, enum_name(filter->type), num_lost, name, num_prompts, num_kept, owed);
+      name, enum_name(filter->type), num_dropped_in_row, name, num_prompts, num_kept, owed);
 }
 
 bool GroupQuota::needs(int64_t index) const {
-  const auto [domain, number] = places_.at(index);
-  return number < domains_[domain].end;
+  const auto [domain, number] = domain_prompts_.at(index);
+  return number < domains_[domain].num_needed;
 }
 
 bool GroupQuota::is_full() const {
@@ -149,15 +149,16 @@ std::vector<RolloutRecord> GroupQuota::take(std::vector<RolloutRecord> records) 
   for (const auto& [name, count] : counts())
     if (count.aborted > 0) unneeded[name] = count.aborted;
   stream_.take_back(unneeded);
-  std::vector<int64_t> first;  // group index of each domain
+  std::vector<int64_t> first_group_index;  // group index of each domain
   int64_t num_groups = 0;
-  for (const Domain& domain : domains_) first.push_back(num_groups), num_groups += domain.owed;
+  for (const Domain& domain : domains_) first_group_index.push_back(num_groups), num_groups += domain.owed;
   std::vector<RolloutRecord> kept;
   for (RolloutRecord& record : records) {
-    const auto [place, number] = places_.at(record.group_index);
-    const auto& verdicts = domains_[place].verdicts;
-    if (number >= domains_[place].num_known || verdicts[number] != Verdict::kUseful) continue;
-    record.group_index = first[place] + std::count(verdicts.begin(), verdicts.begin() + number, Verdict::kUseful);
+    const auto [domain_index, number] = domain_prompts_.at(record.group_index);
+    const auto& verdicts = domains_[domain_index].verdicts;
+    if (number >= domains_[domain_index].num_known || verdicts[number] != Verdict::kUseful) continue;
+    record.group_index =
+        first_group_index[domain_index] + std::count(verdicts.begin(), verdicts.begin() + number, Verdict::kUseful);
     kept.push_back(std::move(record));
   }
   sort_records(kept);

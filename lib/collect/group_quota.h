@@ -47,7 +47,7 @@ class GroupQuota {
   /// >= 1: no cap.
   void limit(double share);
   /// Returns true if each domain has kept all groups that the limit allows.
-  bool has_what_is_allowed() const;
+  bool has_all_allowed() const;
   /// Records the scores of a prompt that awaits them. `index`: counts the prompts from next(). UserError: a domain that
   /// lacks groups dropped as many in a row as its data has prompts, and at least as many as it owes.
   void add(int64_t index, GroupScores scores);
@@ -78,24 +78,24 @@ class GroupQuota {
     std::vector<Verdict> verdicts{};                   // per started prompt, in order
     std::vector<std::optional<double>> mean_scores{};  // per started prompt
     int64_t num_known = 0;                             // prompts before the first open one, or up to the last needed
-    int64_t num_kept = 0, num_lost = 0;                // groups kept so far; consecutive dropped groups
+    int64_t num_kept = 0, num_dropped_in_row = 0;      // groups kept so far; consecutive dropped groups
     // One past the prompt that completes the useful groups, as known so far; can only decrease.
-    int64_t end = std::numeric_limits<int64_t>::max();
+    int64_t num_needed = std::numeric_limits<int64_t>::max();
 
     int64_t missing(int64_t num_additional) const;
     bool is_full() const { return num_kept == owed; }
     bool is_limited() const { return allowed < owed; }
-    void look();
+    void count_known();
     void throw_if_hopeless() const;
   };
-  struct Place {
+  struct DomainPrompt {
     int64_t domain = 0, number = 0;
   };
 
   PromptStream& stream_;
   int64_t num_additional_;
-  std::vector<Domain> domains_;  // sorted by name
-  std::vector<Place> places_;    // one per prompt from next()
+  std::vector<Domain> domains_;               // sorted by name
+  std::vector<DomainPrompt> domain_prompts_;  // one per prompt from next()
 };
 
 }  // namespace roll

@@ -12,7 +12,7 @@ namespace roll {
 
 namespace {
 
-std::filesystem::path folder_of(const JudgingModel& judge) {
+std::filesystem::path judge_folder(const JudgingModel& judge) {
   return model_folder(judge.worker->model_args.model_name_or_path.value());
 }
 
@@ -24,14 +24,14 @@ JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshe
       cache_(cache_settings(judge.worker->strategy_args.strategy_config)),
       seed_(seed),
       mesh_(meshes.of(judge.worker->ranks, {.cp = 1, .tp = mesh_shape(*judge.worker).tp})),
-      spec_(for_length(read_spec(folder_of(judge)), judge.longest_sequence)),
-      tokenizer_(Tokenizer::load(folder_of(judge))),
-      chat_template_(ChatTemplate::load(folder_of(judge), judge.worker->data_args.template_name.value_or(""),
+      spec_(for_length(read_spec(judge_folder(judge)), judge.longest_sequence)),
+      tokenizer_(Tokenizer::load(judge_folder(judge))),
+      chat_template_(ChatTemplate::load(judge_folder(judge), judge.worker->data_args.template_name.value_or(""),
                                         judge.worker->data_args.enable_thinking)) {
   if (!mesh_.is_here()) return;
   const at::ScalarType dtype = model_dtype(judge.worker->model_args, device);
-  model_ = Transformer::load(folder_of(judge), device, dtype, model_parallel(mesh_.mesh()), architectures(), {},
-                             roles.base_for(folder_of(judge), dtype, mesh_))
+  model_ = Transformer::load(judge_folder(judge), device, dtype, model_parallel(mesh_.mesh()), architectures(), {},
+                             roles.base_for(judge_folder(judge), dtype, mesh_))
                .for_length(judge.longest_sequence);
   for (auto& [name, tensor] : model_->parameters()) tensor.set_requires_grad(false);
 }
@@ -45,14 +45,14 @@ JudgeAsked JudgeEngine::judge_prompt(const Question& question) const {
 }
 
 std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Question>& local, int64_t step) {
-  std::vector<JudgeAsked> own;
-  for (const Question& question : local) own.push_back(judge_prompt(question));
-  const int64_t longest = spec_.max_positions - sampling_.max_new_tokens;
+  std::vector<JudgeAsked> prompts;
+  for (const Question& question : local) prompts.push_back(judge_prompt(question));
+  const int64_t max_prompt_length = spec_.max_positions - sampling_.max_new_tokens;
   const auto share_out = [&](const std::vector<int64_t>& lengths) {
     Partition shares(static_cast<size_t>(mesh_.dp_size()));
-    size_t turn = 0;
+    size_t next_share = 0;
     for (int64_t question = 0; question < std::ssize(lengths); ++question)
-      if (lengths[question] <= longest) shares[turn++ % shares.size()].push_back(question);
+      if (lengths[question] <= max_prompt_length) shares[next_share++ % shares.size()].push_back(question);
     return shares;
   };
   const auto answer = [&](const std::vector<JudgeAsked>& prompts) {
@@ -61,11 +61,12 @@ std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Questi
       replies.push_back({.text = generation.text, .is_cut = generation.finish_reason == FinishReason::kLength});
     return replies;
   };
-  std::vector<std::optional<JudgeWords>> told;
-  for (auto& reply : request_answers<JudgeAsked, JudgeSaid>(own, mesh_, {share_out, answer}, "questions to a judge"))
-    told.push_back(reply ? std::optional(JudgeWords{.text = std::move(reply->text), .is_cut = reply->is_cut})
-                         : std::nullopt);
-  return told;
+  std::vector<std::optional<JudgeWords>> answers;
+  for (auto& reply :
+       request_answers<JudgeAsked, JudgeSaid>(prompts, mesh_, {share_out, answer}, "questions to a judge"))
+    answers.push_back(reply ? std::optional(JudgeWords{.text = std::move(reply->text), .is_cut = reply->is_cut})
+                            : std::nullopt);
+  return answers;
 }
 
 std::vector<Generation> JudgeEngine::generate(const std::vector<JudgeAsked>& prompts, int64_t step) {

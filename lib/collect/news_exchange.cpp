@@ -9,27 +9,27 @@ namespace roll {
 
 void NewsExchange::post(const SamplingNews& news) {
   ROLL_CHECK(!pending_, "news go out one at a time");
-  told_ = std::make_shared<std::vector<std::string>>();
-  pending_ = mesh_.dp().start_all_gather_bytes(encode_message(news), told_, SamplingNews::kMessage.name);
+  gathered_ = std::make_shared<std::vector<std::string>>();
+  pending_ = mesh_.dp().start_all_gather_bytes(encode_message(news), gathered_, SamplingNews::kMessage.name);
 }
 
-NewsExchange::Heard NewsExchange::look(bool waits, std::optional<StopKind> wish) {
-  Heard heard;
+NewsExchange::ReceivedNews NewsExchange::receive(bool waits, std::optional<StopKind> wish) {
+  ReceivedNews received;
   if (mesh_.is_leader() && pending_ && (waits || pending_->is_done())) {
     pending_->wait();
     pending_.reset();
-    heard.news = decode_messages<SamplingNews>(*told_, mesh_.dp().group());
+    received.news = decode_messages<SamplingNews>(*gathered_, mesh_.dp().group());
   }
-  if (!mesh_.tp().communicates()) return heard;
+  if (!mesh_.tp().communicates()) return received;
   GroupMessage local;
   if (mesh_.is_leader())
-    local.news = std::move(heard.news);
+    local.news = std::move(received.news);
   else
     local.wish = wish;
-  std::vector<GroupMessage> said = all_gather_messages(local, mesh_.tp());
-  for (const GroupMessage& own : said) heard.wish = std::max(heard.wish, own.wish);
-  heard.news = std::move(said.front().news);
-  return heard;
+  std::vector<GroupMessage> messages = all_gather_messages(local, mesh_.tp());
+  for (const GroupMessage& message : messages) received.wish = std::max(received.wish, message.wish);
+  received.news = std::move(messages.front().news);
+  return received;
 }
 
 }  // namespace roll

@@ -1,6 +1,6 @@
 // Asynchronous all-gather of news between the rank groups that sample, for RolloutCoordinator. The leader of each group
-// posts its news and goes on sampling. Once all have posted, every group receives the news of all: the same news in the
-// same order, so all decide alike. The ranks of one group receive it before the same engine step.
+// posts its news and continues to sample. Once all have posted, every group receives the news of all: the same news in
+// the same order, so all decide alike. The ranks of one group receive it before the same engine step.
 #pragma once
 
 #include <memory>
@@ -22,18 +22,18 @@ class NewsExchange {
   /// Starts sending this group's news. Leaders only; **collective** over the leaders.
   void post(const SamplingNews& news);
 
-  struct Heard {
+  struct ReceivedNews {
     std::vector<SamplingNews> news;  // by group; empty until all have posted
     std::optional<StopKind> wish;    // strongest stop request of the group's ranks other than the leader
   };
   /// Returns the news of all groups, if all have posted. `waits`: blocks until they have. `wish`: this rank's stop
   /// request. Throws the errors of the all-gather. **Collective** over the group.
-  Heard look(bool waits, std::optional<StopKind> wish);
+  ReceivedNews receive(bool waits, std::optional<StopKind> wish);
 
  private:
   Mesh& mesh_;
   std::unique_ptr<Pending> pending_;
-  std::shared_ptr<std::vector<std::string>> told_;
+  std::shared_ptr<std::vector<std::string>> gathered_;
 };
 
 }  // namespace roll

@@ -9,12 +9,12 @@ namespace {
 /// Number of slots for what one rank group samples at once, with prompts shared evenly.
 int64_t num_slots(const SamplingPlan& plan, const std::vector<std::pair<int64_t, int64_t>>& validations,
                   int64_t num_groups) {
-  const auto share_of = [&](int64_t prompts, int64_t samples) {
+  const auto slots_for = [&](int64_t prompts, int64_t samples) {
     return (prompts + num_groups - 1) / num_groups * samples;
   };
-  int64_t most = share_of(plan.most_prompts, plan.samples_per_prompt());
-  for (const auto& [prompts, samples] : validations) most = std::max(most, share_of(prompts, samples));
-  return std::clamp<int64_t>(most, 1, plan.limits.num_slots);
+  int64_t most_slots = slots_for(plan.most_prompts, plan.samples_per_prompt());
+  for (const auto& [prompts, samples] : validations) most_slots = std::max(most_slots, slots_for(prompts, samples));
+  return std::clamp<int64_t>(most_slots, 1, plan.limits.num_slots);
 }
 
 }  // namespace

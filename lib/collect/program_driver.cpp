@@ -15,20 +15,22 @@ namespace roll {
 
 void check_opening(const Opening& opening, uint64_t seed, const std::string& observation) {
   if (opening.observation != observation)
-    throw EnvironmentFailed(EnvironmentFault::kProtocol,
-                            fmt::format("the level of seed {} began otherwise than before; a seed is one level", seed));
+    throw EnvironmentFailed(
+        EnvironmentFault::kProtocol,
+        fmt::format("began the level of seed {} differently than before; one seed must always give the same level",
+                    seed));
 }
 
-ProgramDriver::ProgramDriver(const std::map<std::string, const EnvironmentArgs*>& kinds, OnAnswer on_answer)
-    : on_answer_(std::move(on_answer)), wake_(make_pipe("pipe for news")) {
+ProgramDriver::ProgramDriver(const std::map<std::string, const EnvironmentArgs*>& args_by_tag, OnAnswer on_answer)
+    : on_answer_(std::move(on_answer)), wake_(make_pipe("pipe for environment programs")) {
   int64_t num_needed = 0;
-  for (const auto& [tag, args] : kinds) {
+  for (const auto& [tag, args] : args_by_tag) {
     const std::string where = "custom_envs." + tag + ".env_config.";
     num_needed += num_descriptors(*args);
     require_descriptors(num_needed, fmt::format("{}world_size = {}", where, args->world_size));
     for (int64_t i = 0; i < args->world_size; ++i)
-      kinds_[tag].seats.push_back(
-          std::make_unique<Seat>(Seat{.tag = tag, .player = CommandPlayer(*args, where, make_peer(*args, where, i))}));
+      groups_[tag].programs.push_back(std::make_unique<Program>(
+          Program{.tag = tag, .player = CommandPlayer(*args, where, make_peer(*args, where, i))}));
   }
   ::fcntl(wake_.read_end.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(wake_.write_end.get(), F_SETFL, O_NONBLOCK);
@@ -42,11 +44,12 @@ ProgramDriver::~ProgramDriver() {
 
 void ProgramDriver::begin(int64_t number, const std::string& tag, uint64_t seed, std::string observation) {
   post([this, number, trajectory = Trajectory{.tag = tag, .seed = seed, .observation = std::move(observation)}] {
-    Kind& kind = kinds_.at(trajectory.tag);
+    ProgramGroup& group = groups_.at(trajectory.tag);
     trajectories_[number] = trajectory;
-    kind.waiting.push_back(number);
-    const auto free = std::ranges::find(kind.seats, At::kFree, [](const auto& seat) { return seat->at; });
-    if (free != kind.seats.end()) seat_next(**free);
+    group.waiting.push_back(number);
+    const auto free =
+        std::ranges::find(group.programs, State::kFree, [](const auto& program) { return program->state; });
+    if (free != group.programs.end()) start_next(**free);
   });
 }
 
@@ -54,106 +57,107 @@ void ProgramDriver::step(int64_t number, std::string message) {
   post([this, number, message = std::move(message)] {
     Trajectory& trajectory = trajectories_.at(number);
     trajectory.message = message;
-    if (trajectory.seat) react(*trajectory.seat);
+    if (trajectory.program) start_operation(*trajectory.program);
   });
 }
 
 void ProgramDriver::end(int64_t number) {
   post([this, number] {
     const auto found = trajectories_.find(number);
-    Seat* seat = found->second.seat;
-    if (!seat) std::erase(kinds_.at(found->second.tag).waiting, number);
+    Program* program = found->second.program;
+    if (!program) std::erase(groups_.at(found->second.tag).waiting, number);
     trajectories_.erase(found);
-    if (!seat) return;
-    seat->trajectory = kNobody;
-    react(*seat);
+    if (!program) return;
+    program->trajectory = kNoTrajectory;
+    start_operation(*program);
   });
 }
 
-void ProgramDriver::post(std::function<void()> news) {
+void ProgramDriver::post(std::function<void()> task) {
   {
     const std::lock_guard lock(mutex_);
-    news_.push_back(std::move(news));
+    tasks_.push_back(std::move(task));
   }
   [[maybe_unused]] const ssize_t n = ::write(wake_.write_end.get(), "", 1);  // a full pipe wakes the thread, too
 }
 
 void ProgramDriver::run() {
   while (true) {
-    std::vector<std::function<void()>> news;
+    std::vector<std::function<void()>> tasks;
     {
       const std::lock_guard lock(mutex_);
-      news.swap(news_);
+      tasks.swap(tasks_);
     }
-    for (const auto& hear : news) hear();
-    if (is_ending_) return kinds_.clear();  // the thread that started the programs must stop them: they end with it
-    for (Seat* seat : wait()) go_on(*seat);
+    for (const auto& task : tasks) task();
+    if (is_ending_) return groups_.clear();  // the thread that started the programs must stop them: they end with it
+    for (Program* program : wait()) continue_program(*program);
   }
 }
 
-/// Waits until there is news, an answer or a timeout. Returns the seats that are ready.
-std::vector<ProgramDriver::Seat*> ProgramDriver::wait() {
-  PollSet<Seat> polls;
+/// Waits until there is a task, an answer or a timeout. Returns the programs that are ready.
+std::vector<ProgramDriver::Program*> ProgramDriver::wait() {
+  PollSet<Program> polls;
   polls.others().push_back({wake_.read_end.get(), POLLIN, 0});
-  for (const auto& [tag, kind] : kinds_)
-    for (const auto& seat : kind.seats)
-      if (seat->at != At::kFree && seat->at != At::kTurn)
-        seat->player.add_polls(polls.add(*seat, seat->player.next_look()));
-  const std::vector<Seat*> ready = polls.wait();
-  std::array<char, 4096> waste;
-  [[maybe_unused]] const ssize_t n = ::read(wake_.read_end.get(), waste.data(), waste.size());
+  for (const auto& [tag, group] : groups_)
+    for (const auto& program : group.programs)
+      if (program->state != State::kFree && program->state != State::kTurn)
+        program->player.add_polls(polls.add(*program, program->player.next_look()));
+  const std::vector<Program*> ready = polls.wait();
+  std::array<char, 4096> drained;
+  [[maybe_unused]] const ssize_t n = ::read(wake_.read_end.get(), drained.data(), drained.size());
   return ready;
 }
 
-void ProgramDriver::seat_next(Seat& seat) {
-  seat.at = At::kFree;
-  seat.failed.reset();
-  seat.trajectory = kNobody;
-  std::deque<int64_t>& waiting = kinds_.at(seat.tag).waiting;
+void ProgramDriver::start_next(Program& program) {
+  program.state = State::kFree;
+  program.failed.reset();
+  program.trajectory = kNoTrajectory;
+  std::deque<int64_t>& waiting = groups_.at(program.tag).waiting;
   if (waiting.empty()) return;
-  seat.trajectory = waiting.front();
+  program.trajectory = waiting.front();
   waiting.pop_front();
-  Trajectory& trajectory = trajectories_.at(seat.trajectory);
-  trajectory.seat = &seat;
-  seat.player.reset(trajectory.seed);
-  seat.at = At::kReset;
+  Trajectory& trajectory = trajectories_.at(program.trajectory);
+  trajectory.program = &program;
+  program.player.reset(trajectory.seed);
+  program.state = State::kReset;
 }
 
 /// Continues the program's current operation; handles its answer once complete.
-void ProgramDriver::go_on(Seat& seat) {
+void ProgramDriver::continue_program(Program& program) {
   TurnAnswer answer;
   try {
-    const auto said = seat.player.go_on();
-    if (!said) return;
-    if (const auto* reaction = std::get_if<Reaction>(&*said)) answer.reaction = *reaction;
-    if (const auto* opening = std::get_if<Opening>(&*said); opening && seat.trajectory != kNobody) {
-      const Trajectory& trajectory = trajectories_.at(seat.trajectory);
+    const auto result = program.player.advance();
+    if (!result) return;
+    if (const auto* reaction = std::get_if<Reaction>(&*result)) answer.reaction = *reaction;
+    if (const auto* opening = std::get_if<Opening>(&*result); opening && program.trajectory != kNoTrajectory) {
+      const Trajectory& trajectory = trajectories_.at(program.trajectory);
       check_opening(*opening, trajectory.seed, trajectory.observation);
     }
   } catch (const EnvironmentFailed& failure) {
     answer = fault_answer(failure);
-    seat.failed = answer;
+    program.failed = answer;
   }
-  const At was = std::exchange(seat.at, At::kTurn);
-  if (was == At::kClose) return seat_next(seat);
-  if (was == At::kStep && seat.trajectory != kNobody) on_answer_(seat.trajectory, std::move(answer));
-  react(seat);
+  const State finished_state = std::exchange(program.state, State::kTurn);
+  if (finished_state == State::kClose) return start_next(program);
+  if (finished_state == State::kStep && program.trajectory != kNoTrajectory)
+    on_answer_(program.trajectory, std::move(answer));
+  start_operation(program);
 }
 
 /// Starts what the trajectory needs next, if the program is idle.
-void ProgramDriver::react(Seat& seat) {
-  if (seat.at != At::kTurn) return;
-  if (seat.trajectory == kNobody) {
-    if (seat.failed) return seat_next(seat);
-    seat.player.close();
-    seat.at = At::kClose;
+void ProgramDriver::start_operation(Program& program) {
+  if (program.state != State::kTurn) return;
+  if (program.trajectory == kNoTrajectory) {
+    if (program.failed) return start_next(program);
+    program.player.close();
+    program.state = State::kClose;
     return;
   }
-  const auto message = std::exchange(trajectories_.at(seat.trajectory).message, std::nullopt);
+  const auto message = std::exchange(trajectories_.at(program.trajectory).message, std::nullopt);
   if (!message) return;
-  if (seat.failed) return on_answer_(seat.trajectory, *seat.failed);
-  seat.player.step(*message);
-  seat.at = At::kStep;
+  if (program.failed) return on_answer_(program.trajectory, *program.failed);
+  program.player.step(*message);
+  program.state = State::kStep;
 }
 
 }  // namespace roll

@@ -22,9 +22,9 @@ class ProgramDriver {
  public:
   /// Called on the driver's thread with the answer to a step.
   using OnAnswer = std::function<void(int64_t trajectory, TurnAnswer answer)>;
-  /// `kinds`: settings by tag; they must outlive the driver. UserError: the programs need more descriptors than this
-  /// process may have.
-  ProgramDriver(const std::map<std::string, const EnvironmentArgs*>& kinds, OnAnswer on_answer);
+  /// `args_by_tag`: settings by tag; they must outlive the driver. UserError: the programs need more descriptors than
+  /// this process may have.
+  ProgramDriver(const std::map<std::string, const EnvironmentArgs*>& args_by_tag, OnAnswer on_answer);
   /// Stops the programs, even in the middle of a step.
   ~ProgramDriver();
   ProgramDriver(const ProgramDriver&) = delete;
@@ -38,41 +38,41 @@ class ProgramDriver {
   void end(int64_t trajectory);
 
  private:
-  enum class At { kFree, kReset, kTurn, kStep, kClose };  // state of a program
-  static constexpr int64_t kNobody = -1;
-  struct Seat {
+  enum class State { kFree, kReset, kTurn, kStep, kClose };  // state of a program
+  static constexpr int64_t kNoTrajectory = -1;
+  struct Program {
     std::string tag;
     CommandPlayer player;
-    int64_t trajectory = kNobody;
-    At at = At::kFree;
+    int64_t trajectory = kNoTrajectory;
+    State state = State::kFree;
     std::optional<TurnAnswer> failed{};  // answer to all further steps
   };
-  struct Kind {
+  struct ProgramGroup {
     std::deque<int64_t> waiting{};  // trajectories without a program
-    std::vector<std::unique_ptr<Seat>> seats{};
+    std::vector<std::unique_ptr<Program>> programs{};
   };
   struct Trajectory {
     std::string tag;
     uint64_t seed = 0;
     std::string observation;
-    Seat* seat = nullptr;
+    Program* program = nullptr;
     std::optional<std::string> message{};  // not sent yet
   };
-  void post(std::function<void()> news);
+  void post(std::function<void()> task);
   void run();
-  std::vector<Seat*> wait();
-  void seat_next(Seat& seat);
-  void go_on(Seat& seat);
-  void react(Seat& seat);
+  std::vector<Program*> wait();
+  void start_next(Program& program);
+  void continue_program(Program& program);
+  void start_operation(Program& program);
 
   const OnAnswer on_answer_;
   Pipe wake_;
   std::mutex mutex_;
-  std::vector<std::function<void()>> news_;  // tasks for the thread
+  std::vector<std::function<void()>> tasks_;  // tasks for the thread
 
   // Used by the thread only.
   bool is_ending_ = false;
-  std::map<std::string, Kind> kinds_;
+  std::map<std::string, ProgramGroup> groups_;
   std::map<int64_t, Trajectory> trajectories_;
 
   std::thread thread_;

@@ -18,19 +18,19 @@ constexpr int64_t kWord_bytes = 4;
 /// Packets of all ranks, rank 0's first.
 struct Packets {
   std::vector<int64_t> bytes, words, lengths;
-  Distribution at;  // each rank is a group
+  Distribution distribution;  // each rank is a group
 };
 
 /// Gathers the packet sizes of all ranks. **Collective**.
 Packets all_gather_packet_lengths(const std::vector<Packet>& local, Communicator& world, std::string_view name) {
-  PacketLengths own;
+  PacketLengths local_lengths;
   for (const Packet& packet : local)
-    own.packets.push_back({static_cast<uint32_t>(packet.bytes.size()), static_cast<uint32_t>(packet.length)});
+    local_lengths.packets.push_back({static_cast<uint32_t>(packet.bytes.size()), static_cast<uint32_t>(packet.length)});
   Packets all;
-  for (const PacketLengths& told : all_gather_messages(own, world, name)) {
-    all.at.ranks.push_back({static_cast<int>(all.at.ranks.size())});
-    std::vector<int64_t>& share = all.at.shares.emplace_back();
-    for (const auto& [bytes, length] : told.packets) {
+  for (const PacketLengths& rank_lengths : all_gather_messages(local_lengths, world, name)) {
+    all.distribution.ranks.push_back({static_cast<int>(all.distribution.ranks.size())});
+    std::vector<int64_t>& share = all.distribution.shares.emplace_back();
+    for (const auto& [bytes, length] : rank_lengths.packets) {
       share.push_back(std::ssize(all.bytes));
       all.bytes.push_back(bytes);
       all.words.push_back((int64_t{bytes} + kWord_bytes - 1) / kWord_bytes);
@@ -50,7 +50,7 @@ std::vector<Packet> redistribute(const std::vector<Packet>& local, const Packets
   }
   const at::Tensor column = at::empty({std::ssize(words) / kWord_bytes}, at::kInt);
   std::ranges::copy(words, static_cast<char*>(column.mutable_data_ptr()));
-  const at::Tensor redistributed = redistribute({column}, all.words, all.at, to, world, name)[0];
+  const at::Tensor redistributed = redistribute({column}, all.words, all.distribution, to, world, name)[0];
   const char* word = static_cast<const char*>(redistributed.const_data_ptr());
   std::vector<Packet> wanted;
   for (const int64_t packet : to.rank_share(world.rank())) {
@@ -72,25 +72,26 @@ std::vector<std::optional<Packet>> request_packets(const std::vector<Packet>& lo
   std::vector<Packet> answers;
   if (role.is_here()) answers = answer(questions);
 
-  const std::string what = fmt::format("answers: {}", name);
-  const Packets given = all_gather_packet_lengths(answers, world, what);
+  const std::string answers_name = fmt::format("answers: {}", name);
+  const Packets answer_packets = all_gather_packet_lengths(answers, world, answers_name);
   std::vector<int64_t> answer_to(asked.lengths.size(), -1);  // [Q] index of the answer; -1: none
   for (size_t group = 0; group < answering_groups.ranks.size(); ++group) {
-    const std::vector<int64_t>& numbers = given.at.shares[answering_groups.ranks[group].front()];
-    ROLL_CHECK_EQ(numbers.size(), answering_groups.shares[group].size(), "every question gets an answer");
-    for (size_t i = 0; i < numbers.size(); ++i) answer_to[answering_groups.shares[group][i]] = numbers[i];
+    const std::vector<int64_t>& answer_indices =
+        answer_packets.distribution.shares[answering_groups.ranks[group].front()];
+    ROLL_CHECK_EQ(answer_indices.size(), answering_groups.shares[group].size(), "every question gets an answer");
+    for (size_t i = 0; i < answer_indices.size(); ++i) answer_to[answering_groups.shares[group][i]] = answer_indices[i];
   }
-  Distribution home = asked.at;
-  for (std::vector<int64_t>& share : home.shares) {
+  Distribution return_distribution = asked.distribution;
+  for (std::vector<int64_t>& share : return_distribution.shares) {
     for (int64_t& question : share) question = answer_to[question];
     std::erase(share, -1);
   }
-  std::vector<Packet> redistributed = redistribute(answers, given, home, world, what);
-  std::vector<std::optional<Packet>> own;
+  std::vector<Packet> redistributed = redistribute(answers, answer_packets, return_distribution, world, answers_name);
+  std::vector<std::optional<Packet>> results;
   auto next = redistributed.begin();
-  for (const int64_t question : asked.at.rank_share(world.rank()))
-    own.push_back(answer_to[question] < 0 ? std::nullopt : std::optional(std::move(*next++)));
-  return own;
+  for (const int64_t question : asked.distribution.rank_share(world.rank()))
+    results.push_back(answer_to[question] < 0 ? std::nullopt : std::optional(std::move(*next++)));
+  return results;
 }
 
 }  // namespace roll

@@ -51,9 +51,9 @@ std::vector<std::optional<Answer>> request_answers(const std::vector<Question>& 
   const auto answer = [&](const std::vector<Packet>& packets) {
     std::vector<Question> questions;
     for (const Packet& packet : packets) questions.push_back(decode_message<Question>(packet.bytes));
-    std::vector<Packet> given;
-    for (const Answer& said : answering.answer(questions)) given.push_back({encode_message(said)});
-    return given;
+    std::vector<Packet> encoded;
+    for (const Answer& reply : answering.answer(questions)) encoded.push_back({encode_message(reply)});
+    return encoded;
   };
   std::vector<std::optional<Answer>> answers;
   for (const auto& packet : request_packets(asked, role, answering.share_out, answer, name))

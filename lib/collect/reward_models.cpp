@@ -19,7 +19,7 @@ namespace roll {
 namespace {
 
 /// Returns a batch of sequences without responses, for their values only.
-Batch batch_of(const std::vector<ScorePrompt>& sequences) {
+Batch make_value_batch(const std::vector<ScorePrompt>& sequences) {
   StepFacts step;
   std::vector<int64_t> ids;
   for (const ScorePrompt& sequence : sequences) {
@@ -79,7 +79,7 @@ void RewardModels::judge(std::map<std::string, Held>& held, int64_t step) {
 
 void RewardModels::score(Scorer& scorer, Held& held) {
   std::vector<ScorePrompt> local;
-  std::vector<RewardQuery*> asking;
+  std::vector<RewardQuery*> queries;
   for (auto& [response, query] : held) {
     Json messages = query.messages;
     messages.push_back({{"role", "assistant"}, {"content", scorer.tokenizer.disarmed(query.response)}});
@@ -87,7 +87,7 @@ void RewardModels::score(Scorer& scorer, Held& held) {
                                              /*parse_special=*/true, /*add_special=*/false);
     if (std::ssize(ids) > scorer.spec.max_positions) continue;
     local.push_back({.ids = {ids.begin(), ids.end()}});
-    asking.push_back(&query);
+    queries.push_back(&query);
   }
   const Stopwatch watch;
   std::vector<Partition> plans;  // by data-parallel rank
@@ -102,41 +102,41 @@ void RewardModels::score(Scorer& scorer, Held& held) {
     if (conversations.empty()) return std::vector<ScoreSaid>();
     return scores(scorer, conversations, plans[scorer.mesh.mesh().place().dp]);
   };
-  const auto told =
+  const auto replies =
       request_answers<ScorePrompt, ScoreSaid>(local, scorer.mesh, {share_out, answer}, "conversations to score");
-  for (size_t i = 0; i < asking.size(); ++i) {
-    asking[i]->model_score = told[i].value().score;
-    asking[i]->model_s = watch.seconds();
+  for (size_t i = 0; i < queries.size(); ++i) {
+    queries[i]->model_score = replies[i].value().score;
+    queries[i]->model_s = watch.seconds();
   }
 }
 
 std::vector<ScoreSaid> RewardModels::scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations,
                                             const Partition& plan) {
-  const Batch batch = batch_of(conversations);
+  const Batch batch = make_value_batch(conversations);
   const at::Tensor values = forward_share(
       batch, places_in_share(plan), device_, scorer.model->parallel(),
       [&](const Batch& part) { return scorer.model->values(part.tokens); }, {&log_, "reward model"},
       sharing_alignment(batch_lengths(batch), scorer.rule));
-  std::vector<ScoreSaid> all;
+  std::vector<ScoreSaid> results;
   for (size_t i = 0; i < conversations.size(); ++i)
-    all.push_back({values[batch.tokens.cu_seqlens[i + 1] - 1].item<float>()});
-  return all;
+    results.push_back({values[batch.tokens.cu_seqlens[i + 1] - 1].item<float>()});
+  return results;
 }
 
 void RewardModels::ask(Judge& judge, Held& held, int64_t step) {
   std::vector<JudgeEngine::Question> questions;
-  std::vector<RewardQuery*> asking;
+  std::vector<RewardQuery*> queries;
   for (auto& [response, query] : held) {
     auto question = judge.rule.question(query);
     if (std::holds_alternative<RewardResult>(question)) continue;  // it cannot be asked; the reward says why
     questions.push_back({.messages = std::get<Json>(std::move(question)), .name = query.name});
-    asking.push_back(&query);
+    queries.push_back(&query);
   }
   const Stopwatch watch;
   const auto words = judge.engine->ask(questions, step);
   for (size_t i = 0; i < words.size(); ++i) {
-    asking[i]->judge_words = words[i];
-    asking[i]->model_s = watch.seconds();
+    queries[i]->judge_words = words[i];
+    queries[i]->model_s = watch.seconds();
   }
 }
 

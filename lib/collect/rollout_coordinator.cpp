@@ -15,7 +15,7 @@ constexpr useconds_t kScoreWait_us = 1000;
 // First sequence id of the baselines, so that other ids do not depend on them.
 constexpr uint64_t kBaselines = uint64_t{1} << 47;
 
-int64_t length_of(const RequestSource::Queue& queue) {
+int64_t queue_length(const RequestSource::Queue& queue) {
   return queue.waiting.empty() ? -queue.num_free_slots : std::ssize(queue.waiting);
 }
 
@@ -80,9 +80,9 @@ RequestSource::Change RolloutCoordinator::next(const Queue& queue) {
   Change change;
   if (!has_begun_) {
     has_begun_ = true;
-    start_again(change);
+    resume_unfinished(change);
     start(scheduler_.assign(queues_)[mesh_.place().dp], change);
-    look_whether_to_end(change);
+    check_end(change);
     return change;
   }
   const Stopwatch watch;
@@ -92,9 +92,9 @@ RequestSource::Change RolloutCoordinator::next(const Queue& queue) {
     take_scores(rewards_.take_done());
     news_exchange_.post(news(queue));
   }
-  const auto [reports, wish] = news_exchange_.look(queue.is_idle(), requested_stop());
+  const auto [reports, wish] = news_exchange_.receive(queue.is_idle(), requested_stop());
   wish_ = std::max(wish_, wish);
-  if (!reports.empty()) hear(reports, queue, change);
+  if (!reports.empty()) apply_news(reports, queue, change);
   if (queue.is_idle()) (awaits_scores ? waited_for_scores_s_ : waited_for_others_s_) += watch.seconds();
   return change;
 }
@@ -103,15 +103,15 @@ void RolloutCoordinator::start(const std::vector<SampleIndex>& samples, Change& 
   for (const SampleIndex& sample : samples) {
     const uint64_t number = prompts_[sample.prompt].prompt.number;
     const bool is_baseline = sample.number >= plan_.num_samples;
-    const auto in_group = number * static_cast<uint64_t>(plan_.num_samples);
+    const auto first_sequence_id = number * static_cast<uint64_t>(plan_.num_samples);
     requests_.push_back(
         {.sample = sample,
-         .sequence_id = is_baseline ? kBaselines + number : in_group + static_cast<uint64_t>(sample.number)});
+         .sequence_id = is_baseline ? kBaselines + number : first_sequence_id + static_cast<uint64_t>(sample.number)});
     change.requests.push_back(request_for(requests_.back()));
   }
 }
 
-void RolloutCoordinator::start_again(Change& change) {
+void RolloutCoordinator::resume_unfinished(Change& change) {
   for (auto& [request, begun] : std::exchange(unfinished_, {})) {
     change.requests.push_back(request_for(request));
     change.requests.back().begun = std::move(begun);
@@ -120,10 +120,10 @@ void RolloutCoordinator::start_again(Change& change) {
 }
 
 GenerationRequest RolloutCoordinator::request_for(const Request& request) const {
-  GenerationRequest asked{.prompt_ids = prompts_[request.sample.prompt].prompt.row->prompt_ids,
-                          .sequence_id = request.sequence_id};
-  if (request.sample.number >= plan_.num_samples) asked.generating = plan_.baseline;
-  return asked;
+  GenerationRequest generation_request{.prompt_ids = prompts_[request.sample.prompt].prompt.row->prompt_ids,
+                                       .sequence_id = request.sequence_id};
+  if (request.sample.number >= plan_.num_samples) generation_request.generating = plan_.baseline;
+  return generation_request;
 }
 
 void RolloutCoordinator::finished(int64_t request, RewardQuery query) {
@@ -148,11 +148,12 @@ void RolloutCoordinator::take_scores(std::map<int64_t, RewardResult> results) {
 
 SamplingNews RolloutCoordinator::news(const Queue& queue) {
   const bool pauses = terms_.should_pause && terms_.should_pause();
-  const int64_t length = length_of(queue);
+  const int64_t length = queue_length(queue);
   const auto stop = plan_.may_stop ? std::max(wish_, requested_stop()) : std::nullopt;
-  if (new_finished_.empty() && new_held_.empty() && new_put_back_.empty() && length == told_length_ && !stop && !pauses)
+  if (new_finished_.empty() && new_held_.empty() && new_put_back_.empty() && length == reported_length_ && !stop &&
+      !pauses)
     return {};
-  told_length_ = length;
+  reported_length_ = length;
   SamplingChanges changes{.finished = std::exchange(new_finished_, {}),
                           .held = {},
                           .put_back = std::exchange(new_put_back_, {}),
@@ -163,7 +164,7 @@ SamplingNews RolloutCoordinator::news(const Queue& queue) {
   return {.changes = std::move(changes)};
 }
 
-void RolloutCoordinator::hear(const std::vector<SamplingNews>& reports, const Queue& queue, Change& change) {
+void RolloutCoordinator::apply_news(const std::vector<SamplingNews>& reports, const Queue& queue, Change& change) {
   std::optional<StopKind> stop;
   bool is_quota_changed = false;
   for (size_t group = 0; group < reports.size(); ++group) {
@@ -182,18 +183,18 @@ void RolloutCoordinator::hear(const std::vector<SamplingNews>& reports, const Qu
     give_up_unneeded(change);
   }
   if (stop) stopped_ = stop;
-  look_whether_to_end(change);
+  check_end(change);
   if (stopped_)
     for (int64_t request = 0; request < std::ssize(requests_); ++request) cancel(request, change);
   if (change.is_last || change.pauses) return;
-  const auto own = mesh_.place().dp;
+  const auto own_group = mesh_.place().dp;
   std::vector<int64_t> queues = queues_;
-  const SampleAssignment deal = scheduler_.assign(queues);
-  put_back(num_to_put_back(queues, own), queue, change);
-  start(deal[own], change);
+  const SampleAssignment assignment = scheduler_.assign(queues);
+  put_back(num_to_put_back(queues, own_group), queue, change);
+  start(assignment[own_group], change);
 }
 
-void RolloutCoordinator::look_whether_to_end(Change& change) {
+void RolloutCoordinator::check_end(Change& change) {
   waits_for_models_ = !stopped_ && !is_complete() && only_models_are_missing();
   change.is_last = stopped_ || is_complete() || waits_for_models_;
 }
@@ -241,7 +242,7 @@ void RolloutCoordinator::put_back(int64_t count, const Queue& queue, Change& cha
 }
 
 bool RolloutCoordinator::is_complete() const {
-  return (!plan_.quota || plan_.quota->has_what_is_allowed()) &&
+  return (!plan_.quota || plan_.quota->has_all_allowed()) &&
          std::ranges::all_of(prompts_, [&](const PromptState& state) {
            return !state.is_needed || state.num_finished == num_samples_;
          });
@@ -253,7 +254,7 @@ bool RolloutCoordinator::only_models_are_missing() const {
   });
 }
 
-void RolloutCoordinator::go_on() {
+void RolloutCoordinator::resume() {
   for (PromptState& state : prompts_) state.num_held = 0;
   waits_for_models_ = false;
 }

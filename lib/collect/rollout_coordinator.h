@@ -1,8 +1,8 @@
 // Schedules one rollout job over all rank groups that sample, for RolloutWorker: which prompts are sampled, by which
 // group, and when the job is complete, scores included. A stop request is noticed even while scores are awaited. All
 // ranks decide from the same news (news_exchange.h), so prompts have the same indices everywhere. Responses and their
-// rewards stay where they were sampled until the end. A job may be paused and go on with other weights: begun responses
-// keep their tokens, and their weight versions are recorded.
+// rewards stay where they were sampled until the end. A job may be paused and resumed with other weights: unfinished
+// responses keep their tokens, and their weight versions are recorded.
 #pragma once
 
 #include <functional>
@@ -53,7 +53,7 @@ class RolloutCoordinator : public RequestSource {
   /// Returns true if the job stopped only because held responses have no scores yet (domain_rewards.h).
   bool waits_for_models() const { return waits_for_models_; }
   /// Continues the job after held responses have been released (DomainRewards::release).
-  void go_on();
+  void resume();
   /// Returns true if all responses that may be sampled are there, with scores.
   bool is_complete() const;
   /// Waits for scores and takes everything out of `rewards`, so that another job may use it until this one begins
@@ -103,12 +103,12 @@ class RolloutCoordinator : public RequestSource {
   void add(const std::vector<Prompt>& prompts);
   void expect(int64_t responses);
   void start(const std::vector<SampleIndex>& samples, Change& change);
-  void start_again(Change& change);
+  void resume_unfinished(Change& change);
   GenerationRequest request_for(const Request& request) const;
   void take_scores(std::map<int64_t, RewardResult> results);
-  void look_whether_to_end(Change& change);
+  void check_end(Change& change);
   SamplingNews news(const Queue& queue);
-  void hear(const std::vector<SamplingNews>& reports, const Queue& queue, Change& change);
+  void apply_news(const std::vector<SamplingNews>& reports, const Queue& queue, Change& change);
   bool record_finished(const Finished& finished);
   void give_up_unneeded(Change& change);
   void put_back(int64_t count, const Queue& queue, Change& change);
@@ -130,8 +130,8 @@ class RolloutCoordinator : public RequestSource {
   std::vector<Finished> new_finished_;
   std::vector<SampleIndex> new_held_;
   std::vector<SampleIndex> new_put_back_;
-  std::vector<int64_t> queues_;         // last reported queue length, by group
-  std::optional<int64_t> told_length_;  // queue length last reported by this group
+  std::vector<int64_t> queues_;             // last reported queue length, by group
+  std::optional<int64_t> reported_length_;  // queue length last reported by this group
   int64_t first_request_ = 0;
   int64_t num_expected_ = 0, num_finished_ = 0;  // responses of all groups
   bool has_begun_ = false, waits_for_models_ = false;

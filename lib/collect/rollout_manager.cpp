@@ -47,60 +47,60 @@ void RolloutManager::load_prompts_state(const Json& state) {
 
 std::vector<RolloutRecord> RolloutManager::step(int64_t step, Metrics& metrics) {
   Stopwatch watch;
-  Metrics of_sampling;
+  Metrics sampling_metrics;
   engine_.open();
-  of_sampling.add("time/step_model_update", watch.seconds());  // includes creating the engine
+  sampling_metrics.add("time/step_model_update", watch.seconds());  // includes creating the engine
   world_.traffic().set_phase("generate");
   RoleMesh& samplers = engine_.ranks();
   std::vector<RolloutRecord> records;
   if (samplers.is_here())
-    records = sampled(step, of_sampling);
+    records = sample_step(step, sampling_metrics);
   else
     attend_rollouts(reward_models_, samplers, step);
-  metrics.merge(broadcast_metrics(samplers, of_sampling));
-  prompts_state_ = broadcast_message(StateMessage{prompts_state_}, samplers, "where the prompts stand").state;
+  metrics.merge(broadcast_metrics(samplers, sampling_metrics));
+  prompts_state_ = broadcast_message(StateMessage{prompts_state_}, samplers, "state of the prompt stream").state;
   if (plan_.steps_ahead == 0) close();
   return records;
 }
 
-std::vector<RolloutRecord> RolloutManager::sampled(int64_t step, Metrics& metrics) {
-  Ahead& ahead = begun(step);
-  ahead.quota.limit(1);
-  worker_->complete(*ahead.job, *engine_.get(), engine_.tokenizer());
-  finish(ahead);
-  ahead.job->statistics.add_to(metrics);
-  add_group_metrics(ahead.quota.counts(), metrics);
-  if (prompts_->wants_pass_rates()) add_passed_over(ahead.passed_over, metrics);
-  prompts_state_ = std::move(ahead.prompts_state);
-  std::vector<RolloutRecord> records = std::move(*ahead.records);
-  ahead_.erase(step);
+std::vector<RolloutRecord> RolloutManager::sample_step(int64_t step, Metrics& metrics) {
+  OpenStep& open_step = find_or_begin(step);
+  open_step.quota.limit(1);
+  worker_->complete(*open_step.job, *engine_.get(), engine_.tokenizer());
+  finish(open_step);
+  open_step.job->statistics.add_to(metrics);
+  add_group_metrics(open_step.quota.counts(), metrics);
+  if (prompts_->wants_pass_rates()) add_passed_over(open_step.passed_over, metrics);
+  prompts_state_ = std::move(open_step.prompts_state);
+  std::vector<RolloutRecord> records = std::move(*open_step.records);
+  open_steps_.erase(step);
   return records;
 }
 
-RolloutManager::Ahead& RolloutManager::begun(int64_t step) {
-  const auto found = ahead_.find(step);
-  if (found != ahead_.end()) return found->second;
+RolloutManager::OpenStep& RolloutManager::find_or_begin(int64_t step) {
+  const auto found = open_steps_.find(step);
+  if (found != open_steps_.end()) return found->second;
   GroupQuota quota(prompts_->quota(prompts_per_step_, step), *prompts_, plan_.filters, plan_.num_additional_prompts);
-  Ahead& ahead = ahead_.emplace(step, Ahead{std::move(quota)}).first->second;
-  ahead.job = worker_->begin({.quota = &ahead.quota,
-                              .num_samples = plan_.num_samples,
-                              .with_baseline = plan_.with_baseline,
-                              .step = step,
-                              .version = step - 1,
-                              .response_length = plan_.response_length,
-                              .sequence_length = plan_.sequence_length,
-                              .sampling = params_for(Purpose::kSample, step, plan_.training),
-                              .phase = fmt::format("step {}: generate", step)});
-  return ahead;
+  OpenStep& open_step = open_steps_.emplace(step, OpenStep{std::move(quota)}).first->second;
+  open_step.job = worker_->begin({.quota = &open_step.quota,
+                                  .num_samples = plan_.num_samples,
+                                  .with_baseline = plan_.with_baseline,
+                                  .step = step,
+                                  .version = step - 1,
+                                  .response_length = plan_.response_length,
+                                  .sequence_length = plan_.sequence_length,
+                                  .sampling = params_for(Purpose::kSample, step, plan_.training),
+                                  .phase = fmt::format("step {}: generate", step)});
+  return open_step;
 }
 
 /// Rewinds the stream to right after the step's last prompt, and gives it the mean scores. No later step has begun, so
 /// every step knows the scores of all before it.
-void RolloutManager::finish(Ahead& ahead) {
-  if (ahead.records) return;
-  ahead.records = ahead.quota.take(worker_->finish(*ahead.job));
-  ahead.passed_over = prompts_->settle(ahead.quota.mean_scores());
-  ahead.prompts_state = prompts_->state();
+void RolloutManager::finish(OpenStep& open_step) {
+  if (open_step.records) return;
+  open_step.records = open_step.quota.take(worker_->finish(*open_step.job));
+  open_step.passed_over = prompts_->settle(open_step.quota.mean_scores());
+  open_step.prompts_state = prompts_->state();
 }
 
 std::vector<RolloutRecord> RolloutManager::validation(int64_t step, const SetPlan& set, int64_t first, int64_t count) {
@@ -110,8 +110,8 @@ std::vector<RolloutRecord> RolloutManager::validation(int64_t step, const SetPla
     attend_rollouts(reward_models_, engine_.ranks(), step);
     return {};
   }
-  for (auto& [number, ahead] : ahead_)
-    if (!ahead.records) ahead.job->coordinator.park();
+  for (auto& [number, open_step] : open_steps_)
+    if (!open_step.records) open_step.job->coordinator.park();
   RolloutRequest request{.first_prompt = static_cast<uint64_t>(first),
                          .num_samples = set.num_samples,
                          .step = step,
@@ -134,20 +134,20 @@ void RolloutManager::run_ahead(int64_t step) {
   const double ratio = plan_.steps_ahead;
   if (!training_ended_) return;
   world_.traffic().set_phase("generate");
-  const auto rung = std::make_shared<std::vector<std::string>>();
-  const auto have_trained = training_ended_->start_all_gather_bytes({}, rung, "end of training");
+  const auto gathered = std::make_shared<std::vector<std::string>>();
+  const auto training_end = training_ended_->start_all_gather_bytes({}, gathered, "end of training");
   const int64_t last = std::min(plan_.last_step, step + static_cast<int64_t>(std::ceil(ratio)));
   for (int64_t next = step + 1; engine_.get() && prompts_ && next <= last; ++next) {
-    Ahead& ahead = begun(next);
-    ahead.quota.limit(ratio - static_cast<double>(next - step - 1));
-    worker_->run_ahead(*ahead.job, *engine_.get(), engine_.tokenizer(), step - 1,
-                       [&] { return have_trained->is_done(); });
-    const bool all_is_there =
-        ahead.quota.is_full() && ahead.job->coordinator.is_complete() && reward_models_.empty();  // models judge later
-    if (!all_is_there) break;
-    finish(ahead);
+    OpenStep& open_step = find_or_begin(next);
+    open_step.quota.limit(ratio - static_cast<double>(next - step - 1));
+    worker_->run_ahead(*open_step.job, *engine_.get(), engine_.tokenizer(), step - 1,
+                       [&] { return training_end->is_done(); });
+    const bool is_complete_step = open_step.quota.is_full() && open_step.job->coordinator.is_complete() &&
+                                  reward_models_.empty();  // models judge later
+    if (!is_complete_step) break;
+    finish(open_step);
   }
-  have_trained->wait();
+  training_end->wait();
   close();
 }
 

@@ -1,7 +1,7 @@
 // Samples the responses of each step, for the training pipelines: owns the prompt stream, opens the sampler with the
 // trainer's weights, and samples ahead while others train. Version v is the weights after v steps; step s is meant to
 // use version s-1. With async_generation_ratio r, the sampler may begin up to r steps' worth of later groups with the
-// same version while the next one is trained. These are paused when newer weights arrive, and go on with them.
+// same version while the next one is trained. These are paused when newer weights arrive, and resume with those.
 #pragma once
 
 #include <map>
@@ -50,16 +50,16 @@ class RolloutManager {
 
  private:
   /// A step in progress.
-  struct Ahead {
+  struct OpenStep {
     GroupQuota quota;
     std::unique_ptr<RolloutJob> job{};
     std::optional<std::vector<RolloutRecord>> records{};  // set when complete
     Json prompts_state{};                                 // set when complete
     std::map<std::string, int64_t> passed_over{};         // rows skipped, by domain
   };
-  Ahead& begun(int64_t step);
-  void finish(Ahead& ahead);
-  std::vector<RolloutRecord> sampled(int64_t step, Metrics& metrics);
+  OpenStep& find_or_begin(int64_t step);
+  void finish(OpenStep& open_step);
+  std::vector<RolloutRecord> sample_step(int64_t step, Metrics& metrics);
 
   SamplingParams params_for(Purpose purpose, int64_t step, const SamplingSettings& generating) const;
   SamplingPlan plan_;
@@ -71,7 +71,7 @@ class RolloutManager {
   std::map<std::string, RowStore> validations_;
   std::optional<PromptStream> prompts_;
   Json prompts_state_;
-  std::map<int64_t, Ahead> ahead_;                // by step
+  std::map<int64_t, OpenStep> open_steps_;        // by step
   std::unique_ptr<Communicator> training_ended_;  // signals the end of training; set only with async rollout
 };
 

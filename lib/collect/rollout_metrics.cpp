@@ -23,11 +23,11 @@ void add_finish_reason(const std::string& prefix, const std::string& reason, Met
 }  // namespace
 
 void add_group_metrics(const std::map<std::string, GroupQuota::Counts>& counts, Metrics& metrics) {
-  for (const auto& [domain, of_domain] : counts) {
-    const std::pair<const char*, int64_t> named[] = {{"groups_sampled", of_domain.sampled},
-                                                     {"groups_dropped", of_domain.dropped},
-                                                     {"groups_aborted", of_domain.aborted}};
-    for (const auto& [name, count] : named) {
+  for (const auto& [domain, domain_counts] : counts) {
+    const std::pair<const char*, int64_t> named_counts[] = {{"groups_sampled", domain_counts.sampled},
+                                                            {"groups_dropped", domain_counts.dropped},
+                                                            {"groups_aborted", domain_counts.aborted}};
+    for (const auto& [name, count] : named_counts) {
       metrics.add(fmt::format("rollout/{}@sum", name), static_cast<double>(count));
       metrics.add(fmt::format("{}/rollout/{}@mean", domain, name), static_cast<double>(count));
     }
@@ -43,25 +43,26 @@ void add_passed_over(const std::map<std::string, int64_t>& rows, Metrics& metric
 
 /// Adds the metrics of a trajectory; if its environment failed, only the failure.
 void add_trajectory(const std::string& prefix, const RolloutRecord& record, Metrics& metrics) {
-  const std::string of = prefix + "environment/";
+  const std::string environment_prefix = prefix + "environment/";
   for (const auto& [fault, name] : enum_names(EnvironmentFault()))
-    metrics.add(fmt::format("{}failed/{}@sum", of, name), record.reward_detail.value("environment", "") == name);
+    metrics.add(fmt::format("{}failed/{}@sum", environment_prefix, name),
+                record.reward_detail.value("environment", "") == name);
   if (!record.is_judged) return;
   const auto success = record.reward_detail.find("success");
-  if (success != record.reward_detail.end()) metrics.add(of + "success@mean", success->get<bool>());
-  for (const char* of_tools : {"tool_calls", "tool_errors"})
-    if (const auto count = record.reward_detail.find(of_tools); count != record.reward_detail.end())
-      metrics.add(fmt::format("{}{}@mean", of, of_tools), count->get<double>());
+  if (success != record.reward_detail.end()) metrics.add(environment_prefix + "success@mean", success->get<bool>());
+  for (const char* counter : {"tool_calls", "tool_errors"})
+    if (const auto count = record.reward_detail.find(counter); count != record.reward_detail.end())
+      metrics.add(fmt::format("{}{}@mean", environment_prefix, counter), count->get<double>());
   for (const auto& [cut, name] : enum_names(TrajectoryCut()))
-    metrics.add(fmt::format("{}cut/{}@mean", of, name), record.reward_detail.value("cut", "") == name);
-  metrics.add(of + "turns@mean", static_cast<double>(record.turns.size()));
-  double said = 0;
+    metrics.add(fmt::format("{}cut/{}@mean", environment_prefix, name), record.reward_detail.value("cut", "") == name);
+  metrics.add(environment_prefix + "turns@mean", static_cast<double>(record.turns.size()));
+  double environment_tokens = 0;
   for (const Turn& turn : record.turns) {
-    metrics.add(of + "invalid_actions@mean", !turn.is_valid);
-    metrics.add(of + "turn_length@mean", static_cast<double>(turn.num_tokens));
-    said += static_cast<double>(turn.num_environment_tokens);
+    metrics.add(environment_prefix + "invalid_actions@mean", !turn.is_valid);
+    metrics.add(environment_prefix + "turn_length@mean", static_cast<double>(turn.num_tokens));
+    environment_tokens += static_cast<double>(turn.num_environment_tokens);
   }
-  metrics.add(of + "tokens@mean", said);
+  metrics.add(environment_prefix + "tokens@mean", environment_tokens);
 }
 
 Metrics rollout_metrics(const std::vector<RolloutRecord>& records) {
@@ -97,13 +98,13 @@ Metrics staleness_metrics(const std::vector<RolloutRecord>& records) {
 
 Metrics validation_metrics(const std::vector<RolloutRecord>& records) {
   Metrics metrics;
-  const auto add = [&](const std::string& of, const RolloutRecord& record) {
+  const auto add = [&](const std::string& tag_or_all, const RolloutRecord& record) {
     if (!record.is_judged) return;
-    for (const char* how : {"mean", "std"}) {
-      metrics.add(fmt::format("val_correct/{}/{}@{}", of, how, how), record.score >= 1);
-      metrics.add(fmt::format("val_score/{}/{}@{}", of, how, how), record.score);
+    for (const char* statistic : {"mean", "std"}) {
+      metrics.add(fmt::format("val_correct/{}/{}@{}", tag_or_all, statistic, statistic), record.score >= 1);
+      metrics.add(fmt::format("val_score/{}/{}@{}", tag_or_all, statistic, statistic), record.score);
     }
-    metrics.add(fmt::format("val_prompts/{}@sum", of), record.sample_index == 0);
+    metrics.add(fmt::format("val_prompts/{}@sum", tag_or_all), record.sample_index == 0);
   };
   for (const auto& record : records) {
     add("all", record);
@@ -132,16 +133,17 @@ Metrics validation_errors(const std::vector<JudgedSample>& samples) {
   std::map<std::string, std::map<int64_t, PromptSum>> correct, score;
   for (const JudgedSample& sample : samples) {
     if (!sample.is_judged) continue;
-    for (const std::string& of : {std::string("all"), sample.tag.empty() ? "" : tag_in_metric(sample.tag)}) {
-      if (of.empty()) continue;
-      correct[of][sample.prompt].add(sample.score >= 1);
-      score[of][sample.prompt].add(sample.score);
+    for (const std::string& tag_or_all : {std::string("all"), sample.tag.empty() ? "" : tag_in_metric(sample.tag)}) {
+      if (tag_or_all.empty()) continue;
+      correct[tag_or_all][sample.prompt].add(sample.score >= 1);
+      score[tag_or_all][sample.prompt].add(sample.score);
     }
   }
   Metrics metrics;
   for (const auto& [name, sums] : {std::pair("val_correct", &correct), std::pair("val_score", &score)})
-    for (const auto& [of, prompts] : *sums)
-      if (const auto error = clustered_error(prompts)) metrics.add(fmt::format("{}/{}/se@mean", name, of), *error);
+    for (const auto& [tag_or_all, prompts] : *sums)
+      if (const auto error = clustered_error(prompts))
+        metrics.add(fmt::format("{}/{}/se@mean", name, tag_or_all), *error);
   return metrics;
 }
 

@@ -9,12 +9,12 @@ namespace roll {
 namespace {
 
 /// Returns how many retries a reward needed.
-int64_t retries_of(const Json& detail) {
+int64_t retry_count(const Json& detail) {
   const auto retries = detail.find("retries");
   return retries != detail.end() && retries->is_number_integer() ? retries->get<int64_t>() : 0;
 }
 
-double ratio_of(int64_t part, int64_t whole) {
+double ratio(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
@@ -23,12 +23,12 @@ double ratio_of(int64_t part, int64_t whole) {
 void RolloutStatistics::add_counts(const SamplerCounts& local, Mesh& mesh) {
   int64_t* const sums[] = {&counts.prompt_tokens, &counts.shared_tokens, &counts.decoded,
                            &counts.drawn,         &counts.evictions,     &counts.slot_steps};
-  const int64_t own[] = {local.prompt_tokens, local.shared_tokens, local.decoded,
-                         local.drawn,         local.evictions,     local.slot_steps};
-  at::Tensor told = at::zeros({std::ssize(own)}, at::kLong);
-  if (mesh.is_leader()) std::ranges::copy(own, told.data_ptr<int64_t>());
-  mesh.world().all_reduce_sum(told, "sampler counts");
-  for (int64_t i = 0; i < std::ssize(own); ++i) *sums[i] += told.const_data_ptr<int64_t>()[i];
+  const int64_t local_counts[] = {local.prompt_tokens, local.shared_tokens, local.decoded,
+                                  local.drawn,         local.evictions,     local.slot_steps};
+  at::Tensor reduced = at::zeros({std::ssize(local_counts)}, at::kLong);
+  if (mesh.is_leader()) std::ranges::copy(local_counts, reduced.data_ptr<int64_t>());
+  mesh.world().all_reduce_sum(reduced, "sampler counts");
+  for (int64_t i = 0; i < std::ssize(local_counts); ++i) *sums[i] += reduced.const_data_ptr<int64_t>()[i];
   counts.most_pages = std::max(counts.most_pages, mesh.world().all_reduce_max(local.most_pages, "KV pages"));
   counts.num_pages = std::max(counts.num_pages, local.num_pages);
 }
@@ -36,28 +36,29 @@ void RolloutStatistics::add_counts(const SamplerCounts& local, Mesh& mesh) {
 RewardedResponses RolloutStatistics::add_rewards(const std::string& domain, const std::vector<RolloutRecord>& local,
                                                  const RewardUse& local_use, Mesh& mesh) {
   RewardFaults failed;
-  RewardedResponses own;
+  RewardedResponses local_responses;
   int64_t num_retries = 0;
   for (const RolloutRecord& record : local) {
     if (record.domain != domain) continue;
     failed.add(record.reward_detail);
-    ++own.all;
-    own.rewarded += !reward_failure(record.reward_detail);
-    own.without_environment += record.reward_detail.contains("environment");
-    num_retries += retries_of(record.reward_detail);
+    ++local_responses.total;
+    local_responses.rewarded += !reward_failure(record.reward_detail);
+    local_responses.without_environment += record.reward_detail.contains("environment");
+    num_retries += retry_count(record.reward_detail);
   }
   Communicator& ranks = mesh.world();
-  for (const auto& [kind, name] : enum_names(RewardFailure()))
-    faults[domain].counts[kind] += ranks.all_reduce_sum(failed.of(kind), "failed rewards");
+  for (const auto& [failure, name] : enum_names(RewardFailure()))
+    faults[domain].counts[failure] += ranks.all_reduce_sum(failed.of(failure), "failed rewards");
   retries[domain] += ranks.all_reduce_sum(num_retries, "retries of rewards");
-  RewardUse& all = use[domain];
-  all.num_scored += ranks.all_reduce_sum(local_use.num_scored, "scored responses");
-  all.total_s += ranks.all_reduce_sum(local_use.total_s, "reward times");
-  all.longest_s = std::max(all.longest_s, ranks.all_reduce_max(local_use.longest_s, "longest reward"));
-  all.most_waiting = std::max(all.most_waiting, ranks.all_reduce_max(local_use.most_waiting, "waiting rewards"));
-  return {.all = ranks.all_reduce_sum(own.all, "responses of a domain"),
-          .rewarded = ranks.all_reduce_sum(own.rewarded, "rewards that could be had"),
-          .without_environment = ranks.all_reduce_sum(own.without_environment, "environments that failed")};
+  RewardUse& total_use = use[domain];
+  total_use.num_scored += ranks.all_reduce_sum(local_use.num_scored, "scored responses");
+  total_use.total_s += ranks.all_reduce_sum(local_use.total_s, "reward times");
+  total_use.longest_s = std::max(total_use.longest_s, ranks.all_reduce_max(local_use.longest_s, "longest reward"));
+  total_use.most_waiting =
+      std::max(total_use.most_waiting, ranks.all_reduce_max(local_use.most_waiting, "waiting rewards"));
+  return {.total = ranks.all_reduce_sum(local_responses.total, "responses of a domain"),
+          .rewarded = ranks.all_reduce_sum(local_responses.rewarded, "rewarded responses"),
+          .without_environment = ranks.all_reduce_sum(local_responses.without_environment, "failed environments")};
 }
 
 void RolloutStatistics::add_to(Metrics& metrics) const {
@@ -65,25 +66,25 @@ void RolloutStatistics::add_to(Metrics& metrics) const {
   metrics.add("time/step_generate_wait", wait_s);
   metrics.add("time/step_rewards", rewards_s);
   metrics.add("rollout/tokens_per_s", static_cast<double>(counts.drawn) / (generate_s + wait_s));
-  metrics.add("rollout/slots_busy", ratio_of(counts.decoded, counts.slot_steps));
-  metrics.add("rollout/kv_pages_used", ratio_of(counts.most_pages, counts.num_pages));
-  metrics.add("rollout/prefix_hits", ratio_of(counts.shared_tokens, counts.shared_tokens + counts.prompt_tokens));
+  metrics.add("rollout/slots_busy", ratio(counts.decoded, counts.slot_steps));
+  metrics.add("rollout/kv_pages_used", ratio(counts.most_pages, counts.num_pages));
+  metrics.add("rollout/prefix_hits", ratio(counts.shared_tokens, counts.shared_tokens + counts.prompt_tokens));
   metrics.add("rollout/evictions@sum", static_cast<double>(counts.evictions));
-  for (const auto& [domain, of_domain] : use) {
+  for (const auto& [domain, domain_use] : use) {
     for (const auto& prefix : {std::string(), domain + "/"})
       metrics.add(prefix + "reward/retries@sum", static_cast<double>(retries.at(domain)));
-    metrics.add(domain + "/reward/waiting@max", static_cast<double>(of_domain.most_waiting));
-    if (of_domain.num_scored == 0) continue;
-    metrics.add(domain + "/reward/seconds/mean", of_domain.total_s / static_cast<double>(of_domain.num_scored));
-    metrics.add(domain + "/reward/seconds/max", of_domain.longest_s);
+    metrics.add(domain + "/reward/waiting@max", static_cast<double>(domain_use.most_waiting));
+    if (domain_use.num_scored == 0) continue;
+    metrics.add(domain + "/reward/seconds/mean", domain_use.total_s / static_cast<double>(domain_use.num_scored));
+    metrics.add(domain + "/reward/seconds/max", domain_use.longest_s);
   }
   for (const auto& [domain, failed] : faults)
     for (const auto& prefix : {std::string(), domain + "/"}) {
       metrics.add(prefix + "reward/timeouts@sum", static_cast<double>(failed.of(RewardFailure::kTimeout)));
       metrics.add(prefix + "reward/errors@sum", static_cast<double>(failed.errors()));
-      for (const auto& [kind, name] : enum_names(RewardFailure()))
-        if (kind != RewardFailure::kTimeout)
-          metrics.add(fmt::format("{}reward/errors/{}@sum", prefix, name), static_cast<double>(failed.of(kind)));
+      for (const auto& [failure, name] : enum_names(RewardFailure()))
+        if (failure != RewardFailure::kTimeout)
+          metrics.add(fmt::format("{}reward/errors/{}@sum", prefix, name), static_cast<double>(failed.of(failure)));
     }
 }
 

@@ -16,7 +16,7 @@ namespace roll {
 
 /// Responses of one domain, on all ranks.
 struct RewardedResponses {
-  int64_t all = 0;
+  int64_t total = 0;
   int64_t rewarded = 0;
   int64_t without_environment = 0;  // environment failed
 };
@@ -31,9 +31,10 @@ struct RolloutStatistics {
   std::map<std::string, int64_t> retries;      // by domain, over all ranks
   std::map<std::string, RewardUse> use;        // by domain, over all ranks
 
-  /// Adds the sampler counts of all rank groups. `mine`: this group's counts. **Collective** over the sampler's ranks.
+  /// Adds the sampler counts of all rank groups. `local`: this group's counts. **Collective** over the sampler's ranks.
   void add_counts(const SamplerCounts& local, Mesh& mesh);
-  /// Adds failures, retries and usage of a domain's rewards over all ranks. `mine`: this rank's records of all domains.
+  /// Adds failures, retries and usage of a domain's rewards over all ranks. `local`: this rank's records of all
+  /// domains.
   /// **Collective** over the sampler's ranks.
   RewardedResponses add_rewards(const std::string& domain, const std::vector<RolloutRecord>& local,
                                 const RewardUse& local_use, Mesh& mesh);

@@ -52,7 +52,7 @@ EnvironmentPool& RolloutWorker::pool_for(const RolloutRequest& request, const To
 
 namespace {
 
-std::vector<Prompt> prompts_of(const std::vector<std::shared_ptr<const Row>>& rows, uint64_t first) {
+std::vector<Prompt> make_prompts(const std::vector<std::shared_ptr<const Row>>& rows, uint64_t first) {
   std::vector<Prompt> prompts;
   for (const auto& row : rows) prompts.push_back({.row = row, .number = first + prompts.size()});
   return prompts;
@@ -63,8 +63,8 @@ SamplingSettings greedy(SamplingSettings settings) {
   return settings;
 }
 
-RolloutRecord record_of(const Row& row, const SampleIndex& sample, const Generation& generation,
-                        const RolloutRequest& request, const Trajectory* trajectory) {
+RolloutRecord make_record(const Row& row, const SampleIndex& sample, const Generation& generation,
+                          const RolloutRequest& request, const Trajectory* trajectory) {
   RolloutRecord record;
   if (trajectory) record.turns = trajectory->turns;
   record.step = request.step;
@@ -85,7 +85,7 @@ RolloutRecord record_of(const Row& row, const SampleIndex& sample, const Generat
   return record;
 }
 
-RewardQuery query_of(const Row& row, const RolloutRecord& record, uint64_t name) {
+RewardQuery make_query(const Row& row, const RolloutRecord& record, uint64_t name) {
   return {.row = row.raw,
           .messages = row.messages.value_or(Json{{{"role", "user"}, {"content", row.prompt}}}),
           .prompt = record.prompt,
@@ -104,7 +104,7 @@ RewardQuery query_of(const Row& row, const RolloutRecord& record, uint64_t name)
 std::string first_failure(const std::vector<RolloutRecord>& records, const std::string& domain) {
   for (const RolloutRecord& record : records)
     if (record.domain == domain)
-      return fmt::format(", the first ({}): {}; mend it, then start again or --resume",
+      return fmt::format(", first failure ({}): {}; repair the environment, then start again or use --resume",
                          record.reward_detail.value("environment", ""), record.reward_detail.value("error", ""));
   return "";
 }
@@ -113,7 +113,7 @@ std::string first_failure(const std::vector<RolloutRecord>& records, const std::
 
 std::unique_ptr<RolloutJob> RolloutWorker::begin(RolloutRequest request) {
   RolloutCoordinator::Plan plan{
-      .prompts = prompts_of(request.rows, request.first_prompt),
+      .prompts = make_prompts(request.rows, request.first_prompt),
       .quota = request.quota,
       .num_samples = request.num_samples,
       .baseline = request.with_baseline ? std::optional(greedy(request.sampling.generating)) : std::nullopt,
@@ -143,13 +143,13 @@ std::vector<RolloutRecord> RolloutWorker::finish(RolloutJob& job) {
   job.statistics.rewards_s += watch.seconds();
   warn_of_faults(local, job.request.step);
   for (const std::string& domain : domains_) {
-    const RewardedResponses had = job.statistics.add_rewards(domain, local, rewards_.take_use(domain), mesh_);
-    if (had.rewarded > 0) rewards_.note_answers(domain);
-    if (had.without_environment < had.all) played_.insert(domain);
+    const RewardedResponses responses = job.statistics.add_rewards(domain, local, rewards_.take_use(domain), mesh_);
+    if (responses.rewarded > 0) rewards_.note_answers(domain);
+    if (responses.without_environment < responses.total) played_.insert(domain);
     const bool is_training = job.request.sampling.purpose == Purpose::kSample;  // validations may have few levels
-    if (is_training && had.all > 0 && !played_.contains(domain))
+    if (is_training && responses.total > 0 && !played_.contains(domain))
       throw user_error("{}: step {}: the environment failed in all {} trajectories{}", domain, job.request.step,
-                       had.all, first_failure(local, domain));
+                       responses.total, first_failure(local, domain));
   }
   all_gather_lengths(local, job.coordinator);
   sort_records(local);
@@ -157,24 +157,25 @@ std::vector<RolloutRecord> RolloutWorker::finish(RolloutJob& job) {
 }
 
 /// Shares response lengths among all ranks; they decide which prompts start first in later steps.
-void RolloutWorker::all_gather_lengths(const std::vector<RolloutRecord>& local, const RolloutCoordinator& collection) {
-  ResponseLengths own;
+void RolloutWorker::all_gather_lengths(const std::vector<RolloutRecord>& local, const RolloutCoordinator& coordinator) {
+  ResponseLengths local_lengths;
   for (const RolloutRecord& record : local)
-    own.lengths.push_back({static_cast<int32_t>(record.group_index), static_cast<int32_t>(record.response_ids.size())});
-  for (const ResponseLengths& of_rank : all_gather_messages(own, mesh_.world()))
-    for (const auto& [prompt, length] : of_rank.lengths) lengths_.add(*collection.prompt_at(prompt).row, length);
+    local_lengths.lengths.push_back(
+        {static_cast<int32_t>(record.group_index), static_cast<int32_t>(record.response_ids.size())});
+  for (const ResponseLengths& rank_lengths : all_gather_messages(local_lengths, mesh_.world()))
+    for (const auto& [prompt, length] : rank_lengths.lengths) lengths_.add(*coordinator.prompt_at(prompt).row, length);
 }
 
 namespace {
 
 void end_if_stopped(RoleMesh& samplers, std::optional<StopKind> kind) {
-  const StopWish told = broadcast_message(StopWish{kind}, samplers);
-  if (!told.kind) return;
-  request_stop(*told.kind);
-  throw Stopped(*told.kind);
+  const StopWish wish = broadcast_message(StopWish{kind}, samplers);
+  if (!wish.kind) return;
+  request_stop(*wish.kind);
+  throw Stopped(*wish.kind);
 }
 
-bool goes_on(RoleMesh& samplers, bool wanted) {
+bool broadcast_goes_on(RoleMesh& samplers, bool wanted) {
   return broadcast_message(GoesOn{wanted}, samplers).goes_on;
 }
 
@@ -186,35 +187,35 @@ void attend_rollouts(RewardModels& models, RoleMesh& samplers, int64_t step) {
     end_if_stopped(samplers, {});
     if (models.empty()) return;
     models.judge(nothing, step);
-  } while (goes_on(samplers, false));
+  } while (broadcast_goes_on(samplers, false));
 }
 
 void RolloutWorker::serve(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
                           const std::function<bool()>& should_pause) {
   Progress progress(log_, job.request.phase, 0, "responses");
-  RolloutCoordinator& collection = job.coordinator;
+  RolloutCoordinator& coordinator = job.coordinator;
   const auto on_over = [&](int64_t index, const Generation& generation, const Trajectory* trajectory) {
     if (!mesh_.is_leader()) return;
-    const Row& row = *collection.prompt(index).row;
+    const Row& row = *coordinator.prompt(index).row;
     RolloutRecord& record = job.records[index] =
-        record_of(row, collection.sample(index), generation, job.request, trajectory);
+        make_record(row, coordinator.sample(index), generation, job.request, trajectory);
     if (trajectory) record.response = tokenizer.decode(record.response_ids);
     record.prompt = tokenizer.decode(record.prompt_ids);
-    const std::vector<WeightsRun> weights = collection.weight_runs(index, std::ssize(generation.ids));
+    const std::vector<WeightsRun> weights = coordinator.weight_runs(index, std::ssize(generation.ids));
     if (weights.size() > 1 || weights.front().version != job.request.version) record.weights = weights;
     record.weights_sum = engine.weights_sum();
-    RewardQuery query = query_of(row, record, collection.sequence_id(index));
+    RewardQuery query = make_query(row, record, coordinator.sequence_id(index));
     if (trajectory) query.from_environment = reward_result(*trajectory);
-    collection.finished(index, std::move(query));
+    coordinator.finished(index, std::move(query));
   };
   const Stopwatch watch;
-  const double waited_s = collection.waited_for_others_s(), scores_s = collection.waited_for_scores_s();
+  const double waited_s = coordinator.waited_for_others_s(), scores_s = coordinator.waited_for_scores_s();
   SamplerCounts counts;
-  collection.begin({.progress = &progress, .version = version, .should_pause = should_pause});
-  collection.end(sample(job, engine, tokenizer, counts, on_over));
+  coordinator.begin({.progress = &progress, .version = version, .should_pause = should_pause});
+  coordinator.end(sample(job, engine, tokenizer, counts, on_over));
   RolloutStatistics& statistics = job.statistics;
-  const double others_s = collection.waited_for_others_s() - waited_s;
-  const double own_scores_s = collection.waited_for_scores_s() - scores_s;
+  const double others_s = coordinator.waited_for_others_s() - waited_s;
+  const double own_scores_s = coordinator.waited_for_scores_s() - scores_s;
   statistics.wait_s += others_s;
   statistics.rewards_s += own_scores_s;
   statistics.generate_s += watch.seconds() - others_s - own_scores_s;
@@ -224,22 +225,27 @@ void RolloutWorker::serve(RolloutJob& job, Engine& engine, const Tokenizer& toke
 /// Runs the engine on the job; returns Engine::serve()'s result by request of the job.
 std::vector<Generation> RolloutWorker::sample(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer,
                                               SamplerCounts& counts, const TurnSource::OnOver& on_over) {
-  RolloutCoordinator& collection = job.coordinator;
+  RolloutCoordinator& coordinator = job.coordinator;
   const SamplingParams& params = job.request.sampling;
   const SamplerHooks hooks{.counts = &counts};
   if (!pool_) {
-    const auto on_done = [&](int64_t served, const Generation& generation) {
-      on_over(collection.first_request() + served, generation, nullptr);
+    const auto on_done = [&](int64_t engine_request, const Generation& generation) {
+      on_over(coordinator.first_request() + engine_request, generation, nullptr);
     };
-    return engine.serve(collection, params, on_done, hooks);
+    return engine.serve(coordinator, params, on_done, hooks);
   }
-  TurnSource turns(collection, mesh_, {games_.environments, pool_for(job.request, tokenizer), *games_.tokens},
+  TurnSource turns(coordinator, mesh_, {games_.environments, pool_for(job.request, tokenizer), *games_.tokens},
                    {job.request.response_length, job.request.sequence_length, params.generating}, job.trajectories,
                    on_over);
-  const auto on_done = [&](int64_t served, const Generation& generation) { turns.generated(served, generation); };
-  SamplerHooks own = hooks;
-  if (has_agents()) own.on_token = [&](int64_t served, const Generation& so_far) { turns.drew(served, so_far); };
-  return turns.by_request(engine.serve(turns, params, on_done, own));
+  const auto on_done = [&](int64_t engine_request, const Generation& generation) {
+    turns.on_generated(engine_request, generation);
+  };
+  SamplerHooks hooks_with_tokens = hooks;
+  if (has_agents())
+    hooks_with_tokens.on_token = [&](int64_t engine_request, const Generation& so_far) {
+      turns.on_token(engine_request, so_far);
+    };
+  return turns.by_request(engine.serve(turns, params, on_done, hooks_with_tokens));
 }
 
 bool RolloutWorker::has_agents() const {
@@ -253,7 +259,7 @@ void RolloutWorker::complete(RolloutJob& job, Engine& engine, const Tokenizer& t
     if (models_.empty() && !job.coordinator.stopped()) {  // held responses wait for no model
       rewards_.release();
       if (job.coordinator.waits_for_models()) {
-        job.coordinator.go_on();
+        job.coordinator.resume();
         continue;
       }
     }
@@ -264,8 +270,8 @@ void RolloutWorker::complete(RolloutJob& job, Engine& engine, const Tokenizer& t
     models_.judge(rewards_.held(), job.request.step);
     rewards_.release();
     job.statistics.rewards_s += watch.seconds();
-    if (!goes_on(ranks_, job.coordinator.waits_for_models())) return;
-    job.coordinator.go_on();
+    if (!broadcast_goes_on(ranks_, job.coordinator.waits_for_models())) return;
+    job.coordinator.resume();
   }
 }
 
@@ -276,16 +282,16 @@ void RolloutWorker::warn_of_faults(const std::vector<RolloutRecord>& records, in
     faults[record.domain].add(record.reward_detail);
     ++num_records[record.domain];
   }
-  for (const auto& [domain, of_domain] : faults) {
+  for (const auto& [domain, domain_faults] : faults) {
     const bool is_first = !warned_.contains(domain) || warned_[domain] != step;
-    if (of_domain.total() == 0 || !is_first) continue;
+    if (domain_faults.total() == 0 || !is_first) continue;
     warned_[domain] = step;
-    log_.warn("rewards.{}: step {}: of {} rewards, {}", domain, step, num_records[domain], of_domain.text());
-    const int64_t late = of_domain.of(RewardFailure::kTimeout);
+    log_.warn("rewards.{}: step {}: of {} rewards, {}", domain, step, num_records[domain], domain_faults.text());
+    const int64_t late = domain_faults.of(RewardFailure::kTimeout);
     if (2 * late > num_records[domain] && advised_.insert(domain).second)
       log_.warn(
-          "rewards.{0}: {1} of {2} rewards timed out, so that little is left to learn from; raise "
-          "rewards.{0}.timeout_s or world_size, or make what judges faster",
+          "rewards.{0}: {1} of {2} rewards timed out, so that few responses are left to train on; raise "
+          "rewards.{0}.timeout_s or world_size, or make the reward faster",
           domain, late, num_records[domain]);
   }
 }
@@ -293,9 +299,9 @@ void RolloutWorker::warn_of_faults(const std::vector<RolloutRecord>& records, in
 std::vector<RolloutRecord> exchange_rollouts(std::vector<RolloutRecord> local, Communicator& world) {
   std::vector<RolloutRecord> all = std::move(local);
   if (world.size() > 1) {
-    auto of_ranks = all_gather_messages(Rollouts{std::move(all)}, world);
+    auto rank_rollouts = all_gather_messages(Rollouts{std::move(all)}, world);
     all.clear();
-    for (Rollouts& of_rank : of_ranks) std::ranges::move(of_rank.records, std::back_inserter(all));
+    for (Rollouts& rollouts : rank_rollouts) std::ranges::move(rollouts.records, std::back_inserter(all));
   }
   sort_records(all);
   return all;

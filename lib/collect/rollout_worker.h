@@ -81,7 +81,7 @@ class RolloutWorker {
   void complete(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer);
   /// Ends a complete job; call it once. Returns, on each group's leader, the records that the group sampled and whose
   /// scores counted, group by group; group_index counts prompts in their given order. Warns once per domain and step
-  /// about failed rewards on this rank, and once per domain if most of them timed out. **Collective** over the
+  /// about failed rewards on this rank, and once per domain if most rewards timed out. **Collective** over the
   /// sampler's ranks. UserError: a domain's environment failed in all trajectories.
   std::vector<RolloutRecord> finish(RolloutJob& job);
 
@@ -93,7 +93,7 @@ class RolloutWorker {
   bool has_agents() const;
   std::unique_ptr<EnvironmentPool> make_pool(const Tokenizer& tokenizer, int64_t response_length);
   EnvironmentPool& pool_for(const RolloutRequest& request, const Tokenizer& tokenizer);
-  void all_gather_lengths(const std::vector<RolloutRecord>& local, const RolloutCoordinator& collection);
+  void all_gather_lengths(const std::vector<RolloutRecord>& local, const RolloutCoordinator& coordinator);
   void warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step);
 
   RewardModels& models_;

@@ -8,7 +8,7 @@ namespace roll {
 
 struct TextDifference {
   size_t at = 0;              // bytes in common at the start
-  std::string before, after;  // following text of each, as JSON, or "its end"
+  std::string before, after;  // following text of each, as JSON, or "the end"
 };
 
 TextDifference first_difference(const std::string& before, const std::string& after);

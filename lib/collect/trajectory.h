@@ -24,7 +24,7 @@ constexpr auto enum_names(TrajectoryCut) {
 }
 
 struct Trajectory {
-  Generation said{};                 // all tokens; environment tokens have log-prob 0
+  Generation generation{};           // all tokens; environment tokens have log-prob 0
   std::vector<Turn> turns{};         // the last one may be unfinished
   std::vector<PastTurn> past{};      // shown to later turns, if each turn has its own context
   std::vector<int64_t> prompt{};     // prompt of the current turn in its own context; empty: the row's

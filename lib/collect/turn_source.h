@@ -32,42 +32,42 @@ class TurnSource : public RequestSource {
     SamplingSettings generating{};
   };
   /// Called when a response is over. `trajectory`: null if its row has no environment.
-  using OnOver = std::function<void(int64_t request, const Generation& said, const Trajectory* trajectory)>;
+  using OnOver = std::function<void(int64_t request, const Generation& generation, const Trajectory* trajectory)>;
 
-  /// For one engine run of the coordinator, after its begin(). `request`: the coordinator's number; `served`: the
-  /// engine's. All references must outlive this object.
+  /// For one engine run of the coordinator, after its begin(). `request`: the coordinator's number; `engine_request`:
+  /// the engine's. All references must outlive this object.
   TurnSource(RolloutCoordinator& coordinator, Mesh& mesh, Game game, Limits limits, Trajectories& open, OnOver on_over);
 
   Change next(const Queue& queue) override;
   /// Engine callback: a response or a turn has ended.
-  void generated(int64_t served, const Generation& generation);
+  void on_generated(int64_t engine_request, const Generation& generation);
   /// Engine callback for every token.
-  void drew(int64_t served, const Generation& so_far);
+  void on_token(int64_t engine_request, const Generation& so_far);
   /// Returns the engine's generations by request of the coordinator.
   std::vector<Generation> by_request(std::vector<Generation> generations);
 
  private:
   struct Request {
     GenerationRequest asked{};
-    int64_t in_engine = -1;  // the engine's last number for it; -1: none
+    int64_t engine_request = -1;  // the engine's last number for it; -1: none
     bool is_over = false;
   };
   bool is_played(int64_t request) const;
   bool is_agent(int64_t request) const { return is_played(request) && environment(request).env_type->is_agent; }
-  void begin(int64_t request, Trajectory& its);
-  Trajectory& trajectory(int64_t request) { return open_.at(coordinator_.sample(first_ + request)); }
+  void begin(int64_t request, Trajectory& trajectory);
+  Trajectory& open_trajectory(int64_t request) { return open_.at(coordinator_.sample(first_ + request)); }
   void start(GenerationRequest asked, Change& change);
   void send(int64_t request, GenerationRequest asked, Change& change);
   void draw_turn(int64_t request, Change& change);
-  void hear_answers(Change& change);
-  void hear(int64_t request, TurnAnswer answer, Change& change);
+  void take_answers(Change& change);
+  void apply_answer(int64_t request, TurnAnswer answer, Change& change);
   std::vector<int64_t> between_turns(int64_t request, const Reaction& reaction);
   std::vector<int64_t> prompt_of_turn(int64_t request, const Reaction& reaction);
   void finish(int64_t request);
   void cancel(int64_t request, Change& change);
   bool has_contexts(int64_t request) const { return is_played(request) && environment(request).has_contexts(); }
   const std::vector<int64_t>& prompt(int64_t request);
-  int64_t room(int64_t request);
+  int64_t max_turn_tokens(int64_t request);
   const EnvironmentConfig& environment(int64_t request) const;
   const Row& row(int64_t request) const { return *coordinator_.prompt(first_ + request).row; }
 

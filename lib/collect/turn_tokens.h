@@ -30,14 +30,14 @@ class TurnTokens {
   void check(const char* role, const Json& tools) const;
 
   /// The conversation before a turn, without the model's own turns.
-  struct Before {
-    const Json& first;                 // messages before its first turn
+  struct PastConversation {
+    const Json& opening_messages;      // messages before its first turn
     const Json& variables;             // template variables, with tools if there are any
     const std::vector<Json>& answers;  // messages between turns, one list per gap
   };
   /// Returns the tokens from the end of the model's turn to its next one, with the messages `answer` between.
   /// `last_id`: last token of the turn, possibly the template's end token. UserError: see check().
-  std::vector<int64_t> behind(const Before& before, Json answer, int64_t last_id) const;
+  std::vector<int64_t> tokens_between(const PastConversation& before, Json answer, int64_t last_id) const;
 
   /// Returns the prompt of a turn with its own context: `messages` and the generation prompt.
   std::vector<int64_t> prompt(const Json& messages) const;
@@ -48,16 +48,16 @@ class TurnTokens {
   /// Stand-in for any sampled turn: the message for the template, and the text that the model would sample.
   struct StandIn {
     Json message;
-    std::string said;
+    std::string text;
   };
-  static StandIn plain();
-  std::string text_behind(Json messages, const StandIn& turn, const Json& answer, const Json& variables) const;
-  std::optional<StandIn> written(const Json& message, const Json& variables) const;
-  std::optional<StandIn> thoughtful(const Json& variables) const;
-  std::string text_between(const Before& before, const Json& answer, const StandIn& turn) const;
-  std::string text_between(const Before& before, const Json& answer) const;
+  static StandIn plain_stand_in();
+  std::string text_after_turn(Json messages, const StandIn& turn, const Json& answer, const Json& variables) const;
+  std::optional<StandIn> rendered_stand_in(const Json& message, const Json& variables) const;
+  std::optional<StandIn> thinking_stand_in(const Json& variables) const;
+  std::string text_between(const PastConversation& before, const Json& answer, const StandIn& turn) const;
+  std::string text_between(const PastConversation& before, const Json& answer) const;
   bool shows_answer(bool calls) const;
-  std::string text_behind_calls(const Before& before, const Json& answer) const;
+  std::string text_after_calls(const PastConversation& before, const Json& answer) const;
 
   ChatTemplate template_;
   const Tokenizer& tokenizer_;

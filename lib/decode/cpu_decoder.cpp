@@ -83,12 +83,12 @@ void CpuDecoder<T>::make_buffers() {
   gated_ = tensor_rows(gated, kDtype);
   router_logits_ = tensor_rows(logits);
   rates_ = tensor_rows(rates);
-  const auto choices_of = [&](int64_t width, at::ScalarType dtype) {
+  const auto choice_rows = [&](int64_t width, at::ScalarType dtype) {
     return at::empty({sizes_.max_rows * chosen, width}, dtype);
   };
-  spread_ = choices_of(hidden_, kDtype);
-  expert_gated_ = choices_of(expert_gated, kDtype);
-  expert_results_ = choices_of(branch, at::kFloat);
+  expert_input_ = choice_rows(hidden_, kDtype);
+  expert_gated_ = choice_rows(expert_gated, kDtype);
+  expert_results_ = choice_rows(branch, at::kFloat);
 }
 
 template <class T>
@@ -103,11 +103,11 @@ void CpuDecoder<T>::copy_page(int64_t from, int64_t to) {
 }
 
 template <class T>
-LogitRows CpuDecoder<T>::run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) {
+LogitRows CpuDecoder<T>::run(std::span<const DecoderRow> rows, std::span<const int64_t> logit_rows) {
   ROLL_CHECK(std::ssize(rows) <= sizes_.max_rows, "the rows fit the buffers");
   const at::NoGradGuard no_grad;
   rows_ = rows;
-  wanted_ = wanted;
+  logit_rows_ = logit_rows;
   expert_bytes_ = 0;
   runs_.clear();
   for (int64_t i = 0; i < std::ssize(rows); ++i) {
@@ -118,8 +118,8 @@ LogitRows CpuDecoder<T>::run(std::span<const DecoderRow> rows, std::span<const i
       runs_.push_back({i, 1});
   }
   if (model_.spec().delta) lay_out_rounds();
-  if (!logits_.defined() || logits_.size(0) < std::ssize(wanted))
-    logits_ = at::empty({std::ssize(wanted), lm_head_.padded_outputs()}, at::kFloat);
+  if (!logits_.defined() || logits_.size(0) < std::ssize(logit_rows))
+    logits_ = at::empty({std::ssize(logit_rows), lm_head_.padded_outputs()}, at::kFloat);
   team_.run([&](Member& member) { run_rows(member); });
   const at::Tensor& all = gathered_.defined() ? gathered_ : logits_;
   return {all.const_data_ptr<float>(), all.stride(0)};
@@ -142,7 +142,7 @@ void CpuDecoder<T>::run_rows(Member& member) {
 template <class T>
 void CpuDecoder<T>::mix(Member& member, const AttentionBlock& block) {
   multiply(member, block.qkv, tensor_rows<T>(input_), std::ssize(rows_), tensor_rows(qkv_));
-  place(member, block);
+  store_heads(member, block);
   attend(member, block);
   multiply(member, block.o, tensor_rows<T>(mixed_), std::ssize(rows_), tensor_rows(branch_));
 }
@@ -205,10 +205,10 @@ void CpuDecoder<T>::multiply(Member& member, const PackedWeight& weight, Inputs 
 
 /// Applies biases, q/k norm and RoPE, and writes k and v to their pages.
 template <class T>
-void CpuDecoder<T>::place(Member& member, const AttentionBlock& block) {
+void CpuDecoder<T>::store_heads(Member& member, const AttentionBlock& block) {
   const KvPages<T> pages = kv_pages(block);
   const Rows qkv = tensor_rows(qkv_);
-  CpuHeads rows(block.turning, angles_);
+  CpuHeads rows(block.rope, angles_);
   rows.heads = block.heads;
   rows.kv_heads = block.kv_heads;
   rows.head_dim = block.head_dim;
@@ -244,13 +244,13 @@ void CpuDecoder<T>::attend(Member& member, const AttentionBlock& block) {
                            .length = rows_[i].position + 1,
                            .first = block.window > 0 ? std::max<int64_t>(0, rows_[i].position + 1 - block.window) : 0});
     attend_pages<T>(pages, rows_[first].pages, kv_head, queries, scratch, block.cap);
-    if (block.is_gated) open(block, {first, count}, kv_head);
+    if (block.is_gated) apply_output_gate(block, {first, count}, kv_head);
   });
 }
 
 /// Multiplies the attention output of the heads of a key/value head by the sigmoid of their gate.
 template <class T>
-void CpuDecoder<T>::open(const AttentionBlock& block, Run run, int64_t kv_head) {
+void CpuDecoder<T>::apply_output_gate(const AttentionBlock& block, Run run, int64_t kv_head) {
   const int64_t width = block.heads / block.kv_heads * block.head_dim, begin = kv_head * width;
   const int64_t gate = block.qkv_width() + begin;
   const float* const bias = data_or_null(block.qkv_bias);
@@ -309,13 +309,13 @@ void CpuDecoder<T>::sum_over_ranks(Member& member, const at::Tensor& y) {
 
 template <class T>
 void CpuDecoder<T>::compute_logits(Member& member) {
-  const int64_t count = std::ssize(wanted_);
+  const int64_t count = std::ssize(logit_rows_);
   const float* const norm = final_norm_.const_data_ptr<float>();
   const Rows x = tensor_rows(x_), branch = tensor_rows(branch_);
   const Inputs input = tensor_rows<T>(input_);
   for_rows(member, count, [&](int64_t i) {
-    add_branch(blocks_.back(), x[wanted_[i]], branch[wanted_[i]]);
-    norm_row(x[wanted_[i]], norm, input[i], hidden_, eps_);
+    add_branch(blocks_.back(), x[logit_rows_[i]], branch[logit_rows_[i]]);
+    norm_row(x[logit_rows_[i]], norm, input[i], hidden_, eps_);
   });
   multiply(member, lm_head_, input, count, tensor_rows(logits_));
   if (const auto cap = static_cast<float>(model_.spec().logit_cap); cap > 0)

@@ -37,7 +37,7 @@ bool has_cpu_decoder(const Transformer& model);
 
 /// Raw view of a tensor's rows, faster to index than at::Tensor; the tensor must outlive it.
 template <class Number>
-struct RowsOf {
+struct RowView {
   Number* data = nullptr;
   int64_t stride = 0;
   Number* operator[](int64_t row) const { return data + row * stride; }
@@ -53,7 +53,7 @@ class CpuDecoder : public Decoder {
 
   void copy_page(int64_t from, int64_t to) override;
   const ExpertRecord& experts() const override { return record_; }
-  LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) override;
+  LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> logit_rows) override;
 
   /// Returns the bytes of expert weights that the last run() read (only experts with tokens are read).
   int64_t expert_bytes() const { return expert_bytes_; }
@@ -69,7 +69,7 @@ class CpuDecoder : public Decoder {
     at::Tensor keys, values;
     at::Tensor q_norm, k_norm, qkv_bias;
     bool is_gated = false;
-    Turning turning;
+    Turning rope;
     int64_t window = 0;
     bool norms_together = false;  // q/k norm over all heads at once
     float scale = 1, cap = 0;     // factor and soft cap of scores
@@ -109,8 +109,8 @@ class CpuDecoder : public Decoder {
     at::Tensor after;     // norm of the mixer's output
     float scale = 1;      // factor of the mixer's output
   };
-  using Rows = RowsOf<float>;
-  using Inputs = RowsOf<T>;
+  using Rows = RowView<float>;
+  using Inputs = RowView<T>;
   /// Consecutive rows of one sequence, processed together.
   struct Run {
     int64_t first = 0, count = 0;
@@ -125,7 +125,7 @@ class CpuDecoder : public Decoder {
   int64_t room_for(const GatedMlp& mlp, const LayerWeights& weights) const;
   void add_block(const Attention& attention, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
   void add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
-  void push_block(MixerBlock own, const Block& block, const LayerWeights& weights, const at::Tensor& out_bias);
+  void push_block(MixerBlock mixer, const Block& block, const LayerWeights& weights, const at::Tensor& out_bias);
   GatedBlock packed_mlp(const GatedMlp& mlp, const LayerWeights& weights, StreamedMemory& memory) const;
   // MoE layers, in decode/cpu_experts.cpp.
   int64_t room_for(const Experts& experts, const LayerWeights& weights) const;
@@ -166,17 +166,17 @@ class CpuDecoder : public Decoder {
   /// round.
   void lay_out_rounds();
   /// Runs a sequence's rows through a key head and its value heads.
-  void recur(const DeltaBlock& block, Run run, int64_t key_head);
+  void run_sequence(const DeltaBlock& block, Run run, int64_t key_head);
   /// Updates the states [value heads of the key head, Dk, Dv] with a row and writes its output. x: q, k, v after the
   /// convolution.
   void step_heads(const DeltaBlock& block, int64_t row, int64_t key_head, float* x, float* states);
-  void place(Member& member, const AttentionBlock& block);
+  void store_heads(Member& member, const AttentionBlock& block);
   void attend(Member& member, const AttentionBlock& block);
-  void open(const AttentionBlock& block, Run run, int64_t kv_head);
+  void apply_output_gate(const AttentionBlock& block, Run run, int64_t kv_head);
   void gate(Member& member, const GatedBlock& block);
   void sum_over_ranks(Member& member, const at::Tensor& y);
   template <class Number = float>
-  static RowsOf<Number> tensor_rows(const at::Tensor& tensor) {
+  static RowView<Number> tensor_rows(const at::Tensor& tensor) {
     return {tensor.mutable_data_ptr<Number>(), tensor.stride(0)};
   }
   void compute_logits(Member& member);
@@ -197,20 +197,20 @@ class CpuDecoder : public Decoder {
 
   ExpertRecord record_;
   // MoE: router logits; input, gated and result of each (row, expert) choice, sorted by expert.
-  at::Tensor router_logits_, spread_, expert_gated_, expert_results_;
+  at::Tensor router_logits_, expert_input_, expert_gated_, expert_results_;
   at::Tensor rates_;  // delta nets: b and a
 
   // State of the current run().
-  std::vector<int32_t> choices_;        // [N, K]: experts per row
-  std::vector<float> choice_weights_;   // [N, K]
-  std::vector<int64_t> choice_places_;  // [N, K]: index in the order sorted by expert
+  std::vector<int32_t> choices_;         // [N, K]: experts per row
+  std::vector<float> choice_weights_;    // [N, K]
+  std::vector<int64_t> choice_indices_;  // [N, K]: index in the order sorted by expert
   struct ExpertRows {
     int64_t expert = 0, first = 0, count = 0;
   };
   std::vector<ExpertRows> expert_rows_;
   int64_t expert_bytes_ = 0;
   std::span<const DecoderRow> rows_;
-  std::span<const int64_t> wanted_;
+  std::span<const int64_t> logit_rows_;
   std::vector<Run> runs_;
   std::vector<std::vector<Run>> rounds_;  // empty for models without delta nets
 };

@@ -33,27 +33,27 @@ template <class T>
 void CpuDecoder<T>::add_block(const Experts& experts, const Block& block, const LayerWeights& weights,
                               StreamedMemory& memory) {
   const at::Tensor router = router_rows(experts, weights);
-  ExpertsBlock own{.routing = experts.routing,
-                   .number = experts.number,
-                   .bias = {},
-                   .router = PackedWeight(router.size(0), hidden_, at::kFloat, memory),
-                   .gates_shared = experts.shared_gate.outputs > 0,
-                   .gates = {},
-                   .ups = {},
-                   .downs = {},
-                   .inner = 0,
-                   .shared = {}};
-  own.router.fill(0, router);
-  if (!experts.bias.name.empty()) own.bias = weights[experts.bias].detach().to(at::kFloat).contiguous();
+  ExpertsBlock experts_block{.routing = experts.routing,
+                             .number = experts.number,
+                             .bias = {},
+                             .router = PackedWeight(router.size(0), hidden_, at::kFloat, memory),
+                             .gates_shared = experts.shared_gate.outputs > 0,
+                             .gates = {},
+                             .ups = {},
+                             .downs = {},
+                             .inner = 0,
+                             .shared = {}};
+  experts_block.router.fill(0, router);
+  if (!experts.bias.name.empty()) experts_block.bias = weights[experts.bias].detach().to(at::kFloat).contiguous();
   const auto* const parts = weights.from(experts.parts->linears.front());
-  own.inner = parts[0].second.outputs();
+  experts_block.inner = parts[0].second.outputs();
   for (int64_t e = 0; e < experts.routing.count; ++e) {
-    own.gates.push_back(packed_together({parts[2 * e].second}, memory));
-    own.ups.push_back(packed_together({parts[2 * e + 1].second}, memory));
-    own.downs.push_back(packed_together({parts[2 * experts.routing.count + e].second}, memory));
+    experts_block.gates.push_back(packed_together({parts[2 * e].second}, memory));
+    experts_block.ups.push_back(packed_together({parts[2 * e + 1].second}, memory));
+    experts_block.downs.push_back(packed_together({parts[2 * experts.routing.count + e].second}, memory));
   }
-  if (experts.shared) own.shared = packed_mlp(*experts.shared, weights, memory);
-  push_block(std::move(own), block, weights, /*out_bias=*/at::Tensor());
+  if (experts.shared) experts_block.shared = packed_mlp(*experts.shared, weights, memory);
+  push_block(std::move(experts_block), block, weights, /*out_bias=*/at::Tensor());
 }
 
 template <class T>
@@ -62,7 +62,7 @@ void CpuDecoder<T>::mix(Member& member, const ExpertsBlock& block) {
   multiply(member, block.router, tensor_rows<T>(input_), std::ssize(rows_), tensor_rows(router_logits_));
   member.once([&] {
     const auto choices = static_cast<size_t>(std::ssize(rows_) * block.routing.chosen);
-    choices_.resize(choices), choice_weights_.resize(choices), choice_places_.resize(choices);
+    choices_.resize(choices), choice_weights_.resize(choices), choice_indices_.resize(choices);
   });
   choose(member, block);
   member.once([&] { sort_choices(block); });
@@ -78,7 +78,7 @@ void CpuDecoder<T>::choose(Member& member, const ExpertsBlock& block) {
   member.share(std::ssize(rows_), [&](int64_t i) {
     int32_t* const choices = choices_.data() + i * chosen;
     choose_experts(logits[i], block.routing, bias, choices, choice_weights_.data() + i * chosen);
-    if (record_.is_kept()) std::copy_n(choices, chosen, record_.of(rows_[i]) + block.number * chosen);
+    if (record_.is_kept()) std::copy_n(choices, chosen, record_.entries(rows_[i]) + block.number * chosen);
   });
 }
 
@@ -93,16 +93,17 @@ void CpuDecoder<T>::sort_choices(const ExpertsBlock& block) {
     expert_rows_.push_back({.expert = e, .first = begins[e], .count = begins[e + 1] - begins[e]});
     expert_bytes_ += block.gates[e].bytes() + block.ups[e].bytes() + block.downs[e].bytes();
   }
-  for (size_t i = 0; i < choices_.size(); ++i) choice_places_[i] = begins[choices_[i]]++;
+  for (size_t i = 0; i < choices_.size(); ++i) choice_indices_[i] = begins[choices_[i]]++;
 }
 
 template <class T>
 void CpuDecoder<T>::run_experts(Member& member, const ExpertsBlock& block) {
-  const Inputs input = tensor_rows<T>(input_), spread = tensor_rows<T>(spread_), gated = tensor_rows<T>(expert_gated_);
+  const Inputs input = tensor_rows<T>(input_), expert_input = tensor_rows<T>(expert_input_),
+               gated = tensor_rows<T>(expert_gated_);
   const Rows results = tensor_rows(expert_results_);
   member.share(std::ssize(rows_), [&](int64_t i) {
     for (int64_t k = 0; k < block.routing.chosen; ++k)
-      std::copy_n(input[i], hidden_, spread[choice_places_[i * block.routing.chosen + k]]);
+      std::copy_n(input[i], hidden_, expert_input[choice_indices_[i * block.routing.chosen + k]]);
   });
   const int64_t panels = block.gates[0].num_panels(), out_panels = block.downs[0].num_panels();
   member.share(std::ssize(expert_rows_) * panels, [&](int64_t task) {
@@ -113,7 +114,7 @@ void CpuDecoder<T>::run_experts(Member& member, const ExpertsBlock& block) {
                            .up_bias = nullptr,
                            .inner = block.inner,
                            .activation = Activation::kSilu};
-    gate_panel(part, task % panels, task % panels, spread, gated, first, first + count);
+    gate_panel(part, task % panels, task % panels, expert_input, gated, first, first + count);
   });
   member.share(std::ssize(expert_rows_) * out_panels, [&](int64_t task) {
     const auto [expert, first, count] = expert_rows_[task / out_panels];
@@ -129,10 +130,10 @@ void CpuDecoder<T>::combine(Member& member, const ExpertsBlock& block) {
              logits = tensor_rows(router_logits_);
   member.share(std::ssize(rows_), [&](int64_t i) {
     float* const sum = branch[i];
-    const float open = block.gates_shared ? 1 / (1 + std::exp(-logits[i][block.routing.count])) : 1;
-    for (int64_t e = 0; e < hidden_; ++e) sum[e] = block.shared ? open * sum[e] : 0;
+    const float shared_gate = block.gates_shared ? 1 / (1 + std::exp(-logits[i][block.routing.count])) : 1;
+    for (int64_t e = 0; e < hidden_; ++e) sum[e] = block.shared ? shared_gate * sum[e] : 0;
     for (int64_t c = i * block.routing.chosen; c < (i + 1) * block.routing.chosen; ++c) {
-      const float* const row = results[choice_places_[c]];
+      const float* const row = results[choice_indices_[c]];
       for (int64_t e = 0; e < hidden_; ++e) sum[e] += choice_weights_[c] * row[e];
     }
   });

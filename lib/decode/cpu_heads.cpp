@@ -15,24 +15,25 @@ const float* data_or_null(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.const_data_ptr<float>() : nullptr;
 }
 
-at::Tensor norm_in(const LayerWeights& weights, const NormShape& norm) {
-  const at::Tensor own = as_float(weights[norm]);
-  return norm.offset != 0 && own.defined() ? own + norm.offset : own;
+at::Tensor norm_weight(const LayerWeights& weights, const NormShape& norm) {
+  const at::Tensor weight = as_float(weights[norm]);
+  return norm.offset != 0 && weight.defined() ? weight + norm.offset : weight;
 }
 
 std::vector<Angles> rope_angles(const ModelSpec& spec, int64_t max_length) {
   const at::Tensor positions = at::arange(max_length, at::kFloat);
-  std::vector<Angles> all;
+  std::vector<Angles> rope_tables;
   for (const Rope& rope : spec.ropes()) {
-    const Rotation turned = make_rotation(inverse_frequencies(rope), positions, {}, rope.attention_factor);
-    all.push_back({turned.cos, turned.sin, rope.query_growth != 0 ? query_growth(rope, positions) : at::Tensor()});
+    const Rotation rotation = make_rotation(inverse_frequencies(rope), positions, {}, rope.attention_factor);
+    rope_tables.push_back(
+        {rotation.cos, rotation.sin, rope.query_growth != 0 ? query_growth(rope, positions) : at::Tensor()});
   }
-  return all;
+  return rope_tables;
 }
 
-CpuHeads::CpuHeads(const Turning& how, const std::vector<Angles>& all) : turning_(how) {
-  if (how.rope < 0) return;
-  const Angles& angles = all[static_cast<size_t>(how.rope)];
+CpuHeads::CpuHeads(const Turning& rope_settings, const std::vector<Angles>& rope_tables) : rope_(rope_settings) {
+  if (rope_settings.rope < 0) return;
+  const Angles& angles = rope_tables[static_cast<size_t>(rope_settings.rope)];
   half_ = angles.cos.size(1);
   cos_ = angles.cos.const_data_ptr<float>();
   sin_ = angles.sin.const_data_ptr<float>();
@@ -46,7 +47,7 @@ void CpuHeads::finish(float* qkv, int64_t position) const {
     norm_row(q, q_norm, q, k - q, eps);
     norm_row(k, k_norm, k, v - k, eps);
   }
-  const auto rotate = turning_.interleaved ? rotate_head_interleaved : rotate_head;
+  const auto rotate = rope_.interleaved ? rotate_head_interleaved : rotate_head;
   for (float* head = q; head < v; head += head_dim) {
     const float* const norm = head < k ? q_norm : k_norm;
     if (norm && !norms_together) norm_row(head, norm, head, head_dim, eps);

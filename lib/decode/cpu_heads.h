@@ -17,7 +17,7 @@ at::Tensor as_float(const at::Tensor& tensor);
 /// Returns the data of a float32 tensor; null if undefined.
 const float* data_or_null(const at::Tensor& tensor);
 /// Returns a norm's weight (offset added) as float32; undefined if the model has no such norm.
-at::Tensor norm_in(const LayerWeights& weights, const NormShape& norm);
+at::Tensor norm_weight(const LayerWeights& weights, const NormShape& norm);
 
 /// RoPE tables of one rope of a model.
 struct Angles {
@@ -30,7 +30,7 @@ std::vector<Angles> rope_angles(const ModelSpec& spec, int64_t max_length);
 
 /// Parameters of the heads of an attention block; null pointers: the model has none.
 struct CpuHeads {
-  CpuHeads(const Turning& how, const std::vector<Angles>& all);
+  CpuHeads(const Turning& rope_settings, const std::vector<Angles>& rope_tables);
 
   int64_t heads = 0, kv_heads = 0, head_dim = 0;  // on this rank
   const float *bias = nullptr, *q_norm = nullptr, *k_norm = nullptr;
@@ -41,7 +41,7 @@ struct CpuHeads {
   void finish(float* qkv, int64_t position) const;
 
  private:
-  Turning turning_;
+  Turning rope_;
   const float *cos_ = nullptr, *sin_ = nullptr, *growth_ = nullptr;
   int64_t half_ = 0;
 };

@@ -9,7 +9,7 @@ namespace roll {
 namespace {
 
 /// Returns the linears that read the attention block's input.
-std::vector<const LinearShape*> entering(const Attention& attention) {
+std::vector<const LinearShape*> input_linears(const Attention& attention) {
   std::vector<const LinearShape*> parts = {&attention.q, &attention.k, &attention.v};
   if (attention.gate.outputs > 0) parts.push_back(&attention.gate);
   return parts;
@@ -38,9 +38,9 @@ PackedWeight CpuDecoder<T>::packed_together(const std::vector<Linear>& linears, 
 template <class T>
 int64_t CpuDecoder<T>::room_for(const Attention& attention, const LayerWeights& weights) const {
   int64_t outputs = 0;
-  for (const LinearShape* part : entering(attention)) outputs += weights[*part].outputs();
-  const int64_t kept = attention.kv_heads_of_rank(backbone_.parallel().tp_size()) * attention.head_dim;
-  const int64_t pages = sizes_.num_pages * sizes_.page_size * kept * static_cast<int64_t>(sizeof(T));
+  for (const LinearShape* part : input_linears(attention)) outputs += weights[*part].outputs();
+  const int64_t cached_width = attention.kv_heads_of_rank(backbone_.parallel().tp_size()) * attention.head_dim;
+  const int64_t pages = sizes_.num_pages * sizes_.page_size * cached_width * static_cast<int64_t>(sizeof(T));
   return PackedWeight::room_for(outputs, hidden_, packed_dtype()) + packed_bytes(weights[attention.o]) +
          2 * StreamedMemory::room_for(pages);
 }
@@ -55,7 +55,7 @@ void CpuDecoder<T>::add_block(const Attention& attention, const Block& block, co
                               StreamedMemory& memory) {
   std::vector<Linear> parts;
   std::vector<at::Tensor> biases;
-  for (const LinearShape* part : entering(attention)) {
+  for (const LinearShape* part : input_linears(attention)) {
     parts.push_back(weights[*part]);
     if (parts.back().bias.defined()) biases.push_back(parts.back().bias);
   }
@@ -63,32 +63,32 @@ void CpuDecoder<T>::add_block(const Attention& attention, const Block& block, co
   const auto pages = [&] {
     return memory.take({sizes_.num_pages, kv_heads * sizes_.page_size * attention.head_dim}, kDtype);
   };
-  AttentionBlock own{.heads = parts[0].outputs() / attention.head_dim,
-                     .kv_heads = kv_heads,
-                     .head_dim = attention.head_dim,
-                     .qkv = packed_together(parts, memory),
-                     .o = packed_together({weights[attention.o]}, memory),
-                     .keys = pages(),
-                     .values = pages(),
-                     .q_norm = norm_in(weights, attention.q_norm),
-                     .k_norm = norm_in(weights, attention.k_norm),
-                     .qkv_bias = biases.empty() ? at::Tensor() : as_float(at::cat(biases)),
-                     .is_gated = attention.gate.outputs > 0,
-                     .turning = attention.turning,
-                     .window = attention.window,
-                     .norms_together = attention.q_norm.width > attention.head_dim,
-                     .scale = static_cast<float>(attention.scale()),
-                     .cap = static_cast<float>(attention.soft_cap)};
-  push_block(std::move(own), block, weights, weights[attention.o].bias);
+  AttentionBlock attention_block{.heads = parts[0].outputs() / attention.head_dim,
+                                 .kv_heads = kv_heads,
+                                 .head_dim = attention.head_dim,
+                                 .qkv = packed_together(parts, memory),
+                                 .o = packed_together({weights[attention.o]}, memory),
+                                 .keys = pages(),
+                                 .values = pages(),
+                                 .q_norm = norm_weight(weights, attention.q_norm),
+                                 .k_norm = norm_weight(weights, attention.k_norm),
+                                 .qkv_bias = biases.empty() ? at::Tensor() : as_float(at::cat(biases)),
+                                 .is_gated = attention.gate.outputs > 0,
+                                 .rope = attention.turning,
+                                 .window = attention.window,
+                                 .norms_together = attention.q_norm.width > attention.head_dim,
+                                 .scale = static_cast<float>(attention.scale()),
+                                 .cap = static_cast<float>(attention.soft_cap)};
+  push_block(std::move(attention_block), block, weights, weights[attention.o].bias);
 }
 
 template <class T>
-void CpuDecoder<T>::push_block(MixerBlock own, const Block& block, const LayerWeights& weights,
+void CpuDecoder<T>::push_block(MixerBlock mixer, const Block& block, const LayerWeights& weights,
                                const at::Tensor& out_bias) {
-  blocks_.push_back({.norm = norm_in(weights, block.norm),
-                     .mixer = std::move(own),
+  blocks_.push_back({.norm = norm_weight(weights, block.norm),
+                     .mixer = std::move(mixer),
                      .out_bias = as_float(out_bias),
-                     .after = norm_in(weights, block.after),
+                     .after = norm_weight(weights, block.after),
                      .scale = static_cast<float>(block.scale)});
 }
 

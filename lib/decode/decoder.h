@@ -45,9 +45,9 @@ class Decoder {
   virtual ~Decoder() = default;
   virtual void copy_page(int64_t from, int64_t to) = 0;
   virtual const ExpertRecord& experts() const = 0;
-  /// Computes the rows and returns the logits of rows `wanted` (indices), equal on all tp ranks; valid until the
+  /// Computes the rows and returns the logits of rows `logit_rows` (indices), equal on all tp ranks; valid until the
   /// next call. Attention is causal, and rows see earlier rows of this call. No gradients. **Collective** over tp.
-  virtual LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) = 0;
+  virtual LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> logit_rows) = 0;
 };
 
 /// Returns the bytes of a page on this rank: keys, values and states of all layers.

@@ -16,19 +16,19 @@ namespace roll {
 
 namespace {
 
-at::Tensor together(const std::vector<at::Tensor>& parts) {
+at::Tensor concatenated(const std::vector<at::Tensor>& parts) {
   return parts[0].defined() ? at::cat(parts).detach() : at::Tensor();
 }
 
 template <class T>
-class DeviceDecoderOf : public DeviceDecoder {
+class DeviceDecoderImpl : public DeviceDecoder {
  public:
-  DeviceDecoderOf(const Transformer& model, const DecoderSizes& sizes, int64_t num_slots, KernelLauncher& launcher)
+  DeviceDecoderImpl(const Transformer& model, const DecoderSizes& sizes, int64_t num_slots, KernelLauncher& launcher)
       : model_(model),
         sizes_(sizes),
         num_slots_(num_slots),
         launcher_(launcher),
-        wanted_blocks_(2 * launcher.num_processors()),
+        target_blocks_(2 * launcher.num_processors()),
         tp_(model.parallel().tp_size() > 1 ? model.parallel().tp : nullptr) {
     const at::NoGradGuard no_grad;
     const ModelSpec& spec = model.spec();
@@ -70,7 +70,7 @@ class DeviceDecoderOf : public DeviceDecoder {
     const at::NoGradGuard no_grad;
     num_rows_ = num_rows;
     num_prompt_rows_ = num_prompt_rows;
-    start(num_rows);
+    start_rows(num_rows);
     for (size_t i = 0; i < blocks_.size(); ++i) {
       std::visit([&](const auto& mixer) { mix(mixer); }, blocks_[i].mixer);
       if (i + 1 < blocks_.size()) add_and_norm(blocks_[i].out_bias, blocks_[i + 1].norm, nullptr, num_rows);
@@ -103,26 +103,26 @@ class DeviceDecoderOf : public DeviceDecoder {
 
   void add_block(const Attention& attention, const Block& block, const LayerWeights& weights) {
     const Linear &q = weights[attention.q], &k = weights[attention.k], &v = weights[attention.v];
-    AttentionBlock own{.heads = q.outputs() / attention.head_dim,
-                       .kv_heads = k.outputs() / attention.head_dim,
-                       .head_dim = attention.head_dim,
-                       .scale = static_cast<float>(attention.scale()),
-                       .cache = num_caches_++,
-                       .qkv = together({merged_weight(q), merged_weight(k), merged_weight(v)}),
-                       .o = plain(merged_weight(weights[attention.o])),
-                       .q_norm = plain(weights[attention.q_norm]),
-                       .k_norm = plain(weights[attention.k_norm]),
-                       .qkv_bias = together({q.bias, k.bias, v.bias})};
-    blocks_.push_back({plain(weights[block.norm]), std::move(own), plain(weights[attention.o].bias)});
+    AttentionBlock mixer_block{.heads = q.outputs() / attention.head_dim,
+                               .kv_heads = k.outputs() / attention.head_dim,
+                               .head_dim = attention.head_dim,
+                               .scale = static_cast<float>(attention.scale()),
+                               .cache = num_caches_++,
+                               .qkv = concatenated({merged_weight(q), merged_weight(k), merged_weight(v)}),
+                               .o = plain(merged_weight(weights[attention.o])),
+                               .q_norm = plain(weights[attention.q_norm]),
+                               .k_norm = plain(weights[attention.k_norm]),
+                               .qkv_bias = concatenated({q.bias, k.bias, v.bias})};
+    blocks_.push_back({plain(weights[block.norm]), std::move(mixer_block), plain(weights[attention.o].bias)});
   }
 
   void add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights) {
     const Linear &gate = weights[mlp.gate], &up = weights[mlp.up], &down = weights[mlp.down];
-    GatedBlock own{.inner = gate.outputs(),
-                   .gate_up = together({merged_weight(gate), merged_weight(up)}),
-                   .down = plain(merged_weight(down)),
-                   .gate_up_bias = together({gate.bias, up.bias})};
-    blocks_.push_back({plain(weights[block.norm]), std::move(own), plain(down.bias)});
+    GatedBlock mixer_block{.inner = gate.outputs(),
+                           .gate_up = concatenated({merged_weight(gate), merged_weight(up)}),
+                           .down = plain(merged_weight(down)),
+                           .gate_up_bias = concatenated({gate.bias, up.bias})};
+    blocks_.push_back({plain(weights[block.norm]), std::move(mixer_block), plain(down.bias)});
   }
 
   void make_buffers() {
@@ -142,23 +142,23 @@ class DeviceDecoderOf : public DeviceDecoder {
     gated_ = rows(widths.inner);
     rows_ = launcher_.empty({sizes_.max_rows * static_cast<int64_t>(sizeof(StepRow))}, options.dtype(at::kByte));
     head_input_ = launcher_.empty({num_slots_, hidden_}, options);
-    const int64_t most_drawn = ceil_quotient(num_slots_, tp);  // rows per rank
-    logits_ = launcher_.empty({tp * most_drawn, widths.vocab}, options.dtype(at::kFloat));
-    if (tp_) whole_rows_ = launcher_.empty(logits_.sizes(), options.dtype(at::kFloat));
+    const int64_t max_draws = ceil_quotient(num_slots_, tp);  // rows per rank
+    logits_ = launcher_.empty({tp * max_draws, widths.vocab}, options.dtype(at::kFloat));
+    if (tp_) gathered_logits_ = launcher_.empty(logits_.sizes(), options.dtype(at::kFloat));
     tokens_ = vocabulary_shard(model_.spec(), model_.parallel().tp_rank(), tp);
-    scratch_ = launcher_.empty({most_drawn * static_cast<int64_t>(sizeof(RowScratch))}, options.dtype(at::kByte));
+    scratch_ = launcher_.empty({max_draws * static_cast<int64_t>(sizeof(RowScratch))}, options.dtype(at::kByte));
     cache_ = launcher_.empty({num_caches_, 2, sizes_.num_pages, sizes_.page_size * widths.cached / 2}, options);
     int64_t parts = 0;
     for (const DecoderBlock& block : blocks_)
       if (const auto* attention = std::get_if<AttentionBlock>(&block.mixer))
-        parts = std::max(parts, most_parts(*attention));
+        parts = std::max(parts, max_parts(*attention));
     parts_ = launcher_.empty({parts}, options.dtype(at::kFloat));
     const auto bytes = [&](int64_t count, size_t size) {
       return at::zeros({count * static_cast<int64_t>(size)}, options.dtype(at::kByte));
     };
     memory_.plan = bytes(1, num_slots_ * sizeof(RowDraw) + sizes_.max_rows * sizeof(StepRow));
     memory_.slots = bytes(num_slots_, sizeof(SlotState));
-    memory_.drawn = bytes(tp * most_drawn, sizeof(DrawnToken));
+    memory_.drawn = bytes(tp * max_draws, sizeof(DrawnToken));
     memory_.tables = at::zeros({num_slots_, pages_for(sizes_.max_length, sizes_.page_size)}, options.dtype(at::kInt));
   }
 
@@ -171,18 +171,18 @@ class DeviceDecoderOf : public DeviceDecoder {
     using Attend = AttendPages<T, kMaxHeadDim>;
     const int64_t blocks = num_rows * block.kv_heads * ceil_quotient(block.heads / block.kv_heads, Attend::kQueries);
     const int64_t pieces = ceil_quotient(sizes_.max_length, Attend::kTile * Attend::kLanes / kWarp);
-    return std::clamp<int64_t>(wanted_blocks_ / blocks, 1, std::min<int64_t>(32, pieces));
+    return std::clamp<int64_t>(target_blocks_ / blocks, 1, std::min<int64_t>(32, pieces));
   }
 
   /// Returns the largest size of parts_ (partial results for CombineParts), in elements.
-  int64_t most_parts(const AttentionBlock& block) const {
-    int64_t most = 0;
+  int64_t max_parts(const AttentionBlock& block) const {
+    int64_t largest = 0;
     for (int64_t n = 1; n <= sizes_.max_rows && splits_for(block, n) > 1; ++n)
-      most = std::max(most, n * splits_for(block, n));
-    return most * block.heads * (block.head_dim + 4);
+      largest = std::max(largest, n * splits_for(block, n));
+    return largest * block.heads * (block.head_dim + 4);
   }
 
-  PagedLayer<T> paged(const AttentionBlock& block) const {
+  PagedLayer<T> paged_layer(const AttentionBlock& block) const {
     return {.keys = tensor_data<T>(cache_[block.cache][0]),
             .values = tensor_data<T>(cache_[block.cache][1]),
             .tables = tensor_data<int32_t>(memory_.tables),
@@ -198,7 +198,7 @@ class DeviceDecoderOf : public DeviceDecoder {
   }
 
   /// Computes rows_, x_ and the first GEMM's input from the plan. Tensor-parallel ranks sum their shards' embeddings.
-  void start(int64_t num_rows) {
+  void start_rows(int64_t num_rows) {
     launch(StartRows<T>{.plan = planned_rows(),
                         .rows = tensor_data<StepRow>(rows_),
                         .slots = tensor_data<SlotState>(memory_.slots),
@@ -213,12 +213,12 @@ class DeviceDecoderOf : public DeviceDecoder {
                         .num_tokens = tokens_.end - tokens_.begin,
                         .eps = eps_});
     if (!tp_) return;
-    add_up();
+    reduce_sums();
     add_and_norm({}, blocks_.front().norm, nullptr, num_rows);
   }
 
   /// All-reduces sums_ over the tensor-parallel ranks.
-  void add_up() {
+  void reduce_sums() {
     at::Tensor sums = first_rows(sums_, num_rows_);
     tp_->all_reduce_sum(sums, "activations");
   }
@@ -227,7 +227,7 @@ class DeviceDecoderOf : public DeviceDecoder {
   /// round no more than one rank does.
   void multiply_to_branch(const at::Tensor& x, const at::Tensor& weight) {
     multiply(tp_ ? sums_ : branch_, x, weight);
-    if (tp_) add_up();
+    if (tp_) reduce_sums();
   }
 
   /// Computes branch_ (or sums_) from input_, without the output bias.
@@ -240,7 +240,7 @@ class DeviceDecoderOf : public DeviceDecoder {
                          .cos = tensor_data<float>(cos_),
                          .sin = tensor_data<float>(sin_),
                          .rows = tensor_data<StepRow>(rows_),
-                         .layer = paged(block),
+                         .layer = paged_layer(block),
                          .num_rows = num_rows_,
                          .heads = block.heads,
                          .eps = eps_});
@@ -272,7 +272,7 @@ class DeviceDecoderOf : public DeviceDecoder {
   void attend_with(const AttentionBlock& block) {
     AttendPages<T, kDim> kernel{.qkv = tensor_data<T>(qkv_),
                                 .rows = tensor_data<StepRow>(rows_),
-                                .layer = paged(block),
+                                .layer = paged_layer(block),
                                 .mixed = tensor_data<T>(mixed_),
                                 .parts = tensor_data<float>(parts_),
                                 .num_rows = num_prompt_rows_,
@@ -324,9 +324,9 @@ class DeviceDecoderOf : public DeviceDecoder {
   /// brings the other shards of these rows, an all-gather the tokens that other ranks drew.
   void draw_share(int64_t num_draws) {
     const int64_t tp = tp_->size(), share = ceil_quotient(num_draws, tp), first = tp_->rank() * share;
-    const at::Tensor whole = first_rows(whole_rows_, tp * share);  // [tp, share, vocabulary of a rank]
-    tp_->start_all_to_all(first_rows(logits_, tp * share), whole, "logits")->wait();
-    if (first < num_draws) sample(whole, share, first, std::min(share, num_draws - first));
+    const at::Tensor gathered_logits = first_rows(gathered_logits_, tp * share);  // [tp, share, vocabulary of a rank]
+    tp_->start_all_to_all(first_rows(logits_, tp * share), gathered_logits, "logits")->wait();
+    if (first < num_draws) sample(gathered_logits, share, first, std::min(share, num_draws - first));
     const auto bytes = static_cast<int64_t>(sizeof(DrawnToken));
     const at::Tensor drawn = memory_.drawn.narrow(0, 0, tp * share * bytes);
     tp_->start_all_gather(drawn.narrow(0, first * bytes, share * bytes), drawn, "drawn tokens")->wait();
@@ -360,7 +360,7 @@ class DeviceDecoderOf : public DeviceDecoder {
   DecoderSizes sizes_;
   int64_t num_slots_;
   KernelLauncher& launcher_;
-  int64_t wanted_blocks_;  // attention blocks that fill the device
+  int64_t target_blocks_;  // attention blocks that fill the device
   Communicator* tp_;       // null: no tensor parallelism
   int64_t hidden_ = 0, num_caches_ = 0;
   float eps_ = 0;
@@ -372,7 +372,7 @@ class DeviceDecoderOf : public DeviceDecoder {
   // x_: residual stream. input_: input of the next GEMM. branch_: mixer output to add to x_; with tensor parallelism,
   // sums_ (float32) instead.
   at::Tensor x_, input_, qkv_, mixed_, parts_, branch_, sums_, gate_up_, gated_, rows_, head_input_;
-  at::Tensor logits_, whole_rows_, scratch_;
+  at::Tensor logits_, gathered_logits_, scratch_;
   StepMemory memory_;
   int64_t num_rows_ = 0, num_prompt_rows_ = 0;  // rows of the current run()
 };
@@ -381,9 +381,9 @@ class DeviceDecoderOf : public DeviceDecoder {
 
 std::unique_ptr<DeviceDecoder> make_device_decoder(const Transformer& model, const DecoderSizes& sizes,
                                                    int64_t num_slots, KernelLauncher& launcher) {
-  if (model.dtype() == at::kFloat) return std::make_unique<DeviceDecoderOf<float>>(model, sizes, num_slots, launcher);
-  if (model.dtype() == at::kHalf) return std::make_unique<DeviceDecoderOf<Fp16>>(model, sizes, num_slots, launcher);
-  return std::make_unique<DeviceDecoderOf<Bf16>>(model, sizes, num_slots, launcher);
+  if (model.dtype() == at::kFloat) return std::make_unique<DeviceDecoderImpl<float>>(model, sizes, num_slots, launcher);
+  if (model.dtype() == at::kHalf) return std::make_unique<DeviceDecoderImpl<Fp16>>(model, sizes, num_slots, launcher);
+  return std::make_unique<DeviceDecoderImpl<Bf16>>(model, sizes, num_slots, launcher);
 }
 
 }  // namespace roll

@@ -35,11 +35,11 @@ void add_widths(RowWidths& widths, const GatedMlp& mlp, int64_t tp) {
 }
 
 /// Returns true if the kernels support the block. One launch copies pages of all blocks, so cache widths must be equal.
-bool takes(const Attention& attention, const RowWidths& widths, int64_t tp) {
+bool supports(const Attention& attention, const RowWidths& widths, int64_t tp) {
   return attention.head_dim % 8 == 0 && attention.head_dim <= kMaxHeadDim &&
          attention.own_cost(tp).cached == widths.cached;
 }
-bool takes(const GatedMlp& mlp, const RowWidths&, int64_t tp) {
+bool supports(const GatedMlp& mlp, const RowWidths&, int64_t tp) {
   return mlp.inner % (4 * tp) == 0;
 }
 
@@ -63,7 +63,7 @@ bool has_device_kernels(const Transformer& model) {
   const RowWidths widths = row_widths(model.spec(), tp);
   for (const Layer& layer : layers)
     for (const Block& block : layer)
-      DeviceMixers::visit(block.mixer, [&](const auto& mixer) { has_all = has_all && takes(mixer, widths, tp); });
+      DeviceMixers::visit(block.mixer, [&](const auto& mixer) { has_all = has_all && supports(mixer, widths, tp); });
   return has_all;
 }
 
@@ -71,12 +71,12 @@ int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t
   const int64_t hidden = model.spec().hidden_size, tp = model.parallel().tp_size();
   const RowWidths widths = row_widths(model.spec(), tp);
   const int64_t row = widths.qkv + widths.mixed + 2 * hidden + 3 * widths.inner;
-  const int64_t most_drawn = (num_slots + tp - 1) / tp, sums = tp > 1 ? hidden : 0;  // most_drawn: rows per rank
-  const int64_t logits = (tp > 1 ? 2 : 1) * tp * most_drawn * widths.vocab;
+  const int64_t max_draws = (num_slots + tp - 1) / tp, sums = tp > 1 ? hidden : 0;  // max_draws: rows per rank
+  const int64_t logits = (tp > 1 ? 2 : 1) * tp * max_draws * widths.vocab;
   const int64_t parts = int64_t{8} * num_processors * kMaxHeadDim * widths.heads;
   const int64_t wide = max_rows * (hidden + sums) + logits + parts;  // float32: residual stream, sums, logits, parts
   return (widths.copied + max_rows * row + num_slots * hidden) * static_cast<int64_t>(at::elementSize(model.dtype())) +
-         wide * static_cast<int64_t>(sizeof(float)) + most_drawn * static_cast<int64_t>(sizeof(RowScratch));
+         wide * static_cast<int64_t>(sizeof(float)) + max_draws * static_cast<int64_t>(sizeof(RowScratch));
 }
 
 }  // namespace roll

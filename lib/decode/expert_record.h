@@ -20,18 +20,18 @@ class ExpertRecord {
   /// Returns the entries per token: choices_per_token(), ordered by MoE layer; 0 if nothing is kept.
   int64_t width() const { return width_; }
   /// Returns the row's entries, [width].
-  int16_t* of(const DecoderRow& row) { return numbers_.data() + place(row.pages, row.position) * width_; }
+  int16_t* entries(const DecoderRow& row) { return experts_.data() + row_index(row.pages, row.position) * width_; }
   void copy_page(int64_t from, int64_t to);
   /// Returns the entries of the first `length` tokens of the sequence in `pages`, [length, width].
   std::vector<int16_t> sequence_experts(const int32_t* pages, int64_t length) const;
 
  private:
-  int64_t place(const int32_t* pages, int64_t position) const {
+  int64_t row_index(const int32_t* pages, int64_t position) const {
     return pages[position / page_size_] * page_size_ + position % page_size_;
   }
 
   int64_t width_, page_size_;
-  std::vector<int16_t> numbers_;  // [pages, page size, width]
+  std::vector<int16_t> experts_;  // [pages, page size, width]
 };
 
 }  // namespace roll

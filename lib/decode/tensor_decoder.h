@@ -15,7 +15,7 @@ class TensorDecoder : public Decoder {
 
   void copy_page(int64_t from, int64_t to) override;
   const ExpertRecord& experts() const override { return record_; }
-  LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) override;
+  LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> logit_rows) override;
 
  private:
   void record(std::span<const DecoderRow> rows, const at::Tensor& experts);

@@ -12,14 +12,14 @@ namespace roll {
 
 namespace {
 
-Regex compiled(const std::string& pattern, const std::string& where) {
+Regex compile_pattern(const std::string& pattern, const std::string& where) {
   try {
     Regex regex(pattern, {.dot_all = true});
     if (regex.num_groups() > 0) return regex;
   } catch (const RegexError& e) {
     throw user_error("{}action_pattern = {}: {} at byte {}; repair the expression", where, pattern, e.what(), e.offset);
   }
-  throw user_error("{}action_pattern = {}: has no group ( ) for the action; write one, as <answer>(.*?)</answer>",
+  throw user_error("{}action_pattern = {}: has no group ( ) for the action; write one, such as <answer>(.*?)</answer>",
                    where, pattern);
 }
 
@@ -31,7 +31,7 @@ bool same_ignoring_case(std::string_view a, std::string_view b) {
 }  // namespace
 
 ActionText::ActionText(const std::string& pattern, const std::string& where)
-    : regex_(compiled(pattern, where)), memory_(regex_.num_groups()) {}
+    : regex_(compile_pattern(pattern, where)), memory_(regex_.num_groups()) {}
 
 std::optional<std::string> ActionText::find(std::string_view message) try {
   if (!regex_.find(message, 0, memory_)) return std::nullopt;
@@ -43,31 +43,33 @@ std::optional<std::string> ActionText::find(std::string_view message) try {
 }
 
 std::optional<int64_t> ActionText::find(std::string_view message, const Names& names) {
-  if (const auto said = find(message))
+  if (const auto action = find(message))
     for (const auto& [number, name] : names)
-      if (same_ignoring_case(name, *said)) return number;
+      if (same_ignoring_case(name, *action)) return number;
   return std::nullopt;
 }
 
-Names renamed(const Names& own, const std::map<std::string, std::string>& given, const std::string& where) {
-  Names names = own;
-  for (const auto& [number, name] : given) {
+Names renamed(const Names& defaults, const std::map<std::string, std::string>& replacements, const std::string& where) {
+  Names names = defaults;
+  for (const auto& [number, name] : replacements) {
     const auto found =
         std::ranges::find_if(names, [&](const auto& entry) { return std::to_string(entry.first) == number; });
     if (found == names.end())
-      throw user_error("{}: there is no number {}; there are {} to {}", where, number, own.begin()->first,
-                       own.rbegin()->first);
+      throw user_error("{}: {} is not a known number; the numbers are {} to {}", where, number, defaults.begin()->first,
+                       defaults.rbegin()->first);
     if (name.empty()) throw user_error("{}: the name of {} is empty; give it one", where, number);
     found->second = name;
   }
   return names;
 }
 
-std::string vocabulary(const Names& symbols, const Names& meanings, const std::map<std::string, std::string>& given) {
+std::string vocabulary(const Names& symbols, const Names& meanings,
+                       const std::map<std::string, std::string>& replacements) {
   std::vector<std::string> words;
   for (const auto& [number, symbol] : symbols) {
-    const auto own = given.find(symbol);
-    words.push_back(fmt::format("{}: {}", symbol, own == given.end() ? meanings.at(number) : own->second));
+    const auto meaning = replacements.find(symbol);
+    words.push_back(
+        fmt::format("{}: {}", symbol, meaning == replacements.end() ? meanings.at(number) : meaning->second));
   }
   return fmt::format("{}", fmt::join(words, ", "));
 }

@@ -29,12 +29,14 @@ class ActionText {
   MatchMemory memory_;
 };
 
-/// Returns `own` with names replaced by those in `given`, whose keys are numbers. UserError, starting with `where`:
-/// `own` lacks a number, or a name is empty.
-Names renamed(const Names& own, const std::map<std::string, std::string>& given, const std::string& where);
+/// Returns `defaults` with names replaced by those in `replacements`, whose keys are numbers. UserError, starting with
+/// `where`: `defaults` lacks a number, or a name is empty.
+Names renamed(const Names& defaults, const std::map<std::string, std::string>& replacements, const std::string& where);
 
-/// Returns "#: wall, _: empty": each symbol with its meaning, from `given` by symbol, else from `meanings` by number.
-std::string vocabulary(const Names& symbols, const Names& meanings, const std::map<std::string, std::string>& given);
+/// Returns "#: wall, _: empty": each symbol with its meaning, from `replacements` by symbol, else from `meanings` by
+/// number.
+std::string vocabulary(const Names& symbols, const Names& meanings,
+                       const std::map<std::string, std::string>& replacements);
 
 /// Returns ROLL's instruction for a grid game; "" if `rules` is empty.
 std::string grid_instruction(const std::string& rules, const std::string& symbols, const Names& actions);

@@ -26,10 +26,10 @@ struct PastTurn {
 /// Returns the messages of a turn with its own context, which shows the last of the `past` turns.
 Json messages_of_turn(const EnvironmentConfig& config, const Opening& now, const std::vector<PastTurn>& past);
 
-/// Returns the messages after turn number `turn` of the model, in which it said `said`: the tool answers, each with its
-/// tool's name if `tools` has it (schemas; null: unknown), or the user's message.
-Json messages_between(const EnvironmentConfig& config, const Reaction& reaction, int64_t turn, const std::string& said,
-                      const Json& tools);
+/// Returns the messages after turn number `turn` of the model, in which it wrote `model_text`: the tool answers, each
+/// with its tool's name if `tools` has it (schemas; null: unknown), or the user's message.
+Json messages_between(const EnvironmentConfig& config, const Reaction& reaction, int64_t turn,
+                      const std::string& model_text, const Json& tools);
 
 /// Returns the user's message after `turn` turns of the model.
 std::string turn_text(const EnvironmentConfig& config, const std::string& observation, int64_t turn);

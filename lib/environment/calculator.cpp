@@ -9,36 +9,38 @@ namespace roll {
 
 namespace {
 
-constexpr int kMostDepth = 100;
-constexpr double kWhole = 9007199254740992;  // 2^53: below it whole numbers are exact
+constexpr int kMaxNesting = 100;
+constexpr double kMaxExactInteger = 9007199254740992;  // 2^53: below it whole numbers are exact
 
 /// Recursive-descent parser; skips blanks after each symbol.
 class Arithmetic {
  public:
   explicit Arithmetic(const std::string& text) : text_(text) { skip(); }
 
-  double all() {
+  double parse() {
     const double value = sum();
-    if (at_ < text_.size()) fail();
+    if (position_ < text_.size()) fail();
     return value;
   }
 
  private:
   [[noreturn]] void fail() const {
-    if (at_ >= text_.size()) throw ToolError("the expression ends too early");
-    throw ToolError(fmt::format("the expression is no arithmetic at character {}: {}", at_ + 1,
-                                text_.substr(at_, text_.size() - at_ > 20 ? 20 : std::string::npos)));
+    if (position_ >= text_.size()) throw ToolError("the expression ends too early");
+    throw ToolError(fmt::format("the expression is no arithmetic at character {}: {}", position_ + 1,
+                                text_.substr(position_, text_.size() - position_ > 20 ? 20 : std::string::npos)));
   }
 
   void skip() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
+    while (position_ < text_.size() &&
+           (text_[position_] == ' ' || text_[position_] == '\n' || text_[position_] == '\t'))
+      ++position_;
   }
 
   bool take(const char* symbol) {
-    const std::string wanted(symbol);
-    if (text_.compare(at_, wanted.size(), wanted) != 0) return false;
-    if (wanted == "*" && text_.compare(at_, 2, "**") == 0) return false;
-    at_ += wanted.size();
+    const std::string expected(symbol);
+    if (text_.compare(position_, expected.size(), expected) != 0) return false;
+    if (expected == "*" && text_.compare(position_, 2, "**") == 0) return false;
+    position_ += expected.size();
     skip();
     return true;
   }
@@ -74,10 +76,10 @@ class Arithmetic {
   }
 
   /// Returns the remainder with the divisor's sign, as in Python.
-  static double remainder(double value, double by) { return value - by * std::floor(value / by); }
+  static double remainder(double value, double modulus) { return value - modulus * std::floor(value / modulus); }
 
   double signed_power() {
-    if (++depth_ > kMostDepth) throw ToolError("the expression is nested too deeply");
+    if (++depth_ > kMaxNesting) throw ToolError("the expression is nested too deeply");
     double value = 0;
     if (take("-"))
       value = -signed_power();
@@ -96,17 +98,17 @@ class Arithmetic {
       return value;
     }
     double value = 0;
-    const char* begin = text_.data() + at_;
-    const bool is_digit = at_ < text_.size() && ((*begin >= '0' && *begin <= '9') || *begin == '.');
+    const char* begin = text_.data() + position_;
+    const bool is_digit = position_ < text_.size() && ((*begin >= '0' && *begin <= '9') || *begin == '.');
     const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
     if (!is_digit || error != std::errc()) fail();
-    at_ = end - text_.data();
+    position_ = end - text_.data();
     skip();
     return value;
   }
 
   const std::string& text_;
-  size_t at_ = 0;
+  size_t position_ = 0;
   int depth_ = 0;
 };
 
@@ -122,9 +124,10 @@ class Calculator : public Tool {
 }  // namespace
 
 std::string calculate(const std::string& expression) {
-  const double value = Arithmetic(expression).all();
+  const double value = Arithmetic(expression).parse();
   if (!std::isfinite(value)) throw ToolError("the result is no number");
-  if (value == std::floor(value) && std::abs(value) < kWhole) return std::to_string(static_cast<int64_t>(value));
+  if (value == std::floor(value) && std::abs(value) < kMaxExactInteger)
+    return std::to_string(static_cast<int64_t>(value));
   return fmt::format("{:.15g}", value);
 }
 

@@ -22,7 +22,7 @@ const Json& member(const Json& object, const std::string& key) {
 }
 
 /// Returns the function of this name; null if there is none.
-const Json& function_of(const Json& tools, const std::string& name) {
+const Json& find_function(const Json& tools, const std::string& name) {
   static const Json null;
   for (const Json& tool : tools) {
     const Json& function = tool.is_object() && tool.contains("function") ? tool["function"] : tool;
@@ -40,7 +40,7 @@ void add_types(const Json& schema, std::vector<std::string>& types) {
   if (member(schema, "nullable") == true) types.emplace_back("null");
 }
 
-std::optional<Json> json_of(std::string_view text) {
+std::optional<Json> parse_argument(std::string_view text) {
   try {
     return parse_json(trimmed_text(text), "an argument");
   } catch (const UserError&) {
@@ -48,7 +48,7 @@ std::optional<Json> json_of(std::string_view text) {
   }
 }
 
-std::optional<Json> number_of(const Json& value, bool is_whole, std::string_view text) {
+std::optional<Json> as_number(const Json& value, bool is_whole, std::string_view text) {
   if (!value.is_number_float()) return value.is_number() ? std::optional(value) : std::nullopt;
   const double number = value.get<double>();
   const bool can_be_whole = std::abs(number) < 9e15 && number == std::trunc(number);
@@ -66,9 +66,9 @@ std::optional<Json> value_as(const std::string& type, std::string_view text) {
     if (word == "false" || word == "0") return false;
   }
   const bool is_number = type == "integer" || type == "number", is_nested = type == "object" || type == "array";
-  const auto value = is_number || is_nested ? json_of(text) : std::nullopt;
+  const auto value = is_number || is_nested ? parse_argument(text) : std::nullopt;
   if (!value) return std::nullopt;
-  if (is_number) return number_of(*value, type == "integer", text);
+  if (is_number) return as_number(*value, type == "integer", text);
   return (type == "object" ? value->is_object() : value->is_array()) ? value : std::nullopt;
 }
 
@@ -76,16 +76,16 @@ std::optional<Json> value_as(const std::string& type, std::string_view text) {
 
 Json argument_value(std::string_view text, const std::string& name, const std::string& key, const Json& tools) {
   std::vector<std::string> types;
-  add_types(member(member(member(function_of(tools, name), "parameters"), "properties"), key), types);
+  add_types(member(member(member(find_function(tools, name), "parameters"), "properties"), key), types);
   for (const std::string& type : types)
     if (auto value = value_as(type, text)) return *std::move(value);
   if (types.empty())
-    if (auto value = json_of(text); value && !value->is_string()) return *std::move(value);
+    if (auto value = parse_argument(text); value && !value->is_string()) return *std::move(value);
   return std::string(text);
 }
 
 bool may_be_tool(const Json& tools, const std::string& name) {
-  return tools.empty() || !function_of(tools, name).is_null();
+  return tools.empty() || !find_function(tools, name).is_null();
 }
 
 }  // namespace roll

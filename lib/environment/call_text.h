@@ -17,34 +17,34 @@ struct ToolCall {
 /// A text and the current position in it.
 class CallText {
  public:
-  CallText(std::string_view text, size_t at) : text_(text), at_(at) {}
-  size_t at() const { return at_; }
-  bool is_at_end() const { return at_ == text_.size(); }
-  std::string_view rest() const { return text_.substr(at_); }
-  void move(size_t bytes) { at_ += bytes; }
+  CallText(std::string_view text, size_t at) : text_(text), position_(at) {}
+  size_t at() const { return position_; }
+  bool is_at_end() const { return position_ == text_.size(); }
+  std::string_view rest() const { return text_.substr(position_); }
+  void move(size_t bytes) { position_ += bytes; }
 
   CallText& skip_blanks() {
-    at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size());
+    position_ = std::min(text_.find_first_not_of(" \t\r\n", position_), text_.size());
     return *this;
   }
   bool sees(std::string_view word) const { return rest().starts_with(word); }
   bool take(std::string_view word) {
     if (!sees(word)) return false;
-    at_ += word.size();
+    position_ += word.size();
     return true;
   }
   /// Returns the text before the next `word` and moves past the word; nullopt, without moving, if there is none.
   std::optional<std::string> up_to(std::string_view word) {
-    const size_t end = text_.find(word, at_);
+    const size_t end = text_.find(word, position_);
     if (end == std::string_view::npos) return std::nullopt;
-    std::string found(text_.substr(at_, end - at_));
-    at_ = end + word.size();
+    std::string found(text_.substr(position_, end - position_));
+    position_ = end + word.size();
     return found;
   }
   /// Takes the name of a tool; "" if there is none here.
   std::string take_name() {
     std::string name(rest().substr(0, rest().find_first_of(kNotInNames)));
-    at_ += name.size();
+    position_ += name.size();
     return name;
   }
   /// Characters that no tool name has.
@@ -52,7 +52,7 @@ class CallText {
 
  private:
   std::string_view text_;
-  size_t at_;
+  size_t position_;
 };
 
 }  // namespace roll

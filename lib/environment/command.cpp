@@ -37,7 +37,7 @@ class CommandEnvironment : public Environment {
   CommandAnswer answer() {
     std::vector<pollfd> polls;
     while (true) {
-      if (auto answer = player_.go_on()) return std::move(*answer);
+      if (auto answer = player_.advance()) return std::move(*answer);
       polls.clear();
       player_.add_polls(polls);
       poll_until(player_.next_look(), polls);
@@ -57,7 +57,7 @@ void check_boxed(const EnvironmentArgs& args, const std::string& where) {
   try {
     why = why_not_boxed(make_boxed_program(args));
   } catch (const UserError& error) {  // the sandbox cannot show this Python
-    throw user_error("{}{} = {}; give another Python", where, program_key(args), error.what());
+    throw user_error("{}{} = {}; use another Python", where, program_key(args), error.what());
   }
   if (why) throw user_error("{}sandbox = true: {}", where, *why);
 }
@@ -68,7 +68,7 @@ void check_command(const EnvironmentArgs& args, const std::string& where) {
   try {
     if (args.addresses.empty()) check_executable(make_boxed_program(args).command.front());
   } catch (const UserError& error) {
-    throw user_error("{}{} = {}; give a program that is there and may be executed", where, program_key(args),
+    throw user_error("{}{} = {}; give a program that exists and can be executed", where, program_key(args),
                      error.what());
   }
   if (args.sandbox && args.addresses.empty()) check_boxed(args, where);
@@ -79,7 +79,7 @@ void check_command(const EnvironmentArgs& args, const std::string& where) {
 std::unique_ptr<Environment> make_command_environment(const EnvironmentArgs& args, const std::string& where) {
   const bool has_program = args.python_class || (!args.command.empty() && !args.command[0].empty());
   if (has_program && !args.addresses.empty())
-    throw user_error("{}addresses: {}command is given too; the program runs here or there, remove one", where, where);
+    throw user_error("{}addresses: {}command is given too; remove one of the two", where, where);
   if (!has_program && args.addresses.empty())
     throw user_error("{}command: missing; give the program and its arguments as a list, or addresses", where);
   return std::make_unique<CommandEnvironment>(args, where);

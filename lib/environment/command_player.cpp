@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kLongestObservation = 1 << 18;  // bytes
 // Descriptors per program: input, output, errors, exit, and the pipe of its watcher or sandbox.
-constexpr int64_t kOfProgram = 5;
+constexpr int64_t kDescriptorsPerProgram = 5;
 
 /// Reads and checks the fields of an answer.
 class Answer {
@@ -29,15 +29,15 @@ class Answer {
     try {
       json_ = parse_json(line, "answer");
     } catch (const UserError&) {
-      fail(EnvironmentFault::kGarbage, "no JSON object");
+      fail(EnvironmentFault::kGarbage, "this is not a JSON object");
     }
-    if (!json_.is_object()) fail(EnvironmentFault::kGarbage, "no JSON object");
+    if (!json_.is_object()) fail(EnvironmentFault::kGarbage, "this is not a JSON object");
     if (json_.contains("id") && json_["id"] != id)
-      fail(EnvironmentFault::kProtocol, fmt::format("the question's id is {}", id));
+      fail(EnvironmentFault::kProtocol, fmt::format("id must be {}, as in the question", id));
   }
 
   bool has(const char* key) const { return json_.contains(key); }
-  std::string text(const char* key) const { return text_of(at(key), key); }
+  std::string text(const char* key) const { return checked_text(at(key), key); }
   std::string text_or_none(const char* key) const { return json_.contains(key) ? text(key) : ""; }
   bool flag(const char* key) const {
     const Json& value = at(key);
@@ -51,17 +51,18 @@ class Answer {
   std::vector<std::string> texts(const char* key, size_t count) const {
     const Json& value = at(key);
     if (!value.is_array() || value.size() != count)
-      fail(EnvironmentFault::kProtocol, fmt::format("{} must be a list of {}, one for each call", key, count));
+      fail(EnvironmentFault::kProtocol,
+           fmt::format("{} must be a list of length {}, one text for each call", key, count));
     std::vector<std::string> texts;
-    for (const Json& one : value) texts.push_back(text_of(one, key));
+    for (const Json& item : value) texts.push_back(checked_text(item, key));
     return texts;
   }
   /// Reads a list of {"type": "function", "function": {"name", ...}}; null if it is missing.
   Json tools(const char* key) const {
     if (!has(key)) return nullptr;
-    const auto is_tool = [](const Json& one) {
-      return one.is_object() && one.contains("function") && one["function"].is_object() &&
-             one["function"].contains("name") && one["function"]["name"].is_string();
+    const auto is_tool = [](const Json& item) {
+      return item.is_object() && item.contains("function") && item["function"].is_object() &&
+             item["function"].contains("name") && item["function"]["name"].is_string();
     };
     const Json& value = at(key);
     if (!value.is_array() || value.empty() || !std::ranges::all_of(value, is_tool))
@@ -78,7 +79,7 @@ class Answer {
   }
 
  private:
-  std::string text_of(const Json& value, const char* key) const {
+  std::string checked_text(const Json& value, const char* key) const {
     if (!value.is_string()) fail(EnvironmentFault::kProtocol, fmt::format("{} must be a text", key));
     if (value.get_ref<const std::string&>().size() > kLongestObservation)
       fail(EnvironmentFault::kFlood, fmt::format("{} has more than {} bytes", key, kLongestObservation));
@@ -104,7 +105,7 @@ CommandPlayer::CommandPlayer(const EnvironmentArgs& args, const std::string& whe
 void CommandPlayer::reset(uint64_t seed) {
   Json config = Json::object();
   for (const auto& [key, value] : args_.config) config[key] = value;
-  ask(Asked::kReset, {{"method", "reset"}, {"seed", seed}, {"config", std::move(config)}});
+  ask(Method::kReset, {{"method", "reset"}, {"seed", seed}, {"config", std::move(config)}});
 }
 
 void CommandPlayer::step(const std::string& message) {
@@ -122,17 +123,17 @@ void CommandPlayer::step(const std::string& message) {
     }
     if (!calls.empty()) question["tool_calls"] = std::move(calls);
   }
-  unasked_ = !errors_.empty() && !question.contains("tool_calls");
-  if (!unasked_) ask(Asked::kStep, question);
+  has_only_errors_ = !errors_.empty() && !question.contains("tool_calls");
+  if (!has_only_errors_) ask(Method::kStep, question);
 }
 
 void CommandPlayer::close() {
-  ask(Asked::kClose, {{"method", "close"}});
+  ask(Method::kClose, {{"method", "close"}});
 }
 
-void CommandPlayer::ask(Asked asked, const Json& question) {
-  asked_ = asked;
-  unasked_ = false;
+void CommandPlayer::ask(Method method, const Json& question) {
+  method_ = method;
+  has_only_errors_ = false;
   Json line{{"id", ++id_}};
   line.update(question);
   peer_->begin(to_line(line), args_.timeout_s);
@@ -153,8 +154,8 @@ void CommandPlayer::add_errors(Reaction& reaction) const {
 
 CommandAnswer CommandPlayer::read(const std::string& line) {
   const Answer answer(line, id_);
-  if (asked_ == Asked::kClose) return std::monostate();
-  if (asked_ == Asked::kReset) {
+  if (method_ == Method::kClose) return std::monostate();
+  if (method_ == Method::kReset) {
     tools_ = answer.tools("tools");
     return Opening{answer.text_or_none("instruction"), answer.text("observation")};
   }
@@ -170,20 +171,21 @@ CommandAnswer CommandPlayer::read(const std::string& line) {
   return reaction;
 }
 
-std::optional<CommandAnswer> CommandPlayer::go_on() {
-  if (std::exchange(unasked_, false)) {
+std::optional<CommandAnswer> CommandPlayer::advance() {
+  if (std::exchange(has_only_errors_, false)) {
     Reaction errors;
     add_errors(errors);
     return errors;
   }
-  const auto line = peer_->go_on();
+  const auto line = peer_->advance();
   if (!line) return std::nullopt;
   try {
     return read(*line);
   } catch (const EnvironmentFailed& failure) {
-    const std::string said = peer_->drop();
-    throw EnvironmentFailed(failure.fault,
-                            said.empty() ? failure.what() : fmt::format("{}; it said: {}", failure.what(), said));
+    const std::string stderr_text = peer_->drop();
+    throw EnvironmentFailed(failure.fault, stderr_text.empty()
+                                               ? failure.what()
+                                               : fmt::format("{}; its error output: {}", failure.what(), stderr_text));
   }
 }
 
@@ -201,7 +203,7 @@ std::unique_ptr<LinePeer> make_peer(const EnvironmentArgs& args, const std::stri
 }
 
 int64_t num_descriptors(const EnvironmentArgs& args) {
-  return args.world_size * (args.addresses.empty() ? kOfProgram : 1);
+  return args.world_size * (args.addresses.empty() ? kDescriptorsPerProgram : 1);
 }
 
 }  // namespace roll

@@ -35,13 +35,15 @@ class CommandPlayer {
 
   /// Returns the answer once it is there. Call it when a descriptor of add_polls() is ready or next_look() has come.
   /// EnvironmentFailed: there is no answer; the program is stopped, and starts again at the next reset().
-  std::optional<CommandAnswer> go_on();
+  std::optional<CommandAnswer> advance();
   void add_polls(std::vector<pollfd>& polls) const { peer_->add_polls(polls); }
-  LinePeer::Clock::time_point next_look() const { return unasked_ ? LinePeer::Clock::now() : peer_->next_look(); }
+  LinePeer::Clock::time_point next_look() const {
+    return has_only_errors_ ? LinePeer::Clock::now() : peer_->next_look();
+  }
 
  private:
-  enum class Asked { kReset, kStep, kClose };
-  void ask(Asked asked, const Json& question);
+  enum class Method { kReset, kStep, kClose };
+  void ask(Method method, const Json& question);
   CommandAnswer read(const std::string& line);
   void add_errors(Reaction& reaction) const;
 
@@ -50,8 +52,8 @@ class CommandPlayer {
   std::unique_ptr<LinePeer> peer_;
   Json tools_ = nullptr;             // tools of the level
   std::vector<std::string> errors_;  // error of each call in the message; empty: valid, so the program is asked
-  bool unasked_ = false;             // the answer is errors only; nobody is asked
-  Asked asked_ = Asked::kReset;
+  bool has_only_errors_ = false;     // the answer is errors only; nobody is asked
+  Method method_ = Method::kReset;
   int64_t id_ = 0;
 };
 

@@ -6,95 +6,97 @@ namespace roll {
 
 void EnvironmentArgs::fields(Keys& v) {
   v("env_instruction", env_instruction,
-    "what is said before the first observation; null: the type's own; empty: nothing");
+    "instruction before the first observation; null: the default of env_type; empty: none");
   v("action_pattern", action_pattern, "PCRE2 expression whose last group is the action in the model's message");
-  v("action_lookup", action_lookup, "number of an action: its name; empty: the type's own");
-  v("grid_lookup", grid_lookup, "number of a cell's content: its symbol; empty: the type's own");
-  v("grid_vocab", grid_vocab, "symbol: its meaning, for the instruction; empty: the type's own");
+  v("action_lookup", action_lookup, "names of actions, by number; empty: the defaults of env_type");
+  v("grid_lookup", grid_lookup, "symbols of cells, by number of their content; empty: the defaults of env_type");
+  v("grid_vocab", grid_vocab, "meanings of symbols, for the instruction; empty: the defaults of env_type");
   v("format_penalty", format_penalty, "reward of a message without an action; null: that of the env manager",
     within(-1'000'000, 1'000'000));
-  v("max_steps", max_steps, "custom_envs.<tag>.max_steps decides; here it may be repeated", within(1, 100'000));
-  v("size", size, "frozen_lake: cells of a side", within(2, 32));
-  v("p", p, "frozen_lake: share of cells that are no hole", within(0.1, 1));
-  v("is_slippery", is_slippery, "frozen_lake: two of three moves go aside");
+  v("max_steps", max_steps, "may repeat custom_envs.<tag>.max_steps, which counts", within(1, 100'000));
+  v("size", size, "frozen_lake: cells per side", within(2, 32));
+  v("p", p, "frozen_lake: share of cells without a hole", within(0.1, 1));
+  v("is_slippery", is_slippery, "frozen_lake: two of three moves slip to a side");
   v("dim_room", dim_room, "sokoban: rows and columns, walls included", within(5, 32));
   v("num_boxes", num_boxes, "sokoban: boxes to push", within(1, 16));
-  v("search_depth", search_depth, "sokoban: steps by which a level is played backwards when it is made",
+  v("search_depth", search_depth, "sokoban: steps that a new level is played backwards from its solution",
     within(1, 10'000));
-  v("tools", tools, "tools: which may be called");
+  v("tools", tools, "tools: the tools that the model may call");
   v("tool_calls", tool_calls,
-    "tools, command, plugin, openai: how the model writes calls: marked, behind its family's mark (Qwen, GLM-4.5, "
-    "Mistral, Gemma 4, Phi-4-mini, Granite, OLMo 3), or llama3 or glm4, which have none");
+    "tools, command, plugin, openai: how the model writes calls: marked, after its family's mark (Qwen, GLM-4.5, "
+    "Mistral, Gemma 4, Phi-4-mini, Granite, OLMo 3), or llama3 or glm4, without a mark");
   v("tool_pattern", tool_pattern,
     "tools, command, plugin: PCRE2 expression of a call, whose groups are the name and the arguments as JSON; null: "
-    "as tool_calls says");
+    "tool_calls applies");
   v("show_tools", show_tools,
-    "tools, command, plugin: the chat template is given their schemas; false: the model knows them");
-  v("questions", questions, "tools: JSON lines with question and answer; null: arithmetic from seeds");
-  v("documents", documents, "tools: JSON lines with text and perhaps title, for search");
-  v("num_results", num_results, "tools: documents that search gives", within(1, 100));
-  v("document_length", document_length, "tools: bytes that search gives of a document", within(1, 1'000'000));
-  v("python", python, "tools, python: the Python that runs programs, or the class: a path, or a name on PATH");
+    "tools, command, plugin: gives the schemas of the tools to the chat template; false: the model already knows them");
+  v("questions", questions,
+    "tools: file of JSON lines with question and answer; null: arithmetic questions from seeds");
+  v("documents", documents, "tools: file of JSON lines with text, and title if wanted, for search");
+  v("num_results", num_results, "tools: documents that search returns", within(1, 100));
+  v("document_length", document_length, "tools: bytes of a document that search returns", within(1, 1'000'000));
+  v("python", python,
+    "tools, python: Python interpreter for the model's programs or the class: a path, or a name on PATH");
   v("python_class", python_class,
     "python: FILE.py:CLASS or module.Class with Gymnasium's reset() and step(); made with the keys of `config`");
-  v("min_number", min_number, "guess_the_number: the least secret; tools: the least number of arithmetic",
+  v("min_number", min_number, "guess_the_number: smallest secret; tools: smallest number in arithmetic questions",
     within(-1'000'000, 1'000'000));
-  v("max_number", max_number, "guess_the_number: the greatest secret; tools: the greatest number of arithmetic",
+  v("max_number", max_number, "guess_the_number: largest secret; tools: largest number in arithmetic questions",
     within(-1'000'000, 1'000'000));
   program_fields(v);
 }
 
 void EnvironmentArgs::program_fields(Keys& v) {
   v("command", command,
-    "command: program and arguments, which answers JSON lines (environment/command.h); openai: an agent, which takes "
-    "sessions; empty: agents run elsewhere");
+    "command: program that answers JSON lines (environment/command.h), with its arguments; openai: agent program that "
+    "takes sessions; empty: agents run elsewhere");
   v("sandbox", sandbox,
-    "command, python: its programs have no network and no files but those that `command` or `python_class` names "
-    "(SECURITY.md), or the run "
-    "does not begin");
-  v("memory_mb", memory_mb, "with sandbox: MiB of memory of a program and of all that it starts; null: 4096",
+    "command, python: runs the programs without network, and with only the files that `command` or `python_class` "
+    "names (SECURITY.md); an error if this machine cannot");
+  v("memory_mb", memory_mb, "with sandbox: MiB of memory for a program and its child processes; null: 4096",
     within(64, 1 << 20));
   v("library", library, "plugin: path of the shared library");
-  v("name", name, "plugin: the name it was given in ROLL_ENVIRONMENT(name, class)");
+  v("name", name, "plugin: name of the environment in ROLL_ENVIRONMENT(name, class)");
   v("timeout_s", timeout_s,
-    "command, python, tools: seconds that an answer may take; openai: between two requests of a session",
+    "command, python, tools: seconds allowed for an answer; openai: seconds between two requests of a session",
     above_to(0, 86400));
   v("world_size", world_size,
-    "command, python, openai: how many of it run, each of which plays a level at a time; tools, plugin: threads; on "
-    "each "
-    "rank that samples",
+    "command, python, openai: number of programs, each playing one level at a time; tools, plugin: number of threads; "
+    "on each rank that samples",
     within(1, 4096));
   v("addresses", addresses,
-    "command: host:port of `roll serve-environment` elsewhere, instead of `command`; programs are spread over them");
+    "command: host:port of each `roll serve-environment`, instead of `command`; programs are distributed over them");
   v("config", config,
-    "command, plugin, openai: what it is told, a program with each level; python: keywords of the class");
-  v("host", host, "openai: the address that listens for agents");
-  v("port", port, "openai: where; ranks that sample take the next ones; 0: free ones, which the log names",
+    "command, plugin, openai: settings for the environment, sent to a program with each level; python: keyword "
+    "arguments of the class");
+  v("host", host, "openai: address on which the server listens for agents");
+  v("port", port,
+    "openai: port for agents; more ranks that sample take the next ports; 0: free ports, named in the log",
     within(0, 65535));
   v("api_key", api_key,
-    "openai: what agents must send (Authorization: Bearer ...); null: one that only `command` knows");
+    "openai: key that agents must send (Authorization: Bearer ...); null: a random key that only `command` gets");
   v.noted({"render_mode", "use_thread_lock", "special_token_list", "seed", "map_seed"},
-          "levels come from named seeds, as text");
+          "levels come from seeds, and are text");
 }
 
 void EnvironmentConfig::fields(Keys& v) {
-  v("env_type", env_type, "what is played");
+  v("env_type", env_type, "type of the environment that is played");
   v("env_manager_cls", env_manager_cls,
     "ROLL's class path; TrajEnvManager: all turns are one sequence; StepEnvManager, StepConcatEnvManager: each turn "
-    "is asked with a prompt of its own");
-  v("max_steps", max_steps, "turns of a trajectory; what is not over by then is cut", within(1, 100'000));
+    "has a new prompt");
+  v("max_steps", max_steps, "most turns of a trajectory; longer ones are cut", within(1, 100'000));
   v("max_tokens_per_step", max_tokens_per_step, "longest turn of the model in tokens", token_range());
-  v("history_length", history_length, "StepEnvManager: observations that a turn is shown, the current one among them",
+  v("history_length", history_length, "StepEnvManager: observations in the prompt of a turn, the current one included",
     within(1, 100'000));
-  v("max_seconds", max_seconds, "a trajectory that takes longer is cut; null: it may", above_to(0, 86400));
-  v("agent_system_template", agent_system_template, "the system message; null or empty: none");
+  v("max_seconds", max_seconds, "most seconds of a trajectory; longer ones are cut; null: no limit",
+    above_to(0, 86400));
+  v("agent_system_template", agent_system_template, "system message; null or empty: none");
   v("agent_template", agent_template,
-    "the user's message of each turn, with {observation}, {turn_idx}, {actions_left}, {max_response_length}; of "
+    "user message of each turn, with {observation}, {turn_idx}, {actions_left}, {max_response_length}; for "
     "StepEnvManager also with {env_instruction}, {history}, {history_length}, {step_count}, {current_step} and "
     "{current_observation}");
-  v("env_config", env_config, "the environment itself");
-  v.noted({"use_thread_lock", "max_env_step_concurrent", "agent_runner_cls"},
-          "environments are played on threads of their own");
+  v("env_config", env_config, "settings of the environment");
+  v.noted({"use_thread_lock", "max_env_step_concurrent", "agent_runner_cls"}, "environments run on separate threads");
   v.refused({"tool_wrapper"}, "the built-in env_type: tools has calculator, python and search; remove it");
 }
 

@@ -41,7 +41,7 @@ struct Reaction {
   double reward = 0;
   bool is_done = false;
   bool is_valid = true;                // the message held an action
-  std::optional<bool> succeeded{};     // unset: only rewards tell
+  std::optional<bool> succeeded{};     // unset: the environment reports only rewards
   std::optional<ToolCounts> tools{};   // unset without tools
   std::vector<std::string> answers{};  // tool answers, one per call; none: the observation is the user's message
   std::string action{};                // action in the message; empty: the whole message
@@ -87,7 +87,7 @@ class Environment {
   virtual Json tools() const { return nullptr; }
   /// Returns another environment of this kind, which shares large data; null: create it like the first.
   virtual std::unique_ptr<Environment> another() const { return nullptr; }
-  /// Called when the level will not go on. EnvironmentFailed: see step().
+  /// Called when the level is not continued. EnvironmentFailed: see step().
   virtual void close() {}
 };
 

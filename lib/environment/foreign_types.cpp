@@ -8,7 +8,7 @@ namespace roll {
 namespace {
 
 constexpr const char* kCommand =
-    "is an environment in Python: let a program that answers lines of JSON play it, env_type: command "
+    "is an environment in Python: play it with a program that answers JSON lines, env_type: command "
     "(configs/agentic.md, An environment of your own)";
 constexpr const char* kQuestions =
     "asks a question with one answer: such questions are rows, scored by rewards.<domain>.type: math_rule "
@@ -20,11 +20,11 @@ constexpr const char* kSearch =
 constexpr const char* kPrograms =
     "asks for a program: such tasks are rows, scored by rewards.<domain>.type: code_sandbox (configs/rewards.md)";
 constexpr const char* kSokoban =
-    "is Sokoban behind Python: the game itself is env_type: sokoban, and a server or tool of your own in front of it a "
-    "program, env_type: command (configs/agentic.md, An environment of your own)";
+    "is Sokoban in Python: the game itself is env_type: sokoban, and your own server or tool before it is a program, "
+    "env_type: command (configs/agentic.md, An environment of your own)";
 constexpr const char* kAgent =
-    "is an agent in Python that asks the policy: it does so over HTTP, env_type: openai (configs/agentic.md, An agent "
-    "of your own)";
+    "is an agent in Python: let it ask the policy over HTTP, env_type: openai (configs/agentic.md, An agent of your "
+    "own)";
 
 struct ForeignType {
   std::string_view begin;  // start of the name
@@ -32,7 +32,7 @@ struct ForeignType {
 };
 // The first match decides.
 constexpr auto kForeignTypes = std::to_array<ForeignType>(
-    {{"game:GuessTheNumber", "is a game in Python, which here is built in: env_type: guess_the_number"},
+    {{"game:GuessTheNumber", "is a game in Python; use the built-in env_type: guess_the_number"},
      {"rg:sokoban", kSokoban},
      {"sokoban_", kSokoban},
      {"roll_math", kQuestions},
@@ -47,10 +47,10 @@ constexpr auto kForeignTypes = std::to_array<ForeignType>(
      {"webshop", kCommand},
      {"atropos_env", kCommand},
      {"openreward_env",
-      "is an environment in Python with tools: let a program play it that declares them, env_type: command "
+      "is an environment in Python with tools: play it with a program that declares the tools, env_type: command "
       "(configs/agentic.md, An environment of your own)"},
      {"rock_tb_native_env", kAgent},
-     {"deepeyes", "shows images, and policies here read text alone"}});
+     {"deepeyes", "shows images, but policies here read only text"}});
 
 }  // namespace
 

@@ -31,7 +31,7 @@ class FrozenLake : public Environment {
       : args_(args),
         symbols_(renamed(kSymbols, args.grid_lookup, where + "grid_lookup")),
         actions_(renamed(kActions, args.action_lookup, where + "action_lookup")),
-        said_(args.action_pattern, where) {}
+        action_text_(args.action_pattern, where) {}
 
   Opening reset(uint64_t seed) override {
     seed_ = seed;
@@ -44,23 +44,23 @@ class FrozenLake : public Environment {
   }
 
   Reaction step(const std::string& message) override {
-    const auto action = said_.find(message, actions_);
+    const auto action = action_text_.find(message, actions_);
     if (!action)
       return {.observation = text(), .reward = args_.format_penalty.value_or(0), .is_valid = false, .succeeded = false};
-    player_ = behind(player_, slipped(*action));
-    const bool is_there = cells_[player_] == kGoal;
+    player_ = neighbour(player_, actual_move(*action));
+    const bool is_on_goal = cells_[player_] == kGoal;
     return {.observation = text(),
-            .reward = is_there ? 1.0 : 0.0,
-            .is_done = is_there || cells_[player_] == kHole,
-            .succeeded = is_there,
+            .reward = is_on_goal ? 1.0 : 0.0,
+            .is_done = is_on_goal || cells_[player_] == kHole,
+            .succeeded = is_on_goal,
             .action = actions_.at(*action)};
   }
 
  private:
-  double uniform(uint32_t what, uint64_t sequence, int64_t position) const {
+  double uniform(uint32_t key, uint64_t sequence, int64_t position) const {
     return random_uniform({.seed = seed_,
                            .purpose = Purpose::kEnvironment,
-                           .step = what,
+                           .step = key,
                            .sequence = sequence,
                            .position = static_cast<uint32_t>(position)});
   }
@@ -71,11 +71,11 @@ class FrozenLake : public Environment {
     cells_.assign(count, kFrozen);
     for (int64_t i = 0; i < count; ++i)
       if (uniform(kMap, attempt, i) >= args_.p) cells_[i] = kHole;
-    const auto any = [&](int64_t position) {
+    const auto random_cell = [&](int64_t position) {
       return static_cast<int64_t>(uniform(kMap, attempt, position) * static_cast<double>(count));
     };
-    player_ = any(count);
-    const int64_t goal = any(count + 1);
+    player_ = random_cell(count);
+    const int64_t goal = random_cell(count + 1);
     if (player_ == goal) return false;
     cells_[player_] = kFrozen;
     cells_[goal] = kGoal;
@@ -91,13 +91,13 @@ class FrozenLake : public Environment {
       if (at == goal) return true;
       if (std::exchange(seen[at], 1)) continue;
       for (const int64_t move : {kLeft, kDown, kRight, kUp})
-        if (const int64_t next = behind(at, move); cells_[next] != kHole) frontier.push_back(next);
+        if (const int64_t next = neighbour(at, move); cells_[next] != kHole) frontier.push_back(next);
     }
     return false;
   }
 
   /// Returns the cell on that side, or the same one at the edge.
-  int64_t behind(int64_t at, int64_t move) const {
+  int64_t neighbour(int64_t at, int64_t move) const {
     const int64_t row = at / args_.size, column = at % args_.size, last = args_.size - 1;
     if (move == kLeft) return column > 0 ? at - 1 : at;
     if (move == kRight) return column < last ? at + 1 : at;
@@ -105,7 +105,7 @@ class FrozenLake : public Environment {
     return row < last ? at + args_.size : at;
   }
 
-  int64_t slipped(int64_t move) {
+  int64_t actual_move(int64_t move) {
     const int64_t number = num_moves_++;
     if (!args_.is_slippery) return move;
     const int64_t aside = static_cast<int64_t>(uniform(kIce, 0, number) * 3) - 1;
@@ -124,7 +124,7 @@ class FrozenLake : public Environment {
 
   EnvironmentArgs args_;
   Names symbols_, actions_;
-  ActionText said_;
+  ActionText action_text_;
   uint64_t seed_ = 0;
   int64_t player_ = 0, num_moves_ = 0;
   std::vector<Cell> cells_;

@@ -14,7 +14,7 @@ namespace roll {
 
 namespace {
 
-std::optional<int64_t> number_in(const std::string& text) {
+std::optional<int64_t> parse_guess(const std::string& text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -24,9 +24,9 @@ std::optional<int64_t> number_in(const std::string& text) {
 class GuessTheNumber : public Environment {
  public:
   GuessTheNumber(const EnvironmentArgs& args, const std::string& where)
-      : args_(args), said_(args.action_pattern, where) {
+      : args_(args), action_text_(args.action_pattern, where) {
     if (args.min_number > args.max_number)
-      throw user_error("{}min_number = {}: is more than max_number = {}; lower it", where, args.min_number,
+      throw user_error("{}min_number = {}: is larger than max_number = {}; lower it", where, args.min_number,
                        args.max_number);
   }
 
@@ -42,8 +42,8 @@ class GuessTheNumber : public Environment {
   }
 
   Reaction step(const std::string& message) override {
-    const auto said = said_.find(message);
-    const auto guess = said ? number_in(*said) : std::nullopt;
+    const auto action = action_text_.find(message);
+    const auto guess = action ? parse_guess(*action) : std::nullopt;
     if (!guess)
       return {.observation = "That is no number.",
               .reward = args_.format_penalty.value_or(0),
@@ -56,12 +56,12 @@ class GuessTheNumber : public Environment {
             .reward = is_right ? 1.0 : 0.0,
             .is_done = is_right,
             .succeeded = is_right,
-            .action = *said};
+            .action = *action};
   }
 
  private:
   EnvironmentArgs args_;
-  ActionText said_;
+  ActionText action_text_;
   int64_t secret_ = 0;
 };
 

@@ -66,7 +66,7 @@ std::string take_word(CallText& in) {
 }  // namespace
 
 std::optional<std::string> take_loose_json(CallText& in) {
-  std::string json, closes, means;  // closing brackets of the open ones, as written and in JSON
+  std::string json, closes, json_closes;  // closing brackets of the open ones, as written and in JSON
   do {
     if (in.skip_blanks().is_at_end()) return std::nullopt;
     const char c = in.rest().front();
@@ -74,15 +74,15 @@ std::optional<std::string> take_loose_json(CallText& in) {
     if (const size_t open = kOpenBrackets.find(c); open != std::string_view::npos) {
       const bool is_object = c == '{' || (c == '(' && closes.empty());
       closes += kCloseBrackets[open];
-      means += is_object ? '}' : ']';
+      json_closes += is_object ? '}' : ']';
       value = is_object ? "{" : "[";
       in.move(1);
     } else if (closes.empty()) {
       return std::nullopt;
     } else if (c == closes.back()) {
-      value = std::string(1, means.back());
+      value = std::string(1, json_closes.back());
       closes.pop_back();
-      means.pop_back();
+      json_closes.pop_back();
       in.move(1);
     } else if (c == ',' || c == ':' || c == '=') {
       value = c == ',' ? "," : ":";

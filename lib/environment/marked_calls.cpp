@@ -12,7 +12,7 @@ namespace roll {
 
 namespace {
 
-std::vector<ToolCall> list_of(std::optional<ToolCall> call) {
+std::vector<ToolCall> as_list(std::optional<ToolCall> call) {
   return call ? std::vector{*std::move(call)} : std::vector<ToolCall>();
 }
 
@@ -42,7 +42,7 @@ Json json_or_null(std::string_view text) try { return parse_json(text, "a call")
   return nullptr;
 }
 
-std::optional<ToolCall> call_in(const Json& json) {
+std::optional<ToolCall> parse_call(const Json& json) {
   if (!json.is_object() || !json.contains("name") || !json["name"].is_string() || json["name"] == "") return {};
   for (const char* key : {"arguments", "parameters"})
     if (json.contains(key) && json[key].is_object()) return ToolCall{json["name"], to_line(json[key])};
@@ -51,11 +51,11 @@ std::optional<ToolCall> call_in(const Json& json) {
 
 /// Takes one call object, or a list of call objects only.
 std::vector<ToolCall> take_json_calls(CallText& in, const Json&) {
-  if (in.sees("{")) return list_of(take_json_call(in));
+  if (in.sees("{")) return as_list(take_json_call(in));
   if (!in.sees("[")) return {};
   std::vector<ToolCall> calls;
-  for (const Json& one : json_or_null(take_json(in))) {
-    const auto call = call_in(one);
+  for (const Json& element : json_or_null(take_json(in))) {
+    const auto call = parse_call(element);
     if (!call) return {};
     calls.push_back(*call);
   }
@@ -63,11 +63,11 @@ std::vector<ToolCall> take_json_calls(CallText& in, const Json&) {
 }
 
 std::vector<ToolCall> take_json_or_tags(CallText& in, const Json& tools) {
-  return in.sees("{") || in.sees("[") ? take_json_calls(in, tools) : list_of(take_tagged_call(in, tools));
+  return in.sees("{") || in.sees("[") ? take_json_calls(in, tools) : as_list(take_tagged_call(in, tools));
 }
 
 std::vector<ToolCall> take_json_or_named(CallText& in, const Json& tools) {
-  return in.sees("{") || in.sees("[") ? take_json_calls(in, tools) : list_of(take_named_json(in));
+  return in.sees("{") || in.sees("[") ? take_json_calls(in, tools) : as_list(take_named_json(in));
 }
 
 std::optional<ToolCall> take_loose_call(CallText& in, std::string_view opens) {
@@ -77,7 +77,7 @@ std::optional<ToolCall> take_loose_call(CallText& in, std::string_view opens) {
 }
 
 std::vector<ToolCall> take_gemma_call(CallText& in, const Json&) {
-  return in.take("call:") ? list_of(take_loose_call(in, "{")) : std::vector<ToolCall>();
+  return in.take("call:") ? as_list(take_loose_call(in, "{")) : std::vector<ToolCall>();
 }
 
 std::vector<ToolCall> take_python_calls(CallText& in, const Json&) {
@@ -102,9 +102,9 @@ constexpr std::array kMarks{CallMark{kCallOpens, kCallCloses, take_json_or_tags}
 FoundMark find_mark(std::string_view text, size_t from) {
   for (size_t at = text.find_first_of("<[", from); at != std::string_view::npos; at = text.find_first_of("<[", at + 1))
     for (const CallMark& mark : kMarks) {
-      const std::string_view here = text.substr(at, mark.opens.size());
-      if (here == mark.opens) return {at, &mark};
-      if (at + here.size() == text.size() && mark.opens.starts_with(here)) return {at, nullptr};
+      const std::string_view candidate = text.substr(at, mark.opens.size());
+      if (candidate == mark.opens) return {at, &mark};
+      if (at + candidate.size() == text.size() && mark.opens.starts_with(candidate)) return {at, nullptr};
     }
   return {text.size(), nullptr};
 }
@@ -120,7 +120,7 @@ MarkedCalls read_marked_calls(std::string_view text, size_t begin, const CallMar
 }
 
 std::optional<ToolCall> take_json_call(CallText& in) {
-  return in.sees("{") ? call_in(json_or_null(take_json(in))) : std::nullopt;
+  return in.sees("{") ? parse_call(json_or_null(take_json(in))) : std::nullopt;
 }
 
 std::optional<ToolCall> take_named_json(CallText& in) {

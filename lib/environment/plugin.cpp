@@ -16,7 +16,7 @@ namespace roll {
 
 namespace {
 
-PluginExport wanted(const EnvironmentArgs& args, const std::string& where) {
+PluginExport plugin_export(const EnvironmentArgs& args, const std::string& where) {
   return {.library = args.library,
           .name = args.name,
           .where = where,
@@ -35,21 +35,21 @@ struct PluginMaker {
 
   void load() {
     if (loaded) return;
-    const auto found = std::static_pointer_cast<const EnvironmentExport>(open_plugin(file));
-    check_cxx_abi(found->cxx_abi, kEnvironmentCxxAbi, file);
-    loaded = found;
+    const auto loaded_export = std::static_pointer_cast<const EnvironmentExport>(open_plugin(file));
+    check_cxx_abi(loaded_export->cxx_abi, kEnvironmentCxxAbi, file);
+    loaded = loaded_export;
   }
 };
 
-std::string valid(const char* what, const std::string& text) {
+std::string require_utf8(const char* subject, const std::string& text) {
   if (valid_utf8_prefix(text) != text.size())
-    throw EnvironmentFailed(EnvironmentFault::kGarbage, fmt::format("gave {} that is no UTF-8", what));
+    throw EnvironmentFailed(EnvironmentFault::kGarbage, fmt::format("gave {} that is not UTF-8", subject));
   return text;
 }
 
-Json json_of(const EnvironmentOpening& opening) {
-  Json answer{{"observation", valid("an observation", opening.observation)},
-              {"instruction", valid("an instruction", opening.instruction)}};
+Json answer_json(const EnvironmentOpening& opening) {
+  Json answer{{"observation", require_utf8("an observation", opening.observation)},
+              {"instruction", require_utf8("an instruction", opening.instruction)}};
   if (opening.tools.empty()) return answer;
   try {
     answer["tools"] = parse_json(opening.tools, "tools");
@@ -59,15 +59,16 @@ Json json_of(const EnvironmentOpening& opening) {
   return answer;
 }
 
-Json json_of(const EnvironmentReaction& reaction) {
+Json answer_json(const EnvironmentReaction& reaction) {
   if (!std::isfinite(reaction.reward))
-    throw EnvironmentFailed(EnvironmentFault::kProtocol, fmt::format("gave {} as reward", reaction.reward));
-  Json answer{{"observation", valid("an observation", reaction.observation)},
+    throw EnvironmentFailed(EnvironmentFault::kProtocol,
+                            fmt::format("gave the reward {}, which is not a finite number", reaction.reward));
+  Json answer{{"observation", require_utf8("an observation", reaction.observation)},
               {"reward", reaction.reward},
               {"done", reaction.done},
               {"valid", reaction.valid}};
   if (reaction.success) answer["success"] = *reaction.success;
-  for (const std::string& text : reaction.answers) answer["answers"].push_back(valid("an answer", text));
+  for (const std::string& text : reaction.answers) answer["answers"].push_back(require_utf8("an answer", text));
   return answer;
 }
 
@@ -78,7 +79,7 @@ class PluginPeer : public LinePeer {
 
   void begin(const std::string& line, double /*timeout_s*/) override { question_ = parse_json(line, "question"); }
 
-  std::optional<std::string> go_on() override {
+  std::optional<std::string> advance() override {
     try {
       return to_line(answer());
     } catch (const EnvironmentFailed&) {
@@ -89,7 +90,7 @@ class PluginPeer : public LinePeer {
     } catch (const std::exception& error) {
       fail(error.what());
     } catch (...) {
-      fail("what is no std::exception");
+      fail("an exception that is not a std::exception");
     }
   }
 
@@ -105,7 +106,7 @@ class PluginPeer : public LinePeer {
     maker_->load();
     if (!object_) object_ = maker_->loaded->make(maker_->settings);
     const std::string& method = question_.at("method").get_ref<const std::string&>();
-    if (method == "reset") return json_of(object_->reset(question_.at("seed").get<uint64_t>()));
+    if (method == "reset") return answer_json(object_->reset(question_.at("seed").get<uint64_t>()));
     if (method == "close") {
       object_->close();
       return Json::object();
@@ -113,13 +114,13 @@ class PluginPeer : public LinePeer {
     std::vector<EnvironmentCall> calls;
     for (const Json& call : question_.value("tool_calls", Json::array()))
       calls.push_back({call.at("name").get<std::string>(), to_line(call.at("arguments"))});
-    return json_of(object_->step(question_.at("message").get_ref<const std::string&>(), calls));
+    return answer_json(object_->step(question_.at("message").get_ref<const std::string&>(), calls));
   }
 
-  [[noreturn]] void fail(const std::string& what) {
+  [[noreturn]] void fail(const std::string& reason) {
     drop();
     throw EnvironmentFailed(EnvironmentFault::kCrash,
-                            fmt::format("threw at {}: {}", question_.at("method").get<std::string>(), what));
+                            fmt::format("threw at {}: {}", question_.at("method").get<std::string>(), reason));
   }
 
   const std::shared_ptr<PluginMaker> maker_;  // keeps the library loaded longer than the object
@@ -138,11 +139,11 @@ class PluginEnvironment : public Environment {
   void prepare() override { maker_->load(); }
   Opening reset(uint64_t seed) override {
     player_.reset(seed);
-    return std::get<Opening>(*player_.go_on());
+    return std::get<Opening>(*player_.advance());
   }
   Reaction step(const std::string& message) override {
     player_.step(message);
-    return std::get<Reaction>(*player_.go_on());
+    return std::get<Reaction>(*player_.advance());
   }
   Json tools() const override { return player_.tools(); }
   std::unique_ptr<Environment> another() const override {
@@ -150,7 +151,7 @@ class PluginEnvironment : public Environment {
   }
   void close() override {
     player_.close();
-    player_.go_on();
+    player_.advance();
   }
 
  private:
@@ -163,17 +164,18 @@ class PluginEnvironment : public Environment {
 }  // namespace
 
 void check_plugin_environment(const EnvironmentArgs& args, const std::string& where) {
-  check_plugin_file(wanted(args, where));
+  check_plugin_file(plugin_export(args, where));
 }
 
 std::unique_ptr<Environment> make_plugin_environment(const EnvironmentArgs& args, const std::string& where) {
   if (args.library.empty())
     throw user_error("{}library: missing; give the path of the shared library that has the environment", where);
   if (args.name.empty())
-    throw user_error("{}name: missing; which environment of {}? give the name in its ROLL_ENVIRONMENT(name, class)",
+    throw user_error("{}name: missing; give the name of an environment in {}, from its ROLL_ENVIRONMENT(name, class)",
                      where, args.library);
   return std::make_unique<PluginEnvironment>(
-      args, where, std::make_shared<PluginMaker>(PluginMaker{wanted(args, where), EnvironmentSettings{args.config}}));
+      args, where,
+      std::make_shared<PluginMaker>(PluginMaker{plugin_export(args, where), EnvironmentSettings{args.config}}));
 }
 
 }  // namespace roll

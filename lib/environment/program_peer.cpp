@@ -19,7 +19,7 @@ class ProgramPeer : public LinePeer {
 
   void begin(const std::string& line, double timeout_s) override {
     timeout_s_ = timeout_s;
-    ends_.reset();
+    kill_time_.reset();
     failure_.reset();
     try {
       if (!child_) start();
@@ -30,10 +30,10 @@ class ProgramPeer : public LinePeer {
     child_->begin_ask(line, timeout_s);
   }
 
-  std::optional<std::string> go_on() override {
+  std::optional<std::string> advance() override {
     if (failure_) throw EnvironmentFailed(*failure_);
-    if (ends_) {
-      if (child_->is_running() && Clock::now() < *ends_) return std::nullopt;
+    if (kill_time_) {
+      if (child_->is_running() && Clock::now() < *kill_time_) return std::nullopt;
       fail(EnvironmentFault::kCrash, fmt::format("ended ({}) instead of answering", child_->end(0)));
     }
     std::string line;
@@ -44,10 +44,10 @@ class ProgramPeer : public LinePeer {
       case kDone:
         return line;
       case kEnded:
-        ends_ = Clock::now() + kEndGrace;
-        return go_on();
+        kill_time_ = Clock::now() + kEndGrace;
+        return advance();
       case kTimeout:
-        fail(EnvironmentFault::kTimeout, fmt::format("no answer within {} s", timeout_s_));
+        fail(EnvironmentFault::kTimeout, fmt::format("gave no answer within {} s", timeout_s_));
       case kTooLong:
         fail(EnvironmentFault::kFlood,
              fmt::format("answered more than {} bytes without a newline", ChildProcess::kLongestLine));
@@ -62,13 +62,13 @@ class ProgramPeer : public LinePeer {
   }
   Clock::time_point next_look() const override {
     if (failure_ || !child_) return {};
-    return ends_ ? *ends_ : child_->next_look();
+    return kill_time_ ? *kill_time_ : child_->next_look();
   }
 
   std::string drop() override {
-    std::string said = child_ ? child_->stderr_tail() : "";
+    std::string stderr_text = child_ ? child_->stderr_tail() : "";
     child_.reset();
-    return said;
+    return stderr_text;
   }
 
  private:
@@ -79,14 +79,14 @@ class ProgramPeer : public LinePeer {
       child_.emplace(program_.command);
   }
   [[noreturn]] void fail(EnvironmentFault fault, std::string why) {
-    if (const std::string said = drop(); !said.empty()) why += "; it said: " + said;
+    if (const std::string stderr_text = drop(); !stderr_text.empty()) why += "; its error output: " + stderr_text;
     throw EnvironmentFailed(fault, why);
   }
 
   const BoxedProgram program_;
   const bool is_boxed_;
   std::optional<ChildProcess> child_;
-  std::optional<Clock::time_point> ends_;  // set once output is closed: when the program is killed
+  std::optional<Clock::time_point> kill_time_;  // set once output is closed: when the program is killed
   std::optional<EnvironmentFailed> failure_;
   double timeout_s_ = 0;
 };
@@ -97,8 +97,8 @@ std::unique_ptr<LinePeer> make_program_peer(const BoxedProgram& program, bool is
   return std::make_unique<ProgramPeer>(program, is_boxed);
 }
 
-std::string shown_answer(std::string_view said) {
-  return to_line(Json(std::string(said.substr(0, kShownBytes)))) + (said.size() > kShownBytes ? " ..." : "");
+std::string shown_answer(std::string_view line) {
+  return to_line(Json(std::string(line.substr(0, kShownBytes)))) + (line.size() > kShownBytes ? " ..." : "");
 }
 
 }  // namespace roll

@@ -14,6 +14,6 @@ namespace roll {
 std::unique_ptr<LinePeer> make_program_peer(const BoxedProgram& program, bool is_boxed);
 
 /// Returns an answer for a message: on one line, shortened if it is long.
-std::string shown_answer(std::string_view said);
+std::string shown_answer(std::string_view line);
 
 }  // namespace roll

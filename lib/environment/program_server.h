@@ -18,9 +18,10 @@ namespace roll {
 
 class ProgramServer {
  public:
-  /// `most`: programs at once. `is_boxed`: runs them in sandboxes. UserError: the program cannot be started, or so many
-  /// need too many descriptors. SystemError: the port is taken.
-  ProgramServer(BoxedProgram program, bool is_boxed, const Endpoint& at, const JobSecret& secret, int64_t most);
+  /// `max_programs`: programs at once. `is_boxed`: runs them in sandboxes. UserError: the program cannot be started, or
+  /// so many need too many descriptors. SystemError: the port is taken.
+  ProgramServer(BoxedProgram program, bool is_boxed, const Endpoint& address, const JobSecret& secret,
+                int64_t max_programs);
   Endpoint endpoint() const { return door_.endpoint(); }
   /// Serves until `should_stop` returns true.
   void run(const std::function<bool()>& should_stop);
@@ -30,7 +31,7 @@ class ProgramServer {
     Socket socket;
     std::string received{}, to_send{};
     std::unique_ptr<LinePeer> program{};
-    bool is_asked = false;
+    bool awaits_answer = false;
     bool is_gone = false;
   };
   void serve(Player& player);
@@ -38,7 +39,7 @@ class ProgramServer {
 
   const BoxedProgram program_;
   const bool is_boxed_;
-  const int64_t most_;
+  const int64_t max_programs_;
   Door door_;
   std::list<Player> players_;
   int64_t num_programs_ = 0;

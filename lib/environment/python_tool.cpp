@@ -16,17 +16,17 @@ constexpr size_t kShownOutput = 4000, kShownErrors = 400;
 
 /// Sandboxes of this thread; a failure removes one.
 std::map<std::string, Box>& boxes() {
-  thread_local std::map<std::string, Box> own;
-  return own;
+  thread_local std::map<std::string, Box> by_python;
+  return by_python;
 }
 
-std::string last_of(const std::string& text, size_t bytes) {
+std::string text_tail(const std::string& text, size_t bytes) {
   size_t from = text.size() - std::min(text.size(), bytes);
   while (from < text.size() && (text[from] & 0xC0) == 0x80) ++from;  // inside a UTF-8 character
   return text.substr(from);
 }
 
-std::string answer_of(const ProgramEnd& end, double timeout_s) {
+std::string output_or_error(const ProgramEnd& end, double timeout_s) {
   switch (end.how) {
     case ProgramEnd::How::kTimeout:
       throw ToolError(fmt::format("the program took longer than {} s", timeout_s));
@@ -39,16 +39,16 @@ std::string answer_of(const ProgramEnd& end, double timeout_s) {
     default:
       break;
   }
-  if (!end.ended_well()) throw ToolError(last_of(end.errors, kShownErrors));
+  if (!end.ended_well()) throw ToolError(text_tail(end.errors, kShownErrors));
   if (end.output.empty()) return "(the program printed nothing)";
-  return end.output.size() <= kShownOutput ? end.output : "..." + last_of(end.output, kShownOutput);
+  return end.output.size() <= kShownOutput ? end.output : "..." + text_tail(end.output, kShownOutput);
 }
 
 class PythonTool : public Tool {
  public:
   PythonTool(std::string python, double timeout_s) : python_(std::move(python)), timeout_s_(timeout_s) {}
   std::string name() const override { return "python"; }
-  std::string description() const override { return "Runs a Python program and gives what it prints."; }
+  std::string description() const override { return "Runs a Python program and returns its output."; }
   std::string argument() const override { return "code"; }
   std::string argument_description() const override { return "the program; print what you want to know"; }
 
@@ -62,7 +62,7 @@ class PythonTool : public Tool {
       boxes().erase(python_);
       throw EnvironmentFailed(EnvironmentFault::kCrash, fmt::format("has no sandbox: {}", e.what()));
     }
-    return answer_of(end, timeout_s_);
+    return output_or_error(end, timeout_s_);
   }
 
  private:
@@ -81,10 +81,10 @@ void check_python_tool(const std::string& python, const std::string& where) {
   try {
     why = why_not_isolated(python);
   } catch (const UserError& e) {
-    throw user_error("{}python = {}; name a Python that is there", where, e.what());
+    throw user_error("{}python = {}; use another Python", where, e.what());
   }
   if (why)
-    throw user_error("{}python = {}: {}, or take the tool python out of tools", where, python, cannot_isolate(*why));
+    throw user_error("{}python = {}: {}, or remove the tool python from tools", where, python, cannot_isolate(*why));
 }
 
 }  // namespace roll

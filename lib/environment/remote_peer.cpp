@@ -18,14 +18,14 @@ namespace {
 constexpr std::chrono::seconds kGrace{5};  // extra time, as the server's limit starts when the question arrives
 constexpr size_t kLongestAnswer = ChildProcess::kLongestLine + (1 << 16);  // including the word before it
 
-constexpr const char* kNotLetIn = "; is ROLL_JOB_SECRET the same there?";
+constexpr const char* kSecretHint = "; check that ROLL_JOB_SECRET is the same on both hosts";
 
 struct HostAndPort {
   std::string host;
   int port = 0;
 };
 
-HostAndPort parsed(const std::string& address, const std::string& key) {
+HostAndPort parse_address(const std::string& address, const std::string& key) {
   const size_t colon = address.rfind(':');
   int port = 0;
   if (colon != std::string::npos) {
@@ -39,7 +39,7 @@ HostAndPort parsed(const std::string& address, const std::string& key) {
 
 class RemotePeer : public LinePeer {
  public:
-  RemotePeer(std::string address, HostAndPort where) : address_(std::move(address)), where_(std::move(where)) {}
+  RemotePeer(std::string address, HostAndPort where) : address_(std::move(address)), host_and_port_(std::move(where)) {}
 
   void begin(const std::string& line, double timeout_s) override {
     to_send_ = fmt::format("{} {}\n", timeout_s, line);
@@ -51,7 +51,7 @@ class RemotePeer : public LinePeer {
     is_lost_ = false;
     if (stage_ != Stage::kNone) return;
     try {
-      if (!endpoint_) endpoint_ = resolve_endpoint(where_.host, where_.port);
+      if (!endpoint_) endpoint_ = resolve_endpoint(host_and_port_.host, host_and_port_.port);
       if (!secret_) secret_ = environment_secret(address_);
       socket_ = begin_connecting(*endpoint_);
       stage_ = Stage::kConnects;
@@ -61,14 +61,14 @@ class RemotePeer : public LinePeer {
     }
   }
 
-  std::optional<std::string> go_on() override {
-    if (is_lost_) fail(EnvironmentFault::kCrash, fmt::format("at {} is not there: {}", address_, why_lost_));
+  std::optional<std::string> advance() override {
+    if (is_lost_) fail(EnvironmentFault::kCrash, fmt::format("at {} cannot be reached: {}", address_, why_lost_));
     try {
       if (connect()) exchange();
     } catch (const ConnectionLost& lost) {
       if (received_.find('\n') == std::string::npos)
-        fail(EnvironmentFault::kCrash,
-             fmt::format("at {} is gone: {}{}", address_, lost.what(), stage_ == Stage::kProves ? kNotLetIn : ""));
+        fail(EnvironmentFault::kCrash, fmt::format("at {} is not connected any more: {}{}", address_, lost.what(),
+                                                   stage_ == Stage::kProves ? kSecretHint : ""));
     }
     if (const size_t newline = received_.find('\n'); newline != std::string::npos) return answer(newline);
     if (received_.size() >= kLongestAnswer)
@@ -120,14 +120,14 @@ class RemotePeer : public LinePeer {
     const std::string_view line = std::string_view(received_).substr(0, newline);
     const size_t space = line.find(' ');
     const std::string_view word = line.substr(0, space);
-    std::string said(line.substr(std::min(space, line.size() - 1) + 1));
-    if (word == "ok") return said;
+    std::string content(line.substr(std::min(space, line.size() - 1) + 1));
+    if (word == "ok") return content;
     for (const auto& [fault, name] : enum_names(EnvironmentFault()))
-      if (word == name) fail(fault, fmt::format("at {} {}", address_, said_in(said)));
+      if (word == name) fail(fault, fmt::format("at {} {}", address_, fault_text(content)));
     fail(EnvironmentFault::kGarbage, fmt::format("at {} answered {}", address_, shown_answer(line)));
   }
 
-  static std::string said_in(const std::string& text) {
+  static std::string fault_text(const std::string& text) {
     try {
       return parse_json(text, "answer").get<std::string>();
     } catch (const std::exception&) {
@@ -141,7 +141,7 @@ class RemotePeer : public LinePeer {
   }
 
   const std::string address_;
-  const HostAndPort where_;
+  const HostAndPort host_and_port_;
   std::optional<Endpoint> endpoint_;  // set at first use
   std::optional<JobSecret> secret_;
   Stage stage_ = Stage::kNone;
@@ -157,11 +157,11 @@ class RemotePeer : public LinePeer {
 }  // namespace
 
 std::unique_ptr<LinePeer> make_remote_peer(const std::string& address, const std::string& key) {
-  return std::make_unique<RemotePeer>(address, parsed(address, key));
+  return std::make_unique<RemotePeer>(address, parse_address(address, key));
 }
 
 void check_remote(const std::string& address, const std::string& key) {
-  const HostAndPort where = parsed(address, key);
+  const HostAndPort where = parse_address(address, key);
   try {
     resolve_endpoint(where.host, where.port);
   } catch (const ConnectionLost& unknown) {
@@ -170,13 +170,13 @@ void check_remote(const std::string& address, const std::string& key) {
   environment_secret(key);
 }
 
-JobSecret environment_secret(const std::string& who) {
+JobSecret environment_secret(const std::string& subject) {
   const std::string secret = env("ROLL_JOB_SECRET").value_or("");
   if (secret.empty())
     throw user_error(
-        "{}: ROLL_JOB_SECRET is not set; give the run and each host of its environments the same text "
+        "{}: ROLL_JOB_SECRET is not set; set it to the same text for the run and on each host of its environments "
         "(openssl rand -hex 16 makes one)",
-        who);
+        subject);
   return make_proof(parse_secret(secret), "environments", {});
 }
 

@@ -17,8 +17,8 @@ std::unique_ptr<LinePeer> make_remote_peer(const std::string& address, const std
 /// UserError, starting with `key`: the host is unknown, or the secret is not set.
 void check_remote(const std::string& address, const std::string& key);
 
-/// Returns the secret of program servers, derived from the job's. UserError, starting with `who`: ROLL_JOB_SECRET is
-/// not set.
-JobSecret environment_secret(const std::string& who);
+/// Returns the secret of program servers, derived from the job's. UserError, starting with `subject`: ROLL_JOB_SECRET
+/// is not set.
+JobSecret environment_secret(const std::string& subject);
 
 }  // namespace roll

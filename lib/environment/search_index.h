@@ -19,7 +19,7 @@ class SearchIndex {
   explicit SearchIndex(std::vector<std::string> documents);
 
   /// Returns the numbers of the best documents that have a word of the query, best first; ties by number.
-  std::vector<int64_t> find(const std::string& query, int64_t most) const;
+  std::vector<int64_t> find(const std::string& query, int64_t max_results) const;
   const std::string& document(int64_t number) const { return documents_.at(number); }
 
  private:

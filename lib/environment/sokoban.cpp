@@ -23,7 +23,7 @@ constexpr const char* kPushRules =
     "right next to a box, you can push it by moving in the same direction. You cannot push a box through a wall, and "
     "you cannot pull a box. The answer must be one of action in a turn, format is <answer>Right</answer>.";
 constexpr double kWallShare = 0.15;  // share of the inner cells
-constexpr double kTurn = -0.1, kBoxOn = 1, kBoxOff = -1, kAllOn = 10;
+constexpr double kTurnReward = -0.1, kBoxOnReward = 1, kBoxOffReward = -1, kSolvedReward = 10;
 
 class Sokoban : public Environment {
  public:
@@ -31,9 +31,9 @@ class Sokoban : public Environment {
       : args_(args),
         symbols_(renamed(kRoomSymbols, args.grid_lookup, where + "grid_lookup")),
         actions_(renamed(kPushes, args.action_lookup, where + "action_lookup")),
-        said_(args.action_pattern, where) {
+        action_text_(args.action_pattern, where) {
     if (args.dim_room.size() != 2)
-      throw user_error("{}dim_room: has {} numbers: must be [rows, columns]", where, args.dim_room.size());
+      throw user_error("{}dim_room: has {} numbers; must be [rows, columns]", where, args.dim_room.size());
     rows_ = args.dim_room[0];
     columns_ = args.dim_room[1];
     if ((rows_ - 2) * (columns_ - 2) < 3 * args.num_boxes + 3)
@@ -51,12 +51,16 @@ class Sokoban : public Environment {
   }
 
   Reaction step(const std::string& message) override {
-    const auto action = said_.find(message, actions_);
+    const auto action = action_text_.find(message, actions_);
     const int64_t before = num_on_target();
-    if (action) move(step_of(*action));
+    if (action) move(cell_step(*action));
     const int64_t gained = num_on_target() - before;
     const bool is_solved = num_on_target() == args_.num_boxes;
-    double reward = kTurn + (gained > 0 ? kBoxOn : gained < 0 ? kBoxOff : 0) + (is_solved ? kAllOn : 0);
+    double reward = kTurnReward +
+                    (gained > 0   ? kBoxOnReward
+                     : gained < 0 ? kBoxOffReward
+                                  : 0) +
+                    (is_solved ? kSolvedReward : 0);
     if (!action) reward += args_.format_penalty.value_or(0);
     return {.observation = text(),
             .reward = reward,
@@ -73,9 +77,9 @@ class Sokoban : public Environment {
                            .sequence = attempt_,
                            .position = static_cast<uint32_t>(num_drawn_++)});
   }
-  int64_t any(int64_t count) { return static_cast<int64_t>(uniform() * static_cast<double>(count)); }
+  int64_t random_below(int64_t count) { return static_cast<int64_t>(uniform() * static_cast<double>(count)); }
 
-  int64_t step_of(int64_t action) const {
+  int64_t cell_step(int64_t action) const {
     return action == 1 ? -columns_ : action == 2 ? columns_ : action == 3 ? -1 : 1;
   }
   int64_t num_on_target() const {
@@ -84,9 +88,9 @@ class Sokoban : public Environment {
   bool is_box(int64_t at) const { return std::ranges::find(boxes_, at) != boxes_.end(); }
   bool is_free(int64_t at) const { return !is_wall_[at] && !is_box(at); }
 
-  void move(int64_t by) {
-    const int64_t next = player_ + by;
-    if (is_box(next) && is_free(next + by)) *std::ranges::find(boxes_, next) += by;
+  void move(int64_t step_cells) {
+    const int64_t next = player_ + step_cells;
+    if (is_box(next) && is_free(next + step_cells)) *std::ranges::find(boxes_, next) += step_cells;
     if (is_free(next)) player_ = next;
   }
 
@@ -107,7 +111,7 @@ class Sokoban : public Environment {
       }
     if (std::ssize(floor) < 2 * args_.num_boxes + 1) return false;
     const auto take = [&] {
-      const int64_t i = any(std::ssize(floor)), at = floor[i];
+      const int64_t i = random_below(std::ssize(floor)), at = floor[i];
       floor.erase(floor.begin() + i);
       return at;
     };
@@ -116,16 +120,16 @@ class Sokoban : public Environment {
       is_target_[boxes_.back()] = 1;
     }
     player_ = take();
-    for (int64_t i = 0; i < args_.search_depth; ++i) pull(step_of(1 + any(4)));
+    for (int64_t i = 0; i < args_.search_depth; ++i) pull(cell_step(1 + random_below(4)));
     return num_on_target() == 0;
   }
 
   /// Moves the player back, with the box in front if there is one.
-  void pull(int64_t by) {
-    const int64_t behind = player_ - by, ahead = player_ + by;
-    if (!is_free(behind)) return;
-    if (is_box(ahead)) *std::ranges::find(boxes_, ahead) = player_;
-    player_ = behind;
+  void pull(int64_t step_cells) {
+    const int64_t cell_behind = player_ - step_cells, cell_ahead = player_ + step_cells;
+    if (!is_free(cell_behind)) return;
+    if (is_box(cell_ahead)) *std::ranges::find(boxes_, cell_ahead) = player_;
+    player_ = cell_behind;
   }
 
   std::string text() const {
@@ -141,7 +145,7 @@ class Sokoban : public Environment {
 
   EnvironmentArgs args_;
   Names symbols_, actions_;
-  ActionText said_;
+  ActionText action_text_;
   int64_t rows_ = 0, columns_ = 0, player_ = 0;
   uint64_t seed_ = 0, attempt_ = 0;
   int64_t num_drawn_ = 0;

@@ -9,23 +9,23 @@ namespace roll {
 
 namespace {
 
-constexpr auto kNowhere = std::string_view::npos;
-constexpr size_t kMostArguments = 1000;  // lookup takes linear time
+constexpr auto kNotFound = std::string_view::npos;
+constexpr size_t kMaxArguments = 1000;  // lookup takes linear time
 
 /// Tags of one call format: closing a value, opening the next argument, and, if any, before the call's closing tag.
-struct Way {
+struct TagSet {
   std::string_view value_closes, next_opens, body_closes;
 };
-constexpr Way kFunctionTags{"</parameter>", "<parameter=", "</function>"};
-constexpr Way kKeyTags{"</arg_value>", "<arg_key>", ""};
+constexpr TagSet kFunctionTags{"</parameter>", "<parameter=", "</function>"};
+constexpr TagSet kKeyTags{"</arg_value>", "<arg_key>", ""};
 
 enum class Follows { kNothingThatFits, kRestOfCall, kRestOfTurn };
 
 /// Checks if the text continues as templates write it after a value: the rest of the call, and then the end, another
 /// call or a special token.
-Follows what_follows(CallText in, const Way& way) {
-  if (in.skip_blanks().sees(way.next_opens)) return Follows::kRestOfTurn;
-  if (!in.take(way.body_closes)) return Follows::kNothingThatFits;
+Follows classify_rest(CallText in, const TagSet& tags) {
+  if (in.skip_blanks().sees(tags.next_opens)) return Follows::kRestOfTurn;
+  if (!in.take(tags.body_closes)) return Follows::kNothingThatFits;
   if (!in.skip_blanks().take(kCallCloses)) return in.is_at_end() ? Follows::kRestOfTurn : Follows::kNothingThatFits;
   in.skip_blanks();
   return in.is_at_end() || in.sees(kCallOpens) || in.sees("<|") ? Follows::kRestOfTurn : Follows::kRestOfCall;
@@ -33,22 +33,22 @@ Follows what_follows(CallText in, const Way& way) {
 
 /// Takes a value up to its closing tag: the first one, before the next call, after which call and turn continue as
 /// templates write them; else the first one after which the call does.
-std::optional<std::string_view> take_value(CallText& in, const Way& way) {
+std::optional<std::string_view> take_value(CallText& in, const TagSet& tags) {
   const std::string_view text = in.rest();
-  size_t end = kNowhere, next_call = kNowhere;
-  for (size_t at = text.find(way.value_closes); at < next_call; at = text.find(way.value_closes, at + 1)) {
-    const Follows follows = what_follows(CallText(text, at + way.value_closes.size()), way);
+  size_t end = kNotFound, next_call = kNotFound;
+  for (size_t at = text.find(tags.value_closes); at < next_call; at = text.find(tags.value_closes, at + 1)) {
+    const Follows follows = classify_rest(CallText(text, at + tags.value_closes.size()), tags);
     if (follows == Follows::kNothingThatFits) continue;
     if (follows == Follows::kRestOfTurn) {
       end = at;
       break;
     }
-    if (end != kNowhere) continue;
+    if (end != kNotFound) continue;
     end = at;
     next_call = std::min(text.find(kCallOpens, at), text.size());
   }
-  if (end == kNowhere) return std::nullopt;
-  in.move(end + way.value_closes.size());
+  if (end == kNotFound) return std::nullopt;
+  in.move(end + tags.value_closes.size());
   return text.substr(0, end);
 }
 
@@ -67,7 +67,7 @@ std::optional<ToolCall> take_function_tags(CallText& in, const Json& tools) {
   while (in.skip_blanks().take(kFunctionTags.next_opens)) {
     const auto key = in.up_to(">");
     const auto value = key ? take_value(in, kFunctionTags) : std::nullopt;
-    if (!value || arguments.size() == kMostArguments) return std::nullopt;
+    if (!value || arguments.size() == kMaxArguments) return std::nullopt;
     arguments[*key] = argument_value(without_line_ends(*value), name, *key, tools);
   }
   if (!in.take(kFunctionTags.body_closes)) return std::nullopt;
@@ -83,7 +83,7 @@ std::optional<ToolCall> take_key_tags(CallText& in, const Json& tools) {
     const auto key = in.up_to("</arg_key>");
     if (!key || !in.skip_blanks().take("<arg_value>")) return std::nullopt;
     const auto value = take_value(in, kKeyTags);
-    if (!value || arguments.size() == kMostArguments) return std::nullopt;
+    if (!value || arguments.size() == kMaxArguments) return std::nullopt;
     arguments[*key] = argument_value(*value, name, *key, tools);
   }
   if (arguments.empty() && (!in.sees(kCallCloses) || !may_be_tool(tools, name))) return std::nullopt;

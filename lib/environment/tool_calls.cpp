@@ -19,25 +19,26 @@ constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::string_view kPythonTag = "<|python_tag|>";
 
 /// Fills in the calls, and removes blanks at the end of the content.
-SpokenAndCalled finished(SpokenAndCalled parts) {
+ContentAndCalls finished(ContentAndCalls parts) {
   for (const auto& attempt : parts.attempts)
     if (attempt) parts.calls.push_back(*attempt);
   if (!parts.calls.empty()) parts.content.resize(parts.content.find_last_not_of(kBlanks) + 1);
   return parts;
 }
 
-SpokenAndCalled split_marked(const std::string& text, const Json& tools) {
-  constexpr size_t kMostFaults = 64;  // each may scan the whole rest
-  SpokenAndCalled parts;
-  const size_t closed = text.find("</think>"), thought = closed == std::string::npos ? 0 : closed;
+ContentAndCalls split_marked(const std::string& text, const Json& tools) {
+  constexpr size_t kMaxFaults = 64;  // each may scan the whole rest
+  ContentAndCalls parts;
+  const size_t think_end = text.find("</think>"), thought_end = think_end == std::string::npos ? 0 : think_end;
   size_t at = 0, num_faults = 0;
-  while (num_faults < kMostFaults) {
+  while (num_faults < kMaxFaults) {
     const auto [open, mark] = find_mark(text, at);
     if (!mark) break;
     const size_t begin = open + mark->opens.size();
     const auto [calls, end] = read_marked_calls(text, begin, *mark, tools);
     if (calls.empty()) ++num_faults;
-    const bool is_thought = open < thought && (calls.empty() || end <= thought);  // a thought only mentions calls
+    const bool is_thought =
+        open < thought_end && (calls.empty() || end <= thought_end);  // a thought only mentions calls
     const size_t after = is_thought ? begin : end;
     parts.content += text.substr(at, (is_thought || calls.empty() ? after : open) - at);
     at = after;
@@ -69,27 +70,27 @@ bool begins_named(CallText in, const Json& tools) {
 constexpr UnmarkedForm kLlama3Calls{kPythonTag, ";", begins_json, take_json_call};
 constexpr UnmarkedForm kGlm4Calls{"", "", begins_named, take_named_json};
 
-SpokenAndCalled split_unmarked(const std::string& text, const UnmarkedForm& form, const Json& tools) {
+ContentAndCalls split_unmarked(const std::string& text, const UnmarkedForm& form, const Json& tools) {
   CallText in(text, 0);
   const bool is_marked = in.skip_blanks().take(form.opens) && !form.opens.empty();
   if (!is_marked && !form.is_begun(in, tools)) return {text, {}};
-  SpokenAndCalled parts;
+  ContentAndCalls parts;
   while (!in.skip_blanks().is_at_end()) {
     const auto call = form.take(in);
-    const bool goes_on = in.skip_blanks().take(form.between) || in.is_at_end();
-    if (!call || !goes_on) return {text, {}, {std::nullopt}};
+    const bool is_complete = in.skip_blanks().take(form.between) || in.is_at_end();
+    if (!call || !is_complete) return {text, {}, {std::nullopt}};
     parts.attempts.push_back(call);
   }
   return finished(std::move(parts));
 }
 
 /// Returns true if a turn that begins with `said` may be calls.
-bool may_be_unmarked(std::string_view said, ToolCallForm form) {
+bool may_be_unmarked(std::string_view turn, ToolCallForm form) {
   if (form == ToolCallForm::kLlama3)
-    return said.starts_with('{') || kPythonTag.starts_with(said.substr(0, kPythonTag.size()));
-  const std::string_view behind_name = said.substr(std::min(said.find_first_of(CallText::kNotInNames), said.size()));
-  const std::string_view arguments = trimmed_text(behind_name);
-  return behind_name.empty() || (behind_name.starts_with('\n') && (arguments.empty() || arguments.starts_with('{')));
+    return turn.starts_with('{') || kPythonTag.starts_with(turn.substr(0, kPythonTag.size()));
+  const std::string_view after_name = turn.substr(std::min(turn.find_first_of(CallText::kNotInNames), turn.size()));
+  const std::string_view arguments = trimmed_text(after_name);
+  return after_name.empty() || (after_name.starts_with('\n') && (arguments.empty() || arguments.starts_with('{')));
 }
 
 /// Returns the special token that ends a turn, like <|im_end|>; "" if there is none.
@@ -107,8 +108,9 @@ Regex call_regex(const std::string& pattern, const std::string& key) {
   } catch (const RegexError& e) {
     throw user_error("{} = {}: {} at byte {}; repair the expression", key, pattern, e.what(), e.offset);
   }
-  throw user_error("{} = {}: needs two groups ( ), of the tool's name and of its arguments, as (\\w+)\\((.*?)\\)", key,
-                   pattern);
+  throw user_error(
+      "{} = {}: needs two groups ( ), for the tool's name and for its arguments, such as (\\w+)\\((.*?)\\)", key,
+      pattern);
 }
 
 }  // namespace
@@ -116,19 +118,19 @@ Regex call_regex(const std::string& pattern, const std::string& key) {
 ToolCallPattern::ToolCallPattern(const std::string& pattern, const std::string& key)
     : regex_(call_regex(pattern, key)), memory_(2) {}
 
-SpokenAndCalled ToolCallPattern::split(const std::string& text) try {
-  SpokenAndCalled parts;
+ContentAndCalls ToolCallPattern::split(const std::string& text) try {
+  ContentAndCalls parts;
   size_t at = 0;
   while (regex_.find(text, at, memory_)) {
-    const Span all = memory_.group(0).value();
+    const Span match = memory_.group(0).value();
     const auto group = [&](size_t i) {
       const auto span = memory_.group(i);
       return span ? std::string_view(text).substr(span->begin, span->end - span->begin) : std::string_view();
     };
-    if (all.end == all.begin) break;  // it would match for ever
+    if (match.end == match.begin) break;  // it would match for ever
     parts.attempts.push_back(make_call(trimmed_text(group(1)), group(2)));
-    parts.content += text.substr(at, (parts.attempts.back() ? all.begin : all.end) - at);
-    at = all.end;
+    parts.content += text.substr(at, (parts.attempts.back() ? match.begin : match.end) - at);
+    at = match.end;
   }
   parts.content += text.substr(at);
   return finished(std::move(parts));
@@ -141,10 +143,10 @@ ToolCallReader::ToolCallReader(ToolCallForm form, const std::optional<std::strin
   if (pattern) pattern_.emplace(*pattern, key);
 }
 
-SpokenAndCalled ToolCallReader::read(const std::string& turn, const Json& tools) {
-  const std::string said = turn.substr(0, turn.size() - end_token(turn).size());
-  SpokenAndCalled parts = pattern_ ? pattern_->split(said) : split_tool_calls(said, form_, tools);
-  parts.attempts.resize(std::min(parts.attempts.size(), kMostCalls));
+ContentAndCalls ToolCallReader::read(const std::string& turn, const Json& tools) {
+  const std::string content = turn.substr(0, turn.size() - end_token(turn).size());
+  ContentAndCalls parts = pattern_ ? pattern_->split(content) : split_tool_calls(content, form_, tools);
+  parts.attempts.resize(std::min(parts.attempts.size(), kMaxCalls));
   return parts;
 }
 
@@ -154,7 +156,7 @@ std::string call_fault(const std::optional<ToolCall>& call, const std::vector<st
   return fmt::format("there is no tool {}; there is {}", call->name, fmt::join(tools, ", "));
 }
 
-SpokenAndCalled split_tool_calls(const std::string& text, ToolCallForm form, const Json& tools) {
+ContentAndCalls split_tool_calls(const std::string& text, ToolCallForm form, const Json& tools) {
   if (form == ToolCallForm::kMarked) return split_marked(text, tools);
   return split_unmarked(text, form == ToolCallForm::kLlama3 ? kLlama3Calls : kGlm4Calls, tools);
 }

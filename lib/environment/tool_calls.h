@@ -26,7 +26,7 @@ constexpr auto enum_names(ToolCallForm) {
                                              {ToolCallForm::kGlm4, "glm4"}});
 }
 
-struct SpokenAndCalled {
+struct ContentAndCalls {
   std::string content;  // text outside the calls
   std::vector<ToolCall> calls;
   std::vector<std::optional<ToolCall>> attempts{};  // the calls in order; nullopt: an invalid one
@@ -35,7 +35,7 @@ struct SpokenAndCalled {
 /// Splits a text into content and calls. An invalid call, without JSON, name or arguments, stays in the content:
 /// nothing is lost. `tools`: schemas as chat templates take them, which give the types of bare arguments; null:
 /// unknown.
-SpokenAndCalled split_tool_calls(const std::string& text, ToolCallForm form, const Json& tools);
+ContentAndCalls split_tool_calls(const std::string& text, ToolCallForm form, const Json& tools);
 
 /// A custom form: every match of a regular expression is a call; its groups are the name and the arguments.
 class ToolCallPattern {
@@ -43,7 +43,7 @@ class ToolCallPattern {
   /// `key`: start of the UserError if the expression does not compile or has not two groups.
   ToolCallPattern(const std::string& pattern, const std::string& key);
   /// Like split_tool_calls(). Finds no calls if matching costs too much.
-  SpokenAndCalled split(const std::string& text);
+  ContentAndCalls split(const std::string& text);
 
  private:
   Regex regex_;
@@ -56,11 +56,11 @@ class ToolCallReader {
   /// `pattern`: replaces `form` if it is set; `key`: see ToolCallPattern.
   ToolCallReader(ToolCallForm form, const std::optional<std::string>& pattern, const std::string& key);
   /// Reads the calls of a turn, without the special token that may end it. `tools`: see split_tool_calls(). Returns at
-  /// most kMostCalls attempts.
-  SpokenAndCalled read(const std::string& turn, const Json& tools);
+  /// most kMaxCalls attempts.
+  ContentAndCalls read(const std::string& turn, const Json& tools);
 
  private:
-  static constexpr size_t kMostCalls = 16;
+  static constexpr size_t kMaxCalls = 16;
   ToolCallForm form_;
   std::optional<ToolCallPattern> pattern_;
 };

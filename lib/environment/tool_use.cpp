@@ -31,14 +31,15 @@ struct Library {
   std::shared_ptr<const SearchIndex> documents{};
 };
 
-bool has(const EnvironmentArgs& args, ToolKind kind) {
+bool uses_tool(const EnvironmentArgs& args, ToolKind kind) {
   return std::ranges::find(args.tools, kind) != args.tools.end();
 }
 
-Library library_of(const EnvironmentArgs& args, const std::string& where) {
-  if (args.tools.empty()) throw user_error("{}tools: missing; name some of calculator, python and search", where);
+Library load_library(const EnvironmentArgs& args, const std::string& where) {
+  if (args.tools.empty())
+    throw user_error("{}tools: missing; give one or more of calculator, python and search", where);
   if (args.min_number > args.max_number)
-    throw user_error("{}min_number = {}: is more than max_number = {}; lower it", where, args.min_number,
+    throw user_error("{}min_number = {}: is larger than max_number = {}; lower it", where, args.min_number,
                      args.max_number);
   Library library;
   try {
@@ -46,8 +47,9 @@ Library library_of(const EnvironmentArgs& args, const std::string& where) {
   } catch (const UserError& e) {
     throw user_error("{}questions = {}", where, e.what());
   }
-  if (!has(args, ToolKind::kSearch)) return library;
-  if (!args.documents) throw user_error("{}documents: missing, which search needs; name a file of documents", where);
+  if (!uses_tool(args, ToolKind::kSearch)) return library;
+  if (!args.documents)
+    throw user_error("{}documents: missing, but the tool search needs it; give a file of documents", where);
   try {
     library.documents = SearchIndex::load(*args.documents);
   } catch (const UserError& e) {
@@ -56,7 +58,7 @@ Library library_of(const EnvironmentArgs& args, const std::string& where) {
   return library;
 }
 
-std::unique_ptr<Tool> tool_of(ToolKind kind, const EnvironmentArgs& args, const Library& library) {
+std::unique_ptr<Tool> make_tool(ToolKind kind, const EnvironmentArgs& args, const Library& library) {
   if (kind == ToolKind::kCalculator) return make_calculator();
   if (kind == ToolKind::kPython) return make_python_tool(args.python, args.timeout_s);
   return make_search_tool(library.documents, args.num_results, args.document_length);
@@ -68,9 +70,9 @@ class ToolUse : public Environment {
       : args_(args),
         where_(where),
         library_(std::move(library)),
-        answered_(args.action_pattern, where),
+        action_text_(args.action_pattern, where),
         calls_(args.tool_calls, args.tool_pattern, where + "tool_pattern") {
-    for (const ToolKind kind : args.tools) tools_.push_back(tool_of(kind, args, *library_));
+    for (const ToolKind kind : args.tools) tools_.push_back(make_tool(kind, args, *library_));
     for (const auto& tool : tools_) schemas_.push_back(tool_schema(*tool));
   }
 
@@ -79,14 +81,14 @@ class ToolUse : public Environment {
   Json tools() const override { return args_.show_tools ? schemas_ : Json(); }
 
   Opening reset(uint64_t seed) override {
-    question_ = question_of(seed);
+    question_ = choose_question(seed);
     return {args_.env_instruction.value_or(kToolRules), question_.text};
   }
 
   Reaction step(const std::string& message) override {
-    const SpokenAndCalled parts = calls_.read(message, schemas_);
+    const ContentAndCalls parts = calls_.read(message, schemas_);
     if (!parts.attempts.empty()) return answer_calls(parts);
-    const auto answer = answered_.find(parts.content);
+    const auto answer = action_text_.find(parts.content);
     const bool is_right = answer && is_answer(*answer, question_.answer);
     return {.reward = is_right ? 1
                       : answer ? 0
@@ -98,19 +100,19 @@ class ToolUse : public Environment {
   }
 
  private:
-  Question question_of(uint64_t seed) const {
+  Question choose_question(uint64_t seed) const {
     const auto& questions = library_->questions;
     if (questions.empty()) return arithmetic_question(seed, args_.min_number, args_.max_number);
     const double uniform = random_uniform({.seed = seed, .purpose = Purpose::kEnvironment});
     return questions.at(static_cast<size_t>(uniform * static_cast<double>(questions.size())));
   }
 
-  Reaction answer_calls(const SpokenAndCalled& parts) {
+  Reaction answer_calls(const ContentAndCalls& parts) {
     Reaction reaction{.succeeded = false, .tools = ToolCounts{}};
     for (const auto& attempt : parts.attempts) {
       ++reaction.tools->calls;
       try {
-        reaction.answers.push_back(answer_of(attempt));
+        reaction.answers.push_back(answer_call(attempt));
       } catch (const ToolError& e) {
         ++reaction.tools->errors;
         reaction.answers.push_back(std::string("Error: ") + e.what());
@@ -120,23 +122,23 @@ class ToolUse : public Environment {
     return reaction;
   }
 
-  std::string answer_of(const std::optional<ToolCall>& call) {
+  std::string answer_call(const std::optional<ToolCall>& call) {
     std::vector<std::string> names;
-    for (const auto& one : tools_) names.push_back(one->name());
+    for (const auto& candidate : tools_) names.push_back(candidate->name());
     if (const std::string fault = call_fault(call, names); !fault.empty()) throw ToolError(fault);
-    const auto tool = std::ranges::find(tools_, call->name, [](const auto& one) { return one->name(); });
+    const auto tool = std::ranges::find(tools_, call->name, [](const auto& candidate) { return candidate->name(); });
     const Json arguments = parse_json(call->arguments, "arguments");
-    const std::string wanted = (*tool)->argument();
-    if (!arguments.contains(wanted) || !arguments[wanted].is_string())
-      throw ToolError(fmt::format("{} takes {}, a text", call->name, wanted));
-    if (arguments.size() > 1) throw ToolError(fmt::format("{} takes {} and nothing else", call->name, wanted));
-    return (*tool)->call(arguments[wanted].get<std::string>());
+    const std::string argument_name = (*tool)->argument();
+    if (!arguments.contains(argument_name) || !arguments[argument_name].is_string())
+      throw ToolError(fmt::format("{} takes {}, a text", call->name, argument_name));
+    if (arguments.size() > 1) throw ToolError(fmt::format("{} takes {} and nothing else", call->name, argument_name));
+    return (*tool)->call(arguments[argument_name].get<std::string>());
   }
 
   EnvironmentArgs args_;
   std::string where_;
   std::shared_ptr<const Library> library_;
-  ActionText answered_;
+  ActionText action_text_;
   ToolCallReader calls_;
   std::vector<std::unique_ptr<Tool>> tools_;
   Json schemas_ = Json::array();
@@ -146,11 +148,11 @@ class ToolUse : public Environment {
 }  // namespace
 
 std::unique_ptr<Environment> make_tool_use(const EnvironmentArgs& args, const std::string& where) {
-  return std::make_unique<ToolUse>(args, where, std::make_shared<const Library>(library_of(args, where)));
+  return std::make_unique<ToolUse>(args, where, std::make_shared<const Library>(load_library(args, where)));
 }
 
 void check_tool_use(const EnvironmentArgs& args, const std::string& where) {
-  if (has(args, ToolKind::kPython)) check_python_tool(args.python, where);
+  if (uses_tool(args, ToolKind::kPython)) check_python_tool(args.python, where);
 }
 
 }  // namespace roll

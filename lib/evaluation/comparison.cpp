@@ -9,7 +9,7 @@ namespace roll {
 
 namespace {
 
-double share(const PromptSum& right) {
+double right_share(const PromptSum& right) {
   return right.sum / static_cast<double>(right.count);
 }
 
@@ -23,7 +23,7 @@ std::optional<Comparison> compare(const JudgedPrompts& before, const JudgedPromp
   Comparison comparison;
   std::vector<double> differences;
   for (const auto& [id, prompt] : before) {
-    const double difference = share(after.at(id).right) - share(prompt.right);
+    const double difference = right_share(after.at(id).right) - right_share(prompt.right);
     ++(difference > 0 ? comparison.better : difference < 0 ? comparison.worse : comparison.same);
     differences.push_back(difference);
   }

@@ -35,7 +35,7 @@ int64_t count_right(const PromptSamples& samples) {
 }
 
 void check_k(const PromptSamples& samples, int64_t k) {
-  ROLL_CHECK(k >= 1 && k <= std::ssize(samples), "of so many samples there are not k");
+  ROLL_CHECK(k >= 1 && k <= std::ssize(samples), "k is within 1..n samples");
 }
 
 }  // namespace
@@ -54,15 +54,15 @@ std::optional<Estimate> estimate_mean(std::span<const double> prompt_values) {
 
 std::optional<double> clustered_error(const std::map<int64_t, PromptSum>& prompts) {
   if (prompts.size() < 2) return std::nullopt;
-  PromptSum all;
-  for (const auto& [prompt, of_prompt] : prompts) {
-    all.sum += of_prompt.sum;
-    all.count += of_prompt.count;
+  PromptSum total;
+  for (const auto& [prompt, prompt_sum] : prompts) {
+    total.sum += prompt_sum.sum;
+    total.count += prompt_sum.count;
   }
-  const auto num_samples = static_cast<double>(all.count), num_prompts = static_cast<double>(prompts.size());
+  const auto num_samples = static_cast<double>(total.count), num_prompts = static_cast<double>(prompts.size());
   double squares = 0;
-  for (const auto& [prompt, of_prompt] : prompts) {
-    const double residual = of_prompt.sum - static_cast<double>(of_prompt.count) * all.sum / num_samples;
+  for (const auto& [prompt, prompt_sum] : prompts) {
+    const double residual = prompt_sum.sum - static_cast<double>(prompt_sum.count) * total.sum / num_samples;
     squares += residual * residual;
   }
   return std::sqrt(num_prompts / (num_prompts - 1) * squares) / num_samples;

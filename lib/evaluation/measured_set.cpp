@@ -15,7 +15,7 @@ namespace {
 
 using Groups = std::vector<std::vector<JudgedSample>>;  // samples of each prompt
 
-Groups groups_of(std::vector<JudgedSample> samples) {
+Groups group_by_prompt(std::vector<JudgedSample> samples) {
   std::ranges::sort(samples, {}, [](const JudgedSample& s) { return std::pair(s.prompt, s.number); });
   Groups groups;
   for (JudgedSample& sample : samples) {
@@ -25,7 +25,7 @@ Groups groups_of(std::vector<JudgedSample> samples) {
   return groups;
 }
 
-PromptSamples judged_of(const std::vector<JudgedSample>& group) {
+PromptSamples judged_answers(const std::vector<JudgedSample>& group) {
   PromptSamples judged;
   for (const JudgedSample& sample : group)
     if (sample.is_judged) judged.push_back({.is_right = sample.score >= 1, .answer = sample.answer.value_or("")});
@@ -33,16 +33,16 @@ PromptSamples judged_of(const std::vector<JudgedSample>& group) {
 }
 
 std::vector<std::string> silent_domains(const std::vector<JudgedSample>& samples) {
-  std::map<std::string, bool> tells;
-  for (const JudgedSample& sample : samples) tells[sample.domain] |= sample.answer.has_value();
+  std::map<std::string, bool> extracts_answer;
+  for (const JudgedSample& sample : samples) extracts_answer[sample.domain] |= sample.answer.has_value();
   std::vector<std::string> silent;
-  for (const auto& [domain, does] : tells)
-    if (!does) silent.push_back(domain);
+  for (const auto& [domain, extracts] : extracts_answer)
+    if (!extracts) silent.push_back(domain);
   return silent;
 }
 
 /// Returns the mean over a prompt's responses.
-double mean_of(const std::vector<JudgedSample>& group, const std::function<double(const JudgedSample&)>& number) {
+double mean_value(const std::vector<JudgedSample>& group, const std::function<double(const JudgedSample&)>& number) {
   double sum = 0;
   for (const JudgedSample& sample : group) sum += number(sample);
   return sum / static_cast<double>(group.size());
@@ -63,39 +63,39 @@ std::vector<int64_t> pass_at_ks(int64_t num_samples) {
 
 MeasuredSet measured(std::vector<JudgedSample> samples, int64_t num_samples) {
   MeasuredSet set{.num_samples = num_samples, .numbers = {}, .silent = silent_domains(samples)};
-  const bool tell_answers = set.silent.empty();
-  const Groups groups = groups_of(std::move(samples));
+  const bool has_answers = set.silent.empty();
+  const Groups groups = group_by_prompt(std::move(samples));
   set.num_prompts = std::ssize(groups);
   std::vector<PromptSamples> judged;
-  for (const auto& group : groups) judged.push_back(judged_of(group));
-  const auto add = [&](const std::string& name, int64_t least, const auto& number_of) {
+  for (const auto& group : groups) judged.push_back(judged_answers(group));
+  const auto add = [&](const std::string& name, int64_t least, const auto& statistic) {
     std::vector<double> prompt_values;
     for (const PromptSamples& prompt : judged)
-      if (std::ssize(prompt) >= least) prompt_values.push_back(number_of(prompt));
+      if (std::ssize(prompt) >= least) prompt_values.push_back(statistic(prompt));
     if (const auto estimate = estimate_mean(prompt_values)) set.numbers.emplace_back(name, *estimate);
   };
   const auto add_mean = [&](const std::string& name, const std::function<double(const JudgedSample&)>& number,
-                            bool of_judged = false) {
+                            bool judged_only = false) {
     std::vector<double> prompt_values;
     for (std::vector<JudgedSample> group : groups) {
-      if (of_judged) std::erase_if(group, [](const JudgedSample& sample) { return !sample.is_judged; });
-      if (!group.empty()) prompt_values.push_back(mean_of(group, number));
+      if (judged_only) std::erase_if(group, [](const JudgedSample& sample) { return !sample.is_judged; });
+      if (!group.empty()) prompt_values.push_back(mean_value(group, number));
     }
     if (const auto estimate = estimate_mean(prompt_values)) set.numbers.emplace_back(name, *estimate);
   };
   add(at_k("avg", num_samples), 1, average_at);
   for (const int64_t k : pass_at_ks(num_samples))
     add(at_k("pass", k), k, [k](const PromptSamples& prompt) { return pass_at(prompt, k); });
-  if (tell_answers)
+  if (has_answers)
     for (const int64_t k : pass_at_ks(num_samples))
       add(at_k("maj", k), k, [k](const PromptSamples& prompt) { return majority_at(prompt, k); });
   add_mean(
-      "score", [](const JudgedSample& s) { return s.score; }, /*of_judged=*/true);
+      "score", [](const JudgedSample& s) { return s.score; }, /*judged_only=*/true);
   add_mean("response_length", [](const JudgedSample& s) { return static_cast<double>(s.num_tokens); });
   add_mean("truncated", [](const JudgedSample& s) { return s.is_truncated; });
-  if (tell_answers)
+  if (has_answers)
     add_mean(
-        "no_answer", [](const JudgedSample& s) { return s.answer.value_or("").empty(); }, /*of_judged=*/true);
+        "no_answer", [](const JudgedSample& s) { return s.answer.value_or("").empty(); }, /*judged_only=*/true);
   add_mean("unjudged", [](const JudgedSample& s) { return !s.is_judged; });
   return set;
 }
@@ -133,34 +133,35 @@ std::vector<std::string> set_metric_names(const std::string& set, int64_t num_sa
 namespace {
 
 /// Formats "0.3500 ± 0.1500" with `with_error`, else the mean alone; "-" if there is no estimate.
-std::string cell_of(const Estimate* estimate, bool with_error = false, int digits = 4) {
+std::string format_cell(const Estimate* estimate, bool with_error = false, int digits = 4) {
   if (!estimate) return "-";
   const std::string mean = fmt::format("{:.{}f}", estimate->mean, digits);
   return with_error && estimate->standard_error ? fmt::format("{} ± {:.{}f}", mean, *estimate->standard_error, digits)
                                                 : mean;
 }
 
-std::vector<std::string> cells_of(const std::string& name, const MeasuredSet& set) {
+std::vector<std::string> table_row(const std::string& name, const MeasuredSet& set) {
   const int64_t k = set.num_samples;
   return {name,
           fmt::format("{}", set.num_prompts),
           fmt::format("{}", k),
-          cell_of(set.find(at_k("avg", k)), /*with_error=*/true),
-          cell_of(set.find(at_k("pass", k))),
-          cell_of(set.find(at_k("maj", k))),
-          cell_of(set.find("score")),
-          cell_of(set.find("response_length"), /*with_error=*/false, /*digits=*/1),
-          cell_of(set.find("truncated")),
-          cell_of(set.find("no_answer"))};
+          format_cell(set.find(at_k("avg", k)), /*with_error=*/true),
+          format_cell(set.find(at_k("pass", k))),
+          format_cell(set.find(at_k("maj", k))),
+          format_cell(set.find("score")),
+          format_cell(set.find("response_length"), /*with_error=*/false, /*digits=*/1),
+          format_cell(set.find("truncated")),
+          format_cell(set.find("no_answer"))};
 }
 
-/// Returns one line: `what`, then each set with the text that `word` returns for it. "" if all texts are empty.
-std::string line_of_sets(const std::map<std::string, MeasuredSet>& sets, const char* what,
-                         const std::function<std::string(const MeasuredSet&)>& word) {
-  std::vector<std::string> words;
+/// Returns one line: `heading`, then each set with the text that `describe` returns for it. "" if all texts are empty.
+std::string set_line(const std::map<std::string, MeasuredSet>& sets, const char* heading,
+                     const std::function<std::string(const MeasuredSet&)>& describe) {
+  std::vector<std::string> set_texts;
   for (const auto& [name, set] : sets)
-    if (const std::string of_set = word(set); !of_set.empty()) words.push_back(fmt::format("{} ({})", name, of_set));
-  return words.empty() ? "" : fmt::format("{}: {}\n", what, fmt::join(words, ", "));
+    if (const std::string set_text = describe(set); !set_text.empty())
+      set_texts.push_back(fmt::format("{} ({})", name, set_text));
+  return set_texts.empty() ? "" : fmt::format("{}: {}\n", heading, fmt::join(set_texts, ", "));
 }
 
 }  // namespace
@@ -168,7 +169,7 @@ std::string line_of_sets(const std::map<std::string, MeasuredSet>& sets, const c
 std::string evaluation_table(const std::map<std::string, MeasuredSet>& sets) {
   std::vector<std::vector<std::string>> lines{
       {"set", "prompts", "samples k", "avg@k", "pass@k", "maj@k", "score", "length", "truncated", "no answer"}};
-  for (const auto& [name, set] : sets) lines.push_back(cells_of(name, set));
+  for (const auto& [name, set] : sets) lines.push_back(table_row(name, set));
   std::vector<int> widths(lines[0].size());
   for (const auto& line : lines)
     for (size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], display_width(line[c]));
@@ -180,11 +181,11 @@ std::string evaluation_table(const std::map<std::string, MeasuredSet>& sets) {
     }
     text += "\n";
   }
-  text += line_of_sets(sets, "without maj@k and no answer, as rewards do not say what a response answers",
-                       [](const MeasuredSet& set) { return fmt::format("{}", fmt::join(set.silent, ", ")); });
-  return text + line_of_sets(sets, "responses that nobody judged", [](const MeasuredSet& set) {
+  text += set_line(sets, "without maj@k and no answer, because these rewards extract no answers",
+                   [](const MeasuredSet& set) { return fmt::format("{}", fmt::join(set.silent, ", ")); });
+  return text + set_line(sets, "share of responses without a score", [](const MeasuredSet& set) {
            const Estimate* unjudged = set.find("unjudged");
-           return unjudged && unjudged->mean > 0 ? cell_of(unjudged) : "";
+           return unjudged && unjudged->mean > 0 ? format_cell(unjudged) : "";
          });
 }
 

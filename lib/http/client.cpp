@@ -40,7 +40,7 @@ struct Received {
   size_t num_bytes = 0, max_bytes = 0;
   bool is_too_large = false;
 
-  bool takes(size_t count) {
+  bool accepts(size_t count) {
     num_bytes += count;
     is_too_large = is_too_large || num_bytes > max_bytes;
     return !is_too_large;
@@ -49,13 +49,13 @@ struct Received {
 
 size_t take_body(char* data, size_t, size_t count, void* to) {
   auto& received = *static_cast<Received*>(to);
-  if (!received.takes(count)) return 0;
+  if (!received.accepts(count)) return 0;
   received.body.append(data, count);
   return count;
 }
 
 size_t take_header(char*, size_t, size_t count, void* to) {
-  return static_cast<Received*>(to)->takes(count) ? count : 0;
+  return static_cast<Received*>(to)->accepts(count) ? count : 0;
 }
 
 curl_socket_t open_socket(void*, curlsocktype, curl_sockaddr* address) {
@@ -69,7 +69,7 @@ void set(CURL* easy, CURLoption option, T value) {
     throw system_error("libcurl: option {}: {}", static_cast<int>(option), curl_easy_strerror(code));
 }
 
-HttpAnswer::Outcome outcome_of(CURLcode code) {
+HttpAnswer::Outcome transfer_outcome(CURLcode code) {
   switch (code) {
     case CURLE_OK:
       return HttpAnswer::Outcome::kAnswered;
@@ -104,9 +104,10 @@ void check_http_url(const std::string& url) {
   };
   const bool is_url = curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) == CURLUE_OK;
   const std::string scheme = part(CURLUPART_SCHEME);
-  if (!is_url || (scheme != "http" && scheme != "https")) throw UserError("must be a URL, as https://host:8000/v1");
+  if (!is_url || (scheme != "http" && scheme != "https"))
+    throw UserError("must be a URL, such as https://host:8000/v1");
   if (!part(CURLUPART_USER).empty() || !part(CURLUPART_PASSWORD).empty())
-    throw UserError("must not hold a user or password, which would be written wherever the URL is");
+    throw UserError("must not hold a user or password, because the URL is written to logs");
   if (!part(CURLUPART_QUERY).empty() || !part(CURLUPART_FRAGMENT).empty() ||
       url.find_first_of("?#") != std::string::npos)
     throw UserError("must end with its path, without ? and #");
@@ -161,11 +162,12 @@ struct HttpClient::Parts {
   }
 
   HttpAnswer answer(std::optional<CURLcode> code) {
-    if (!code) return {.outcome = HttpAnswer::Outcome::kCancelled, .reason = "given up, as the run ends"};
+    if (!code) return {.outcome = HttpAnswer::Outcome::kCancelled, .reason = "cancelled, because the run ends"};
     if (received.is_too_large)
       return {.outcome = HttpAnswer::Outcome::kTooLarge,
               .reason = fmt::format("answered more than {} bytes", received.max_bytes)};
-    if (*code != CURLE_OK) return {.outcome = outcome_of(*code), .reason = *error ? error : curl_easy_strerror(*code)};
+    if (*code != CURLE_OK)
+      return {.outcome = transfer_outcome(*code), .reason = *error ? error : curl_easy_strerror(*code)};
     long status = 0;
     curl_off_t retry_after_s = 0;
     curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);

@@ -1,7 +1,7 @@
 // HTTP client for API judges and remote rewards: one POST of JSON, one answer, within limits of time and size. It is
 // the only user of libcurl.
 //
-// It never follows a redirect (which would carry question and key to another place), skips the check of a certificate,
+// It never follows a redirect (which would carry question and key to another server), skips the check of a certificate,
 // hands a socket on to a child process, or puts the key or parts of the URL other than host and path into a message.
 // Proxies come from the environment (https_proxy, no_proxy), as for every program that uses libcurl.
 #pragma once

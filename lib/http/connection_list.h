@@ -1,5 +1,6 @@
-// Connections of HttpServer, and what each owes it. A connection that owes something for too long is closed; when
-// places run out, so are those that have owed something for longest.
+// Connections of HttpServer, and what each client owes the server: to send a request, or to read an answer. A
+// connection that owes something for too long is closed. When connections run out, those that have owed something
+// longest are closed, too.
 #pragma once
 
 #include <chrono>
@@ -10,16 +11,17 @@ namespace roll {
 class ConnectionList {
  public:
   using Clock = std::chrono::steady_clock;
-  enum class Owes { kRequest, kReading, kNothing };  // kReading: its client must read an answer
+  enum class Owes { kRequest, kRead, kNothing };  // kRead: its client must read an answer
 
   /// `patience`: how long a connection may owe something.
-  ConnectionList(int num_places, Clock::duration patience) : num_places_(num_places), patience_(patience) {}
+  ConnectionList(int max_connections, Clock::duration patience)
+      : max_connections_(max_connections), patience_(patience) {}
 
-  /// Records that the connection now owes `what`. The descriptor `fd` must stay open until remove().
-  void set(int fd, Owes what) { connections_[fd] = {.since = Clock::now(), .owes = what}; }
+  /// Records that the connection now owes `duty`. The descriptor `fd` must stay open until remove().
+  void set(int fd, Owes duty) { connections_[fd] = {.since = Clock::now(), .owes = duty}; }
   void remove(int fd) { connections_.erase(fd); }
 
-  /// Returns true if nine tenths of the places are taken: close_slow() is due.
+  /// Returns true if nine tenths of the connections are in use: close_slow() is due.
   bool is_crowded() const { return num_too_many() > 0; }
   /// Closes slow connections. Returns when the next one will be slow.
   Clock::time_point close_slow();
@@ -30,9 +32,9 @@ class ConnectionList {
     Clock::time_point since;
     Owes owes = Owes::kRequest;
   };
-  int64_t num_too_many() const { return static_cast<int64_t>(connections_.size()) - num_places_ * 9 / 10; }
+  int64_t num_too_many() const { return static_cast<int64_t>(connections_.size()) - max_connections_ * 9 / 10; }
 
-  const int64_t num_places_;
+  const int64_t max_connections_;
   const Clock::duration patience_;
   std::map<int, Connection> connections_;  // by descriptor
 };

@@ -14,9 +14,9 @@ struct FreeResponse {
 };
 using ResponseHandle = std::unique_ptr<MHD_Response, FreeResponse>;
 
-/// Queues `response` with the status and headers of `words`. Returns MHD_NO, which ends the connection, if memory ran
+/// Queues `response` with the status and headers of `head`. Returns MHD_NO, which ends the connection, if memory ran
 /// out.
-MHD_Result queue(MHD_Connection* connection, ResponseHandle response, const HttpResponse& words);
-MHD_Result queue_whole(MHD_Connection* connection, const HttpResponse& words);
+MHD_Result queue(MHD_Connection* connection, ResponseHandle response, const HttpResponse& head);
+MHD_Result queue_whole(MHD_Connection* connection, const HttpResponse& answer);
 
 }  // namespace roll

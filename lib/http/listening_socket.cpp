@@ -17,17 +17,18 @@ constexpr int kBacklog = 1024;
 }  // namespace
 
 int listen_on(const std::string& host, int port) {
-  addrinfo wish{}, *found = nullptr;
-  wish.ai_socktype = SOCK_STREAM;
-  wish.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wish, &found) != 0) return -1;
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return -1;
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
-  for (const addrinfo* each = found; each; each = each->ai_next) {
-    const int fd = ::socket(each->ai_family, each->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, each->ai_protocol);
+  for (const addrinfo* candidate = found; candidate; candidate = candidate->ai_next) {
+    const int fd =
+        ::socket(candidate->ai_family, candidate->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, candidate->ai_protocol);
     if (fd < 0) continue;
     const int yes = 1;
     ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (::bind(fd, each->ai_addr, each->ai_addrlen) == 0 && ::listen(fd, kBacklog) == 0) return fd;
+    if (::bind(fd, candidate->ai_addr, candidate->ai_addrlen) == 0 && ::listen(fd, kBacklog) == 0) return fd;
     ::close(fd);
   }
   return -1;
@@ -43,7 +44,7 @@ ListeningAddress bound_address(int fd) {
           .is_v6 = is_v6};
 }
 
-int places_for_descriptors() {
+int raise_descriptor_limit() {
   constexpr rlim_t kWanted = 4096;
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);

@@ -18,6 +18,6 @@ struct ListeningAddress {
 ListeningAddress bound_address(int fd);
 
 /// Returns how many descriptors this process may have, at most 4096. Raises its limit up to that first.
-int places_for_descriptors();
+int raise_descriptor_limit();
 
 }  // namespace roll

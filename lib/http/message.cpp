@@ -7,7 +7,7 @@
 
 namespace roll {
 
-HttpResponse HttpResponse::of(int status, std::string type, std::string body) {
+HttpResponse HttpResponse::make(int status, std::string type, std::string body) {
   return {.status = status,
           .type = std::move(type),
           .body = std::make_shared<const std::string>(std::move(body)),
@@ -22,8 +22,8 @@ const std::string& HttpRequest::header(const std::string& name) const {
 
 void HttpRequest::add_header(std::string name, const std::string& value) {
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-  const auto [place, is_new] = headers.emplace(std::move(name), value);
-  if (!is_new) place->second += ", " + value;
+  const auto [found, is_new] = headers.emplace(std::move(name), value);
+  if (!is_new) found->second += ", " + value;
 }
 
 size_t HttpRequest::content_length() const {
@@ -34,11 +34,11 @@ std::string HttpRequest::framing_fault() const {
   for (const std::string known : {"content-length", "transfer-encoding"})
     for (const auto& [name, value] : headers)
       if (name.starts_with(known) && name != known)
-        return "a header's name holds " + known;  // a space, or a folded line
+        return "a header's name contains " + known;  // a space, or a folded line
   const std::string &length = header("content-length"), &coding = header("transfer-encoding");
   if (length.find(',') != std::string::npos) return "there are two Content-Length headers";
-  if (!length.empty() && !coding.empty()) return "there are Content-Length and Transfer-Encoding";
-  if (!coding.empty() && coding != "chunked") return "the only Transfer-Encoding is chunked";
+  if (!length.empty() && !coding.empty()) return "there are both Content-Length and Transfer-Encoding";
+  if (!coding.empty() && coding != "chunked") return "the only supported Transfer-Encoding is chunked";
   return "";
 }
 

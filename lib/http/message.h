@@ -28,7 +28,7 @@ struct HttpResponse {
   std::shared_ptr<const std::string> body;     // shared: a page sent to many clients is in memory once
   std::map<std::string, std::string> headers;  // additional headers
 
-  static HttpResponse of(int status, std::string type, std::string body);
+  static HttpResponse make(int status, std::string type, std::string body);
 };
 
 /// Returns true if a Host header names this machine. A page of another site, whose DNS name was pointed here, does not.

@@ -19,9 +19,9 @@ struct RateLimits {
 
   void fields(Keys& v) {
     v("requests_per_minute", requests_per_minute,
-      "the server is asked at most so often, over all ranks; null: no limit", within(1, 1'000'000), may_change());
+      "most requests per minute to the server, over all ranks; null: no limit", within(1, 1'000'000), may_change());
     v("tokens_per_minute", tokens_per_minute,
-      "prompts and answers together have at most so many tokens, over all ranks; null: no limit",
+      "most tokens per minute in prompts and answers together, over all ranks; null: no limit",
       within(1, 1'000'000'000), may_change());
   }
 };

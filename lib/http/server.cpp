@@ -29,7 +29,7 @@ constexpr size_t kMaxHeadBytes = 32 << 10;       // memory per connection, also 
 constexpr size_t kSendBytes = 16 << 10;          // sent from a stream at a time
 constexpr size_t kMaxSwallowedBytes = 64 << 20;  // refused body, read so that the client reads the refusal
 
-int fd_of(MHD_Connection* connection) {
+int connection_fd(MHD_Connection* connection) {
   return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
@@ -61,8 +61,9 @@ struct HttpServer::Parts {
       if (bytes <= server.limits.max_unsent_bytes)
         count_unsent(bytes);
       else
-        whole = server.handlers.refuse(413, fmt::format("the answer has {} bytes; at most {}, but for streams", bytes,
-                                                        server.limits.max_unsent_bytes));
+        whole = server.handlers.refuse(
+            413, fmt::format("the answer has {} bytes; at most {} are allowed, except for streams", bytes,
+                             server.limits.max_unsent_bytes));
       resume();
     }
     void begin_stream(const std::string& type) override {
@@ -124,19 +125,19 @@ struct HttpServer::Parts {
     UnsentText unsent;
     size_t unsent_bytes = 0;  // bytes of the answer that count against max_unsent_bytes
   };
-  using Held = std::shared_ptr<Exchange>;
+  using SharedExchange = std::shared_ptr<Exchange>;
 
-  Parts(ServerLimits bounds, HttpHandlers called)
-      : limits(bounds),
-        handlers(std::move(called)),
-        num_places(std::min(limits.max_connections, places_for_descriptors() / 2)),
-        connections(num_places, seconds(limits.request_s)) {}
+  Parts(ServerLimits given_limits, HttpHandlers given_handlers)
+      : limits(given_limits),
+        handlers(std::move(given_handlers)),
+        connection_limit(std::min(limits.max_connections, raise_descriptor_limit() / 2)),
+        connections(connection_limit, seconds(limits.request_s)) {}
 
   /// Uses poll: the library's epoll loses the end of a connection that comes together with its last bytes.
   void start(int listener, bool is_v6) {
     daemon = MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (is_v6 ? MHD_USE_IPv6 : 0), 0,
                               nullptr, nullptr, &on_request, this, MHD_OPTION_LISTEN_SOCKET, listener,
-                              MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(num_places),
+                              MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(connection_limit),
                               MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMaxHeadBytes, MHD_OPTION_STRICT_FOR_CLIENT, 1,
                               MHD_OPTION_NOTIFY_COMPLETED, &on_completed, this, MHD_OPTION_NOTIFY_CONNECTION,
                               &on_connection, this, MHD_OPTION_END);
@@ -154,7 +155,7 @@ struct HttpServer::Parts {
     try {
       auto& server = *static_cast<Parts*>(self);
       if (!*context) return server.begin(connection, path, method, context);
-      return server.go_on(*static_cast<Held*>(*context), std::string_view(data, *size), *size);
+      return server.continue_request(*static_cast<SharedExchange*>(*context), std::string_view(data, *size), *size);
     } catch (const std::exception&) {  // out of memory: end this connection only
       return MHD_NO;
     }
@@ -162,13 +163,13 @@ struct HttpServer::Parts {
 
   /// Called when the answer is sent or the connection is closed.
   static void on_completed(void* self, MHD_Connection*, void** context, MHD_RequestTerminationCode) {
-    const std::unique_ptr<Held> held(static_cast<Held*>(std::exchange(*context, nullptr)));
+    const std::unique_ptr<SharedExchange> held(static_cast<SharedExchange*>(std::exchange(*context, nullptr)));
     if (!held) return;
     auto& server = *static_cast<Parts*>(self);
     Exchange& exchange = **held;
     const std::lock_guard lock(server.mutex);
     server.connections.set(exchange.fd, Owes::kRequest);
-    server.open.erase(&exchange);
+    server.open_exchanges.erase(&exchange);
     if (!exchange.is_handed_over) server.drop_body(exchange);
     exchange.forget_unsent(exchange.unsent_bytes);
     exchange.connection = nullptr;
@@ -178,23 +179,25 @@ struct HttpServer::Parts {
   static void on_connection(void* self, MHD_Connection* connection, void**, MHD_ConnectionNotificationCode code) {
     auto& server = *static_cast<Parts*>(self);
     const std::lock_guard lock(server.mutex);
-    if (code == MHD_CONNECTION_NOTIFY_CLOSED) return server.connections.remove(fd_of(connection));
-    server.connections.set(fd_of(connection), Owes::kRequest);
-    if (server.connections.is_crowded()) server.look.notify_one();
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) return server.connections.remove(connection_fd(connection));
+    server.connections.set(connection_fd(connection), Owes::kRequest);
+    if (server.connections.is_crowded()) server.check_due.notify_one();
   }
 
   static ssize_t read_stream(void* held, uint64_t, char* to, size_t size) {
-    return (*static_cast<Held*>(held))->read(to, size);
+    return (*static_cast<SharedExchange*>(held))->read(to, size);
   }
 
-  static void free_stream(void* held) { const std::unique_ptr<Held> owner(static_cast<Held*>(held)); }
+  static void free_stream(void* held) {
+    const std::unique_ptr<SharedExchange> owner(static_cast<SharedExchange*>(held));
+  }
 
   /// Called when the head of a request has arrived.
   MHD_Result begin(MHD_Connection* connection, const char* path, const char* method, void** context) {
-    const auto exchange = std::make_shared<Exchange>(*this, connection, fd_of(connection));
-    *context = new Held(exchange);  // NOLINT: on_completed takes it
+    const auto exchange = std::make_shared<Exchange>(*this, connection, connection_fd(connection));
+    *context = new SharedExchange(exchange);  // NOLINT: on_completed takes it
     const std::lock_guard lock(mutex);
-    open.insert(exchange.get());
+    open_exchanges.insert(exchange.get());
     HttpRequest& request = exchange->request;
     request.method = method;
     request.path = path;
@@ -205,7 +208,7 @@ struct HttpServer::Parts {
     Admission& admission = exchange->admission = handlers.admit(request);
     const std::string& coding = request.header("content-encoding");
     if (!admission.response && !coding.empty() && coding != "identity")
-      admission.response = handlers.refuse(415, "compressed bodies are not read");
+      admission.response = handlers.refuse(415, "compressed bodies are not supported");
     if (!admission.response && request.content_length() > admission.max_body) admission.response = too_large(*exchange);
     // A client that asks with Expect need not send the body.
     if (admission.response && !request.header("expect").empty()) return queue_whole(connection, *admission.response);
@@ -217,12 +220,12 @@ struct HttpServer::Parts {
   }
 
   /// Called when part of the body or its end has arrived, or the handler has answered.
-  MHD_Result go_on(const Held& exchange, std::string_view data, size_t& size) {
+  MHD_Result continue_request(const SharedExchange& exchange, std::string_view data, size_t& size) {
     const std::lock_guard lock(mutex);
     if (drops_all) return MHD_NO;
     if (!data.empty()) {
       size = 0;
-      return take(*exchange, data) ? MHD_YES : MHD_NO;
+      return take_body(*exchange, data) ? MHD_YES : MHD_NO;
     }
     if (exchange->admission.response) return queue_whole(exchange->connection, *exchange->admission.response);
     if (exchange->whole) return queue_whole(exchange->connection, *exchange->whole);
@@ -231,7 +234,7 @@ struct HttpServer::Parts {
       exchange->suspend();
       return MHD_YES;
     }
-    if (num_answering >= limits.max_answering || stops || !has_room_for(exchange->body_bytes))
+    if (num_answering >= limits.max_answering || is_stopping || !has_room_for(exchange->body_bytes))
       return queue_whole(exchange->connection, handlers.refuse(503, "too many requests are being answered; try again"));
     hand_over(exchange);
     return MHD_YES;
@@ -244,7 +247,7 @@ struct HttpServer::Parts {
   }
 
   /// Stores the next part of a body, or drops it if the request is refused. Returns false if the connection must end.
-  bool take(Exchange& exchange, std::string_view data) {
+  bool take_body(Exchange& exchange, std::string_view data) {
     std::optional<HttpResponse>& refusal = exchange.admission.response;
     if (!refusal && exchange.body_bytes + data.size() > exchange.admission.max_body) {
       refusal = too_large(exchange);
@@ -270,21 +273,21 @@ struct HttpServer::Parts {
   /// Refuses the request with the largest arriving body, because bodies take too much memory.
   void refuse_largest() {
     Exchange* largest = nullptr;
-    for (Exchange* each : open)
-      if (!each->is_handed_over && (!largest || each->body_bytes > largest->body_bytes)) largest = each;
+    for (Exchange* exchange : open_exchanges)
+      if (!exchange->is_handed_over && (!largest || exchange->body_bytes > largest->body_bytes)) largest = exchange;
     largest->admission.response = handlers.refuse(503, "too many large requests at once; try again");
     drop_body(*largest);
   }
 
   /// Closes the connection with the largest unread answer, because these take too much memory.
   void close_largest() {
-    Exchange& largest = **std::ranges::max_element(open, {}, &Exchange::unsent_bytes);
+    Exchange& largest = **std::ranges::max_element(open_exchanges, {}, &Exchange::unsent_bytes);
     largest.forget_unsent(largest.unsent_bytes);
     largest.unsent.clear();
     ::shutdown(largest.fd, SHUT_RDWR);
   }
 
-  void hand_over(const Held& exchange) {
+  void hand_over(const SharedExchange& exchange) {
     std::thread([this, exchange] {  // the thread waits for the mutex before it ends
       try {
         exchange->admission.handler(exchange->request, *exchange);
@@ -307,15 +310,15 @@ struct HttpServer::Parts {
     const std::lock_guard lock(mutex);
     if (!exchange.whole && !exchange.streams) exchange.whole = handlers.refuse(500, "the request was not answered");
     exchange.is_answered = true;
-    if (exchange.connection) connections.set(exchange.fd, Owes::kReading);
+    if (exchange.connection) connections.set(exchange.fd, Owes::kRead);
     exchange.resume();
     drop_body(exchange);
     --num_answering;
     changed.notify_all();
   }
 
-  static MHD_Result queue_stream(const Held& exchange) {
-    auto held = std::make_unique<Held>(exchange);
+  static MHD_Result queue_stream(const SharedExchange& exchange) {
+    auto held = std::make_unique<SharedExchange>(exchange);
     ResponseHandle response(
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kSendBytes, &read_stream, held.get(), &free_stream));
     if (response) held.release();  // NOLINT: free_stream takes it
@@ -328,25 +331,25 @@ struct HttpServer::Parts {
 
   void watch() {
     std::unique_lock lock(mutex);
-    while (!is_over) look.wait_until(lock, connections.close_slow());
+    while (!is_over) check_due.wait_until(lock, connections.close_slow());
   }
 
   void stop() {
     {
       const std::lock_guard lock(mutex);
-      stops = true;
+      is_stopping = true;
     }
     if (const int listener = MHD_quiesce_daemon(daemon); listener >= 0) ::close(listener);
     std::unique_lock lock(mutex);
     const auto is_arriving = [](const Exchange* exchange) { return !exchange->is_handed_over; };
     changed.wait_for(lock, seconds(limits.stop_s),
-                     [&] { return num_answering == 0 && std::ranges::all_of(open, is_arriving); });
+                     [&] { return num_answering == 0 && std::ranges::all_of(open_exchanges, is_arriving); });
     drops_all = true;
-    for (Exchange* exchange : open) exchange->resume();
+    for (Exchange* exchange : open_exchanges) exchange->resume();
     connections.close_all();
     changed.wait(lock, [&] { return num_answering == 0; });
     is_over = true;
-    look.notify_one();
+    check_due.notify_one();
     lock.unlock();
     watching.join();
     MHD_stop_daemon(daemon);
@@ -354,15 +357,15 @@ struct HttpServer::Parts {
 
   const ServerLimits limits;
   const HttpHandlers handlers;
-  const int num_places;  // most connections
+  const int connection_limit;  // most connections
   std::mutex mutex;
-  std::condition_variable changed, look;  // look: wakes the check for slow connections
+  std::condition_variable changed, check_due;  // check_due: wakes the check for slow connections
   ConnectionList connections;
-  std::set<Exchange*> open;                             // requests that await an answer
+  std::set<Exchange*> open_exchanges;                   // requests that await an answer
   size_t num_arriving_bytes = 0, num_handed_bytes = 0;  // bytes of bodies: arriving; at handlers
   size_t num_unsent_bytes = 0;                          // bytes of unread answers
   int num_answering = 0;                                // running handlers
-  bool stops = false, drops_all = false, is_over = false;
+  bool is_stopping = false, drops_all = false, is_over = false;
   MHD_Daemon* daemon = nullptr;
   std::thread watching;
   int port = 0;
@@ -372,11 +375,11 @@ HttpServer::HttpServer(const HttpAddress& address, ServerLimits limits, HttpHand
     : parts_(std::make_unique<Parts>(limits, std::move(handlers))) {
   const int listener = listen_on(address.host, address.port);
   if (listener < 0)
-    throw user_error("{} {}: is taken, or {} is no address of this machine; 0 is a free port", address.port_key,
-                     address.port, address.host);
-  const ListeningAddress own = bound_address(listener);
-  parts_->port = own.port;
-  parts_->start(listener, own.is_v6);
+    throw user_error("{} {}: the port is taken, or {} is not an address of this machine; 0 takes a free port",
+                     address.port_key, address.port, address.host);
+  const ListeningAddress bound = bound_address(listener);
+  parts_->port = bound.port;
+  parts_->start(listener, bound.is_v6);
 }
 
 HttpServer::~HttpServer() {

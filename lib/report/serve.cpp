@@ -33,7 +33,7 @@ std::string state_of(const std::vector<fs::path>& runs) {
 }
 
 HttpResponse uncached(int status, const std::string& type, std::string body) {
-  HttpResponse response = HttpResponse::of(status, type, std::move(body));
+  HttpResponse response = HttpResponse::make(status, type, std::move(body));
   response.headers["Cache-Control"] = "no-store";
   return response;
 }

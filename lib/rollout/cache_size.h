@@ -11,10 +11,10 @@ namespace roll {
 /// Returns `share` x (unused memory - steps_bytes), at least 1 and at most 95 % of the free memory, because the cache
 /// is one tensor. steps_bytes: memory that the step kernels need. Returns 0 (no limit) if the unused memory is unknown.
 inline int64_t cache_bytes(const UnusedBytes& unused, int64_t steps_bytes, double share) {
-  constexpr double kMostOfFree = 0.95;
+  constexpr double kMaxFreeShare = 0.95;
   if (unused.all() == 0) return 0;
-  const double left = share * static_cast<double>(unused.all() - steps_bytes);
-  return std::max<int64_t>(1, static_cast<int64_t>(std::min(left, kMostOfFree * static_cast<double>(unused.free))));
+  const double usable = share * static_cast<double>(unused.all() - steps_bytes);
+  return std::max<int64_t>(1, static_cast<int64_t>(std::min(usable, kMaxFreeShare * static_cast<double>(unused.free))));
 }
 
 }  // namespace roll

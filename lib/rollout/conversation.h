@@ -31,10 +31,10 @@ class Conversation {
  private:
   const Tokenizer& tokenizer_;
   ChatTemplate template_;
-  Json system_, messages_, asked_;  // message lists; asked_ = messages_ + the last question
-  std::string prompt_;              // asked_ as rendered text
+  Json system_, messages_, pending_messages_;  // message lists; pending_messages_ = messages_ + the last question
+  std::string prompt_;                         // pending_messages_ as rendered text
   std::vector<int64_t> prompt_ids_;
-  std::string known_;  // rendered text whose tokens are known_ids_
+  std::string known_text_;  // rendered text whose tokens are known_ids_
   std::vector<int64_t> known_ids_;
 };
 

@@ -21,23 +21,24 @@ constexpr int64_t kRowsOnDevice =
 
 /// Returns the number of pages: enough for all slots at full length, or as many as the limits allow.
 int64_t count_pages(const Transformer& model, const EngineLimits& limits) {
-  const int64_t page = page_bytes(model, limits.page_size), longest = pages_for(limits.max_length, limits.page_size);
-  int64_t found = limits.num_slots * longest;
-  if (limits.kv_cache_bytes > 0) found = std::min(found, limits.kv_cache_bytes / page);
-  if (limits.max_pages > 0) found = std::min(found, limits.max_pages);
-  if (found >= longest) return found;
+  const int64_t bytes_per_page = page_bytes(model, limits.page_size),
+                pages_per_sequence = pages_for(limits.max_length, limits.page_size);
+  int64_t num_pages = limits.num_slots * pages_per_sequence;
+  if (limits.kv_cache_bytes > 0) num_pages = std::min(num_pages, limits.kv_cache_bytes / bytes_per_page);
+  if (limits.max_pages > 0) num_pages = std::min(num_pages, limits.max_pages);
+  if (num_pages >= pages_per_sequence) return num_pages;
   throw user_error(
-      "the KV cache of one sequence of {} tokens takes {} pages ({} MiB), there are {}; shorten the responses, or "
-      "allow more memory or pages",
-      limits.max_length, longest, longest * page >> 20, found);
+      "the KV cache of one sequence of {} tokens needs {} pages ({} MiB), but there are only {}; shorten the "
+      "responses, or allow more memory or pages",
+      limits.max_length, pages_per_sequence, pages_per_sequence * bytes_per_page >> 20, num_pages);
 }
 
 int64_t count_rows(const Transformer& model, const EngineLimits& limits) {
-  const int64_t most = model.device().is_cpu() ? kRowsOnCpu : kRowsOnDevice;
-  return std::max(limits.num_slots, std::min(limits.max_rows, most));
+  const int64_t row_limit = model.device().is_cpu() ? kRowsOnCpu : kRowsOnDevice;
+  return std::max(limits.num_slots, std::min(limits.max_rows, row_limit));
 }
 
-DecoderSizes sizes_of(const Transformer& model, const EngineLimits& limits) {
+DecoderSizes decoder_sizes(const Transformer& model, const EngineLimits& limits) {
   return {.page_size = limits.page_size,
           .num_pages = count_pages(model, limits),
           .max_length = limits.max_length,
@@ -46,12 +47,12 @@ DecoderSizes sizes_of(const Transformer& model, const EngineLimits& limits) {
           .records_experts = limits.records_experts};
 }
 
-bool stays_on_device(const Transformer& model) {
+bool runs_on_device(const Transformer& model) {
   return model.device().is_cuda() && has_device_kernels(model);
 }
 
 /// Returns null (no CUDA graphs) if tensor-parallel ranks communicate through the host, as ranks that share a GPU do.
-std::unique_ptr<GraphRecorder> recorder_for(const Transformer& model) {
+std::unique_ptr<GraphRecorder> make_recorder(const Transformer& model) {
   const bool is_free = model.parallel().tp_size() == 1 || model.parallel().tp->kind() == "nccl";
   return is_free ? make_graph_recorder(model.device()) : nullptr;
 }
@@ -59,7 +60,7 @@ std::unique_ptr<GraphRecorder> recorder_for(const Transformer& model) {
 class DecoderSteps : public StepModel {
  public:
   DecoderSteps(const Transformer& model, const EngineLimits& limits)
-      : sizes_(sizes_of(model, limits)),
+      : sizes_(decoder_sizes(model, limits)),
         decoder_(make_decoder(model, sizes_)),
         draws_(limits.num_slots, model.spec().vocab_size,
                model.parallel().tp_size() > 1 ? model.parallel().tp : nullptr),
@@ -87,15 +88,15 @@ class DecoderSteps : public StepModel {
   void launch(const StepPlan& plan) override {
     for (const auto& [from, to] : plan.copies) decoder_->copy_page(from, to);
     rows_.clear();
-    wanted_.clear();
-    drawing_.clear();
-    row_of_.clear();
+    logit_rows_.clear();
+    drawing_slots_.clear();
+    logit_indices_.clear();
     for (const PromptPiece& piece : plan.pieces) add_piece(piece);
     for (const int64_t slot : plan.decoding) add_decoding(slot);
-    const LogitRows logits = decoder_->run(rows_, wanted_);
-    std::vector<const float*> of_slots;
-    for (const int64_t row : row_of_) of_slots.push_back(logits.row(row));
-    drawn_ = draws_.draw(drawing_, of_slots);
+    const LogitRows logits = decoder_->run(rows_, logit_rows_);
+    std::vector<const float*> slot_logits;
+    for (const int64_t row : logit_indices_) slot_logits.push_back(logits.row(row));
+    drawn_ = draws_.draw(drawing_slots_, slot_logits);
   }
 
   std::vector<Drawn> collect() override { return std::move(drawn_); }
@@ -124,10 +125,10 @@ class DecoderSteps : public StepModel {
 
   /// Lets the slots draw from the last row.
   void add_draws(std::span<const int64_t> slots) {
-    wanted_.push_back(std::ssize(rows_) - 1);
+    logit_rows_.push_back(std::ssize(rows_) - 1);
     for (const int64_t slot : slots) {
-      drawing_.push_back(slot);
-      row_of_.push_back(std::ssize(wanted_) - 1);
+      drawing_slots_.push_back(slot);
+      logit_indices_.push_back(std::ssize(logit_rows_) - 1);
     }
   }
 
@@ -139,32 +140,32 @@ class DecoderSteps : public StepModel {
 
   // State of the current step.
   std::vector<DecoderRow> rows_;
-  std::vector<int64_t> wanted_;            // rows whose logits are needed
-  std::vector<int64_t> drawing_, row_of_;  // slots that draw, and the index in wanted_ of each
+  std::vector<int64_t> logit_rows_;                     // rows whose logits are needed
+  std::vector<int64_t> drawing_slots_, logit_indices_;  // slots that draw, and the index in logit_rows_ of each
   std::vector<Drawn> drawn_;
 };
 
 }  // namespace
 
-std::unique_ptr<StepModel> make_step_model(const Transformer& model, const EngineLimits& asked) {
-  EngineLimits limits = asked;
+std::unique_ptr<StepModel> make_step_model(const Transformer& model, const EngineLimits& requested) {
+  EngineLimits limits = requested;
   limits.page_size = layer_cost(model.spec().layers(), model.parallel().tp_size())
-                         .page_tokens(asked.page_size, static_cast<int64_t>(at::elementSize(model.dtype())));
+                         .page_tokens(requested.page_size, static_cast<int64_t>(at::elementSize(model.dtype())));
   if (limits.int8_weights && !has_cpu_decoder(model))
-    throw user_error("dtype = int8: weights of 8 bits are read by a sampler on the CPU alone; on {} take fp32 or bf16",
+    throw user_error("dtype = int8: only a sampler on the CPU reads 8-bit weights; on {} use fp32 or bf16",
                      model.device().str());
-  if (stays_on_device(model))
-    return make_device_steps(model, sizes_of(model, limits), limits.num_slots, make_cuda_launcher(model.device()),
-                             recorder_for(model));
+  if (runs_on_device(model))
+    return make_device_steps(model, decoder_sizes(model, limits), limits.num_slots, make_cuda_launcher(model.device()),
+                             make_recorder(model));
   return std::make_unique<DecoderSteps>(model, limits);
 }
 
 bool draws_on_host(const Transformer& model) {
-  return !stays_on_device(model);
+  return !runs_on_device(model);
 }
 
 int64_t step_model_bytes(const Transformer& model, const EngineLimits& limits) {
-  if (!stays_on_device(model)) return 0;
+  if (!runs_on_device(model)) return 0;
   return device_decoder_bytes(model, count_rows(model, limits), limits.num_slots, count_processors(model.device())) +
          kRecorderBytes;
 }

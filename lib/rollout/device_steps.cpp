@@ -21,10 +21,10 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kLaunches = 2;  // most launches in flight; each has its own host buffers
+constexpr int64_t kMaxLaunches = 2;  // most launches in flight; each has its own host buffers
 
 template <class T>
-int64_t bytes_of(const std::vector<T>& values) {
+int64_t vector_bytes(const std::vector<T>& values) {
   return std::ssize(values) * static_cast<int64_t>(sizeof(T));
 }
 
@@ -34,9 +34,9 @@ at::Tensor host_bytes(int64_t count, at::Device device) {
 }
 
 /// A device event; does nothing on the CPU, where all work is synchronous.
-class Moment {
+class DeviceEvent {
  public:
-  explicit Moment(at::Device device) : device_(device) {
+  explicit DeviceEvent(at::Device device) : device_(device) {
     if (!device.is_cpu()) event_.emplace(device.type());
   }
   void record() {
@@ -66,11 +66,11 @@ class DeviceSteps : public StepModel {
     const int64_t update_bytes =
         static_cast<int64_t>(num_slots * sizeof(SlotSeat) + decoder_->memory().tables.numel() * sizeof(TableEntry) +
                              num_slots * sizeof(PageMove));
-    for (int64_t i = 0; i < kLaunches; ++i)
+    for (int64_t i = 0; i < kMaxLaunches; ++i)
       buffers_.push_back({.plan = host_bytes(plan_bytes, device_),
                           .updates = host_bytes(update_bytes, device_),
                           .drawn = host_bytes(drawn_bytes, device_),
-                          .is_done = Moment(device_)});
+                          .is_done = DeviceEvent(device_)});
     updates_ = at::empty({update_bytes}, at::TensorOptions().dtype(at::kByte).device(device_));
   }
 
@@ -88,7 +88,7 @@ class DeviceSteps : public StepModel {
   int64_t max_length() const override { return sizes_.max_length; }
   int64_t max_rows() const override { return sizes_.max_rows; }
   int64_t vocab_size() const override { return vocab_size_; }
-  int64_t depth() const override { return kLaunches - 1; }
+  int64_t depth() const override { return kMaxLaunches - 1; }
 
   void seat(int64_t slot, const Seat& seat) override {
     ROLL_CHECK(!seat.generating.constraint, "draws_on_host() said that constraints are not for this model");
@@ -108,11 +108,11 @@ class DeviceSteps : public StepModel {
   }
 
   void launch(const StepPlan& plan) override {
-    ROLL_CHECK(std::ssize(launched_) < kLaunches, "no more launches than the model wants");
+    ROLL_CHECK(std::ssize(launched_) < kMaxLaunches, "no more launches than the model wants");
     const at::NoGradGuard no_grad;
-    Buffers& buffers = buffers_[num_launches_++ % kLaunches];
+    Buffers& buffers = buffers_[num_launches_++ % kMaxLaunches];
     send_updates(plan, buffers);
-    lay_out(plan);
+    fill_rows(plan);
     launched_.push_back({.buffers = &buffers, .slots = {}});
     for (const RowDraw& draw : draws_)
       if (draw.slot >= 0) launched_.back().slots.push_back(draw.slot);
@@ -140,7 +140,7 @@ class DeviceSteps : public StepModel {
  private:
   struct Buffers {
     at::Tensor plan, updates, drawn;
-    Moment is_done;
+    DeviceEvent is_done;
   };
   struct Launched {
     Buffers* buffers = nullptr;
@@ -158,9 +158,9 @@ class DeviceSteps : public StepModel {
       const int64_t old = memory.touched_per_slot;
       const auto size = static_cast<int64_t>(sizeof(TouchedToken));
       const auto options = at::TensorOptions().device(device_);
-      const at::Tensor fresh = at::zeros({num_slots_, needed * size}, options.dtype(at::kByte));
-      if (old > 0) fresh.narrow(1, 0, old * size).copy_(memory.touched.view({num_slots_, old * size}));
-      memory.touched = fresh.view(-1);
+      const at::Tensor grown = at::zeros({num_slots_, needed * size}, options.dtype(at::kByte));
+      if (old > 0) grown.narrow(1, 0, old * size).copy_(memory.touched.view({num_slots_, old * size}));
+      memory.touched = grown.view(-1);
       memory.untouched = at::empty({num_slots_, needed}, options.dtype(at::kFloat));
       memory.touched_per_slot = needed;
       wait_for_launched();
@@ -180,30 +180,31 @@ class DeviceSteps : public StepModel {
     std::vector<TableEntry> entries;
     std::vector<PageMove> moves;
     for (const auto& [slot, seat] : seats_) seats.push_back(seat);
-    for (const auto& [place, page] : entries_)
-      entries.push_back({static_cast<int32_t>(place.first), static_cast<int32_t>(place.second), page});
+    for (const auto& [slot_and_index, page] : entries_)
+      entries.push_back(
+          {static_cast<int32_t>(slot_and_index.first), static_cast<int32_t>(slot_and_index.second), page});
     for (const auto& [from, to] : plan.copies) moves.push_back({from, to});
     seats_.clear(), entries_.clear();
-    const int64_t end_of_seats = bytes_of(seats), end_of_moves = end_of_seats + bytes_of(moves);
-    const int64_t end = end_of_moves + bytes_of(entries);
+    const int64_t moves_begin = vector_bytes(seats), entries_begin = moves_begin + vector_bytes(moves);
+    const int64_t end = entries_begin + vector_bytes(entries);
     if (end == 0) return;
     ROLL_CHECK(end <= updates_.numel(), "a plan changes each slot and each of its pages once");
     auto* const bytes = static_cast<char*>(buffers.updates.mutable_data_ptr());
     std::ranges::copy(std::as_bytes(std::span(seats)), reinterpret_cast<std::byte*>(bytes));
-    std::ranges::copy(std::as_bytes(std::span(moves)), reinterpret_cast<std::byte*>(bytes) + end_of_seats);
-    std::ranges::copy(std::as_bytes(std::span(entries)), reinterpret_cast<std::byte*>(bytes) + end_of_moves);
+    std::ranges::copy(std::as_bytes(std::span(moves)), reinterpret_cast<std::byte*>(bytes) + moves_begin);
+    std::ranges::copy(std::as_bytes(std::span(entries)), reinterpret_cast<std::byte*>(bytes) + entries_begin);
     updates_.narrow(0, 0, end).copy_(buffers.updates.narrow(0, 0, end), true);
     const auto* const sent = static_cast<const char*>(updates_.const_data_ptr());
     decoder_->update({.seats = reinterpret_cast<const SlotSeat*>(sent),
-                      .entries = reinterpret_cast<const TableEntry*>(sent + end_of_moves),
-                      .moves = reinterpret_cast<const PageMove*>(sent + end_of_seats),
+                      .entries = reinterpret_cast<const TableEntry*>(sent + entries_begin),
+                      .moves = reinterpret_cast<const PageMove*>(sent + moves_begin),
                       .num_seats = std::ssize(seats),
                       .num_entries = std::ssize(entries),
                       .num_moves = std::ssize(moves)});
   }
 
   /// Fills rows_ and draws_ from the plan; pads them if the step only decodes.
-  void lay_out(const StepPlan& plan) {
+  void fill_rows(const StepPlan& plan) {
     rows_.clear(), draws_.clear();
     const auto add_draw = [&](int64_t slot, bool is_decoding) {
       draws_.push_back({.slot = static_cast<int32_t>(slot),
@@ -230,7 +231,7 @@ class DeviceSteps : public StepModel {
   /// Sends rows_ and draws_, unless the device has the same from the previous step.
   void send_plan(Buffers& buffers) {
     const int64_t rows_begin = num_slots_ * static_cast<int64_t>(sizeof(RowDraw));
-    std::vector<std::byte> bytes(static_cast<size_t>(rows_begin + bytes_of(rows_)));
+    std::vector<std::byte> bytes(static_cast<size_t>(rows_begin + vector_bytes(rows_)));
     std::ranges::copy(std::as_bytes(std::span(draws_)), bytes.begin());
     std::ranges::copy(std::as_bytes(std::span(rows_)), bytes.begin() + rows_begin);
     if (bytes == sent_plan_) return;

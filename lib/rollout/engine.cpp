@@ -19,16 +19,16 @@ EngineLimits within_model(EngineLimits limits, const ModelSpec& spec) {
   return limits;
 }
 
-std::string sum_of_weights(const Transformer& model) {
+std::string weights_checksum(const Transformer& model) {
   if (!model.spec().lora) return "";
-  const auto sum_of = [&](const NamedTensors& parameters) { return model.parts().checksum(parameters); };
-  return fmt::format("{:012x}:{:012x}", sum_of(model.without_adapters().parameters()), sum_of(model.trained()));
+  const auto checksum = [&](const NamedTensors& parameters) { return model.parts().checksum(parameters); };
+  return fmt::format("{:012x}:{:012x}", checksum(model.without_adapters().parameters()), checksum(model.trained()));
 }
 
 }  // namespace
 
 Engine::Engine(const Transformer& model, const Tokenizer& tokenizer, const EngineLimits& limits)
-    : weights_sum_(sum_of_weights(model)),
+    : weights_sum_(weights_checksum(model)),
       decode_([&](std::span<const int64_t> ids, bool skip) { return tokenizer.decode(ids, skip); }),
       steps_(make_step_model(model, within_model(limits, model.spec()))),
       pages_(steps_->num_pages(), steps_->page_size()) {}

@@ -40,21 +40,21 @@ class PagePool {
   /// Key of a cached page: content number of the prefix before it (0: none), and the page's own token ids.
   using Content = std::pair<uint64_t, std::vector<int64_t>>;
   struct Page {
-    int64_t holders = 0;
+    int64_t num_holders = 0;
     uint64_t content = 0;  // unique number of the prefix up to the page's end; 0: unknown
-    std::map<Content, int32_t>::iterator known{};
-    std::list<int32_t>::iterator place{};  // position in idle_ while cached and not held
+    std::map<Content, int32_t>::iterator cache_entry{};
+    std::list<int32_t>::iterator idle_position{};  // position in idle_pages_ while cached and not held
   };
 
   void hold(int32_t page);
-  void make_unknown(Page& page);
-  Content page_content(std::span<const int64_t> ids, int64_t index, uint64_t before) const;
+  void remove_from_cache(Page& page);
+  Content page_content(std::span<const int64_t> ids, int64_t index, uint64_t prefix_content) const;
 
   int64_t page_size_, num_free_;
   std::vector<Page> pages_;
-  std::vector<int32_t> unknown_;  // free pages with unknown content
-  std::list<int32_t> idle_;       // cached pages that nobody holds, least recently used first
-  std::map<Content, int32_t> known_;
+  std::vector<int32_t> uncached_pages_;  // free pages with unknown content
+  std::list<int32_t> idle_pages_;        // cached pages that nobody holds, least recently used first
+  std::map<Content, int32_t> cached_pages_;
   uint64_t last_content_ = 0;
 };
 

@@ -25,7 +25,7 @@ struct LineSampling {
 
   void fields(Keys& v) {
     generating.fields(v);
-    v("seed", seed, "names the line's random numbers", at_least(0));
+    v("seed", seed, "seed of the line's random numbers", at_least(0));
     v("logit_bias", logit_bias, "added to the logits of these token ids");
   }
 };
@@ -36,7 +36,7 @@ void read_sampling(const Json& value, const std::string& where, const PromptLine
   try {
     read_flags(to_node(value), sampling, "sampling.");
     if (sampling.generating.num_return_sequences)
-      throw UserError("sampling.num_return_sequences: -n says it, for all lines");
+      throw UserError("sampling.num_return_sequences: cannot be set for one line; use -n for all lines");
     line.generating = sampling_settings(sampling.generating);
     line.generating->logit_bias = token_biases(sampling.logit_bias, rules.vocab_size, "sampling.logit_bias");
   } catch (const UserError& error) {
@@ -57,30 +57,30 @@ class LineEncoder {
 
  private:
   std::vector<int64_t> encode(const Json& line, const std::string& where) {
-    const std::string kind = only_kind(line, where);
-    const Json& value = line[kind];
-    std::vector<int64_t> ids = kind == "ids"        ? ids_of(value, where)
-                               : kind == "messages" ? messages_of(value, where)
-                                                    : generated_text(value, where);
-    if (ids.empty()) throw user_error("{}: {} = {}: has no token; give at least one", where, kind, to_line(value));
+    const std::string field = only_prompt_field(line, where);
+    const Json& value = line[field];
+    std::vector<int64_t> ids = field == "ids"        ? parse_ids(value, where)
+                               : field == "messages" ? encode_messages(value, where)
+                                                     : encode_text(value, where);
+    if (ids.empty()) throw user_error("{}: {} = {}: has no token; give at least one", where, field, to_line(value));
     if (std::ssize(ids) > rules_.max_tokens)
-      throw user_error("{}: {}: has {} tokens; at most {} leave room for a response{}", where, kind, ids.size(),
+      throw user_error("{}: {}: has {} tokens; at most {} leave room for a response{}", where, field, ids.size(),
                        rules_.max_tokens, rules_.remedy);
     return ids;
   }
 
-  static std::string only_kind(const Json& line, const std::string& where) {
-    std::string kind;
+  static std::string only_prompt_field(const Json& line, const std::string& where) {
+    std::string field;
     for (const char* name : {"prompt", "messages", "ids"}) {
       if (!line.contains(name)) continue;
-      if (!kind.empty()) throw user_error("{}: has both '{}' and '{}'; give one of them", where, kind, name);
-      kind = name;
+      if (!field.empty()) throw user_error("{}: has both '{}' and '{}'; keep only one", where, field, name);
+      field = name;
     }
-    if (kind.empty()) throw user_error("{}: needs \"prompt\": text, \"messages\": a list, or \"ids\": a list", where);
-    return kind;
+    if (field.empty()) throw user_error("{}: needs \"prompt\": text, \"messages\": a list, or \"ids\": a list", where);
+    return field;
   }
 
-  std::vector<int64_t> ids_of(const Json& value, const std::string& where) const {
+  std::vector<int64_t> parse_ids(const Json& value, const std::string& where) const {
     if (!value.is_array()) throw user_error("{}: ids: must be a list of token ids, not {}", where, value.type_name());
     std::vector<int64_t> ids;
     for (const Json& id : value) {
@@ -93,27 +93,28 @@ class LineEncoder {
     return ids;
   }
 
-  std::vector<int64_t> messages_of(const Json& value, const std::string& where) {
+  std::vector<int64_t> encode_messages(const Json& value, const std::string& where) {
     const Json messages = parse_messages(value, where, "messages");
     if (!template_) template_ = ChatTemplate::load(rules_.model_folder, rules_.template_name);
     try {
       // The rendered template already contains the special tokens.
-      return known_to_model(tokenizer_.encode(template_->render(messages, true), true, false), where);
+      return require_known_ids(tokenizer_.encode(template_->render(messages, true), true, false), where);
     } catch (const UserError& e) {
       throw user_error("{}: {}", where, e.what());
     }
   }
 
-  std::vector<int64_t> generated_text(const Json& value, const std::string& where) const {
+  std::vector<int64_t> encode_text(const Json& value, const std::string& where) const {
     if (!value.is_string()) throw user_error("{}: prompt: must be a string, not {}", where, value.type_name());
-    return known_to_model(tokenizer_.encode(value.get_ref<const std::string&>()), where);
+    return require_known_ids(tokenizer_.encode(value.get_ref<const std::string&>()), where);
   }
 
-  std::vector<int64_t> known_to_model(std::vector<int64_t> ids, const std::string& where) const {
+  std::vector<int64_t> require_known_ids(std::vector<int64_t> ids, const std::string& where) const {
     const auto unknown = std::ranges::find_if(ids, [&](int64_t id) { return id >= rules_.vocab_size; });
     if (unknown != ids.end())
-      throw user_error("{}: the tokenizer gives id {}, the model knows 0..{}; do they belong together?", where,
-                       *unknown, rules_.vocab_size - 1);
+      throw user_error(
+          "{}: the tokenizer gives token id {}, but the model has only ids 0..{}; use the model's own tokenizer", where,
+          *unknown, rules_.vocab_size - 1);
     return ids;
   }
 

@@ -8,15 +8,15 @@ namespace roll {
 class RemainingTokens {
  public:
   /// count: responses; most_tokens: sum of their token limits.
-  RemainingTokens(int64_t count, int64_t most_tokens) : num_open_(count), most_of_open_(most_tokens) {}
+  RemainingTokens(int64_t count, int64_t most_tokens) : num_open_(count), open_limit_(most_tokens) {}
 
   /// Counts newly drawn tokens.
   void drew(int64_t tokens) {
     drawn_ += tokens;
-    drawn_of_open_ += tokens;
+    open_drawn_ += tokens;
   }
-  /// Marks a response as ended. tokens: its length, already counted by drew(); most: its token limit.
-  void ended(int64_t tokens, int64_t most);
+  /// Marks a response as ended. tokens: its length, already counted by drew(); limit: its token limit.
+  void ended(int64_t tokens, int64_t limit);
 
   /// Returns the tokens drawn so far.
   int64_t drawn() const { return drawn_; }
@@ -27,8 +27,8 @@ class RemainingTokens {
   double share_done() const;
 
  private:
-  int64_t num_open_, most_of_open_;
-  int64_t num_ended_ = 0, drawn_ = 0, drawn_of_open_ = 0;
+  int64_t num_open_, open_limit_;
+  int64_t num_ended_ = 0, drawn_ = 0, open_drawn_ = 0;
 };
 
 }  // namespace roll

@@ -25,13 +25,13 @@ double unread_weights(const std::vector<Layer>& layers, int64_t tokens) {
 DecodingCost step_cost(const ModelSpec& spec, NumberBytes bytes, int64_t count, int64_t begin, int64_t end) {
   const int64_t embedding = spec.tied_head ? 0 : spec.vocab_size * spec.hidden_size;
   const int64_t rows = spec.tied_head ? 0 : count * (end - begin) * spec.hidden_size;
-  const std::vector<Layer> all = spec.layers();
-  const LayerCost layers = layer_cost(all);
+  const std::vector<Layer> all_layers = spec.layers();
+  const LayerCost layers = layer_cost(all_layers);
   const int64_t states = 2 * count * layers.page_bytes(0, bytes.cached);  // read and written
   const int64_t read =
       bytes.weights * (spec.num_parameters() - embedding + rows) + bytes.cached * count * end * layers.cached + states;
   const double flops = spec.forward_flops(end, 1) - spec.forward_flops(begin, 0);
-  const double unread = static_cast<double>(bytes.weights) * unread_weights(all, count * (end - begin));
+  const double unread = static_cast<double>(bytes.weights) * unread_weights(all_layers, count * (end - begin));
   return {.bytes = static_cast<double>(read) - unread, .flops = static_cast<double>(count) * flops};
 }
 

@@ -33,21 +33,21 @@ RowSampling row_sampling(const SamplingSettings& args) {
 
 TokenHistory::TokenHistory(const SamplingSettings& args, std::span<const int64_t> prompt_ids)
     : is_counting_(counts_tokens(args)) {
-  for (const auto& [token, bias] : args.logit_bias) of(token).bias = static_cast<float>(bias);
+  for (const auto& [token, bias] : args.logit_bias) entry(token).bias = static_cast<float>(bias);
   if (!is_counting_) return;
-  for (const int64_t token : prompt_ids) of(token).count = 0;
+  for (const int64_t token : prompt_ids) entry(token).count = 0;
 }
 
 void TokenHistory::add(int64_t token) {
   if (!is_counting_) return;
-  TouchedToken& touched = of(token);
+  TouchedToken& touched = entry(token);
   touched.count = counted(touched.count);
 }
 
-TouchedToken& TokenHistory::of(int64_t token) {
-  const auto [place, is_new] = places_.try_emplace(token, touched_.size());
+TouchedToken& TokenHistory::entry(int64_t token) {
+  const auto [found, is_new] = indices_.try_emplace(token, touched_.size());
   if (is_new) touched_.push_back({.token = static_cast<int32_t>(token)});
-  return touched_[place->second];
+  return touched_[found->second];
 }
 
 }  // namespace roll

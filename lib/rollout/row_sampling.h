@@ -28,11 +28,11 @@ class TokenHistory {
   std::span<const TouchedToken> touched() const { return touched_; }
 
  private:
-  TouchedToken& of(int64_t token);
+  TouchedToken& entry(int64_t token);
 
   bool is_counting_ = false;
   std::vector<TouchedToken> touched_;
-  std::unordered_map<int64_t, size_t> places_;  // token -> index in touched_
+  std::unordered_map<int64_t, size_t> indices_;  // token -> index in touched_
 };
 
 }  // namespace roll

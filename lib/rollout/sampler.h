@@ -49,7 +49,7 @@ struct GenerationRequest {
   std::optional<SamplingSettings> generating{};  // replaces SamplingParams::generating
   std::optional<uint64_t> seed{};  // replaces SamplingParams::seed; equal request and seed: equal response
   Generation begun{};              // tokens from earlier turns or a paused sampler; sampling continues after them
-  int64_t num_given = 0;           // tokens of `begun` from earlier turns, not part of text and stop strings
+  int64_t num_earlier_tokens = 0;  // tokens of `begun` from earlier turns, not part of text and stop strings
   int64_t first_position = 0;      // RNG position of the first response token, if earlier draws used this key
 };
 

@@ -60,14 +60,14 @@ class DecodeWatch {
 BenchResult bench_sampler(StepModel& model, PagePool& pages, const SamplingParams& params, const BenchShape& shape,
                           const std::function<bool()>& should_stop) {
   const DecodeText no_text = [](std::span<const int64_t>, bool) { return std::string(); };
-  SamplingParams all = params;
-  all.ignore_eos = true;
+  SamplingParams run_params = params;
+  run_params.ignore_eos = true;
   SamplerCounts counts;
   const auto run = [&](const auto& requests, int64_t new_tokens, const OnGenerated& on_done, SamplerHooks hooks) {
-    all.generating.max_new_tokens = new_tokens;
+    run_params.generating.max_new_tokens = new_tokens;
     hooks.should_stop = should_stop;
     hooks.counts = &counts;
-    generate(model, pages, no_text, requests, all, on_done, hooks);
+    generate(model, pages, no_text, requests, run_params, on_done, hooks);
   };
   const int64_t vocab_size = model.vocab_size();
   run(random_prompts(shape, 2 * shape.round, vocab_size), std::min(kWarmUpTokens, shape.new_tokens), {}, {});
@@ -85,7 +85,7 @@ BenchResult bench_sampler(StepModel& model, PagePool& pages, const SamplingParam
        .on_token = [&](int64_t, const Generation& generation) { decoding.on_token(generation); }});
   result.counts = counts;
   if (result.decode_steps == 0 && !should_stop())
-    throw user_error("{} new tokens: the first of {} sequences ends before the last begins; ask for more",
+    throw user_error("{} new tokens: the first of {} sequences ends before the last begins; generate more tokens",
                      shape.new_tokens, shape.batch);
   return result;
 }

@@ -14,7 +14,7 @@ Scheduler::Scheduler(StepModel& model, PagePool& pages, const DecodeText& decode
       params_(params),
       on_done_(on_done),
       hooks_(hooks),
-      in_slot_(model.num_slots()) {
+      slot_sequences_(model.num_slots()) {
   const int64_t num_slots = std::min(model.num_slots(), params.max_running_requests);
   for (int64_t slot = num_slots; slot-- > 0;) free_slots_.push_back(slot);
   counts_.num_slots = num_slots;
@@ -39,17 +39,17 @@ void Scheduler::check(const GenerationRequest& request) const {
   if (prompt.empty()) throw user_error("request {}: its prompt has no token; sampling needs at least one", number);
   if (std::ssize(prompt) >= params_.max_length)
     throw user_error(
-        "request {}: its prompt has {} tokens, which leaves no room within {}; shorten it or raise the limit", number,
+        "request {}: its prompt has {} tokens: no room for a response within {}; shorten it or raise the limit", number,
         prompt.size(), params_.max_length);
   const auto unknown = std::ranges::find_if(prompt, [&](int64_t id) { return id < 0 || id >= model_.vocab_size(); });
   if (unknown != prompt.end())
-    throw user_error("request {}: its prompt holds id {}, the model knows 0..{}; is this the model's own tokenizer?",
+    throw user_error("request {}: its prompt holds token id {}, the model has 0..{}; use the model's own tokenizer",
                      number, *unknown, model_.vocab_size() - 1);
 }
 
 std::vector<Generation> Scheduler::run(RequestSource* source) {
   while (true) {
-    if (source && !ask(*source)) source = nullptr;
+    if (source && !apply_changes(*source)) source = nullptr;
     if (waiting_.empty() && running_.empty()) {
       if (!source) break;
       continue;
@@ -65,7 +65,7 @@ std::vector<Generation> Scheduler::run(RequestSource* source) {
 }
 
 /// Applies the source's changes; returns false if there will be no more.
-bool Scheduler::ask(RequestSource& source) {
+bool Scheduler::apply_changes(RequestSource& source) {
   RequestSource::Change change = source.next(
       {.waiting = waiting_, .num_running = std::ssize(running_), .num_free_slots = std::ssize(free_slots_)});
   for (const int64_t request : change.cancelled) cancel(request);
@@ -77,36 +77,36 @@ bool Scheduler::ask(RequestSource& source) {
 /// Collects the launched steps first: their tokens are drawn with the weights of the launch.
 void Scheduler::pause() {
   while (!launched_.empty()) take_drawn();
-  for (const auto& sequence : running_) leave(*sequence);
+  for (const auto& sequence : running_) release(*sequence);
   running_.clear();
   waiting_.clear();
 }
 
 void Scheduler::cancel(int64_t request) {
   if (!requests_.at(request).seed) sequence_ids_.erase(requests_[request].sequence_id);
-  if (std::erase(waiting_, request) > 0) return forget(request);
+  if (std::erase(waiting_, request) > 0) return free_request_data(request);
   const auto found = std::ranges::find(running_, request, &Sequence::request);
   if (found == running_.end()) return;
-  if (!(*found)->is_decoding && !(*found)->follows) pass_on_prompt(found - running_.begin());
-  leave(**found);
+  if (!(*found)->is_decoding && !(*found)->is_follower) hand_over_prompt(found - running_.begin());
+  release(**found);
   running_.erase(found);
-  forget(request);
+  free_request_data(request);
 }
 
 /// Frees request data that an ended response does not need.
-void Scheduler::forget(int64_t request) {
+void Scheduler::free_request_data(int64_t request) {
   requests_[request].prompt_ids = std::vector<int64_t>();  // `= {}` would keep its memory
   requests_[request].generating.reset();
 }
 
 /// Makes the first follower of `leader` compute their prompt, starting behind the shared full pages at the latest.
-void Scheduler::pass_on_prompt(size_t leader) {
-  if (leader + 1 == running_.size() || !running_[leader + 1]->follows) return;
-  Sequence& heir = *running_[leader + 1];
-  const int64_t whole = std::ssize(heir.ids) / pages_.page_size() * pages_.page_size();
-  heir.follows = false;
-  heir.num_computed = std::min(running_[leader]->num_computed, whole);
-  send_pages(heir);
+void Scheduler::hand_over_prompt(size_t leader) {
+  if (leader + 1 == running_.size() || !running_[leader + 1]->is_follower) return;
+  Sequence& new_leader = *running_[leader + 1];
+  const int64_t num_shared = std::ssize(new_leader.ids) / pages_.page_size() * pages_.page_size();
+  new_leader.is_follower = false;
+  new_leader.num_computed = std::min(running_[leader]->num_computed, num_shared);
+  send_pages(new_leader);
 }
 
 void Scheduler::step() {
@@ -139,7 +139,7 @@ void Scheduler::plan_decoding(StepPlan& step, Launch& launch) {
   for (size_t i = 0; i < running_.size(); ++i) {  // an eviction shortens running_
     Sequence& sequence = *running_[i];
     if (!sequence.is_decoding || sequence.length() >= sequence.max_tokens) continue;
-    if (!make_room(sequence, sequence.length())) break;
+    if (!allocate_pages(sequence, sequence.length())) break;
     if (sequence.copy) step.copies.push_back(*sequence.copy);
     sequence.copy.reset();
     send_pages(sequence);
@@ -150,33 +150,33 @@ void Scheduler::plan_decoding(StepPlan& step, Launch& launch) {
 }
 
 /// Adds prompt pieces of running sequences, then of new sequences, while the step has room.
-void Scheduler::plan_prompts(StepPlan& step, Launch& launch, int64_t room) {
-  for (size_t i = 0; room > 0 && (i < running_.size() || seat_next()); ++i) {
+void Scheduler::plan_prompts(StepPlan& step, Launch& launch, int64_t num_free_rows) {
+  for (size_t i = 0; num_free_rows > 0 && (i < running_.size() || start_next()); ++i) {
     Sequence& sequence = *running_[i];
-    if (sequence.is_decoding || sequence.follows) continue;
-    const int64_t kept = params_.shares_steps ? room / 4 : 0;
-    PromptPiece piece = next_piece(sequence, room - kept);
-    room -= std::ssize(piece.ids);
+    if (sequence.is_decoding || sequence.is_follower) continue;
+    const int64_t num_reserved = params_.shares_steps ? num_free_rows / 4 : 0;
+    PromptPiece piece = next_piece(sequence, num_free_rows - num_reserved);
+    num_free_rows -= std::ssize(piece.ids);
     if (sequence.num_computed == std::ssize(sequence.ids)) end_prompt(i, piece, launch);
     step.pieces.push_back(std::move(piece));
   }
   for (PromptPiece& piece : step.pieces) {  // use the room that later prompts left
-    const int64_t missing = std::ssize(in_slot_[piece.slot]->ids) - in_slot_[piece.slot]->num_computed;
-    const int64_t count = std::clamp<int64_t>(missing - 1, 0, room);
+    const int64_t missing = std::ssize(slot_sequences_[piece.slot]->ids) - slot_sequences_[piece.slot]->num_computed;
+    const int64_t count = std::clamp<int64_t>(missing - 1, 0, num_free_rows);
     extend(piece, count);
-    room -= count;
+    num_free_rows -= count;
   }
 }
 
-PromptPiece Scheduler::next_piece(Sequence& sequence, int64_t room) {
+PromptPiece Scheduler::next_piece(Sequence& sequence, int64_t num_free_rows) {
   PromptPiece piece{.slot = sequence.slot, .begin = sequence.num_computed, .ids = {}, .draws = {}};
-  extend(piece, std::min(room, std::ssize(sequence.ids) - sequence.num_computed));
+  extend(piece, std::min(num_free_rows, std::ssize(sequence.ids) - sequence.num_computed));
   return piece;
 }
 
 /// Appends the next `count` tokens of the sequence's prompt to the piece.
 void Scheduler::extend(PromptPiece& piece, int64_t count) {
-  Sequence& sequence = *in_slot_[piece.slot];
+  Sequence& sequence = *slot_sequences_[piece.slot];
   const auto begin = sequence.ids.begin() + sequence.num_computed;
   piece.ids.insert(piece.ids.end(), begin, begin + count);
   sequence.num_computed += count;
@@ -188,9 +188,9 @@ void Scheduler::end_prompt(size_t leader, PromptPiece& piece, Launch& launch) {
   const Sequence& first = *running_[leader];
   if (params_.shares_prefill) pages_.remember(first.ids, first.pages);
   start_decoding(*running_[leader], piece, launch);
-  for (size_t i = leader + 1; i < running_.size() && running_[i]->follows; ++i) {
+  for (size_t i = leader + 1; i < running_.size() && running_[i]->is_follower; ++i) {
     Sequence& follower = *running_[i];
-    follower.follows = false;
+    follower.is_follower = false;
     if (first.pages.back() != follower.pages.back())
       follower.copy = PageCopy{.from = first.pages[follower.pages.size() - 1], .to = follower.pages.back()};
     start_decoding(follower, piece, launch);
@@ -205,7 +205,7 @@ void Scheduler::start_decoding(Sequence& sequence, PromptPiece& piece, Launch& l
 }
 
 /// Gives the next request a slot and pages for its prompt; returns false if it must wait.
-bool Scheduler::seat_next() {
+bool Scheduler::start_next() {
   if (waiting_.empty() || free_slots_.empty()) return false;
   const int64_t request = waiting_.front();
   std::vector<int64_t> ids = requests_[request].prompt_ids;
@@ -224,20 +224,20 @@ bool Scheduler::seat_next() {
   sequence.num_computed = num_found;
   send_pages(sequence);
   counts_.shared_tokens += num_found;
-  if (params_.shares_prefill && generations_[request].ids.empty()) seat_followers(sequence);
+  if (params_.shares_prefill && generations_[request].ids.empty()) start_followers(sequence);
   return true;
 }
 
-void Scheduler::seat_followers(const Sequence& leader) {
-  const int64_t length = std::ssize(leader.ids), whole = length / pages_.page_size();
+void Scheduler::start_followers(const Sequence& leader) {
+  const int64_t length = std::ssize(leader.ids), num_full_pages = length / pages_.page_size();
   const bool has_tail = length % pages_.page_size() > 0;
   while (!waiting_.empty() && !free_slots_.empty() && has_pages_for(has_tail ? 1 : 0)) {
     const int64_t request = waiting_.front();
     if (!generations_[request].ids.empty() || requests_[request].prompt_ids != leader.ids) break;
-    std::vector<int32_t> pages(leader.pages.begin(), leader.pages.begin() + whole);
+    std::vector<int32_t> pages(leader.pages.begin(), leader.pages.begin() + num_full_pages);
     for (const int32_t page : pages) pages_.share(page);
     if (has_tail) pages.push_back(*pages_.take());
-    add_sequence(leader.ids, std::move(pages)).follows = true;
+    add_sequence(leader.ids, std::move(pages)).is_follower = true;
     counts_.shared_tokens += length;
   }
 }
@@ -257,7 +257,7 @@ Scheduler::Sequence& Scheduler::add_sequence(std::vector<int64_t> ids, std::vect
   sequence.max_tokens = std::min(params_.max_length, std::ssize(prompt) + request_settings(request).max_new_tokens);
   sequence.ids = std::move(ids);
   sequence.pages = std::move(pages);
-  in_slot_[slot] = &sequence;
+  slot_sequences_[slot] = &sequence;
   model_.seat(slot, {.generating = request_settings(request),
                      .name = {.seed = requests_[request].seed.value_or(params_.seed),
                               .purpose = params_.purpose,
@@ -278,7 +278,7 @@ bool Scheduler::has_pages_for(int64_t count) const {
 
 /// Takes pages until `length` tokens fit, if needed by evicting later sequences; returns false if it evicted
 /// `sequence`.
-bool Scheduler::make_room(Sequence& sequence, int64_t length) {
+bool Scheduler::allocate_pages(Sequence& sequence, int64_t length) {
   const uint64_t serial = sequence.serial;
   while (std::ssize(sequence.pages) * pages_.page_size() < length) {
     if (const auto page = pages_.take()) {
@@ -293,8 +293,8 @@ bool Scheduler::make_room(Sequence& sequence, int64_t length) {
 }
 
 void Scheduler::send_pages(Sequence& sequence) {
-  const auto fresh = std::span(sequence.pages).subspan(sequence.num_sent_pages);
-  if (!fresh.empty()) model_.set_pages(sequence.slot, sequence.num_sent_pages, fresh);
+  const auto new_pages = std::span(sequence.pages).subspan(sequence.num_sent_pages);
+  if (!new_pages.empty()) model_.set_pages(sequence.slot, sequence.num_sent_pages, new_pages);
   sequence.num_sent_pages = std::ssize(sequence.pages);
 }
 
@@ -308,14 +308,14 @@ void Scheduler::evict_last() {
   requests_[sequence.request].prompt_ids.assign(sequence.ids.begin(), sequence.ids.end() - drawn);
   waiting_.push_front(sequence.request);
   ++counts_.evictions;
-  leave(sequence);
+  release(sequence);
   running_.pop_back();
 }
 
 void Scheduler::remember_computed(const Sequence& sequence) {
   if (!params_.shares_prefill || !sequence.is_decoding) return;
-  const int64_t computed = std::ssize(sequence.ids) - (sequence.num_pending == 0 ? 1 : 0);
-  pages_.remember(std::span(sequence.ids).first(computed), sequence.pages);
+  const int64_t num_computed = std::ssize(sequence.ids) - (sequence.num_pending == 0 ? 1 : 0);
+  pages_.remember(std::span(sequence.ids).first(num_computed), sequence.pages);
 }
 
 void Scheduler::take_drawn() {
@@ -324,13 +324,13 @@ void Scheduler::take_drawn() {
   launched_.pop_front();
   ROLL_CHECK_EQ(drawn.size(), launch.size(), "every slot of the plan draws");
   for (size_t i = 0; i < drawn.size(); ++i) {
-    Sequence* const sequence = in_slot_[launch[i].slot];
-    if (sequence && sequence->serial == launch[i].serial) accept(*sequence, drawn[i]);
+    Sequence* const sequence = slot_sequences_[launch[i].slot];
+    if (sequence && sequence->serial == launch[i].serial) append_token(*sequence, drawn[i]);
   }
-  std::erase_if(running_, [&](const auto& sequence) { return in_slot_[sequence->slot] != sequence.get(); });
+  std::erase_if(running_, [&](const auto& sequence) { return slot_sequences_[sequence->slot] != sequence.get(); });
 }
 
-void Scheduler::accept(Sequence& sequence, const Drawn& drawn) {
+void Scheduler::append_token(Sequence& sequence, const Drawn& drawn) {
   Generation& generation = generations_[sequence.request];
   generation.ids.push_back(drawn.token);
   generation.log_probs.push_back(drawn.log_prob);
@@ -342,7 +342,7 @@ void Scheduler::accept(Sequence& sequence, const Drawn& drawn) {
   const auto& stops = request_settings(sequence.request).stop_strings;
   if (!params_.ignore_eos && std::ranges::find(params_.eos_ids, drawn.token) != params_.eos_ids.end())
     finish(sequence, FinishReason::kStop);
-  else if (!stops.empty() && sequence.stops.found(own_ids(sequence.request), stops, decode_))
+  else if (!stops.empty() && sequence.stops.has_stop(turn_ids(sequence.request), stops, decode_))
     finish(sequence, FinishReason::kStopString);
   else if (std::ssize(sequence.ids) == sequence.max_tokens)
     finish(sequence, FinishReason::kLength);
@@ -355,16 +355,16 @@ void Scheduler::finish(Sequence& sequence, FinishReason reason) {
   if (sequence.is_decoding)
     generation.routed_experts = model_.routed_experts(sequence.slot, std::ssize(sequence.ids) - 1);
   if (params_.continues_responses) remember_computed(sequence);
-  leave(sequence);
-  forget(sequence.request);
+  release(sequence);
+  free_request_data(sequence.request);
   if (on_done_) on_done_(sequence.request, generation);
 }
 
 /// Frees slot and pages. The last pages go first, so that the prefix cache keeps the beginning of a text longest.
-void Scheduler::leave(Sequence& sequence) {
+void Scheduler::release(Sequence& sequence) {
   for (size_t i = sequence.pages.size(); i-- > 0;) pages_.give_back(sequence.pages[i]);
   sequence.pages.clear();
-  in_slot_[sequence.slot] = nullptr;
+  slot_sequences_[sequence.slot] = nullptr;
   free_slots_.push_back(sequence.slot);
 }
 
@@ -373,20 +373,20 @@ void Scheduler::abort_all() {
   running_.clear();
   // Evicted requests wait again but already have tokens.
   for (const int64_t request : waiting_) {
-    if (own_ids(request).empty()) continue;
+    if (turn_ids(request).empty()) continue;
     generations_[request].text = generated_text(request);
     if (on_done_) on_done_(request, generations_[request]);
   }
 }
 
 /// Response ids without tokens of earlier turns.
-std::span<const int64_t> Scheduler::own_ids(int64_t request) const {
-  return std::span(generations_[request].ids).subspan(requests_[request].num_given);
+std::span<const int64_t> Scheduler::turn_ids(int64_t request) const {
+  return std::span(generations_[request].ids).subspan(requests_[request].num_earlier_tokens);
 }
 
 std::string Scheduler::generated_text(int64_t request) const {
   const SamplingSettings& args = request_settings(request);
-  std::string text = decode_(own_ids(request), args.skip_special_tokens);
+  std::string text = decode_(turn_ids(request), args.skip_special_tokens);
   if (generations_[request].finish_reason != FinishReason::kStopString) return text;
   if (const auto stop = find_stop(text, args.stop_strings))
     text.resize(args.include_stop_str_in_output ? stop->end : stop->begin);

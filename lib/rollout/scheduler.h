@@ -43,7 +43,7 @@ class Scheduler {
     int64_t num_pending = 0;       // tokens launched but not yet collected
     int64_t max_tokens = 0;        // limit of prompt + response
     bool is_decoding = false;      // every step draws a token
-    bool follows = false;          // shares the prefill of the nearest earlier sequence that does not follow
+    bool is_follower = false;      // shares the prefill of the nearest earlier sequence that does not follow
     std::optional<PageCopy> copy;  // due before its first decode step
     std::vector<int32_t> pages;
     int64_t num_sent_pages = 0;  // pages that are in the model's page table
@@ -52,40 +52,40 @@ class Scheduler {
     int64_t length() const { return std::ssize(ids) + num_pending; }
   };
   /// A sequence that draws in a launch; a Launch lists them in the order of StepModel::collect().
-  struct Drawer {
+  struct DrawingSlot {
     int64_t slot = 0;
     uint64_t serial = 0;
   };
-  using Launch = std::vector<Drawer>;
+  using Launch = std::vector<DrawingSlot>;
 
   void check(const GenerationRequest& request) const;
-  bool ask(RequestSource& source);
+  bool apply_changes(RequestSource& source);
   void pause();
   void cancel(int64_t request);
-  void forget(int64_t request);
-  void pass_on_prompt(size_t leader);
+  void free_request_data(int64_t request);
+  void hand_over_prompt(size_t leader);
   void step();
   StepPlan plan(Launch& launch);
   void plan_decoding(StepPlan& plan, Launch& launch);
-  void plan_prompts(StepPlan& plan, Launch& launch, int64_t room);
-  PromptPiece next_piece(Sequence& sequence, int64_t room);
+  void plan_prompts(StepPlan& plan, Launch& launch, int64_t num_free_rows);
+  PromptPiece next_piece(Sequence& sequence, int64_t num_free_rows);
   void extend(PromptPiece& piece, int64_t count);
   void end_prompt(size_t leader, PromptPiece& piece, Launch& launch);
   void start_decoding(Sequence& sequence, PromptPiece& piece, Launch& launch);
-  bool seat_next();
-  void seat_followers(const Sequence& leader);
+  bool start_next();
+  void start_followers(const Sequence& leader);
   Sequence& add_sequence(std::vector<int64_t> ids, std::vector<int32_t> pages);
   bool has_pages_for(int64_t count) const;
-  bool make_room(Sequence& sequence, int64_t length);
+  bool allocate_pages(Sequence& sequence, int64_t length);
   void send_pages(Sequence& sequence);
   void evict_last();
   void remember_computed(const Sequence& sequence);
   void take_drawn();
-  void accept(Sequence& sequence, const Drawn& drawn);
+  void append_token(Sequence& sequence, const Drawn& drawn);
   void finish(Sequence& sequence, FinishReason reason);
-  void leave(Sequence& sequence);
+  void release(Sequence& sequence);
   void abort_all();
-  std::span<const int64_t> own_ids(int64_t request) const;
+  std::span<const int64_t> turn_ids(int64_t request) const;
   std::string generated_text(int64_t request) const;
   const SamplingSettings& request_settings(int64_t request) const;
 
@@ -102,7 +102,7 @@ class Scheduler {
   std::deque<int64_t> waiting_;  // request indices
   std::vector<int64_t> free_slots_;
   std::vector<std::unique_ptr<Sequence>> running_;  // in start order
-  std::vector<Sequence*> in_slot_;
+  std::vector<Sequence*> slot_sequences_;
   uint64_t last_serial_ = 0;
   std::deque<Launch> launched_;
   int64_t num_drawn_ = 0;  // in this step

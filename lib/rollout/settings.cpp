@@ -34,7 +34,8 @@ SamplingSettings sampling_settings(const GeneratingArgs& args) {
 
 std::map<int64_t, double> token_biases(const std::map<std::string, double>& by_text, int64_t vocab_size,
                                        const std::string& key) {
-  if (by_text.size() > kMaxBiases) throw user_error("{}: names {} tokens; at most {}", key, by_text.size(), kMaxBiases);
+  if (by_text.size() > kMaxBiases)
+    throw user_error("{}: names {} tokens; at most {} are allowed", key, by_text.size(), kMaxBiases);
   std::map<int64_t, double> biases;
   for (const auto& [text, bias] : by_text) {
     int64_t token = -1;

@@ -34,9 +34,9 @@ void SlotDraws::seat(int64_t slot, const Seat& seat) {
 std::vector<Drawn> SlotDraws::draw(std::span<const int64_t> slots, std::span<const float* const> rows) {
   std::vector<Drawn> drawn(slots.size());
   if (ranks_)
-    draw_on_first(slots, rows, drawn);
+    draw_on_first_rank(slots, rows, drawn);
   else
-    draw_here(slots, rows, drawn);
+    draw_local(slots, rows, drawn);
   for (const auto& [slot, token, log_prob, processed_log_prob] : drawn) {
     slots_[slot].token = token;
     slots_[slot].add(token);
@@ -45,8 +45,8 @@ std::vector<Drawn> SlotDraws::draw(std::span<const int64_t> slots, std::span<con
   return drawn;
 }
 
-void SlotDraws::draw_here(std::span<const int64_t> slots, std::span<const float* const> rows,
-                          std::vector<Drawn>& drawn) {
+void SlotDraws::draw_local(std::span<const int64_t> slots, std::span<const float* const> rows,
+                           std::vector<Drawn>& drawn) {
   at::parallel_for(0, std::ssize(slots), rows_per_task(vocab_size_), [&](int64_t begin, int64_t end) {
     RowSampler& sampler = samplers_[at::get_thread_num()];
     for (int64_t i = begin; i < end; ++i) {
@@ -61,14 +61,14 @@ void SlotDraws::draw_here(std::span<const int64_t> slots, std::span<const float*
 
 /// Draws on the first rank and broadcasts the result. Logits can differ between ranks in the last bit, so that separate
 /// draws could diverge.
-void SlotDraws::draw_on_first(std::span<const int64_t> slots, std::span<const float* const> rows,
-                              std::vector<Drawn>& drawn) {
+void SlotDraws::draw_on_first_rank(std::span<const int64_t> slots, std::span<const float* const> rows,
+                                   std::vector<Drawn>& drawn) {
   if (slots.empty()) return;
   at::Tensor shared = at::full({std::ssize(slots), 3}, -1.0, at::kDouble);  // token, log-probs; all exact in float64
   auto row = shared.accessor<double, 2>();
   std::exception_ptr failure;
   if (ranks_->is_first()) try {
-      draw_here(slots, rows, drawn);
+      draw_local(slots, rows, drawn);
       for (int64_t i = 0; i < row.size(0); ++i) {
         row[i][0] = static_cast<double>(drawn[i].token);
         row[i][1] = static_cast<double>(drawn[i].log_prob);

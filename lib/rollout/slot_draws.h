@@ -40,8 +40,9 @@ class SlotDraws {
     }
   };
 
-  void draw_here(std::span<const int64_t> slots, std::span<const float* const> rows, std::vector<Drawn>& drawn);
-  void draw_on_first(std::span<const int64_t> slots, std::span<const float* const> rows, std::vector<Drawn>& drawn);
+  void draw_local(std::span<const int64_t> slots, std::span<const float* const> rows, std::vector<Drawn>& drawn);
+  void draw_on_first_rank(std::span<const int64_t> slots, std::span<const float* const> rows,
+                          std::vector<Drawn>& drawn);
 
   int64_t vocab_size_;
   Communicator* ranks_;

@@ -5,14 +5,14 @@
 namespace roll {
 
 std::optional<StopMatch> find_stop(const std::string& text, const std::vector<std::string>& stops, size_t from) {
-  std::optional<StopMatch> first;
+  std::optional<StopMatch> earliest;
   for (const std::string& stop : stops) {
     const size_t begin = text.find(stop, from);
     if (begin == std::string::npos) continue;
     const size_t end = begin + stop.size();
-    if (!first || end < first->end || (end == first->end && begin < first->begin)) first = {begin, end};
+    if (!earliest || end < earliest->end || (end == earliest->end && begin < earliest->begin)) earliest = {begin, end};
   }
-  return first;
+  return earliest;
 }
 
 size_t may_stop_at(const std::string& text, const std::vector<std::string>& stops, size_t from) {
@@ -24,10 +24,11 @@ size_t may_stop_at(const std::string& text, const std::vector<std::string>& stop
   return text.size();
 }
 
-bool StopWatcher::found(std::span<const int64_t> ids, const std::vector<std::string>& stops, const DecodeText& decode) {
+bool StopWatcher::has_stop(std::span<const int64_t> ids, const std::vector<std::string>& stops,
+                           const DecodeText& decode) {
   size_t longest = 0;
   for (const std::string& stop : stops) longest = std::max(longest, stop.size());
-  const size_t known = text_.text().size(), from = known - std::min(known, longest);
+  const size_t known_length = text_.text().size(), from = known_length - std::min(known_length, longest);
   return find_stop(text_.grow(ids, false, decode), stops, from).has_value();
 }
 

@@ -26,7 +26,7 @@ class StopWatcher {
  public:
   /// Returns true if the text of `ids`, special tokens included, holds a stop string. `ids`: those of the last call,
   /// and at least one more.
-  bool found(std::span<const int64_t> ids, const std::vector<std::string>& stops, const DecodeText& decode);
+  bool has_stop(std::span<const int64_t> ids, const std::vector<std::string>& stops, const DecodeText& decode);
 
  private:
   GrowingText text_;

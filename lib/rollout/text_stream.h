@@ -19,9 +19,9 @@ class TextStream {
   TextStream(const SamplingSettings& args, const DecodeText& decode) : args_(&args), decode_(&decode) {}
 
   /// Returns the new text that can be shown. `ids` must start with the ids of the last call.
-  std::string more(std::span<const int64_t> ids);
+  std::string next_text(std::span<const int64_t> ids);
   /// Returns the text still to show after the response ended with `text`.
-  std::string rest(const std::string& text);
+  std::string remaining_text(const std::string& text);
 
  private:
   const SamplingSettings* args_;

@@ -23,7 +23,7 @@ namespace roll {
 namespace {
 
 constexpr int kLongestStart_ms = 60'000;
-constexpr size_t kMostDescriptors = 32;  // per request; the same limit as in zygote.py
+constexpr size_t kMaxDescriptors = 32;  // per request; the same limit as in zygote.py
 
 std::string hex(const std::string& bytes) {
   std::string text;
@@ -45,10 +45,10 @@ void await_ready(const Descriptor& control) {
 /// Returns an in-memory file that is sealed against changes.
 Descriptor sealed_file(const std::string& content) {
   Descriptor file(memfd_create("given", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file) throw system_error("a file for the sandbox{}", errno_text());
+  if (!file) throw system_error("cannot make a file for the sandbox{}", errno_text());
   for (size_t at = 0; at < content.size();) {
     const ssize_t count = write(file.get(), content.data() + at, content.size() - at);
-    if (count <= 0) throw system_error("a file for the sandbox{}", errno_text());
+    if (count <= 0) throw system_error("cannot make a file for the sandbox{}", errno_text());
     at += static_cast<size_t>(count);
   }
   lseek(file.get(), 0, SEEK_SET);
@@ -56,27 +56,27 @@ Descriptor sealed_file(const std::string& content) {
   return file;
 }
 
-void send_with_descriptors(const Descriptor& to, const std::string& text, const std::vector<Descriptor>& given) {
+void send_with_descriptors(const Descriptor& to, const std::string& text, const std::vector<Descriptor>& descriptors) {
   iovec part = {const_cast<char*>(text.data()), text.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control.data();
-  message.msg_controllen = CMSG_SPACE(given.size() * sizeof(int));
+  message.msg_controllen = CMSG_SPACE(descriptors.size() * sizeof(int));
   cmsghdr* header = CMSG_FIRSTHDR(&message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(given.size() * sizeof(int));
-  for (size_t i = 0; i < given.size(); ++i) {
-    const int fd = given[i].get();
+  header->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
+  for (size_t i = 0; i < descriptors.size(); ++i) {
+    const int fd = descriptors[i].get();
     std::memcpy(CMSG_DATA(header) + i * sizeof fd, &fd, sizeof fd);
   }
   if (sendmsg(to.get(), &message, MSG_NOSIGNAL) < 0) throw system_error("the sandbox does not answer{}", errno_text());
 }
 
 Pipe output_pipe() {
-  Pipe pipe = make_pipe("a pipe to the sandbox");
+  Pipe pipe = make_pipe("cannot make a pipe to the sandbox");
   fcntl(pipe.read_end.get(), F_SETFL, O_NONBLOCK);
   fchmod(pipe.write_end.get(), 0622);  // the program's user may reopen it as /dev/stdout
   return pipe;
@@ -91,7 +91,7 @@ constexpr const char* role_name(ProgramRequest::Role role) {
                              : "command";
 }
 
-Json described(const ProgramRequest& request, const std::string& work, bool shares_tmp) {
+Json request_json(const ProgramRequest& request, const std::string& work, bool shares_tmp) {
   Json files = Json::array(), modes = Json::array();
   for (const ProgramFile& file : request.files) {
     files.push_back(file.name);
@@ -127,9 +127,9 @@ Box::~Box() {
 
 std::string Box::work_folder() {
   if (is_isolated_) return "/tmp";
-  const std::string all = folder_->path().string(), folder = fmt::format("{}/{}", all, num_programs_);
+  const std::string root = folder_->path().string(), folder = fmt::format("{}/{}", root, num_programs_);
   std::error_code ignored;
-  std::filesystem::remove_all(fmt::format("{}/{}", all, num_programs_ - 2), ignored);
+  std::filesystem::remove_all(fmt::format("{}/{}", root, num_programs_ - 2), ignored);
   std::filesystem::create_directory(folder);
   return folder;
 }
@@ -151,19 +151,19 @@ std::vector<Program> Box::start_pair(ProgramRequest first, ProgramRequest second
 Program Box::start_in(const std::string& folder, ProgramRequest request, bool shares_tmp) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    throw system_error("a pipe to the sandbox{}", errno_text());
+    throw system_error("cannot make a socket to the sandbox{}", errno_text());
   Descriptor leash(ends[0]);
   Pipe output = output_pipe(), errors = output_pipe();
-  std::vector<Descriptor> given;
-  given.emplace_back(ends[1]);
-  given.push_back(sealed_file(request.input));
-  given.push_back(std::move(output.write_end));
-  given.push_back(std::move(errors.write_end));
-  given.push_back(sealed_file(request.source));
-  for (const ProgramFile& file : request.files) given.push_back(sealed_file(file.content));
-  if (request.channel) given.push_back(std::move(request.channel));
-  ROLL_CHECK(given.size() <= kMostDescriptors, "a request's files are few");
-  send_with_descriptors(process_.control, to_line(described(request, folder, shares_tmp)), given);
+  std::vector<Descriptor> descriptors;
+  descriptors.emplace_back(ends[1]);
+  descriptors.push_back(sealed_file(request.input));
+  descriptors.push_back(std::move(output.write_end));
+  descriptors.push_back(std::move(errors.write_end));
+  descriptors.push_back(sealed_file(request.source));
+  for (const ProgramFile& file : request.files) descriptors.push_back(sealed_file(file.content));
+  if (request.channel) descriptors.push_back(std::move(request.channel));
+  ROLL_CHECK(descriptors.size() <= kMaxDescriptors, "a request's files are few");
+  send_with_descriptors(process_.control, to_line(request_json(request, folder, shares_tmp)), descriptors);
   return {std::move(leash), std::move(output.read_end), std::move(errors.read_end), request.limits.output_mb << 20};
 }
 
@@ -178,7 +178,7 @@ std::optional<std::string> why_not_isolated(const std::string& python) {
     Box box({python, true});
     const ProgramEnd end = box.run({.source = "print(2)"}, Program::Clock::now() + std::chrono::seconds(30));
     if (end.output == "2\n") return std::nullopt;
-    return end.why.empty() ? "a program in the sandbox does not run: " + end.errors : end.why;
+    return end.why.empty() ? "a program cannot run in the sandbox: " + end.errors : end.why;
   } catch (const SystemError& error) {
     return error.what();
   }

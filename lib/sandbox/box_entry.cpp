@@ -39,7 +39,7 @@ constexpr unsigned kMountRecursive = 0x8000;  // AT_RECURSIVE
 /// An error in the child, which sends it to the parent.
 struct Failure {
   int error = 0;
-  char what[120] = {};
+  char operation[120] = {};
 };
 
 /// Code of the child between clone and exec: async-signal-safe calls only, no allocation.
@@ -48,13 +48,13 @@ class Child {
   const BoxEntry& entry;
   std::vector<char*> words, variables;
   std::map<int, rlimit> limits;
-  int go, report;
+  int go_ahead, report;
   bool is_root;
 
   [[noreturn]] void run() {
     if (entry.is_isolated) {
       char byte = 0;
-      if (read(go, &byte, 1) != 1) _exit(1);
+      if (read(go_ahead, &byte, 1) != 1) _exit(1);
       change_root();
       make_file_system();
       become_unprivileged();
@@ -76,12 +76,12 @@ class Child {
   }
 
  private:
-  void must(int result, const char* what, const char* which = "") const {
+  void must(int result, const char* operation, const char* object = "") const {
     if (result == 0) return;
     Failure failure;
     failure.error = errno;
-    strncpy(failure.what, what, 40);
-    strncat(failure.what, which, 70);
+    strncpy(failure.operation, operation, 40);
+    strncat(failure.operation, object, 70);
     [[maybe_unused]] const ssize_t written = write(report, &failure, sizeof failure);
     _exit(1);
   }
@@ -95,22 +95,22 @@ class Child {
     must(chdir("/"), "chdir");
   }
 
-  void restrict_mount(const std::string& at, uint64_t flags, unsigned how) const {
+  void restrict_mount(const std::string& at, uint64_t flags, unsigned at_flags) const {
     MountFlags wanted = {.set = flags};
-    must(static_cast<int>(syscall(SYS_mount_setattr, AT_FDCWD, at.c_str(), how, &wanted, sizeof wanted)),
+    must(static_cast<int>(syscall(SYS_mount_setattr, AT_FDCWD, at.c_str(), at_flags, &wanted, sizeof wanted)),
          "making read-only ", at.c_str());
   }
 
   void make_file_system() const {
     umask(0);
-    for (const BoxStep& step : entry.files.steps()) take(step);
+    for (const BoxStep& step : entry.files.steps()) make_step(step);
     must(umount2("/old", MNT_DETACH), "leaving the old root");
     must(rmdir("/old"), "rmdir old");
     restrict_mount("/", kMountReadOnly | kMountNoSuid | kMountNoDev, 0);
     umask(022);
   }
 
-  void take(const BoxStep& step) const {
+  void make_step(const BoxStep& step) const {
     using enum BoxStep::Kind;
     const char *from = step.from.c_str(), *to = step.to.c_str();
     if (step.kind == kFolder) must(mkdir(to, 0755), "mkdir ", to);
@@ -192,13 +192,13 @@ void map_users(pid_t pid, bool is_root) {
 }
 
 /// Returns the limits, lowered to this process's hard limits.
-std::map<int, rlimit> allowed(const std::map<int, rlim_t>& limits) {
+std::map<int, rlimit> lowered_limits(const std::map<int, rlim_t>& limits) {
   std::map<int, rlimit> result;
   for (const auto& [limit, value] : limits) {
-    rlimit own{};
-    getrlimit(static_cast<__rlimit_resource>(limit), &own);
-    const rlim_t most = std::min(value, own.rlim_max);  // RLIM_INFINITY is the largest value
-    result[limit] = {most, most};
+    rlimit current{};
+    getrlimit(static_cast<__rlimit_resource>(limit), &current);
+    const rlim_t lowered = std::min(value, current.rlim_max);  // RLIM_INFINITY is the largest value
+    result[limit] = {lowered, lowered};
   }
   return result;
 }
@@ -212,21 +212,21 @@ void await_exec(const Descriptor& report) {
   Failure failure;
   const ssize_t count = read(report.get(), &failure, sizeof failure);
   if (count == 0) return;  // closed by exec
-  failure.what[sizeof failure.what - 1] = 0;
-  throw system_error("{}: {}", failure.what, std::strerror(failure.error));
+  failure.operation[sizeof failure.operation - 1] = 0;
+  throw system_error("{}: {}", failure.operation, std::strerror(failure.error));
 }
 
 }  // namespace
 
 pid_t start_in_box(const BoxEntry& entry) {
-  constexpr std::string_view kPipe = "a pipe to a sandbox";
-  Pipe report = make_pipe(kPipe), go = make_pipe(kPipe);
+  constexpr std::string_view kPipe = "cannot make a pipe to the sandbox";
+  Pipe report = make_pipe(kPipe), go_ahead = make_pipe(kPipe);
   std::vector<std::string> words = entry.words, variables = entry.variables;
   Child child{.entry = entry,
               .words = pointers_to(words),
               .variables = pointers_to(variables),
-              .limits = allowed(entry.limits),
-              .go = go.read_end.get(),
+              .limits = lowered_limits(entry.limits),
+              .go_ahead = go_ahead.read_end.get(),
               .report = report.write_end.get(),
               .is_root = can_become_nobody()};
   const pid_t pid = fork_into(entry.is_isolated ? kNamespaces : 0);
@@ -235,7 +235,7 @@ pid_t start_in_box(const BoxEntry& entry) {
   report.write_end.close();
   try {
     if (entry.is_isolated) map_users(pid, child.is_root);
-    if (write(go.write_end.get(), "g", 1) != 1 && entry.is_isolated)
+    if (write(go_ahead.write_end.get(), "g", 1) != 1 && entry.is_isolated)
       throw system_error("starting a sandbox{}", errno_text());
     await_exec(report.read_end);
   } catch (...) {
@@ -248,7 +248,7 @@ pid_t start_in_box(const BoxEntry& entry) {
 
 std::string cannot_isolate(std::string_view why) {
   return fmt::format(
-      "this machine cannot isolate programs: {}; let it make user namespaces (kernel.unprivileged_userns_clone, a "
+      "this machine cannot isolate programs: {}; allow user namespaces (kernel.unprivileged_userns_clone, the "
       "container's seccomp profile)",
       why);
 }

@@ -13,9 +13,9 @@ namespace roll {
 
 class BoxKeeper {
  public:
-  /// Kills `root`, process 1 of a PID namespace, if its descendants use more than `most_mb` MiB in resident memory and
+  /// Kills `root`, process 1 of a PID namespace, if its descendants use more than `max_mb` MiB in resident memory and
   /// /dev/shm, and writes the reason to `errors`. `root` must not be reaped before this object is destroyed.
-  BoxKeeper(pid_t root, int64_t most_mb, Descriptor errors);
+  BoxKeeper(pid_t root, int64_t max_mb, Descriptor errors);
 
  private:
   Descriptor errors_;

@@ -19,12 +19,12 @@ BoxProcess start_box_process(const Interpreter& interpreter, const std::vector<s
                              bool is_isolated) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    throw system_error("a pipe to a sandbox{}", errno_text());
-  Descriptor control(ends[0]), childs_control(ends[1]);
+    throw system_error("cannot make a socket to the sandbox{}", errno_text());
+  Descriptor control(ends[0]), child_control(ends[1]);
   BoxEntry entry{.is_isolated = is_isolated,
                  .words = {interpreter.program},
                  .variables = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/tmp"},
-                 .descriptors = {-1, -1, -1, childs_control.get()},
+                 .descriptors = {-1, -1, -1, child_control.get()},
                  .capabilities = 1U << CAP_SYS_ADMIN,
                  .limits = {{RLIMIT_STACK, kStackBytes}}};
   entry.words.insert(entry.words.end(), arguments.begin(), arguments.end());

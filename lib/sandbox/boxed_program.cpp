@@ -35,7 +35,7 @@ void add_installation(const fs::path& program, std::vector<fs::path>& paths) {
     if (is_there(root / part)) paths.push_back(root / part);
 }
 
-bool is_of_the_box(const fs::path& path) {
+bool belongs_to_sandbox(const fs::path& path) {
   if (path == "/" || path == "/tmp") return true;
   const auto top = std::next(path.begin());
   return *top == "dev" || *top == "proc" || *top == "sys";
@@ -55,37 +55,37 @@ void add_program(fs::path program, std::vector<fs::path>& paths) {
 }
 
 /// Returns the cached interpreter; the first call starts that Python.
-const Interpreter& interpreter_of(const std::string& python) {
+const Interpreter& cached_interpreter(const std::string& python) {
   static std::mutex mutex;
-  static std::map<std::string, Interpreter> known;
+  static std::map<std::string, Interpreter> cache;
   const std::lock_guard lock(mutex);
-  const auto found = known.find(python);
-  return found != known.end() ? found->second : known.emplace(python, find_interpreter(python)).first->second;
+  const auto found = cache.find(python);
+  return found != cache.end() ? found->second : cache.emplace(python, find_interpreter(python)).first->second;
 }
 
 /// A command with the absolute path of its program, and the paths that its sandbox shows.
-struct Found {
+struct FoundProgram {
   std::vector<std::string> command;
   std::vector<fs::path> shown;
 };
 
-Found find(const std::vector<std::string>& command) {
-  if (command.empty()) throw user_error("no program to start");
-  Found found{command, {}};
+FoundProgram find(const std::vector<std::string>& command) {
+  if (command.empty()) throw user_error("no program is given to start");
+  FoundProgram found{command, {}};
   found.command[0] = full_path(check_executable(command[0]));
   // `python` may be a wrapper script that selects one of several Pythons.
   if (fs::path(command[0]).filename().string().starts_with("python")) {
-    const Interpreter& python = interpreter_of(found.command[0]);
+    const Interpreter& python = cached_interpreter(found.command[0]);
     found.command[0] = python.program;
     found.shown.assign(python.folders.begin(), python.folders.end());
   }
-  const std::vector<fs::path> named = named_in(found.command);
+  const std::vector<fs::path> named = find_named_paths(found.command);
   found.shown.insert(found.shown.end(), named.begin(), named.end());
   return found;
 }
 
 /// Returns the entry that runs `words` in the sandbox of `program`.
-BoxEntry entry_of(const std::vector<std::string>& words, const Found& program, int64_t memory_mb) {
+BoxEntry make_entry(const std::vector<std::string>& words, const FoundProgram& program, int64_t memory_mb) {
   const std::string path = fs::path(program.command[0]).parent_path();
   // One compute thread each, since many such programs run at once.
   BoxEntry entry{.words = with_status_report(words),
@@ -110,7 +110,7 @@ BoxEntry entry_of(const std::vector<std::string>& words, const Found& program, i
 }
 
 StartedProgram start(BoxEntry entry, int64_t memory_mb) {
-  constexpr std::string_view kPipe = "pipe for a program in a sandbox";
+  constexpr std::string_view kPipe = "cannot make a pipe for a program in the sandbox";
   Pipe in = make_pipe(kPipe), out = make_pipe(kPipe), err = make_pipe(kPipe), status = make_pipe(kPipe);
   entry.descriptors = {in.read_end.get(), out.write_end.get(), err.write_end.get(), status.write_end.get()};
   const pid_t pid = start_in_box(entry);
@@ -131,13 +131,13 @@ StartedProgram start(BoxEntry entry, int64_t memory_mb) {
 
 }  // namespace
 
-std::vector<fs::path> named_in(const std::vector<std::string>& command) {
+std::vector<fs::path> find_named_paths(const std::vector<std::string>& command) {
   std::vector<fs::path> paths;
   for (const std::string& word : command) {
     std::error_code unreadable;
     const fs::file_status found = fs::status(word, unreadable);
     const fs::path path = word.empty() ? fs::path("/") : full_path(word);
-    if (is_of_the_box(path) || !(fs::is_regular_file(found) || fs::is_directory(found))) continue;
+    if (belongs_to_sandbox(path) || !(fs::is_regular_file(found) || fs::is_directory(found))) continue;
     constexpr fs::perms kExecutable = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
     const bool is_program = fs::is_regular_file(found) && (found.permissions() & kExecutable) != fs::perms::none;
     if (is_program)
@@ -149,22 +149,21 @@ std::vector<fs::path> named_in(const std::vector<std::string>& command) {
 }
 
 StartedProgram start_boxed(const BoxedProgram& program) {
-  const Found found = find(program.command);
-  return start(entry_of(found.command, found, program.memory_mb), program.memory_mb);
+  const FoundProgram found = find(program.command);
+  return start(make_entry(found.command, found, program.memory_mb), program.memory_mb);
 }
 
 std::optional<std::string> why_not_boxed(const BoxedProgram& program) {
-  const Found found = find(program.command);
+  const FoundProgram found = find(program.command);
   std::vector<std::string> probe{"/bin/sh", "-c", kProbe, "sh"};
   for (const fs::path& shown : found.shown) probe.push_back(shown);
   try {
-    ChildProcess child(start(entry_of(probe, found, program.memory_mb), program.memory_mb));
+    ChildProcess child(start(make_entry(probe, found, program.memory_mb), program.memory_mb));
     const std::string end = child.end(kLongestProbe_s);
     if (child.exit_code() == 0) return std::nullopt;
-    return fmt::format("a program in the sandbox may not read {} ({}); let all users read it", child.stderr_tail(),
-                       end);
+    return fmt::format("a program in the sandbox cannot read {} ({}); let all users read it", child.stderr_tail(), end);
   } catch (const SystemError& error) {
-    return cannot_isolate(error.what()) + ", or trust the program, and leave this out";
+    return cannot_isolate(error.what()) + ", or trust the program and do not use the sandbox";
   }
 }
 

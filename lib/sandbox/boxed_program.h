@@ -23,7 +23,7 @@ struct BoxedProgram {
 /// Returns absolute paths of the existing files and folders that words of the command name. A program X/bin/NAME stands
 /// for X/bin, X/lib, X/lib64 and X/pyvenv.cfg, also for each target of its symbolic links. Leaves out / and /tmp, and
 /// everything below /dev, /proc and /sys.
-std::vector<std::filesystem::path> named_in(const std::vector<std::string>& command);
+std::vector<std::filesystem::path> find_named_paths(const std::vector<std::string>& command);
 
 /// Starts the program. A program called python* is replaced by the interpreter that it runs, with its folders
 /// (interpreter.h). UserError: the program does not exist. SystemError: the kernel refuses a step (with its reason).

@@ -16,7 +16,7 @@ namespace roll {
 namespace {
 
 constexpr size_t kErrorsKept = 4096, kLongestReport = 1 << 16, kLargestArtifact = 64 << 20;
-constexpr int kMostDrains = 100;        // a pipe holds less; only a daemon without isolation still writes
+constexpr int kMaxDrains = 100;         // a pipe holds less; only a daemon without isolation still writes
 constexpr double kLongestDeath_s = 20;  // for a process tree on a machine out of memory
 
 void read_into(Descriptor& from, std::string& text) {
@@ -30,13 +30,13 @@ void read_into(Descriptor& from, std::string& text) {
 
 }  // namespace
 
-void Program::stop(ProgramEnd::How why) {
+void Program::stop(ProgramEnd::How reason) {
   if (std::exchange(is_stopped_, true)) return;
-  stopped_as_ = why;
+  stop_reason_ = reason;
   shutdown(leash_.get(), SHUT_WR);
 }
 
-void Program::read_some() {
+void Program::read_output() {
   if (output_) read_into(output_, end_.output);
   if (errors_) read_into(errors_, end_.errors);
   if (std::ssize(end_.output) > max_output_) {
@@ -74,7 +74,7 @@ void Program::read_report() {
     artifact = Descriptor(fd);
   }
   if (count <= 0) {
-    end_.why = "its keeper is gone";
+    end_.why = "the process that watches the program has ended";
     return;
   }
   text.resize(static_cast<size_t>(count));
@@ -88,13 +88,14 @@ void Program::read_report() {
   end_.how = status < 0 ? ProgramEnd::How::kSignal : ProgramEnd::How::kExited;
   end_.status = std::abs(status);
   if (report["killed"] == "memory") end_.how = ProgramEnd::How::kMemory;
-  if (report["killed"] == "stopped" || (is_stopped_ && stopped_as_ == ProgramEnd::How::kOutput)) end_.how = stopped_as_;
+  if (report["killed"] == "stopped" || (is_stopped_ && stop_reason_ == ProgramEnd::How::kOutput))
+    end_.how = stop_reason_;
   if (artifact) take_artifact(std::move(artifact));
 }
 
 void Program::await(std::span<Program> programs, Clock::time_point deadline) {
-  int drained = 0;
-  for (Clock::time_point given_up = Clock::time_point::max();;) {
+  int num_drains = 0;
+  for (Clock::time_point death_deadline = Clock::time_point::max();;) {
     std::vector<pollfd> waited;
     bool all_ended = true;
     for (const Program& program : programs) {
@@ -104,23 +105,24 @@ void Program::await(std::span<Program> programs, Clock::time_point deadline) {
       waited.push_back({program.errors_.get(), POLLIN, 0});
     }
     const Clock::time_point now = Clock::now();
-    const auto until = std::min(deadline, given_up);
-    const auto left = all_ended ? 0 : std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
-    const int ready = poll(waited.data(), waited.size(), static_cast<int>(std::clamp<int64_t>(left, 0, 1000)));
+    const auto until = std::min(deadline, death_deadline);
+    const auto wait_ms = all_ended ? 0 : std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
+    const int ready = poll(waited.data(), waited.size(), static_cast<int>(std::clamp<int64_t>(wait_ms, 0, 1000)));
     for (size_t i = 0; i < programs.size(); ++i) {
-      if (waited[3 * i + 1].revents != 0 || waited[3 * i + 2].revents != 0) programs[i].read_some();
+      if (waited[3 * i + 1].revents != 0 || waited[3 * i + 2].revents != 0) programs[i].read_output();
       if (waited[3 * i].revents != 0) programs[i].read_report();
     }
-    if (all_ended && (ready <= 0 || ++drained > kMostDrains)) return;
+    if (all_ended && (ready <= 0 || ++num_drains > kMaxDrains)) return;
     const bool is_late = now >= deadline;
     if (!is_late && !programs[0].has_ended_) continue;
     for (Program& program : programs)
       program.stop(is_late && !programs[0].has_ended_ ? ProgramEnd::How::kTimeout : ProgramEnd::How::kStopped);
-    if (given_up == Clock::time_point::max()) {
-      given_up = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kLongestDeath_s));
-      deadline = given_up;
-    } else if (now >= given_up && !all_ended) {
-      throw system_error("a program in the sandbox was killed and still is there");
+    if (death_deadline == Clock::time_point::max()) {
+      death_deadline =
+          now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kLongestDeath_s));
+      deadline = death_deadline;
+    } else if (now >= death_deadline && !all_ended) {
+      throw system_error("a program in the sandbox was killed, but has not ended");
     }
   }
 }

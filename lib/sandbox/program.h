@@ -78,15 +78,15 @@ class Program {
   ProgramEnd& end() { return end_; }
 
  private:
-  void stop(ProgramEnd::How why);
-  void read_some();
+  void stop(ProgramEnd::How reason);
+  void read_output();
   void read_report();
   void take_artifact(Descriptor file);
 
   Descriptor leash_, output_, errors_;
   int64_t max_output_;
   bool has_ended_ = false, is_stopped_ = false;
-  ProgramEnd::How stopped_as_ = ProgramEnd::How::kStopped;
+  ProgramEnd::How stop_reason_ = ProgramEnd::How::kStopped;
   ProgramEnd end_;
 };
 

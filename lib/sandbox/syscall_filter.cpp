@@ -55,26 +55,26 @@ constexpr const char* kAllowed =
 constexpr uint64_t kNewNamespaces =
     CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
-void must_add(int result) {
-  if (result != 0) throw system_error("the sandbox's filter of system calls: libseccomp answers {}", result);
+void require_success(int result) {
+  if (result != 0) throw system_error("the sandbox's system call filter: libseccomp returns error {}", result);
 }
 
 void allow(scmp_filter_ctx filter, const std::string& name) {
   const int number = seccomp_syscall_resolve_name(name.c_str());
-  if (number >= 0) must_add(seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0));
+  if (number >= 0) require_success(seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0));
 }
 
 void allow_with(scmp_filter_ctx filter, int number, scmp_arg_cmp condition) {
-  must_add(seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, 1, &condition));
+  require_success(seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, 1, &condition));
 }
 
-std::string code_of(scmp_filter_ctx filter) {
+std::string export_bpf(scmp_filter_ctx filter) {
   const Descriptor file(memfd_create("filter", MFD_CLOEXEC));
   if (!file || seccomp_export_bpf(filter, file.get()) != 0)
-    throw system_error("the sandbox's filter of system calls{}", errno_text());
+    throw system_error("the sandbox's system call filter{}", errno_text());
   std::string code(static_cast<size_t>(lseek(file.get(), 0, SEEK_END)), '\0');
   if (pread(file.get(), code.data(), code.size(), 0) != std::ssize(code))
-    throw system_error("the sandbox's filter of system calls{}", errno_text());
+    throw system_error("the sandbox's system call filter{}", errno_text());
   return code;
 }
 
@@ -82,9 +82,9 @@ std::string code_of(scmp_filter_ctx filter) {
 
 std::string syscall_filter() {
   const std::unique_ptr<void, void (*)(scmp_filter_ctx)> filter(seccomp_init(SCMP_ACT_ERRNO(ENOSYS)), seccomp_release);
-  if (!filter) throw system_error("the sandbox's filter of system calls: libseccomp has none for this machine");
-  must_add(seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
-  must_add(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
+  if (!filter) throw system_error("the sandbox's system call filter: libseccomp does not support this machine");
+  require_success(seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
+  require_success(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
   std::istringstream names(kAllowed);
   for (std::string name; names >> name;) allow(filter.get(), name);
   // A filter cannot read the flags of clone3; on ENOSYS, the C library falls back to clone.
@@ -92,7 +92,7 @@ std::string syscall_filter() {
   allow_with(filter.get(), SCMP_SYS(socket), SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
   for (const uint64_t request : {TCGETS, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TIOCGWINSZ})
     allow_with(filter.get(), SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, request));
-  return code_of(filter.get());
+  return export_bpf(filter.get());
 }
 
 }  // namespace roll

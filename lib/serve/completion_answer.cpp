@@ -12,7 +12,7 @@ namespace roll {
 namespace {
 
 /// Returns OpenAI's name of a finish reason.
-std::string finish_word(FinishReason reason, bool calls) {
+std::string finish_reason_name(FinishReason reason, bool calls) {
   if (calls) return "tool_calls";
   return reason == FinishReason::kLength ? "length" : "stop";
 }
@@ -46,7 +46,7 @@ CompletionAnswer::CompletionAnswer(const CompletionRequest& request, const Serve
     choices_.push_back({.text = TextStream(request.sampling, decode_), .ended = {}});
 }
 
-std::vector<Json> CompletionAnswer::hear(ChoiceNews news) {
+std::vector<Json> CompletionAnswer::add_news(ChoiceNews news) {
   Choice& choice = choices_.at(news.choice);
   std::vector<Json> chunks;
   const bool is_chat = request_.kind == CompletionKind::kChat;
@@ -58,46 +58,47 @@ std::vector<Json> CompletionAnswer::hear(ChoiceNews news) {
     choice.ended = std::move(news.ended);
     choice.scores = std::move(news.scores);
     --num_open_;
-    if (request_.streams) add_end(news.choice, choice, chunks);
+    if (request_.streams) add_final_chunks(news.choice, choice, chunks);
   } else if (!news.ids.empty()) {
     choice.ids.insert(choice.ids.end(), news.ids.begin(), news.ids.end());
-    choice.shown += choice.text.more(choice.ids);
-    const std::string said = newly_said(choice);
-    if (!said.empty() || request_.with_log_probs || request_.with_token_ids)
-      chunks.push_back(chunk(news.choice, is_chat ? Json{{"content", said}} : Json(said), news, nullptr));
+    choice.shown += choice.text.next_text(choice.ids);
+    const std::string content = take_new_content(choice);
+    if (!content.empty() || request_.with_log_probs || request_.with_token_ids)
+      chunks.push_back(chunk(news.choice, is_chat ? Json{{"content", content}} : Json(content), news, nullptr));
   }
   return chunks;
 }
 
 /// Returns the new part of the text that is certainly not part of a tool call.
-std::string CompletionAnswer::newly_said(Choice& choice) {
+std::string CompletionAnswer::take_new_content(Choice& choice) {
   const size_t end =
-      request_.has_tools ? sure_content(choice.shown, choice.num_told, model_.tool_call_form) : choice.shown.size();
-  const size_t begin = std::exchange(choice.num_told, std::max(choice.num_told, end));
-  return choice.shown.substr(begin, choice.num_told - begin);
+      request_.has_tools ? sure_content(choice.shown, choice.num_sent, model_.tool_call_form) : choice.shown.size();
+  const size_t begin = std::exchange(choice.num_sent, std::max(choice.num_sent, end));
+  return choice.shown.substr(begin, choice.num_sent - begin);
 }
 
-void CompletionAnswer::add_end(size_t index, Choice& choice, std::vector<Json>& chunks) {
+void CompletionAnswer::add_final_chunks(size_t index, Choice& choice, std::vector<Json>& chunks) {
   const bool is_chat = request_.kind == CompletionKind::kChat;
-  const SpokenAndCalled parts = split_calls(choice.ended->text);
-  const std::string rest = parts.content.substr(std::min(choice.num_told, parts.content.size()));
-  if (!rest.empty() || request_.needs_scores())
-    chunks.push_back(chunk(index, is_chat ? Json{{"content", rest}} : Json(rest), {}, nullptr));
+  const ContentAndCalls parts = split_calls(choice.ended->text);
+  const std::string remaining_content = parts.content.substr(std::min(choice.num_sent, parts.content.size()));
+  if (!remaining_content.empty() || request_.needs_scores())
+    chunks.push_back(
+        chunk(index, is_chat ? Json{{"content", remaining_content}} : Json(remaining_content), {}, nullptr));
   if (request_.needs_scores()) {
-    Json& all = chunks.back()["choices"][0];
-    all["logprobs"] = log_probs(told_tokens(index));
-    if (request_.with_token_ids) all["token_ids"] = choice.ended->ids;
+    Json& last_choice = chunks.back()["choices"][0];
+    last_choice["logprobs"] = log_probs(scored_tokens(index));
+    if (request_.with_token_ids) last_choice["token_ids"] = choice.ended->ids;
   }
   if (!parts.calls.empty())
     chunks.push_back(
         chunk(index, {{"tool_calls", calls_json(parts.calls, fmt::format("{}_{}", id_, index), true)}}, {}, nullptr));
   chunks.push_back(chunk(index, is_chat ? Json::object() : Json(""), {},
-                         finish_word(choice.ended->finish_reason, !parts.calls.empty())));
+                         finish_reason_name(choice.ended->finish_reason, !parts.calls.empty())));
 }
 
-SpokenAndCalled CompletionAnswer::split_calls(const std::string& text) const {
+ContentAndCalls CompletionAnswer::split_calls(const std::string& text) const {
   if (!request_.has_tools) return {text, {}};
-  SpokenAndCalled parts = split_tool_calls(text, model_.tool_call_form, request_.variables["tools"]);
+  ContentAndCalls parts = split_tool_calls(text, model_.tool_call_form, request_.variables["tools"]);
   if (request_.calls_one && parts.calls.size() > 1) parts.calls.resize(1);
   return parts;
 }
@@ -108,12 +109,13 @@ Json CompletionAnswer::frame(bool is_chunk) const {
   return {{"id", id_}, {"object", object}, {"created", created_}, {"model", model_.name}};
 }
 
-Json CompletionAnswer::chunk(size_t index, const Json& said, const ChoiceNews& news, const Json& finish_reason) const {
-  std::vector<Told> tokens;
+Json CompletionAnswer::chunk(size_t index, const Json& delta_or_text, const ChoiceNews& news,
+                             const Json& finish_reason) const {
+  std::vector<ScoredToken> tokens;
   for (size_t i = 0; request_.with_log_probs && i < news.ids.size(); ++i)
     tokens.push_back({news.ids[i], news.log_probs.at(i)});
   Json choice = {{"index", index},
-                 {request_.kind == CompletionKind::kChat ? "delta" : "text", said},
+                 {request_.kind == CompletionKind::kChat ? "delta" : "text", delta_or_text},
                  {"logprobs", tokens.empty() ? Json() : log_probs(tokens)},
                  {"finish_reason", finish_reason}};
   if (request_.with_token_ids && !news.ids.empty()) choice["token_ids"] = news.ids;
@@ -126,7 +128,7 @@ Json CompletionAnswer::whole() const {
   Json list = Json::array();
   for (size_t i = 0; i < choices_.size(); ++i) {
     const Generation& response = *choices_[i].ended;
-    const SpokenAndCalled parts = split_calls(response.text);
+    const ContentAndCalls parts = split_calls(response.text);
     Json choice = {{"index", i}};
     if (request_.kind == CompletionKind::kText) {
       choice["text"] = (request_.echoes ? echo(i) : "") + response.text;
@@ -136,8 +138,8 @@ Json CompletionAnswer::whole() const {
         choice["message"]["tool_calls"] = calls_json(parts.calls, fmt::format("{}_{}", id_, i), false);
       if (!parts.calls.empty() && parts.content.empty()) choice["message"]["content"] = nullptr;
     }
-    choice["logprobs"] = request_.with_log_probs ? log_probs(told_tokens(i)) : Json();
-    choice["finish_reason"] = finish_word(response.finish_reason, !parts.calls.empty());
+    choice["logprobs"] = request_.with_log_probs ? log_probs(scored_tokens(i)) : Json();
+    choice["finish_reason"] = finish_reason_name(response.finish_reason, !parts.calls.empty());
     if (request_.with_token_ids) {
       choice["prompt_token_ids"] = prompt_ids(i);
       choice["token_ids"] = response.ids;
@@ -176,39 +178,39 @@ std::string CompletionAnswer::echo(size_t index) const {
 }
 
 /// Returns the tokens of a finished choice, after those of its prompt if that is echoed.
-std::vector<CompletionAnswer::Told> CompletionAnswer::told_tokens(size_t index) const {
+std::vector<CompletionAnswer::ScoredToken> CompletionAnswer::scored_tokens(size_t index) const {
   const Choice& choice = choices_[index];
   const std::vector<int64_t>& prompt = prompt_ids(index);
-  const auto score = [&](size_t place) { return choice.scores.empty() ? nullptr : &choice.scores.at(place - 1); };
-  std::vector<Told> tokens;
+  const auto score = [&](size_t position) { return choice.scores.empty() ? nullptr : &choice.scores.at(position - 1); };
+  std::vector<ScoredToken> tokens;
   for (size_t i = 0; request_.echoes && i < prompt.size(); ++i)
-    tokens.push_back(i == 0 ? Told{prompt[i], {}} : Told{prompt[i], score(i)->log_prob, score(i)});
+    tokens.push_back(i == 0 ? ScoredToken{prompt[i], {}} : ScoredToken{prompt[i], score(i)->log_prob, score(i)});
   for (size_t i = 0; i < choice.ended->ids.size(); ++i)
     tokens.push_back({choice.ended->ids[i], choice.ended->log_probs.at(i), score(prompt.size() + i)});
   return tokens;
 }
 
-Json CompletionAnswer::log_probs(const std::vector<Told>& tokens) const {
+Json CompletionAnswer::log_probs(const std::vector<ScoredToken>& tokens) const {
   const auto text = [&](int64_t id) { return to_valid_utf8(model_.tokenizer.token_bytes(id)); };
-  const auto described = [&](int64_t id, float log_prob) {
+  const auto token_json = [&](int64_t id, float log_prob) {
     Json bytes = Json::array();
     for (const char byte : model_.tokenizer.token_bytes(id)) bytes.push_back(static_cast<unsigned char>(byte));
     return Json{{"token", text(id)}, {"logprob", json_float(log_prob)}, {"bytes", std::move(bytes)}};
   };
   if (request_.kind == CompletionKind::kChat) {
     Json content = Json::array();
-    for (const Told& token : tokens) {
+    for (const ScoredToken& token : tokens) {
       Json likeliest = Json::array();
       if (token.score)
-        for (const auto& [id, log_prob] : token.score->likeliest) likeliest.push_back(described(id, log_prob));
-      content.push_back(described(token.id, token.log_prob.value()));
+        for (const auto& [id, log_prob] : token.score->likeliest) likeliest.push_back(token_json(id, log_prob));
+      content.push_back(token_json(token.id, token.log_prob.value()));
       content.back()["top_logprobs"] = std::move(likeliest);
     }
     return {{"content", std::move(content)}};
   }
   Json lists = {{"tokens", Json::array()}, {"token_logprobs", Json::array()}, {"top_logprobs", nullptr}};
   if (request_.num_likeliest > 0) lists["top_logprobs"] = Json::array();
-  for (const Told& token : tokens) {
+  for (const ScoredToken& token : tokens) {
     lists["tokens"].push_back(text(token.id));
     lists["token_logprobs"].push_back(token.log_prob ? json_float(*token.log_prob) : Json());
     if (request_.num_likeliest == 0) continue;

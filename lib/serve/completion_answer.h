@@ -19,7 +19,7 @@ class CompletionAnswer {
 
   /// Adds new tokens and returns the stream chunks for them, in order. Ignore the chunks if the request does not
   /// stream.
-  std::vector<Json> hear(ChoiceNews news);
+  std::vector<Json> add_news(ChoiceNews news);
   /// Returns true if all choices have ended.
   bool is_whole() const { return num_open_ == 0; }
 
@@ -33,27 +33,27 @@ class CompletionAnswer {
     TextStream text;
     std::vector<int64_t> ids{};
     std::string shown{};  // text so far, including possible tool calls
-    size_t num_told = 0;  // bytes of `shown` already sent
+    size_t num_sent = 0;  // bytes of `shown` already sent
     bool has_begun = false;
     std::optional<Generation> ended;
     std::vector<TokenScore> scores{};
   };
   /// A token of `logprobs`.
-  struct Told {
+  struct ScoredToken {
     int64_t id = 0;
     std::optional<float> log_prob;  // nats; unset for the first token of a prompt
     const TokenScore* score = nullptr;
   };
   Json frame(bool is_chunk) const;
   Json chunk(size_t index, const Json& delta_or_text, const ChoiceNews& news, const Json& finish_reason) const;
-  std::string newly_said(Choice& choice);
-  void add_end(size_t index, Choice& choice, std::vector<Json>& chunks);
+  std::string take_new_content(Choice& choice);
+  void add_final_chunks(size_t index, Choice& choice, std::vector<Json>& chunks);
   Json usage() const;
   const std::vector<int64_t>& prompt_ids(size_t index) const;
   std::string echo(size_t index) const;
-  std::vector<Told> told_tokens(size_t index) const;
-  Json log_probs(const std::vector<Told>& tokens) const;
-  SpokenAndCalled split_calls(const std::string& text) const;
+  std::vector<ScoredToken> scored_tokens(size_t index) const;
+  Json log_probs(const std::vector<ScoredToken>& tokens) const;
+  ContentAndCalls split_calls(const std::string& text) const;
 
   const CompletionRequest& request_;
   const ServedModel& model_;

@@ -17,40 +17,40 @@ namespace roll {
 namespace {
 
 constexpr int64_t kTextTokens = 16;  // OpenAI's default for text completions
-constexpr size_t kMostStops = 16, kMostStopBytes = 64 << 10, kMostPrompts = 1024;
-constexpr int64_t kMostChoices = 1024, kMostLikeliest = 20;
-constexpr int64_t kMostEchoed = 1 << 19;  // prompt tokens in an answer, each with its likeliest ones
+constexpr size_t kMaxStops = 16, kMaxStopBytes = 64 << 10, kMaxPrompts = 1024;
+constexpr int64_t kMaxChoices = 1024, kMaxLikeliest = 20;
+constexpr int64_t kMaxEchoedTokens = 1 << 19;  // prompt tokens in an answer, each with its likeliest ones
 
 /// Fields that do not change the answer here: names for the operator's records, and hints.
-const std::set<std::string>& passed_over() {
+const std::set<std::string>& ignored_fields() {
   static const std::set<std::string> keys = {
       "user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention"};
   return keys;
 }
 
 /// Unsupported fields, their values without effect, and the error message.
-struct Undone {
+struct UnsupportedField {
   std::string key;
-  std::vector<Json> harmless;
+  std::vector<Json> values_without_effect;
   const char* rule;
 };
 
-const std::vector<Undone>& undone() {
-  static const std::vector<Undone> all = {
-      {"functions", {Json::array()}, "is given as tools"},
-      {"function_call", {"none", "auto"}, "is given as tool_choice"},
-      {"modalities", {Json::array({"text"})}, "only text is served"},
-      {"audio", {}, "only text is served"},
-      {"prediction", {}, "nothing is predicted"},
-      {"reasoning_effort", {}, "is the chat template's to know; give it in chat_template_kwargs"},
-      {"suffix", {""}, "nothing is filled in"},
-      {"best_of", {1}, "all choices are given; ask for n"},
-      {"use_beam_search", {false}, "beam search is no sampling"},
-      {"guided_json", {}, "is given as response_format"},
-      {"guided_regex", {}, "is given as response_format: a schema with pattern"},
-      {"guided_choice", {}, "is given as response_format: a schema with enum"},
+const std::vector<UnsupportedField>& unsupported_fields() {
+  static const std::vector<UnsupportedField> list = {
+      {"functions", {Json::array()}, "is not supported; use tools"},
+      {"function_call", {"none", "auto"}, "is not supported; use tool_choice"},
+      {"modalities", {Json::array({"text"})}, "only text is supported"},
+      {"audio", {}, "only text is supported"},
+      {"prediction", {}, "predicted outputs are not supported"},
+      {"reasoning_effort", {}, "depends on the chat template; give it in chat_template_kwargs"},
+      {"suffix", {""}, "inserting text before a suffix is not supported"},
+      {"best_of", {1}, "is not supported, because all choices are returned; use n"},
+      {"use_beam_search", {false}, "beam search is not supported"},
+      {"guided_json", {}, "is not supported; use response_format"},
+      {"guided_regex", {}, "is not supported; use response_format with a schema that has pattern"},
+      {"guided_choice", {}, "is not supported; use response_format with a schema that has enum"},
   };
-  return all;
+  return list;
 }
 
 /// Fields that are numbers or flags.
@@ -73,8 +73,8 @@ struct Fields {
     v("max_tokens", max_tokens, "", token_range());
     v("max_completion_tokens", max_completion_tokens, "", token_range());
     v("seed", seed, "", at_least(0));
-    v("n", n, "", within(1, kMostChoices));
-    v("top_logprobs", top_logprobs, "", within(0, kMostLikeliest));
+    v("n", n, "", within(1, kMaxChoices));
+    v("top_logprobs", top_logprobs, "", within(0, kMaxLikeliest));
     v("echo", echo, "");
     v("stream", stream, "");
     v("return_token_ids", return_token_ids, "");
@@ -83,10 +83,10 @@ struct Fields {
   }
 };
 
-std::string brief(const Json& value) {
-  constexpr size_t kMost = 80;
+std::string shortened(const Json& value) {
+  constexpr size_t kMaxShown = 80;
   const std::string line = to_line(value);
-  return line.size() <= kMost ? line : line.substr(0, kMost) + "...";
+  return line.size() <= kMaxShown ? line : line.substr(0, kMaxShown) + "...";
 }
 
 /// Members of the body. Those that are null or ignored count as absent.
@@ -99,12 +99,12 @@ class Body {
                          ? std::set<std::string>{"prompt"}
                          : std::set<std::string>{"messages", "tools", "tool_choice", "chat_template_kwargs"});
     for (auto& [key, value] : body.get_ref<Json::object_t&>()) {
-      if (value.is_null() || passed_over().contains(key)) continue;
-      const auto refused = std::ranges::find(undone(), key, &Undone::key);
-      if (refused == undone().end())
+      if (value.is_null() || ignored_fields().contains(key)) continue;
+      const auto refused = std::ranges::find(unsupported_fields(), key, &UnsupportedField::key);
+      if (refused == unsupported_fields().end())
         (structured.contains(key) ? structured_ : scalars_)[key] = std::move(value);
-      else if (std::ranges::find(refused->harmless, value) == refused->harmless.end())
-        throw user_error("{} = {}: {}", key, brief(value), refused->rule);
+      else if (std::ranges::find(refused->values_without_effect, value) == refused->values_without_effect.end())
+        throw user_error("{} = {}: {}", key, shortened(value), refused->rule);
     }
   }
 
@@ -121,24 +121,24 @@ class Body {
 };
 
 [[noreturn]] void fail_type(const std::string& key, const Json& value, const char* wanted) {
-  throw user_error("{} = {}: must be {}", key, brief(value), wanted);
+  throw user_error("{} = {}: must be {}", key, shortened(value), wanted);
 }
 
-std::vector<std::string> stops_of(const Json& value) {
+std::vector<std::string> parse_stops(const Json& value) {
   std::vector<std::string> stops;
   for (const Json& stop : value.is_array() ? value : Json::array({value})) {
     if (!stop.is_string() || stop.get_ref<const std::string&>().empty())
-      fail_type("stop", value, "a text, or a list of texts, none of them empty");
+      fail_type("stop", value, "a text, or a list of non-empty texts");
     stops.push_back(stop);
   }
-  if (stops.size() > kMostStops) throw user_error("stop: has {} texts; at most {}", stops.size(), kMostStops);
+  if (stops.size() > kMaxStops) throw user_error("stop: has {} texts; at most {} are allowed", stops.size(), kMaxStops);
   size_t bytes = 0;
   for (const std::string& stop : stops) bytes += stop.size();
-  if (bytes > kMostStopBytes) throw user_error("stop: has {} bytes; at most {}", bytes, kMostStopBytes);
+  if (bytes > kMaxStopBytes) throw user_error("stop: has {} bytes; at most {} are allowed", bytes, kMaxStopBytes);
   return stops;
 }
 
-std::map<int64_t, double> biases_of(const Json& value, int64_t vocab_size) {
+std::map<int64_t, double> parse_biases(const Json& value, int64_t vocab_size) {
   if (!value.is_object()) fail_type("logit_bias", value, "an object of token ids and numbers");
   std::map<std::string, double> by_text;
   for (const auto& [token, bias] : value.items()) {
@@ -148,13 +148,13 @@ std::map<int64_t, double> biases_of(const Json& value, int64_t vocab_size) {
   return token_biases(by_text, vocab_size, "logit_bias");
 }
 
-bool usage_of(const Json& options) {
+bool parse_usage(const Json& options) {
   if (options.is_null()) return false;
   if (!options.is_object()) fail_type("stream_options", options, "an object");
   bool with_usage = false;
   for (const auto& [key, value] : options.items()) {
     if (key != "include_usage" && key != "include_obfuscation")
-      throw user_error("stream_options.{}: is not known; it has include_usage", key);
+      throw user_error("stream_options.{}: is not a known field; the field is include_usage", key);
     if (!value.is_boolean()) fail_type("stream_options." + key, value, "true or false");
     with_usage |= key == "include_usage" && value.get<bool>();
   }
@@ -166,28 +166,28 @@ void read_log_probs(const Json& value, int64_t top_logprobs, const ServedModel& 
   const bool is_chat = request.kind == CompletionKind::kChat;
   if (top_logprobs > 0 && (!is_chat || value != Json(true)))
     throw user_error("top_logprobs = {}: {}", top_logprobs,
-                     is_chat ? "needs logprobs: true" : "is a chat's; of texts logprobs itself is the number");
+                     is_chat ? "needs logprobs: true" : "is for chats; for texts, logprobs is the number");
   request.num_likeliest = top_logprobs;
   request.with_log_probs = !value.is_null();
   if (value.is_boolean()) {
     request.with_log_probs = value.get<bool>();
   } else if (!value.is_null()) {
-    const bool is_number = !is_chat && value.is_number_integer() && value >= 0 && value <= kMostLikeliest;
-    if (!is_number) fail_type("logprobs", value, is_chat ? "true or false" : "a whole number of 0 to 20");
+    const bool is_number = !is_chat && value.is_number_integer() && value >= 0 && value <= kMaxLikeliest;
+    if (!is_number) fail_type("logprobs", value, is_chat ? "true or false" : "a whole number from 0 to 20");
     request.num_likeliest = value.get<int64_t>();
   }
   // Without token scores, 1 is answered like 0: the sampled tokens only, without top_logprobs.
   if (!model.scores_tokens && !is_chat && request.num_likeliest == 1) request.num_likeliest = 0;
-  if (request.echoes && is_chat) throw UserError("echo = true: only texts are given back, at /v1/completions");
+  if (request.echoes && is_chat) throw UserError("echo = true: is not supported for chats; use /v1/completions");
   if (!model.scores_tokens && request.needs_scores())
-    throw user_error("{}: only log-probs of drawn tokens are known here; leave it out", request.num_likeliest == 0
-                                                                                            ? "echo beside logprobs"
-                                                                                        : is_chat ? "top_logprobs"
-                                                                                                  : "logprobs above 0");
+    throw user_error("{}: only log-probs of sampled tokens are available here; leave it out",
+                     request.num_likeliest == 0 ? "echo with logprobs"
+                     : is_chat                  ? "top_logprobs"
+                                                : "logprobs above 0");
 }
 
 /// Returns the token ids; nullopt if an element is no integer.
-std::optional<std::vector<int64_t>> ids_of(const Json& list) {
+std::optional<std::vector<int64_t>> parse_ids(const Json& list) {
   std::vector<int64_t> ids;
   for (const Json& id : list) {
     if (!id.is_number_integer()) return {};
@@ -198,8 +198,8 @@ std::optional<std::vector<int64_t>> ids_of(const Json& list) {
 
 /// Refuses a text that cannot fit, before tokenising it takes time and memory.
 void check_text_size(const char* key, const std::string& text, const ServedModel& model) {
-  constexpr size_t kMostTokenBytes = 64;  // mean over the text
-  if (text.size() > kMostTokenBytes * static_cast<size_t>(model.max_length))
+  constexpr size_t kMaxMeanTokenBytes = 64;  // mean over the text
+  if (text.size() > kMaxMeanTokenBytes * static_cast<size_t>(model.max_length))
     throw user_error("{}: has {} bytes, more than {} tokens can hold", key, text.size(), model.max_length);
 }
 
@@ -212,14 +212,15 @@ void read_prompts(const Json& prompt, const ServedModel& model, CompletionReques
       request.prompts.push_back(model.tokenizer.encode(request.texts.back()));
       return;
     }
-    auto ids = value.is_array() && !value.empty() ? ids_of(value) : std::nullopt;
+    auto ids = value.is_array() && !value.empty() ? parse_ids(value) : std::nullopt;
     if (!ids) fail_type("prompt", prompt, kWanted);
     request.prompts.push_back(*std::move(ids));
   };
   if (prompt.is_null()) throw user_error("prompt: is missing; give {}", kWanted);
   if (prompt.is_string() || (prompt.is_array() && !prompt.empty() && prompt.front().is_number())) return add(prompt);
   if (!prompt.is_array() || prompt.empty()) fail_type("prompt", prompt, kWanted);
-  if (prompt.size() > kMostPrompts) throw user_error("prompt: has {} prompts; at most {}", prompt.size(), kMostPrompts);
+  if (prompt.size() > kMaxPrompts)
+    throw user_error("prompt: has {} prompts; at most {} are allowed", prompt.size(), kMaxPrompts);
   for (const Json& value : prompt) add(value);
 }
 
@@ -228,14 +229,14 @@ std::string joined_text(const std::string& key, const Json& parts) {
   for (const Json& part : parts) {
     if (!part.is_object() || part.value("type", Json()) != "text" || !part.contains("text") ||
         !part["text"].is_string())
-      fail_type(key, part, "{\"type\": \"text\", \"text\": \"...\"}; only text is served");
+      fail_type(key, part, "{\"type\": \"text\", \"text\": \"...\"}; only text is supported");
     text += part["text"].get_ref<const std::string&>();
   }
   return text;
 }
 
 /// Parses the arguments of calls, which clients send as text: templates write them as JSON.
-void open_arguments(const std::string& key, Json& calls) {
+void parse_arguments(const std::string& key, Json& calls) {
   if (!calls.is_array()) fail_type(key, calls, "a list of calls");
   for (size_t i = 0; i < calls.size(); ++i) {
     const std::string at = fmt::format("{}[{}].function", key, i);
@@ -248,22 +249,22 @@ void open_arguments(const std::string& key, Json& calls) {
   }
 }
 
-Json messages_of(Json messages) {
-  constexpr const char* kWanted = "a list of {role, content}, and not empty";
+Json read_messages(Json messages) {
+  constexpr const char* kWanted = "a non-empty list of {role, content}";
   if (!messages.is_array() || messages.empty()) fail_type("messages", messages, kWanted);
   for (size_t i = 0; i < messages.size(); ++i) {
     const std::string key = fmt::format("messages[{}]", i);
     Json& message = messages[i];
     if (!message.is_object()) fail_type(key, message, "an object {role, content}");
     if (!message.contains("role") || !message["role"].is_string()) fail_type(key + ".role", message, "a text");
-    const bool calls = message.contains("tool_calls") && !message["tool_calls"].is_null();
-    if (calls) open_arguments(key + ".tool_calls", message["tool_calls"]);
+    const bool has_calls = message.contains("tool_calls") && !message["tool_calls"].is_null();
+    if (has_calls) parse_arguments(key + ".tool_calls", message["tool_calls"]);
     const Json content = message.contains("content") ? message["content"] : Json();
-    if (content.is_null() && !calls) throw user_error("{}.content: is missing", key);
+    if (content.is_null() && !has_calls) throw user_error("{}.content: is missing; give a text", key);
     if (content.is_null()) message["content"] = "";
     if (content.is_array()) message["content"] = joined_text(key + ".content", content);
     if (!content.is_null() && !content.is_array() && !content.is_string())
-      fail_type(key + ".content", content, "a text, or a list of its parts");
+      fail_type(key + ".content", content, "a text, or a list of text parts");
   }
   return messages;
 }
@@ -273,8 +274,10 @@ bool read_tools(const Body& body, Json& variables) {
   const Json &tools = body["tools"], &choice = body["tool_choice"];
   const bool requires_one = choice == "required" || choice.is_object();
   if (!choice.is_null() && choice != "auto" && choice != "none" && !requires_one)
-    throw user_error("tool_choice = {}: must be auto, none, required or {{type, function: {{name}}}}", brief(choice));
-  if (requires_one && (!tools.is_array() || tools.empty())) throw user_error("tool_choice: needs tools");
+    throw user_error("tool_choice = {}: must be auto, none, required or {{type, function: {{name}}}}",
+                     shortened(choice));
+  if (requires_one && (!tools.is_array() || tools.empty()))
+    throw user_error("tool_choice: needs tools; give them, or leave tool_choice out");
   if (tools.is_null()) return false;
   if (!tools.is_array()) fail_type("tools", tools, "a list of {type, function}");
   for (size_t i = 0; i < tools.size(); ++i)
@@ -295,20 +298,20 @@ Json required_tools(const Json& tools, const Json& choice) {
     if (function.is_object() && function.contains("name") && tool["function"].value("name", Json()) == function["name"])
       return Json::array({tool});
   throw user_error("tool_choice = {}: must be {{type, function: {{name}}}} with the name of one of the tools",
-                   brief(choice));
+                   shortened(choice));
 }
 
 void read_chat(const Body& body, bool add_generation_prompt, const ServedModel& model, CompletionRequest& request) {
   if (!model.chat_template)
-    throw UserError("this model has no chat template; complete texts at /v1/completions, or start with --template");
+    throw UserError("this model has no chat template; use /v1/completions, or start the server with --template");
   Json variables = body["chat_template_kwargs"].is_null() ? Json::object() : body["chat_template_kwargs"];
   if (!variables.is_object()) fail_type("chat_template_kwargs", variables, "an object");
   request.has_tools = read_tools(body, variables);
-  request.messages = messages_of(body["messages"]);
+  request.messages = read_messages(body["messages"]);
   const std::string prompt = model.chat_template->render(request.messages, add_generation_prompt, variables);
   const Json required = request.has_tools ? required_tools(body["tools"], body["tool_choice"]) : Json::array();
   if (!required.empty() && request.sampling.constraint)
-    throw UserError("tool_choice: a call that is required leaves no room for a response_format");
+    throw UserError("tool_choice: a required call cannot be combined with response_format; leave one out");
   if (!required.empty()) require_call(required, prompt, model, request);
   request.variables = std::move(variables);
   check_text_size("messages", prompt, model);
@@ -324,23 +327,25 @@ void check_prompts(const CompletionRequest& request, const ServedModel& model) {
                        model.max_length - 1);
     const auto unknown = std::ranges::find_if(ids, [&](int64_t id) { return id < 0 || id >= model.vocab_size; });
     if (unknown != ids.end())
-      throw user_error("{}: holds id {}, the model knows 0..{}", key, *unknown, model.vocab_size - 1);
+      throw user_error("{}: holds token id {}, but the model has only ids 0..{}", key, *unknown, model.vocab_size - 1);
   }
 }
 
 /// Limits the size of an answer that echoes its prompts n times.
 void check_echo(const CompletionRequest& request) {
-  int64_t echoed = 0;
-  for (const auto& ids : request.prompts) echoed += std::ssize(ids) * request.num_choices * (1 + request.num_likeliest);
-  if (request.echoes && echoed > kMostEchoed)
-    throw user_error("echo: tokens of all prompts x n x (1 + logprobs) are {}; at most {}", echoed, kMostEchoed);
+  int64_t num_echoed = 0;
+  for (const auto& ids : request.prompts)
+    num_echoed += std::ssize(ids) * request.num_choices * (1 + request.num_likeliest);
+  if (request.echoes && num_echoed > kMaxEchoedTokens)
+    throw user_error("echo: tokens of all prompts x n x (1 + logprobs) are {}; at most {} are allowed", num_echoed,
+                     kMaxEchoedTokens);
 }
 
 void check_model(const Json& name, const ServedModel& model) {
   if (name.is_null()) return;
   if (!name.is_string()) fail_type("model", name, "a text");
   if (name != model.name)
-    throw UnknownModel(fmt::format("model = {}: is not served here; {} is", brief(name), model.name));
+    throw UnknownModel(fmt::format("model = {}: is not served here; use {}", shortened(name), model.name));
 }
 
 }  // namespace
@@ -350,22 +355,22 @@ CompletionRequest read_completion(CompletionKind kind, Json json, const ServedMo
   check_model(body["model"], model);
   Fields fields;
   read_json_fields(body.scalars(), fields);
-  const auto most = fields.max_completion_tokens ? fields.max_completion_tokens : fields.max_tokens;
-  fields.sampling.max_new_tokens = most.value_or(kind == CompletionKind::kText ? kTextTokens : model.max_length);
+  const auto token_limit = fields.max_completion_tokens ? fields.max_completion_tokens : fields.max_tokens;
+  fields.sampling.max_new_tokens = token_limit.value_or(kind == CompletionKind::kText ? kTextTokens : model.max_length);
   CompletionRequest request{.kind = kind,
                             .prompts = {},
                             .num_choices = fields.n,
                             .sampling = sampling_settings(fields.sampling),
                             .seed = fields.seed,
                             .streams = fields.stream,
-                            .with_usage = usage_of(body["stream_options"]),
+                            .with_usage = parse_usage(body["stream_options"]),
                             .with_token_ids = fields.return_token_ids,
                             .echoes = fields.echo,
                             .calls_one = !fields.parallel_tool_calls,
                             .given = body.scalars()};
   read_log_probs(body["logprobs"], fields.top_logprobs, model, request);
-  if (!body["stop"].is_null()) request.sampling.stop_strings = stops_of(body["stop"]);
-  if (!body["logit_bias"].is_null()) request.sampling.logit_bias = biases_of(body["logit_bias"], model.vocab_size);
+  if (!body["stop"].is_null()) request.sampling.stop_strings = parse_stops(body["stop"]);
+  if (!body["logit_bias"].is_null()) request.sampling.logit_bias = parse_biases(body["logit_bias"], model.vocab_size);
   if (!body["response_format"].is_null()) read_response_format(body["response_format"], model, request);
   if (kind == CompletionKind::kText)
     read_prompts(body["prompt"], model, request);

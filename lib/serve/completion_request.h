@@ -26,8 +26,8 @@ struct ServedModel {
   int64_t vocab_size = 0;
   int64_t max_length = 0;  // prompt and response, in tokens
   ToolCallForm tool_call_form = ToolCallForm::kMarked;
-  Grammars* grammars = nullptr;                                // over its tokens; null: no response formats
-  std::string no_grammars = "only {\"type\": \"text\"} here";  // the reason, if `grammars` is null
+  Grammars* grammars = nullptr;  // over its tokens; null: no response formats
+  std::string no_grammars = "only {\"type\": \"text\"} is supported here";  // the reason, if `grammars` is null
   bool scores_tokens = false;  // the sink can score tokens that were not sampled (token_scores.h)
 };
 

@@ -33,20 +33,20 @@ struct Unavailable : SystemError {
 /// Responses to one request. Thread-safe.
 class PendingAnswer {
  public:
-  /// `hears_tokens`: news come with every token, otherwise only at the end of each choice.
-  explicit PendingAnswer(bool hears_tokens) : hears_tokens_(hears_tokens) {}
+  /// `streams_tokens`: news come with every token, otherwise only at the end of each choice.
+  explicit PendingAnswer(bool streams_tokens) : streams_tokens_(streams_tokens) {}
 
   /// Returns all news; empty if nothing came within `patience`. Unavailable: there will be no more.
   std::vector<ChoiceNews> take(std::chrono::milliseconds patience);
 
-  bool hears_tokens() const { return hears_tokens_; }
+  bool streams_tokens() const { return streams_tokens_; }
   /// Adds news for take().
   void put(ChoiceNews news);
   /// Makes take() throw Unavailable with `why`, after the news so far.
   void fail(const std::string& why);
 
  private:
-  const bool hears_tokens_;
+  const bool streams_tokens_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<ChoiceNews> news_;

@@ -50,17 +50,18 @@ class RequestQueue : public RequestSource, public CompletionSink {
 
  private:
   /// A choice and its tokens so far.
-  struct Begun {
+  struct StartedChoice {
     int64_t choice = 0;
     uint64_t sequence_id = 0;
     Generation so_far{};
   };
   /// A request from submit() until its last choice has ended.
-  struct Asked {
-    Asked(RequestQueue& its, std::shared_ptr<const CompletionRequest> what, int64_t num_its, size_t num_its_bytes);
-    ~Asked();
-    Asked(const Asked&) = delete;
-    Asked& operator=(const Asked&) = delete;
+  struct QueuedRequest {
+    QueuedRequest(RequestQueue& owner, std::shared_ptr<const CompletionRequest> completion, int64_t choice_count,
+                  size_t byte_count);
+    ~QueuedRequest();
+    QueuedRequest(const QueuedRequest&) = delete;
+    QueuedRequest& operator=(const QueuedRequest&) = delete;
 
     RequestQueue& queue;
     const std::shared_ptr<const CompletionRequest> request;
@@ -70,7 +71,7 @@ class RequestQueue : public RequestSource, public CompletionSink {
     const uint64_t number;  // identifies the request
     int64_t num_begun = 0;
     // Used by the engine's thread only.
-    std::deque<Begun> interrupted;  // choices to start again
+    std::deque<StartedChoice> interrupted;  // choices to start again
     int64_t num_running = 0;
 
     const std::vector<int64_t>& prompt_ids(int64_t choice) const;
@@ -79,50 +80,50 @@ class RequestQueue : public RequestSource, public CompletionSink {
   };
   /// A choice in the engine.
   struct Sample {
-    std::shared_ptr<Asked> asked;
-    Begun begun;
+    std::shared_ptr<QueuedRequest> queued;
+    StartedChoice begun;
 
     /// Returns true while it computes the prompt that other choices of the request share.
-    bool reads_prompt() const;
+    bool computes_prompt() const;
     GenerationRequest request() const;
   };
   struct Unscored {
     Sample sample;
     Generation generation;
   };
-  std::shared_ptr<Asked> next_asked() const;
-  bool may_begin(const Asked& asked) const;
-  Sample begin(const std::shared_ptr<Asked>& asked);
+  std::shared_ptr<QueuedRequest> next_request() const;
+  bool may_begin(const QueuedRequest& queued) const;
+  Sample begin(const std::shared_ptr<QueuedRequest>& queued);
   void interrupt(int64_t index);
   bool take_slot_back(Change& change);
   void drop_waiting(const std::shared_ptr<PendingAnswer>& answer);
   void drop_cancelled(Change& change);
   void score_one(bool is_idle);
-  void hear_token(int64_t index, const Generation& so_far);
-  void hear_end(int64_t index, const Generation& generation);
+  void record_tokens(int64_t index, const Generation& so_far);
+  void record_end(int64_t index, const Generation& generation);
   void interrupt_all();
   void close(const std::string& why);
-  void forget(const Sample& sample);
+  void release(const Sample& sample);
 
   const int64_t max_waiting_;
   const Score score_;
-  std::atomic<int64_t> num_asked_ = 0;  // requests not finished
-  std::atomic<size_t> num_bytes_ = 0;   // bytes of these requests
+  std::atomic<int64_t> num_requests_ = 0;  // requests not finished
+  std::atomic<size_t> num_bytes_ = 0;      // bytes of these requests
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::shared_ptr<Asked>> waiting_;  // requests with choices outside the engine
-  int64_t num_waiting_ = 0;                     // choices never started
-  uint64_t last_number_ = 0;
+  std::deque<std::shared_ptr<QueuedRequest>> waiting_;  // requests with choices outside the engine
+  int64_t num_waiting_ = 0;                             // choices never started
+  uint64_t last_request_number_ = 0;
   std::vector<std::shared_ptr<PendingAnswer>> cancelled_;
-  std::string closed_;  // reason; empty: open
+  std::string close_reason_;  // reason; empty: open
 
   // Used by the engine's thread only.
   std::map<int64_t, Sample> begun_;               // by their index in this engine run
   std::deque<Unscored> unscored_;                 // finished choices without scores
   int64_t num_begun_ = 0, num_ended_tokens_ = 0;  // in this engine run
-  size_t num_begun_bytes_ = 0;
-  int64_t num_reading_ = 0;  // prompt tokens being computed
-  uint64_t last_name_ = 0;
+  size_t num_engine_bytes_ = 0;
+  int64_t num_prefill_tokens_ = 0;  // prompt tokens being computed
+  uint64_t last_sequence_id_ = 0;
   Stopwatch since_scored_;
   double scoring_s_ = 0;  // time of the last scoring
   std::function<bool()> should_stop_;

@@ -17,8 +17,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLook{200};     // interval of checks for clients that hung up
-constexpr double kSessionWait_s = 10;  // wait for an untaken session
+constexpr milliseconds kCheckInterval{200};  // interval of checks for clients that hung up
+constexpr double kSessionWait_s = 10;        // wait for an untaken session
 constexpr size_t kLargeBody = 256 << 10;
 constexpr const char* kJson = "application/json";
 
@@ -35,22 +35,22 @@ std::string error_body(const Refusal& refusal) {
 }
 
 HttpResponse json_response(const Json& body) {
-  return HttpResponse::of(200, kJson, to_line(body));
+  return HttpResponse::make(200, kJson, to_line(body));
 }
 
-HttpResponse response_of(const Refusal& refusal) {
-  HttpResponse response = HttpResponse::of(refusal.status, kJson, error_body(refusal));
+HttpResponse error_response(const Refusal& refusal) {
+  HttpResponse response = HttpResponse::make(refusal.status, kJson, error_body(refusal));
   if (refusal.status == 429 || refusal.status == 503) response.headers["Retry-After"] = "1";
   return response;
 }
 
 /// Error responses of the HTTP server itself.
-HttpResponse response_of(int status, const std::string& why) {
-  return response_of(Refusal{status, status >= 500 ? "server_error" : "invalid_request_error", why});
+HttpResponse error_response(int status, const std::string& why) {
+  return error_response(Refusal{status, status >= 500 ? "server_error" : "invalid_request_error", why});
 }
 
 /// Compares in constant time, so that timing does not reveal the key.
-bool are_same(std::string_view a, std::string_view b) {
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned different = 0;
   for (size_t i = 0; i < a.size(); ++i) different |= static_cast<unsigned char>(a[i] ^ b[i]);
@@ -66,30 +66,30 @@ std::string event(const Json& chunk) {
 }
 
 /// A request being answered. Its destructor cancels an unfinished one.
-class Asked {
+class ActiveRequest {
  public:
-  Asked(std::shared_ptr<const CompletionRequest> request, const ServedModel& model,
-        std::shared_ptr<CompletionSink> sink, std::string id, double timeout_s)
+  ActiveRequest(std::shared_ptr<const CompletionRequest> request, const ServedModel& model,
+                std::shared_ptr<CompletionSink> sink, std::string id, double timeout_s)
       : request_(std::move(request)),
         sink_(std::move(sink)),
         answer_(*request_, model, std::move(id), static_cast<int64_t>(wall_clock_s())),
         timeout_s_(timeout_s),
         pending_(sink_->submit(request_)) {}
-  ~Asked() {
+  ~ActiveRequest() {
     if (pending_ && !answer_.is_whole()) sink_->cancel(pending_);
   }
-  Asked(const Asked&) = delete;
-  Asked& operator=(const Asked&) = delete;
+  ActiveRequest(const ActiveRequest&) = delete;
+  ActiveRequest& operator=(const ActiveRequest&) = delete;
 
   bool is_taken() const { return pending_ != nullptr; }
   bool streams() const { return request_->streams; }
   const CompletionAnswer& answer() const { return answer_; }
 
   /// Waits briefly and returns new chunks. Refusal: the answer took too long. Unavailable: nobody answers any more.
-  std::vector<Json> hear() {
+  std::vector<Json> take_chunks() {
     std::vector<Json> chunks;
-    for (ChoiceNews& news : pending_->take(kLook))
-      for (Json& chunk : answer_.hear(std::move(news))) chunks.push_back(std::move(chunk));
+    for (ChoiceNews& news : pending_->take(kCheckInterval))
+      for (Json& chunk : answer_.add_news(std::move(news))) chunks.push_back(std::move(chunk));
     if (!answer_.is_whole() && watch_.seconds() > timeout_s_)
       throw Refusal{504, "timeout_error", fmt::format("the answer took longer than {:g} s", timeout_s_)};
     return chunks;
@@ -104,31 +104,31 @@ class Asked {
   std::shared_ptr<PendingAnswer> pending_;
 };
 
-ServerLimits limits_of(const ServerSettings& settings) {
+ServerLimits server_limits(const ServerSettings& settings) {
   ServerLimits limits;
   limits.max_body_bytes = std::max(limits.max_body_bytes, 2 * static_cast<size_t>(settings.max_body_bytes));
   return limits;
 }
 
-ServerSettings checked(ServerSettings settings) {
+ServerSettings check_settings(ServerSettings settings) {
   if (settings.api_key.empty() && !is_loopback(settings.host))
     throw user_error(
-        "--host {}: others could reach the server and need no key; set ROLL_API_KEY, or leave the host at 127.0.0.1",
+        "--host {}: other machines could use the server without a key; set ROLL_API_KEY, or keep the host 127.0.0.1",
         settings.host);
   return settings;
 }
 
 /// Streams tokens while they are sampled. An error is sent as the last event.
-void stream(Asked& asked, HttpReply& reply) {
+void stream(ActiveRequest& active, HttpReply& reply) {
   reply.begin_stream("text/event-stream");
   try {
-    while (!asked.answer().is_whole()) {
+    while (!active.answer().is_whole()) {
       std::string text;
-      for (const Json& chunk : asked.hear()) text += event(chunk);
+      for (const Json& chunk : active.take_chunks()) text += event(chunk);
       if (!text.empty()) reply.write(text);
       if (reply.is_gone()) return;
     }
-    for (const Json& chunk : asked.answer().usage_chunk()) reply.write(event(chunk));
+    for (const Json& chunk : active.answer().usage_chunk()) reply.write(event(chunk));
   } catch (const Refusal& refusal) {
     reply.write("data: " + error_body(refusal) + "\n\n");
   } catch (const Unavailable& unavailable) {
@@ -146,7 +146,7 @@ struct Route {
 };
 
 /// Parses the path after /v1, or after the session. nullopt: the path is unknown.
-std::optional<Route> route_behind(const std::string& method, std::string_view path, std::string session) {
+std::optional<Route> route_after_base(const std::string& method, std::string_view path, std::string session) {
   constexpr std::string_view kModels = "/models";
   if (method == "POST" && path == "/chat/completions") return Route{Action::kChat, std::move(session)};
   if (method == "POST" && path == "/completions") return Route{Action::kText, std::move(session)};
@@ -158,52 +158,52 @@ std::optional<Route> route_behind(const std::string& method, std::string_view pa
   return std::nullopt;
 }
 
-std::optional<Route> route_of(const HttpRequest& request, bool has_sessions) {
+std::optional<Route> parse_route(const HttpRequest& request, bool has_sessions) {
   constexpr std::string_view kBase = "/v1", kSessions = "/sessions";
   std::string_view path = request.path;
   if (request.method == "GET" && path == "/health") return Route{Action::kHealth};
   if (!path.starts_with(kBase)) return std::nullopt;
   path.remove_prefix(kBase.size());
-  if (!has_sessions) return route_behind(request.method, path, "");
+  if (!has_sessions) return route_after_base(request.method, path, "");
   if (request.method == "POST" && path == kSessions) return Route{Action::kSession};
   if (!path.starts_with(kSessions)) return std::nullopt;
   path.remove_prefix(kSessions.size());
   const size_t end = path.find('/', 1);
   if (path.empty() || path.front() != '/' || end == std::string_view::npos || end == 1) return std::nullopt;
-  return route_behind(request.method, path.substr(end), std::string(path.substr(1, end - 1)));
+  return route_after_base(request.method, path.substr(end), std::string(path.substr(1, end - 1)));
 }
 
 }  // namespace
 
 struct CompletionServer::Parts {
   Parts(const ServedModel& served, std::shared_ptr<CompletionSink> requests, SessionDesk* sessions,
-        ServerSettings given)
+        ServerSettings unchecked_settings)
       : model(served),
         sink(std::move(requests)),
         desk(sessions),
-        settings(checked(std::move(given))),
-        server({settings.host, settings.port, settings.port_key}, limits_of(settings),
+        settings(check_settings(std::move(unchecked_settings))),
+        server({settings.host, settings.port, settings.port_key}, server_limits(settings),
                {.admit = [this](const HttpRequest& head) { return admit(head); },
-                .refuse = [](int status, const std::string& why) { return response_of(status, why); }}) {}
+                .refuse = [](int status, const std::string& why) { return error_response(status, why); }}) {}
 
   /// Decides on a request by its head; checks the key first.
   Admission admit(const HttpRequest& head) {
     try {
-      const std::optional<Route> route = route_of(head, desk);
-      const std::string who = route && route->action == Action::kHealth ? "" : who_asks(head);
+      const std::optional<Route> route = parse_route(head, desk);
+      const std::string agent_name = route && route->action == Action::kHealth ? "" : authenticate(head);
       if (!route) throw unknown_path(head);
-      return {.response = known_answer(*route),
+      return {.response = immediate_answer(*route),
               .max_body = static_cast<size_t>(settings.max_body_bytes),
-              .handler = [this, route = *route, who](const HttpRequest& request, HttpReply& reply) {
-                answer(route, who, request, reply);
+              .handler = [this, route = *route, agent_name](const HttpRequest& request, HttpReply& reply) {
+                answer(route, agent_name, request, reply);
               }};
     } catch (const Refusal& refusal) {
-      return {.response = response_of(refusal)};
+      return {.response = error_response(refusal)};
     }
   }
 
   /// Returns answers that need no handler.
-  std::optional<HttpResponse> known_answer(const Route& route) const {
+  std::optional<HttpResponse> immediate_answer(const Route& route) const {
     switch (route.action) {
       case Action::kHealth:
         return json_response({{"status", "ok"}});
@@ -211,63 +211,67 @@ struct CompletionServer::Parts {
         return json_response({{"object", "list"}, {"data", Json::array({description()})}});
       case Action::kModel:
         if (route.model == model.name) return json_response(description());
-        throw Refusal{404, "invalid_request_error", fmt::format("only {} is served", model.name)};
+        throw Refusal{404, "invalid_request_error", fmt::format("only the model {} is served", model.name)};
       default:
         return std::nullopt;
     }
   }
 
   /// Returns the name after the key and a dot, mostly "". Refusal: the client may not ask.
-  std::string who_asks(const HttpRequest& request) const {
+  std::string authenticate(const HttpRequest& request) const {
     if (settings.api_key.empty()) {
       if (!names_this_machine(request.header("host")))
-        throw Refusal{403, "permission_error", "the Host is not this machine"};
+        throw Refusal{403, "permission_error", "the Host header does not name this machine"};
       return "";
     }
-    const std::string &said = request.header("authorization"), key = "Bearer " + settings.api_key;
-    const std::string rest = said.substr(std::min(said.size(), key.size()));
-    if (!are_same(said.substr(0, key.size()), key) || !(rest.empty() || (desk && rest.front() == '.')))
+    const std::string &authorization = request.header("authorization"), key = "Bearer " + settings.api_key;
+    const std::string suffix = authorization.substr(std::min(authorization.size(), key.size()));
+    if (!equal_in_constant_time(authorization.substr(0, key.size()), key) ||
+        !(suffix.empty() || (desk && suffix.front() == '.')))
       throw Refusal{401, "authentication_error", "the API key is missing or wrong (Authorization: Bearer ...)"};
-    return rest.empty() ? "" : rest.substr(1);
+    return suffix.empty() ? "" : suffix.substr(1);
   }
 
   Refusal unknown_path(const HttpRequest& request) const {
     const char* base = desk ? "/v1/sessions/ID" : "/v1";
-    return {404, "invalid_request_error",
-            fmt::format("there is no {} {}; POST {}/chat/completions and {}/completions, GET {}/models and /health",
-                        request.method, request.path, base, base, base)};
+    return {
+        404, "invalid_request_error",
+        fmt::format("there is no {} {}; use POST {}/chat/completions or {}/completions, or GET {}/models or /health",
+                    request.method, request.path, base, base, base)};
   }
 
   static Refusal no_session(const Route& route) {
-    return {404, "invalid_request_error", fmt::format("session {} is over, or is not yours", route.session)};
+    return {404, "invalid_request_error",
+            fmt::format("session {} is over, or belongs to another agent", route.session)};
   }
 
-  void answer(const Route& route, const std::string& who, const HttpRequest& request, HttpReply& reply) {
+  void answer(const Route& route, const std::string& agent_name, const HttpRequest& request, HttpReply& reply) {
     try {
-      go(route, who, request, reply);
+      dispatch(route, agent_name, request, reply);
     } catch (const Refusal& refusal) {
-      reply.send(response_of(refusal));
+      reply.send(error_response(refusal));
     } catch (const UnknownModel& error) {
-      reply.send(response_of(404, error.what()));
+      reply.send(error_response(404, error.what()));
     } catch (const UserError& error) {
-      reply.send(response_of(400, error.what()));
+      reply.send(error_response(400, error.what()));
     } catch (const GrammarsBusy& error) {
-      reply.send(response_of(Refusal{429, "rate_limit_error", error.what()}));
+      reply.send(error_response(Refusal{429, "rate_limit_error", error.what()}));
     } catch (const Unavailable& error) {
-      reply.send(response_of(503, error.what()));
+      reply.send(error_response(503, error.what()));
     }
   }
 
-  void go(const Route& route, const std::string& who, const HttpRequest& request, HttpReply& reply) {
+  void dispatch(const Route& route, const std::string& agent_name, const HttpRequest& request, HttpReply& reply) {
     switch (route.action) {
       case Action::kChat:
-        return complete(CompletionKind::kChat, route, who, request, reply);
+        return complete(CompletionKind::kChat, route, agent_name, request, reply);
       case Action::kText:
-        return complete(CompletionKind::kText, route, who, request, reply);
+        return complete(CompletionKind::kText, route, agent_name, request, reply);
       case Action::kSession:
-        return take_session(who, request, reply);
+        return take_session(agent_name, request, reply);
       case Action::kReward:
-        if (!desk->end(route.session, who, parse_strangers_json(request.body, "the body"))) throw no_session(route);
+        if (!desk->end(route.session, agent_name, parse_strangers_json(request.body, "the body")))
+          throw no_session(route);
         return reply.send(json_response({{"status", "ok"}}));
       default:
         throw Bug("admit() has answered all others");
@@ -291,30 +295,30 @@ struct CompletionServer::Parts {
     return request;
   }
 
-  void complete(CompletionKind kind, const Route& route, const std::string& who, const HttpRequest& request,
+  void complete(CompletionKind kind, const Route& route, const std::string& agent_name, const HttpRequest& request,
                 HttpReply& reply) {
-    std::shared_ptr<CompletionSink> asked_of = desk ? desk->find(route.session, who) : sink;
-    if (!asked_of) throw no_session(route);
-    auto wanted = std::make_shared<const CompletionRequest>(read(kind, request.body));
+    std::shared_ptr<CompletionSink> request_sink = desk ? desk->find(route.session, agent_name) : sink;
+    if (!request_sink) throw no_session(route);
+    auto completion = std::make_shared<const CompletionRequest>(read(kind, request.body));
     reply.drop_body();
     const std::string id =
         fmt::format("{}-{:016x}{:08x}", kind == CompletionKind::kChat ? "chatcmpl" : "cmpl", start, ++num_asked);
-    Asked asked(std::move(wanted), model, std::move(asked_of), id, settings.timeout_s);
-    if (!asked.is_taken()) throw Refusal{429, "rate_limit_error", "too many requests wait already; try again"};
-    if (asked.streams()) return stream(asked, reply);
-    while (!asked.answer().is_whole()) {
-      asked.hear();
-      if (!asked.answer().is_whole() && reply.is_gone()) return;
+    ActiveRequest active(std::move(completion), model, std::move(request_sink), id, settings.timeout_s);
+    if (!active.is_taken()) throw Refusal{429, "rate_limit_error", "too many requests are waiting; try again"};
+    if (active.streams()) return stream(active, reply);
+    while (!active.answer().is_whole()) {
+      active.take_chunks();
+      if (!active.answer().is_whole() && reply.is_gone()) return;
     }
-    reply.send(json_response(asked.answer().whole()));
+    reply.send(json_response(active.answer().whole()));
   }
 
-  void take_session(const std::string& who, const HttpRequest& request, HttpReply& reply) {
+  void take_session(const std::string& agent_name, const HttpRequest& request, HttpReply& reply) {
     std::optional<Json> session;
     for (const Stopwatch watch; !session && watch.seconds() < kSessionWait_s && !reply.is_gone();)
-      session = desk->take(who, kLook);
+      session = desk->take(agent_name, kCheckInterval);
     if (session && reply.is_gone()) return desk->give_back(session->at("id").get<std::string>());
-    if (!session) return reply.send(HttpResponse::of(204, "", ""));
+    if (!session) return reply.send(HttpResponse::make(204, "", ""));
     (*session)["base_url"] =
         fmt::format("http://{}/v1/sessions/{}", request.header("host"), session->at("id").get<std::string>());
     reply.send(json_response(*session));

@@ -258,7 +258,7 @@ def main():
         with Server(BINARY, folder, "--template", "chatml", "--max-running-requests", 2) as server:
             check_interrupted(server)
             status, answer = server.ask(CHAT, dict(messages=HI, tools=[dict(type="function", function=dict(name="f"))], tool_choice="required"))
-            expect(status == 400 and "tool_choice" in answer["error"]["message"] and "only auto and none" in answer["error"]["message"], answer)
+            expect(status == 400 and "tool_choice" in answer["error"]["message"] and "must be auto or none" in answer["error"]["message"], answer)
         lone = folder / "lone" / "roll"
         lone.parent.mkdir()
         lone.write_bytes(BINARY.read_bytes())

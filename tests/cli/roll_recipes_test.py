@@ -23,10 +23,10 @@ REFUSED = {
 }
 KINDS = ["rlvr", "sft", "dpo", "distill", "agentic"]
 # The agentic ones that are: environments, managers and agents in Python.
-PYTHON = {"webshop": "env_type = webshop: is an environment in Python: let a program that answers lines of JSON play it, env_type: command",
+PYTHON = {"webshop": "env_type = webshop: is an environment in Python: play it with a program that answers JSON lines, env_type: command",
           "guess_the_number": "env_type: guess_the_number", "gem_rg": "env_type: command (configs/agentic.md", "gem_math_dapo": "math_rule",
           "hotpotqa": "env_type: tools with env_config.questions", "rock_swe": "env_type: openai (configs/agentic.md",
-          "openreward": "with tools: let a program play it that declares them, env_type: command", "atropos": "env_type: command (configs/agentic.md",
+          "openreward": "with tools: play it with a program that declares the tools, env_type: command", "atropos": "env_type: command (configs/agentic.md",
           "sokoban_sandbox": "the game itself is env_type: sokoban", "sokoban_native": "the game itself is env_type: sokoban",
           "agent_runner": "an agent that asks for itself is played by env_type: openai"}
 # What a step on one rank needs, whatever it was written for.

@@ -45,19 +45,20 @@ TEST_CASE("a chat that tells otherwise what was said is refused, with the first 
   desk.draw(0, "yes");
   const auto why = [&](const std::vector<Json>& messages) { return desk.refusal(id, {{"messages", messages}}); };
   CHECK_THAT(why({said_by("user", "gone"), kYes, kMore}),
-             Contains(R"(messages[0]: in its content, at character 2 there was its end and is now "ne")"));
+             Contains(R"(messages[0]: in its content, at character 2, the end became "ne")"));
   CHECK_THAT(why({said_by("system", "go"), kYes, kMore}), Contains(R"(its role was "user" and is now "system")"));
   CHECK_THAT(why({kGo, said_by("assistant", "yep"), kMore}), Contains("messages[1]: in its content, at character 2"));
-  CHECK_THAT(why({kGo, kYes}), Contains("holds nothing behind what the model said last"));
+  CHECK_THAT(why({kGo, kYes}), Contains("adds nothing after the model's last turn"));
   CHECK_THAT(why({kGo, kMore}), Contains(R"(messages[1]: its role was "assistant")"));
-  CHECK_THAT(why({kGo, kYes, kMore, kYes, kMore}), Contains("messages[3]: the model did not say it in this session"));
+  CHECK_THAT(why({kGo, kYes, kMore, kYes, kMore}),
+             Contains("messages[3]: is an assistant message that the model did not write in this session"));
   const Json call{{"role", "assistant"},
                   {"content", "yes"},
                   {"tool_calls", {{{"function", {{"name", "add"}, {"arguments", "{}"}}}}}}};
   CHECK_THAT(why({kGo, call, kMore}), Contains("messages[1]: in its tool_calls, at character 1"));
   CHECK_THAT(desk.refusal(id, {{"messages", {kGo, kYes, kMore}}, {"chat_template_kwargs", {{"x", 1}}}}),
              Contains("differ from those of the session's first request"));
-  CHECK_THAT(desk.refusal(id, {{"prompt", "go"}}), Contains("began at /chat/completions, and goes on there"));
+  CHECK_THAT(desk.refusal(id, {{"prompt", "go"}}), Contains("began at /chat/completions; send all its requests there"));
   CHECK(why({kGo, kYes, kMore}) == "no error");
 }
 
@@ -78,7 +79,7 @@ TEST_CASE("a chat may go back to any of its turns, and from two that said the sa
   const std::string own = other.begin(0);
   other.ask_chat(own, {kGo});
   CHECK_THAT(other.refusal(own, {{"messages", {kGo, kMore}}}),
-             Contains("messages[1]: lies before the model's first turn, which was drawn without it"));
+             Contains("messages[1]: was inserted before the model's first turn, which was sampled without it"));
 }
 
 TEST_CASE("calls of tools are what the model said, however clients write them", "[collect]") {
@@ -129,9 +130,9 @@ TEST_CASE("texts and token ids go on where they were", "[collect]") {
   const std::string id = desk.begin(0);
   CHECK(desk.refusal(id, {{"prompt", "go: "}}) == "no error");
   desk.draw(0, "yes");
-  CHECK_THAT(desk.refusal(id, {{"prompt", "go: yep"}}), Contains(R"(at character 6 there was "s" and is now "p")"));
+  CHECK_THAT(desk.refusal(id, {{"prompt", "go: yep"}}), Contains(R"(at character 6, "s" became "p")"));
   CHECK_THAT(desk.refusal(id, {{"prompt", "go: again"}}), Contains("at character 4"));
-  CHECK_THAT(desk.refusal(id, {{"messages", {kGo}}}), Contains("began at /completions, and goes on there"));
+  CHECK_THAT(desk.refusal(id, {{"messages", {kGo}}}), Contains("began at /completions; send all its requests there"));
   CHECK(desk.refusal(id, {{"prompt", "go: yes and "}}) == "no error");
   CHECK(desk.draw(0, "no").ids == desk.ids("yes and "));
   std::vector<int64_t> known = desk.ids("go: yes and no");
@@ -141,19 +142,21 @@ TEST_CASE("texts and token ids go on where they were", "[collect]") {
   CHECK(third.ids.back() == 7);
   REQUIRE(third.turns.size() == 2);
   CHECK((third.turns[0].num_environment_tokens == 5 && third.turns[1].num_environment_tokens == 1));
-  CHECK_THAT(desk.refusal(id, {{"prompt", {1, 2}}}), Contains("prompt: at token 0 there was"));
+  CHECK_THAT(desk.refusal(id, {{"prompt", {1, 2}}}), Contains("prompt: at token 0, "));
   known[4] = 9;
-  CHECK_THAT(desk.refusal(id, {{"prompt", known}}), Contains("at token 4 there was 121 and is now 9"));
+  CHECK_THAT(desk.refusal(id, {{"prompt", known}}), Contains("at token 4, 121 became 9"));
 
   const std::string of_ids = desk.begin(1);
   desk.ask(of_ids, {{"prompt", {5, 6}}});
   CHECK(desk.draw(1, "").prompt_ids == std::vector<int64_t>{5, 6});
   CHECK_THAT(desk.refusal(of_ids, {{"prompt", {5, 6, 7}}, {"n", 100}}), Contains("n"));
-  CHECK_THAT(desk.refusal(of_ids, {{"prompt", "go"}}), Contains("goes on with token ids, as it began"));
+  CHECK_THAT(desk.refusal(of_ids, {{"prompt", "go"}}),
+             Contains("the session began with token ids; send token ids again"));
   const std::string fresh = desk.begin(2);
-  CHECK_THAT(desk.refusal(fresh, {{"prompt", {"a", "b"}}}), Contains("has 2 prompts; a session takes one"));
+  CHECK_THAT(desk.refusal(fresh, {{"prompt", {"a", "b"}}}),
+             Contains("has 2 prompts; a request of a session must have one"));
   CHECK(desk.refusal(fresh, {{"prompt", {5, 6}}}) == "no error");
-  CHECK_THAT(desk.refusal(fresh, {{"prompt", {5, 6, 7}}}), Contains("at token 2 there was its end and is now 7"));
+  CHECK_THAT(desk.refusal(fresh, {{"prompt", {5, 6, 7}}}), Contains("at token 2, the end became 7"));
 }
 
 }  // namespace roll

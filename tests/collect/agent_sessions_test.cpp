@@ -80,9 +80,15 @@ TEST_CASE("a session that is given back is taken by the next agent", "[collect]"
 TEST_CASE("a session without a turn is worth nothing yet", "[collect]") {
   AskedSessions desk;
   const std::string id = desk.begin(0);
-  CHECK_THAT(testing::error_of([&] { desk.sessions.end(id, "", {{"reward", 1}}); }), Contains("nothing was drawn"));
+  CHECK_THAT(testing::error_of([&] {
+               desk.sessions.end(id, "", {{"reward", 1}});
+             }),
+             Contains("this session has no completion yet"));
   desk.ask(id, kAsked);
-  CHECK_THAT(testing::error_of([&] { desk.sessions.end(id, "", {{"reward", 1}}); }), Contains("nothing was drawn"));
+  CHECK_THAT(testing::error_of([&] {
+               desk.sessions.end(id, "", {{"reward", 1}});
+             }),
+             Contains("this session has no completion yet"));
 }
 
 TEST_CASE("a turn is drawn as its request says, within the configuration's distribution", "[collect]") {
@@ -147,17 +153,17 @@ TEST_CASE("a session has its turns and tokens, and no more", "[collect]") {
   desk.config.max_steps = 2;
   const std::string id = desk.begin(0);
   CHECK_THAT(desk.refusal(id, {{"prompt", std::string(201, 'x')}}),
-             Contains("prompt: has 201 tokens; prompt_length = 200"));
+             Contains("prompt: has 201 tokens; the first request of a session may have at most prompt_length = 200"));
   CHECK_THAT(desk.refusal(id, {{"messages", {said_by("user", std::string(200, 'x'))}}}), Contains("messages: has 2"));
   CHECK(desk.refusal(id, {{"prompt", std::string(200, 'x')}}) == "no error");
   desk.draw(0, "yes");
   const std::string said = std::string(200, 'x') + "yes";
   CHECK_THAT(desk.refusal(id, {{"prompt", said + std::string(197, 'y')}}),
-             Contains("has 200 tokens behind its first request, and response_length = 200"));
+             Contains("has 200 tokens after its first request, which reaches response_length = 200"));
   CHECK(desk.refusal(id, {{"prompt", said + std::string(196, 'y')}}) == "no error");
   desk.draw(0, "z");
   CHECK_THAT(desk.refusal(id, {{"prompt", said + std::string(196, 'y') + "z"}}),
-             Contains("has had its max_steps = 2 turns"));
+             Contains("has reached max_steps = 2 turns"));
 }
 
 TEST_CASE("who asks without end floods, and who asks for what cannot be breaks the rules", "[collect]") {
@@ -171,7 +177,7 @@ TEST_CASE("who asks without end floods, and who asks for what cannot be breaks t
   const TurnAnswer ended = desk.sessions.next(0).value();
   CHECK((ended.fault == EnvironmentFault::kFlood && ended.agent));
   CHECK_THAT(ended.why, Contains("more than 48 turns"));
-  CHECK(desk.sessions.is_to_end("a"));
+  CHECK(desk.sessions.must_stop("a"));
   const std::string other = desk.begin(1, "b");
   const Json wrong = with(kAsked, {{"temperature", 0.5}});
   for (int i = 0; i < 20; ++i) CHECK_THAT(desk.refusal(other, wrong), Contains("temperature"));
@@ -179,7 +185,7 @@ TEST_CASE("who asks without end floods, and who asks for what cannot be breaks t
   CHECK_THAT(desk.refusal(other, wrong), Contains("temperature"));
   CHECK(desk.sessions.next(1).value().fault == EnvironmentFault::kProtocol);
   CHECK_THAT(desk.sessions.next(1).value().why,
-             Contains("asked 20 times for what it cannot do; the last: temperature"));
+             Contains("more than 20 invalid requests from its agent; the last error: temperature"));
   const std::string many = desk.begin(3);
   CHECK(desk.ask(many, with(kAsked, {{"n", 48}})));
   CHECK(desk.refusal(many, kAsked) == "the session is over");
@@ -194,9 +200,9 @@ TEST_CASE("a session in which nothing happens ends as one that fails", "[collect
   desk.config.env_config.timeout_s = 1e-3;
   desk.begin(0, "a");
   CHECK(ending_of(desk, 0).fault == EnvironmentFault::kTimeout);
-  CHECK_THAT(ending_of(desk, 0).why, Contains("heard nothing of its agent"));
+  CHECK_THAT(ending_of(desk, 0).why, Contains("got no request from its agent"));
   desk.sessions.begin(1, desk.terms);
-  CHECK_THAT(ending_of(desk, 1).why, Contains("was taken by no agent within 0.01 s"));
+  CHECK_THAT(ending_of(desk, 1).why, Contains("found no agent for its session within 0.01 s"));
   desk.config.env_config.timeout_s = 0.3;
   desk.sessions.begin(5, desk.terms);
   std::this_thread::sleep_for(milliseconds(400));
@@ -242,7 +248,7 @@ TEST_CASE("an agent that ends takes its session with it, and no other", "[collec
   CHECK(
       (desk.sessions.next(0).value().fault == EnvironmentFault::kCrash && desk.sessions.next(0).value().why == "died"));
   CHECK_FALSE(desk.sessions.next(1));
-  CHECK_FALSE(desk.sessions.is_to_end("a"));  // who comes next under its name is another
+  CHECK_FALSE(desk.sessions.must_stop("a"));  // who comes next under its name is another
   CHECK_FALSE(desk.sessions.agent_ended("a", "died"));
   CHECK_FALSE(desk.sessions.agent_ended("c", "never came"));
   desk.sessions.begin(2, desk.terms);
@@ -257,7 +263,7 @@ TEST_CASE("an agent whose session failed takes no other", "[collect]") {
   desk.config.env_config.timeout_s = 1e-3;
   desk.begin(0, "a");
   CHECK(ending_of(desk, 0).fault);
-  CHECK(desk.sessions.is_to_end("a"));
+  CHECK(desk.sessions.must_stop("a"));
   desk.sessions.begin(1, desk.terms);
   CHECK_FALSE(desk.sessions.take("a", milliseconds(0)));
   CHECK(desk.sessions.take("b", milliseconds(0)));
@@ -265,7 +271,7 @@ TEST_CASE("an agent whose session failed takes no other", "[collect]") {
   const std::string id = desk.begin(2);
   desk.config.env_config.timeout_s = 1e-3;
   CHECK(ending_of(desk, 2).fault);
-  CHECK_FALSE(desk.sessions.is_to_end(""));  // agents that run elsewhere are nobody's to end
+  CHECK_FALSE(desk.sessions.must_stop(""));  // agents that run elsewhere are nobody's to end
 }
 
 TEST_CASE("a run that is over says so to whoever waits or comes", "[collect]") {
@@ -314,22 +320,22 @@ TEST_CASE("tokens are told as they are drawn to whoever streams, and at the end 
   const auto streamed = desk.ask(id, with(messages, {{"stream", true}})), whole = desk.ask(id, messages);
   const AgentTurn turn = desk.sessions.next(0).value().agent.value();
   Generation so_far{.ids = turn.ids, .log_probs = turn.log_probs, .processed_log_probs = {}};
-  desk.sessions.hear_token(0, so_far);
+  desk.sessions.stream_tokens(0, so_far);
   CHECK(heard(*streamed) == "nothing");
   for (const int64_t token : {7, 8}) {
     so_far.ids.push_back(token), so_far.log_probs.push_back(-0.25F);
-    for (int twice = 0; twice < 2; ++twice) desk.sessions.hear_token(0, so_far);
+    for (int twice = 0; twice < 2; ++twice) desk.sessions.stream_tokens(0, so_far);
     const auto news = streamed->take(milliseconds(0));
     REQUIRE(news.size() == 1);
     CHECK((news[0].ids == std::vector<int64_t>{token} && news[0].log_probs == std::vector{-0.25F} && !news[0].ended));
   }
   so_far.finish_reason = FinishReason::kStop;
-  desk.sessions.hear_turn(0, so_far, {{.num_tokens = 2}});
+  desk.sessions.finish_turn(0, so_far, {{.num_tokens = 2}});
   const auto last = streamed->take(milliseconds(0));
   REQUIRE((last.size() == 1 && last[0].ended));
   CHECK((last[0].ended->ids == std::vector<int64_t>{7, 8} && last[0].ended->log_probs.size() == 2));
   desk.sessions.next(0);
-  desk.sessions.hear_token(0, so_far);
+  desk.sessions.stream_tokens(0, so_far);
   CHECK(whole->take(milliseconds(0)).empty());
 }
 

@@ -88,7 +88,7 @@ class AskedSessions {
     for (const int64_t id : ids(text)) said.ids.push_back(id);
     said.log_probs.resize(said.ids.size(), log_prob);
     turns.push_back({.num_tokens = std::ssize(said.ids) - std::ssize(turn.ids)});
-    sessions.hear_turn(number, said, turns);
+    sessions.finish_turn(number, said, turns);
   }
 
   std::vector<int64_t> ids(const std::string& text) const { return tokenizer.encode(text, true, false); }

@@ -138,7 +138,7 @@ TEST_CASE("what fails is told to the step, and the program is started again for 
   for (const int64_t trajectory : {first, second}) pool.step(trajectory, "go");
   const TurnAnswer failed = answer(pool, first);
   CHECK(failed.fault == EnvironmentFault::kGarbage);
-  CHECK(failed.why == R"(answered "5": no JSON object)");
+  CHECK(failed.why == R"(answered "5": this is not a JSON object)");
   pool.end(first);
   CHECK(answer(pool, second).reaction.observation == "p");
   pool.step(second, "again");  // for which its program waits

@@ -239,17 +239,17 @@ TEST_CASE("while it is limited, a quota starts its share of each domain and noth
   std::map<std::string, int64_t> started;
   for (const Prompt& prompt : quota.next()) ++started[prompt.row->domain];
   CHECK(started == std::map<std::string, int64_t>{{"a", 2}});  // of 2.25 and 0.9
-  CHECK_FALSE(quota.has_what_is_allowed());
+  CHECK_FALSE(quota.has_all_allowed());
   const std::optional<double> useful[] = {0.0, 1.0}, useless[] = {1.0, 1.0};
   quota.add(0, useless);
   quota.add(1, useful);
   CHECK(quota.next().size() == 1);  // for the one that is lost
   quota.add(2, useful);
-  CHECK(quota.has_what_is_allowed());
+  CHECK(quota.has_all_allowed());
   CHECK(quota.next().empty());
   CHECK_FALSE(quota.is_full());
   quota.limit(1.5);
-  CHECK_FALSE(quota.has_what_is_allowed());
+  CHECK_FALSE(quota.has_all_allowed());
   CHECK(quota.next().size() == 3 + 4 + 2);
 }
 

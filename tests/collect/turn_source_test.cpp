@@ -73,7 +73,7 @@ class Numbers {
       TurnSource turns(collection, mesh, {environments_, pool_, *tokens_}, {kLength, kLength, params_.generating}, open,
                        on_over);
       SamplerCounts counts;
-      const auto on_done = [&](int64_t served, const Generation& said) { turns.generated(served, said); };
+      const auto on_done = [&](int64_t served, const Generation& said) { turns.on_generated(served, said); };
       const auto decode = [&](std::span<const int64_t> ids, bool skips) { return tokenizer_->decode(ids, skips); };
       collection.end(turns.by_request(serve(model, pages, decode, turns, params_, on_done, {.counts = &counts})));
       played.num_drawn += counts.drawn;

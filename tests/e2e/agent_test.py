@@ -95,9 +95,9 @@ for session, path, kind in sessions():
         turns.append(ids)
         if kind == 6 and len(turns) == 1:  # forgets what was said
             status, answer = post(path + "/chat/completions", {"messages": messages + [{"role": "assistant", "content": "x" + message["content"]}, messages[0]]})
-            assert status == 400 and answer["error"]["message"].startswith("messages[1]: in its content, at character 0 there was"), answer
+            assert status == 400 and answer["error"]["message"].startswith("messages[1]: in its content, at character 0, "), answer
             status, answer = post(path + "/chat/completions", {"messages": messages, "temperature": 0.5})
-            assert status == 400 and "temperature = 0.5: the policy is trained as it is sampled, at 1" in answer["error"]["message"], answer
+            assert status == 400 and "temperature = 0.5: must be 1, as in the run's settings" in answer["error"]["message"], answer
         messages += [message, {"role": "tool" if kind == 7 else "user", "content": f"turn {len(turns)}"}]
     if kind == 3:  # the turn that is drawn last ends the trajectory
         status, answer = post(path + "/chat/completions", {**said, "messages": messages, "max_tokens": 2})
@@ -226,7 +226,7 @@ with tempfile.TemporaryDirectory() as name:
     check_failures(play(folder, "failing", FAILING, number=8, seed=9, environment=dict(timeout_s=3))[0])
     command = command_of(binary, folder, "futile", dict(command=[sys.executable, "-c", "import sys; sys.exit('not today')"]))
     futile = subprocess.run(command, capture_output=True, text=True, timeout=200)
-    expect(futile.returncode == 2 and "the environment failed in all" in futile.stderr and "the first (crash)" in futile.stderr,
+    expect(futile.returncode == 2 and "the environment failed in all" in futile.stderr and "first failure (crash)" in futile.stderr,
            f"agents that take no session end the run: {futile.stderr[-600:]}")
     check_trained(*play(folder, "client", OPENAI, number=2, environment=dict(world_size=1)))
     framework, told = play(folder, "framework", FRAMEWORK, number=2, environment=dict(world_size=1))

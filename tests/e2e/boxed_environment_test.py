@@ -219,7 +219,7 @@ def check_refusals(folder):
     for arguments in (["train", "--device", "cpu"], ["validate-config"]):
         done = roll(folder, *arguments, "--config", config, before=none)
         expect(done.returncode == 2 and "custom_envs.Program.env_config.sandbox = true: this machine cannot isolate programs: making namespaces" in done.stderr
-               and "let it make user namespaces" in done.stderr, f"a machine that cannot: {done.returncode} {done.stderr}")
+               and "allow user namespaces" in done.stderr, f"a machine that cannot: {done.returncode} {done.stderr}")
     expect(not (folder / "refused").exists(), "nothing has begun")
     done = roll(folder, "validate-config", "--offline", "--config", config, before=none)
     expect(done.returncode == 0, f"--offline asks for none: {done.stderr}")

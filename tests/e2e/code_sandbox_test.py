@@ -404,7 +404,7 @@ def check_broken(folder):
 
     broken("    use_local: false\n", "use_local = false", "code_url")
     broken("    python: /no/such/python\n", "rewards.code.python = /no/such/python")
-    broken("    python: 'true'\n", "no Python 3 that starts")
+    broken("    python: 'true'\n", "not a Python 3 that starts")
     broken("    languages: {python: {file: a, run: [b]}}\n", "languages.python")
     broken("    languages: {sh: {file: a/b, run: [b]}}\n", "languages.sh.file = a/b")
     broken("    languages: {sh: {file: a}}\n", "languages.sh.run: missing")

@@ -102,7 +102,7 @@ def check_advice(folder):
     done = subprocess.run(command_line(folder, "late", "0", **flags), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stderr.count("of 16 rewards, 16 took longer than timeout_s") == STEPS, done.stderr
-    advice = "rewards.math_rule: 16 of 16 rewards timed out, so that little is left to learn from; raise rewards.math_rule.timeout_s"
+    advice = "rewards.math_rule: 16 of 16 rewards timed out, so that few responses are left to train on; raise rewards.math_rule.timeout_s"
     assert done.stderr.count(advice) == 1, done.stderr
     first = "rewards.math_rule.command = "
     assert done.stderr.count("nothing came within timeout_s (0.05 s) of its first question") == 1 and first in done.stderr, done.stderr

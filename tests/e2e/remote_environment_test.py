@@ -91,7 +91,7 @@ with tempfile.TemporaryDirectory() as name:
     far = train(folder, "far", dict(addresses=[server.address for server in servers]))
     expect(here.returncode == far.returncode == 0, f"{here.stderr[-1000:]}{far.stderr[-1500:]}")
     expect(rollout_lines(folder / "here", 1) == rollout_lines(folder / "far", 1), "the same trajectories")
-    for secret, words in ("another", "is ROLL_JOB_SECRET the same there?"), (None, "addresses: ROLL_JOB_SECRET is not set"):
+    for secret, words in ("another", "check that ROLL_JOB_SECRET is the same on both hosts"), (None, "addresses: ROLL_JOB_SECRET is not set"):
         wrong = train(folder, "wrong", dict(addresses=[servers[0].address]), secret)
         expect(wrong.returncode == 2 and words in wrong.stderr, f"{secret}: {wrong.returncode}, {wrong.stderr[-600:]}")
     expect(servers[0].end() == 143, "it ends when it is told to")

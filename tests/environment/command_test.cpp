@@ -198,7 +198,8 @@ TEST_CASE("a program that failed is started again at the next level, without wha
     shell_environment("echo what is wrong >&2; exit 4")->reset(1);
     FAIL("it ended");
   } catch (const EnvironmentFailed& failure) {
-    CHECK(std::string(failure.what()) == "ended (exit status 4) instead of answering; it said: what is wrong\n");
+    CHECK(std::string(failure.what()) ==
+          "ended (exit status 4) instead of answering; its error output: what is wrong\n");
   }
 }
 

@@ -205,11 +205,11 @@ TEST_CASE("arguments that are no use are refused with what would do", "[environm
   CHECK_THAT(why("frozen_lake", {.action_pattern = "("}), Contains("env_config.action_pattern = (: "));
   CHECK_THAT(why("frozen_lake", {.action_pattern = "x"}), Contains("no group"));
   CHECK_THAT(why("frozen_lake", {.action_lookup = {{"7", "Left"}}}),
-             Contains("there is no number 7; there are 0 to 3"));
+             Contains("7 is not a known number; the numbers are 0 to 3"));
   CHECK_THAT(why("sokoban", {.grid_lookup = {{"0", ""}}}), Contains("the name of 0 is empty"));
   CHECK_THAT(why("sokoban", {.dim_room = {6}}), Contains("must be [rows, columns]"));
   CHECK_THAT(why("sokoban", {.dim_room = {5, 5}, .num_boxes = 9}), Contains("is too many"));
-  CHECK_THAT(why("guess_the_number", {.min_number = 3, .max_number = 2}), Contains("is more than max_number = 2"));
+  CHECK_THAT(why("guess_the_number", {.min_number = 3, .max_number = 2}), Contains("is larger than max_number = 2"));
   CHECK_THAT(why("command", {}), Contains("command: missing"));
 }
 

@@ -67,18 +67,19 @@ TEST_CASE("whatever a plug-in does wrong, it is a failure of its kind, and the n
   CHECK(fault("") == "");
   CHECK(fault("cannot be made") == "crash: threw at reset: there is no board");
   CHECK(fault("throws at reset") == "crash: threw at reset: there is no level 7");
-  CHECK(fault("throws a number") == "crash: threw at reset: what is no std::exception");
+  CHECK(fault("throws a number") == "crash: threw at reset: an exception that is not a std::exception");
   CHECK(fault("throws at the end") == "crash: threw at close: it will not end");
-  CHECK(fault("bytes") == "garbage: gave an observation that is no UTF-8");
+  CHECK(fault("bytes") == "garbage: gave an observation that is not UTF-8");
   CHECK(fault("flood").starts_with("flood: answered "));
   CHECK(fault("tools in words").starts_with("garbage: tools:"));
   CHECK(fault("a tool without a name").starts_with("protocol: answered "));
-  CHECK(fault("nan") == "protocol: gave nan as reward");
-  CHECK(fault("infinite") == "protocol: gave -inf as reward");
+  CHECK(fault("nan") == "protocol: gave the reward nan, which is not a finite number");
+  CHECK(fault("infinite") == "protocol: gave the reward -inf, which is not a finite number");
   CHECK(fault("too much").find("reward must be a number within") != std::string::npos);
-  CHECK(fault("says bytes") == "garbage: gave an observation that is no UTF-8");
-  CHECK(fault("answers bytes", kCall) == "garbage: gave an answer that is no UTF-8");
-  CHECK(fault("answers too much", kCall).find("answers must be a list of 1, one for each call") != std::string::npos);
+  CHECK(fault("says bytes") == "garbage: gave an observation that is not UTF-8");
+  CHECK(fault("answers bytes", kCall) == "garbage: gave an answer that is not UTF-8");
+  CHECK(fault("answers too much", kCall).find("answers must be a list of length 1, one text for each call") !=
+        std::string::npos);
   CHECK(fault("", kCall).find("answers is missing") != std::string::npos);
   CHECK(reward_failure(*plugin("game", {{"most", "many"}})) ==
         "crash: threw at reset: config.most = many: must be a number");

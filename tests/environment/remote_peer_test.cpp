@@ -84,9 +84,9 @@ TEST_CASE("what fails on another host is of the same kind as here", "[environmen
     const char* script;
     const char* outcome;
   } const ways[] = {
-      {"echo no >&2; exit 3", "crash: at {} ended (exit status 3) instead of answering; it said: no\n"},
-      {"sleep 9", "timeout: at {} no answer within 0.3 s"},
-      {"echo hello", R"(garbage: answered "hello": no JSON object)"},
+      {"echo no >&2; exit 3", "crash: at {} ended (exit status 3) instead of answering; its error output: no\n"},
+      {"sleep 9", "timeout: at {} gave no answer within 0.3 s"},
+      {"echo hello", R"(garbage: answered "hello": this is not a JSON object)"},
       {R"(printf '{"observation":"\377","reward":0,"done":true}\n')", "garbage: answered "},
       {"head -c 2000000 /dev/zero | tr '\\0' x", "flood: at {} answered more than 1048576 bytes without a newline"},
       {"printf 'a\\nb\\n'; sleep 9", R"(protocol: at {} printed "b" without being asked)"},
@@ -112,7 +112,7 @@ TEST_CASE("a host that is gone is a crash, and is asked again at the next level"
   CHECK(runs(program));
   served.reset();
   CHECK_FALSE(runs(program));
-  CHECK_THAT(outcome(*environment), Catch::StartsWith("crash: at " + address + " is gone: "));
+  CHECK_THAT(outcome(*environment), Catch::StartsWith("crash: at " + address + " is not connected any more: "));
   CHECK_THAT(outcome(*environment),
              Catch::StartsWith("crash: at " + address + " is ") && Catch::Contains("Connection refused"));
   served = std::make_unique<Served>(kPlays, port);
@@ -121,8 +121,9 @@ TEST_CASE("a host that is gone is a crash, and is asked again at the next level"
 
 TEST_CASE("nobody gets in without the secret, and who talks otherwise disturbs nobody", "[environment]") {
   const Served other(kPlays, 0, 4, "another secret");
-  CHECK(outcome(*environment_at(other.address())) ==
-        "crash: at " + other.address() + " is gone: the connection was closed; is ROLL_JOB_SECRET the same there?");
+  CHECK(outcome(*environment_at(other.address())) == "crash: at " + other.address() +
+                                                         " is not connected any more: the connection was closed; check "
+                                                         "that ROLL_JOB_SECRET is the same on both hosts");
   const Served served(kPlays);
   const Endpoint at{loopback().address, served.port()};
   const std::string noise(1000, 'x');
@@ -158,10 +159,12 @@ TEST_CASE("addresses that are none, programs here and there, and a secret that i
   CHECK_THAT(outcome(*environment_at("no.such.host.invalid:7000")), Catch::StartsWith("crash: at no.such.host"));
   CHECK_THROWS_WITH(
       Chosen<EnvironmentType>("command")->make({.command = {"sh"}, .addresses = {"127.0.0.1:7000"}}, "e."),
-      "e.addresses: e.command is given too; the program runs here or there, remove one");
+      "e.addresses: e.command is given too; remove one of the two");
   set_env("ROLL_JOB_SECRET", "");
-  CHECK_THROWS_WITH(check_at("127.0.0.1:7000"),
-                    Catch::StartsWith("env_config.addresses: ROLL_JOB_SECRET is not set; give the run and each host"));
+  CHECK_THROWS_WITH(
+      check_at("127.0.0.1:7000"),
+      Catch::StartsWith(
+          "env_config.addresses: ROLL_JOB_SECRET is not set; set it to the same text for the run and on each host"));
 }
 
 }  // namespace roll

@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-std::string words_of(const SpokenAndCalled& parts) {
+std::string words_of(const ContentAndCalls& parts) {
   std::string words = parts.content;
   for (const ToolCall& call : parts.calls) words += "|" + call.name + call.arguments;
   return words;
@@ -23,7 +23,7 @@ ToolCallForm form_named(const std::string& golden) {
   return golden == "llama3" ? ToolCallForm::kLlama3 : golden == "glm4" ? ToolCallForm::kGlm4 : ToolCallForm::kMarked;
 }
 
-Json calls_of(const SpokenAndCalled& parts) {
+Json calls_of(const ContentAndCalls& parts) {
   Json calls = Json::array();
   for (const ToolCall& call : parts.calls)
     calls.push_back({{"name", call.name}, {"arguments", parse_json(call.arguments, "")}});
@@ -198,7 +198,7 @@ TEST_CASE("calls in GLM-4's form are the whole text, of tools that there are", "
       {"add {}", "add {}", 0},
       {"", "", 0},
   }));
-  const SpokenAndCalled parts = split_tool_calls(text, ToolCallForm::kGlm4, tools);
+  const ContentAndCalls parts = split_tool_calls(text, ToolCallForm::kGlm4, tools);
   CHECK(words_of(parts) == expected);
   CHECK(parts.attempts.size() == attempts);
 }
@@ -211,7 +211,7 @@ TEST_CASE("calls are read as transformers' templates write them", "[serve]") {
     for (const std::string& text :
          {turn, said.substr(0, said.find_last_not_of('\n') + 1), name == "llama3" ? "<|python_tag|>" + turn : turn}) {
       INFO(name << ": " << text);
-      const SpokenAndCalled parts = reader.read(text, golden()["tools"]);
+      const ContentAndCalls parts = reader.read(text, golden()["tools"]);
       if (text == turn) CHECK_THAT(parts.content, Catch::EndsWith(one["content"].get<std::string>()));
       CHECK(parts.content.find("look_up") == std::string::npos);
       CHECK(parts.attempts.size() == one["calls"].size());
@@ -292,7 +292,7 @@ TEST_CASE("no text of calls takes more than time linear in it", "[serve]") {
 TEST_CASE("what opens calls again and again costs a look for each of a few, and is content", "[serve]") {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "<tool_call>{";
-  const SpokenAndCalled parts = split_tool_calls(text, ToolCallForm::kMarked, {});
+  const ContentAndCalls parts = split_tool_calls(text, ToolCallForm::kMarked, {});
   CHECK(parts.content == text);
   CHECK(parts.attempts.size() <= 64);
 }

@@ -83,8 +83,8 @@ TEST_CASE("sets are told a line each, and what they lack once", "[evaluation]") 
   many[3].is_judged = false;
   const std::string both = evaluation_table({{"many", measured(many, 2)}, {"one", measured(one, 1)}});
   CHECK_THAT(both, Catch::Contains("one         1          1           1.0000       -       -  1.0000"));
-  CHECK_THAT(both, Catch::Contains("\nwithout maj@k and no answer, as rewards do not say what a response answers: one "
-                                   "(math)\nresponses that nobody judged: many (0.2500)\n"));
+  CHECK_THAT(both, Catch::Contains("\nwithout maj@k and no answer, because these rewards extract no answers: one "
+                                   "(math)\nshare of responses without a score: many (0.2500)\n"));
 }
 
 TEST_CASE("metrics of a set have names that can be foretold, with errors beside them", "[evaluation]") {

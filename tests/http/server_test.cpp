@@ -22,7 +22,7 @@ namespace {
 using Catch::Contains;
 
 HttpResponse text(int status, const std::string& body) {
-  return HttpResponse::of(status, "text/plain", body);
+  return HttpResponse::make(status, "text/plain", body);
 }
 
 constexpr int64_t kFlood = 1000, kPiece = 20'000;  // of a large stream: pieces, and the bytes of one
@@ -255,7 +255,7 @@ TEST_CASE("an answer that is larger than all that may be unread is none, unless 
   echo.listen();
   const RawClient wire(echo.server->port());
   wire.send(request("GET /large"));
-  CHECK_THAT(wire.receive("but for streams"), Contains("413") && Contains("has 2000 bytes; at most 1000"));
+  CHECK_THAT(wire.receive("except for streams"), Contains("413") && Contains("has 2000 bytes; at most 1000"));
   wire.send(request("GET /shared"));
   CHECK_THAT(wire.receive(*echo.shared), Contains("200 OK"));
 }
@@ -372,7 +372,7 @@ TEST_CASE("a port that is taken is said", "[http]") {
   const HttpAddress same{.host = "127.0.0.1", .port = echo.server->port(), .port_key = "--port"};
   CHECK_THROWS_WITH(HttpServer(same, {}, {}), Contains("--port") && Contains("is taken"));
   CHECK_THROWS_WITH(HttpServer({.host = "192.0.2.1", .port = 0, .port_key = "--port"}, {}, {}),
-                    Contains("is no address of this machine"));
+                    Contains("is not an address of this machine"));
 }
 
 }  // namespace roll

@@ -85,7 +85,7 @@ TEST_CASE("a prompt that cannot be sampled from is an error that names its line"
   CHECK_THAT(error_of(R"({"prompt": 5})"), Contains("prompt: must be a string, not number"));
   CHECK_THAT(error_of(R"({"prompt": ""})"), Contains("prompt = \"\": has no token"));
   CHECK_THAT(error_of(R"({"prompt": "abcda"})"), Contains("prompt: has 5 tokens; at most 4"));
-  CHECK_THAT(error_of(R"({"prompt": "aJ"})"), Contains("gives id 50, the model knows 0..9"));
+  CHECK_THAT(error_of(R"({"prompt": "aJ"})"), Contains("gives token id 50, but the model has only ids 0..9"));
   CHECK_THAT(error_of(R"({"ids": []})"), Contains("ids = []: has no token"));
   CHECK_THAT(error_of(R"({"ids": "1 2"})"), Contains("ids: must be a list of token ids, not string"));
   CHECK_THAT(error_of(R"({"ids": [1, 10]})"), Contains("ids[1] = 10: must be a token id of the model, 0..9"));

@@ -323,9 +323,9 @@ TEST_CASE("impossible requests are refused", "[rollout]") {
     return refusal([&](Requests& r, SamplingParams&) { r[0].prompt_ids = ids; });
   };
   CHECK_THAT(prompt({}), Catch::Contains("has no token"));
-  CHECK_THAT(prompt({kVocab}), Catch::Contains("holds id 20"));
-  CHECK_THAT(prompt({3, -1}), Catch::Contains("holds id -1"));
-  CHECK_THAT(prompt(std::vector<int64_t>(30, 1)), Catch::Contains("no room within 30"));
+  CHECK_THAT(prompt({kVocab}), Catch::Contains("holds token id 20"));
+  CHECK_THAT(prompt({3, -1}), Catch::Contains("holds token id -1"));
+  CHECK_THAT(prompt(std::vector<int64_t>(30, 1)), Catch::Contains("no room for a response within 30"));
   CHECK(prompt(std::vector<int64_t>(29, 1)) == "no error");
   const auto same_name = [](Requests& r, SamplingParams&) { r.push_back(r[0]); };
   CHECK_THROWS_AS(refusal(same_name), Bug);

@@ -25,7 +25,7 @@ size_t stops_after(const std::string& bytes, const std::vector<std::string>& sto
   StopWatcher watcher;
   for (const char c : bytes) {
     ids.push_back(static_cast<unsigned char>(c));
-    if (watcher.found(ids, stops, decode_bytes)) return ids.size();
+    if (watcher.has_stop(ids, stops, decode_bytes)) return ids.size();
   }
   return 0;
 }
@@ -78,9 +78,9 @@ TEST_CASE("a stop string may lie in what the decoder puts between two tokens", "
   };
   const std::vector<int64_t> ids = {'x', 'a', 'b'};
   StopWatcher watcher;
-  CHECK_FALSE(watcher.found(std::span(ids).first(1), {"a b"}, words));
-  CHECK_FALSE(watcher.found(std::span(ids).first(2), {"a b"}, words));
-  CHECK(watcher.found(ids, {"a b"}, words));
+  CHECK_FALSE(watcher.has_stop(std::span(ids).first(1), {"a b"}, words));
+  CHECK_FALSE(watcher.has_stop(std::span(ids).first(2), {"a b"}, words));
+  CHECK(watcher.has_stop(ids, {"a b"}, words));
 }
 
 }  // namespace roll

@@ -32,7 +32,7 @@ std::vector<std::string> shown(const std::string& bytes, const SamplingSettings&
   TextStream stream(args, decode);
   const auto ids = ids_of_bytes(bytes);
   std::vector<std::string> pieces;
-  for (size_t i = 1; i <= ids.size(); ++i) pieces.push_back(stream.more(std::span(ids).first(i)));
+  for (size_t i = 1; i <= ids.size(); ++i) pieces.push_back(stream.next_text(std::span(ids).first(i)));
   return pieces;
 }
 
@@ -65,12 +65,12 @@ TEST_CASE("the rest ends what was shown with the response's text", "[rollout]") 
   args.stop_strings = {"END"};
   for (const std::string text : {"so END", "so "}) {
     TextStream stream(args, decode);
-    CHECK(stream.more(ids_of_bytes("so END")) == "so ");
-    CHECK("so " + stream.rest(text) == text);
+    CHECK(stream.next_text(ids_of_bytes("so END")) == "so ");
+    CHECK("so " + stream.remaining_text(text) == text);
   }
   TextStream unfinished(args, decode);
-  CHECK(unfinished.more(ids_of_bytes("so\xC3")) == "so");
-  CHECK(unfinished.rest("so\xEF\xBF\xBD") == "\xEF\xBF\xBD");
+  CHECK(unfinished.next_text(ids_of_bytes("so\xC3")) == "so");
+  CHECK(unfinished.remaining_text("so\xEF\xBF\xBD") == "\xEF\xBF\xBD");
 }
 
 TEST_CASE("whatever tokens come, all that is shown is their text", "[rollout]") {
@@ -88,11 +88,11 @@ TEST_CASE("whatever tokens come, all that is shown is their text", "[rollout]") 
       // Many bytes that open or go on a character, some special tokens.
       const double first = position % 3 == 0 ? 0 : 120;
       ids.push_back(static_cast<int64_t>(first + uniform * (static_cast<double>(tokenizer.vocab_size()) - first)));
-      if (position % 5 != 4) all += stream.more(ids);
+      if (position % 5 != 4) all += stream.next_text(ids);
       REQUIRE(tokenizer.decode(ids, args.skip_special_tokens).starts_with(all));
     }
     const std::string text = tokenizer.decode(ids, args.skip_special_tokens);
-    REQUIRE(all + stream.rest(text) == text);
+    REQUIRE(all + stream.remaining_text(text) == text);
   }
 }
 

@@ -134,7 +134,7 @@ TEST_CASE("a box outlives its programs' mischief") {
 
 TEST_CASE("an interpreter that is none is named") {
   CHECK_THROWS_WITH(Box({.python = "/no/such/python"}), Catch::Contains("/no/such/python"));
-  CHECK_THROWS_WITH(Box({.python = "true"}), Catch::Contains("no Python 3"));
+  CHECK_THROWS_WITH(Box({.python = "true"}), Catch::Contains("not a Python 3"));
 }
 
 }  // namespace roll

@@ -86,11 +86,12 @@ TEST_CASE("a command names files and folders, and a program what it is installed
   fs::create_symlink("../../home/bin/real", root / "venv/bin/python");
   const InFolder here(root);
   using Paths = std::vector<fs::path>;
-  CHECK(named_in({(root / "venv/bin/python").string(), "game.py"}) ==
+  CHECK(find_named_paths({(root / "venv/bin/python").string(), "game.py"}) ==
         Paths{root / "venv/bin", root / "venv/lib", root / "venv/pyvenv.cfg", root / "home/bin", root / "game.py"});
-  CHECK(named_in({(root / "tools/alone").string(), "-m", "game", "./game/", "none.py", "--file=game.py", ""}) ==
+  CHECK(find_named_paths({(root / "tools/alone").string(), "-m", "game", "./game/", "none.py", "--file=game.py", ""}) ==
         Paths{root / "tools/alone", root / "game", root / "game"});
-  CHECK(named_in({".", "/", "/tmp", "/dev", "/proc/self", "/sys/kernel", std::string(5000, 'x')}) == Paths{root});
+  CHECK(find_named_paths({".", "/", "/tmp", "/dev", "/proc/self", "/sys/kernel", std::string(5000, 'x')}) ==
+        Paths{root});
 }
 
 TEST_CASE("a program in a box answers lines where it was started, and sees what its command names and nothing else") {
@@ -253,7 +254,7 @@ TEST_CASE("what cannot be in a box is said, with what to do") {
   std::ofstream(folder / "closed") << 1;
   fs::permissions(folder / "closed", fs::perms(0600));
   CHECK_THAT(*why_not_boxed({{"sh", (folder / "closed").string()}}),
-             Catch::Contains("may not read " + (folder / "closed").string()));
+             Catch::Contains("cannot read " + (folder / "closed").string()));
 }
 
 }  // namespace roll

@@ -100,7 +100,7 @@ TEST_CASE("without a key only this machine asks, and by its own name", "[serve]"
   CHECK(status_of(server, "/v1/models", "Host: my.server\r\n") == "403");
   ServerSettings open = settings_with("");
   open.host = "0.0.0.0";
-  CHECK_THAT(testing::error_of([&] { CompletionServer(model.served, sink, open); }), Contains("need no key"));
+  CHECK_THAT(testing::error_of([&] { CompletionServer(model.served, sink, open); }), Contains("without a key"));
 }
 
 TEST_CASE("a session that is given to a client that has gone is given back", "[serve]") {

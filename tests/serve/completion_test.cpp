@@ -99,8 +99,8 @@ TEST_CASE("what is not done is refused by name, and what is mistyped, too", "[se
   const auto [field, said] = GENERATE(table<std::string, std::string>({
       {R"("top_logprobs":2)", "top_logprobs = 2: needs logprobs: true"},
       {R"("logprobs":true,"top_logprobs":21)", "top_logprobs = 21: "},
-      {R"("logprobs":true,"top_logprobs":2)", "top_logprobs: only log-probs of drawn tokens are known here"},
-      {R"("echo":true)", "echo = true: only texts are given back"},
+      {R"("logprobs":true,"top_logprobs":2)", "top_logprobs: only log-probs of sampled tokens are available here"},
+      {R"("echo":true)", "echo = true: is not supported for chats"},
       {R"("response_format":{"type":"json_object"})", "response_format: only {\"type\": \"text\"}"},
       {R"("response_format":{"type":"xml"})", "response_format = "},
       {R"("temprature":1)", "temprature: unknown key; did you mean 'temperature'?"},
@@ -116,13 +116,13 @@ TEST_CASE("what is not done is refused by name, and what is mistyped, too", "[se
       {R"("stop":3)", "stop = 3: must be a text"},
       {R"("logit_bias":{"x":1})", "logit_bias.x: must be a token id"},
       {R"("logit_bias":[1])", "logit_bias = [1]: must be an object"},
-      {R"("stream_options":{"x":true})", "stream_options.x: is not known"},
+      {R"("stream_options":{"x":true})", "stream_options.x: is not a known field"},
       {R"("stream":"${oc.env:HOME}")", "stream = \"${oc.env:HOME}\": "},  // a stranger reads no environment
       {R"("tool_choice":"required")", "tool_choice: needs tools"},
       {R"("tool_choice":"any")", "tool_choice = \"any\": must be auto"},
       {R"("tools":[{"type":"web_search"}])", "tools[0] = "},
       {R"("chat_template_kwargs":3)", "chat_template_kwargs = 3: must be an object"},
-      {R"("model":"other")", "model = \"other\": is not served here; m is"},
+      {R"("model":"other")", "model = \"other\": is not served here; use m"},
       {R"("logprobs":2)", "logprobs = 2: must be true or false"},
       {R"("prompt":"x")", "prompt: unknown key"},
   }));
@@ -171,15 +171,15 @@ TEST_CASE("a stream's pieces are the whole answer's, with calls of tools in thei
   CompletionAnswer answer(request, served.model, "id", 5);
   const auto ids = served.tokenizer.encode(text);
   std::vector<Json> chunks;
-  const auto hear = [&](ChoiceNews news) {
-    for (Json& chunk : answer.hear(std::move(news))) chunks.push_back(std::move(chunk));
+  const auto add_news = [&](ChoiceNews news) {
+    for (Json& chunk : answer.add_news(std::move(news))) chunks.push_back(std::move(chunk));
   };
-  for (const int64_t id : ids) hear({.choice = 0, .ids = {id}, .log_probs = {-1}, .ended = {}});
+  for (const int64_t id : ids) add_news({.choice = 0, .ids = {id}, .log_probs = {-1}, .ended = {}});
   CHECK_FALSE(answer.is_whole());
-  hear({.choice = 0,
-        .ids = {},
-        .log_probs = {},
-        .ended = Generation{.ids = ids, .log_probs = {}, .finish_reason = FinishReason::kStop, .text = text}});
+  add_news({.choice = 0,
+            .ids = {},
+            .log_probs = {},
+            .ended = Generation{.ids = ids, .log_probs = {}, .finish_reason = FinishReason::kStop, .text = text}});
   REQUIRE(answer.is_whole());
 
   std::string said;

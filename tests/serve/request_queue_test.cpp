@@ -134,7 +134,7 @@ TEST_CASE("while others are sampled, scores take half of the time, and those tha
   CompletionRequest request = request_of({{1, 2}}, 3, 1);
   request.echoes = request.with_log_probs = request.streams = true;
   const auto scored = submit(queue, request), unwanted = submit(queue, request);
-  CHECK_FALSE(scored->hears_tokens());  // which would come without their scores
+  CHECK_FALSE(scored->streams_tokens());  // which would come without their scores
   as_engine(queue, [&](const OnGenerated& on_done, const auto&) {
     const std::deque<int64_t> none;
     const auto next = [&](int64_t num_running) {
