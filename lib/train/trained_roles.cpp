@@ -19,12 +19,12 @@ std::vector<CheckpointPart> trained_parts(const StepSettings& settings, Roles& r
   return parts;
 }
 
-void take_up(const ResumePoint& point, const StepSettings& settings, StepTrainer& trainer,
-             const std::function<void(const Json& state)>& take_rest, Log& log) {
+void restore_checkpoint(const ResumePoint& point, const StepSettings& settings, StepTrainer& trainer,
+                        const std::function<void(const Json& state)>& restore_rest, Log& log) {
   const std::filesystem::path file = point.folder / "state.json";
   const Json state = read_json(file);
   try {
-    take_rest(state);
+    restore_rest(state);
     trainer.load_state(state, point.folder / "optimizer");
     for (const RoleUpdates& update : settings.updates)
       if (log.is_first())
