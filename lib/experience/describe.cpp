@@ -32,7 +32,7 @@ void add_lengths(const StepFacts& step, Metrics& metrics) {
 
 /// Adds 1 - Var(returns - values) / Var(returns), unless the returns are constant.
 void add_explained_variance(const Part& part, Metrics& metrics) {
-  const Experience& e = part.here;
+  const Experience& e = part.experience;
   const Moments returns = masked_moments(e.returns, e.response_mask(), &part.ranks);
   const Moments errors = masked_moments(e.returns - e.values, e.response_mask(), &part.ranks);
   if (returns.squares > 0) metrics.add("critic/explained_variance@mean", 1 - errors.squares / returns.squares);
@@ -84,7 +84,7 @@ void add_histograms(const Experience& here, Metrics& metrics) {
 
 PartMetrics describe(const Part& part, const ExperienceConfig& config, int64_t num_groups) {
   PartMetrics metrics;
-  const Experience& e = part.here;
+  const Experience& e = part.experience;
   const auto of_responses = [&](const at::Tensor& tensor) { return tensor.masked_select(e.response_mask().ne(0)); };
   add_mean_max_min("rewards", rewards_of_judged(e), metrics.local);
   add_mean_max_min("advantages", of_responses(e.advantages), metrics.local);
@@ -96,7 +96,7 @@ PartMetrics describe(const Part& part, const ExperienceConfig& config, int64_t n
   if (const at::Tensor kl = old_to_ref_kl(e, config); kl.defined())
     metrics.global.add("kl@mean", sequence_kl(e, kl, part.ranks).mean);
   if (e.teacher_kl.defined()) metrics.global.add("teacher_kl@mean", sequence_kl(e, e.teacher_kl, part.ranks).mean);
-  metrics.global.merge(scores_of(part.all, num_groups));
+  metrics.global.merge(scores_of(part.facts, num_groups));
   return metrics;
 }
 

@@ -83,11 +83,11 @@ std::vector<double> normalised(const std::vector<double>& values, const std::vec
 AdvantagesAndReturns on_turns(const Part& part, const TurnNumbers& turns, const std::vector<double>& values) {
   std::map<int64_t, size_t> first;  // sequence -> its first turn
   for (size_t k = 0; k < turns.sequence.size(); ++k) first.try_emplace(turns.sequence[k], k);
-  at::Tensor advantages = at::zeros_like(part.here.token_rewards);
-  for (int64_t b = 0; b < part.here.num_sequences(); ++b) {
-    if (!part.here.responses[b].is_judged) continue;
-    size_t k = first.at(part.place[b]);
-    for (const auto& [begin, end] : model_spans(part.here, b)) advantages.slice(0, begin, end).fill_(values[k++]);
+  at::Tensor advantages = at::zeros_like(part.experience.token_rewards);
+  for (int64_t b = 0; b < part.experience.num_sequences(); ++b) {
+    if (!part.experience.responses[b].is_judged) continue;
+    size_t k = first.at(part.global_index[b]);
+    for (const auto& [begin, end] : model_spans(part.experience, b)) advantages.slice(0, begin, end).fill_(values[k++]);
   }
   return {advantages, advantages.clone()};
 }
@@ -95,15 +95,15 @@ AdvantagesAndReturns on_turns(const Part& part, const TurnNumbers& turns, const 
 }  // namespace
 
 AdvantagesAndReturns step_reinforce(const Part& part, const ExperienceConfig& config) {
-  const TurnNumbers turns(part.all, config.step_reward_gamma);
+  const TurnNumbers turns(part.facts, config.step_reward_gamma);
   return on_turns(part, turns,
-                  normalised(turns.returns, picked(column(part.all.responses, &ResponseFacts::group), turns.sequence),
+                  normalised(turns.returns, picked(column(part.facts.responses, &ResponseFacts::group), turns.sequence),
                              config.normalisation()));
 }
 
 AdvantagesAndReturns gigpo(const Part& part, const ExperienceConfig& config) {
-  const TurnNumbers turns(part.all, config.step_reward_gamma);
-  const std::vector<int64_t> groups = picked(column(part.all.responses, &ResponseFacts::group), turns.sequence);
+  const TurnNumbers turns(part.facts, config.step_reward_gamma);
+  const std::vector<int64_t> groups = picked(column(part.facts.responses, &ResponseFacts::group), turns.sequence);
   std::vector<std::pair<int64_t, uint32_t>> states;
   for (size_t k = 0; k < groups.size(); ++k) states.emplace_back(groups[k], turns.states[k]);
   const Normalisation types = config.normalisation();

@@ -91,7 +91,7 @@ void count_flops(std::function<R(const B&)>& forward, const Model& model, bool g
     if (stage && stage->chunk() > 0) return forward(micro_batch);
     const int64_t responses = gives_values ? 0 : micro_batch.mask("response_mask").sum().template item<int64_t>();
     double all = of_model(0, responses);
-    for (const int64_t length : lengths_of(micro_batch)) all += of_model(length, 0);
+    for (const int64_t length : batch_lengths(micro_batch)) all += of_model(length, 0);
     for (const Branch& branch : micro_batch.tokens.tree) all -= of_model(branch.shared, 0);
     flops += share * all;
     return forward(micro_batch);

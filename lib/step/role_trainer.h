@@ -22,11 +22,11 @@ struct TrainingSettings {
 struct TrainingStep {
   const StepFacts& facts;
   int64_t number = 0, num_groups = 0;
-  Distribution at;                                     // in ranks of the role's mesh
-  Experience here;                                     // this rank's sequences
-  std::function<std::string()> source{};               // see UpdatePlan
-  std::function<at::Tensor()> empty_pass{};            // see UpdatePlan
-  std::function<void(bool was_made)> behind_update{};  // see UpdatePlan
+  Distribution distribution;                          // in ranks of the role's mesh
+  Experience experience;                              // this rank's sequences
+  std::function<std::string()> source{};              // see UpdatePlan
+  std::function<at::Tensor()> empty_pass{};           // see UpdatePlan
+  std::function<void(bool was_made)> after_update{};  // see UpdatePlan
 };
 
 /// First update of each role, for dump_experience and roll check-loss.
