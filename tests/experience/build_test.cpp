@@ -43,7 +43,7 @@ TEST_CASE("masks, rewards, advantages and metrics are those of PyTorch in float6
     CHECK(testing::near(experience.returns, floats(expected["returns"]), 1e-6));
     testing::check_metrics(expected["metrics"], as_map(metrics), 1e-5);
     for (const auto& [domain, coefficient] : expected["next_kl_coef"].items())
-      CHECK(state.of(domain).kl.coefficient() == Approx(coefficient.get<double>()).epsilon(1e-7));
+      CHECK(state.domain_state(domain).kl.coefficient() == Approx(coefficient.get<double>()).epsilon(1e-7));
   }
 }
 
