@@ -18,36 +18,38 @@ void DivergenceArgs::fields(Keys& v) {
 }
 
 void PolicyArgs::fields(Keys& v) {
-  const auto is = [this](auto... kinds) { return ((pg_variant == Chosen<PolicyLossKind>(kinds)) || ...); };
+  const auto is_variant = [this](auto... kinds) { return ((pg_variant == Chosen<PolicyLossKind>(kinds)) || ...); };
   v("pg_variant", pg_variant, "which policy loss");
   v("tis_lower_bound", tis_lower_bound, "tis: the ratio that weighs a token is kept >= this", within(0, 1'000'000),
-    only_if(is("tis"), pg_variant));
-  v("tis_upper_bound", tis_upper_bound, "tis: and <= this", within(0, 1'000'000), only_if(is("tis"), pg_variant));
+    only_if(is_variant("tis"), pg_variant));
+  v("tis_upper_bound", tis_upper_bound, "tis: and <= this", within(0, 1'000'000),
+    only_if(is_variant("tis"), pg_variant));
   v("topr_positive_weight", topr_positive_weight, "topr: weight of responses with a score above 0",
-    within(0, 1'000'000), only_if(is("topr"), pg_variant));
+    within(0, 1'000'000), only_if(is_variant("topr"), pg_variant));
   v("topr_negative_weight", topr_negative_weight, "topr: weight of the others", within(0, 1'000'000),
-    only_if(is("topr"), pg_variant));
+    only_if(is_variant("topr"), pg_variant));
   v("cispo_epsilon_low", cispo_epsilon_low, "cispo: the ratio that weighs a token is kept >= 1 - this", within(0, 1),
-    only_if(is("cispo"), pg_variant));
+    only_if(is_variant("cispo"), pg_variant));
   v("cispo_epsilon_high", cispo_epsilon_high, "cispo: and <= 1 + this", within(0, 1'000'000),
-    only_if(is("cispo"), pg_variant));
+    only_if(is_variant("cispo"), pg_variant));
   v("cispo_use_unified_mask", cispo_use_unified_mask, "cispo: no gradient where PPO's clip would have none",
-    only_if(is("cispo"), pg_variant));
+    only_if(is_variant("cispo"), pg_variant));
   v("kimi15_tau", kimi15_tau, "kimi15, kimi15_response: weight of the squared log-ratio", within(0, 1'000'000),
-    only_if(is("kimi15", "kimi15_response"), pg_variant));
+    only_if(is_variant("kimi15", "kimi15_response"), pg_variant));
   v("gmpo_epsilon_low", gmpo_epsilon_low, "gmpo: a token's log-ratio is kept >= -this where A < 0",
-    within(0, 1'000'000), only_if(is("gmpo"), pg_variant));
+    within(0, 1'000'000), only_if(is_variant("gmpo"), pg_variant));
   v("gmpo_epsilon_high", gmpo_epsilon_high, "gmpo: and <= this where A > 0", within(0, 1'000'000),
-    only_if(is("gmpo"), pg_variant));
+    only_if(is_variant("gmpo"), pg_variant));
   v("sapo_tau_pos", sapo_tau_pos, "sapo: how fast a token with A > 0 fades as its ratio leaves 1", within(0.001, 1000),
-    only_if(is("sapo"), pg_variant));
-  v("sapo_tau_neg", sapo_tau_neg, "sapo: and one with A <= 0", within(0.001, 1000), only_if(is("sapo"), pg_variant));
+    only_if(is_variant("sapo"), pg_variant));
+  v("sapo_tau_neg", sapo_tau_neg, "sapo: and one with A <= 0", within(0.001, 1000),
+    only_if(is_variant("sapo"), pg_variant));
   v("dppo_threshold_low", dppo_threshold_low, "dppo_tv, dppo_kl: beyond this divergence no token is made less likely",
-    within(0, 1000), only_if(is("dppo_tv", "dppo_kl"), pg_variant));
+    within(0, 1000), only_if(is_variant("dppo_tv", "dppo_kl"), pg_variant));
   v("dppo_threshold_high", dppo_threshold_high, "dppo_tv, dppo_kl: and beyond this none more likely", within(0, 1000),
-    only_if(is("dppo_tv", "dppo_kl"), pg_variant));
+    only_if(is_variant("dppo_tv", "dppo_kl"), pg_variant));
   v("dppo_max_ratio", dppo_max_ratio, "dppo_tv, dppo_kl: the ratio that weighs a token is kept <= this",
-    within(0, 1'000'000), only_if(is("dppo_tv", "dppo_kl"), pg_variant));
+    within(0, 1'000'000), only_if(is_variant("dppo_tv", "dppo_kl"), pg_variant));
 }
 
 void PluginArgs::fields(Keys& v) {

@@ -46,11 +46,11 @@ class Context : public LossContext {
   }
 
  private:
-  static at::Tensor find(const std::map<std::string, at::Tensor>& among, const std::string& name, const char* what) {
-    if (const auto found = among.find(name); found != among.end()) return found->second;
+  static at::Tensor find(const std::map<std::string, at::Tensor>& entries, const std::string& name, const char* kind) {
+    if (const auto found = entries.find(name); found != entries.end()) return found->second;
     std::vector<std::string> known;
-    for (const auto& [key, tensor] : among) known.push_back(key);
-    throw user_error("there is no {} {}; there are {}{}", what, name, fmt::join(known, ", "),
+    for (const auto& [key, tensor] : entries) known.push_back(key);
+    throw user_error("there is no {} {}; there are {}{}", kind, name, fmt::join(known, ", "),
                      did_you_mean(name, known));
   }
 
