@@ -42,11 +42,11 @@ bool gathers(const LearnerOptions& options, const Communicator& holders) {
   return options.gathers_layers && holders.communicates();
 }
 
-SliceOptions slices_of(const LearnerOptions& options, const LearnerRanks& ranks, const Communicator& holders) {
+SliceOptions make_slices(const LearnerOptions& options, const LearnerRanks& ranks, const Communicator& holders) {
   SliceOptions slices;
   if (options.shares_optimizer) {
     slices.num_slices = holders.size();
-    slices.own = holders.rank();
+    slices.index = holders.rank();
   }
   if (gathers(options, holders)) slices.unit = layer_number;
   if (ranks.parts) slices.copies = [parts = ranks.parts](const std::string& name) { return parts->count_copies(name); };
@@ -73,43 +73,43 @@ Learner::Part::Part(const NamedTensors& own, const LearnerOptions& options, cons
     : parameters(own),
       is_of_experts(is_expert),
       shards(is_expert ? *ranks.expert_shards : ranks.shards),
-      optimizer(parameters, options.adamw, slices_of(options, ranks, shards)),
+      optimizer(parameters, options.adamw, make_slices(options, ranks, shards)),
       reducer(optimizer, parameters, shards, options.shares_optimizer) {
   if (gathers(options, shards)) layers = std::make_unique<GatheredLayers>(optimizer, parameters, shards);
 }
 
 void Learner::add_part(bool is_expert) {
-  NamedTensors own;
+  NamedTensors part_parameters;
   for (const auto& named : parameters_)
-    if (is_expert == (ranks_.experts && ranks_.parts->is_of_expert(named.first))) own.push_back(named);
-  if (!own.empty()) all_.push_back(std::make_unique<Part>(own, options_, ranks_, is_expert));
+    if (is_expert == (ranks_.experts && ranks_.parts->is_of_expert(named.first))) part_parameters.push_back(named);
+  if (!part_parameters.empty()) parts_.push_back(std::make_unique<Part>(part_parameters, options_, ranks_, is_expert));
 }
 
 void Learner::offload(bool keeps_parameters) {
-  for (const auto& part : all_) part->optimizer.offload(keeps_parameters);
+  for (const auto& part : parts_) part->optimizer.offload(keeps_parameters);
 }
 
 void Learner::reload() {
-  for (const auto& part : all_) part->optimizer.reload();
+  for (const auto& part : parts_) part->optimizer.reload();
 }
 
 int64_t Learner::num_parameters() const {
   int64_t total = 0;
-  for (const auto& part : all_) total += part->optimizer.num_parameters();
+  for (const auto& part : parts_) total += part->optimizer.num_parameters();
   return total;
 }
 
 int64_t Learner::optimizer_bytes() const {
   int64_t total = 0;
-  for (const auto& part : all_) total += part->optimizer.state_bytes();
+  for (const auto& part : parts_) total += part->optimizer.state_bytes();
   return total;
 }
 
 Learner::Accumulated Learner::accumulate(int64_t num_micro_batches,
                                          const std::function<MicroLoss(int64_t)>& micro_loss) {
-  Accumulated all;
-  for (const auto& part : all_) part->optimizer.zero_grad();
-  GatheredLayers* const layers = all_.front()->layers.get();
+  Accumulated accumulated;
+  for (const auto& part : parts_) part->optimizer.zero_grad();
+  GatheredLayers* const layers = parts_.front()->layers.get();
   if (layers) layers->begin();
   const LayerStore::Guard guard(layers);
   PipelineStage* const stage = ranks_.stage();
@@ -117,25 +117,25 @@ Learner::Accumulated Learner::accumulate(int64_t num_micro_batches,
   std::vector<std::deque<at::Tensor>> losses(shape.num_chunks);  // by chunk: losses whose backward is pending
   const auto passes = one_forward_one_backward(stage ? stage->index() : 0, shape, num_micro_batches);
   const auto run = [&](const PipelinePass& pass) {
-    auto& of_chunk = losses[pass.chunk];
+    auto& chunk_losses = losses[pass.chunk];
     if (pass.is_forward) {
       const MicroLoss micro = micro_loss(pass.micro_batch);
-      of_chunk.push_back(micro.loss);
-      all.numbers.insert(all.numbers.end(), micro.numbers.begin(), micro.numbers.end());
+      chunk_losses.push_back(micro.loss);
+      accumulated.numbers.insert(accumulated.numbers.end(), micro.numbers.begin(), micro.numbers.end());
       return;
     }
     if (&pass == &passes.back()) expect_last();
-    const at::Tensor loss = std::move(of_chunk.front());
-    of_chunk.pop_front();
+    const at::Tensor loss = std::move(chunk_losses.front());
+    chunk_losses.pop_front();
     const bool is_differentiable = loss.defined() && loss.requires_grad();
     if (stage)
       stage->backward(loss);
     else if (is_differentiable)
       loss.backward();
     if (layers) layers->end_backward();
-    if (is_differentiable) all.losses.push_back(loss.detach());
+    if (is_differentiable) accumulated.losses.push_back(loss.detach());
   };
-  if (stage && !parameters_.front().second.is_cuda()) all.pass_s.emplace();
+  if (stage && !parameters_.front().second.is_cuda()) accumulated.pass_s.emplace();
   for (const PipelinePass& pass : passes) {
     if (!stage) {
       run(pass);
@@ -144,11 +144,11 @@ Learner::Accumulated Learner::accumulate(int64_t num_micro_batches,
     stage->enter(pass.chunk);
     const double before_s = thread_cpu_s() - stage->receiving_cpu_s();
     run(pass);
-    if (all.pass_s) all.pass_s->push_back(thread_cpu_s() - stage->receiving_cpu_s() - before_s);
+    if (accumulated.pass_s) accumulated.pass_s->push_back(thread_cpu_s() - stage->receiving_cpu_s() - before_s);
   }
   if (num_micro_batches == 0) expect_last();
   if (stage) stage->finish();
-  return all;
+  return accumulated;
 }
 
 UpdateResult Learner::update(int64_t num_micro_batches, const std::function<MicroLoss(int64_t)>& micro_loss) {
@@ -159,7 +159,7 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<Micr
   timer.stop();
   UpdateResult result{.lr = lr(), .pass_s = accumulated.pass_s};
   trace_.buckets.clear();
-  for (const auto& part : all_) {
+  for (const auto& part : parts_) {
     part->reducer.finish([&](const Bucket& bucket, int64_t index) { sum_copies(part->optimizer, bucket, index); });
     std::ranges::copy(part->reducer.buckets(), std::back_inserter(trace_.buckets));
   }
@@ -174,10 +174,10 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<Micr
   num_skipped_in_a_row_ = result.skipped ? num_skipped_in_a_row_ + 1 : 0;
   if (!result.skipped) {
     if (options_.max_grad_norm > 0) result.clip_coef = std::min(1.0, options_.max_grad_norm / result.grad_norm);
-    for (const auto& part : all_) part->optimizer.step(result.lr, result.grad_norm, options_.max_grad_norm);
+    for (const auto& part : parts_) part->optimizer.step(result.lr, result.grad_norm, options_.max_grad_norm);
     gather_parameters();
   }
-  if (gathers_layers()) all_.front()->layers->end();
+  if (gathers_layers()) parts_.front()->layers->end();
   trace_.end_s = monotonic_s();
   ++num_updates_;
   return result;
@@ -190,35 +190,35 @@ Json Learner::state() const {
 
 std::optional<OptimizerShard> Learner::optimizer_shard() const {
   std::optional<OptimizerShard> shard;
-  for (const auto& part : all_) {
+  for (const auto& part : parts_) {
     if (!options_.shares_optimizer && part->shards.rank() > 0) continue;
-    OptimizerShard own = roll::optimizer_shard(part->optimizer, ranks_.parts);
+    OptimizerShard part_shard = roll::optimizer_shard(part->optimizer, ranks_.parts);
     if (!shard) {
-      shard = std::move(own);
+      shard = std::move(part_shard);
       continue;
     }
-    shard->about["parameters"].update(own.about["parameters"]);
-    std::ranges::move(own.tensors, std::back_inserter(shard->tensors));
+    shard->about["parameters"].update(part_shard.about["parameters"]);
+    std::ranges::move(part_shard.tensors, std::back_inserter(shard->tensors));
   }
   return shard;
 }
 
 void Learner::load(const Json& state, const std::filesystem::path& folder, const std::string& name) {
-  for (const auto& part : all_) load_optimizer(part->optimizer, ranks_.parts, folder, name);
+  for (const auto& part : parts_) load_optimizer(part->optimizer, ranks_.parts, folder, name);
   num_updates_ = state.at("updates").get<int64_t>();
   num_skipped_in_a_row_ = state.at("skipped_in_a_row").get<int64_t>();
 }
 
 void Learner::expect_last() {
   trace_.last_begin_s = monotonic_s();
-  for (const auto& part : all_) part->reducer.expect_last();
+  for (const auto& part : parts_) part->reducer.expect_last();
 }
 
 void Learner::sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64_t index) {
   const auto is_whole = [&](int64_t i) { return ranks_.parts->part(optimizer.names()[i]).dim < 0; };
   if (std::all_of(bucket.members.begin(), bucket.members.end(), is_whole)) {
-    at::Tensor all = optimizer.gradient(index);
-    return ranks_.parts->tp()->all_reduce_sum(all, name_ + " gradient of shared parameters");
+    at::Tensor gradient = optimizer.gradient(index);
+    return ranks_.parts->tp()->all_reduce_sum(gradient, name_ + " gradient of shared parameters");
   }
   for (const int64_t i : bucket.members) {
     at::Tensor gradient = optimizer.named_gradient(i);
@@ -229,7 +229,7 @@ void Learner::sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64
 void Learner::fetch(const Accumulated& accumulated, UpdateResult& result) {
   std::vector<at::Tensor> wanted = accumulated.losses;
   std::vector<at::Tensor> squares;
-  for (const auto& part : all_) squares.push_back(part->optimizer.squared_gradient());
+  for (const auto& part : parts_) squares.push_back(part->optimizer.squared_gradient());
   wanted.push_back(at::stack(squares));
   wanted.insert(wanted.end(), accumulated.numbers.begin(), accumulated.numbers.end());
   const std::vector<at::Tensor> found = fetched(wanted);
@@ -242,13 +242,14 @@ void Learner::fetch(const Accumulated& accumulated, UpdateResult& result) {
   result.numbers.assign(found.begin() + num_losses + 1, found.end());
 }
 
-double Learner::gradient_norm(const at::Tensor& of_parts, double loss) {
+double Learner::gradient_norm(const at::Tensor& part_squares, double loss) {
   double squares = 0;
-  for (size_t i = 0; i < all_.size(); ++i) {
-    const double own = of_parts[static_cast<int64_t>(i)].item<double>();
-    const bool is_apart =
-        all_[i]->is_of_experts && !options_.shares_optimizer;  // slices are summed over all ranks below
-    squares += is_apart ? ranks_.experts->all_reduce_sum(own, name_ + " gradient norm of experts") : own;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const double part_square = part_squares[static_cast<int64_t>(i)].item<double>();
+    const bool sums_over_experts =
+        parts_[i]->is_of_experts && !options_.shares_optimizer;  // slices are summed over all ranks below
+    squares += sums_over_experts ? ranks_.experts->all_reduce_sum(part_square, name_ + " gradient norm of experts")
+                                 : part_square;
   }
   if (!std::isfinite(loss)) squares = std::nan("");
   if (options_.shares_optimizer && ranks_.shards.communicates())
@@ -260,8 +261,8 @@ double Learner::gradient_norm(const at::Tensor& of_parts, double loss) {
 }
 
 void Learner::keep_gradient() {
-  NamedTensors own;
-  for (const auto& part : all_) {
+  NamedTensors local_gradients;
+  for (const auto& part : parts_) {
     FlatAdamW& optimizer = part->optimizer;
     if (options_.shares_optimizer)
       for (int64_t b = 0; b < std::ssize(optimizer.layout().buckets); ++b) {
@@ -269,24 +270,24 @@ void Learner::keep_gradient() {
         part->shards.start_all_gather(optimizer.gradient_slice(b), optimizer.gradient(b), name_ + " gradient")->wait();
       }
     for (int64_t i = 0; i < std::ssize(optimizer.names()); ++i)
-      own.emplace_back(optimizer.names()[i], optimizer.named_gradient(i));
+      local_gradients.emplace_back(optimizer.names()[i], optimizer.named_gradient(i));
     for (int64_t b = 0; b < std::ssize(optimizer.layout().buckets); ++b)
       if (optimizer.is_gathered(b)) optimizer.close_gradient(b);
   }
   if (ranks_.experts || ranks_.stage()) {
-    kept_gradient_ = ranks_.parts->gather_all(own, /*keep=*/true);
+    kept_gradient_ = ranks_.parts->gather_all(local_gradients, /*keep=*/true);
     for (auto& [name, gradient] : kept_gradient_) gradient = gradient.clone();
     return;
   }
   kept_gradient_.clear();
-  for (const auto& [name, gradient] : own)
+  for (const auto& [name, gradient] : local_gradients)
     kept_gradient_.emplace_back(name, (ranks_.parts ? ranks_.parts->gather(name, gradient) : gradient).clone());
 }
 
 void Learner::gather_parameters() {
   if (!options_.shares_optimizer) return;
   std::vector<std::unique_ptr<Pending>> sent;
-  for (const auto& part : all_) {
+  for (const auto& part : parts_) {
     const FlatAdamW& optimizer = part->optimizer;
     for (int64_t b = 0; part->shards.communicates() && b < std::ssize(optimizer.layout().buckets); ++b)
       if (!optimizer.is_gathered(b))

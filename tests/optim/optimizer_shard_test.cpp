@@ -26,7 +26,7 @@ NamedTensors some_parameters(at::ScalarType dtype) {
 
 struct SlicedOptimizer {
   SlicedOptimizer(at::ScalarType dtype, int64_t num_slices, int64_t own)
-      : parameters(some_parameters(dtype)), optimizer(parameters, {}, {.num_slices = num_slices, .own = own}) {}
+      : parameters(some_parameters(dtype)), optimizer(parameters, {}, {.num_slices = num_slices, .index = own}) {}
   NamedTensors parameters;
   FlatAdamW optimizer;
 };
