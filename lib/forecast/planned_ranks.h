@@ -22,7 +22,7 @@ struct PlannedWorld {
   int64_t num_asked = 1;
   Path path = Path::kHost;  // path of tensors without data
   int64_t ranks_per_host = 8;
-  std::vector<int> running;  // planned ranks that run, ascending; others contribute only AbsentWords
+  std::vector<int> running;  // planned ranks that run, ascending; others contribute only AbsentMessages
 
   int64_t num_planned() const { return std::ssize(asked_rank); }
   int64_t planned_host(int planned_rank) const { return asked_rank[planned_rank] / ranks_per_host; }
@@ -30,13 +30,13 @@ struct PlannedWorld {
 
 /// Returns the bytes that a planned rank that does not run contributes to all_gather_bytes; empty: those of the first
 /// running rank.
-using AbsentWords = std::function<std::string(int planned_rank, std::string_view name)>;
+using AbsentMessages = std::function<std::string(int planned_rank, std::string_view name)>;
 
 /// Runs `body(rank, world, traffic)` on each running rank and counts its communication in `traffic`. First calls
 /// `make_groups`, which splits the asked world in the same order as `body` splits the planned one. Throws the first
 /// error of a body. Bug: ranks are in different collectives, or all wait for others.
 void run_planned_ranks(const PlannedWorld& world, const std::function<void(Communicator& asked)>& make_groups,
-                       const AbsentWords& absent,
+                       const AbsentMessages& absent,
                        const std::function<void(int rank, Communicator& world, RankTraffic& traffic)>& body);
 
 }  // namespace roll

@@ -11,7 +11,7 @@
 namespace roll {
 namespace {
 
-const AbsentWords kNoWords = [](int, std::string_view) { return std::string(); };
+const AbsentMessages kNoWords = [](int, std::string_view) { return std::string(); };
 
 /// `num_ranks`, four to a host, that all run.
 PlannedWorld world_of(int64_t num_ranks, Path path = Path::kHost) {
@@ -44,7 +44,7 @@ double far_share(const std::map<std::string, Moved>& moved, const std::string& g
 
 /// What `body` gives on each running rank, joined.
 std::string said_by_all(const PlannedWorld& world, const std::function<std::string(Communicator&)>& body,
-                        const AbsentWords& absent = kNoWords) {
+                        const AbsentMessages& absent = kNoWords) {
   std::vector<std::string> said(world.num_planned());
   run_planned_ranks(
       world, [](Communicator&) {}, absent,
