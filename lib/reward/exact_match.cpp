@@ -14,12 +14,12 @@ class ExactMatch : public RewardFunction {
   explicit ExactMatch(const ExactMatchArgs& args) : args_(args) {}
 
   void check_row(const Json& row) const override {
-    if (stripped(text_of_column(row, "ground_truth")).empty())
+    if (stripped(column_text(row, "ground_truth")).empty())
       throw UserError("ground_truth: missing; nothing equals a blank one");
   }
 
   std::optional<std::string> gold_response(const Json& row) const override {
-    const std::string truth = text_of_column(row, "ground_truth");
+    const std::string truth = column_text(row, "ground_truth");
     return args_.compare == AnswerPart::kAfterMarker ? args_.marker + " " + truth : truth;
   }
 

@@ -24,7 +24,7 @@ class PluginContext : public RewardContext {
   int64_t num_response_tokens() const override { return query_.num_response_tokens; }
   std::optional<std::string> column(const std::string& name) const override {
     if (!query_.row.is_object() || !query_.row.contains(name) || query_.row[name].is_null()) return std::nullopt;
-    return text_of_column(query_.row, name.c_str());
+    return column_text(query_.row, name.c_str());
   }
   std::optional<std::string> arg(const std::string& key) const override {
     const auto found = args_.find(key);

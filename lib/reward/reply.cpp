@@ -31,7 +31,7 @@ Reply read_answer(std::string_view line, int64_t id, const std::string& wanted, 
 constexpr const char* kRewardWanted = R"({"id": of the question, "reward": number, "detail": {}} is needed)";
 
 /// Converts a parsed answer to a reply: kAnswer, kNoReward or kBadAnswer.
-Reply reply_of(const Json& json, std::string_view line) {
+Reply make_reply(const Json& json, std::string_view line) {
   if (!json.is_object()) return unusable(Reply::Kind::kBadAnswer, line, kRewardWanted);
   if (json.contains("error") && json["error"].is_string())
     return {Reply::Kind::kNoReward, {}, json["error"].get<std::string>()};
@@ -52,7 +52,7 @@ std::string said_text(std::string_view line) {
 Reply parse_reply(std::string_view line, int64_t id) {
   Json json;
   Reply reply = read_answer(line, id, kRewardWanted, json);
-  return reply.kind == Reply::Kind::kAnswer ? reply_of(json, line) : reply;
+  return reply.kind == Reply::Kind::kAnswer ? make_reply(json, line) : reply;
 }
 
 Reply parse_replies(std::string_view line, int64_t id, size_t count, std::vector<Reply>& replies) {
@@ -60,11 +60,11 @@ Reply parse_replies(std::string_view line, int64_t id, size_t count, std::vector
   Json json;
   Reply whole = read_answer(line, id, wanted, json);
   if (whole.kind != Reply::Kind::kAnswer) return whole;
-  if (json.contains("error")) return reply_of(json, line);
+  if (json.contains("error")) return make_reply(json, line);
   if (!json.contains("answers") || !json["answers"].is_array() || json["answers"].size() != count)
     return unusable(Reply::Kind::kBadAnswer, line, wanted);
-  for (const Json& one : json["answers"]) {
-    replies.push_back(reply_of(one, line));
+  for (const Json& answer : json["answers"]) {
+    replies.push_back(make_reply(answer, line));
     if (replies.back().kind == Reply::Kind::kBadAnswer) return replies.back();
   }
   const auto has_reward = [](const Reply& reply) { return reply.kind == Reply::Kind::kAnswer; };

@@ -32,11 +32,11 @@ class Retrying : public RewardFunction {
       std::optional<double> wish_s;
       for (const size_t i : failed) wish_s = std::max(wish_s, results[i].retry_after_s);
       if (!plan_.wait(retry_wait_s(retry, wish_s, plan_.jitter()))) break;
-      RewardQueries again;
-      for (const size_t i : failed) again.push_back(queries[i]);
-      std::vector<RewardResult> given = rule_->score_all(again);
+      RewardQueries retried_queries;
+      for (const size_t i : failed) retried_queries.push_back(queries[i]);
+      std::vector<RewardResult> retried_results = rule_->score_all(retried_queries);
       for (size_t k = 0; k < failed.size(); ++k) {
-        results[failed[k]] = std::move(given[k]);
+        results[failed[k]] = std::move(retried_results[k]);
         results[failed[k]].detail["retries"] = retry;
       }
     }

@@ -16,10 +16,10 @@ const RewardType& chosen_type(const RewardArgs& args, const std::string& where) 
   if (!args.type)
     throw user_error("{}worker_cls = {}: no such reward here; set type to one of {} instead", where, *args.worker_cls,
                      known);
-  const auto meant = args.worker_cls ? type_of_worker_class(*args.worker_cls) : std::nullopt;
-  if (meant && enum_name(*meant) != enum_name(*args.type))
+  const auto class_type = args.worker_cls ? type_of_worker_class(*args.worker_cls) : std::nullopt;
+  if (class_type && enum_name(*class_type) != enum_name(*args.type))
     throw user_error("{}worker_cls = {}: means type {}, but type is {}; keep one of the two", where, *args.worker_cls,
-                     enum_name(*meant), enum_name(*args.type));
+                     enum_name(*class_type), enum_name(*args.type));
   return *args.type;
 }
 

@@ -116,8 +116,9 @@ class Shaped : public RewardFunction {
 
 int64_t num_reward_parts(const RewardArgs& args) {
   const double repetition = args.type ? reward_traits(*args.type).repetition_penalty : 0;
-  const int64_t of_rule = args.reward_type == RewardScale::kHard ? 1 : std::max<int64_t>(1, std::ssize(args.terms));
-  return of_rule + (args.format_pattern && args.format_reward) + (args.response_length_penalty_coef != 0) +
+  const int64_t num_rule_parts =
+      args.reward_type == RewardScale::kHard ? 1 : std::max<int64_t>(1, std::ssize(args.terms));
+  return num_rule_parts + (args.format_pattern && args.format_reward) + (args.response_length_penalty_coef != 0) +
          args.overlong_buffer.enable + (args.repetition_penalty.max_penalty.value_or(repetition) != 0);
 }
 

@@ -266,22 +266,22 @@ TEST_CASE("sentences end with their punctuation, abbreviations aside", "[reward]
 
 TEST_CASE("languages go by their codes and names", "[reward]") {
   using namespace ifeval;
-  CHECK(language_of_name("fr") == "fr");
-  CHECK(language_of_name("French") == "fr");
-  CHECK(language_of_name("he") == "he");
-  CHECK(language_of_name("ZH") == "zh");
-  CHECK(language_of_name("no such").empty());
+  CHECK(find_language("fr") == "fr");
+  CHECK(find_language("French") == "fr");
+  CHECK(find_language("he") == "he");
+  CHECK(find_language("ZH") == "zh");
+  CHECK(find_language("no such").empty());
   for (const char* code : {"en", "es", "pt", "ar", "hi", "fr", "ru", "de", "ja", "it", "bn", "uk", "th", "ur", "ta",
                            "te", "bg", "ko", "pl", "he", "fa", "vi", "ne", "sw", "kn", "mr", "gu", "pa", "ml", "fi"})
-    CHECK(language_of_name(code) == code);
-  CHECK(language_of_text("Nobody knows where the children went after school.").code == "en");
-  CHECK(language_of_text("הילדים הלכו הביתה אחרי בית הספר").code == "he");
-  CHECK(language_of_text("孩子们放学后去了图书馆看书").code == "zh-cn");
-  CHECK(language_of_text("孩子們放學後去了圖書館看書").code == "zh-tw");
+    CHECK(find_language(code) == code);
+  CHECK(detect_language("Nobody knows where the children went after school.").code == "en");
+  CHECK(detect_language("הילדים הלכו הביתה אחרי בית הספר").code == "he");
+  CHECK(detect_language("孩子们放学后去了图书馆看书").code == "zh-cn");
+  CHECK(detect_language("孩子們放學後去了圖書館看書").code == "zh-tw");
   CHECK(is_language("zh-tw", "zh"));
   CHECK_FALSE(is_language("zh-tw", "zh-cn"));
-  CHECK(language_of_text("12 34, 5").code.empty());
-  CHECK(language_of_text("").code.empty());
+  CHECK(detect_language("12 34, 5").code.empty());
+  CHECK(detect_language("").code.empty());
 }
 
 TEST_CASE("an instruction's expressions have a time limit", "[reward]") {

@@ -36,7 +36,7 @@ std::string how_it_ended(const ProgramEnd& end) {
   }
 }
 
-CodeRun run_of(ProgramEnd end) {
+CodeRun make_run(ProgramEnd end) {
   CodeRun run{.ended_well = end.ended_well(), .is_late = end.how == ProgramEnd::How::kTimeout};
   if (!run.ended_well) run.how = how_it_ended(end);
   run.output = std::move(end.output);
@@ -173,7 +173,7 @@ class LocalRunner : public CodeRunner {
 
   static CodeRun checked(ProgramEnd end) {
     if (end.how == ProgramEnd::How::kNotStarted) throw system_error("{}", end.why);
-    return run_of(std::move(end));
+    return make_run(std::move(end));
   }
 
   /// Calls `run`. If the sandbox is lost, makes a new one and tries once more.

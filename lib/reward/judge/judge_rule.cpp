@@ -76,7 +76,7 @@ constexpr std::array kTemplates{TemplateRow{JudgeTemplate::kScoreWithReference, 
                                 TemplateRow{JudgeTemplate::kScore, kScoreText, kGrade},
                                 TemplateRow{JudgeTemplate::kSameAnswer, kSameAnswerText, kYesOrNo}};
 
-const TemplateRow& row_of(JudgeTemplate name) {
+const TemplateRow& find_template(JudgeTemplate name) {
   return *std::ranges::find(kTemplates, name, &TemplateRow::name);
 }
 
@@ -98,7 +98,7 @@ JudgePrompt judge_prompt(const LlmJudgeArgs& args, const std::string& where) {
   }
 }
 
-Asked asked_in(const LlmJudgeArgs& args) {
+Asked make_asked(const LlmJudgeArgs& args) {
   Asked asked =
       args.judge_prompt_file ? Asked() : asked_by(args.judge_prompt.value_or(JudgeTemplate::kScoreWithReference));
   if (args.judge_score_max) asked.best_score = args.judge_score_max;
@@ -108,11 +108,11 @@ Asked asked_in(const LlmJudgeArgs& args) {
 }  // namespace
 
 std::string_view template_text(JudgeTemplate name) {
-  return row_of(name).text;
+  return find_template(name).text;
 }
 
 Asked asked_by(JudgeTemplate name) {
-  return row_of(name).asked;
+  return find_template(name).asked;
 }
 
 JudgePrompt::JudgePrompt(std::string_view text) : text_(text) {
@@ -139,24 +139,24 @@ bool JudgePrompt::needs_reference() const {
 }
 
 std::string judge_question(const RewardQuery& query) {
-  const auto text_of = [](const Json& message, const char* key) {
+  const auto get_text = [](const Json& message, const char* key) {
     const bool has_text = message.is_object() && message.contains(key) && message[key].is_string();
     return has_text ? message[key].get<std::string>() : std::string();
   };
   if (query.messages.is_array())
     for (auto message = query.messages.rbegin(); message != query.messages.rend(); ++message)
-      if (text_of(*message, "role") == "user") return text_of(*message, "content");
+      if (get_text(*message, "role") == "user") return get_text(*message, "content");
   return query.prompt;
 }
 
 JudgeRule::JudgeRule(const LlmJudgeArgs& args, const RuleContext& context)
-    : prompt_(judge_prompt(args, context.where)), asked_(asked_in(args)) {
+    : prompt_(judge_prompt(args, context.where)), asked_(make_asked(args)) {
   if (args.judge_score_pattern)
     pattern_.emplace(*args.judge_score_pattern, context.where + "judge_score_pattern", context.timeout_s);
 }
 
 void JudgeRule::check_row(const Json& row) const {
-  if (prompt_.needs_reference() && stripped(text_of_column(row, "ground_truth")).empty())
+  if (prompt_.needs_reference() && stripped(column_text(row, "ground_truth")).empty())
     throw UserError("ground_truth: missing; the judge compares with it, unless judge_prompt is score");
 }
 
