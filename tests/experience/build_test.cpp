@@ -251,8 +251,8 @@ TEST_CASE("the state of a step survives a restart", "[experience]") {
   complete_experience(b, config, 3, resumed);
   CHECK(at::equal(a.advantages, b.advantages));
   for (const char* domain : {"a", "b"}) {
-    CHECK(straight.of(domain).kl.coefficient() == resumed.of(domain).kl.coefficient());
-    CHECK(straight.of(domain).kl.coefficient() != config.init_kl_coef);
+    CHECK(straight.domain_state(domain).kl.coefficient() == resumed.domain_state(domain).kl.coefficient());
+    CHECK(straight.domain_state(domain).kl.coefficient() != config.init_kl_coef);
   }
   CHECK(straight.of("a").kl.coefficient() != straight.of("b").kl.coefficient());
 }

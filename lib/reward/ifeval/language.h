@@ -11,7 +11,7 @@ namespace roll::ifeval {
 std::string find_language(std::string_view name);
 
 struct TextLanguage {
-  std::string code;         // main language, as from language_of_name(); "" if unknown
+  std::string code;         // main language, as from find_language(); "" if unknown
   bool is_certain = false;  // false for a few words
 };
 /// Detects the main language of a text in valid UTF-8.
