@@ -26,9 +26,9 @@ const char* bound_by(const PhaseSimulation& phase) {
 constexpr double kShown = 0.01;  // share of a phase's bytes; smaller entries get no line
 
 std::string format_line(const std::string& label, const RankBytes& sent, const RankBytes& received,
-                        const std::string& rest) {
+                        const std::string& more_columns) {
   return fmt::format("  {:<26} {:>10} {:>10} {:>10}{}\n", label, bytes_text(sent.mean), bytes_text(sent.most),
-                     bytes_text(received.most), rest);
+                     bytes_text(received.most), more_columns);
 }
 
 std::string phase_text(const PhaseSimulation& phase) {

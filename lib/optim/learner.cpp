@@ -22,20 +22,20 @@ namespace {
 NamedTensors trainable(const std::string& who, const NamedTensors& parameters, const std::vector<std::string>& frozen,
                        const LearnerRanks& ranks) {
   PipelineStage* const stage = ranks.stage();
-  NamedTensors kept;
+  NamedTensors trained;
   int64_t num_frozen = 0;
   for (const auto& [name, tensor] : parameters) {
     const bool freezes = is_frozen(name, frozen), trains = !freezes && !(ranks.parts && ranks.parts->is_constant(name));
     tensor.set_requires_grad(trains);
-    if (trains) kept.emplace_back(name, tensor);
+    if (trains) trained.emplace_back(name, tensor);
     num_frozen += freezes;
   }
   if (stage && !frozen.empty()) num_frozen = stage->ranks().all_reduce_sum(num_frozen, "frozen parameters");
   if (!frozen.empty() && num_frozen == 0)
     throw user_error("{}: freeze_module_prefix = {}: no parameter's name starts so; names look like {}", who,
                      frozen.front(), parameters.front().first);
-  if (kept.empty()) throw user_error("{}: freeze_module_prefix: leaves no parameter to train; name fewer", who);
-  return kept;
+  if (trained.empty()) throw user_error("{}: freeze_module_prefix: leaves no parameter to train; name fewer", who);
+  return trained;
 }
 
 bool gathers(const LearnerOptions& options, const Communicator& holders) {
@@ -69,8 +69,9 @@ Learner::Learner(std::string name, const NamedTensors& parameters, LearnerOption
   if (ranks_.experts) add_part(/*is_expert=*/true);
 }
 
-Learner::Part::Part(const NamedTensors& own, const LearnerOptions& options, const LearnerRanks& ranks, bool is_expert)
-    : parameters(own),
+Learner::Part::Part(const NamedTensors& part_parameters, const LearnerOptions& options, const LearnerRanks& ranks,
+                    bool is_expert)
+    : parameters(part_parameters),
       is_of_experts(is_expert),
       shards(is_expert ? *ranks.expert_shards : ranks.shards),
       optimizer(parameters, options.adamw, make_slices(options, ranks, shards)),
@@ -227,19 +228,19 @@ void Learner::sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64
 }
 
 void Learner::fetch(const Accumulated& accumulated, UpdateResult& result) {
-  std::vector<at::Tensor> wanted = accumulated.losses;
+  std::vector<at::Tensor> tensors = accumulated.losses;
   std::vector<at::Tensor> squares;
   for (const auto& part : parts_) squares.push_back(part->optimizer.squared_gradient());
-  wanted.push_back(at::stack(squares));
-  wanted.insert(wanted.end(), accumulated.numbers.begin(), accumulated.numbers.end());
-  const std::vector<at::Tensor> found = fetched(wanted);
+  tensors.push_back(at::stack(squares));
+  tensors.insert(tensors.end(), accumulated.numbers.begin(), accumulated.numbers.end());
+  const std::vector<at::Tensor> values = fetched(tensors);
   const auto num_losses = std::ssize(accumulated.losses);
   double local_loss = 0;
-  for (int64_t k = 0; k < num_losses; ++k) local_loss += found[k].item<double>();
+  for (int64_t k = 0; k < num_losses; ++k) local_loss += values[k].item<double>();
   result.loss = ranks_.dp.all_reduce_sum(local_loss, name_ + " loss");
   if (ranks_.stage()) result.loss = ranks_.stage()->ranks().all_reduce_sum(result.loss, name_ + " loss");
-  result.grad_norm = gradient_norm(found[num_losses], result.loss);
-  result.numbers.assign(found.begin() + num_losses + 1, found.end());
+  result.grad_norm = gradient_norm(values[num_losses], result.loss);
+  result.numbers.assign(values.begin() + num_losses + 1, values.end());
 }
 
 double Learner::gradient_norm(const at::Tensor& part_squares, double loss) {

@@ -135,7 +135,7 @@ class Learner {
   void expect_last();
   /// Parameters that the same ranks hold.
   struct Part {
-    Part(const NamedTensors& own, const LearnerOptions& options, const LearnerRanks& ranks, bool is_expert);
+    Part(const NamedTensors& part_parameters, const LearnerOptions& options, const LearnerRanks& ranks, bool is_expert);
     NamedTensors parameters;
     bool is_of_experts;
     Communicator& shards;

@@ -131,14 +131,14 @@ std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, con
         message += lengths[s] * source_bytes.bytes_per_token();
       }
     }
-  const std::vector<int64_t>& wanted = to.rank_share(own_rank);
+  const std::vector<int64_t>& target_share = to.rank_share(own_rank);
   std::vector<int64_t> num_bytes(ranks.size());
-  for (const int64_t s : wanted) num_bytes[sender(s, own_rank)] += lengths[s] * source_bytes.bytes_per_token();
+  for (const int64_t s : target_share) num_bytes[sender(s, own_rank)] += lengths[s] * source_bytes.bytes_per_token();
   for (int rank = 0; rank < ranks.size(); ++rank)
     if (num_bytes[rank] > 0) in[rank] = at::empty({num_bytes[rank]}, at::kByte);
   ranks.exchange(out, in, name);
   std::vector<at::Tensor> redistributed;
-  const std::vector<int64_t> target_offsets = find_offsets(wanted, lengths);
+  const std::vector<int64_t> target_offsets = find_offsets(target_share, lengths);
   for (const at::Tensor& column : columns) {
     std::vector<int64_t> sizes = column.sizes().vec();
     sizes[0] = target_offsets.back();
@@ -146,11 +146,11 @@ std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, con
   }
   const ColumnBytes target_bytes(redistributed);
   std::vector<int64_t> num_read(ranks.size());
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    const int source_rank = sender(wanted[i], own_rank);
-    target_bytes.read(target_offsets[i], lengths[wanted[i]],
+  for (size_t i = 0; i < target_share.size(); ++i) {
+    const int source_rank = sender(target_share[i], own_rank);
+    target_bytes.read(target_offsets[i], lengths[target_share[i]],
                       static_cast<const std::byte*>(in[source_rank].const_data_ptr()) + num_read[source_rank]);
-    num_read[source_rank] += lengths[wanted[i]] * target_bytes.bytes_per_token();
+    num_read[source_rank] += lengths[target_share[i]] * target_bytes.bytes_per_token();
   }
   return redistributed;
 }

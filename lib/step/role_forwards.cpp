@@ -86,9 +86,10 @@ bool includes(const Pass& pass, int64_t sequence) {
 
 /// Returns the distribution of the pass's results.
 Distribution result_distribution(const Pass& pass, const Distribution& home) {
-  Distribution wanted = home;
-  for (auto& share : wanted.shares) std::erase_if(share, [&](int64_t sequence) { return !includes(pass, sequence); });
-  return wanted;
+  Distribution distribution = home;
+  for (auto& share : distribution.shares)
+    std::erase_if(share, [&](int64_t sequence) { return !includes(pass, sequence); });
+  return distribution;
 }
 
 std::vector<Pass> make_passes(const StepFacts& step, const ForwardSettings& settings, const StepModels& models,

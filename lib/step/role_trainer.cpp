@@ -53,10 +53,10 @@ Metrics RoleTrainer::train(TrainingStep step, const MicroBatchLoss& loss, FirstU
                   .after_update = step.after_update};
   Metrics metrics;
   for (int64_t epoch = 0; epoch < epochs_.num_epochs; ++epoch) {
-    Distribution wanted{mesh_groups(mesh_.world().size(), mesh_.shape()),
-                        epoch_shares(epochs_, plan.sizes, step.number, epoch)};
-    step.experience = redistribute(step.experience, step.facts, step.distribution, wanted, mesh_.world());
-    step.distribution = std::move(wanted);
+    Distribution epoch_distribution{mesh_groups(mesh_.world().size(), mesh_.shape()),
+                                    epoch_shares(epochs_, plan.sizes, step.number, epoch)};
+    step.experience = redistribute(step.experience, step.facts, step.distribution, epoch_distribution, mesh_.world());
+    step.distribution = std::move(epoch_distribution);
     plan.mini_batches = epoch_mini_batches(epochs_, step.facts.num_sequences(), step.number, epoch);
     metrics.merge(run_plan(step.experience, plan, learner_, mesh_, loss, epoch == 0 ? first : nullptr, prepare));
     plan.num_done += std::ssize(plan.mini_batches);

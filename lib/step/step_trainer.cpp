@@ -136,9 +136,9 @@ Metrics StepTrainer::update(const RlStep& step, const UpdateViews& views) {
     if (step.number < update.first_step) continue;
     RoleMesh& mesh = meshes.at(update.role);
     mesh.world().traffic().set_phase(update.phase);
-    TrainingStep wanted = training_step(step, update.role);
+    TrainingStep role_step = training_step(step, update.role);
     Metrics& metrics = role_updates.emplace_back(&mesh, Metrics()).second;
-    if (trainers_.contains(update.role)) metrics = train_role(update, std::move(wanted), views);
+    if (trainers_.contains(update.role)) metrics = train_role(update, std::move(role_step), views);
   }
   Metrics metrics;
   for (const auto& [mesh, role_metrics] : role_updates) metrics.merge(broadcast_metrics(*mesh, role_metrics));

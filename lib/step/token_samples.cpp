@@ -20,10 +20,10 @@ std::vector<int64_t> choose_sequences(const StepFacts& facts, int64_t count) {
   return informative_responses(responses, count);
 }
 
-std::vector<int64_t> response_ids(const Experience& here, int64_t index) {
-  const int64_t begin = here.tokens.cu_seqlens[index] + here.responses[index].prompt_length;
-  const int64_t* const ids = here.tokens.ids.const_data_ptr<int64_t>() + begin;
-  return {ids, ids + here.responses[index].response_length};
+std::vector<int64_t> response_ids(const Experience& experience, int64_t index) {
+  const int64_t begin = experience.tokens.cu_seqlens[index] + experience.responses[index].prompt_length;
+  const int64_t* const ids = experience.tokens.ids.const_data_ptr<int64_t>() + begin;
+  return {ids, ids + experience.responses[index].response_length};
 }
 
 }  // namespace
@@ -48,11 +48,11 @@ void TokenSamples::take(const Experience& micro_batch, const at::Tensor& log_pro
 
 void TokenSamples::write(const std::filesystem::path& folder, const Tokenizer& tokenizer) const {
   if (local_index_.empty()) return;
-  const Experience& here = step_.experience;
+  const Experience& experience = step_.experience;
   const std::vector<std::pair<const char*, at::Tensor>> columns = {
-      {"sampler_log_probs", here.sampler_log_probs}, {"old_log_probs", here.old_log_probs},
-      {"ref_log_probs", here.ref_log_probs},         {"values", here.values},
-      {"token_rewards", here.token_rewards},         {"advantages", here.advantages}};
+      {"sampler_log_probs", experience.sampler_log_probs}, {"old_log_probs", experience.old_log_probs},
+      {"ref_log_probs", experience.ref_log_probs},         {"values", experience.values},
+      {"token_rewards", experience.token_rewards},         {"advantages", experience.advantages}};
   std::string lines;
   for (const auto& [sequence, index] : local_index_) {
     const ResponseFacts& response = step_.facts.responses[sequence];
@@ -62,9 +62,9 @@ void TokenSamples::write(const std::filesystem::path& folder, const Tokenizer& t
               {"domain", response.domain},
               {"score", json_float(response.score)},
               {"reward", json_float(response.reward)},
-              {"tokens", token_texts(response_ids(here, index), tokenizer)}};
+              {"tokens", token_texts(response_ids(experience, index), tokenizer)}};
     for (const auto& [name, tensor] : columns)
-      if (tensor.defined()) line[name] = number_list(response_part(here, tensor, index));
+      if (tensor.defined()) line[name] = number_list(response_part(experience, tensor, index));
     if (const auto found = log_probs_.find(sequence); found != log_probs_.end())
       line["log_probs"] = number_list(found->second);
     lines += to_line(line) + "\n";

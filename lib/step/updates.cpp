@@ -21,11 +21,11 @@ namespace {
 
 /// This rank's part of a mini-batch, in the order of micro-batches.
 struct RankPart {
-  std::vector<int64_t> sequences;  // indices in `here`
+  std::vector<int64_t> sequences;  // indices in the experience
   Partition micro_batches;         // indices in `sequences`
 };
 
-/// `local_index`: [sequence of the step] index in `here`, or -1. `micro_batches`: indices in `mini_batch`.
+/// `local_index`: [sequence of the step] index in the experience, or -1. `micro_batches`: indices in `mini_batch`.
 RankPart make_rank_part(const std::vector<int64_t>& local_index, const std::vector<int64_t>& mini_batch,
                         const Partition& micro_batches) {
   RankPart part;
@@ -40,9 +40,9 @@ RankPart make_rank_part(const std::vector<int64_t>& local_index, const std::vect
   return part;
 }
 
-std::vector<int64_t> find_local_indices(const Batch& here, int64_t num_sequences) {
+std::vector<int64_t> find_local_indices(const Batch& experience, int64_t num_sequences) {
   std::vector<int64_t> indices(num_sequences, -1);
-  for (int64_t b = 0; b < here.num_sequences(); ++b) indices.at(here.sequence_index[b]) = b;
+  for (int64_t b = 0; b < experience.num_sequences(); ++b) indices.at(experience.sequence_index[b]) = b;
   return indices;
 }
 
@@ -173,7 +173,7 @@ MiniBatchCounts count_masks(const Batch& rank_part, const std::vector<std::strin
   return counts;
 }
 
-Metrics run_updates(const Experience& here, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
+Metrics run_updates(const Experience& experience, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
                     const MicroBatchLoss& micro_batch_loss, const Prepare& prepare) {
   const UpdateSettings& settings = plan.settings;
   const std::string& prefix = settings.prefix;
@@ -188,13 +188,13 @@ Metrics run_updates(const Experience& here, const UpdatePlan& plan, Learner& lea
   }
   std::optional<Progress> progress;
   if (plan.phase.log) progress.emplace(*plan.phase.log, plan.phase.name, num_micro_batches, "micro-batches");
-  const std::vector<int64_t> local_index = find_local_indices(here, plan.sizes.num_sequences());
+  const std::vector<int64_t> local_index = find_local_indices(experience, plan.sizes.num_sequences());
   Metrics over_updates;
   for (size_t update = 0; update < plan.mini_batches.size(); ++update) {
     const auto& sequences = plan.mini_batches[update];
     const auto& plans = all_plans[update];
     const RankPart part = make_rank_part(local_index, sequences, rank_micro_batches(plans, plan, mesh));
-    Experience mini_batch = select(here, part.sequences);
+    Experience mini_batch = select(experience, part.sequences);
     if (prepare) prepare(mini_batch, sequences);
     const auto counts = count_masks(mini_batch, settings.counted_masks, plan.num_groups, mesh.dp());
     const Partition& micro_batches = part.micro_batches;

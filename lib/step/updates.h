@@ -49,7 +49,7 @@ struct UpdatePlan {
 /// Loss of one micro-batch (tensors on the plan's device), given the counts of its whole mini-batch.
 using MicroBatchLoss = std::function<LossResult(const Experience& micro_batch, const MiniBatchCounts& counts)>;
 
-/// Runs one optimizer update per mini-batch, in order. `here`: at least the sequences that this rank computes
+/// Runs one optimizer update per mini-batch, in order. `experience`: at least the sequences that this rank computes
 /// (plan_ranks() of each mini-batch). `prepare`, if set, adds data that depends on the whole mini-batch to this rank's
 /// part.
 /// Returns the loss's metrics (summed over micro-batches and ranks, then averaged over updates),
@@ -59,7 +59,7 @@ using MicroBatchLoss = std::function<LossResult(const Experience& micro_batch, c
 /// **Collective**. UserError: a loss_mask_key is no mask. SystemError: more than max_nonfinite_updates skipped in a
 /// row.
 using Prepare = std::function<void(Experience& rank_part, const std::vector<int64_t>& mini_batch)>;
-Metrics run_updates(const Experience& here, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
+Metrics run_updates(const Experience& experience, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
                     const MicroBatchLoss& micro_batch_loss, const Prepare& prepare = {});
 
 /// Counts the given masks over a whole mini-batch. UserError: the batch has no such mask.

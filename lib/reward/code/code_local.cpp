@@ -118,9 +118,9 @@ class LocalRunner : public CodeRunner {
     });
   }
 
-  CodeRun run_tests(const Json& wanted, bool with_program, const std::string& prefix, int64_t num_cases) override {
+  CodeRun run_tests(const Json& tests_json, bool with_program, const std::string& prefix, int64_t num_cases) override {
     return with_box([&] {
-      Request tests{.role = Request::Role::kTests, .source = to_line(wanted), .limits = limits()};
+      Request tests{.role = Request::Role::kTests, .source = to_line(tests_json), .limits = limits()};
       tests.limits.cpu_s = std::min(kLongestTests_s, tests.limits.cpu_s * num_cases);
       std::vector<Program> programs;
       if (with_program) {
@@ -138,9 +138,9 @@ class LocalRunner : public CodeRunner {
     });
   }
 
-  CodeRun run_together(const Json& wanted, const std::string& prefix, int64_t num_cases) override {
+  CodeRun run_together(const Json& tests_json, const std::string& prefix, int64_t num_cases) override {
     return with_box([&] {
-      const Json both{{"source", prefix + "\n" + code_}, {"tests", wanted}};
+      const Json both{{"source", prefix + "\n" + code_}, {"tests", tests_json}};
       Request request{.role = Request::Role::kTogether, .source = to_line(both), .limits = limits()};
       request.limits.cpu_s = std::min(kLongestTests_s, request.limits.cpu_s * num_cases);
       return checked(box_->run(std::move(request), deadline_));
