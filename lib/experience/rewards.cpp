@@ -80,7 +80,7 @@ std::vector<Moments> group_moments(const std::vector<double>& values, const Step
   std::vector<Moments> groups(num_groups);
   for (size_t b = 0; b < values.size(); ++b) {
     const ResponseFacts& response = step.responses[b];
-    ROLL_CHECK(response.group >= 0 && response.group < num_groups, "a group's number is of a prompt of the step");
+    ROLL_CHECK(response.group >= 0 && response.group < num_groups, "a group index is that of a prompt of the step");
     if (!response.is_judged) continue;
     groups[response.group].count += 1;
     groups[response.group].mean += values[b];
@@ -100,7 +100,7 @@ std::vector<char> groups_that_differ(const StepFacts& step, int64_t num_groups) 
   std::vector<char> differ(num_groups, 0);
   for (const ResponseFacts& response : step.responses) {
     const int64_t group = response.group;
-    ROLL_CHECK(group >= 0 && group < num_groups, "a group's number is of a prompt of the step");
+    ROLL_CHECK(group >= 0 && group < num_groups, "a group index is that of a prompt of the step");
     if (!response.is_judged) continue;
     if (!first_reward[group]) first_reward[group] = response.reward;
     if (*first_reward[group] != response.reward) differ[group] = 1;
@@ -160,7 +160,7 @@ std::vector<double> normalised_rewards(const StepFacts& step, const ExperienceCo
     if (step.responses[b].is_judged) rewards[b] -= config.reward_baseline;
   if (config.adv_estimator->samples_baseline) {
     for (size_t b = 0; b < rewards.size(); ++b) {
-      ROLL_CHECK(step.responses[b].baseline.has_value(), "the estimator takes off the reward of a greedy response");
+      ROLL_CHECK(step.responses[b].baseline.has_value(), "the estimator subtracts the reward of a greedy response");
       rewards[b] -= *step.responses[b].baseline;
     }
   }

@@ -27,8 +27,8 @@ struct TurnTable {
       if (!response.is_judged) continue;
       if (response.turns.empty())
         throw user_error(
-            "adv_estimator weighs turns, and a response of group {} has none; replay trajectories of environments, or "
-            "take grpo or reinforce",
+            "adv_estimator needs turns, and a response of group {} has none; replay trajectories of environments, or "
+            "use grpo or reinforce",
             response.group);
       const size_t first_turn = returns.size();
       double trajectory_reward = 0, next_return = 0;

@@ -140,12 +140,12 @@ Partition epoch_mini_batches(const EpochRule& rule, int64_t num_sequences, int64
   const int64_t group_size = rule.group_size;
   if (num_sequences % size)
     throw user_error(
-        "{} sequences of a step are not a multiple of the mini-batch of {}; use rollouts of this "
-        "configuration, or change the mini-batch",
+        "{} sequences of a step are not a multiple of the mini-batch size {}; use rollouts made with this "
+        "configuration, or change the mini-batch size",
         num_sequences, size);
   if (size % group_size)
-    throw user_error("a mini-batch of {} sequences would split groups of {}: prompt-mean needs whole groups", size,
-                     group_size);
+    throw user_error("a mini-batch of {} sequences would split groups of {} responses: prompt-mean needs whole groups",
+                     size, group_size);
   std::vector<int64_t> order = first_numbers(num_sequences / group_size);
   if (rule.seed)
     order = random_permutation(std::ssize(order), {.seed = *rule.seed,

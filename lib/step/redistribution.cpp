@@ -90,7 +90,7 @@ class Senders {
 
   /// Returns the sender of a sequence to rank `to`: `to` itself if it holds the sequence.
   int operator()(int64_t sequence, int to) const {
-    ROLL_CHECK(holding_group_[sequence] >= 0, "a sequence that is wanted is somewhere");
+    ROLL_CHECK(holding_group_[sequence] >= 0, "some rank holds each wanted sequence");
     const std::vector<int>& holding_ranks = from_.ranks[holding_group_[sequence]];
     if (std::ranges::find(holding_ranks, to) != holding_ranks.end()) return to;
     return holding_ranks[static_cast<size_t>(to) % holding_ranks.size()];
@@ -113,7 +113,7 @@ std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, con
   std::vector<int64_t> source_offsets(lengths.size(), -1);
   for (size_t i = 0; i < local.size(); ++i) source_offsets[local[i]] = offsets[i];
   for (const at::Tensor& column : columns)
-    ROLL_CHECK_EQ(column.size(0), offsets.back(), "a column covers the sequences that are here");
+    ROLL_CHECK_EQ(column.size(0), offsets.back(), "a column covers this rank's sequences");
   const ColumnBytes source_bytes(columns);
   // Message format: the receiver's sequences in order, each column by column.
   std::vector<at::Tensor> out(ranks.size());
@@ -165,7 +165,7 @@ Experience redistribute(const Experience& experience, const StepFacts& step, con
     if ((experience.*Experience::kTokenTensors[i]).defined()) defined |= int64_t{1} << i;
   for (size_t i = 0; has_sequences && i < kComputedMasks.size(); ++i)
     if (experience.masks.contains(kComputedMasks[i])) defined |= int64_t{1} << (32 + i);
-  defined = ranks.all_reduce_max(defined, "what is known of a step");
+  defined = ranks.all_reduce_max(defined, "defined tensors of a step");
   const auto is_defined = [&](size_t bit) { return (defined >> bit & 1) != 0; };
 
   const at::Tensor no_tokens = at::empty({0}, at::kFloat);

@@ -33,7 +33,7 @@ void check_vocabulary(const std::string& role, const RoleModel& model, const Mod
 template <class Model>
 Model make_model(const RoleModel& model, RoleMesh& role, const StageSplit& stages, at::Device device,
                  const Roles& others = {}) {
-  ROLL_CHECK_EQ(stages.num_stages(), role.shape().pp, "a role's place says its stages");
+  ROLL_CHECK_EQ(stages.num_stages(), role.shape().pp, "a role has the configured number of stages");
   const ModelParallel parallel = model_parallel(role.mesh(), stages);
   if (model.folder.empty()) return Model::planned(model.spec, model.dtype, parallel);
   const NamedTensors* base = model.spec.lora && stages == others.policy_stages

@@ -70,7 +70,7 @@ StepIndex make_step_index(std::vector<RolloutRecord>& local, Communicator& world
   for (size_t i = 0; i < held.size(); ++i) {
     const ResponseFacts& facts = held[i].facts;
     if (i > 0 && held[i - 1].key() == held[i].key())
-      throw user_error("response {} of group {} is there twice: on ranks {} and {}", facts.sample, facts.group,
+      throw user_error("response {} of group {} exists twice: on ranks {} and {}", facts.sample, facts.group,
                        held[i - 1].rank, held[i].rank);
     if (facts.is_baseline) baselines[facts.group] = &facts;
   }

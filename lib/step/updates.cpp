@@ -32,7 +32,7 @@ RankPart make_rank_part(const std::vector<int64_t>& local_index, const std::vect
   for (const auto& micro_batch : micro_batches) {
     part.micro_batches.emplace_back();
     for (const int64_t i : micro_batch) {
-      ROLL_CHECK(local_index[mini_batch[i]] >= 0, "what a rank computes is there");
+      ROLL_CHECK(local_index[mini_batch[i]] >= 0, "a rank holds the sequences that it computes");
       part.micro_batches.back().push_back(std::ssize(part.sequences));
       part.sequences.push_back(local_index[mini_batch[i]]);
     }
@@ -66,7 +66,7 @@ void add_update_metrics(const std::string& prefix, const UpdateResult& result, c
 
 void log_empty(const UpdatePlan& plan, size_t num_sequences, const Communicator& ranks) {
   if (plan.phase.log && ranks.is_first())
-    plan.phase.log->warn("{}: no token of a mini-batch of {} sequences is in {}; this update is left out",
+    plan.phase.log->warn("{}: a mini-batch of {} sequences has no token in the mask {}; this update is left out",
                          plan.settings.prefix, num_sequences, plan.settings.loss_mask);
 }
 
@@ -75,13 +75,15 @@ void log_skipped(const UpdatePlan& plan, size_t mini_batch, const UpdateResult& 
   const std::string& prefix = plan.settings.prefix;
   const int64_t most = plan.settings.max_nonfinite_updates;
   if (plan.phase.log && ranks.is_first())
-    plan.phase.log->warn("step {}: {}: mini-batch {} is skipped: its loss is {}, its gradient's norm {}; it is from {}",
-                         plan.step, prefix, plan.num_done + static_cast<int64_t>(mini_batch) + 1, result.loss,
-                         result.grad_norm, plan.source ? plan.source() : "");
+    plan.phase.log->warn(
+        "step {}: {}: mini-batch {} is skipped: its loss is {}, its gradient norm is {}; its "
+        "sequences are in {}",
+        plan.step, prefix, plan.num_done + static_cast<int64_t>(mini_batch) + 1, result.loss, result.grad_norm,
+        plan.source ? plan.source() : "");
   if (learner.num_skipped_in_a_row() <= most) return;
   throw system_error(
-      "step {}: {}: {} updates in a row whose loss or gradient is not finite, and max_nonfinite_updates = {}; lower "
-      "the learning rate, or look at what was trained on",
+      "step {}: {}: {} updates in a row had a loss or gradient that is not finite: must be at most "
+      "max_nonfinite_updates = {}; lower the learning rate, or check the training data",
       plan.step, prefix, learner.num_skipped_in_a_row(), most);
 }
 

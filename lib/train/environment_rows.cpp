@@ -111,9 +111,9 @@ class LevelMaker {
       num_failures_ = 0;
     } catch (const EnvironmentFailed& failure) {
       if (++num_failures_ == kMostFailures)
-        throw user_error("custom_envs.{}: no level begins, {} in a row; the last: the environment {}", tag,
-                         num_failures_, failure.what());
-      log_.warn("custom_envs.{}: the level of seed {} is left out: the environment {}", tag, seed, failure.what());
+        throw user_error("custom_envs.{}: no level can begin: {} failed in a row; the last error: the environment {}",
+                         tag, num_failures_, failure.what());
+      log_.warn("custom_envs.{}: skips the level of seed {}: the environment {}", tag, seed, failure.what());
       return std::nullopt;
     }
     Row row;
@@ -128,8 +128,8 @@ class LevelMaker {
       row.raw["instruction"] = shown_texts.instruction;
       if (!row.tools.is_null())
         throw user_error(
-            "custom_envs.{0}: its levels have tools, whose answers StepEnvManager shows to no turn; set "
-            "custom_envs.{0}.env_manager_cls: TrajEnvManager",
+            "custom_envs.{0}: its levels have tools, but StepEnvManager never shows the model the tools' answers; "
+            "set custom_envs.{0}.env_manager_cls: TrajEnvManager",
             tag);
     }
     return row;

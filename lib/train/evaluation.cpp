@@ -119,8 +119,8 @@ void run_evaluation(const Config& config, const RunFlags& flags, int64_t prompts
   agree(ranks, [&] {
     if (plan.start.resume)
       throw user_error(
-          "resume_from_checkpoint = {}: leads to the checkpoint {} of a training, with which no evaluation goes on; "
-          "measure its model by --model {}/actor, in a folder of its own by --out",
+          "resume_from_checkpoint = {}: {} is a checkpoint of a training run, and an evaluation cannot resume it; to "
+          "evaluate its model, give --model {}/actor and a new folder with --out",
           plan.keys.wish.resume_from_checkpoint, plan.start.resume->folder.string(),
           plan.start.resume->folder.string());
     evaluation.emplace(config, std::move(plan), device, ranks, log);
@@ -128,7 +128,7 @@ void run_evaluation(const Config& config, const RunFlags& flags, int64_t prompts
   try {
     evaluation->run(prompts_per_piece, resolved_config);
   } catch (const Stopped& stopped) {
-    throw Stopped(stopped.kind, fmt::format("; what was judged is kept; go on with: {}", flags.resume_command));
+    throw Stopped(stopped.kind, fmt::format("; judged responses are saved; resume with: {}", flags.resume_command));
   }
 }
 

@@ -30,8 +30,8 @@ void refuse_changes(const fs::path& file, const Json& before, const Json& now) {
     if (!then.contains(key)) add_change(key, "", to_line(value));
   if (!changes.empty())
     throw user_error(
-        "{}: the responses that are there were made otherwise:{}\nset these back, or begin another evaluation by "
-        "--out or --new-run",
+        "{}: the saved responses were made with other settings:{}\nrestore these settings, or start a new evaluation "
+        "with --out or --new-run",
         file.string(), changes);
 }
 
@@ -83,7 +83,7 @@ KeptResponses::KeptResponses(fs::path run_folder, const Json& made_with) : rollo
   try {
     refuse_changes(file, before, made_with);
   } catch (const nlohmann::json::exception& error) {
-    throw user_error("{}: does not say what an evaluation was made with: {}", file.string(), error.what());
+    throw user_error("{}: does not describe the settings of an evaluation: {}", file.string(), error.what());
   }
 }
 

@@ -27,8 +27,8 @@ struct LoadedRows {
     std::vector<std::string> texts{warnings.role_warnings()};
     if (num_rewritten > 0)
       texts.push_back(fmt::format(
-          "{} of {} {}: the chat template renders a turn differently on its own than within the whole conversation (as "
-          "where it drops earlier thoughts); it is learnt as the whole conversation shows it",
+          "{} of {} {}: the chat template renders a turn alone differently from the same turn within the whole "
+          "conversation (it may drop earlier thoughts); training uses the rendering within the whole conversation",
           num_rewritten, rows.size(), T::kMany));
     std::erase(texts, "");
     return texts;

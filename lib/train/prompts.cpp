@@ -137,8 +137,8 @@ class DifficultyCheck {
   void warn(Log& log) const {
     if (!loss_.difficulty_loss_weight || num_outside_ == 0) return;
     log.warn(
-        "{} of {} training prompts have a difficulty outside of difficulty_range = [{}, {}] and weigh as its ends do; "
-        "theirs are in {}..{}: declare that range",
+        "{} of {} training prompts have a difficulty outside difficulty_range = [{}, {}] and get the weight of its "
+        "nearer end; the difficulties of all prompts are in {}..{}: set difficulty_range to that",
         num_outside_, num_rows_, loss_.difficulty_range[0], loss_.difficulty_range[1], easiest_, hardest_);
   }
 

@@ -90,8 +90,8 @@ RowTraining::RowTraining(RowMethod method, RunPlan plan, at::Device device, Comm
   // The rows of an update follow from its number, so they must not change.
   const auto check_rows = [&](const Json& state) {
     if (state.at("rows") != fingerprint_text(method_.rows))
-      throw user_error("the rows of {} are not those of {}; resume with the data of that run", method_.config.trained,
-                       resume_->folder.string());
+      throw user_error("{}: its rows differ from those of the checkpoint {}; resume with the data of that run",
+                       method_.config.trained, resume_->folder.string());
   };
   if (resume_) agree(ranks, [&] { restore_checkpoint(*resume_, method_.settings, trainer_, check_rows, log_); });
 }

@@ -76,7 +76,7 @@ std::string describe_verdict(const RolloutRecord& record) {
 ShownSample make_shown_sample(const RolloutRecord& record, bool is_validation) {
   const bool is_right = record.is_judged && record.score == 1;
   std::string verdict = describe_verdict(record);
-  if (record.finish_reason == "length") verdict += ", cut off at its longest";
+  if (record.finish_reason == "length") verdict += ", cut off at the length limit";
   return {.step = record.step,
           .is_validation = is_validation,
           .prompt = record.prompt,

@@ -30,7 +30,7 @@ void restore_checkpoint(const ResumePoint& point, const StepSettings& settings, 
       if (log.is_first())
         log_schedule_change(update.training.key, state.at(update.metrics), update.training.learner.schedule, log);
   } catch (const nlohmann::json::exception& error) {
-    throw user_error("{}: is not the state of such a run: {}", file.string(), error.what());
+    throw user_error("{}: is not the saved state of a run of this kind: {}", file.string(), error.what());
   }
 }
 

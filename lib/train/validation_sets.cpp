@@ -76,7 +76,7 @@ Metrics log_validation(const std::string& title, const std::vector<RolloutRecord
                        const std::vector<ShownSample>& samples, Run& run, Communicator& ranks, Log& log) {
   Metrics metrics = merge_over_ranks(validation_metrics(records), ranks);
   metrics.merge(validation_errors(gather_samples(judged_samples(records), ranks)));
-  const int64_t num_responses = ranks.all_reduce_sum(std::ssize(records), "validation's responses");
+  const int64_t num_responses = ranks.all_reduce_sum(std::ssize(records), "number of validation responses");
   log.say("{}: {:.4f} of {} responses are right, mean score {:.4f}", title,
           metric_value(metrics, "val_correct/all/mean"), num_responses, metric_value(metrics, "val_score/all/mean"));
   for (const ShownSample& sample : samples) log.info("{}", fmt::join(sample_lines(sample, kSampleColumns), "\n"));
@@ -127,7 +127,7 @@ void KeptEvaluation::for_each_piece(const SetPlan& set, const TakePiece& take) {
       if (kept_) records = kept_->piece(set.name, share);
     });
     const Json is_kept = records.has_value();
-    if (!broadcast_message(StateMessage{is_kept}, 0, ranks_, "what is kept").state.get<bool>()) {
+    if (!broadcast_message(StateMessage{is_kept}, 0, ranks_, "whether a piece is saved").state.get<bool>()) {
       if (const auto kind = stop_agreed(ranks_)) throw Stopped(*kind);
       const int64_t first_prompt = share.index * prompts_per_piece_,
                     count = std::min(prompts_per_piece_, num_prompts - first_prompt);
