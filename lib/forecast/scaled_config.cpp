@@ -51,13 +51,13 @@ std::string ScaledConfig::misfit(int64_t num_ranks) const {
   if (is_shared_ && num_ranks % model_ranks_ != 0)
     return fmt::format("must be a multiple of the {} ranks that share a model", model_ranks_);
   if (!is_shared_ && num_ranks % base_.num_ranks != 0)
-    return fmt::format("must be a multiple of the {} ranks on which the configuration lays its roles apart",
+    return fmt::format("must be a multiple of the {} ranks over which the configuration spreads its roles",
                        base_.num_ranks);
   const int64_t batch = base_.config.rollout_batch_size, ranks = base_.config.actor_train.data_ranks();
   if (!request_.keeps_batch && batch * scaled_data_ranks(num_ranks) % ranks != 0)
     return fmt::format(
-        "rollout_batch_size grows with the ranks, and {} prompts x {} / {} data-parallel ranks is not a whole number; "
-        "give --keep-batch, or another number",
+        "rollout_batch_size grows with the ranks, and {} prompts x {} / {} data-parallel ranks is not a whole "
+        "number; give --keep-batch, or another number of ranks",
         batch, scaled_data_ranks(num_ranks), ranks);
   return "";
 }
@@ -76,7 +76,7 @@ std::string ScaledConfig::nearest_numbers(int64_t num_ranks) const {
 
 CheckedConfig<Config> ScaledConfig::at(int64_t num_ranks) const {
   if (const std::string reason = misfit(num_ranks); !reason.empty())
-    throw user_error("--simulate = {}: {}; {} would do", num_ranks, reason, nearest_numbers(num_ranks));
+    throw user_error("--simulate = {}: {}; possible numbers: {}", num_ranks, reason, nearest_numbers(num_ranks));
   std::vector<std::string> overrides = {fmt::format("rollout_batch_size={}", batch_at(num_ranks))};
   for (const auto& [name, worker] : placed_roles(base_.config)) {
     const auto& batch = worker->training_args.train_batch_size;

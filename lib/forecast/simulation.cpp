@@ -41,7 +41,7 @@ void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, con
   const std::string rule = tensor_parallel_rule(spec, tp);
   const auto split = try_stage_split(worker.strategy_args.strategy_config, spec.num_layers);
   if (const auto* fault = std::get_if<SplitFault>(&split))
-    throw user_error("{}.strategy_args.strategy_config: its {} stages: {}", role,
+    throw user_error("{}.strategy_args.strategy_config: {} pipeline stages: {}", role,
                      worker.strategy_args.strategy_config.pipeline_parallel(), fault->rule);
   const std::string arch_note = arch.empty() ? "" : fmt::format(" (--arch = {})", arch);
   if (!rule.empty())
@@ -51,7 +51,8 @@ void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, con
 
 void check_known(const Config& config, const RoleSpecs& specs, const std::string& arch) {
   if (!specs.are_known())
-    throw user_error("--simulate: cannot estimate: {}; give a shape, as --arch Qwen2.5-7B", specs.why_unknown);
+    throw user_error("--simulate: cannot estimate: {}; give a model's shape, such as --arch Qwen2.5-7B",
+                     specs.why_unknown);
   check_tensor_ranks("actor_infer", config.actor_infer, policy_shape(specs.shapes), arch);
   for (const auto& [role, worker] : learning_roles(config))
     check_tensor_ranks(role, *worker, specs.shapes.at(role), arch);
@@ -72,14 +73,15 @@ void copy_recomputation(const Config& from, Config& to) {
 std::vector<std::string> make_notes(const Config& config, const ThinStep& step,
                                     const std::vector<PhaseSimulation>& phases) {
   std::vector<std::string> notes;
-  if (config.rollout_replay) notes.emplace_back("rollouts are replayed: sampling is left out");
+  if (config.rollout_replay) notes.emplace_back("rollouts are replayed, so sampling is not simulated");
   if (step.number <= config.critic_warmup)
     notes.push_back(fmt::format("step {} is within critic_warmup: the actor is not trained", step.number));
-  if (!judging_models(config).empty()) notes.emplace_back("what models that judge compute and send is left out");
+  if (!judging_models(config).empty())
+    notes.emplace_back("computation and traffic of judging models are not simulated");
   for (const PhaseSimulation& phase : phases)
     if (phase.idle_share > 0)
       notes.push_back(
-          fmt::format("{}: stages of the pipeline idle {:.0f} % of it", phase.name, 100 * phase.idle_share));
+          fmt::format("{}: pipeline stages are idle for {:.0f} % of this phase", phase.name, 100 * phase.idle_share));
   return notes;
 }
 
@@ -319,8 +321,8 @@ Simulation Simulator::at(int64_t num_ranks) const {
   const ThinStep step = make_thin_step(world.planned);
   if (const int64_t tokens = tokens_per_rank(world.planned, step); tokens > kTooManyTokens)
     throw user_error(
-        "--simulate = {}: a rank would go through {} tokens of a step: must be at most {}; lower --mean or "
-        "rollout_batch_size, or name more ranks with --keep-batch",
+        "--simulate = {}: a rank would process {} tokens in a step: must be at most {}; lower --mean or "
+        "rollout_batch_size, or give more ranks with --keep-batch",
         num_ranks, tokens, kTooManyTokens);
   std::vector<double> stand_for;
   for (const auto& [rank, count] : running_ranks(world.planned, num_planned, step))

@@ -90,19 +90,19 @@ std::string to_text(const Simulation& s, const SimulatedMachine& machine) {
       fmt::format("{} ranks on {} hosts, step {}: {} prompts, {} sequences of {:.0f} tokens on average\n", s.num_ranks,
                   (s.num_ranks + machine.ranks_per_host - 1) / machine.ranks_per_host, s.step, s.num_prompts,
                   s.num_sequences, s.mean_length);
-  if (s.num_planned < s.num_ranks) text += fmt::format("the plans of {} ranks stand for those of all\n", s.num_planned);
-  if (s.num_running < s.num_planned) text += fmt::format("{} of {} planned ranks run\n", s.num_running, s.num_planned);
-  text +=
-      fmt::format("  {:<26} {:>10} {:>10} {:>10}{:>11}{:>11}{:>11}{:>11}  {}\n", "phase, and bytes of a rank",
-                  "sent mean", "sent most", "got most", "compute s", "memory s", "traffic s", "seconds", "bound by");
+  if (s.num_planned < s.num_ranks) text += fmt::format("{} ranks are planned and stand for all\n", s.num_planned);
+  if (s.num_running < s.num_planned)
+    text += fmt::format("{} of {} planned ranks are simulated\n", s.num_running, s.num_planned);
+  text += fmt::format("  {:<26} {:>10} {:>10} {:>10}{:>11}{:>11}{:>11}{:>11}  {}\n", "phase, bytes per rank",
+                      "mean sent", "max sent", "max recv", "compute s", "memory s", "traffic s", "seconds", "bound by");
   for (const PhaseSimulation& phase : s.phases) text += phase_text(phase);
   text += to_text(s.timeline);
   const PhaseSimulation& slowest = s.bottleneck();
-  text += fmt::format("  largest message {} ({}); at most {} sockets a rank\n", bytes_text(s.largest_message),
+  text += fmt::format("  largest message: {} ({}); at most {} sockets per rank\n", bytes_text(s.largest_message),
                       s.largest_key, s.most_sockets);
   for (const auto& [ranks, memory] : s.memory)
     text += fmt::format("  memory of ranks {}, about: {}\n", ranks, memory_text(memory));
-  text += fmt::format("  bottleneck: {}, {:.0f} % of {:.1f} s, by {}\n", slowest.name,
+  text += fmt::format("  bottleneck: {}, {:.0f} % of {:.1f} s, bound by {}\n", slowest.name,
                       100 * slowest.seconds / s.timeline.seconds, s.timeline.seconds, bound_by(slowest));
   return text;
 }

@@ -50,15 +50,15 @@ double average(const std::vector<int64_t>& all) {
 /// Returns why this machine cannot forecast the run, or "".
 template <class T>
 std::string obstacle(const CheckedConfig<T>& checked, bool on_gpu) {
-  if (!checked.models) return "the shapes of its models are not known";
-  if (!checked.hostfile.empty()) return "its ranks are on several hosts, of which this is one";
+  if (!checked.models) return "the shapes of the run's models are unknown";
+  if (!checked.hostfile.empty()) return "the run uses several hosts, and this machine is only one of these";
   if (on_gpu && num_cuda_devices() == 0)
-    return "the run is for GPUs, of which this machine has none; --simulate takes their speeds";
+    return "the run needs GPUs, but this machine has no GPU; --simulate takes the speeds of GPUs as arguments";
   const at::Device device = on_gpu ? at::kCUDA : at::kCPU;
   for (const char* trained : {kPolicyRole, kCriticRole})
     if (const auto spec = checked.models->find(trained);
         spec != checked.models->end() && !can_be_tried({spec->second, device}))
-      return "two layers of its model take more than half of this machine's free memory";
+      return "two layers of a trained model need more than half of this machine's free memory";
   return "";
 }
 
@@ -88,18 +88,18 @@ ThinStep expected_step(const CheckedConfig<Config>& checked, const std::optional
   if (plays && rows) try {
       if (auto played = try_trajectories(checked)) {
         const double mean = average(played->response_lengths);
-        assumed = fmt::format("with trajectories of {:.0f} tokens, as some that were tried", mean);
+        assumed = fmt::format("with trajectories of {:.0f} tokens, as measured in a short trial", mean);
         return *played;
       }
     } catch (const UserError& error) {
-      why = fmt::format("; none could be tried: {}", error.what());
+      why = fmt::format("; the trial failed: {}", error.what());
     }
   double mean = static_cast<double>(config.response_length.value());
   assumed = fmt::format("if every {} has {:.0f} tokens{}", plays ? "trajectory" : "response", mean, why);
   if (rows)
     if (const auto lengths = try_lengths(config, rows->prompts, kLengths_s)) {
       mean = lengths->mean;
-      assumed = fmt::format("with responses of {:.0f} tokens: {} of {} that were tried ended by themselves", mean,
+      assumed = fmt::format("with responses of {:.0f} tokens: in a short trial, {} of {} ended by themselves", mean,
                             lengths->num_ended, lengths->num_responses);
     }
   ThinStep step = assumed_step(config, {.mean = mean, .std = 0}, config.critic_warmup + 1);
@@ -132,7 +132,7 @@ TimeForecast forecast_updates(const CheckedConfig<T>& checked, const std::option
   const WorkerConfig& worker = checked.config.sft_train;
   const bool on_gpu = worker.device_mapping.has_value();
   if (const std::string reason = obstacle(checked, on_gpu); !reason.empty()) return {.why_unknown = reason};
-  if (!loaded || loaded->lengths.empty()) return {.why_unknown = "its rows were not read"};
+  if (!loaded || loaded->lengths.empty()) return {.why_unknown = "the run's rows were not read"};
   const ConfigData& rows = *loaded;
   const BusyNeighbours neighbours = share_host(checked.num_ranks, on_gpu);
   const int64_t num_rows = std::ssize(rows.lengths) / sequences;

@@ -17,8 +17,8 @@ struct PhaseLetter {
 };
 constexpr std::array<PhaseLetter, 9> kLetters = {{{"model_update", 'w', "weights to the sampler"},
                                                   {"generate", 'g', "sampling"},
-                                                  {"rollouts", 'b', "bringing sequences"},
-                                                  {"forwards", 'f', "and results"},
+                                                  {"rollouts", 'b', "moving sequences"},
+                                                  {"forwards", 'f', "moving results"},
                                                   {"reference", 'r', "reference"},
                                                   {"old_log_probs", 'o', "old log-probs"},
                                                   {"values", 'v', "values"},

@@ -32,9 +32,10 @@ NamedTensors trainable(const std::string& who, const NamedTensors& parameters, c
   }
   if (stage && !frozen.empty()) num_frozen = stage->ranks().all_reduce_sum(num_frozen, "frozen parameters");
   if (!frozen.empty() && num_frozen == 0)
-    throw user_error("{}: freeze_module_prefix = {}: no parameter's name starts so; names look like {}", who,
+    throw user_error("{}: freeze_module_prefix = {}: no parameter's name starts with it; a parameter's name is {}", who,
                      frozen.front(), parameters.front().first);
-  if (trained.empty()) throw user_error("{}: freeze_module_prefix: leaves no parameter to train; name fewer", who);
+  if (trained.empty())
+    throw user_error("{}: freeze_module_prefix: leaves no parameter to train; give fewer prefixes", who);
   return trained;
 }
 

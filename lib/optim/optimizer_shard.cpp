@@ -36,7 +36,7 @@ PieceLocation parse_location(const Json& json, const std::string& origin) {
     if (fits) return location;
   } catch (const nlohmann::json::exception&) {  // reported below
   }
-  throw user_error("{}: shape, dim, offset, begin and end of a piece are needed; the file is damaged", origin);
+  throw user_error("{}: needs valid shape, dim, offset, begin and end; the file is damaged", origin);
 }
 
 bool is_master(const std::string& state) {
@@ -100,7 +100,7 @@ class ShardFiles {
     const Json about = read_json(file);
     const bool fits = about.is_object() && about.contains("steps") && about["steps"].is_number_integer() &&
                       about.contains("parameters") && about["parameters"].is_object();
-    if (!fits) throw user_error("{}: steps and parameters are needed; the file is damaged", file.string());
+    if (!fits) throw user_error("{}: needs steps and parameters; the file is damaged", file.string());
     num_steps_ = about["steps"].get<int64_t>();
     const fs::path tensors = fs::path(file).replace_extension(".safetensors");
     files_.push_back({tensors, SafetensorsFile(tensors), {}});
@@ -115,7 +115,7 @@ class ShardFiles {
     const at::Tensor tensor = file.tensors.read(parameter + "." + state);
     if (tensor.dim() != 1 || tensor.numel() != piece.location.end - piece.location.begin ||
         tensor.scalar_type() != state_dtype(state))
-      throw user_error("{}: {}.{}: {} {} numbers are needed; the file is damaged", file.path.string(), parameter, state,
+      throw user_error("{}: {}.{}: must hold {} {} values; the file is damaged", file.path.string(), parameter, state,
                        piece.location.end - piece.location.begin, state == "low_bits" ? "int16" : "float32");
     return tensor;
   }
