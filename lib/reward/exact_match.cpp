@@ -15,7 +15,7 @@ class ExactMatch : public RewardFunction {
 
   void check_row(const Json& row) const override {
     if (stripped(column_text(row, "ground_truth")).empty())
-      throw UserError("ground_truth: missing; nothing equals a blank one");
+      throw UserError("ground_truth: missing; give the text that a response must equal");
   }
 
   std::optional<std::string> gold_response(const Json& row) const override {
@@ -46,7 +46,7 @@ class ExactMatch : public RewardFunction {
 
 std::unique_ptr<RewardFunction> make_exact_match(const ExactMatchArgs& args, const RuleContext& context) {
   if (args.compare == AnswerPart::kAfterMarker && args.marker.empty())
-    throw user_error("{}marker = \"\": compare after_marker needs a marker, as \"####\"", context.where);
+    throw user_error("{}marker = \"\": compare after_marker needs a marker, such as \"####\"", context.where);
   return std::make_unique<ExactMatch>(args);
 }
 

@@ -66,7 +66,8 @@ class PluginRule : public RewardFunction {
     } catch (const std::exception& e) {
       return failed_reward(RewardFailure::kUnjudged, fmt::format("{}: {}", args_.name, e.what()));
     } catch (...) {
-      return failed_reward(RewardFailure::kUnjudged, fmt::format("{}: threw what is no std::exception", args_.name));
+      return failed_reward(RewardFailure::kUnjudged,
+                           fmt::format("{}: threw an object that is not a std::exception", args_.name));
     }
   }
 

@@ -75,17 +75,17 @@ void RewardProgram::start_with(const F& start) const {
   try {
     start();
   } catch (const UserError& e) {
-    throw user_error("{}{} = {}; give a program that is there and may be executed", where_, words_.key, e.what());
+    throw user_error("{}{} = {}; give a program that exists and may be executed", where_, words_.key, e.what());
   }
 }
 
 void RewardProgram::check_files() const {
   if (command_.size() == 1 && command_[0].find(' ') != std::string::npos && !is_there(command_[0]))
-    throw user_error("{}command = {}: there is no program of this name; give its words as a list: [{}]", where_,
+    throw user_error("{}command = {}: no program has this name; give the command's words as a list: [{}]", where_,
                      command_[0], fmt::join(shell_words(command_[0]), ", "));
   start_with([&] { check_executable(command_[0]); });
   if (const std::string script = find_script(command_); !script.empty() && !is_there(script))
-    throw user_error("{}{}: the script {} is not there; a path counts from the folder that roll runs in", where_,
+    throw user_error("{}{}: the script {} does not exist; a path counts from the folder that roll runs in", where_,
                      words_.shown, script);
   if (words_.sandbox.empty()) return;
   std::optional<std::string> reason;
@@ -105,12 +105,12 @@ const Json& RewardProgram::start() {
   if (words_.start_s == 0) return ready_;
   std::string line;
   if (child_->ask("{}", words_.start_s, line) != ChildProcess::Outcome::kDone)
-    broken(fmt::format("is not ready after {:g} s, or ended", words_.start_s));
+    broken(fmt::format("was not ready within {:g} s, or ended", words_.start_s));
   try {
     ready_ = parse_json(line, "answer");
   } catch (const UserError&) {
   }
-  if (!ready_.is_object()) broken("answered " + said_text(line) + " when it was started; an object is needed");
+  if (!ready_.is_object()) broken("answered " + said_text(line) + " at its start; the answer must be an object");
   return ready_;
 }
 
@@ -153,8 +153,8 @@ std::optional<RewardResult> RewardProgram::exchange(const Json& question, double
                     fmt::format("answered more than {} bytes without a newline", ChildProcess::kLongestLine));
     case ChildProcess::Outcome::kUnasked:
       broken(
-          fmt::format("printed {} without being asked; its standard output is for one line per question, which "
-                      "should hold the question's id",
+          fmt::format("printed {} without being asked; its standard output must hold one line per question, with the "
+                      "question's id",
                       said_text(line)));
     case ChildProcess::Outcome::kDone:
       break;
@@ -181,9 +181,9 @@ RewardResult RewardProgram::late() {
   child_.reset();
   if (!has_answered_)
     shared_->warn_once(fmt::format(
-        "{}{}: {} within timeout_s ({} s) of its first question. A program whose output is no terminal often "
-        "keeps what it prints in a buffer: let it flush each answer, as print(..., flush=True) does in Python, and end "
-        "it with a newline. If it takes so long to start, raise {}timeout_s",
+        "{}{}: {} within timeout_s ({} s) of its first question. Programs often buffer their output if it is not a "
+        "terminal: flush each answer, in Python with print(..., flush=True), and end it with a newline. If the "
+        "program needs this long to start, raise {}timeout_s",
         where_, words_.shown, unread.empty() ? "nothing came" : "no whole line came, only " + said_text(unread),
         timeout_s_, where_));
   return timed_out();
@@ -207,7 +207,7 @@ void RewardProgram::broken(const std::string& problem) {
   child_.reset();
   throw user_error(
       "{}{}: the program {}; {}", where_, words_.shown, problem,
-      stderr_text.empty() ? "it said nothing on standard error" : "its standard error ends:\n" + stderr_text);
+      stderr_text.empty() ? "it wrote nothing to standard error" : "its standard error ends:\n" + stderr_text);
 }
 
 }  // namespace roll

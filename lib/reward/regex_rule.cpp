@@ -44,7 +44,7 @@ class RegexRule : public RewardFunction {
 
 std::unique_ptr<RewardFunction> make_regex(const RegexArgs& args, const RuleContext& context) {
   if (!args.pattern || args.pattern->empty())
-    throw user_error("{}pattern: missing; the regex reward needs one, as \"answer: (.*)\"", context.where);
+    throw user_error("{}pattern: missing; the regex reward needs one, such as \"answer: (.*)\"", context.where);
   return std::make_unique<RegexRule>(args, context);
 }
 

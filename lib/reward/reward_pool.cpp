@@ -117,7 +117,7 @@ void RewardPool::follow_policy(RewardResult& result) const {
   if (on_reward_error_ == RewardErrorPolicy::kStop) {
     RewardFaults faults;
     faults.add(result.detail);
-    throw user_error("{}on_reward_error = stop: of the rewards, {}; mend what judges, or set this to drop or zero",
+    throw user_error("{}on_reward_error = stop: failed rewards: {}; repair the reward, or set this to drop or zero",
                      where_, faults.text());
   }
   result.is_judged = on_reward_error_ != RewardErrorPolicy::kDrop;

@@ -82,7 +82,7 @@ std::unique_ptr<RewardFunction> make_terms(const RewardArgs& args, const std::st
     if (!term.type)
       throw user_error("{}type: missing; use one of {}", term_key, fmt::join(Words<RewardType>::all(), ", "));
     if (needs_model(*term.type))
-      throw user_error("{}type = {}: its model scores a whole domain; give it a domain of its own", term_key,
+      throw user_error("{}type = {}: its model scores a whole domain; move it to a separate domain", term_key,
                        enum_name(*term.type));
     terms.push_back({.name = std::string(enum_name(*term.type)),
                      .weight = term.weight,

@@ -173,12 +173,12 @@ TEST_CASE("an instruction that nobody knows, or without its arguments, is no ver
   };
   CHECK_THAT(complaint_of_truth(""), Catch::Contains("ground_truth: missing"));
   CHECK_THAT(complaint_of_truth("yes"), Catch::Contains("ground_truth = yes: must be the JSON of an object with a "
-                                                        "func_name, as {\"func_name\": \"validate_title\"}"));
+                                                        "func_name, such as {\"func_name\": \"validate_title\"}"));
   CHECK_THAT(complaint_of_truth("[1]"), Catch::Contains("ground_truth = [1]: must be the JSON of an object"));
   CHECK_THAT(complaint_of_truth(R"({"N": 1})"), Catch::Contains("with a func_name"));
   CHECK_THAT(
       complaint_of_truth(R"({"func_name": "validate_tilte"})"),
-      Catch::Contains("func_name = \"validate_tilte\": no such instruction") && Catch::Contains("'validate_title'"));
+      Catch::Contains("func_name = \"validate_tilte\": unknown instruction") && Catch::Contains("'validate_title'"));
   CHECK_THAT(complaint_of_truth(R"({"func_name": null})"), Catch::Contains("func_name = null"));
   CHECK_THAT(complaint_of_truth(R"({"func_name": "verify_bullet_points", "N": null})"),
              Catch::Contains("ground_truth: verify_bullet_points: N = null: must be a whole number >= 0"));
@@ -187,7 +187,7 @@ TEST_CASE("an instruction that nobody knows, or without its arguments, is no ver
   CHECK_THAT(complaint_of_truth(R"({"func_name": "verify_keywords", "keyword_list": []})"),
              Catch::Contains("keyword_list = []"));
   CHECK_THAT(complaint_of_truth(R"({"func_name": "verify_keywords", "keyword_list": ["a", ""]})"),
-             Catch::Contains("none of them blank"));
+             Catch::Contains("texts that are not blank"));
   CHECK_THAT(complaint_of_truth(R"({"func_name": "verify_letter_frequency", "letter": "ab", "N": 1})"),
              Catch::Contains("one character"));
   CHECK_THAT(complaint_of_truth(R"({"func_name": "validate_word_constraint", "N": 1, "quantifier": "more"})"),
@@ -195,7 +195,7 @@ TEST_CASE("an instruction that nobody knows, or without its arguments, is no ver
   CHECK_THAT(complaint_of_truth(R"({"func_name": "validate_paragraphs", "N": 1, "i": 2, "first_word": "a"})"),
              Catch::Contains("i = 2: must be in 1..1"));
   CHECK_THAT(complaint_of_truth(R"({"func_name": "validate_response_language", "language": "xy"})"),
-             Catch::Contains("language = xy: no such language"));
+             Catch::Contains("language = xy: unknown language"));
   const Json kwargs = Json::array({Json::object()});
   CHECK_THAT(row_complaint(Json{{"instruction_id_list", Json::array({"keywords:existence"})}, {"kwargs", kwargs}}),
              Catch::Contains("kwargs[0]: keywords:existence: keywords = null"));

@@ -236,7 +236,7 @@ TEST_CASE("bad judge options name the key and what to do", "[reward]") {
   said("judge_prompt: PERALIGN-RLVR-prompt", "asks about personas");
   said("judge_prompt: scores", "did you mean 'score'?");
   said("judge_score_max: 0", "judge_score_max = 0: must be above 0");
-  said(named + "http://h\ngenerating_args: {num_return_sequences: 2}", "a judge says one thing");
+  said(named + "http://h\ngenerating_args: {num_return_sequences: 2}", "a judge gives one answer");
   said("judge_top: 1", "judge_top: unknown key");
 }
 

@@ -42,7 +42,7 @@ class ChoiceRule : public RewardFunction {
 
   RewardResult score(const RewardQuery& query) override {
     const char truth = truth_letter(query.ground_truth, query.row);
-    if (truth == 0) return failed_reward(RewardFailure::kUnjudged, "ground_truth is no choice");
+    if (truth == 0) return failed_reward(RewardFailure::kUnjudged, "ground_truth is not a choice");
     const ChoiceAnswer answer = find_choice(after_thinking(query.response));
     const ChosenLetter chosen = chosen_letter(answer, find_choices(query.row, query.prompt));
     const bool is_right = chosen.letter == truth, is_boxed = answer.is_boxed;

@@ -19,14 +19,14 @@ std::string read_text(const Json& object, std::initializer_list<const char*> key
     return object[key].get<std::string>();
   }
   if (otherwise == nullptr)
-    throw user_error("test_cases = {}: a case without {}", shown_text(to_line(object)), *keys.begin());
+    throw user_error("test_cases = {}: a case lacks {}", shown_text(to_line(object)), *keys.begin());
   return otherwise;
 }
 
 Json read_case_list(const Json& row) {
   Json cases = column_json(row, "test_cases");
   if (!cases.is_array() || cases.empty())
-    throw user_error("test_cases = {}: must be a list of cases, or its JSON, and not empty",
+    throw user_error("test_cases = {}: must be a list of cases that is not empty, or its JSON text",
                      shown_text(to_line(cases)));
   return cases;
 }
@@ -58,7 +58,7 @@ CodeCases read_code_cases(const Json& row) {
     for (const Json& test : list) cases.tests.push_back(read_test(test));
     for (const CodeCases::Test& test : cases.tests) {
       if (!may_assert(test.code))
-        throw user_error("test_cases = {}: a case asserts nothing, so that every program would pass it",
+        throw user_error("test_cases = {}: a case asserts nothing, so every program would pass it; add an assertion",
                          shown_text(test.code));
     }
     return cases;

@@ -25,7 +25,7 @@ CodeVerdict verdict_in(const CodeRun& tests, int64_t num_cases) {
   if (tests.failure) return {.why = tests.how, .failure = tests.failure, .retry_after_s = tests.retry_after_s};
   const size_t line = tests.output.rfind('\n');
   if (!tests.ended_well || line == std::string::npos)
-    return wrong(num_cases, "the tests have no verdict: they " + (tests.ended_well ? "printed none" : tests.how));
+    return wrong(num_cases, "the tests gave no verdict: they " + (tests.ended_well ? "printed none" : tests.how));
   try {
     const Json verdict = parse_json(tests.output.substr(line + 1), "the tests' verdict");
     if (verdict.contains("broken")) return unjudged(RewardFailure::kUnjudged, verdict["broken"].get<std::string>());
@@ -53,7 +53,8 @@ CodeVerdict judge_apart(CodeRunner& runner, const Json& tests, const std::string
   if (verdict.limit.empty() || verdict.failure) return verdict;
   const CodeVerdict joint_verdict = verdict_in(runner.run_together(tests, prefix, num_cases), num_cases);
   if (!joint_verdict.failure && joint_verdict.is_right())
-    return unjudged(RewardFailure::kUnjudged, "the tests cannot run apart from the program: " + verdict.limit);
+    return unjudged(RewardFailure::kUnjudged,
+                    "the tests cannot run in a process separate from the program: " + verdict.limit);
   return verdict;
 }
 
@@ -113,7 +114,7 @@ CodeVerdict judge_program(CodeRunner& runner, const CodeBlock& program, const Co
   const bool is_streams = cases.kind == CodeCases::Kind::kStreams;
   const int64_t num_cases = std::ssize(cases.streams) + std::ssize(cases.tests);
   if (!is_streams && program.language != "python")
-    return wrong(num_cases, "the row's tests call Python, and this is " + program.language);
+    return wrong(num_cases, "the row's tests call Python, and the program is in " + program.language);
   const CodeRun begun = runner.begin(program);
   if (begun.failure) return unjudged(*begun.failure, begun.how);
   if (!begun.ended_well) return wrong(num_cases, "does not compile: " + begun.how);

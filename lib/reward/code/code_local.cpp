@@ -50,7 +50,7 @@ struct Channel {
 Channel new_channel() {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    throw system_error("a channel between sandboxes{}", errno_text());
+    throw system_error("cannot make a channel between sandboxes{}", errno_text());
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
@@ -64,14 +64,14 @@ class LocalRunner : public CodeRunner {
     try {
       box_.emplace(options());
       if (const ProgramEnd end = box_->run({.source = "print(2)"}, after(kFirstProgram_s)); end.output != "2\n")
-        throw system_error("a program that prints 2 {}", how_it_ended(end));
+        throw system_error("the trial program print(2) {}", how_it_ended(end));
     } catch (const UserError& e) {
       throw user_error("{}python = {}", where_, e.what());
     } catch (const SystemError& e) {
       if (args_.unsafe_no_sandbox) throw;
       throw user_error(
-          "{}unsafe_no_sandbox = false: {}, give code_url with use_local: false, or set this to true where nothing can "
-          "be harmed",
+          "{}unsafe_no_sandbox = false: {}, give code_url with use_local: false, or set this to true on a machine "
+          "where programs can do no harm",
           where_, cannot_isolate(e.what()));
     }
   }
@@ -215,8 +215,8 @@ std::string isolation_in_words(const CodeSandboxArgs& args) {
   } catch (const UserError& e) {
     return fmt::format("programs could not run on this machine: {}", e.what());
   }
-  return "programs run on this machine in namespaces of their own (users, processes, files, network), with limits and "
-         "a filter of system calls";
+  return "programs run on this machine in separate namespaces (users, processes, files, network), with limits and a "
+         "filter of system calls";
 }
 
 std::unique_ptr<CodeRunner> make_local_runner(const CodeSandboxArgs& args, const RuleContext& context) {

@@ -34,7 +34,7 @@ class CodeReward : public RewardFunction {
     const auto program = last_code_block(query.response, known_languages_);
     if (!program) return judged(0, Json{{"why", "no code block"}});
     if (!runnable_languages_.contains(program->language))
-      return judged(0, Json{{"why", "nothing here runs " + program->language}});
+      return judged(0, Json{{"why", "cannot run " + program->language}});
     return make_result(judge_program(*runner_, *program, cases, is_complete, tolerance_),
                        Json{{"language", program->language}});
   }
@@ -62,13 +62,19 @@ class CodeReward : public RewardFunction {
 void check_languages(const CodeSandboxArgs& args, const std::string& where) {
   for (const auto& [name, language] : args.languages) {
     const std::string key = fmt::format("{}languages.{}", where, name);
-    if (name == "python") throw user_error("{}: Python is run by the interpreter that python names; remove this", key);
+    if (name == "python")
+      throw user_error(
+          "{}: Python programs run with the interpreter that the key python names; "
+          "remove this",
+          key);
     if (language.file.empty() || language.file.find('/') != std::string::npos)
-      throw user_error("{}.file = {}: must be a file's name, as main.cpp", key, language.file);
+      throw user_error("{}.file = {}: must be a file name, such as main.cpp", key, language.file);
     if (language.run.empty()) throw user_error("{}.run: missing; give the command that runs a program", key);
     if (!language.compile.empty() && !language.run[0].starts_with("./"))
-      throw user_error("{}.run = [{}]: with compile, its first word is the file that compile makes, as ./a.out", key,
-                       fmt::join(language.run, ", "));
+      throw user_error(
+          "{}.run = [{}]: with compile, its first word must be the file that compile makes, such as "
+          "./a.out",
+          key, fmt::join(language.run, ", "));
   }
 }
 

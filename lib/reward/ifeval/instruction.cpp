@@ -28,14 +28,14 @@ const InstructionKind& find_kind(std::initializer_list<std::span<const Instructi
     if (name == unchecked)
       throw user_error("{} = {}: its check needs {}, which this program does not have; leave such rows out", column,
                        shown_text(to_line(name)), needed);
-  throw user_error("{} = {}: no such instruction here{}", column, shown_text(to_line(name)),
+  throw user_error("{} = {}: unknown instruction{}", column, shown_text(to_line(name)),
                    did_you_mean(name.is_string() ? name.get<std::string>() : "", known));
 }
 
 Instruction roll_instruction(const std::string& ground_truth) {
   const char* const needed =
-      "must be the JSON of an object with a func_name, as {\"func_name\": \"validate_title\"}, or of a list of one "
-      "with instruction_id and kwargs, or the row needs instruction_id_list and kwargs";
+      "must be the JSON of an object with a func_name, such as {\"func_name\": \"validate_title\"}, or of a list of "
+      "one object with instruction_id and kwargs; or give the row instruction_id_list and kwargs";
   if (is_blank(ground_truth)) throw user_error("ground_truth: missing; it {}", needed);
   Json object;
   try {

@@ -61,7 +61,8 @@ class ApiJudge : public JudgeModel {
  private:
   static HttpClient make_client(const LlmJudgeArgs& args, const RuleContext& context) {
     if (!args.judge_api_url)
-      throw user_error("{}judge_api_url: missing; give the server's address, as https://host:8000/v1", context.where);
+      throw user_error("{}judge_api_url: missing; give the server's address, such as https://host:8000/v1",
+                       context.where);
     if (!args.judge_model_name)
       throw user_error("{}judge_model_name: missing; give the model's name on {}", context.where, *args.judge_api_url);
     try {

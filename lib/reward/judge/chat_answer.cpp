@@ -70,7 +70,7 @@ ChatAnswer read_choice(const Json* choice, std::string_view body) {
   const std::string end = text_member(choice, "finish_reason").value_or("");
   const auto content = message_content(message), refused = text_member(message, "refusal");
   if (end == "content_filter")
-    return failed(RewardFailure::kUnjudged, "the server's content filter took the answer out");
+    return failed(RewardFailure::kUnjudged, "the server's content filter removed the answer");
   if (refused && content.value_or("").empty())
     return failed(RewardFailure::kUnjudged, fmt::format("the judge refuses: {}", said_text(*refused)));
   if (content.value_or("").empty())

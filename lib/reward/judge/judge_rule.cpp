@@ -118,7 +118,7 @@ Asked asked_by(JudgeTemplate name) {
 JudgePrompt::JudgePrompt(std::string_view text) : text_(text) {
   if (text_.find("{response}") == std::string::npos)
     throw UserError(
-        "has no field {response}, so that nothing would be judged; its fields are {question}, {response} and "
+        "has no field {response}, so nothing would be judged; possible fields are {question}, {response} and "
         "{reference}");
 }
 

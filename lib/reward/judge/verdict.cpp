@@ -99,7 +99,7 @@ bool stands_alone(Reading rest, bool in_sentence) {
 Verdict score_at(Reading& reading, std::string_view answer, std::optional<double> best_score, bool is_cut) {
   const std::string cut_off = "it was cut off within the score; raise max_new_tokens";
   const auto number = reading.number();
-  if (!number) return unreadable(answer, "its score is no number");
+  if (!number) return unreadable(answer, "its score is not a number");
   if (is_cut && reading.is_at_end()) return unreadable(answer, cut_off);
   std::optional<double> best = best_score;
   Reading rest = reading;
@@ -107,7 +107,7 @@ Verdict score_at(Reading& reading, std::string_view answer, std::optional<double
   if (rest.take("/") || rest.take("out of")) {
     rest.skip("*_` \t");
     best = rest.number();
-    if (!best || *best <= 0) return unreadable(answer, "what its score is out of is no number above 0");
+    if (!best || *best <= 0) return unreadable(answer, "the maximum of its score is not a number above 0");
     if (is_cut && rest.is_at_end()) return unreadable(answer, cut_off);
     reading = rest;
   }
@@ -170,8 +170,7 @@ std::optional<Verdict> labelled_grade(std::string_view answer, std::optional<dou
     reading.skip("*_`\"'[($ \t\r\n");
     if (reading.take("\\boxed")) reading.skip("{ ");
     last = score_at(reading, answer, best_score, is_cut);
-    if (last->score && !stands_alone(reading, in_sentence))
-      last = unreadable(answer, "what its score is, is not clear");
+    if (last->score && !stands_alone(reading, in_sentence)) last = unreadable(answer, "its score is ambiguous");
   }
   return last;
 }
@@ -247,8 +246,8 @@ YesNo read_outer_lines(std::string_view answer, bool is_cut) {
 }
 
 std::string missing_verdict(const Asked& asked) {
-  if (!asked.grade) return "not YES or NO alone";
-  return asked.yes_or_no ? "neither a line \"Score: N\" nor YES or NO alone" : "no line \"Score: N\"";
+  if (!asked.grade) return "it is not YES or NO alone";
+  return asked.yes_or_no ? "it has neither a line \"Score: N\" nor YES or NO alone" : "it has no line \"Score: N\"";
 }
 
 }  // namespace
@@ -259,7 +258,7 @@ Verdict parse_verdict(std::string_view text, const Asked& asked, bool is_cut) {
   for (const auto& [begin, end] : kThoughts)
     if (answer.find(begin) != std::string_view::npos)
       return unreadable(text, "its reasoning does not end; raise max_new_tokens");
-  if (stripped(answer).empty()) return unreadable(text, "it says nothing");
+  if (stripped(answer).empty()) return unreadable(text, "it is empty");
   if (asked.grade)
     if (const auto grade = grade_in(answer, asked.best_score, is_cut)) return *grade;
   YesNo whole;
@@ -271,7 +270,7 @@ Verdict parse_verdict(std::string_view text, const Asked& asked, bool is_cut) {
   const YesNo seen = asked.yes_or_no ? read_outer_lines(answer, is_cut) : YesNo();
   if (seen.is_clear()) return {.score = seen.yes ? 1 : 0};
   if (is_cut) return unreadable(answer, "it was cut off before a verdict; raise max_new_tokens");
-  return unreadable(answer, seen.yes ? "both YES and NO" : missing_verdict(asked));
+  return unreadable(answer, seen.yes ? "it has both YES and NO" : missing_verdict(asked));
 }
 
 Verdict parse_score(std::string_view text, std::optional<double> best_score) {
@@ -281,7 +280,7 @@ Verdict parse_score(std::string_view text, std::optional<double> best_score) {
   if (word.is_clear()) return {.score = word.yes ? 1 : 0};
   Reading reading(answer);
   Verdict verdict = score_at(reading, answer, best_score, /*is_cut=*/false);
-  if (verdict.score && !reading.is_at_end()) return unreadable(answer, "its score is no number");
+  if (verdict.score && !reading.is_at_end()) return unreadable(answer, "its score is not a number");
   return verdict;
 }
 
