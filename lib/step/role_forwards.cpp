@@ -37,7 +37,7 @@ struct Pass {
   std::vector<int64_t> sequences;  // indices in the step, ascending
   double kl_coef;                  // teacher's coefficient
   int64_t width;                   // values per token
-  at::Tensor result{};             // [T, width] over this pass's sequences at home, in home order
+  at::Tensor result{};             // [T, width] over this rank's part of `sequences`, in the order of RlStep::home
   std::vector<Partition> plans{};
   Distribution distribution{};
   Experience share{};
@@ -106,7 +106,7 @@ std::vector<Pass> make_passes(const StepFacts& step, const ForwardSettings& sett
   return passes;
 }
 
-/// Returns the teachers' sum of kl_coef x KL(policy, teacher): [T] over the sequences at home.
+/// Returns the teachers' sum of kl_coef x KL(policy, teacher): [T] over this rank's sequences of the step.
 at::Tensor sum_teacher_kl(const std::vector<Pass>& passes, const TeacherKl& settings, const Experience& experience) {
   const at::Tensor& log_probs = settings.from_sampler ? experience.sampler_log_probs : experience.old_log_probs;
   at::Tensor sum = at::zeros_like(experience.response_mask());

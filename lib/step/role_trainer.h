@@ -13,7 +13,7 @@ namespace roll {
 struct TrainingSettings {
   std::string key{};  // model's key in the configuration, for error messages
   EpochRule epochs{};
-  LearnerOptions learner{};  // its schedule covers the whole run
+  LearnerOptions learner{};  // with a schedule over the whole run
   RoleLossSettings loss{};
   UpdateSettings updates{};
 };

@@ -31,7 +31,8 @@ struct RowSteps {
   std::function<std::vector<Json>(const std::vector<int64_t>& rows)>
       find_origins;  // id and origin (file and row) of each row
 };
-/// Wraps rows of type T; `make_step(rows, find_home, rank)` makes a step whose sequences at home on `rank` are loaded.
+/// Wraps rows of type T; `make_step(rows, find_home, rank)` makes a step and loads the sequences that
+/// `find_home` gives to `rank`.
 template <class T, class F>
 RowSteps row_steps(StoredRows<T> stored, F make_step) {
   const auto rows = std::make_shared<const StoredRows<T>>(std::move(stored));

@@ -34,7 +34,7 @@ std::unique_ptr<RolloutWorker> make_rollout_worker(const Config& config, const s
 Metrics log_validation(const std::string& title, const std::vector<RolloutRecord>& records,
                        const std::vector<ShownSample>& samples, Run& run, Communicator& ranks, Log& log);
 
-/// Returns the measures of a set, equal on all ranks. `mine`: this rank's responses. **Collective**.
+/// Returns the measures of a set, equal on all ranks. `local`: this rank's responses. **Collective**.
 MeasuredSet measure_over_ranks(const JudgedSamples& local, int64_t num_samples, Communicator& ranks);
 
 /// Logs all sets, if any, and returns their metrics.
