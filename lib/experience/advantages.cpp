@@ -113,7 +113,8 @@ AdvantagesAndReturns discounted_returns(const Experience& experience, const Expe
   return {returns.clone(), returns};
 }
 
-AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceConfig& config, bool bares_tail) {
+AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceConfig& config,
+                                            bool omits_tail_baseline) {
   const Experience& e = part.experience;
   floats(e.energies, e, "the baseline weighs by energies");
   AdvantagesAndReturns result = discounted_returns(e, config);
@@ -138,10 +139,11 @@ AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceCo
   }
   part.ranks.all_reduce_sum(sums, "weighed returns of each group's tokens");
   const at::Tensor baselines = sums[0] / (sums[1] + 1e-8);
-  const std::map<int64_t, int64_t> shared = bares_tail ? second_lengths(part.facts) : std::map<int64_t, int64_t>{};
+  const std::map<int64_t, int64_t> shared =
+      omits_tail_baseline ? second_lengths(part.facts) : std::map<int64_t, int64_t>{};
   for (int64_t b = 0; b < e.num_sequences(); ++b) {
     const int64_t length = e.responses[b].response_length;
-    const int64_t num_tokens = bares_tail ? std::min(length, shared.at(e.group_index[b])) : length;
+    const int64_t num_tokens = omits_tail_baseline ? std::min(length, shared.at(e.group_index[b])) : length;
     response_part(e, result.advantages, b)
         .narrow(0, 0, num_tokens)
         .sub_(group_tokens(baselines, b).narrow(0, 0, num_tokens));

@@ -14,12 +14,12 @@ namespace roll {
 
 namespace {
 
-/// Group of the asked world, with the groups split from it, in order.
-struct AskedGroup {
+/// Group of the requested world, with the groups split from it, in order.
+struct RequestedGroup {
   std::string name;
   std::vector<int> members;  // ranks of the world
   Member member{};           // this rank's position
-  std::vector<std::shared_ptr<AskedGroup>> parts;
+  std::vector<std::shared_ptr<RequestedGroup>> parts;
 
   /// Returns the share of a collective's bytes that crosses hosts. Host path: equal traffic to all ranks; NCCL: rings
   /// that leave each host once.
@@ -43,11 +43,11 @@ struct PlannedGroup {
 /// `running` is null, it can only split groups.
 class PlannedCommunicator : public ImmediateCommunicator {
  public:
-  PlannedCommunicator(Membership membership, std::shared_ptr<AskedGroup> asked, PlannedGroup group,
+  PlannedCommunicator(Membership membership, std::shared_ptr<RequestedGroup> requested, PlannedGroup group,
                       std::shared_ptr<Communicator> running, const PlannedWorld& world, const AbsentMessages& absent,
                       RankTraffic& counted)
       : ImmediateCommunicator(std::move(membership)),
-        asked_(std::move(asked)),
+        requested_(std::move(requested)),
         group_(std::move(group)),
         running_(std::move(running)),
         world_(world),
@@ -59,8 +59,8 @@ class PlannedCommunicator : public ImmediateCommunicator {
   std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) override {
     Membership membership = membership_in(members, group);
     const auto number = static_cast<size_t>(num_splits_++);
-    if (number == asked_->parts.size()) asked_->parts.push_back(make_part(members, group, membership));
-    std::shared_ptr<AskedGroup> part = asked_->parts[number];
+    if (number == requested_->parts.size()) requested_->parts.push_back(make_part(members, group, membership));
+    std::shared_ptr<RequestedGroup> part = requested_->parts[number];
     PlannedGroup planned;
     std::vector<int> running;
     for (const int member : members) {
@@ -77,7 +77,8 @@ class PlannedCommunicator : public ImmediateCommunicator {
 
   std::vector<std::string> all_gather_bytes(std::string_view local, std::string_view name) override {
     std::vector<std::string> all = gather_strings(local, name);
-    count("all_gather_bytes", Path::kHost, all_gather_bytes_cost(asked_->member, std::ssize(local), count_bytes(all)));
+    count("all_gather_bytes", Path::kHost,
+          all_gather_bytes_cost(requested_->member, std::ssize(local), count_bytes(all)));
     return all;
   }
   std::vector<std::string> gather_bytes(std::string_view local, std::string_view name) override {
@@ -91,21 +92,21 @@ class PlannedCommunicator : public ImmediateCommunicator {
  protected:
   void reduce_dense(at::Tensor& tensor, Reduce op, std::string_view name) override {
     const Path path = choose_path(tensor);
-    count("all_reduce", path, all_reduce_cost(asked_->member, path, tensor.numel(), tensor.element_size()));
+    count("all_reduce", path, all_reduce_cost(requested_->member, path, tensor.numel(), tensor.element_size()));
     if (!tensor.is_meta()) running_->all_reduce(tensor, op, name);
   }
 
   void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) override {
     const Path path = choose_path(tensor);
-    const int64_t asked_root = root == rank() ? asked_->member.index : -1;
-    count("broadcast", path, broadcast_cost(asked_->member, path, count_bytes(tensor), asked_root));
+    const int64_t requested_root = root == rank() ? requested_->member.index : -1;
+    count("broadcast", path, broadcast_cost(requested_->member, path, count_bytes(tensor), requested_root));
     if (!tensor.is_meta() && runs(root)) running_->broadcast(tensor, group_.running_index[root], name);
   }
 
   void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) override {
     // Model shards shrink with more ranks, but host values (one per rank) do not.
-    const int64_t local = tensor.is_meta() ? count_bytes(all) / asked_->member.size : count_bytes(tensor);
-    count("all_gather", choose_path(tensor), all_gather_cost(asked_->member, local));
+    const int64_t local = tensor.is_meta() ? count_bytes(all) / requested_->member.size : count_bytes(tensor);
+    count("all_gather", choose_path(tensor), all_gather_cost(requested_->member, local));
     if (tensor.is_meta()) return;
     const std::vector<at::Tensor> gathered = running_->all_gather(tensor, name);
     const at::Tensor rows = all.view({size(), -1});
@@ -114,7 +115,7 @@ class PlannedCommunicator : public ImmediateCommunicator {
   }
 
   void reduce_scatter_dense(const at::Tensor& all, at::Tensor& local, std::string_view name) override {
-    count("reduce_scatter", choose_path(all), reduce_scatter_cost(asked_->member, count_bytes(all)));
+    count("reduce_scatter", choose_path(all), reduce_scatter_cost(requested_->member, count_bytes(all)));
     if (all.is_meta()) return;
     at::Tensor sum = all.clone();
     running_->all_reduce_sum(sum, name);
@@ -123,14 +124,14 @@ class PlannedCommunicator : public ImmediateCommunicator {
 
   void all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::string_view name) override {
     if (choose_path(out) == Path::kHost) return Communicator::all_to_all_dense(out, in, name);
-    count("all_to_all", Path::kDevice, reduce_scatter_cost(asked_->member, count_bytes(out)));  // same byte count
+    count("all_to_all", Path::kDevice, reduce_scatter_cost(requested_->member, count_bytes(out)));  // same byte count
   }
 
   void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                       std::string_view name) override {
     // NCCL's ranks first agree on the devices of their tensors.
     if (world_.path == Path::kDevice)
-      count("all_reduce", Path::kHost, all_reduce_cost(asked_->member, Path::kHost, 1, 8));
+      count("all_reduce", Path::kHost, all_reduce_cost(requested_->member, Path::kHost, 1, 8));
     count_messages(out, in);
     if (out.front().is_meta()) return;  // otherwise all ranks have data
     std::vector<at::Tensor> sent(running_->size()), received(running_->size());
@@ -148,20 +149,20 @@ class PlannedCommunicator : public ImmediateCommunicator {
 
  private:
   static int64_t count_bytes(const at::Tensor& tensor) { return static_cast<int64_t>(tensor.nbytes()); }
-  /// Scales the byte count from the planned to the asked group.
+  /// Scales the byte count from the planned to the requested group.
   int64_t count_bytes(const std::vector<std::string>& all) const {
     int64_t bytes = 0;
     for (const std::string& message : all) bytes += std::ssize(message);
-    return bytes * asked_->member.size / size();
+    return bytes * requested_->member.size / size();
   }
   bool runs(int member) const { return group_.running_index[member] >= 0; }
   Path choose_path(const at::Tensor& tensor) const { return tensor.is_meta() ? world_.path : Path::kHost; }
 
-  std::shared_ptr<AskedGroup> make_part(const std::vector<int>& members, const std::string& group,
-                                        const Membership& membership) const {
-    auto part =
-        std::make_shared<AskedGroup>(AskedGroup{.name = group, .member = {std::ssize(members), membership.rank}});
-    for (const int member : members) part->members.push_back(asked_->members[member]);
+  std::shared_ptr<RequestedGroup> make_part(const std::vector<int>& members, const std::string& group,
+                                            const Membership& membership) const {
+    auto part = std::make_shared<RequestedGroup>(
+        RequestedGroup{.name = group, .member = {std::ssize(members), membership.rank}});
+    for (const int member : members) part->members.push_back(requested_->members[member]);
     return part;
   }
 
@@ -177,9 +178,10 @@ class PlannedCommunicator : public ImmediateCommunicator {
   }
 
   void count(std::string_view operation, Path path, const Cost& cost) {
-    const double far = asked_->far_share(path, world_.ranks_per_host);
+    const double far = requested_->far_share(path, world_.ranks_per_host);
     const auto flow = [&](int64_t bytes) { return Flow{bytes * times(), static_cast<double>(bytes * times()) * far}; };
-    counted_.add(traffic().key(asked_->name, operation), {flow(cost.sent), flow(cost.received), times()}, cost.message);
+    counted_.add(traffic().key(requested_->name, operation), {flow(cost.sent), flow(cost.received), times()},
+                 cost.message);
   }
 
   /// Counts the messages to and from all peers as one call and one entry; plans have millions of messages.
@@ -197,10 +199,10 @@ class PlannedCommunicator : public ImmediateCommunicator {
       add(total.received, count_bytes(in[peer]));
       largest = std::max(largest, count_bytes(out[peer]));
     }
-    counted_.add(traffic().key(asked_->name, "all_to_all"), total, largest);
+    counted_.add(traffic().key(requested_->name, "all_to_all"), total, largest);
   }
 
-  std::shared_ptr<AskedGroup> asked_;
+  std::shared_ptr<RequestedGroup> requested_;
   PlannedGroup group_;
   std::shared_ptr<Communicator> running_;
   const PlannedWorld& world_;
@@ -216,21 +218,22 @@ Membership make_membership(int64_t rank, int64_t size) {
 
 }  // namespace
 
-void run_planned_ranks(const PlannedWorld& world, const std::function<void(Communicator& asked)>& make_groups,
+void run_planned_ranks(const PlannedWorld& world, const std::function<void(Communicator& requested)>& make_groups,
                        const AbsentMessages& absent,
                        const std::function<void(int rank, Communicator& world, RankTraffic& traffic)>& body) {
   PlannedGroup planned{all_ranks(world.num_planned()), std::vector<int>(world.num_planned(), -1)};
   for (size_t i = 0; i < world.running.size(); ++i) planned.running_index[world.running[i]] = static_cast<int>(i);
-  const std::vector<int> asked = all_ranks(world.num_asked);
+  const std::vector<int> requested = all_ranks(world.num_requested);
   const auto run = [&](Communicator& running) {
     const int rank = world.running[running.rank()];
-    const int64_t asked_rank = world.asked_rank[rank];
-    const auto world_group = std::make_shared<AskedGroup>(
-        AskedGroup{.name = "world", .members = asked, .member = {world.num_asked, asked_rank}});
+    const int64_t requested_rank = world.requested_rank[rank];
+    const auto world_group = std::make_shared<RequestedGroup>(
+        RequestedGroup{.name = "world", .members = requested, .member = {world.num_requested, requested_rank}});
     RankTraffic traffic;
-    PlannedCommunicator asked_world(make_membership(asked_rank, world.num_asked), world_group,
-                                    {asked, std::vector<int>(world.num_asked, -1)}, nullptr, world, absent, traffic);
-    make_groups(asked_world);
+    PlannedCommunicator requested_world(make_membership(requested_rank, world.num_requested), world_group,
+                                        {requested, std::vector<int>(world.num_requested, -1)}, nullptr, world, absent,
+                                        traffic);
+    make_groups(requested_world);
     const std::shared_ptr<Communicator> not_owned(&running, [](Communicator*) {});
     PlannedCommunicator ranks(make_membership(rank, world.num_planned()), world_group, planned, not_owned, world,
                               absent, traffic);

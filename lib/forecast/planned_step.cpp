@@ -193,8 +193,8 @@ class PlannedRank {
 std::vector<PlannedWork> run_planned_step(const SimulatedWorld& world, const ThinStep& step,
                                           const Distribution& holders) {
   std::vector<PlannedWork> works(world.ranks.running.size());
-  const auto make_groups = [&, places = step_settings(world.asked).places](Communicator& asked) {
-    Meshes meshes(asked);
+  const auto make_groups = [&, places = step_settings(world.requested).places](Communicator& requested) {
+    Meshes meshes(requested);
     role_meshes(places, meshes);
   };
   const auto absent = [&](int rank, std::string_view name) -> std::string {

@@ -58,7 +58,7 @@ void check_known(const Config& config, const RoleSpecs& specs, const std::string
     check_tensor_ranks(role, *worker, specs.shapes.at(role), arch);
 }
 
-/// Copies recomputation from the asked world, because ranks of the planned world hold more.
+/// Copies recomputation from the requested world, because ranks of the planned world hold more.
 void copy_recomputation(const Config& from, Config& to) {
   const auto copy = [](const WorkerConfig& source, WorkerConfig& target) {
     const StrategyConfig& chosen = source.strategy_args.strategy_config;
@@ -243,16 +243,16 @@ std::vector<PhaseSimulation> simulate_phases(const std::vector<RankForecast>& fo
   return phases;
 }
 
-/// Returns the work per class of ranks. Classes of the asked and the planned world have the same order.
+/// Returns the work per class of ranks. Classes of the requested and the planned world have the same order.
 std::vector<ClassWork> list_classes(const SimulatedWorld& world, const std::vector<PhaseSimulation>& phases,
                                     bool on_gpu) {
-  const std::vector<RankClass> asked = rank_classes(world.asked), planned = rank_classes(world.planned);
+  const std::vector<RankClass> requested = rank_classes(world.requested), planned = rank_classes(world.planned);
   std::vector<ClassWork> classes;
-  for (size_t i = 0; i < asked.size(); ++i) {
+  for (size_t i = 0; i < requested.size(); ++i) {
     ClassWork& work = classes.emplace_back();
-    work.ranks = ranges_text(asked[i].ranks);
-    work.roles = fmt::format("{}", fmt::join(asked[i].roles, ", "));
-    work.memory_bytes = estimate_memory(world.asked, world.models, on_gpu, asked[i].ranks.front()).total();
+    work.ranks = ranges_text(requested[i].ranks);
+    work.roles = fmt::format("{}", fmt::join(requested[i].roles, ", "));
+    work.memory_bytes = estimate_memory(world.requested, world.models, on_gpu, requested[i].ranks.front()).total();
     for (const PhaseSimulation& phase : phases)
       for (size_t k = 0; k < phase.rank_seconds.size(); ++k)
         if (std::ranges::binary_search(planned[i].ranks, world.ranks.running[k]))
@@ -295,20 +295,20 @@ bool Simulator::is_quick(int64_t num_ranks) const {
 
 Simulation Simulator::at(int64_t num_ranks) const {
   const int64_t num_planned = scaled_.stand_in(num_ranks, kMostPlanned);
-  CheckedConfig<Config> asked = scaled_.at(num_ranks);
-  Config planned = num_planned == num_ranks ? asked.config : scaled_.at(num_planned).config;
-  const RoleSpecs specs = role_specs(asked.config, request_.arch);
-  check_known(asked.config, specs, request_.arch);
-  const bool on_gpu = request_.on_gpu.value_or(asked.config.actor_train.device_mapping.has_value());
+  CheckedConfig<Config> requested = scaled_.at(num_ranks);
+  Config planned = num_planned == num_ranks ? requested.config : scaled_.at(num_planned).config;
+  const RoleSpecs specs = role_specs(requested.config, request_.arch);
+  check_known(requested.config, specs, request_.arch);
+  const bool on_gpu = request_.on_gpu.value_or(requested.config.actor_train.device_mapping.has_value());
   std::vector<std::string> notes = specs.notes;
-  std::ranges::move(choose_recomputation(asked.config, specs.shapes, on_gpu, request_.machine.gb_memory * 1e9),
+  std::ranges::move(choose_recomputation(requested.config, specs.shapes, on_gpu, request_.machine.gb_memory * 1e9),
                     std::back_inserter(notes));
-  copy_recomputation(asked.config, planned);
+  copy_recomputation(requested.config, planned);
   SimulatedWorld world{.planned = std::move(planned),
-                       .asked = std::move(asked.config),
+                       .requested = std::move(requested.config),
                        .models = specs.shapes,
-                       .ranks = {.asked_rank = {},
-                                 .num_asked = num_ranks,
+                       .ranks = {.requested_rank = {},
+                                 .num_requested = num_ranks,
                                  .path = on_gpu ? Path::kDevice : Path::kHost,
                                  .ranks_per_host = request_.machine.ranks_per_host,
                                  .running = {}}};
@@ -317,7 +317,7 @@ Simulation Simulator::at(int64_t num_ranks) const {
                              &world.planned.critic.loss_func})
     *plugin = {};
   for (int rank = 0; rank < num_planned; ++rank)
-    world.ranks.asked_rank.push_back(scaled_.scaled_rank(rank, num_planned, num_ranks));
+    world.ranks.requested_rank.push_back(scaled_.scaled_rank(rank, num_planned, num_ranks));
   const ThinStep step = make_thin_step(world.planned);
   if (const int64_t tokens = tokens_per_rank(world.planned, step); tokens > kTooManyTokens)
     throw user_error(
@@ -333,21 +333,21 @@ Simulation Simulator::at(int64_t num_ranks) const {
                     .num_planned = num_planned,
                     .num_running = std::ssize(world.ranks.running),
                     .step = step.number,
-                    .num_prompts = world.asked.prompts_per_step(),
-                    .num_sequences = world.asked.sequences_per_step(),
-                    .most_sockets = most_sockets(world.asked, num_ranks),
+                    .num_prompts = world.requested.prompts_per_step(),
+                    .num_sequences = world.requested.sequences_per_step(),
+                    .most_sockets = most_sockets(world.requested, num_ranks),
                     .phases = simulate_phases(forecast, stand_for, world, request_.machine),
                     .largest_message = largest_message_traffic(forecast).largest_message,
                     .largest_key = largest_message_traffic(forecast).largest_key,
                     .notes = std::move(notes)};
   result.timeline =
-      build_timeline(list_classes(world, result.phases, on_gpu), std::min(1.0, world.asked.async_generation_ratio));
-  std::ranges::move(make_notes(world.asked, step, result.phases), std::back_inserter(result.notes));
+      build_timeline(list_classes(world, result.phases, on_gpu), std::min(1.0, world.requested.async_generation_ratio));
+  std::ranges::move(make_notes(world.requested, step, result.phases), std::back_inserter(result.notes));
   for (const int64_t length : step.lengths()) result.mean_length += static_cast<double>(length);
   result.mean_length /= static_cast<double>(step.num_sequences());
-  for (const RankClass& rank_class : rank_classes(world.asked))
+  for (const RankClass& rank_class : rank_classes(world.requested))
     result.memory.emplace_back(ranges_text(rank_class.ranks),
-                               estimate_memory(world.asked, world.models, on_gpu, rank_class.ranks.front()));
+                               estimate_memory(world.requested, world.models, on_gpu, rank_class.ranks.front()));
   return result;
 }
 

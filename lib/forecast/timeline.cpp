@@ -74,14 +74,14 @@ double ClassTimeline::busy_s() const {
   return sum;
 }
 
-Timeline build_timeline(std::vector<ClassWork> classes, double ahead) {
+Timeline build_timeline(std::vector<ClassWork> classes, double ahead_share) {
   Timeline timeline;
   for (ClassWork& work : classes) timeline.classes.push_back({std::move(work), {}});
   auto& lines = timeline.classes;
   double now_s = run(lines, {"model_update"}, 0);
-  now_s = run(lines, {"generate"}, now_s, 1 - ahead);
+  now_s = run(lines, {"generate"}, now_s, 1 - ahead_share);
   now_s = run(lines, {"rollouts"}, now_s);
-  const double sampled_s = run(lines, {"generate"}, now_s, ahead);
+  const double sampled_s = run(lines, {"generate"}, now_s, ahead_share);
   now_s = run(lines, {"forwards", "reference", "old_log_probs", "values"}, now_s);
   now_s = run(lines, {"train_critic", "train_actor"}, now_s);
   timeline.seconds = std::max(now_s, sampled_s);

@@ -48,7 +48,7 @@ class PluginRule : public RewardFunction {
                 .header = "roll/reward.h",
                 .abi_version = kRewardAbiVersion} {}
 
-  bool is_users_own() const override { return true; }
+  bool is_user_code() const override { return true; }
   void check_files() const override { check_plugin_file(wanted_); }
 
   void prepare() override {

@@ -46,7 +46,7 @@ class Shaped : public RewardFunction {
 
   void check_row(const Json& row) const override { rule_->check_row(row); }
   std::optional<std::string> gold_response(const Json& row) const override { return rule_->gold_response(row); }
-  bool is_users_own() const override { return rule_->is_users_own(); }
+  bool is_user_code() const override { return rule_->is_user_code(); }
   void check_files() const override { rule_->check_files(); }
   void prepare() override { rule_->prepare(); }
   bool takes_many() const override { return rule_->takes_many(); }

@@ -47,7 +47,8 @@ class RoleTrainer {
   /// Runs all epochs of updates; between epochs moves sequences to the ranks that need them next. `first`, if set,
   /// receives the first update. Returns the metrics of run_updates(), including the loss's. **Collective** over the
   /// mesh.
-  Metrics train(TrainingStep step, const MicroBatchLoss& loss, FirstUpdates* first, const Prepare& prepare = {});
+  Metrics train(TrainingStep step, const MicroBatchLoss& loss, FirstUpdates* first_updates,
+                const Prepare& prepare = {});
 
   Learner& learner() { return learner_; }
   Mesh& mesh() { return mesh_; }

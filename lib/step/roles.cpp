@@ -32,12 +32,12 @@ void check_vocabulary(const std::string& role, const RoleModel& model, const Mod
 /// Loads this rank's part of a model; with adapters it may share the policy's base.
 template <class Model>
 Model make_model(const RoleModel& model, RoleMesh& role, const StageSplit& stages, at::Device device,
-                 const Roles& others = {}) {
+                 const Roles& loaded = {}) {
   ROLL_CHECK_EQ(stages.num_stages(), role.shape().pp, "a role has the configured number of stages");
   const ModelParallel parallel = model_parallel(role.mesh(), stages);
   if (model.folder.empty()) return Model::planned(model.spec, model.dtype, parallel);
-  const NamedTensors* base = model.spec.lora && stages == others.policy_stages
-                                 ? others.base_for(model.folder, model.dtype, role, model.spec.quantised)
+  const NamedTensors* base = model.spec.lora && stages == loaded.policy_stages
+                                 ? loaded.base_for(model.folder, model.dtype, role, model.spec.quantised)
                                  : nullptr;
   return Model::load(model.folder, device, model.dtype, parallel, architectures(), model.lora, base)
       .for_length(model.spec.max_positions);

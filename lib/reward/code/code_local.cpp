@@ -140,8 +140,8 @@ class LocalRunner : public CodeRunner {
 
   CodeRun run_together(const Json& tests_json, const std::string& prefix, int64_t num_cases) override {
     return with_box([&] {
-      const Json both{{"source", prefix + "\n" + code_}, {"tests", tests_json}};
-      Request request{.role = Request::Role::kTogether, .source = to_line(both), .limits = limits()};
+      const Json program{{"source", prefix + "\n" + code_}, {"tests", tests_json}};
+      Request request{.role = Request::Role::kTogether, .source = to_line(program), .limits = limits()};
       request.limits.cpu_s = std::min(kLongestTests_s, request.limits.cpu_s * num_cases);
       return checked(box_->run(std::move(request), deadline_));
     });

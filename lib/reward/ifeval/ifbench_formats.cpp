@@ -204,14 +204,14 @@ bool multiple_choice(const CheckedText& text, const Arguments&) {
   add(whole.size());
   size_t before = 0;
   for (const std::string_view question : questions) {
-    std::string asked;
+    std::string question_text;
     int64_t num_options = 0;
     for (const std::string_view line : split(question, "\n"))
       if (!text.find_all(R"(\A[A-Ea-e][.|)]\s*\w)", trimmed(line)).empty())
         ++num_options;
       else if (num_options == 0)
-        asked.append(" ").append(trimmed(line));
-    const size_t length = count_characters(trimmed(asked));
+        question_text.append(" ").append(trimmed(line));
+    const size_t length = count_characters(trimmed(question_text));
     if (num_options != 5 || (&question != &questions.front() && length <= before)) return false;
     before = length;
   }

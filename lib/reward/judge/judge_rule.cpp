@@ -69,9 +69,9 @@ Answer with the one word YES or NO, without any other word, punctuation or expla
 struct TemplateRow {
   JudgeTemplate name;
   const char* text;
-  Asked asked;
+  AnswerFormat answer_format;
 };
-constexpr Asked kGrade{.yes_or_no = false, .best_score = 10}, kYesOrNo{.grade = false};
+constexpr AnswerFormat kGrade{.yes_or_no = false, .best_score = 10}, kYesOrNo{.grade = false};
 constexpr std::array kTemplates{TemplateRow{JudgeTemplate::kScoreWithReference, kScoreWithReferenceText, kGrade},
                                 TemplateRow{JudgeTemplate::kScore, kScoreText, kGrade},
                                 TemplateRow{JudgeTemplate::kSameAnswer, kSameAnswerText, kYesOrNo}};
@@ -98,11 +98,12 @@ JudgePrompt judge_prompt(const LlmJudgeArgs& args, const std::string& where) {
   }
 }
 
-Asked make_asked(const LlmJudgeArgs& args) {
-  Asked asked =
-      args.judge_prompt_file ? Asked() : asked_by(args.judge_prompt.value_or(JudgeTemplate::kScoreWithReference));
-  if (args.judge_score_max) asked.best_score = args.judge_score_max;
-  return asked;
+AnswerFormat make_answer_format(const LlmJudgeArgs& args) {
+  AnswerFormat answer_format =
+      args.judge_prompt_file ? AnswerFormat()
+                             : template_answer_format(args.judge_prompt.value_or(JudgeTemplate::kScoreWithReference));
+  if (args.judge_score_max) answer_format.best_score = args.judge_score_max;
+  return answer_format;
 }
 
 }  // namespace
@@ -111,8 +112,8 @@ std::string_view template_text(JudgeTemplate name) {
   return find_template(name).text;
 }
 
-Asked asked_by(JudgeTemplate name) {
-  return find_template(name).asked;
+AnswerFormat template_answer_format(JudgeTemplate name) {
+  return find_template(name).answer_format;
 }
 
 JudgePrompt::JudgePrompt(std::string_view text) : text_(text) {
@@ -150,7 +151,7 @@ std::string judge_question(const RewardQuery& query) {
 }
 
 JudgeRule::JudgeRule(const LlmJudgeArgs& args, const RuleContext& context)
-    : prompt_(judge_prompt(args, context.where)), asked_(make_asked(args)) {
+    : prompt_(judge_prompt(args, context.where)), answer_format_(make_answer_format(args)) {
   if (args.judge_score_pattern)
     pattern_.emplace(*args.judge_score_pattern, context.where + "judge_score_pattern", context.timeout_s);
 }
@@ -171,9 +172,9 @@ RewardResult JudgeRule::verdict(const JudgeWords& words) {
   Verdict verdict;
   try {
     if (!pattern_)
-      verdict = parse_verdict(words.text, asked_, words.is_cut);
+      verdict = parse_verdict(words.text, answer_format_, words.is_cut);
     else if (const auto groups = pattern_->last_match(words.text))
-      verdict = parse_score((*groups)[groups->size() > 1 ? 1 : 0], asked_.best_score);
+      verdict = parse_score((*groups)[groups->size() > 1 ? 1 : 0], answer_format_.best_score);
     else
       verdict.problem = fmt::format("answered {}: judge_score_pattern matches nothing in it", said_text(words.text));
   } catch (const MatchFailed& e) {

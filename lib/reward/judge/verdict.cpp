@@ -245,32 +245,33 @@ YesNo read_outer_lines(std::string_view answer, bool is_cut) {
   return seen;
 }
 
-std::string missing_verdict(const Asked& asked) {
-  if (!asked.grade) return "it is not YES or NO alone";
-  return asked.yes_or_no ? "it has neither a line \"Score: N\" nor YES or NO alone" : "it has no line \"Score: N\"";
+std::string missing_verdict(const AnswerFormat& answer_format) {
+  if (!answer_format.grade) return "it is not YES or NO alone";
+  return answer_format.yes_or_no ? "it has neither a line \"Score: N\" nor YES or NO alone"
+                                 : "it has no line \"Score: N\"";
 }
 
 }  // namespace
 
-Verdict parse_verdict(std::string_view text, const Asked& asked, bool is_cut) {
+Verdict parse_verdict(std::string_view text, const AnswerFormat& answer_format, bool is_cut) {
   std::string_view answer = text;
   for (const auto& [begin, end] : kThoughts) answer = behind_last(answer, end);
   for (const auto& [begin, end] : kThoughts)
     if (answer.find(begin) != std::string_view::npos)
       return unreadable(text, "its reasoning does not end; raise max_new_tokens");
   if (stripped(answer).empty()) return unreadable(text, "it is empty");
-  if (asked.grade)
-    if (const auto grade = grade_in(answer, asked.best_score, is_cut)) return *grade;
+  if (answer_format.grade)
+    if (const auto grade = grade_in(answer, answer_format.best_score, is_cut)) return *grade;
   YesNo whole;
   const std::string_view word = bare(answer);
   whole.add(word);
   // A cut answer may continue ("No" of "No idea"), but a word in capitals is the requested one.
   const bool is_whole = !is_cut || answer.ends_with('\n') || word == "YES" || word == "NO";
   if (whole.is_clear() && is_whole) return {.score = whole.yes ? 1 : 0};
-  const YesNo seen = asked.yes_or_no ? read_outer_lines(answer, is_cut) : YesNo();
+  const YesNo seen = answer_format.yes_or_no ? read_outer_lines(answer, is_cut) : YesNo();
   if (seen.is_clear()) return {.score = seen.yes ? 1 : 0};
   if (is_cut) return unreadable(answer, "it was cut off before a verdict; raise max_new_tokens");
-  return unreadable(answer, seen.yes ? "it has both YES and NO" : missing_verdict(asked));
+  return unreadable(answer, seen.yes ? "it has both YES and NO" : missing_verdict(answer_format));
 }
 
 Verdict parse_score(std::string_view text, std::optional<double> best_score) {
