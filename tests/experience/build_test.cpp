@@ -254,7 +254,7 @@ TEST_CASE("the state of a step survives a restart", "[experience]") {
     CHECK(straight.domain_state(domain).kl.coefficient() == resumed.domain_state(domain).kl.coefficient());
     CHECK(straight.domain_state(domain).kl.coefficient() != config.init_kl_coef);
   }
-  CHECK(straight.of("a").kl.coefficient() != straight.of("b").kl.coefficient());
+  CHECK(straight.domain_state("a").kl.coefficient() != straight.domain_state("b").kl.coefficient());
 }
 
 }  // namespace roll
