@@ -31,7 +31,7 @@ class ChoiceRule : public RewardFunction {
     const std::string truth = column_text(row, "ground_truth");
     if (truth_letter(truth, row) == 0)
       throw user_error(
-          "ground_truth = {}: must be the capital letter of the right choice, as \"B\", or its text as the row's "
+          "ground_truth = {}: must be the capital letter of the right choice, such as \"B\", or its text as the row's "
           "options list it",
           shown_text(truth));
   }
