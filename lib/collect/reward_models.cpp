@@ -114,7 +114,7 @@ std::vector<ScoreSaid> RewardModels::scores(Scorer& scorer, const std::vector<Sc
                                             const Partition& plan) {
   const Batch batch = make_value_batch(conversations);
   const at::Tensor values = forward_share(
-      batch, places_in_share(plan), device_, scorer.model->parallel(),
+      batch, share_indices(plan), device_, scorer.model->parallel(),
       [&](const Batch& part) { return scorer.model->values(part.tokens); }, {&log_, "reward model"},
       sharing_alignment(batch_lengths(batch), scorer.rule));
   std::vector<ScoreSaid> results;

@@ -38,25 +38,25 @@ struct Bandit {
   std::vector<Moments> groups;
 
   explicit Bandit(const Part& part) {
-    const at::Tensor sums = response_sums(part.here, part.here.token_rewards);
+    const at::Tensor sums = response_sums(part.experience, part.experience.token_rewards);
     returns = part.all_gather({sums.const_data_ptr<double>(), sums.const_data_ptr<double>() + sums.numel()});
-    groups = moments_of(returns, part.all);
+    groups = compute_moments(returns, part.facts);
   }
-  static std::vector<Moments> moments_of(const std::vector<double>& values, const StepFacts& step) {
+  static std::vector<Moments> compute_moments(const std::vector<double>& values, const StepFacts& step) {
     int64_t num_groups = 0;
     for (const ResponseFacts& response : step.responses) num_groups = std::max(num_groups, response.group + 1);
     return group_moments(values, step, num_groups);
   }
 };
 
-/// Sets all tokens of each judged response here to f(its index in the part).
+/// Sets all tokens of each judged response on this rank to f(its index in the part).
 template <class F>
 AdvantagesAndReturns on_responses(const Part& part, F&& f) {
-  at::Tensor advantages = at::zeros_like(part.here.token_rewards);
-  for (int64_t b = 0; b < part.here.num_sequences(); ++b)
-    if (part.here.responses[b].is_judged) {
-      const auto advantage = f(part.place[b]);
-      for (const auto& [begin, end] : model_spans(part.here, b)) advantages.slice(0, begin, end).fill_(advantage);
+  at::Tensor advantages = at::zeros_like(part.experience.token_rewards);
+  for (int64_t b = 0; b < part.experience.num_sequences(); ++b)
+    if (part.experience.responses[b].is_judged) {
+      const auto advantage = f(part.global_index[b]);
+      for (const auto& [begin, end] : model_spans(part.experience, b)) advantages.slice(0, begin, end).fill_(advantage);
     }
   return {advantages, advantages.clone()};
 }
@@ -113,12 +113,13 @@ AdvantagesAndReturns discounted_returns(const Experience& experience, const Expe
   return {returns.clone(), returns};
 }
 
-AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceConfig& config, bool bares_tail) {
-  const Experience& e = part.here;
+AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceConfig& config,
+                                            bool omits_tail_baseline) {
+  const Experience& e = part.experience;
   floats(e.energies, e, "the baseline weighs by energies");
   AdvantagesAndReturns result = discounted_returns(e, config);
   std::map<int64_t, int64_t> begins;  // group -> index of its first token in `sums`
-  for (const ResponseFacts& response : part.all.responses) {
+  for (const ResponseFacts& response : part.facts.responses) {
     int64_t& longest = begins[response.group];
     longest = std::max(longest, response.response_length);
   }
@@ -126,7 +127,7 @@ AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceCo
   for (auto& [group, count] : begins) num_tokens += std::exchange(count, num_tokens);
 
   at::Tensor sums = at::zeros({2, num_tokens}, at::kDouble);
-  const auto of_group = [&](const at::Tensor& tokens, int64_t b) {
+  const auto group_tokens = [&](const at::Tensor& tokens, int64_t b) {
     return tokens.narrow(-1, begins.at(e.group_index[b]), e.responses[b].response_length);
   };
   for (int64_t b = 0; b < e.num_sequences(); ++b) {
@@ -134,17 +135,18 @@ AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceCo
     at::Tensor weights = response_part(e, e.energies, b).to(at::kDouble);
     if (e.is_weights.defined()) weights = weights * response_part(e, e.is_weights, b).square();
     weights = weights.cumsum(0);
-    of_group(sums, b).add_(at::stack({weights * response_part(e, result.returns, b), weights}));
+    group_tokens(sums, b).add_(at::stack({weights * response_part(e, result.returns, b), weights}));
   }
   part.ranks.all_reduce_sum(sums, "weighed returns of each group's tokens");
   const at::Tensor baselines = sums[0] / (sums[1] + 1e-8);
-  const std::map<int64_t, int64_t> shared = bares_tail ? second_lengths(part.all) : std::map<int64_t, int64_t>{};
+  const std::map<int64_t, int64_t> shared =
+      omits_tail_baseline ? second_lengths(part.facts) : std::map<int64_t, int64_t>{};
   for (int64_t b = 0; b < e.num_sequences(); ++b) {
     const int64_t length = e.responses[b].response_length;
-    const int64_t num_tokens = bares_tail ? std::min(length, shared.at(e.group_index[b])) : length;
+    const int64_t num_tokens = omits_tail_baseline ? std::min(length, shared.at(e.group_index[b])) : length;
     response_part(e, result.advantages, b)
         .narrow(0, 0, num_tokens)
-        .sub_(of_group(baselines, b).narrow(0, 0, num_tokens));
+        .sub_(group_tokens(baselines, b).narrow(0, 0, num_tokens));
   }
   return result;
 }
@@ -152,31 +154,33 @@ AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceCo
 AdvantagesAndReturns leave_one_out(const Part& part, const ExperienceConfig&) {
   const Bandit bandit(part);
   return on_responses(part, [&](int64_t b) {
-    const Moments& group = bandit.groups[part.all.responses[b].group];
+    const Moments& group = bandit.groups[part.facts.responses[b].group];
     if (group.count < 2) return 0.0;
-    const double of_others = (group.mean * group.count - bandit.returns[b]) / (group.count - 1);
-    return bandit.returns[b] - of_others;
+    const double others_mean = (group.mean * group.count - bandit.returns[b]) / (group.count - 1);
+    return bandit.returns[b] - others_mean;
   });
 }
 
 AdvantagesAndReturns length_weighted_baseline(const Part& part, const ExperienceConfig&) {
   const Bandit bandit(part);
   std::vector<double> lengths;
-  for (const ResponseFacts& response : part.all.responses)
+  for (const ResponseFacts& response : part.facts.responses)
     lengths.push_back(static_cast<double>(response.num_model_tokens()));
   std::vector<double> weighted(lengths.size());
   for (size_t b = 0; b < lengths.size(); ++b) weighted[b] = lengths[b] * bandit.returns[b];
-  const auto length = Bandit::moments_of(lengths, part.all), product = Bandit::moments_of(weighted, part.all);
+  const auto length = Bandit::compute_moments(lengths, part.facts),
+             product = Bandit::compute_moments(weighted, part.facts);
   return on_responses(part, [&](int64_t b) {
-    const int64_t group = part.all.responses[b].group;
+    const int64_t group = part.facts.responses[b].group;
     return bandit.returns[b] - product[group].mean / length[group].mean;
   });
 }
 
 AdvantagesAndReturns group_policy_gradient(const Part& part, const ExperienceConfig&, bool counts_rewards) {
   const Bandit bandit(part);
-  const auto own = tokens_per_sequence(part.here.final_response_mask(), part.here.tokens.cu_seqlens);
-  const std::vector<double> tokens = part.all_gather({own.begin(), own.end()});
+  const auto local_tokens =
+      tokens_per_sequence(part.experience.final_response_mask(), part.experience.tokens.cu_seqlens);
+  const std::vector<double> tokens = part.all_gather({local_tokens.begin(), local_tokens.end()});
   double num_responses = 0, num_useful = 0;
   for (size_t b = 0; b < tokens.size(); ++b) {
     if (tokens[b] == 0) continue;
@@ -186,20 +190,20 @@ AdvantagesAndReturns group_policy_gradient(const Part& part, const ExperienceCon
       continue;
     }
     // Exact: the float64 mean of equal float32 returns is that number.
-    num_useful += bandit.groups[part.all.responses[b].group].squares > 0;
+    num_useful += bandit.groups[part.facts.responses[b].group].squares > 0;
   }
   if (counts_rewards) num_useful = std::max(num_useful, 1.0);
   const double alpha = num_useful > 0 ? num_responses / num_useful : 0;
   return on_responses(
-      part, [&](int64_t b) { return alpha * (bandit.returns[b] - bandit.groups[part.all.responses[b].group].mean); });
+      part, [&](int64_t b) { return alpha * (bandit.returns[b] - bandit.groups[part.facts.responses[b].group].mean); });
 }
 
 namespace {
 
 /// Adapts an estimator that handles one response at a time.
 template <AdvantagesAndReturns (*estimate)(const Experience&, const ExperienceConfig&)>
-AdvantagesAndReturns alone(const Part& part, const ExperienceConfig& config) {
-  return estimate(part.here, config);
+AdvantagesAndReturns each_response(const Part& part, const ExperienceConfig& config) {
+  return estimate(part.experience, config);
 }
 
 /// Adapts an estimator that has a variant for verl.
@@ -213,27 +217,30 @@ AdvantagesAndReturns with_rule(const Part& part, const ExperienceConfig& config)
 std::span<const AdvantageEstimator> registry(const AdvantageEstimator*) {
   constexpr auto kGroup = NormType::kGroup;
   static constexpr AdvantageEstimator kEstimators[] = {
-      {.name = "gae", .needs_values = true, .compute = alone<gae>},
-      {.name = "reinforce", .compute = alone<discounted_returns>},
-      {.name = "grpo", .compares_group = true, .normalisation = {kGroup, kGroup}, .compute = alone<discounted_returns>},
+      {.name = "gae", .needs_values = true, .compute = each_response<gae>},
+      {.name = "reinforce", .compute = each_response<discounted_returns>},
+      {.name = "grpo",
+       .compares_group = true,
+       .normalisation = {kGroup, kGroup},
+       .compute = each_response<discounted_returns>},
       {.name = "gdpo",
        .separates_rewards = true,
        .compares_group = true,
        .normalisation = {kGroup, kGroup},
-       .compute = alone<discounted_returns>},
+       .compute = each_response<discounted_returns>},
       {.name = "gdpo_verl",
        .separates_rewards = true,
        .compares_group = true,
        .whitens = true,
        .normalisation = {kGroup, kGroup},
-       .compute = alone<discounted_returns>},
-      {.name = "reinforce_plus_plus", .whitens = true, .compute = alone<discounted_returns>},
+       .compute = each_response<discounted_returns>},
+      {.name = "reinforce_plus_plus", .whitens = true, .compute = each_response<discounted_returns>},
       {.name = "reinforce_plus_plus_baseline",
        .compares_group = true,
        .whitens = true,
        .normalisation = {.mean = kGroup, .deviation = {}},
-       .compute = alone<discounted_returns>},
-      {.name = "remax", .samples_baseline = true, .compute = alone<discounted_returns>},
+       .compute = each_response<discounted_returns>},
+      {.name = "remax", .samples_baseline = true, .compute = each_response<discounted_returns>},
       {.name = "optimal_token_baseline",
        .reads_energies = true,
        .compares_group = true,

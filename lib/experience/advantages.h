@@ -45,9 +45,10 @@ AdvantagesAndReturns discounted_returns(const Experience& experience, const Expe
 /// OTB (Li et al. 2026, The Optimal Token Baseline): the return G_t (discounted_returns) less the group's baseline at
 /// token t, B_t = sum W_t G_t / (sum W_t + 1e-8) over the judged responses that reach t. W_t is the sum of energies up
 /// to t, each times is_weights squared if defined. Where only one response is left, its advantage is 0; with
-/// `bares_tail` (verl's rule) no baseline is subtracted there. returns = G_t. Reads token_rewards and energies;
-/// computes in float64. **Collective** over the part's ranks.
-AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceConfig& config, bool bares_tail = false);
+/// `omits_tail_baseline` (verl's rule) no baseline is subtracted there. returns = G_t. Reads token_rewards and
+/// energies; computes in float64. **Collective** over the part's ranks.
+AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceConfig& config,
+                                            bool omits_tail_baseline = false);
 
 // In the functions below, a response's return R is the sum of its token rewards, KL included. All its tokens get the
 // same advantage; returns = advantages. Unjudged responses get 0 and enter no mean. **Collective** over the part's

@@ -25,7 +25,7 @@ const at::Tensor& Batch::mask(const std::string& name) const {
 TokenAxis Batch::axis() const {
   TokenAxis axis{tokens.contexts(), on_contexts(group_index)};
   if (on_host)
-    for (const auto& [name, there] : masks) axis.host_masks.emplace_back(there, on_host->mask(name));
+    for (const auto& [name, device_mask] : masks) axis.host_masks.emplace_back(device_mask, on_host->mask(name));
   if (on_host) axis.bounds = tokens.bounds;
   for (const auto& [rule, numbers] : weights) axis.sent.push_back({mask(rule.mask), rule, numbers});
   axis.spread = factors;

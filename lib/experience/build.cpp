@@ -20,7 +20,7 @@ constexpr auto kCompleted = {&Experience::is_weights, &Experience::token_rewards
 constexpr auto kCompletedMasks = {"final_response_mask", "positive_response_mask"};
 
 /// Returns `mask` [T] with the sequences that are not chosen set to 0.
-at::Tensor part_of(const at::Tensor& mask, const Experience& experience, const std::vector<char>& chosen) {
+at::Tensor select_mask(const at::Tensor& mask, const Experience& experience, const std::vector<char>& chosen) {
   at::Tensor part = mask.clone();
   for (int64_t b = 0; b < experience.num_sequences(); ++b)
     if (!chosen[b]) part.slice(0, experience.tokens.cu_seqlens[b], experience.tokens.cu_seqlens[b + 1]).zero_();
@@ -37,29 +37,29 @@ at::Tensor clipped(const at::Tensor& values, const at::Tensor& mask, double limi
 }
 
 void mask_samples(Part& part, const ExperienceConfig& config, int64_t num_groups, PartMetrics& metrics) {
-  Experience& e = part.here;
-  const std::vector<char> mask = sample_mask(part.all, config, num_groups);
-  e.masks["final_response_mask"] = part_of(e.response_mask(), e, part.own(mask));
+  Experience& e = part.experience;
+  const std::vector<char> mask = sample_mask(part.facts, config, num_groups);
+  e.masks["final_response_mask"] = select_mask(e.response_mask(), e, part.select_local(mask));
   metrics.local.merge(correct_for_sampler(e, config.train_infer_correction));
   std::vector<char> is_positive;
   for (const ResponseFacts& response : e.responses) is_positive.push_back(response.score > 0);
-  e.masks["positive_response_mask"] = part_of(e.final_response_mask(), e, is_positive);
+  e.masks["positive_response_mask"] = select_mask(e.final_response_mask(), e, is_positive);
   for (const char kept : mask) metrics.global.add("actor/final_mask_ratio@mean", kept);
 }
 
 void make_rewards(Part& part, const ExperienceConfig& config, int64_t num_groups, DomainState& state,
                   PartMetrics& metrics) {
-  Experience& e = part.here;
-  std::vector<double> rewards = normalised_rewards(part.all, config, num_groups, state.rewards);
+  Experience& e = part.experience;
+  std::vector<double> rewards = normalised_rewards(part.facts, config, num_groups, state.rewards);
   if (const auto limit = config.reward_clip)
     for (size_t b = 0; b < rewards.size(); ++b) {
-      if (part.all.responses[b].is_judged) metrics.global.add("reward_clip_frac@mean", std::abs(rewards[b]) > *limit);
+      if (part.facts.responses[b].is_judged) metrics.global.add("reward_clip_frac@mean", std::abs(rewards[b]) > *limit);
       rewards[b] = std::clamp(rewards[b], -*limit, *limit);
     }
   const at::Tensor kl = old_to_ref_kl(e, config);
   const double coefficient = config.add_token_level_kl ? state.kl.coefficient() : 0;
   e.token_rewards =
-      make_token_rewards(e, part.own(rewards), config.add_token_level_kl ? kl : at::Tensor{}, coefficient);
+      make_token_rewards(e, part.select_local(rewards), config.add_token_level_kl ? kl : at::Tensor{}, coefficient);
   if (config.reward_clip && config.add_token_level_kl)
     e.token_rewards =
         clipped(e.token_rewards, e.response_mask(), *config.reward_clip, "token_reward_clip_frac@mean", metrics.local);
@@ -74,7 +74,7 @@ void make_rewards(Part& part, const ExperienceConfig& config, int64_t num_groups
 /// Computes advantages. On-policy distillation (Lu et al. 2025): a token's advantage is the teacher's log-prob less the
 /// policy's, alone or added to that of rewards.
 void make_advantages(Part& part, const ExperienceConfig& config, PartMetrics& metrics) {
-  Experience& e = part.here;
+  Experience& e = part.experience;
   AdvantagesAndReturns raw = config.is_pure_opd ? AdvantagesAndReturns{-e.teacher_kl, -e.teacher_kl}
                                                 : config.adv_estimator->compute(part, config);
   if (config.use_opd) raw.advantages = raw.advantages - e.teacher_kl;
@@ -94,11 +94,15 @@ PartMetrics complete_part(Part& part, const ExperienceConfig& config, int64_t nu
   return metrics;
 }
 
-/// Returns a part with these sequences; `own` lists the ones on this rank.
-Part part_of(const Part& whole, const std::vector<int64_t>& sequences, const std::vector<int64_t>& own) {
-  std::vector<int64_t> place;
-  for (const int64_t b : own) place.push_back(std::ranges::lower_bound(sequences, whole.place[b]) - sequences.begin());
-  return {select(whole.here, own), {picked(whole.all.responses, sequences)}, std::move(place), whole.ranks};
+/// Returns a part with these sequences; `local` lists those on this rank.
+Part select_part(const Part& whole, const std::vector<int64_t>& sequences, const std::vector<int64_t>& local) {
+  std::vector<int64_t> global_index;
+  for (const int64_t b : local)
+    global_index.push_back(std::ranges::lower_bound(sequences, whole.global_index[b]) - sequences.begin());
+  return {select(whole.experience, local),
+          {picked(whole.facts.responses, sequences)},
+          std::move(global_index),
+          whole.ranks};
 }
 
 void clear_completed(Experience& e) {
@@ -137,41 +141,42 @@ void KlController::load_state(const Json& state) {
   coefficient_ = state.at("kl_coef").get<double>();
 }
 
-DomainState& ExperienceState::of(const std::string& domain) {
+DomainState& ExperienceState::domain_state(const std::string& domain) {
   return domains_.try_emplace(domain, fresh_).first->second;
 }
 
 Json ExperienceState::state() const {
   Json state = Json::object();
-  for (const auto& [domain, its] : domains_) state[domain] = {{"kl", its.kl.state()}, {"rewards", its.rewards.state()}};
+  for (const auto& [domain, domain_state] : domains_)
+    state[domain] = {{"kl", domain_state.kl.state()}, {"rewards", domain_state.rewards.state()}};
   return state;
 }
 
 void ExperienceState::load_state(const Json& state) {
-  for (const auto& [domain, its] : state.items()) {
-    of(domain).kl.load_state(its.at("kl"));
-    of(domain).rewards.load_state(its.at("rewards"));
+  for (const auto& [domain, saved] : state.items()) {
+    domain_state(domain).kl.load_state(saved.at("kl"));
+    domain_state(domain).rewards.load_state(saved.at("rewards"));
   }
 }
 
 Metrics complete_experience(Part& step, const ExperienceConfig& config, int64_t num_groups, ExperienceState& state) {
   PartMetrics metrics;
-  clear_completed(step.here);
-  if (!config.statistics_per_domain) metrics = complete_part(step, config, num_groups, state.of(""));
-  auto own = sequences_by_domain(step.here.responses);
-  for (const auto& [domain, sequences] : sequences_by_domain(step.all.responses)) {
-    Part part = part_of(step, sequences, own[domain]);
-    PartMetrics of_domain;
+  clear_completed(step.experience);
+  if (!config.statistics_per_domain) metrics = complete_part(step, config, num_groups, state.domain_state(""));
+  auto local_sequences = sequences_by_domain(step.experience.responses);
+  for (const auto& [domain, sequences] : sequences_by_domain(step.facts.responses)) {
+    Part part = select_part(step, sequences, local_sequences[domain]);
+    PartMetrics domain_metrics;
     if (config.statistics_per_domain) {
-      of_domain = complete_part(part, config, num_groups, state.of(domain));
-      put_back(part.here, own[domain], step.here);
-      metrics.merge(of_domain);
+      domain_metrics = complete_part(part, config, num_groups, state.domain_state(domain));
+      put_back(part.experience, local_sequences[domain], step.experience);
+      metrics.merge(domain_metrics);
     }
-    of_domain.merge(describe(part, config, num_groups));
-    if (!domain.empty()) metrics.merge(of_domain, domain + "/");
+    domain_metrics.merge(describe(part, config, num_groups));
+    if (!domain.empty()) metrics.merge(domain_metrics, domain + "/");
   }
   metrics.merge(describe(step, config, num_groups));
-  add_histograms(step.here, metrics.local);
+  add_histograms(step.experience, metrics.local);
   Metrics merged = merge_over_ranks(metrics.local, step.ranks);
   merged.merge(metrics.global);
   return merged;
@@ -181,7 +186,7 @@ Metrics complete_experience(Experience& step, const ExperienceConfig& config, in
                             ExperienceState& state) {
   Part whole(step);
   const Metrics metrics = complete_experience(whole, config, num_groups, state);
-  step = std::move(whole.here);
+  step = std::move(whole.experience);
   return metrics;
 }
 

@@ -45,7 +45,7 @@ class ExperienceState {
   explicit ExperienceState(const ExperienceConfig& config) : fresh_{KlController(config), {}} {}
 
   /// Returns a domain's state; makes it at first use.
-  DomainState& of(const std::string& domain);
+  DomainState& domain_state(const std::string& domain);
 
   Json state() const;
   void load_state(const Json& state);

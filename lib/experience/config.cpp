@@ -5,33 +5,34 @@
 namespace roll {
 
 void ImportanceWeights::fields(Keys& v) {
-  v("enabled", enabled, "weigh the policy loss by trainer's over sampler's probabilities");
-  v("weight_type", weight_type, "whose ratio the weight is");
-  v("upper_bound", upper_bound, "larger weights are cut to this (TIS); null: none is", above_to(0, 1'000'000));
-  v("lower_bound", lower_bound, "smaller weights are raised to this; null: none is", within(0, 1'000'000));
+  v("enabled", enabled, "weight the policy loss by the ratio of the trainer's to the sampler's probabilities");
+  v("weight_type", weight_type, "unit whose probability ratio is the weight");
+  v("upper_bound", upper_bound, "larger weights are lowered to this (TIS); null: no upper bound",
+    above_to(0, 1'000'000));
+  v("lower_bound", lower_bound, "smaller weights are raised to this; null: no lower bound", within(0, 1'000'000));
   v("zero_outside", zero_outside, "weights outside the bounds become 0 instead, and their tokens still count (IcePop)");
-  v.noted({"detach"}, "the weights are constants here: no gradient could flow through them");
+  v.noted({"detach"}, "the weights are always constants: no gradient flows through them");
 }
 
 void CorrectionFilter::fields(Keys& v) {
   v("enabled", enabled, "apply this filter");
-  v("agg_type", agg_type, "what is judged and dropped");
-  v("ratio_enabled", ratio_enabled, "keep where ratio_low <= trainer's / sampler's probability <= ratio_high");
+  v("agg_type", agg_type, "unit that is checked and dropped");
+  v("ratio_enabled", ratio_enabled, "keep a unit only if ratio_low <= trainer's / sampler's probability <= ratio_high");
   v("ratio_low", ratio_low, "smallest ratio that is kept", within(0, 1'000'000));
   v("ratio_high", ratio_high, "largest ratio that is kept", within(0, 1'000'000));
-  v("diff_enabled", diff_enabled, "keep where diff_low <= trainer's - sampler's probability <= diff_high");
+  v("diff_enabled", diff_enabled, "keep a unit only if diff_low <= trainer's - sampler's probability <= diff_high");
   v("diff_low", diff_low, "smallest difference that is kept", within(-1'000'000, 1'000'000));
   v("diff_high", diff_high, "largest difference that is kept", within(-1'000'000, 1'000'000));
 }
 
 void TrainInferCorrection::fields(Keys& v) {
   v("is_weight", is_weight, "importance weights");
-  v("filters", filters, "what leaves the policy loss, one after the other");
+  v("filters", filters, "filters that drop units from the policy loss, applied in order");
 }
 
 void ExperienceConfig::fields(Keys& v) {
   const bool is_gigpo = adv_estimator == Chosen<AdvantageEstimator>("gigpo");
-  v("adv_estimator", adv_estimator, "how advantages come from token rewards");
+  v("adv_estimator", adv_estimator, "how advantages are computed from token rewards");
   v("gamma", gamma, "discount of later rewards", within(0, 1), only_if(adv_estimator->discounts, adv_estimator),
     only_if(!is_pure_opd, is_pure_opd));
   v("lambd", lambd, "lambda of GAE", within(0, 1), only_if(adv_estimator->needs_values, adv_estimator),
@@ -42,16 +43,18 @@ void ExperienceConfig::fields(Keys& v) {
     "lambda of the advantages is 1 - 1 / (lambd_alpha x tokens of the response), at least 0; null: lambd",
     above_to(0, 1'000'000), only_if(adv_estimator->needs_values, adv_estimator));
   v("reward_baseline", reward_baseline,
-    "a constant that is taken off every reward first; 0.5 makes +-0.5 of 0 and 1, so that wrong responses teach too",
+    "constant that is first subtracted from every reward; 0.5 turns 0 and 1 into -0.5 and 0.5, so that wrong "
+    "responses teach too",
     within(-1'000'000, 1'000'000), only_if(!norm_mean_type, norm_mean_type),
     only_if(norm_mean_type || !adv_estimator->compares_group, adv_estimator), only_if(!is_pure_opd, is_pure_opd));
   v("reward_clip", reward_clip,
-    "rewards are kept within -+ reward_clip, once they are normalised and once the KL is off them; null: unclipped",
+    "rewards are clipped to -+ reward_clip after normalisation, and again after the KL is subtracted; null: unclipped",
     above_to(0, 1'000'000), only_if(!is_pure_opd, is_pure_opd));
-  v("advantage_clip", advantage_clip, "advantages are kept within -+ advantage_clip; null: unclipped",
+  v("advantage_clip", advantage_clip, "advantages are clipped to -+ advantage_clip; null: unclipped",
     above_to(0, 1'000'000));
-  v("norm_mean_type", norm_mean_type, "mean that is taken off the rewards", only_if(!is_pure_opd, is_pure_opd));
-  v("norm_std_type", norm_std_type, "deviation that rewards are divided by", only_if(!is_pure_opd, is_pure_opd));
+  v("norm_mean_type", norm_mean_type, "mean that is subtracted from the rewards", only_if(!is_pure_opd, is_pure_opd));
+  v("norm_std_type", norm_std_type, "standard deviation by which the rewards are divided",
+    only_if(!is_pure_opd, is_pure_opd));
   v("step_reward_gamma", step_reward_gamma, "gigpo, step_reinforce: discount of the rewards of later turns",
     within(0, 1), only_if(adv_estimator->weighs_turns, adv_estimator));
   v("episode_reward_weight", episode_reward_weight, "gigpo: weight of the trajectory's reward", within(0, 1'000'000),
@@ -70,8 +73,8 @@ void ExperienceConfig::fields(Keys& v) {
 }
 
 void ExperienceConfig::kl_and_mask_fields(Keys& v) {
-  v("add_token_level_kl", add_token_level_kl, "take kl_coef x KL(old, reference) off each token's reward");
-  v("kl_penalty", kl_penalty, "estimate of the KL in the token reward, and of that to a teacher",
+  v("add_token_level_kl", add_token_level_kl, "subtract kl_coef x KL(old, reference) from each token's reward");
+  v("kl_penalty", kl_penalty, "estimator of the KL in the token reward, and of the KL to a teacher",
     only_if(add_token_level_kl || distils(), add_token_level_kl));
   v("init_kl_coef", init_kl_coef, "kl_coef at the first step", within(0, 1'000'000), only_with(add_token_level_kl));
   v("target_kl", target_kl, "adapt kl_coef towards this KL; null: kl_coef is constant", above_to(0, 1'000'000),
@@ -89,9 +92,11 @@ void ExperienceConfig::kl_and_mask_fields(Keys& v) {
   v("bootstrap_truncated", bootstrap_truncated, "GAE of a truncated response ends in the critic's value, not in 0");
   v("is_pure_opd", is_pure_opd,
     "on-policy distillation alone: advantages are -KL(policy, teacher) of each token. ROLL's names student_train and "
-    "student_infer for actor_train and actor_infer say so, too");
-  v("use_opd", use_opd, "on-policy distillation beside the rewards: KL(policy, teacher) is taken off the advantages");
-  v("train_infer_correction", train_infer_correction, "where sampler and trainer disagree on probabilities");
+    "student_infer in place of actor_train and actor_infer switch this on, too");
+  v("use_opd", use_opd,
+    "on-policy distillation together with rewards: KL(policy, teacher) is subtracted from the "
+    "advantages");
+  v("train_infer_correction", train_infer_correction, "correction where sampler and trainer disagree on probabilities");
 }
 
 }  // namespace roll

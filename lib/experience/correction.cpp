@@ -17,7 +17,7 @@ at::Tensor at_level(const at::Tensor& tokens, CorrectionLevel level) {
   return (level == CorrectionLevel::kSequence ? tokens.sum() : tokens.mean()).expand_as(tokens);
 }
 
-at::Tensor tokens_of(const at::Tensor& tensor, const std::vector<TokenSpan>& spans) {
+at::Tensor concatenate_spans(const at::Tensor& tensor, const std::vector<TokenSpan>& spans) {
   if (spans.size() == 1) return tensor.slice(0, spans[0].begin, spans[0].end);
   std::vector<at::Tensor> pieces;
   for (const auto& [begin, end] : spans) pieces.push_back(tensor.slice(0, begin, end));
@@ -42,12 +42,12 @@ class Responses {
         for (const TokenSpan& turn : model_spans(experience_, b)) pieces.push_back({turn});
       }
       for (const auto& piece : pieces) {
-        const at::Tensor found =
-            f(tokens_of(experience_.old_log_probs, piece), tokens_of(experience_.sampler_log_probs, piece));
-        int64_t from = 0;
+        const at::Tensor found = f(concatenate_spans(experience_.old_log_probs, piece),
+                                   concatenate_spans(experience_.sampler_log_probs, piece));
+        int64_t offset = 0;
         for (const auto& [begin, end] : piece) {
-          result.slice(0, begin, end).copy_(found.slice(0, from, from + end - begin));
-          from += end - begin;
+          result.slice(0, begin, end).copy_(found.slice(0, offset, offset + end - begin));
+          offset += end - begin;
         }
       }
     }
@@ -108,8 +108,9 @@ Metrics correct_for_sampler(Experience& experience, const TrainInferCorrection& 
   at::Tensor kept = at::ones_like(mask);
   for (const auto& filter : config.filters) {
     if (!filter.enabled) continue;
-    const auto apply = [&](const char* what, const at::Tensor& values, double low, double high) {
-      add_mean(metrics, fmt::format("actor/train_infer_{}_{}/mean", what, enum_name(filter.agg_type)), values, mask);
+    const auto apply = [&](const char* statistic, const at::Tensor& values, double low, double high) {
+      add_mean(metrics, fmt::format("actor/train_infer_{}_{}/mean", statistic, enum_name(filter.agg_type)), values,
+               mask);
       kept = kept * inside(values, low, high);
     };
     if (filter.ratio_enabled) apply("ratio", responses.ratio(filter.agg_type), filter.ratio_low, filter.ratio_high);

@@ -32,7 +32,7 @@ void add_lengths(const StepFacts& step, Metrics& metrics) {
 
 /// Adds 1 - Var(returns - values) / Var(returns), unless the returns are constant.
 void add_explained_variance(const Part& part, Metrics& metrics) {
-  const Experience& e = part.here;
+  const Experience& e = part.experience;
   const Moments returns = masked_moments(e.returns, e.response_mask(), &part.ranks);
   const Moments errors = masked_moments(e.returns - e.values, e.response_mask(), &part.ranks);
   if (returns.squares > 0) metrics.add("critic/explained_variance@mean", 1 - errors.squares / returns.squares);
@@ -50,53 +50,54 @@ void add_groups(const StepFacts& step, int64_t num_groups, Metrics& metrics) {
   }
 }
 
-at::Tensor of_judged(const at::Tensor& values, const std::vector<ResponseFacts>& responses) {
+at::Tensor select_judged(const at::Tensor& values, const std::vector<ResponseFacts>& responses) {
   return values.masked_select(judged_mask(responses).ne(0));
 }
 
-Metrics scores_of(const StepFacts& step, int64_t num_groups) {
+Metrics compute_score_metrics(const StepFacts& step, int64_t num_groups) {
   Metrics metrics;
-  add_mean_max_min("score",
-                   of_judged(at::tensor(column(step.responses, &ResponseFacts::score), at::kDouble), step.responses),
-                   metrics);
+  add_mean_max_min(
+      "score", select_judged(at::tensor(column(step.responses, &ResponseFacts::score), at::kDouble), step.responses),
+      metrics);
   add_groups(step, num_groups, metrics);
   add_lengths(step, metrics);
   return metrics;
 }
 
-at::Tensor rewards_of_judged(const Experience& e) {
-  return of_judged(response_sums(e, e.token_rewards), e.responses);
+at::Tensor judged_rewards(const Experience& e) {
+  return select_judged(response_sums(e, e.token_rewards), e.responses);
 }
 
 }  // namespace
 
 Metrics score_metrics(const StepFacts& step, int64_t num_groups) {
-  Metrics metrics = scores_of(step, num_groups);
+  Metrics metrics = compute_score_metrics(step, num_groups);
   for (const auto& [domain, sequences] : sequences_by_domain(step.responses))
-    if (!domain.empty()) metrics.merge(scores_of({picked(step.responses, sequences)}, num_groups), domain + "/");
+    if (!domain.empty())
+      metrics.merge(compute_score_metrics({picked(step.responses, sequences)}, num_groups), domain + "/");
   return metrics;
 }
 
-void add_histograms(const Experience& here, Metrics& metrics) {
-  add_histogram("rewards", rewards_of_judged(here), metrics);
-  add_histogram("advantages", here.advantages.masked_select(here.response_mask().ne(0)), metrics);
+void add_histograms(const Experience& experience, Metrics& metrics) {
+  add_histogram("rewards", judged_rewards(experience), metrics);
+  add_histogram("advantages", experience.advantages.masked_select(experience.response_mask().ne(0)), metrics);
 }
 
 PartMetrics describe(const Part& part, const ExperienceConfig& config, int64_t num_groups) {
   PartMetrics metrics;
-  const Experience& e = part.here;
-  const auto of_responses = [&](const at::Tensor& tensor) { return tensor.masked_select(e.response_mask().ne(0)); };
-  add_mean_max_min("rewards", rewards_of_judged(e), metrics.local);
-  add_mean_max_min("advantages", of_responses(e.advantages), metrics.local);
-  add_mean_max_min("returns", of_responses(e.returns), metrics.local);
+  const Experience& e = part.experience;
+  const auto response_values = [&](const at::Tensor& tensor) { return tensor.masked_select(e.response_mask().ne(0)); };
+  add_mean_max_min("rewards", judged_rewards(e), metrics.local);
+  add_mean_max_min("advantages", response_values(e.advantages), metrics.local);
+  add_mean_max_min("returns", response_values(e.returns), metrics.local);
   if (e.values.defined()) {
-    add_mean_max_min("critic/values", of_responses(e.values), metrics.local);
+    add_mean_max_min("critic/values", response_values(e.values), metrics.local);
     add_explained_variance(part, metrics.global);
   }
   if (const at::Tensor kl = old_to_ref_kl(e, config); kl.defined())
     metrics.global.add("kl@mean", sequence_kl(e, kl, part.ranks).mean);
   if (e.teacher_kl.defined()) metrics.global.add("teacher_kl@mean", sequence_kl(e, e.teacher_kl, part.ranks).mean);
-  metrics.global.merge(scores_of(part.all, num_groups));
+  metrics.global.merge(compute_score_metrics(part.facts, num_groups));
   return metrics;
 }
 

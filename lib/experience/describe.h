@@ -22,7 +22,7 @@ struct PartMetrics {
 };
 
 /// Adds histograms of this rank's rewards and advantages (track/histogram.h).
-void add_histograms(const Experience& here, Metrics& metrics);
+void add_histograms(const Experience& experience, Metrics& metrics);
 
 /// Returns {score,token/{prompt,later_prompt,response,total}_length}/{mean,max,min} and
 /// group/{all_correct,all_incorrect,mixed}_ratio of a step's responses, and as <domain>/... for named domains.

@@ -54,7 +54,7 @@ Experience make_experience(const StepFacts& step, const std::vector<int64_t>& se
     experience.tokens.cu_seqlens.push_back(experience.tokens.cu_contexts.back());
   }
   if (experience.tokens.cu_contexts == experience.tokens.cu_seqlens) experience.tokens.cu_contexts.clear();
-  ROLL_CHECK_EQ(ids.numel(), experience.tokens.cu_seqlens.back(), "every token of the sequences is there");
+  ROLL_CHECK_EQ(ids.numel(), experience.tokens.cu_seqlens.back(), "the ids cover every token of the sequences");
   experience.tokens.ids = std::move(ids);
   experience.tokens.positions = at::cat(positions);
   experience.masks["response_mask"] = make_response_mask(experience.responses);

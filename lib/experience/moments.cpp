@@ -17,18 +17,18 @@ double Moments::deviation() const {
 }
 
 Moments masked_moments(const at::Tensor& values, const at::Tensor& mask, Communicator* ranks) {
-  const auto sums_of = [ranks](at::Tensor sums) {
+  const auto sum_over_ranks = [ranks](at::Tensor sums) {
     if (ranks) ranks->all_reduce_sum(sums, "sums of values");
     return sums;
   };
   ROLL_CHECK(values.sizes() == mask.sizes(), "every value has its mask");
   const at::Tensor chosen = values.detach().to(at::kCPU, at::kDouble).masked_select(mask.ne(0).to(at::kCPU));
   const at::Tensor sums =
-      sums_of(at::tensor({static_cast<double>(chosen.numel()), chosen.sum().item<double>()}, at::kDouble));
+      sum_over_ranks(at::tensor({static_cast<double>(chosen.numel()), chosen.sum().item<double>()}, at::kDouble));
   Moments moments;
   moments.count = sums[0].item<double>();
   moments.mean = moments.count > 0 ? sums[1].item<double>() / moments.count : 0;
-  moments.squares = sums_of((chosen - moments.mean).square().sum()).item<double>();
+  moments.squares = sum_over_ranks((chosen - moments.mean).square().sum()).item<double>();
   return moments;
 }
 

@@ -10,7 +10,7 @@ namespace roll {
 
 namespace {
 
-Communicator& alone() {
+Communicator& single_rank() {
   static const std::unique_ptr<Communicator> communicator = make_single_communicator({});
   return *communicator;
 }
@@ -18,11 +18,15 @@ Communicator& alone() {
 }  // namespace
 
 Part::Part(Experience whole)
-    : here(std::move(whole)), all(step_facts(here)), place(first_numbers(here.num_sequences())), ranks(alone()) {}
+    : experience(std::move(whole)),
+      facts(step_facts(experience)),
+      global_index(first_numbers(experience.num_sequences())),
+      ranks(single_rank()) {}
 
 std::vector<double> Part::all_gather(const std::vector<double>& local_values) const {
-  at::Tensor numbers = at::zeros({all.num_sequences()}, at::kDouble);
-  for (size_t b = 0; b < local_values.size(); ++b) numbers.mutable_data_ptr<double>()[place[b]] = local_values[b];
+  at::Tensor numbers = at::zeros({facts.num_sequences()}, at::kDouble);
+  for (size_t b = 0; b < local_values.size(); ++b)
+    numbers.mutable_data_ptr<double>()[global_index[b]] = local_values[b];
   ranks.all_reduce_sum(numbers, "a number of each response");
   return {numbers.const_data_ptr<double>(), numbers.const_data_ptr<double>() + numbers.numel()};
 }

@@ -12,22 +12,26 @@
 namespace roll {
 
 struct Part {
-  Experience here;             // sequences of this rank
-  StepFacts all;               // facts of all ranks' sequences
-  std::vector<int64_t> place;  // [sequences of this rank] index in `all`
-  Communicator& ranks;         // ranks that share the part's sequences
+  Experience experience;              // sequences of this rank
+  StepFacts facts;                    // facts of all ranks' sequences
+  std::vector<int64_t> global_index;  // [sequences of this rank] index in `facts`
+  Communicator& ranks;                // ranks that share the part's sequences
 
   /// Makes a part whose sequences are all on this rank.
   explicit Part(Experience whole);
-  Part(Experience own, StepFacts facts, std::vector<int64_t> places, Communicator& among)
-      : here(std::move(own)), all(std::move(facts)), place(std::move(places)), ranks(among) {}
+  Part(Experience local, StepFacts all_facts, std::vector<int64_t> global_indices, Communicator& sharing_ranks)
+      : experience(std::move(local)),
+        facts(std::move(all_facts)),
+        global_index(std::move(global_indices)),
+        ranks(sharing_ranks) {}
 
-  /// Returns one number per sequence of the part, given those of the own sequences. **Collective** over the ranks.
+  /// Returns one number per sequence of the part, given the numbers of this rank's sequences. **Collective** over the
+  /// ranks.
   std::vector<double> all_gather(const std::vector<double>& local_values) const;
-  /// Returns the elements that belong to the own sequences.
+  /// Returns the elements that belong to this rank's sequences.
   template <class T>
-  std::vector<T> own(const std::vector<T>& all_values) const {
-    return picked(all_values, place);
+  std::vector<T> select_local(const std::vector<T>& all_values) const {
+    return picked(all_values, global_index);
   }
 };
 

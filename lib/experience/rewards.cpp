@@ -27,7 +27,7 @@ class NormStatistics {
     running_ = running.moments();
   }
 
-  const Moments& of(size_t sequence, NormType type) const {
+  const Moments& find_moments(size_t sequence, NormType type) const {
     switch (type) {
       case NormType::kGroup:
         return groups_[step_.responses[sequence].group];
@@ -40,7 +40,7 @@ class NormStatistics {
   }
 
   double deviation(size_t sequence, NormType type) const {
-    const Moments& moments = of(sequence, type);
+    const Moments& moments = find_moments(sequence, type);
     if (moments.count < 2 && !are_all_judged_) return 0;
     if (moments.count < 2)
       throw user_error("norm_std_type = {}: a deviation needs at least two responses, and there is one; {}",
@@ -80,7 +80,7 @@ std::vector<Moments> group_moments(const std::vector<double>& values, const Step
   std::vector<Moments> groups(num_groups);
   for (size_t b = 0; b < values.size(); ++b) {
     const ResponseFacts& response = step.responses[b];
-    ROLL_CHECK(response.group >= 0 && response.group < num_groups, "a group's number is of a prompt of the step");
+    ROLL_CHECK(response.group >= 0 && response.group < num_groups, "a group index is that of a prompt of the step");
     if (!response.is_judged) continue;
     groups[response.group].count += 1;
     groups[response.group].mean += values[b];
@@ -96,14 +96,14 @@ std::vector<Moments> group_moments(const std::vector<double>& values, const Step
 }
 
 std::vector<char> groups_that_differ(const StepFacts& step, int64_t num_groups) {
-  std::vector<std::optional<double>> first(num_groups);
+  std::vector<std::optional<double>> first_reward(num_groups);
   std::vector<char> differ(num_groups, 0);
   for (const ResponseFacts& response : step.responses) {
     const int64_t group = response.group;
-    ROLL_CHECK(group >= 0 && group < num_groups, "a group's number is of a prompt of the step");
+    ROLL_CHECK(group >= 0 && group < num_groups, "a group index is that of a prompt of the step");
     if (!response.is_judged) continue;
-    if (!first[group]) first[group] = response.reward;
-    if (*first[group] != response.reward) differ[group] = 1;
+    if (!first_reward[group]) first_reward[group] = response.reward;
+    if (*first_reward[group] != response.reward) differ[group] = 1;
   }
   return differ;
 }
@@ -137,10 +137,10 @@ std::vector<double> decoupled_rewards(const StepFacts& step, int64_t num_groups,
     }
     const auto groups = group_moments(values, step, num_groups);
     for (size_t b = 0; b < sums.size(); ++b) {
-      const int64_t number = step.responses[b].group;
-      const Moments& group = groups[number];
+      const int64_t group_index = step.responses[b].group;
+      const Moments& group = groups[group_index];
       if (step.responses[b].is_judged)
-        sums[b] += weights[number] * (values[b] - group.mean) / (group.deviation() + kDeviationEps);
+        sums[b] += weights[group_index] * (values[b] - group.mean) / (group.deviation() + kDeviationEps);
     }
   }
   if (!over_batch) return sums;
@@ -160,7 +160,7 @@ std::vector<double> normalised_rewards(const StepFacts& step, const ExperienceCo
     if (step.responses[b].is_judged) rewards[b] -= config.reward_baseline;
   if (config.adv_estimator->samples_baseline) {
     for (size_t b = 0; b < rewards.size(); ++b) {
-      ROLL_CHECK(step.responses[b].baseline.has_value(), "the estimator takes off the reward of a greedy response");
+      ROLL_CHECK(step.responses[b].baseline.has_value(), "the estimator subtracts the reward of a greedy response");
       rewards[b] -= *step.responses[b].baseline;
     }
   }
@@ -171,7 +171,7 @@ std::vector<double> normalised_rewards(const StepFacts& step, const ExperienceCo
       rewards[b] = 0;
       continue;
     }
-    if (types.mean) rewards[b] -= statistics.of(b, *types.mean).mean;
+    if (types.mean) rewards[b] -= statistics.find_moments(b, *types.mean).mean;
     if (types.deviation) rewards[b] /= statistics.deviation(b, *types.deviation) + kDeviationEps;
   }
   return rewards;

@@ -22,14 +22,14 @@ struct Cost {
 };
 
 /// Returns the cost of reducing `count` elements of `element` bytes on all ranks.
-Cost all_reduce_cost(Member own, Path path, int64_t count, int64_t element);
-/// Returns the cost of reducing `all` bytes when each rank gets an equal part.
-Cost reduce_scatter_cost(Member own, int64_t all);
-/// Returns the cost of sending each rank's `mine` bytes to all.
-Cost all_gather_cost(Member own, int64_t local);
-/// Returns the cost of sending byte strings to all: `mine` of the group's `all` bytes. Lengths may differ.
-Cost all_gather_bytes_cost(Member own, int64_t local, int64_t all);
+Cost all_reduce_cost(Member member, Path path, int64_t count, int64_t element);
+/// Returns the cost of reducing `total` bytes when each rank gets an equal part.
+Cost reduce_scatter_cost(Member member, int64_t total);
+/// Returns the cost of sending each rank's `local` bytes to all.
+Cost all_gather_cost(Member member, int64_t local);
+/// Returns the cost of sending byte strings to all: `local` of the group's `total` bytes. Lengths may differ.
+Cost all_gather_bytes_cost(Member member, int64_t local, int64_t total);
 /// Returns the cost of sending the bytes of member `root` to all.
-Cost broadcast_cost(Member own, Path path, int64_t bytes, int64_t root);
+Cost broadcast_cost(Member member, Path path, int64_t bytes, int64_t root);
 
 }  // namespace roll

@@ -95,10 +95,10 @@ std::optional<ThinStep> try_trajectories(const CheckedConfig<Config>& checked) {
   const Config sampling = load_config_text(checked.text.yaml, checked.text.origin, overrides,
                                            {.num_ranks = on_gpu ? std::nullopt : std::optional<int64_t>(1)})
                               .config;
-  std::ostringstream nobody;
-  Log log(nobody, nobody, {.rank = 0, .num_ranks = 1, .terminal = {}});
-  const auto alone = make_communicator({.kind = Transport::kSingle});
-  run_rlvr(sampling, {}, device, *alone, log);
+  std::ostringstream discarded;
+  Log log(discarded, discarded, {.rank = 0, .num_ranks = 1, .terminal = {}});
+  const auto single_rank = make_communicator({.kind = Transport::kSingle});
+  run_rlvr(sampling, {}, device, *single_rank, log);
   return recorded_step(folder.path(), config, 1);
 }
 

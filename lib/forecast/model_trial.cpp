@@ -64,12 +64,12 @@ class Growth {
  public:
   void add(double work, double seconds) { points_.push_back({work, seconds}); }
   double seconds(double work) const {
-    const auto [first, first_s] = points_.front();
-    const auto [last, last_s] = points_.back();
-    if (last <= first) return first_s * work / first;
+    const auto [first_work, first_s] = points_.front();
+    const auto [last_work, last_s] = points_.back();
+    if (last_work <= first_work) return first_s * work / first_work;
     // Limits the effect of noise: the slope is at least a quarter of the larger trial's mean.
-    const double slope = std::max((last_s - first_s) / (last - first), last_s / last / 4);
-    return last_s + slope * (work - last);
+    const double slope = std::max((last_s - first_s) / (last_work - first_work), last_s / last_work / 4);
+    return last_s + slope * (work - last_work);
   }
 
  private:
@@ -80,7 +80,7 @@ class Growth {
 };
 
 /// Returns the least time of several runs after a warm-up; other load only makes runs slower.
-double least_of(const std::function<double()>& run) {
+double least_seconds_of_runs(const std::function<double()>& run) {
   run();
   const Stopwatch watch;
   double least = run();
@@ -107,7 +107,7 @@ PackedTokens micro_batch(const TriedModel& model, const TrainingShape& shape, in
   return pack_tokens(sequences, model.device);
 }
 
-double flops_of(const ModelSpec& spec, const PackedTokens& tokens, bool has_head) {
+double batch_flops(const ModelSpec& spec, const PackedTokens& tokens, bool has_head) {
   const ForwardFlops forward(spec);
   double flops = 0;
   for (int64_t i = 0; i < tokens.num_sequences(); ++i)
@@ -126,16 +126,17 @@ StepTimes time_training(const TriedModel& tried, const TrainingShape& shape, con
     return token_log_probs(model, tokens, /*temperature=*/1, /*with_entropy=*/trains, recomputes).log_probs.sum();
   };
   StepTimes times;
-  times.forward_s = least_of([&] {
+  times.forward_s = least_seconds_of_runs([&] {
     const at::NoGradGuard guard;
     const Stopwatch watch;
     compute({}, false).item<float>();  // waits for the device
     return watch.seconds();
   });
-  const auto alone = make_communicator({.kind = Transport::kSingle});
-  Learner learner("trial", model.trained(), {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 1e-9}}, *alone);
+  const auto single_rank = make_communicator({.kind = Transport::kSingle});
+  Learner learner("trial", model.trained(), {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 1e-9}},
+                  *single_rank);
   times.update_s = std::numeric_limits<double>::max();
-  times.training_s = least_of([&] {
+  times.training_s = least_seconds_of_runs([&] {
     const Stopwatch watch;
     const UpdateResult update = learner.update(1, [&](int64_t) { return compute(shape.recomputes, true) * 1e-6; });
     times.update_s = std::min(times.update_s, watch.seconds() - update.compute_s);
@@ -155,20 +156,21 @@ TrainingSpeed try_training(const TriedModel& model, const TrainingShape& shape) 
   const int64_t most_layers = tried_layers(model);
   const double token_flops = 3 * thin(model.spec, most_layers).forward_flops(kLeastTokens, kLeastTokens) / kLeastTokens;
   const auto affordable = static_cast<int64_t>(kMicroBatch_s * peak / token_flops);
-  const int64_t most = std::clamp<int64_t>(shape.tokens, 2, kMostTokens);
-  const PackedTokens tokens = micro_batch(model, shape, std::clamp(affordable, std::min(kLeastTokens, most), most));
+  const int64_t most_tokens = std::clamp<int64_t>(shape.tokens, 2, kMostTokens);
+  const PackedTokens tokens =
+      micro_batch(model, shape, std::clamp(affordable, std::min(kLeastTokens, most_tokens), most_tokens));
   const auto passes = [&](int64_t layers) { return 3 + shape.recomputes.recomputed_share(layers); };
   Growth forward, training, update;
   for (const int64_t layers : {std::min<int64_t>(1, most_layers - 1), most_layers}) {
     if (layers == 0) continue;
     const TriedModel tried{thin(model.spec, layers), model.device, model.dtype};
     const StepTimes times = time_training(tried, shape, tokens);
-    const double flops = flops_of(tried.spec, tokens, shape.has_head);
+    const double flops = batch_flops(tried.spec, tokens, shape.has_head);
     forward.add(flops, times.forward_s);
     training.add(passes(layers) * flops, times.training_s);
     update.add(num_trained(tried.spec), times.update_s);
   }
-  const double flops = flops_of(model.spec, tokens, shape.has_head);
+  const double flops = batch_flops(model.spec, tokens, shape.has_head);
   const double trained = passes(model.spec.num_layers) * flops;
   return {.forward_flops_per_s = flops / forward.seconds(flops),
           .training_flops_per_s = trained / training.seconds(trained),

@@ -14,40 +14,40 @@ namespace roll {
 
 namespace {
 
-/// Group of the asked world, with the groups split from it, in order.
-struct AskedGroup {
+/// Group of the requested world, with the groups split from it, in order.
+struct RequestedGroup {
   std::string name;
   std::vector<int> members;  // ranks of the world
-  Member own{};
-  std::vector<std::shared_ptr<AskedGroup>> parts;
+  Member member{};           // this rank's position
+  std::vector<std::shared_ptr<RequestedGroup>> parts;
 
   /// Returns the share of a collective's bytes that crosses hosts. Host path: equal traffic to all ranks; NCCL: rings
   /// that leave each host once.
   double far_share(Path path, int64_t ranks_per_host) const {
-    const int64_t host = members[own.index] / ranks_per_host;
+    const int64_t host = members[member.index] / ranks_per_host;
     const auto begin = std::ranges::lower_bound(members, host * ranks_per_host);
-    const auto num_here = std::ranges::lower_bound(members, (host + 1) * ranks_per_host) - begin;
-    if (num_here == own.size) return 0;
-    if (path == Path::kDevice) return 1 / static_cast<double>(num_here);
-    return 1 - static_cast<double>(num_here - 1) / static_cast<double>(own.size - 1);
+    const auto ranks_on_host = std::ranges::lower_bound(members, (host + 1) * ranks_per_host) - begin;
+    if (ranks_on_host == member.size) return 0;
+    if (path == Path::kDevice) return 1 / static_cast<double>(ranks_on_host);
+    return 1 - static_cast<double>(ranks_on_host - 1) / static_cast<double>(member.size - 1);
   }
 };
 
 /// Ranks of a planned group.
 struct PlannedGroup {
-  std::vector<int> members;  // ranks in the planned world
-  std::vector<int> places;   // [member] index among the running ranks; -1: does not run
+  std::vector<int> members;        // ranks in the planned world
+  std::vector<int> running_index;  // [member] index among the running ranks; -1: does not run
 };
 
 /// Counts collectives and passes real data between running ranks over their own communicator (dist/thread_ranks.h). If
 /// `running` is null, it can only split groups.
 class PlannedCommunicator : public ImmediateCommunicator {
  public:
-  PlannedCommunicator(Membership own, std::shared_ptr<AskedGroup> asked, PlannedGroup group,
-                      std::shared_ptr<Communicator> running, const PlannedWorld& world, const AbsentWords& absent,
+  PlannedCommunicator(Membership membership, std::shared_ptr<RequestedGroup> requested, PlannedGroup group,
+                      std::shared_ptr<Communicator> running, const PlannedWorld& world, const AbsentMessages& absent,
                       RankTraffic& counted)
-      : ImmediateCommunicator(std::move(own)),
-        asked_(std::move(asked)),
+      : ImmediateCommunicator(std::move(membership)),
+        requested_(std::move(requested)),
         group_(std::move(group)),
         running_(std::move(running)),
         world_(world),
@@ -57,64 +57,65 @@ class PlannedCommunicator : public ImmediateCommunicator {
   std::string_view kind() const override { return "planned"; }
 
   std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) override {
-    Membership own = membership_in(members, group);
+    Membership membership = membership_in(members, group);
     const auto number = static_cast<size_t>(num_splits_++);
-    if (number == asked_->parts.size()) asked_->parts.push_back(part_of(members, group, own));
-    std::shared_ptr<AskedGroup> part = asked_->parts[number];
+    if (number == requested_->parts.size()) requested_->parts.push_back(make_part(members, group, membership));
+    std::shared_ptr<RequestedGroup> part = requested_->parts[number];
     PlannedGroup planned;
     std::vector<int> running;
     for (const int member : members) {
       planned.members.push_back(group_.members[member]);
-      const int place = group_.places[member];
-      planned.places.push_back(place < 0 ? -1 : static_cast<int>(running.size()));
-      if (place >= 0) running.push_back(place);
+      const int index = group_.running_index[member];
+      planned.running_index.push_back(index < 0 ? -1 : static_cast<int>(running.size()));
+      if (index >= 0) running.push_back(index);
     }
     std::shared_ptr<Communicator> data = running_ ? running_->split(running, group) : nullptr;
-    if (part->own.size == 1) return make_single_communicator(std::move(own));
-    return std::make_unique<PlannedCommunicator>(std::move(own), std::move(part), std::move(planned), std::move(data),
-                                                 world_, absent_, counted_);
+    if (part->member.size == 1) return make_single_communicator(std::move(membership));
+    return std::make_unique<PlannedCommunicator>(std::move(membership), std::move(part), std::move(planned),
+                                                 std::move(data), world_, absent_, counted_);
   }
 
   std::vector<std::string> all_gather_bytes(std::string_view local, std::string_view name) override {
-    std::vector<std::string> all = strings(local, name);
-    count("all_gather_bytes", Path::kHost, all_gather_bytes_cost(asked_->own, std::ssize(local), bytes_of(all)));
+    std::vector<std::string> all = gather_strings(local, name);
+    count("all_gather_bytes", Path::kHost,
+          all_gather_bytes_cost(requested_->member, std::ssize(local), count_bytes(all)));
     return all;
   }
   std::vector<std::string> gather_bytes(std::string_view local, std::string_view name) override {
-    std::vector<std::string> all = strings(local, name);
+    std::vector<std::string> all = gather_strings(local, name);
     const int64_t bytes = std::ssize(local);
     count("gather_bytes", Path::kHost,
-          is_first() ? Cost{.received = bytes_of(all) - bytes} : Cost{.sent = bytes, .message = bytes});
+          is_first() ? Cost{.received = count_bytes(all) - bytes} : Cost{.sent = bytes, .message = bytes});
     return is_first() ? all : std::vector<std::string>();
   }
 
  protected:
   void reduce_dense(at::Tensor& tensor, Reduce op, std::string_view name) override {
-    const Path path = path_of(tensor);
-    count("all_reduce", path, all_reduce_cost(asked_->own, path, tensor.numel(), tensor.element_size()));
+    const Path path = choose_path(tensor);
+    count("all_reduce", path, all_reduce_cost(requested_->member, path, tensor.numel(), tensor.element_size()));
     if (!tensor.is_meta()) running_->all_reduce(tensor, op, name);
   }
 
   void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) override {
-    const Path path = path_of(tensor);
-    const int64_t asked_root = root == rank() ? asked_->own.index : -1;
-    count("broadcast", path, broadcast_cost(asked_->own, path, bytes_of(tensor), asked_root));
-    if (!tensor.is_meta() && runs(root)) running_->broadcast(tensor, group_.places[root], name);
+    const Path path = choose_path(tensor);
+    const int64_t requested_root = root == rank() ? requested_->member.index : -1;
+    count("broadcast", path, broadcast_cost(requested_->member, path, count_bytes(tensor), requested_root));
+    if (!tensor.is_meta() && runs(root)) running_->broadcast(tensor, group_.running_index[root], name);
   }
 
   void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) override {
     // Model shards shrink with more ranks, but host values (one per rank) do not.
-    const int64_t local = tensor.is_meta() ? bytes_of(all) / asked_->own.size : bytes_of(tensor);
-    count("all_gather", path_of(tensor), all_gather_cost(asked_->own, local));
+    const int64_t local = tensor.is_meta() ? count_bytes(all) / requested_->member.size : count_bytes(tensor);
+    count("all_gather", choose_path(tensor), all_gather_cost(requested_->member, local));
     if (tensor.is_meta()) return;
-    const std::vector<at::Tensor> given = running_->all_gather(tensor, name);
+    const std::vector<at::Tensor> gathered = running_->all_gather(tensor, name);
     const at::Tensor rows = all.view({size(), -1});
     for (int peer = 0; peer < size(); ++peer)
-      rows[peer].copy_((runs(peer) ? given[group_.places[peer]] : tensor).view({-1}));
+      rows[peer].copy_((runs(peer) ? gathered[group_.running_index[peer]] : tensor).view({-1}));
   }
 
   void reduce_scatter_dense(const at::Tensor& all, at::Tensor& local, std::string_view name) override {
-    count("reduce_scatter", path_of(all), reduce_scatter_cost(asked_->own, bytes_of(all)));
+    count("reduce_scatter", choose_path(all), reduce_scatter_cost(requested_->member, count_bytes(all)));
     if (all.is_meta()) return;
     at::Tensor sum = all.clone();
     running_->all_reduce_sum(sum, name);
@@ -122,22 +123,23 @@ class PlannedCommunicator : public ImmediateCommunicator {
   }
 
   void all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::string_view name) override {
-    if (path_of(out) == Path::kHost) return Communicator::all_to_all_dense(out, in, name);
-    count("all_to_all", Path::kDevice, reduce_scatter_cost(asked_->own, bytes_of(out)));  // same byte count
+    if (choose_path(out) == Path::kHost) return Communicator::all_to_all_dense(out, in, name);
+    count("all_to_all", Path::kDevice, reduce_scatter_cost(requested_->member, count_bytes(out)));  // same byte count
   }
 
   void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                       std::string_view name) override {
     // NCCL's ranks first agree on the devices of their tensors.
-    if (world_.path == Path::kDevice) count("all_reduce", Path::kHost, all_reduce_cost(asked_->own, Path::kHost, 1, 8));
+    if (world_.path == Path::kDevice)
+      count("all_reduce", Path::kHost, all_reduce_cost(requested_->member, Path::kHost, 1, 8));
     count_messages(out, in);
     if (out.front().is_meta()) return;  // otherwise all ranks have data
     std::vector<at::Tensor> sent(running_->size()), received(running_->size());
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank()) continue;
       if (runs(peer)) {
-        if (!out[peer].is_meta()) sent[group_.places[peer]] = out[peer];
-        if (!in[peer].is_meta()) received[group_.places[peer]] = in[peer];
+        if (!out[peer].is_meta()) sent[group_.running_index[peer]] = out[peer];
+        if (!in[peer].is_meta()) received[group_.running_index[peer]] = in[peer];
       } else if (in[peer].numel() > 0 && !in[peer].is_meta()) {
         in[peer].view({-1}).view(at::kFloat).fill_(1);  // nonzero, so that no mask is empty
       }
@@ -146,42 +148,45 @@ class PlannedCommunicator : public ImmediateCommunicator {
   }
 
  private:
-  static int64_t bytes_of(const at::Tensor& tensor) { return static_cast<int64_t>(tensor.nbytes()); }
-  /// Scales the byte count from the planned to the asked group.
-  int64_t bytes_of(const std::vector<std::string>& all) const {
+  static int64_t count_bytes(const at::Tensor& tensor) { return static_cast<int64_t>(tensor.nbytes()); }
+  /// Scales the byte count from the planned to the requested group.
+  int64_t count_bytes(const std::vector<std::string>& all) const {
     int64_t bytes = 0;
-    for (const std::string& one : all) bytes += std::ssize(one);
-    return bytes * asked_->own.size / size();
+    for (const std::string& message : all) bytes += std::ssize(message);
+    return bytes * requested_->member.size / size();
   }
-  bool runs(int member) const { return group_.places[member] >= 0; }
-  Path path_of(const at::Tensor& tensor) const { return tensor.is_meta() ? world_.path : Path::kHost; }
+  bool runs(int member) const { return group_.running_index[member] >= 0; }
+  Path choose_path(const at::Tensor& tensor) const { return tensor.is_meta() ? world_.path : Path::kHost; }
 
-  std::shared_ptr<AskedGroup> part_of(const std::vector<int>& members, const std::string& group,
-                                      const Membership& own) const {
-    auto part = std::make_shared<AskedGroup>(AskedGroup{.name = group, .own = {std::ssize(members), own.rank}});
-    for (const int member : members) part->members.push_back(asked_->members[member]);
+  std::shared_ptr<RequestedGroup> make_part(const std::vector<int>& members, const std::string& group,
+                                            const Membership& membership) const {
+    auto part = std::make_shared<RequestedGroup>(
+        RequestedGroup{.name = group, .member = {std::ssize(members), membership.rank}});
+    for (const int member : members) part->members.push_back(requested_->members[member]);
     return part;
   }
 
-  std::vector<std::string> strings(std::string_view local, std::string_view name) {
-    const std::vector<std::string> said = running_->all_gather_bytes(local, name);
+  std::vector<std::string> gather_strings(std::string_view local, std::string_view name) {
+    const std::vector<std::string> gathered = running_->all_gather_bytes(local, name);
     std::vector<std::string> all;
     for (int peer = 0; peer < size(); ++peer) {
-      const std::string words = runs(peer) ? said[group_.places[peer]] : absent_(group_.members[peer], name);
-      all.push_back(words.empty() && !runs(peer) ? said.front() : words);
+      const std::string message =
+          runs(peer) ? gathered[group_.running_index[peer]] : absent_(group_.members[peer], name);
+      all.push_back(message.empty() && !runs(peer) ? gathered.front() : message);
     }
     return all;
   }
 
   void count(std::string_view operation, Path path, const Cost& cost) {
-    const double far = asked_->far_share(path, world_.ranks_per_host);
+    const double far = requested_->far_share(path, world_.ranks_per_host);
     const auto flow = [&](int64_t bytes) { return Flow{bytes * times(), static_cast<double>(bytes * times()) * far}; };
-    counted_.add(traffic().key(asked_->name, operation), {flow(cost.sent), flow(cost.received), times()}, cost.message);
+    counted_.add(traffic().key(requested_->name, operation), {flow(cost.sent), flow(cost.received), times()},
+                 cost.message);
   }
 
   /// Counts the messages to and from all peers as one call and one entry; plans have millions of messages.
   void count_messages(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in) {
-    Moved all{.calls = times()};
+    Moved total{.calls = times()};
     int64_t largest = 0;
     const int64_t host = world_.planned_host(group_.members[rank()]);
     for (int peer = 0; peer < size(); ++peer) {
@@ -190,47 +195,48 @@ class PlannedCommunicator : public ImmediateCommunicator {
       const auto add = [&](Flow& flow, int64_t bytes) {
         flow += {bytes * times(), is_far ? static_cast<double>(bytes * times()) : 0};
       };
-      add(all.sent, bytes_of(out[peer]));
-      add(all.received, bytes_of(in[peer]));
-      largest = std::max(largest, bytes_of(out[peer]));
+      add(total.sent, count_bytes(out[peer]));
+      add(total.received, count_bytes(in[peer]));
+      largest = std::max(largest, count_bytes(out[peer]));
     }
-    counted_.add(traffic().key(asked_->name, "all_to_all"), all, largest);
+    counted_.add(traffic().key(requested_->name, "all_to_all"), total, largest);
   }
 
-  std::shared_ptr<AskedGroup> asked_;
+  std::shared_ptr<RequestedGroup> requested_;
   PlannedGroup group_;
   std::shared_ptr<Communicator> running_;
   const PlannedWorld& world_;
-  const AbsentWords& absent_;
+  const AbsentMessages& absent_;
   RankTraffic& counted_;
   int64_t num_splits_ = 0;
 };
 
-Membership member_of_world(int64_t rank, int64_t size) {
-  const Whereabouts place{static_cast<int>(rank), static_cast<int>(size), -1};
-  return {.rank = place.rank, .size = place.size, .world = place};
+Membership make_membership(int64_t rank, int64_t size) {
+  const Whereabouts whereabouts{static_cast<int>(rank), static_cast<int>(size), -1};
+  return {.rank = whereabouts.rank, .size = whereabouts.size, .world = whereabouts};
 }
 
 }  // namespace
 
-void run_planned_ranks(const PlannedWorld& world, const std::function<void(Communicator& asked)>& make_groups,
-                       const AbsentWords& absent,
+void run_planned_ranks(const PlannedWorld& world, const std::function<void(Communicator& requested)>& make_groups,
+                       const AbsentMessages& absent,
                        const std::function<void(int rank, Communicator& world, RankTraffic& traffic)>& body) {
   PlannedGroup planned{all_ranks(world.num_planned()), std::vector<int>(world.num_planned(), -1)};
-  for (size_t i = 0; i < world.running.size(); ++i) planned.places[world.running[i]] = static_cast<int>(i);
-  const std::vector<int> asked = all_ranks(world.num_asked);
+  for (size_t i = 0; i < world.running.size(); ++i) planned.running_index[world.running[i]] = static_cast<int>(i);
+  const std::vector<int> requested = all_ranks(world.num_requested);
   const auto run = [&](Communicator& running) {
     const int rank = world.running[running.rank()];
-    const int64_t place = world.asked_rank[rank];
-    const auto all =
-        std::make_shared<AskedGroup>(AskedGroup{.name = "world", .members = asked, .own = {world.num_asked, place}});
+    const int64_t requested_rank = world.requested_rank[rank];
+    const auto world_group = std::make_shared<RequestedGroup>(
+        RequestedGroup{.name = "world", .members = requested, .member = {world.num_requested, requested_rank}});
     RankTraffic traffic;
-    PlannedCommunicator of_asked(member_of_world(place, world.num_asked), all,
-                                 {asked, std::vector<int>(world.num_asked, -1)}, nullptr, world, absent, traffic);
-    make_groups(of_asked);
+    PlannedCommunicator requested_world(make_membership(requested_rank, world.num_requested), world_group,
+                                        {requested, std::vector<int>(world.num_requested, -1)}, nullptr, world, absent,
+                                        traffic);
+    make_groups(requested_world);
     const std::shared_ptr<Communicator> not_owned(&running, [](Communicator*) {});
-    PlannedCommunicator ranks(member_of_world(rank, world.num_planned()), all, planned, not_owned, world, absent,
-                              traffic);
+    PlannedCommunicator ranks(make_membership(rank, world.num_planned()), world_group, planned, not_owned, world,
+                              absent, traffic);
     body(rank, ranks, traffic);
   };
   run_thread_ranks(static_cast<int>(world.running.size()), run, ThreadPace::kTogether);

@@ -15,28 +15,28 @@
 
 namespace roll {
 
-/// Simulated ("asked") world, and a smaller planned world whose ranks stand for its ranks. They keep their places in
-/// their groups; collectives count with the asked world's group sizes.
+/// Simulated ("requested") world, and a smaller planned world whose ranks stand for its ranks. They keep their places
+/// in their groups; collectives count with the requested world's group sizes.
 struct PlannedWorld {
-  std::vector<int> asked_rank;  // [planned rank] the asked rank that it stands for
-  int64_t num_asked = 1;
+  std::vector<int> requested_rank;  // [planned rank] the requested rank that it stands for
+  int64_t num_requested = 1;
   Path path = Path::kHost;  // path of tensors without data
   int64_t ranks_per_host = 8;
-  std::vector<int> running;  // planned ranks that run, ascending; others contribute only AbsentWords
+  std::vector<int> running;  // planned ranks that run, ascending; others contribute only AbsentMessages
 
-  int64_t num_planned() const { return std::ssize(asked_rank); }
-  int64_t planned_host(int planned_rank) const { return asked_rank[planned_rank] / ranks_per_host; }
+  int64_t num_planned() const { return std::ssize(requested_rank); }
+  int64_t planned_host(int planned_rank) const { return requested_rank[planned_rank] / ranks_per_host; }
 };
 
 /// Returns the bytes that a planned rank that does not run contributes to all_gather_bytes; empty: those of the first
 /// running rank.
-using AbsentWords = std::function<std::string(int planned_rank, std::string_view name)>;
+using AbsentMessages = std::function<std::string(int planned_rank, std::string_view name)>;
 
 /// Runs `body(rank, world, traffic)` on each running rank and counts its communication in `traffic`. First calls
-/// `make_groups`, which splits the asked world in the same order as `body` splits the planned one. Throws the first
+/// `make_groups`, which splits the requested world in the same order as `body` splits the planned one. Throws the first
 /// error of a body. Bug: ranks are in different collectives, or all wait for others.
-void run_planned_ranks(const PlannedWorld& world, const std::function<void(Communicator& asked)>& make_groups,
-                       const AbsentWords& absent,
+void run_planned_ranks(const PlannedWorld& world, const std::function<void(Communicator& requested)>& make_groups,
+                       const AbsentMessages& absent,
                        const std::function<void(int rank, Communicator& world, RankTraffic& traffic)>& body);
 
 }  // namespace roll

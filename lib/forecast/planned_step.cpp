@@ -22,7 +22,7 @@ namespace roll {
 namespace {
 
 /// Returns a rank's records as if sampled. Scores differ within a group, so that advantages are not 0.
-std::vector<RolloutRecord> records_of(const ThinStep& step, const std::vector<int64_t>& share, const Config& config) {
+std::vector<RolloutRecord> make_records(const ThinStep& step, const std::vector<int64_t>& share, const Config& config) {
   const bool with_baselines = config.experience.adv_estimator->samples_baseline;
   std::vector<RolloutRecord> records;
   for (const int64_t s : share) {
@@ -69,12 +69,12 @@ RoleModels planned_models(const Config& config, const RoleShapes& shapes, at::De
 }
 
 /// Returns the FLOPs of a rank's part of a role's model: all layers, or its stage's.
-ForwardFlops flops_of(const ModelSpec& spec, const PipelineStage* stage) {
+ForwardFlops stage_flops(const ModelSpec& spec, const PipelineStage* stage) {
   if (!stage) return ForwardFlops(spec);
-  const std::vector<Layer> all = spec.layers();
-  std::vector<Layer> own;
-  for (const int64_t layer : stage->split().chunk_layers(stage->index())) own.push_back(all[layer]);
-  return {spec, own, stage->is_first(), stage->is_last()};
+  const std::vector<Layer> layers = spec.layers();
+  std::vector<Layer> stage_layers;
+  for (const int64_t layer : stage->split().chunk_layers(stage->index())) stage_layers.push_back(layers[layer]);
+  return {spec, stage_layers, stage->is_first(), stage->is_last()};
 }
 
 /// Wraps a model's function to count FLOPs per micro-batch: `times` forwards, divided by the context and tensor ranks
@@ -85,15 +85,15 @@ void count_flops(std::function<R(const B&)>& forward, const Model& model, bool g
   const double share = times / static_cast<double>(role.shape().stage_ranks());
   const std::shared_ptr<PipelineStage> stage = model.parallel().stage;
   double &flops = work.flops[phase], &passes = work.passes[phase];
-  forward = [forward, gives_values, share, stage, of_model = flops_of(model.spec(), stage.get()), &flops,
+  forward = [forward, gives_values, share, stage, model_flops = stage_flops(model.spec(), stage.get()), &flops,
              &passes](const B& micro_batch) {
     ++passes;
     if (stage && stage->chunk() > 0) return forward(micro_batch);
     const int64_t responses = gives_values ? 0 : micro_batch.mask("response_mask").sum().template item<int64_t>();
-    double all = of_model(0, responses);
-    for (const int64_t length : batch_lengths(micro_batch)) all += of_model(length, 0);
-    for (const Branch& branch : micro_batch.tokens.tree) all -= of_model(branch.shared, 0);
-    flops += share * all;
+    double total = model_flops(0, responses);
+    for (const int64_t length : batch_lengths(micro_batch)) total += model_flops(length, 0);
+    for (const Branch& branch : micro_batch.tokens.tree) total -= model_flops(branch.shared, 0);
+    flops += share * total;
     return forward(micro_batch);
   };
 }
@@ -111,14 +111,14 @@ class PlannedRank {
         log_(lines_, lines_, {.rank = ranks.rank(), .num_ranks = ranks.size(), .terminal = {}}),
         meshes_(ranks),
         settings_(step_settings(config_)),
-        mesh_of_(role_meshes(settings_.places, meshes_)),
+        role_meshes_(role_meshes(settings_.places, meshes_)),
         roles_(make_roles(planned_models(config_, world.models, on_device_ ? at::kCUDA : at::kCPU), settings_.places,
-                          mesh_of_, at::kMeta)),
-        trainer_(settings_, counted_models(work), role_losses(settings_), mesh_of_, log_) {}
+                          role_meshes_, at::kMeta)),
+        trainer_(settings_, counted_models(work), role_losses(settings_), role_meshes_, log_) {}
 
   /// Makes what only the first step of a run makes.
   void prepare() {
-    if (!config_.rollout_replay) prepare_updates(roles_, mesh_of_, ranks_.traffic());
+    if (!config_.rollout_replay) prepare_updates(roles_, role_meshes_, ranks_.traffic());
   }
 
   void run() {
@@ -126,26 +126,26 @@ class PlannedRank {
     const bool trained_all = step_.number - 1 >= updates.back().first_step;
     ranks_.traffic().set_phase((trained_all ? updates.back() : updates.front()).phase);
     stop_agreed(ranks_);
-    std::vector<RolloutRecord> local = records_of(step_, holders_.shares[ranks_.rank()], config_);
+    std::vector<RolloutRecord> local = make_records(step_, holders_.shares[ranks_.rank()], config_);
     if (!config_.rollout_replay) sample(local);
     RlStep step{.number = step_.number};
     trainer_.distribute(step, local);
-    trainer_.broadcast(mesh_of_.learners ? trainer_.learn(step) : Metrics());
+    trainer_.broadcast(role_meshes_.learners ? trainer_.learn(step) : Metrics());
   }
 
  private:
   StepModels counted_models(PlannedWork& work) {
-    StepModels models = step_models(roles_, mesh_of_, at::kMeta, settings_.models);
+    StepModels models = step_models(roles_, role_meshes_, at::kMeta, settings_.models);
     for (const RolePass& pass : settings_.forwards.passes)
       count(models.roles.at(pass.role).forward, pass.role, 1, phase_name(pass.finds), work);
     for (const RoleUpdates& update : settings_.updates) {
       ModelInStep& model = models.roles.at(update.role);
       if (!model.trained) continue;
-      roles_.all.at(update.role).with_model([&](const auto& own) {
-        const StageSplit split = own.parallel().stage ? own.parallel().stage->split() : StageSplit();
+      roles_.all.at(update.role).with_model([&](const auto& role_model) {
+        const StageSplit split = role_model.parallel().stage ? role_model.parallel().stage->split() : StageSplit();
         const Recomputation& recomputes = settings_.models.trained.at(update.role).recomputes;
         const double times =
-            3 + recomputes.recomputed_share(std::max<int64_t>(1, own.spec().num_layers / split.num_parts()));
+            3 + recomputes.recomputed_share(std::max<int64_t>(1, role_model.spec().num_layers / split.num_parts()));
         count(model.trained->forward, update.role, times, update.phase, work);
       });
     }
@@ -155,19 +155,19 @@ class PlannedRank {
   template <class Forward>
   void count(Forward& forward, const std::string& role, double times, const std::string& phase, PlannedWork& work) {
     roles_.all.at(role).with_model([&](const auto& model) {
-      count_flops(forward, model, role == kCriticRole, times, mesh_of_.of(role), phase, work);
+      count_flops(forward, model, role == kCriticRole, times, role_meshes_.of(role), phase, work);
     });
   }
 
   void sample(const std::vector<RolloutRecord>& local) {
-    update_sampler(roles_, mesh_of_, ranks_.traffic());
-    if (!mesh_of_.sampler.is_here()) return;
-    Mesh& mesh = mesh_of_.sampler.mesh();
+    update_sampler(roles_, role_meshes_, ranks_.traffic());
+    if (!role_meshes_.sampler.is_here()) return;
+    Mesh& mesh = role_meshes_.sampler.mesh();
     EngineLimits limits;
     limit_cache(limits, cache_settings(config_.actor_infer.strategy_args.strategy_config), roles_.sampling_policy(),
                 mesh.tp());
     ranks_.traffic().set_phase("generate");
-    const int leader = mesh_of_.sampler.ranks()[mesh.world().rank() - mesh.place().tp];
+    const int leader = role_meshes_.sampler.ranks()[mesh.world().rank() - mesh.place().tp];
     add_sampling_traffic(roles_.sampling_policy(), on_device_, mesh.tp(), step_, holders_.shares[leader]);
     RolloutStatistics statistics;
     statistics.add_counts({}, mesh);
@@ -183,7 +183,7 @@ class PlannedRank {
   Log log_;
   Meshes meshes_;
   const StepSettings settings_;
-  RoleMeshes mesh_of_;
+  RoleMeshes role_meshes_;
   Roles roles_;
   StepTrainer trainer_;
 };
@@ -192,25 +192,25 @@ class PlannedRank {
 
 std::vector<PlannedWork> run_planned_step(const SimulatedWorld& world, const ThinStep& step,
                                           const Distribution& holders) {
-  std::vector<PlannedWork> all(world.ranks.running.size());
-  const auto make_groups = [&, places = step_settings(world.asked).places](Communicator& asked) {
-    Meshes meshes(asked);
+  std::vector<PlannedWork> works(world.ranks.running.size());
+  const auto make_groups = [&, places = step_settings(world.requested).places](Communicator& requested) {
+    Meshes meshes(requested);
     role_meshes(places, meshes);
   };
   const auto absent = [&](int rank, std::string_view name) -> std::string {
     if (name != FactsMessage::kMessage.name) return {};
-    return encode_message(facts_message(records_of(step, holders.shares[rank], world.planned),
+    return encode_message(facts_message(make_records(step, holders.shares[rank], world.planned),
                                         world.planned.experience.adv_estimator->separates_rewards));
   };
   run_planned_ranks(world.ranks, make_groups, absent, [&](int rank, Communicator& ranks, RankTraffic& counted) {
-    PlannedWork& work = all[std::ranges::lower_bound(world.ranks.running, rank) - world.ranks.running.begin()];
+    PlannedWork& work = works[std::ranges::lower_bound(world.ranks.running, rank) - world.ranks.running.begin()];
     PlannedRank planned(world, step, holders, ranks, work);
     planned.prepare();
     counted = {};
     planned.run();
     work.traffic = std::move(counted);
   });
-  return all;
+  return works;
 }
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Runs the training code of a step on planned ranks and models, and counts what they send and compute; for
+// Runs the training code of a step on planned ranks and models, and counts their traffic and computation. Used by
 // step_forecast.h.
 #pragma once
 

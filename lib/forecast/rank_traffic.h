@@ -13,9 +13,9 @@ struct Flow {
   int64_t bytes = 0;
   double far_bytes = 0;  // part of `bytes` that crosses hosts
 
-  Flow& operator+=(const Flow& more) {
-    bytes += more.bytes;
-    far_bytes += more.far_bytes;
+  Flow& operator+=(const Flow& other) {
+    bytes += other.bytes;
+    far_bytes += other.far_bytes;
     return *this;
   }
 };
@@ -31,12 +31,12 @@ struct RankTraffic {
   int64_t largest_message = 0;         // largest message to one rank, bytes
   std::string largest_key;
 
-  void add(const std::string& key, const Moved& more, int64_t message) {
-    if (more.sent.bytes + more.received.bytes == 0) return;
-    Moved& all = moved[key];
-    all.sent += more.sent;
-    all.received += more.received;
-    all.calls += more.calls;
+  void add(const std::string& key, const Moved& added, int64_t message) {
+    if (added.sent.bytes + added.received.bytes == 0) return;
+    Moved& total = moved[key];
+    total.sent += added.sent;
+    total.received += added.received;
+    total.calls += added.calls;
     if (message <= largest_message) return;
     largest_message = message;
     largest_key = key;

@@ -10,7 +10,7 @@
 namespace roll {
 
 /// Returns the mean tokens per rank for the role with the fewest data-parallel ranks.
-int64_t tokens_of_rank(const Config& config, const ThinStep& step);
+int64_t tokens_per_rank(const Config& config, const ThinStep& step);
 
 /// Maps each planned rank that runs to the number of ranks it stands for. Runs all ranks if that is cheap. Otherwise,
 /// per class of ranks with the same roles, runs first ranks of evenly spaced model replicas, and one other rank. The

@@ -17,12 +17,12 @@ void add_sampling_traffic(const Transformer& model, bool on_device, Communicator
     bool is_shared = s / step.group_size == last_group;  // later responses of a group reuse the prompt and its logits
     last_group = s / step.group_size;
     for (const ThinTurn& turn : step.thin_turns(s)) {
-      const int64_t after_first = std::max<int64_t>(0, turn.sampled - 1);
-      const int64_t last_drawn = turn.before > 0 ? 1 : 0;  // computed only when its context continues
+      const int64_t after_first = std::max<int64_t>(0, turn.num_sampled - 1);
+      const int64_t last_drawn = turn.num_cached > 0 ? 1 : 0;  // computed only when its context continues
       computed += after_first + last_drawn;
       logits += after_first;
       if (std::exchange(is_shared, false)) continue;
-      computed += turn.given;
+      computed += turn.num_prompt;
       ++logits;
     }
   }
@@ -47,11 +47,11 @@ void add_sampling_traffic(const Transformer& model, bool on_device, Communicator
     model.gather_vocabulary(at::empty({tokens, model.head_weight().size(0)}, options));
   };
   // One pass per token of all sequences, then a pass for the remainder.
-  const int64_t together = std::max<int64_t>(1, std::ssize(sequences));
-  sum(together, computed / together);
-  sum(computed % together, 1);
-  gather(together, logits / together);
-  gather(logits % together, 1);
+  const int64_t num_sequences = std::max<int64_t>(1, std::ssize(sequences));
+  sum(num_sequences, computed / num_sequences);
+  sum(computed % num_sequences, 1);
+  gather(num_sequences, logits / num_sequences);
+  gather(logits % num_sequences, 1);
   tp.count_times(1);
 }
 

@@ -13,10 +13,10 @@ namespace {
 
 constexpr int64_t kMostRanks = 65536;
 
-CheckedConfig<Config> load(const ScaleRequest& request, const std::vector<std::string>& more,
+CheckedConfig<Config> load(const ScaleRequest& request, const std::vector<std::string>& extra_overrides,
                            std::optional<int64_t> num_ranks) {
   std::vector<std::string> overrides = request.text.overrides;
-  overrides.insert(overrides.end(), more.begin(), more.end());
+  overrides.insert(overrides.end(), extra_overrides.begin(), extra_overrides.end());
   // Load as an already started run, so that its hosts do not matter.
   return load_config_text(request.text.yaml, request.text.origin, overrides,
                           {.num_ranks = num_ranks, .offline = true, .hostfile = {}, .is_started = true});
@@ -51,18 +51,18 @@ std::string ScaledConfig::misfit(int64_t num_ranks) const {
   if (is_shared_ && num_ranks % model_ranks_ != 0)
     return fmt::format("must be a multiple of the {} ranks that share a model", model_ranks_);
   if (!is_shared_ && num_ranks % base_.num_ranks != 0)
-    return fmt::format("must be a multiple of the {} ranks on which the configuration lays its roles apart",
+    return fmt::format("must be a multiple of the {} ranks over which the configuration spreads its roles",
                        base_.num_ranks);
   const int64_t batch = base_.config.rollout_batch_size, ranks = base_.config.actor_train.data_ranks();
   if (!request_.keeps_batch && batch * scaled_data_ranks(num_ranks) % ranks != 0)
     return fmt::format(
-        "rollout_batch_size grows with the ranks, and {} prompts x {} / {} data-parallel ranks is not a whole number; "
-        "give --keep-batch, or another number",
+        "rollout_batch_size grows with the ranks, and {} prompts x {} / {} data-parallel ranks is not a whole "
+        "number; give --keep-batch, or another number of ranks",
         batch, scaled_data_ranks(num_ranks), ranks);
   return "";
 }
 
-std::string ScaledConfig::near(int64_t num_ranks) const {
+std::string ScaledConfig::nearest_numbers(int64_t num_ranks) const {
   std::vector<std::string> fits;
   for (int64_t n = num_ranks - 1; n > 0 && fits.empty(); --n)
     if (misfit(n).empty()) fits.push_back(std::to_string(n));
@@ -75,8 +75,8 @@ std::string ScaledConfig::near(int64_t num_ranks) const {
 }
 
 CheckedConfig<Config> ScaledConfig::at(int64_t num_ranks) const {
-  if (const std::string why = misfit(num_ranks); !why.empty())
-    throw user_error("--simulate = {}: {}; {} would do", num_ranks, why, near(num_ranks));
+  if (const std::string reason = misfit(num_ranks); !reason.empty())
+    throw user_error("--simulate = {}: {}; possible numbers: {}", num_ranks, reason, nearest_numbers(num_ranks));
   std::vector<std::string> overrides = {fmt::format("rollout_batch_size={}", batch_at(num_ranks))};
   for (const auto& [name, worker] : placed_roles(base_.config)) {
     const auto& batch = worker->training_args.train_batch_size;
@@ -88,9 +88,9 @@ CheckedConfig<Config> ScaledConfig::at(int64_t num_ranks) const {
     if (is_shared_) {
       for (int64_t rank = 0; rank < num_ranks; ++rank) mapping.devices.push_back(rank);
     } else {
-      const int64_t each = num_ranks / base_.num_ranks;
+      const int64_t copies = num_ranks / base_.num_ranks;
       for (const int rank : worker->ranks)
-        for (int64_t i = 0; i < each; ++i) mapping.devices.push_back(rank * each + i);
+        for (int64_t i = 0; i < copies; ++i) mapping.devices.push_back(rank * copies + i);
     }
     overrides.push_back(fmt::format("{}.device_mapping={}", name, to_config_text(mapping)));
   }
@@ -112,8 +112,8 @@ int64_t ScaledConfig::stand_in(int64_t num_ranks, int64_t most) const {
 
 int ScaledConfig::scaled_rank(int rank, int64_t stand_in, int64_t num_ranks) const {
   if (is_shared_) return rank;
-  const auto of_base = [&](int64_t ranks) { return static_cast<int>(ranks / base_.num_ranks); };
-  return rank / of_base(stand_in) * of_base(num_ranks) + rank % of_base(stand_in);
+  const auto ranks_per_base_rank = [&](int64_t ranks) { return static_cast<int>(ranks / base_.num_ranks); };
+  return rank / ranks_per_base_rank(stand_in) * ranks_per_base_rank(num_ranks) + rank % ranks_per_base_rank(stand_in);
 }
 
 }  // namespace roll

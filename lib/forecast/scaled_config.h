@@ -35,7 +35,7 @@ class ScaledConfig {
  private:
   /// Returns why `num_ranks` is impossible, or "".
   std::string misfit(int64_t num_ranks) const;
-  std::string near(int64_t num_ranks) const;
+  std::string nearest_numbers(int64_t num_ranks) const;
   int64_t batch_at(int64_t num_ranks) const;
   /// Returns the actor's data-parallel ranks at `num_ranks`.
   int64_t scaled_data_ranks(int64_t num_ranks) const;

@@ -8,7 +8,7 @@
 namespace roll {
 
 struct SimulatedWorld {
-  Config planned, asked;  // equal for a small world
+  Config planned, requested;  // equal for a small world
   RoleShapes models;
   PlannedWorld ranks;
 };

@@ -41,22 +41,24 @@ void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, con
   const std::string rule = tensor_parallel_rule(spec, tp);
   const auto split = try_stage_split(worker.strategy_args.strategy_config, spec.num_layers);
   if (const auto* fault = std::get_if<SplitFault>(&split))
-    throw user_error("{}.strategy_args.strategy_config: its {} stages: {}", role,
+    throw user_error("{}.strategy_args.strategy_config: {} pipeline stages: {}", role,
                      worker.strategy_args.strategy_config.pipeline_parallel(), fault->rule);
-  const std::string whose = arch.empty() ? "" : fmt::format(" (--arch = {})", arch);
+  const std::string arch_note = arch.empty() ? "" : fmt::format(" (--arch = {})", arch);
   if (!rule.empty())
-    throw user_error("{}.strategy_args.strategy_config.tensor_model_parallel_size = {}: {}{}", role, tp, rule, whose);
+    throw user_error("{}.strategy_args.strategy_config.tensor_model_parallel_size = {}: {}{}", role, tp, rule,
+                     arch_note);
 }
 
 void check_known(const Config& config, const RoleSpecs& specs, const std::string& arch) {
   if (!specs.are_known())
-    throw user_error("--simulate: cannot estimate: {}; give a shape, as --arch Qwen2.5-7B", specs.why_unknown);
+    throw user_error("--simulate: cannot estimate: {}; give a model's shape, such as --arch Qwen2.5-7B",
+                     specs.why_unknown);
   check_tensor_ranks("actor_infer", config.actor_infer, policy_shape(specs.shapes), arch);
   for (const auto& [role, worker] : learning_roles(config))
     check_tensor_ranks(role, *worker, specs.shapes.at(role), arch);
 }
 
-/// Copies recomputation from the asked world, because ranks of the planned world hold more.
+/// Copies recomputation from the requested world, because ranks of the planned world hold more.
 void copy_recomputation(const Config& from, Config& to) {
   const auto copy = [](const WorkerConfig& source, WorkerConfig& target) {
     const StrategyConfig& chosen = source.strategy_args.strategy_config;
@@ -68,17 +70,18 @@ void copy_recomputation(const Config& from, Config& to) {
 }
 
 /// Returns notes about things that the simulation leaves out.
-std::vector<std::string> notes_of(const Config& config, const ThinStep& step,
-                                  const std::vector<PhaseSimulation>& phases) {
+std::vector<std::string> make_notes(const Config& config, const ThinStep& step,
+                                    const std::vector<PhaseSimulation>& phases) {
   std::vector<std::string> notes;
-  if (config.rollout_replay) notes.emplace_back("rollouts are replayed: sampling is left out");
+  if (config.rollout_replay) notes.emplace_back("rollouts are replayed, so sampling is not simulated");
   if (step.number <= config.critic_warmup)
     notes.push_back(fmt::format("step {} is within critic_warmup: the actor is not trained", step.number));
-  if (!judging_models(config).empty()) notes.emplace_back("what models that judge compute and send is left out");
+  if (!judging_models(config).empty())
+    notes.emplace_back("computation and traffic of judging models are not simulated");
   for (const PhaseSimulation& phase : phases)
     if (phase.idle_share > 0)
       notes.push_back(
-          fmt::format("{}: stages of the pipeline idle {:.0f} % of it", phase.name, 100 * phase.idle_share));
+          fmt::format("{}: pipeline stages are idle for {:.0f} % of this phase", phase.name, 100 * phase.idle_share));
   return notes;
 }
 
@@ -89,7 +92,7 @@ double updates_in(const Config& config, const std::string& phase) {
   return 0;
 }
 
-MachineSpeed speed_of(const SimulatedMachine& machine) {
+MachineSpeed rated_speed(const SimulatedMachine& machine) {
   return {machine.gbps_memory * 1e9, machine.tflops * 1e12 * machine.mfu};
 }
 
@@ -102,12 +105,12 @@ struct Spent {
 
 /// `stand_for[i]`: number of ranks that ranks[i] stands for.
 template <class T, class Bytes>
-RankBytes bytes_over(const std::vector<T>& ranks, const std::vector<double>& stand_for, const Bytes& bytes_of) {
-  RankBytes bytes{.first = bytes_of(ranks.front())};
+RankBytes bytes_over(const std::vector<T>& ranks, const std::vector<double>& stand_for, const Bytes& get_bytes) {
+  RankBytes bytes{.first = get_bytes(ranks.front())};
   double sum = 0;
   for (size_t i = 0; i < ranks.size(); ++i) {
-    sum += stand_for[i] * static_cast<double>(bytes_of(ranks[i]));
-    bytes.most = std::max(bytes.most, bytes_of(ranks[i]));
+    sum += stand_for[i] * static_cast<double>(get_bytes(ranks[i]));
+    bytes.most = std::max(bytes.most, get_bytes(ranks[i]));
   }
   bytes.mean = static_cast<int64_t>(sum / std::reduce(stand_for.begin(), stand_for.end()));
   return bytes;
@@ -122,19 +125,21 @@ void add_traffic(const std::vector<RankForecast>& ranks, const std::vector<doubl
                  const SimulatedMachine& machine, PhaseSimulation& phase, std::vector<Spent>& spent) {
   std::map<std::string, std::vector<Moved>> moved;  // key within the phase -> traffic of each rank
   for (size_t i = 0; i < ranks.size(); ++i)
-    for (const auto& [key, of_rank] : ranks[i].traffic.moved) {
+    for (const auto& [key, rank_moved] : ranks[i].traffic.moved) {
       if (!key.starts_with(phase.name + "/")) continue;
-      auto& of_key = moved[key.substr(phase.name.size() + 1)];
-      of_key.resize(ranks.size());
-      of_key[i] = of_rank;
-      spent[i].sent_bytes += of_rank.sent.bytes;
-      spent[i].received_bytes += of_rank.received.bytes;
-      spent[i].traffic_s += std::max(link_seconds(of_rank.sent, machine), link_seconds(of_rank.received, machine));
+      auto& moved_by_rank = moved[key.substr(phase.name.size() + 1)];
+      moved_by_rank.resize(ranks.size());
+      moved_by_rank[i] = rank_moved;
+      spent[i].sent_bytes += rank_moved.sent.bytes;
+      spent[i].received_bytes += rank_moved.received.bytes;
+      spent[i].traffic_s +=
+          std::max(link_seconds(rank_moved.sent, machine), link_seconds(rank_moved.received, machine));
     }
-  for (const auto& [what, of_ranks] : moved) {
-    for (const Moved& of_rank : of_ranks) phase.calls[what] = std::max(phase.calls[what], of_rank.calls);
-    phase.sent[what] = bytes_over(of_ranks, stand_for, [](const Moved& of_rank) { return of_rank.sent.bytes; });
-    phase.received[what] = bytes_over(of_ranks, stand_for, [](const Moved& of_rank) { return of_rank.received.bytes; });
+  for (const auto& [key, ranks_moved] : moved) {
+    for (const Moved& rank_moved : ranks_moved) phase.calls[key] = std::max(phase.calls[key], rank_moved.calls);
+    phase.sent[key] = bytes_over(ranks_moved, stand_for, [](const Moved& rank_moved) { return rank_moved.sent.bytes; });
+    phase.received[key] =
+        bytes_over(ranks_moved, stand_for, [](const Moved& rank_moved) { return rank_moved.received.bytes; });
   }
 }
 
@@ -146,7 +151,7 @@ void add_sampling(const SamplingWork& work, const SimulatedMachine& machine, Spe
         least_seconds(work.decoding, speed.peak) / speed.decoding_share;
     return;
   }
-  const MachineSpeed speed = speed_of(machine);
+  const MachineSpeed speed = rated_speed(machine);
   for (const DecodingCost& cost : {work.prompts, work.decoding})
     (is_bound_by_memory(cost, speed) ? spent.memory_s : spent.compute_s) += least_seconds(cost, speed);
 }
@@ -157,7 +162,7 @@ void add_work(const std::vector<RankForecast>& ranks, const SimulatedMachine& ma
   for (size_t i = 0; i < ranks.size(); ++i) {
     if (const auto found = ranks[i].flops.find(phase); found != ranks[i].flops.end()) {
       const PhaseSpeed speed =
-          machine.measured ? machine.measured->phases.at(phase) : PhaseSpeed{speed_of(machine).flops_per_s};
+          machine.measured ? machine.measured->phases.at(phase) : PhaseSpeed{rated_speed(machine).flops_per_s};
       spent[i].compute_s += found->second / speed.flops_per_s + updates * speed.update_s;
     }
     if (phase == "generate") add_sampling(ranks[i].sampling, machine, spent[i]);
@@ -171,20 +176,21 @@ struct Pipelines {
 };
 
 /// Returns the pipelines of a phase. Teachers on the same ranks are assumed to have one shape.
-std::vector<Pipelines> pipelines_of(const Config& config, const std::string& phase) {
-  std::vector<Pipelines> all;
+std::vector<Pipelines> find_pipelines(const Config& config, const std::string& phase) {
+  std::vector<Pipelines> pipelines;
   const auto add = [&](const WorkerConfig& role, int64_t times) {
     if (role.strategy_args.strategy_config.pipeline_parallel() == 1) return;
-    auto same = std::ranges::find_if(all, [&](const Pipelines& one) { return one.role->ranks == role.ranks; });
-    if (same == all.end()) same = all.insert(same, {&role, 0});
-    same->times += static_cast<double>(times);
+    auto found =
+        std::ranges::find_if(pipelines, [&](const Pipelines& known) { return known.role->ranks == role.ranks; });
+    if (found == pipelines.end()) found = pipelines.insert(found, {&role, 0});
+    found->times += static_cast<double>(times);
   };
   const TrainingPlan plan = plan_training(config);
   for (const PlannedPass& pass : plan.passes)
     if (phase == pass.phase()) add(*pass.worker, 1);
   for (const PlannedUpdate& update : plan.updates)
     if (phase == update.phase) add(*update.worker, updates_per_step(config, *update.worker));
-  return all;
+  return pipelines;
 }
 
 /// Adds idle time: all stages of a pipeline take as long as the whole.
@@ -192,27 +198,28 @@ void add_idling(const Pipelines& pipelines, const SimulatedWorld& world, const s
                 PhaseSimulation& phase) {
   const MeshShape shape = mesh_shape(*pipelines.role);
   std::vector<double> busy_s(shape.pp);
-  std::vector<size_t> own;
+  std::vector<size_t> stage_ranks;
   double passes = 0;
   for (size_t i = 0; i < forecast.size(); ++i) {
-    const auto place = rank_in_role(world.ranks.running[i], *pipelines.role);
-    if (!place) continue;
-    double& busy = busy_s[mesh_place(*place, shape).pp];
+    const auto index = rank_in_role(world.ranks.running[i], *pipelines.role);
+    if (!index) continue;
+    double& busy = busy_s[mesh_place(*index, shape).pp];
     busy = std::max(busy, phase.rank_seconds[i]);
-    own.push_back(i);
+    stage_ranks.push_back(i);
     if (const auto counted = forecast[i].passes.find(phase.name); counted != forecast[i].passes.end())
       passes = std::max(passes, counted->second);
   }
   const double seconds = pipeline_seconds(busy_s, passes / pipelines.times);
   if (seconds == 0) return;
-  for (const size_t i : own) phase.rank_seconds[i] = seconds;
+  for (const size_t i : stage_ranks) phase.rank_seconds[i] = seconds;
   phase.seconds = std::max(phase.seconds, seconds);
   const double idle = 1 - std::reduce(busy_s.begin(), busy_s.end()) / (static_cast<double>(shape.pp) * seconds);
   phase.idle_share = std::max(phase.idle_share, idle);
 }
 
-std::vector<PhaseSimulation> phases_of(const std::vector<RankForecast>& forecast, const std::vector<double>& stand_for,
-                                       const SimulatedWorld& world, const SimulatedMachine& machine) {
+std::vector<PhaseSimulation> simulate_phases(const std::vector<RankForecast>& forecast,
+                                             const std::vector<double>& stand_for, const SimulatedWorld& world,
+                                             const SimulatedMachine& machine) {
   std::vector<PhaseSimulation> phases;
   for (const char* name : kPhases) {
     PhaseSimulation phase{.name = name};
@@ -229,22 +236,23 @@ std::vector<PhaseSimulation> phases_of(const std::vector<RankForecast>& forecast
       phase.rank_seconds.push_back(spent.seconds());
     }
     if (phase.seconds == 0) continue;
-    for (const Pipelines& pipelines : pipelines_of(world.planned, name)) add_idling(pipelines, world, forecast, phase);
+    for (const Pipelines& pipelines : find_pipelines(world.planned, name))
+      add_idling(pipelines, world, forecast, phase);
     phases.push_back(std::move(phase));
   }
   return phases;
 }
 
-/// Returns the work per class of ranks. Classes of the asked and the planned world have the same order.
-std::vector<ClassWork> classes_of(const SimulatedWorld& world, const std::vector<PhaseSimulation>& phases,
-                                  bool on_gpu) {
-  const std::vector<RankClass> asked = rank_classes(world.asked), planned = rank_classes(world.planned);
+/// Returns the work per class of ranks. Classes of the requested and the planned world have the same order.
+std::vector<ClassWork> list_classes(const SimulatedWorld& world, const std::vector<PhaseSimulation>& phases,
+                                    bool on_gpu) {
+  const std::vector<RankClass> requested = rank_classes(world.requested), planned = rank_classes(world.planned);
   std::vector<ClassWork> classes;
-  for (size_t i = 0; i < asked.size(); ++i) {
+  for (size_t i = 0; i < requested.size(); ++i) {
     ClassWork& work = classes.emplace_back();
-    work.ranks = ranges_text(asked[i].ranks);
-    work.roles = fmt::format("{}", fmt::join(asked[i].roles, ", "));
-    work.memory_bytes = estimate_memory(world.asked, world.models, on_gpu, asked[i].ranks.front()).total();
+    work.ranks = ranges_text(requested[i].ranks);
+    work.roles = fmt::format("{}", fmt::join(requested[i].roles, ", "));
+    work.memory_bytes = estimate_memory(world.requested, world.models, on_gpu, requested[i].ranks.front()).total();
     for (const PhaseSimulation& phase : phases)
       for (size_t k = 0; k < phase.rank_seconds.size(); ++k)
         if (std::ranges::binary_search(planned[i].ranks, world.ranks.running[k]))
@@ -254,7 +262,7 @@ std::vector<ClassWork> classes_of(const SimulatedWorld& world, const std::vector
 }
 
 /// Returns the traffic of the rank that sends the largest message.
-const RankTraffic& most_at_once(const std::vector<RankForecast>& ranks) {
+const RankTraffic& largest_message_traffic(const std::vector<RankForecast>& ranks) {
   return std::ranges::max_element(ranks, {}, [](const auto& rank) { return rank.traffic.largest_message; })->traffic;
 }
 
@@ -282,39 +290,39 @@ bool Simulator::is_quick(int64_t num_ranks) const {
   const RoleSpecs specs = role_specs(config, request_.arch);
   const bool has_many_experts =
       specs.are_known() && shared_policy_parameters(policy_shape(specs.shapes))->size() > kQuickParameters;
-  return !has_many_experts && tokens_of_rank(config, make_thin_step(config)) <= kQuickTokens;
+  return !has_many_experts && tokens_per_rank(config, make_thin_step(config)) <= kQuickTokens;
 }
 
 Simulation Simulator::at(int64_t num_ranks) const {
   const int64_t num_planned = scaled_.stand_in(num_ranks, kMostPlanned);
-  CheckedConfig<Config> asked = scaled_.at(num_ranks);
-  Config planned = num_planned == num_ranks ? asked.config : scaled_.at(num_planned).config;
-  const RoleSpecs specs = role_specs(asked.config, request_.arch);
-  check_known(asked.config, specs, request_.arch);
-  const bool on_gpu = request_.on_gpu.value_or(asked.config.actor_train.device_mapping.has_value());
+  CheckedConfig<Config> requested = scaled_.at(num_ranks);
+  Config planned = num_planned == num_ranks ? requested.config : scaled_.at(num_planned).config;
+  const RoleSpecs specs = role_specs(requested.config, request_.arch);
+  check_known(requested.config, specs, request_.arch);
+  const bool on_gpu = request_.on_gpu.value_or(requested.config.actor_train.device_mapping.has_value());
   std::vector<std::string> notes = specs.notes;
-  std::ranges::move(choose_recomputation(asked.config, specs.shapes, on_gpu, request_.machine.gb_memory * 1e9),
+  std::ranges::move(choose_recomputation(requested.config, specs.shapes, on_gpu, request_.machine.gb_memory * 1e9),
                     std::back_inserter(notes));
-  copy_recomputation(asked.config, planned);
+  copy_recomputation(requested.config, planned);
   SimulatedWorld world{.planned = std::move(planned),
-                       .asked = std::move(asked.config),
+                       .requested = std::move(requested.config),
                        .models = specs.shapes,
-                       .ranks = {.asked_rank = {},
-                                 .num_asked = num_ranks,
+                       .ranks = {.requested_rank = {},
+                                 .num_requested = num_ranks,
                                  .path = on_gpu ? Path::kDevice : Path::kHost,
                                  .ranks_per_host = request_.machine.ranks_per_host,
                                  .running = {}}};
   // A custom loss cannot be planned without running its code, so the built-in loss stands for it.
-  for (PluginArgs* own : {&world.planned.actor_train.loss_func, &world.planned.actor_train.pg_loss_reducer,
-                          &world.planned.critic.loss_func})
-    *own = {};
+  for (PluginArgs* plugin : {&world.planned.actor_train.loss_func, &world.planned.actor_train.pg_loss_reducer,
+                             &world.planned.critic.loss_func})
+    *plugin = {};
   for (int rank = 0; rank < num_planned; ++rank)
-    world.ranks.asked_rank.push_back(scaled_.scaled_rank(rank, num_planned, num_ranks));
+    world.ranks.requested_rank.push_back(scaled_.scaled_rank(rank, num_planned, num_ranks));
   const ThinStep step = make_thin_step(world.planned);
-  if (const int64_t tokens = tokens_of_rank(world.planned, step); tokens > kTooManyTokens)
+  if (const int64_t tokens = tokens_per_rank(world.planned, step); tokens > kTooManyTokens)
     throw user_error(
-        "--simulate = {}: a rank would go through {} tokens of a step: must be at most {}; lower --mean or "
-        "rollout_batch_size, or name more ranks with --keep-batch",
+        "--simulate = {}: a rank would process {} tokens in a step: must be at most {}; lower --mean or "
+        "rollout_batch_size, or give more ranks with --keep-batch",
         num_ranks, tokens, kTooManyTokens);
   std::vector<double> stand_for;
   for (const auto& [rank, count] : running_ranks(world.planned, num_planned, step))
@@ -325,21 +333,21 @@ Simulation Simulator::at(int64_t num_ranks) const {
                     .num_planned = num_planned,
                     .num_running = std::ssize(world.ranks.running),
                     .step = step.number,
-                    .num_prompts = world.asked.prompts_per_step(),
-                    .num_sequences = world.asked.sequences_per_step(),
-                    .most_sockets = most_sockets(world.asked, num_ranks),
-                    .phases = phases_of(forecast, stand_for, world, request_.machine),
-                    .largest_message = most_at_once(forecast).largest_message,
-                    .largest_key = most_at_once(forecast).largest_key,
+                    .num_prompts = world.requested.prompts_per_step(),
+                    .num_sequences = world.requested.sequences_per_step(),
+                    .most_sockets = most_sockets(world.requested, num_ranks),
+                    .phases = simulate_phases(forecast, stand_for, world, request_.machine),
+                    .largest_message = largest_message_traffic(forecast).largest_message,
+                    .largest_key = largest_message_traffic(forecast).largest_key,
                     .notes = std::move(notes)};
   result.timeline =
-      build_timeline(classes_of(world, result.phases, on_gpu), std::min(1.0, world.asked.async_generation_ratio));
-  std::ranges::move(notes_of(world.asked, step, result.phases), std::back_inserter(result.notes));
+      build_timeline(list_classes(world, result.phases, on_gpu), std::min(1.0, world.requested.async_generation_ratio));
+  std::ranges::move(make_notes(world.requested, step, result.phases), std::back_inserter(result.notes));
   for (const int64_t length : step.lengths()) result.mean_length += static_cast<double>(length);
   result.mean_length /= static_cast<double>(step.num_sequences());
-  for (const RankClass& same : rank_classes(world.asked))
-    result.memory.emplace_back(ranges_text(same.ranks),
-                               estimate_memory(world.asked, world.models, on_gpu, same.ranks.front()));
+  for (const RankClass& rank_class : rank_classes(world.requested))
+    result.memory.emplace_back(ranges_text(rank_class.ranks),
+                               estimate_memory(world.requested, world.models, on_gpu, rank_class.ranks.front()));
   return result;
 }
 

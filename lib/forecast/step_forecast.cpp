@@ -44,11 +44,11 @@ SamplingWork sampling_work(const SimulatedWorld& world, const ThinStep& step, co
     int64_t sampled = 0;  // tokens of earlier turns
     for (const ThinTurn& turn : step.thin_turns(s)) {
       const bool is_shared = sampled == 0 && s % step.group_size != 0;  // the prompt is shared with an earlier response
-      sampled += turn.sampled;
-      read += turn.sampled * (turn.before + turn.given + turn.sampled / 2);
-      if (is_shared || turn.given == 0) continue;
-      longest_prompt = std::max(longest_prompt, turn.given);
-      prompt_flops += spec.forward_flops(turn.given, 1);
+      sampled += turn.num_sampled;
+      read += turn.num_sampled * (turn.num_cached + turn.num_prompt + turn.num_sampled / 2);
+      if (is_shared || turn.num_prompt == 0) continue;
+      longest_prompt = std::max(longest_prompt, turn.num_prompt);
+      prompt_flops += spec.forward_flops(turn.num_prompt, 1);
     }
     drawn += sampled;
     longest = std::max(longest, sampled);

@@ -10,7 +10,7 @@ namespace roll {
 namespace {
 
 /// Returns the domain's environment if its turns have prompts of their own; else null.
-const EnvironmentConfig* contexts_of(const Config& config, const std::string& domain) {
+const EnvironmentConfig* find_context_environment(const Config& config, const std::string& domain) {
   const auto found = config.agentic.custom_envs.find(domain);
   const bool is_played = config.agentic.is_used() && found != config.agentic.custom_envs.end();
   return is_played && found->second.has_contexts() ? &found->second : nullptr;
@@ -36,7 +36,7 @@ ThinStep assumed_step(const Config& config, const ResponseModel& responses, int6
                               .step = static_cast<uint32_t>(step),
                               .sequence = static_cast<uint64_t>(turn * num_sequences + i)});
     };
-    const EnvironmentConfig* const game = contexts_of(config, thin.domain_of_group[i / thin.group_size]);
+    const EnvironmentConfig* const game = find_context_environment(config, thin.domain_of_group[i / thin.group_size]);
     if (!game) {
       thin.response_lengths.push_back(length(0, config.response_length.value()));
       continue;

@@ -12,9 +12,9 @@ namespace roll {
 
 /// Turn of a sequence, sampled as one request.
 struct ThinTurn {
-  int64_t before = 0;   // tokens of its context that are already computed
-  int64_t given = 0;    // tokens of its prompt or from the environment
-  int64_t sampled = 0;  // sampled tokens
+  int64_t num_cached = 0;   // tokens of its context that are already computed
+  int64_t num_prompt = 0;   // tokens of its prompt or from the environment
+  int64_t num_sampled = 0;  // sampled tokens
 };
 
 /// Lengths, groups and domains of a step's sequences.
@@ -35,13 +35,15 @@ struct ThinStep {
   }
   /// Returns the turns of a sequence; without recorded turns, the whole response is one.
   std::vector<ThinTurn> thin_turns(int64_t sequence) const {
-    ThinTurn next{.given = prompt_lengths[sequence]};
-    if (turns.empty() || turns[sequence].empty()) return {{.given = next.given, .sampled = response_lengths[sequence]}};
+    ThinTurn next{.num_prompt = prompt_lengths[sequence]};
+    if (turns.empty() || turns[sequence].empty())
+      return {{.num_prompt = next.num_prompt, .num_sampled = response_lengths[sequence]}};
     std::vector<ThinTurn> all;
     for (const Turn& turn : turns[sequence]) {
-      if (!all.empty() && !turn.is_fresh) next.before = all.back().before + all.back().given + all.back().sampled;
-      next.sampled = turn.num_tokens;
-      all.push_back(std::exchange(next, {.given = turn.num_environment_tokens}));
+      if (!all.empty() && !turn.is_fresh)
+        next.num_cached = all.back().num_cached + all.back().num_prompt + all.back().num_sampled;
+      next.num_sampled = turn.num_tokens;
+      all.push_back(std::exchange(next, {.num_prompt = turn.num_environment_tokens}));
     }
     return all;
   }

@@ -32,7 +32,7 @@ constexpr double kShownShare = 0.01;  // share of a step; shorter phases are not
 constexpr double kLengths_s = 6;      // sampling time for the length trial
 
 /// Returns a phase's name for users.
-std::string words_of(std::string_view phase) {
+std::string phase_title(std::string_view phase) {
   if (phase == "generate") return "sampling";
   if (phase == "model_update") return "weights to the sampler";
   if (phase == "reference") return "reference log-probs";
@@ -43,22 +43,22 @@ std::string words_of(std::string_view phase) {
   return "moving tokens";
 }
 
-double mean_of(const std::vector<int64_t>& all) {
+double average(const std::vector<int64_t>& all) {
   return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(std::max<size_t>(1, all.size()));
 }
 
 /// Returns why this machine cannot forecast the run, or "".
 template <class T>
 std::string obstacle(const CheckedConfig<T>& checked, bool on_gpu) {
-  if (!checked.models) return "the shapes of its models are not known";
-  if (!checked.hostfile.empty()) return "its ranks are on several hosts, of which this is one";
+  if (!checked.models) return "the shapes of the run's models are unknown";
+  if (!checked.hostfile.empty()) return "the run uses several hosts, and this machine is only one of these";
   if (on_gpu && num_cuda_devices() == 0)
-    return "the run is for GPUs, of which this machine has none; --simulate takes their speeds";
+    return "the run needs GPUs, but this machine has no GPU; --simulate takes the speeds of GPUs as arguments";
   const at::Device device = on_gpu ? at::kCUDA : at::kCPU;
   for (const char* trained : {kPolicyRole, kCriticRole})
     if (const auto spec = checked.models->find(trained);
         spec != checked.models->end() && !can_be_tried({spec->second, device}))
-      return "two layers of its model take more than half of this machine's free memory";
+      return "two layers of a trained model need more than half of this machine's free memory";
   return "";
 }
 
@@ -87,19 +87,19 @@ ThinStep expected_step(const CheckedConfig<Config>& checked, const std::optional
   std::string why;
   if (plays && rows) try {
       if (auto played = try_trajectories(checked)) {
-        const double mean = mean_of(played->response_lengths);
-        assumed = fmt::format("with trajectories of {:.0f} tokens, as some that were tried", mean);
+        const double mean = average(played->response_lengths);
+        assumed = fmt::format("with trajectories of {:.0f} tokens, as measured in a short trial", mean);
         return *played;
       }
     } catch (const UserError& error) {
-      why = fmt::format("; none could be tried: {}", error.what());
+      why = fmt::format("; the trial failed: {}", error.what());
     }
   double mean = static_cast<double>(config.response_length.value());
   assumed = fmt::format("if every {} has {:.0f} tokens{}", plays ? "trajectory" : "response", mean, why);
   if (rows)
     if (const auto lengths = try_lengths(config, rows->prompts, kLengths_s)) {
       mean = lengths->mean;
-      assumed = fmt::format("with responses of {:.0f} tokens: {} of {} that were tried ended by themselves", mean,
+      assumed = fmt::format("with responses of {:.0f} tokens: in a short trial, {} of {} ended by themselves", mean,
                             lengths->num_ended, lengths->num_responses);
     }
   ThinStep step = assumed_step(config, {.mean = mean, .std = 0}, config.critic_warmup + 1);
@@ -107,7 +107,7 @@ ThinStep expected_step(const CheckedConfig<Config>& checked, const std::optional
   return step;
 }
 
-TrainingShape shape_of(const WorkerConfig& worker, double length, int64_t tokens, bool has_head) {
+TrainingShape training_shape(const WorkerConfig& worker, double length, int64_t tokens, bool has_head) {
   return {.length = std::lround(length), .tokens = tokens, .recomputes = worker.recomputation(), .has_head = has_head};
 }
 
@@ -127,24 +127,25 @@ struct Helper {
 
 /// Forecasts updates over rows of `sequences` sequences each.
 template <class T>
-TimeForecast forecast_updates(const CheckedConfig<T>& checked, const std::optional<ConfigData>& read, int64_t sequences,
-                              const Helper& helper) {
+TimeForecast forecast_updates(const CheckedConfig<T>& checked, const std::optional<ConfigData>& loaded,
+                              int64_t sequences, const Helper& helper) {
   const WorkerConfig& worker = checked.config.trained;
   const bool on_gpu = worker.device_mapping.has_value();
-  if (const std::string why = obstacle(checked, on_gpu); !why.empty()) return {.why_unknown = why};
-  if (!read || read->lengths.empty()) return {.why_unknown = "its rows were not read"};
-  const ConfigData& rows = *read;
-  const BusyNeighbours others = share_host(checked.num_ranks, on_gpu);
+  if (const std::string reason = obstacle(checked, on_gpu); !reason.empty()) return {.why_unknown = reason};
+  if (!loaded || loaded->lengths.empty()) return {.why_unknown = "the run's rows were not read"};
+  const ConfigData& rows = *loaded;
+  const BusyNeighbours neighbours = share_host(checked.num_ranks, on_gpu);
   const int64_t num_rows = std::ssize(rows.lengths) / sequences;
   const double share = static_cast<double>(worker.mini_batch()) / static_cast<double>(num_rows) /
                        static_cast<double>(checked.num_ranks);  // share of all rows in one update on one rank
-  const double length = mean_of(rows.lengths);
+  const double length = average(rows.lengths);
   const at::Device device = on_gpu ? at::kCUDA : at::kCPU;
   const auto try_role = [&](const ModelSpec& spec, const WorkerConfig& role) {
     const BatchRule rule = batch_rule(role, Stage::kTrain);
     const int64_t tokens =
         rule.is_packed ? rule.packing.budget : std::lround(length * static_cast<double>(rule.num_sequences));
-    return try_training({spec, device, model_dtype(role.model_args, device)}, shape_of(role, length, tokens, true));
+    return try_training({spec, device, model_dtype(role.model_args, device)},
+                        training_shape(role, length, tokens, true));
   };
   TimeForecast forecast{.num_steps = count_updates(checked.config, num_rows, worker.mini_batch())};
   const ModelSpec& spec = policy_shape(*checked.models);
@@ -153,10 +154,10 @@ TimeForecast forecast_updates(const CheckedConfig<T>& checked, const std::option
   forecast.phases = {
       {"training", share * passes * forward_flops(spec, rows) / speed.training_flops_per_s + speed.update_s}};
   if (helper.worker) {
-    const ModelSpec its = shape_of_role(*checked.models, kReferenceRole);
+    const ModelSpec helper_spec = shape_of_role(*checked.models, kReferenceRole);
     const double flops_per_s =
-        its == spec ? speed.forward_flops_per_s : try_role(its, *helper.worker).forward_flops_per_s;
-    forecast.phases.emplace_back(helper.name, share * forward_flops(its, rows) / flops_per_s);
+        helper_spec == spec ? speed.forward_flops_per_s : try_role(helper_spec, *helper.worker).forward_flops_per_s;
+    forecast.phases.emplace_back(helper.name, share * forward_flops(helper_spec, rows) / flops_per_s);
   }
   for (const auto& [name, seconds] : forecast.phases) forecast.step_s += seconds;
   return forecast;
@@ -168,20 +169,20 @@ std::optional<MeasuredSpeeds> measure_speeds(const CheckedConfig<Config>& checke
   const Config& config = checked.config;
   const bool on_gpu = config.actor_train.device_mapping.has_value();
   if (!obstacle(checked, on_gpu).empty()) return {};
-  const BusyNeighbours others = share_host(checked.num_ranks, on_gpu);
+  const BusyNeighbours neighbours = share_host(checked.num_ranks, on_gpu);
   const RoleShapes& models = *checked.models;
   const at::Device device = on_gpu ? at::kCUDA : at::kCPU;
   MeasuredSpeeds speeds;
   const TrainingPlan plan = plan_training(config);
-  const auto model_of = [&](const std::string& role, const WorkerConfig& worker) {
+  const auto tried_model = [&](const std::string& role, const WorkerConfig& worker) {
     return TriedModel{shape_of_role(models, role), device, model_dtype(worker.model_args, device)};
   };
   for (const PlannedUpdate& update : plan.updates) {
     const WorkerConfig& worker = *update.worker;
-    const TriedModel model = model_of(update.role, worker);
+    const TriedModel model = tried_model(update.role, worker);
     const int64_t tokens = full_micro_batch(config, worker, make_workload(model.spec), /*trains=*/true).tokens;
     const TrainingSpeed speed =
-        try_training(model, shape_of(worker, mean_of(step.lengths()), tokens, update.has_lm_head));
+        try_training(model, training_shape(worker, average(step.lengths()), tokens, update.has_lm_head));
     speeds.phases[update.phase] = {speed.training_flops_per_s, speed.update_s};
     for (const PlannedPass& pass : plan.passes)  // the reference counts as fast as the policy
       if (pass.has_lm_head() == update.has_lm_head) speeds.phases[pass.phase()] = {speed.forward_flops_per_s};
@@ -190,9 +191,9 @@ std::optional<MeasuredSpeeds> measure_speeds(const CheckedConfig<Config>& checke
   const auto samplers = std::ssize(config.actor_infer.ranks) / mesh_shape(config.actor_infer).tp;
   const int64_t sequences = (step.num_sequences() + samplers - 1) / samplers;
   speeds.sampling =
-      try_sampling(model_of(kPolicyRole, config.actor_train),
+      try_sampling(tried_model(kPolicyRole, config.actor_train),
                    {.slots = std::min(sequences, config.max_running_requests),
-                    .context = std::lround(mean_of(step.prompt_lengths) + mean_of(step.response_lengths) / 2),
+                    .context = std::lround(average(step.prompt_lengths) + average(step.response_lengths) / 2),
                     .int8_weights = config.actor_infer.model_args.reads_int8(),
                     .draws = sampling_settings(config.actor_infer.generating_args)});
   return speeds;
@@ -213,7 +214,7 @@ TimeForecast forecast_time(const CheckedConfig<Config>& checked, const std::opti
   if (!on_gpu && bytes_per_s > 0) request.machine.gbps_intra = bytes_per_s / 1e9 / kCopies;
   const Simulation simulation = Simulator(request).at(checked.num_ranks);
   for (const PhaseSimulation& phase : simulation.phases)
-    forecast.phases.emplace_back(words_of(phase.name), phase.seconds);
+    forecast.phases.emplace_back(phase_title(phase.name), phase.seconds);
   forecast.step_s = simulation.timeline.seconds;
   return forecast;
 }

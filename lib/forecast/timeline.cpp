@@ -17,15 +17,15 @@ struct PhaseLetter {
 };
 constexpr std::array<PhaseLetter, 9> kLetters = {{{"model_update", 'w', "weights to the sampler"},
                                                   {"generate", 'g', "sampling"},
-                                                  {"rollouts", 'b', "bringing sequences"},
-                                                  {"forwards", 'f', "and results"},
+                                                  {"rollouts", 'b', "moving sequences"},
+                                                  {"forwards", 'f', "moving results"},
                                                   {"reference", 'r', "reference"},
                                                   {"old_log_probs", 'o', "old log-probs"},
                                                   {"values", 'v', "values"},
                                                   {"train_critic", 'c', "critic"},
                                                   {"train_actor", 'a', "actor"}}};
 
-double seconds_of(const ClassWork& work, const char* phase) {
+double phase_seconds(const ClassWork& work, const char* phase) {
   const auto found = work.seconds.find(phase);
   return found == work.seconds.end() ? 0 : found->second;
 }
@@ -38,7 +38,7 @@ double run(std::vector<ClassTimeline>& classes, std::initializer_list<const char
   for (ClassTimeline& timeline : classes) {
     double at_s = begin_s;
     for (const char* phase : phases) {
-      const double seconds = share * seconds_of(timeline.work, phase);
+      const double seconds = share * phase_seconds(timeline.work, phase);
       if (seconds > 0) timeline.stretches.push_back({phase, at_s, at_s + seconds});
       at_s += seconds;
     }
@@ -48,7 +48,7 @@ double run(std::vector<ClassTimeline>& classes, std::initializer_list<const char
 }
 
 /// Returns the letter of the main phase in [begin_s, end_s), or '.' for idle.
-char letter_of(const ClassTimeline& timeline, double begin_s, double end_s) {
+char main_letter(const ClassTimeline& timeline, double begin_s, double end_s) {
   std::map<std::string, double> within_s;  // by phase
   double idle_s = end_s - begin_s;
   for (const Stretch& stretch : timeline.stretches) {
@@ -74,16 +74,16 @@ double ClassTimeline::busy_s() const {
   return sum;
 }
 
-Timeline build_timeline(std::vector<ClassWork> classes, double ahead) {
+Timeline build_timeline(std::vector<ClassWork> classes, double ahead_share) {
   Timeline timeline;
   for (ClassWork& work : classes) timeline.classes.push_back({std::move(work), {}});
-  auto& all = timeline.classes;
-  double now_s = run(all, {"model_update"}, 0);
-  now_s = run(all, {"generate"}, now_s, 1 - ahead);
-  now_s = run(all, {"rollouts"}, now_s);
-  const double sampled_s = run(all, {"generate"}, now_s, ahead);
-  now_s = run(all, {"forwards", "reference", "old_log_probs", "values"}, now_s);
-  now_s = run(all, {"train_critic", "train_actor"}, now_s);
+  auto& lines = timeline.classes;
+  double now_s = run(lines, {"model_update"}, 0);
+  now_s = run(lines, {"generate"}, now_s, 1 - ahead_share);
+  now_s = run(lines, {"rollouts"}, now_s);
+  const double sampled_s = run(lines, {"generate"}, now_s, ahead_share);
+  now_s = run(lines, {"forwards", "reference", "old_log_probs", "values"}, now_s);
+  now_s = run(lines, {"train_critic", "train_actor"}, now_s);
   timeline.seconds = std::max(now_s, sampled_s);
   return timeline;
 }
@@ -91,17 +91,20 @@ Timeline build_timeline(std::vector<ClassWork> classes, double ahead) {
 std::string to_text(const Timeline& timeline, int width) {
   std::string legend;
   for (const auto& [phase, letter, words] : kLetters)
-    if (std::ranges::any_of(timeline.classes, [&](const auto& one) { return seconds_of(one.work, phase) > 0; }))
+    if (std::ranges::any_of(timeline.classes,
+                            [&](const auto& class_timeline) { return phase_seconds(class_timeline.work, phase) > 0; }))
       legend += fmt::format("{}{} {}", legend.empty() ? "" : ", ", letter, words);
   std::string text = fmt::format("a step of {:.1f} s: {}\n", timeline.seconds, legend);
   size_t widest = 0;
-  for (const ClassTimeline& one : timeline.classes) widest = std::max(widest, one.work.ranks.size());
+  for (const ClassTimeline& class_timeline : timeline.classes)
+    widest = std::max(widest, class_timeline.work.ranks.size());
   const double piece_s = timeline.seconds / width;
-  for (const ClassTimeline& one : timeline.classes) {
+  for (const ClassTimeline& class_timeline : timeline.classes) {
     std::string bar;
-    for (int i = 0; i < width; ++i) bar += letter_of(one, i * piece_s, (i + 1) * piece_s);
-    text += fmt::format("  {:<{}} {:6.1f} GB |{}| idle {:2.0f} %  {}\n", one.work.ranks, widest,
-                        one.work.memory_bytes / 1e9, bar, 100 * (1 - one.busy_s() / timeline.seconds), one.work.roles);
+    for (int i = 0; i < width; ++i) bar += main_letter(class_timeline, i * piece_s, (i + 1) * piece_s);
+    text += fmt::format("  {:<{}} {:6.1f} GB |{}| idle {:2.0f} %  {}\n", class_timeline.work.ranks, widest,
+                        class_timeline.work.memory_bytes / 1e9, bar,
+                        100 * (1 - class_timeline.busy_s() / timeline.seconds), class_timeline.work.roles);
   }
   return text;
 }

@@ -31,8 +31,8 @@ struct Timeline {
   std::vector<ClassTimeline> classes;
 };
 
-/// Lays out the phases of a step. `ahead`: share of sampling done while the step before trains, 0 to 1.
-Timeline build_timeline(std::vector<ClassWork> classes, double ahead);
+/// Lays out the phases of a step. `ahead_share`: share of sampling done while the step before trains, 0 to 1.
+Timeline build_timeline(std::vector<ClassWork> classes, double ahead_share);
 
 /// Returns a line per class: ranks, memory, a bar of `width` letters for the main phase of each time slice, idle share,
 /// and roles.

@@ -45,7 +45,7 @@ const at::Tensor& on_host(const at::Tensor& mask, const TokenAxis& axis) {
   return found == axis.host_masks.end() ? mask : found->second;
 }
 
-int64_t prompt_tokens_of(const MaskCounts& counts, const TokenAxis& axis, size_t sequence) {
+int64_t count_prompt_tokens(const MaskCounts& counts, const TokenAxis& axis, size_t sequence) {
   ROLL_CHECK_EQ(axis.group_index.size() + 1, axis.cu_seqlens.size(), "prompt-mean needs every sequence's prompt");
   const int64_t group = axis.group_index[sequence];
   ROLL_CHECK(group >= 0 && group < static_cast<int64_t>(counts.prompt_tokens.size()),
@@ -65,8 +65,8 @@ std::vector<int64_t> tokens_per_sequence(const at::Tensor& mask, const std::vect
 }
 
 at::Tensor spread(const std::vector<float>& factors, const TokenAxis& axis, at::Device device) {
-  for (const auto& [own, on_tokens] : axis.spread)
-    if (own == factors) return on_tokens;
+  for (const auto& [known_factors, on_tokens] : axis.spread)
+    if (known_factors == factors) return on_tokens;
   const std::vector<int64_t>& cu_seqlens = axis.cu_seqlens;
   ROLL_CHECK_EQ(factors.size() + 1, cu_seqlens.size(), "one factor per sequence");
   const at::Tensor on_tokens = at::empty({cu_seqlens.back()}, at::kFloat);
@@ -110,8 +110,8 @@ LossModes loss_modes(const LossConfig& config) {
                                                    : config.loss_agg_mode;
   modes.divisor = config.loss_aggregation_divisor.value_or(1);
   if (modes.policy == AggMode::kTokenMean) modes.diagnostics = AggMode::kTokenMean;
-  const bool mode_is_of_the_policy_alone = config.loss_aggregation.has_value();
-  modes.kl = modes.value = mode_is_of_the_policy_alone ? modes.diagnostics : modes.policy;
+  const bool mode_covers_policy_only = config.loss_aggregation.has_value();
+  modes.kl = modes.value = mode_covers_policy_only ? modes.diagnostics : modes.policy;
   return modes;
 }
 
@@ -153,12 +153,12 @@ const MaskCounts& MiniBatchCounts::at(const std::string& mask) const {
 at::Tensor token_weights(const at::Tensor& mask, const TokenAxis& axis, AggMode mode, const MaskCounts& counts,
                          double divisor) {
   check_axis(mask, axis);
-  for (const auto& [own, rule, weights] : axis.sent)
-    if (own.is_same(mask) && rule.mode == mode && rule.divisor == divisor) return weights;
+  for (const auto& [sent_mask, rule, weights] : axis.sent)
+    if (sent_mask.is_same(mask) && rule.mode == mode && rule.divisor == divisor) return weights;
   const std::vector<int64_t> tokens = tokens_per_sequence(on_host(mask, axis), axis.cu_seqlens);
   std::vector<float> factors(tokens.size());
   for (size_t b = 0; b < tokens.size(); ++b) {
-    const int64_t prompt_tokens = mode == AggMode::kPromptMean ? prompt_tokens_of(counts, axis, b) : 0;
+    const int64_t prompt_tokens = mode == AggMode::kPromptMean ? count_prompt_tokens(counts, axis, b) : 0;
     factors[b] = static_cast<float>(sequence_factor(mode, tokens[b], prompt_tokens, counts, divisor));
   }
   return spread(factors, axis, mask.device()) * mask.ne(0);

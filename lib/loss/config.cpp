@@ -5,94 +5,102 @@
 namespace roll {
 
 void DivergenceArgs::fields(Keys& v) {
-  v("kd_objective", kd_objective, "what pulls the student's distribution to the teacher's");
-  v("kd_temperature", kd_temperature, "the logits of both are divided by it", within(0.001, 1000));
-  v("teacher_temperature", teacher_temperature, "the teacher's logits are divided by it, too", within(0.001, 1000));
+  v("kd_objective", kd_objective, "divergence that pulls the student's distribution towards the teacher's");
+  v("kd_temperature", kd_temperature, "divides the logits of student and teacher", within(0.001, 1000));
+  v("teacher_temperature", teacher_temperature, "divides the teacher's logits once more", within(0.001, 1000));
   v("adaptive_kl_alpha", adaptive_kl_alpha,
-    "adaptive_kl: the unlikely tokens that have so much of the teacher's probability together are its tail",
+    "adaptive_kl: the least likely tokens are the tail, as long as their teacher probabilities add up to at most this",
     within(0, 1));
-  v("skew_lambda", skew_lambda, "skewed_*_kl: how much of the own distribution is mixed into the other's",
+  v("skew_lambda", skew_lambda, "skewed_*_kl: share of the first distribution that is mixed into the second",
     within(0, 1));
   v("distill_loss_weight", distill_loss_weight,
-    "part of the divergence in the loss; the rest is the written tokens' cross-entropy", within(0, 1));
+    "weight of the divergence in the loss; the cross-entropy of the written tokens has the rest", within(0, 1));
 }
 
 void PolicyArgs::fields(Keys& v) {
-  const auto is = [this](auto... kinds) { return ((pg_variant == Chosen<PolicyLossKind>(kinds)) || ...); };
-  v("pg_variant", pg_variant, "which policy loss");
-  v("tis_lower_bound", tis_lower_bound, "tis: the ratio that weighs a token is kept >= this", within(0, 1'000'000),
-    only_if(is("tis"), pg_variant));
-  v("tis_upper_bound", tis_upper_bound, "tis: and <= this", within(0, 1'000'000), only_if(is("tis"), pg_variant));
+  const auto is_variant = [this](auto... kinds) { return ((pg_variant == Chosen<PolicyLossKind>(kinds)) || ...); };
+  v("pg_variant", pg_variant, "policy loss");
+  v("tis_lower_bound", tis_lower_bound, "tis: lower bound of the ratio that weights a token", within(0, 1'000'000),
+    only_if(is_variant("tis"), pg_variant));
+  v("tis_upper_bound", tis_upper_bound, "tis: upper bound of the ratio that weights a token", within(0, 1'000'000),
+    only_if(is_variant("tis"), pg_variant));
   v("topr_positive_weight", topr_positive_weight, "topr: weight of responses with a score above 0",
-    within(0, 1'000'000), only_if(is("topr"), pg_variant));
-  v("topr_negative_weight", topr_negative_weight, "topr: weight of the others", within(0, 1'000'000),
-    only_if(is("topr"), pg_variant));
-  v("cispo_epsilon_low", cispo_epsilon_low, "cispo: the ratio that weighs a token is kept >= 1 - this", within(0, 1),
-    only_if(is("cispo"), pg_variant));
-  v("cispo_epsilon_high", cispo_epsilon_high, "cispo: and <= 1 + this", within(0, 1'000'000),
-    only_if(is("cispo"), pg_variant));
-  v("cispo_use_unified_mask", cispo_use_unified_mask, "cispo: no gradient where PPO's clip would have none",
-    only_if(is("cispo"), pg_variant));
+    within(0, 1'000'000), only_if(is_variant("topr"), pg_variant));
+  v("topr_negative_weight", topr_negative_weight, "topr: weight of responses with a score of 0 or below",
+    within(0, 1'000'000), only_if(is_variant("topr"), pg_variant));
+  v("cispo_epsilon_low", cispo_epsilon_low, "cispo: the ratio that weights a token is at least 1 - this", within(0, 1),
+    only_if(is_variant("cispo"), pg_variant));
+  v("cispo_epsilon_high", cispo_epsilon_high, "cispo: the ratio that weights a token is at most 1 + this",
+    within(0, 1'000'000), only_if(is_variant("cispo"), pg_variant));
+  v("cispo_use_unified_mask", cispo_use_unified_mask, "cispo: no gradient for tokens for which PPO's clip has none",
+    only_if(is_variant("cispo"), pg_variant));
   v("kimi15_tau", kimi15_tau, "kimi15, kimi15_response: weight of the squared log-ratio", within(0, 1'000'000),
-    only_if(is("kimi15", "kimi15_response"), pg_variant));
-  v("gmpo_epsilon_low", gmpo_epsilon_low, "gmpo: a token's log-ratio is kept >= -this where A < 0",
-    within(0, 1'000'000), only_if(is("gmpo"), pg_variant));
-  v("gmpo_epsilon_high", gmpo_epsilon_high, "gmpo: and <= this where A > 0", within(0, 1'000'000),
-    only_if(is("gmpo"), pg_variant));
-  v("sapo_tau_pos", sapo_tau_pos, "sapo: how fast a token with A > 0 fades as its ratio leaves 1", within(0.001, 1000),
-    only_if(is("sapo"), pg_variant));
-  v("sapo_tau_neg", sapo_tau_neg, "sapo: and one with A <= 0", within(0.001, 1000), only_if(is("sapo"), pg_variant));
-  v("dppo_threshold_low", dppo_threshold_low, "dppo_tv, dppo_kl: beyond this divergence no token is made less likely",
-    within(0, 1000), only_if(is("dppo_tv", "dppo_kl"), pg_variant));
-  v("dppo_threshold_high", dppo_threshold_high, "dppo_tv, dppo_kl: and beyond this none more likely", within(0, 1000),
-    only_if(is("dppo_tv", "dppo_kl"), pg_variant));
-  v("dppo_max_ratio", dppo_max_ratio, "dppo_tv, dppo_kl: the ratio that weighs a token is kept <= this",
-    within(0, 1'000'000), only_if(is("dppo_tv", "dppo_kl"), pg_variant));
+    only_if(is_variant("kimi15", "kimi15_response"), pg_variant));
+  v("gmpo_epsilon_low", gmpo_epsilon_low, "gmpo: where A < 0, a token's log-ratio is clipped to at least -this",
+    within(0, 1'000'000), only_if(is_variant("gmpo"), pg_variant));
+  v("gmpo_epsilon_high", gmpo_epsilon_high, "gmpo: where A > 0, a token's log-ratio is clipped to at most this",
+    within(0, 1'000'000), only_if(is_variant("gmpo"), pg_variant));
+  v("sapo_tau_pos", sapo_tau_pos, "sapo: how fast the gradient of a token with A > 0 fades as its ratio leaves 1",
+    within(0.001, 1000), only_if(is_variant("sapo"), pg_variant));
+  v("sapo_tau_neg", sapo_tau_neg, "sapo: how fast the gradient of a token with A <= 0 fades as its ratio leaves 1",
+    within(0.001, 1000), only_if(is_variant("sapo"), pg_variant));
+  v("dppo_threshold_low", dppo_threshold_low,
+    "dppo_tv, dppo_kl: above this divergence, a token is not made less "
+    "likely",
+    within(0, 1000), only_if(is_variant("dppo_tv", "dppo_kl"), pg_variant));
+  v("dppo_threshold_high", dppo_threshold_high,
+    "dppo_tv, dppo_kl: above this divergence, a token is not made more "
+    "likely",
+    within(0, 1000), only_if(is_variant("dppo_tv", "dppo_kl"), pg_variant));
+  v("dppo_max_ratio", dppo_max_ratio, "dppo_tv, dppo_kl: upper bound of the ratio that weights a token",
+    within(0, 1'000'000), only_if(is_variant("dppo_tv", "dppo_kl"), pg_variant));
 }
 
 void PluginArgs::fields(Keys& v) {
-  v("library", library, "path of the shared library; empty: none");
-  v("name", name, "the name it was given in ROLL_LOSS(name, function)");
-  v("args", args, "settings that the function may ask for");
+  v("library", library, "path of the shared library; empty: the built-in function");
+  v("name", name, "the function's name in ROLL_LOSS(name, function)");
+  v("args", args, "settings that the function can read");
 }
 
 void LossConfig::aggregation_fields(Keys& v) {
   v("loss_agg_mode", loss_agg_mode, "how token losses become the mini-batch's loss");
   v("loss_aggregation", loss_aggregation, "the ScaleRL spelling of loss_agg_mode; set one of the two");
   v("loss_aggregation_divisor", loss_aggregation_divisor,
-    "L of the modes constant and seq-mean-token-sum-norm; of the latter, null is sequence_length - 1",
-    above_to(0, 1e12));
+    "L of the modes constant and seq-mean-token-sum-norm; null: sequence_length - 1 in the latter", above_to(0, 1e12));
   v("calculate_per_token_loss", calculate_per_token_loss, "the older spelling of mode token-mean");
   v("loss_mask_keys", loss_mask_keys, "masks whose tokens and sequences are counted over the whole mini-batch");
 }
 
 void LossConfig::fields(Keys& v) {
-  v("pg_clip", pg_clip, "ratio is kept in 1 -+ pg_clip, so above 1 it has no lower bound: pg_clip_low, pg_clip_high",
+  v("pg_clip", pg_clip,
+    "the ratio is clipped to 1 -+ pg_clip; for a larger upper side use pg_clip_low and "
+    "pg_clip_high",
     above_to(0, 1));
   v("use_pg_clip_range", use_pg_clip_range, "use pg_clip_low and pg_clip_high instead of pg_clip");
-  v("pg_clip_low", pg_clip_low, "ratio is kept >= 1 - pg_clip_low", within(0, 1), only_with(use_pg_clip_range));
-  v("pg_clip_high", pg_clip_high, "ratio is kept <= 1 + pg_clip_high", within(0, 1'000'000),
+  v("pg_clip_low", pg_clip_low, "the ratio is clipped to at least 1 - pg_clip_low", within(0, 1),
+    only_with(use_pg_clip_range));
+  v("pg_clip_high", pg_clip_high, "the ratio is clipped to at most 1 + pg_clip_high", within(0, 1'000'000),
     only_with(use_pg_clip_range));
   v("dual_clip_loss", dual_clip_loss, "bounds the term of a negative advantage by dual_clip_c x advantage");
   v("dual_clip_c", dual_clip_c, "factor of the dual clip; null is 1 + 2 x pg_clip", above_to(1, 1'000'000),
     only_with(dual_clip_loss));
-  v("value_clip", value_clip, "new values stay within -+ value_clip of the old ones; null: unclipped",
+  v("value_clip", value_clip, "new values are clipped to -+ value_clip around the old ones; null: unclipped",
     above_to(0, 1'000'000));
   aggregation_fields(v);
   v("use_kl_loss", use_kl_loss, "add kl_loss_coef x KL(policy, reference) to the loss");
   v("kl_loss_coef", kl_loss_coef, "weight of the KL term of the loss", within(0, 1'000'000), only_with(use_kl_loss));
-  v("kl_loss_penalty", kl_loss_penalty, "estimate of the KL in the loss; mse is k2", only_with(use_kl_loss));
+  v("kl_loss_penalty", kl_loss_penalty, "estimator of the KL in the loss; mse is k2", only_with(use_kl_loss));
   v("entropy_loss_coef", entropy_loss_coef, "weight of the entropy bonus", within(-1'000'000, 1'000'000));
   v("importance_sampling", importance_sampling,
     "ratio per token (PPO), per sequence (GSPO), or always 1 with its gradient");
   v("rl_loss_coef", rl_loss_coef, "weight of the policy-gradient term", within(0, 1'000'000));
   v("positive_loss_coef", positive_loss_coef,
     "weight of the negative log-likelihood of right responses, those with a score above 0", within(0, 1'000'000));
-  v("difficulty_loss_weight", difficulty_loss_weight, "weigh sequences by the difficulty of their prompt");
+  v("difficulty_loss_weight", difficulty_loss_weight, "weight sequences by the difficulty of their prompt");
   v("difficulty_range", difficulty_range,
-    "difficulties of the rows that weigh least and most; what lies outside counts as the nearer end",
+    "difficulties with the smallest and with the largest weight; a difficulty outside counts as the nearer end",
     within(-1'000'000, 1'000'000), only_with(difficulty_loss_weight));
-  v("length_loss_weight", length_loss_weight, "weigh sequences by the length of their response");
+  v("length_loss_weight", length_loss_weight, "weight sequences by the length of their response");
 }
 
 }  // namespace roll

@@ -11,12 +11,12 @@ namespace {
 
 /// Returns [pairs, 2] float64: sums of `x` [T] over each chosen and each rejected response. float64, because a margin
 /// is a difference of long sums.
-at::Tensor sums_of_pairs(const at::Tensor& x, const DpoInputs& in) {
+at::Tensor pair_sums(const at::Tensor& x, const DpoInputs& in) {
   const at::Tensor masked = at::where(in.response_mask.ne(0), x, at::zeros({}, x.options())).to(at::kDouble);
   return sequence_sums(masked, in.response_mask.to(at::kDouble), in.axis.cu_seqlens, in.axis.bounds).sums.view({-1, 2});
 }
 
-at::Tensor losses_of(const at::Tensor& margins, const DpoSettings& settings) {
+at::Tensor pair_losses(const at::Tensor& margins, const DpoSettings& settings) {
   if (settings.ipo) return (margins - 1 / (2 * settings.beta)).square();
   const at::Tensor scaled = margins * settings.beta;
   return -(1 - settings.label_smoothing) * at::log_sigmoid(scaled) -
@@ -31,13 +31,13 @@ LossResult dpo_loss(const DpoInputs& in, const MiniBatchCounts& counts, const Dp
   for (size_t b = 0; b < pairs.size(); b += 2)
     ROLL_CHECK_EQ(pairs[b], pairs[b + 1], "a chosen response is followed by its rejected one");
   const double per_pair = 1.0 / static_cast<double>(counts.at("response_mask").valid_prompts());
-  const at::Tensor log_ratios = sums_of_pairs(in.log_probs - in.ref_log_probs, in);
-  const at::Tensor losses = losses_of(log_ratios.select(1, 0) - log_ratios.select(1, 1), settings);
+  const at::Tensor log_ratios = pair_sums(in.log_probs - in.ref_log_probs, in);
+  const at::Tensor losses = pair_losses(log_ratios.select(1, 0) - log_ratios.select(1, 1), settings);
   const at::Tensor loss = losses.sum() * per_pair;
 
-  const at::Tensor rewards = log_ratios.detach() * settings.beta, log_probs = sums_of_pairs(in.log_probs.detach(), in);
+  const at::Tensor rewards = log_ratios.detach() * settings.beta, log_probs = pair_sums(in.log_probs.detach(), in);
   const at::Tensor chosen = rewards.select(1, 0), rejected = rewards.select(1, 1);
-  const std::vector<std::pair<const char*, at::Tensor>> of_pairs = {
+  const std::vector<std::pair<const char*, at::Tensor>> pair_values = {
       {"dpo/loss@sum", losses.detach()},
       {"rewards/chosen@sum", chosen},
       {"rewards/rejected@sum", rejected},
@@ -47,7 +47,7 @@ LossResult dpo_loss(const DpoInputs& in, const MiniBatchCounts& counts, const Dp
       {"logps/rejected@sum", log_probs.select(1, 1)}};
   std::vector<std::string> names;
   std::vector<at::Tensor> sums;
-  for (const auto& [name, values] : of_pairs) {
+  for (const auto& [name, values] : pair_values) {
     names.emplace_back(name);
     sums.push_back(values.sum() * per_pair);
   }

@@ -75,7 +75,7 @@ struct Policy {
   PolicyLoss terms;
 };
 
-Policy policy_of(const ActorInputs& in, const LossSettings& settings) {
+Policy compute_policy(const ActorInputs& in, const LossSettings& settings) {
   const at::Tensor old = in.old_log_probs.defined() ? in.old_log_probs : in.log_probs.detach();
   Policy policy;
   policy.log_ratio = masked_difference(in.log_probs, old, in.response_mask);
@@ -184,7 +184,7 @@ LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, cons
   const LossRules rules = loss_rules(settings.modes);
   const at::Tensor policy_weights = weights_by(rules.policy, in.final_response_mask, in.axis, counts);
   const at::Tensor diagnostics = weights_by(rules.diagnostics, in.response_mask, in.axis, counts);
-  const Policy policy = policy_of(in, settings);
+  const Policy policy = compute_policy(in, settings);
   MetricSums sums;
   Total total(sums);
   Metrics metrics;
@@ -206,17 +206,17 @@ LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, cons
 }
 
 std::vector<WeightRule> actor_weight_rules(const LossSettings& settings) {
-  const LossRules all = loss_rules(settings.modes);
-  std::vector<WeightRule> rules = {all.policy, all.diagnostics};
-  if (all.kl.mode != all.policy.mode) rules.push_back(all.kl);
-  if (settings.entropy_coef != 0) rules.push_back(all.entropy);
-  if (settings.positive_coef != 0) rules.push_back(all.positive);
+  const LossRules term_rules = loss_rules(settings.modes);
+  std::vector<WeightRule> rules = {term_rules.policy, term_rules.diagnostics};
+  if (term_rules.kl.mode != term_rules.policy.mode) rules.push_back(term_rules.kl);
+  if (settings.entropy_coef != 0) rules.push_back(term_rules.entropy);
+  if (settings.positive_coef != 0) rules.push_back(term_rules.positive);
   return rules;
 }
 
 std::vector<WeightRule> critic_weight_rules(const LossSettings& settings) {
-  const LossRules all = loss_rules(settings.modes);
-  return {all.value, all.diagnostics};
+  const LossRules term_rules = loss_rules(settings.modes);
+  return {term_rules.value, term_rules.diagnostics};
 }
 
 std::vector<WeightRule> sft_weight_rules(const LossSettings& settings) {

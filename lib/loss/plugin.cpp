@@ -36,8 +36,10 @@ class Context : public LossContext {
   at::Tensor weights(const std::string& mask_name, const std::string& mode_name) const override {
     const AggMode mode = mode_name.empty() ? modes_.policy : agg_mode(mode_name);
     if (has_divisor(mode) && mode != modes_.policy)
-      throw user_error("mode {} has a divisor, which is not set beside loss_agg_mode = {}; configure that mode",
-                       mode_name, enum_name(modes_.policy));
+      throw user_error(
+          "mode {} needs a divisor, which is not set with loss_agg_mode = {}; set loss_agg_mode to that "
+          "mode",
+          mode_name, enum_name(modes_.policy));
     return token_weights(mask(mask_name), inputs_.axis, mode, counts_.at(mask_name), modes_.divisor);
   }
   std::optional<std::string> arg(const std::string& key) const override {
@@ -46,11 +48,11 @@ class Context : public LossContext {
   }
 
  private:
-  static at::Tensor find(const std::map<std::string, at::Tensor>& among, const std::string& name, const char* what) {
-    if (const auto found = among.find(name); found != among.end()) return found->second;
+  static at::Tensor find(const std::map<std::string, at::Tensor>& entries, const std::string& name, const char* kind) {
+    if (const auto found = entries.find(name); found != entries.end()) return found->second;
     std::vector<std::string> known;
-    for (const auto& [key, tensor] : among) known.push_back(key);
-    throw user_error("there is no {} {}; there are {}{}", what, name, fmt::join(known, ", "),
+    for (const auto& [key, tensor] : entries) known.push_back(key);
+    throw user_error("there is no {} {}; there are {}{}", kind, name, fmt::join(known, ", "),
                      did_you_mean(name, known));
   }
 
@@ -62,7 +64,7 @@ class Context : public LossContext {
 
 LossResult checked(const LossOutput& output, const std::string& origin) {
   if (!output.loss.defined() || output.loss.dim() != 0 || !output.loss.requires_grad())
-    throw user_error("{}: the loss must be a tensor without dimensions that has a gradient", origin);
+    throw user_error("{}: the loss must be a tensor without dimensions and with a gradient", origin);
   LossResult result{output.loss, {}};
   for (const auto& [name, value] : output.metrics) {
     check_metric_name(name, origin);
@@ -83,8 +85,10 @@ LossPlugin LossPlugin::open(const PluginArgs& args, const std::string& origin) {
   plugin.args_ = args.args;
   plugin.export_ = std::static_pointer_cast<const LossExport>(open_plugin(wanted_export(args, origin)));
   if (std::string(plugin.export_->torch_version) != TORCH_VERSION)
-    throw user_error("{}.library = {}: built with LibTorch {}, this program with {}; rebuild it with that", origin,
-                     args.library, plugin.export_->torch_version, TORCH_VERSION);
+    throw user_error(
+        "{}.library = {}: was built with LibTorch {}, but this program with {}; rebuild the library "
+        "with this program's version",
+        origin, args.library, plugin.export_->torch_version, TORCH_VERSION);
   return plugin;
 }
 

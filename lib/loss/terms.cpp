@@ -35,19 +35,19 @@ at::Tensor SequenceSums::on_tokens(const at::Tensor& sequence_values) const {
 namespace {
 
 /// Returns [T] int64: the index of each token's sequence.
-at::Tensor sequence_of_tokens(const std::vector<int64_t>& cu_seqlens, const at::Tensor& bounds, at::Device device) {
+at::Tensor token_sequences(const std::vector<int64_t>& cu_seqlens, const at::Tensor& bounds, at::Device device) {
   if (bounds.defined())
     return at::bucketize(at::arange(cu_seqlens.back(), bounds.options()), bounds, /*out_int32=*/false, /*right=*/true) -
            1;
-  const at::Tensor all = at::tensor(cu_seqlens, at::kLong);
-  return sent(at::repeat_interleave(all.slice(0, 1) - all.slice(0, 0, -1)), device);
+  const at::Tensor boundaries = at::tensor(cu_seqlens, at::kLong);
+  return sent(at::repeat_interleave(boundaries.slice(0, 1) - boundaries.slice(0, 0, -1)), device);
 }
 
 }  // namespace
 
 SequenceSums sequence_sums(const at::Tensor& x, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens,
                            const at::Tensor& bounds) {
-  const at::Tensor sequence = sequence_of_tokens(cu_seqlens, bounds, mask.device());
+  const at::Tensor sequence = token_sequences(cu_seqlens, bounds, mask.device());
   const at::Tensor m = mask.to(x.scalar_type());
   const at::Tensor zeros = at::zeros({std::ssize(cu_seqlens) - 1}, x.options().requires_grad(false));
   return {zeros.index_add(0, sequence, x * m), zeros.index_add(0, sequence, m).clamp_min(1), sequence};
@@ -74,8 +74,8 @@ at::Tensor mixed(const at::Tensor& log_p, const at::Tensor& log_q, double part) 
 
 /// Returns the weight [T] of KL(p || q) against KL(q || p): the head's share of the gaps |p - q|.
 at::Tensor head_share(const at::Tensor& log_p, const at::Tensor& log_q, double alpha) {
-  const auto [sorted, places] = log_p.exp().sort(-1);
-  const at::Tensor gaps = (sorted - log_q.exp().gather(-1, places)).abs();
+  const auto [sorted, indices] = log_p.exp().sort(-1);
+  const at::Tensor gaps = (sorted - log_q.exp().gather(-1, indices)).abs();
   const at::Tensor in_head = gaps * sorted.cumsum(-1).gt(alpha);
   return in_head.sum(-1) / gaps.sum(-1).clamp_min(1e-30);  // if p = q, both KLs are 0
 }

@@ -12,7 +12,7 @@ namespace {
 
 /// Returns the properties that all parameters of a bucket share; for a FlatParameter or a Bucket.
 template <class T>
-auto kind_of(const T& part) {
+auto bucket_kind(const T& part) {
   return std::tuple(part.copies > 1, !part.is_matrix, part.copies);
 }
 
@@ -25,11 +25,11 @@ int64_t padded(int64_t x, int64_t multiple) {
 
 /// Returns the buckets in backward's order, from the last layer to the first. Vectors of all layers share buckets, so
 /// these are complete only at the end.
-std::vector<int64_t> order_of_backward(const std::vector<Bucket>& buckets) {
+std::vector<int64_t> backward_order(const std::vector<Bucket>& buckets) {
   std::vector<int64_t> order(buckets.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    const auto kind_a = kind_of(buckets[a]), kind_b = kind_of(buckets[b]);
+    const auto kind_a = bucket_kind(buckets[a]), kind_b = bucket_kind(buckets[b]);
     return kind_a != kind_b ? kind_a < kind_b : a > b;
   });
   return order;
@@ -39,17 +39,17 @@ std::vector<int64_t> order_of_backward(const std::vector<Bucket>& buckets) {
 
 FlatParameter flat_shard(const ParameterShape& parameter, int64_t rank, int64_t size) {
   const TensorShard part = make_tensor_shard(parameter.cut, rank, size);
-  FlatParameter own{.numel = 1, .is_matrix = parameter.shape.size() >= 2, .copies = part.copies};
+  FlatParameter shard{.numel = 1, .is_matrix = parameter.shape.size() >= 2, .copies = part.copies};
   for (int64_t dim = 0; dim < std::ssize(parameter.shape); ++dim)
-    own.numel *= dim == part.dim ? part.end - part.begin : parameter.shape[dim];
-  return own;
+    shard.numel *= dim == part.dim ? part.end - part.begin : parameter.shape[dim];
+  return shard;
 }
 
 FlatLayout plan_flat_layout(const std::vector<FlatParameter>& parameters, int64_t num_slices, int64_t bucket_elements) {
   std::vector<int64_t> order(parameters.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t a, int64_t b) { return kind_of(parameters[a]) < kind_of(parameters[b]); });
+                   [&](int64_t a, int64_t b) { return bucket_kind(parameters[a]) < bucket_kind(parameters[b]); });
   FlatLayout layout;
   layout.offsets.resize(parameters.size());
   layout.bucket_by_tensor.resize(parameters.size());
@@ -62,7 +62,7 @@ FlatLayout plan_flat_layout(const std::vector<FlatParameter>& parameters, int64_
   for (const int64_t i : order) {
     const FlatParameter& p = parameters[i];
     const bool fits = !layout.buckets.empty() && layout.buckets.back().size < bucket_elements &&
-                      layout.buckets.back().unit == p.unit && kind_of(layout.buckets.back()) == kind_of(p);
+                      layout.buckets.back().unit == p.unit && bucket_kind(layout.buckets.back()) == bucket_kind(p);
     if (!fits) {
       close();
       layout.buckets.push_back({.begin = layout.total, .is_matrix = p.is_matrix, .unit = p.unit, .copies = p.copies});
@@ -74,7 +74,7 @@ FlatLayout plan_flat_layout(const std::vector<FlatParameter>& parameters, int64_
     bucket.size += p.numel;
   }
   close();
-  layout.reduce_order = order_of_backward(layout.buckets);
+  layout.reduce_order = backward_order(layout.buckets);
   return layout;
 }
 

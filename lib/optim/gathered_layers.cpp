@@ -21,7 +21,7 @@ GatheredLayers::GatheredLayers(FlatAdamW& optimizer, const NamedTensors& paramet
     if (const int64_t b = optimizer.layout().bucket_by_tensor[i]; optimizer.is_gathered(b))
       buckets_[parameters[i].second.unsafeGetTensorImpl()] = b;
   for (int64_t b = 0; b < std::ssize(optimizer.layout().buckets); ++b)
-    if (optimizer.is_gathered(b)) all_.push_back(b);
+    if (optimizer.is_gathered(b)) gathered_buckets_.push_back(b);
 }
 
 std::set<int64_t> GatheredLayers::find_buckets(const Weights& weights) const {
@@ -35,14 +35,14 @@ std::set<int64_t> GatheredLayers::find_buckets(const Weights& weights) const {
 void GatheredLayers::start(int64_t bucket) {
   if (optimizer_.is_whole(bucket)) return;
   optimizer_.make_whole(bucket);
-  coming_[bucket] = ranks_.start_all_gather(optimizer_.parameter_slice(bucket), optimizer_.parameters(bucket),
-                                            "parameters of a layer");
+  pending_[bucket] = ranks_.start_all_gather(optimizer_.parameter_slice(bucket), optimizer_.parameters(bucket),
+                                             "parameters of a layer");
 }
 
 void GatheredLayers::gather(int64_t bucket) {
   start(bucket);
-  coming_.at(bucket)->wait();
-  coming_.erase(bucket);
+  pending_.at(bucket)->wait();
+  pending_.erase(bucket);
 }
 
 void GatheredLayers::reduce(int64_t bucket) {
@@ -59,7 +59,7 @@ void GatheredLayers::enter(const Weights& weights, const Weights& next, Pass pas
   for (const int64_t bucket : find_buckets(weights)) {
     gather(bucket);
     if (pass == Pass::kForward) continue;
-    open_.push_back(bucket);
+    open_gradients_.push_back(bucket);
     optimizer_.open_gradient(bucket);
   }
   for (const int64_t bucket : find_buckets(next)) start(bucket);
@@ -72,17 +72,17 @@ void GatheredLayers::leave(const Weights& weights) {
 
 void GatheredLayers::begin() {
   is_updating_ = true;
-  for (const int64_t bucket : all_) optimizer_.keep_slice(bucket);
+  for (const int64_t bucket : gathered_buckets_) optimizer_.keep_slice(bucket);
 }
 
 void GatheredLayers::end_backward() {
-  for (const int64_t bucket : open_) reduce(bucket);
-  open_.clear();
+  for (const int64_t bucket : open_gradients_) reduce(bucket);
+  open_gradients_.clear();
 }
 
 void GatheredLayers::end() {
-  for (const int64_t bucket : all_) start(bucket);
-  for (const int64_t bucket : all_) {
+  for (const int64_t bucket : gathered_buckets_) start(bucket);
+  for (const int64_t bucket : gathered_buckets_) {
     gather(bucket);
     optimizer_.forget_slice(bucket);
   }

@@ -43,9 +43,9 @@ class GatheredLayers : public LayerStore {
   FlatAdamW& optimizer_;
   Communicator& ranks_;
   std::map<const c10::TensorImpl*, int64_t> buckets_;  // by parameter
-  std::map<int64_t, std::unique_ptr<Pending>> coming_;
-  std::vector<int64_t> all_;   // all buckets with a unit
-  std::vector<int64_t> open_;  // buckets whose gradients are being computed
+  std::map<int64_t, std::unique_ptr<Pending>> pending_;
+  std::vector<int64_t> gathered_buckets_;  // all buckets with a unit
+  std::vector<int64_t> open_gradients_;    // buckets whose gradients are being computed
   bool is_updating_ = false;
 };
 

@@ -60,11 +60,11 @@ void GradientReducer::send_ready() {
 void GradientReducer::send(int64_t bucket) {
   const double ready_s = monotonic_s();
   if (!ranks_.communicates()) return;
-  const at::Tensor all = optimizer_.gradient(bucket);
+  const at::Tensor gradient = optimizer_.gradient(bucket);
   const std::string name = fmt::format("gradient bucket {}", bucket);
-  sent_.push_back(scatters_ ? ranks_.start_reduce_scatter(all, optimizer_.gradient_slice(bucket), name)
-                            : ranks_.start_all_reduce(all, name));
-  trace_.push_back({.bucket = bucket, .bytes = static_cast<int64_t>(all.nbytes()), .ready_s = ready_s});
+  sent_.push_back(scatters_ ? ranks_.start_reduce_scatter(gradient, optimizer_.gradient_slice(bucket), name)
+                            : ranks_.start_all_reduce(gradient, name));
+  trace_.push_back({.bucket = bucket, .bytes = static_cast<int64_t>(gradient.nbytes()), .ready_s = ready_s});
 }
 
 void GradientReducer::finish(const std::function<void(const Bucket&, int64_t)>& sum_copies) {

@@ -22,31 +22,32 @@ namespace {
 NamedTensors trainable(const std::string& who, const NamedTensors& parameters, const std::vector<std::string>& frozen,
                        const LearnerRanks& ranks) {
   PipelineStage* const stage = ranks.stage();
-  NamedTensors kept;
+  NamedTensors trained;
   int64_t num_frozen = 0;
   for (const auto& [name, tensor] : parameters) {
     const bool freezes = is_frozen(name, frozen), trains = !freezes && !(ranks.parts && ranks.parts->is_constant(name));
     tensor.set_requires_grad(trains);
-    if (trains) kept.emplace_back(name, tensor);
+    if (trains) trained.emplace_back(name, tensor);
     num_frozen += freezes;
   }
   if (stage && !frozen.empty()) num_frozen = stage->ranks().all_reduce_sum(num_frozen, "frozen parameters");
   if (!frozen.empty() && num_frozen == 0)
-    throw user_error("{}: freeze_module_prefix = {}: no parameter's name starts so; names look like {}", who,
+    throw user_error("{}: freeze_module_prefix = {}: no parameter's name starts with it; a parameter's name is {}", who,
                      frozen.front(), parameters.front().first);
-  if (kept.empty()) throw user_error("{}: freeze_module_prefix: leaves no parameter to train; name fewer", who);
-  return kept;
+  if (trained.empty())
+    throw user_error("{}: freeze_module_prefix: leaves no parameter to train; give fewer prefixes", who);
+  return trained;
 }
 
 bool gathers(const LearnerOptions& options, const Communicator& holders) {
   return options.gathers_layers && holders.communicates();
 }
 
-SliceOptions slices_of(const LearnerOptions& options, const LearnerRanks& ranks, const Communicator& holders) {
+SliceOptions make_slices(const LearnerOptions& options, const LearnerRanks& ranks, const Communicator& holders) {
   SliceOptions slices;
   if (options.shares_optimizer) {
     slices.num_slices = holders.size();
-    slices.own = holders.rank();
+    slices.index = holders.rank();
   }
   if (gathers(options, holders)) slices.unit = layer_number;
   if (ranks.parts) slices.copies = [parts = ranks.parts](const std::string& name) { return parts->count_copies(name); };
@@ -69,72 +70,73 @@ Learner::Learner(std::string name, const NamedTensors& parameters, LearnerOption
   if (ranks_.experts) add_part(/*is_expert=*/true);
 }
 
-Learner::Part::Part(const NamedTensors& own, const LearnerOptions& options, const LearnerRanks& ranks, bool is_expert)
-    : parameters(own),
+Learner::Part::Part(const NamedTensors& part_parameters, const LearnerOptions& options, const LearnerRanks& ranks,
+                    bool is_expert)
+    : parameters(part_parameters),
       is_of_experts(is_expert),
       shards(is_expert ? *ranks.expert_shards : ranks.shards),
-      optimizer(parameters, options.adamw, slices_of(options, ranks, shards)),
+      optimizer(parameters, options.adamw, make_slices(options, ranks, shards)),
       reducer(optimizer, parameters, shards, options.shares_optimizer) {
   if (gathers(options, shards)) layers = std::make_shared<GatheredLayers>(optimizer, parameters, shards);
 }
 
 void Learner::add_part(bool is_expert) {
-  NamedTensors own;
+  NamedTensors part_parameters;
   for (const auto& named : parameters_)
-    if (is_expert == (ranks_.experts && ranks_.parts->is_of_expert(named.first))) own.push_back(named);
-  if (!own.empty()) all_.push_back(std::make_unique<Part>(own, options_, ranks_, is_expert));
+    if (is_expert == (ranks_.experts && ranks_.parts->is_of_expert(named.first))) part_parameters.push_back(named);
+  if (!part_parameters.empty()) parts_.push_back(std::make_unique<Part>(part_parameters, options_, ranks_, is_expert));
 }
 
 void Learner::offload(bool keeps_parameters) {
-  for (const auto& part : all_) part->optimizer.offload(keeps_parameters);
+  for (const auto& part : parts_) part->optimizer.offload(keeps_parameters);
 }
 
 void Learner::reload() {
-  for (const auto& part : all_) part->optimizer.reload();
+  for (const auto& part : parts_) part->optimizer.reload();
 }
 
 int64_t Learner::num_parameters() const {
   int64_t total = 0;
-  for (const auto& part : all_) total += part->optimizer.num_parameters();
+  for (const auto& part : parts_) total += part->optimizer.num_parameters();
   return total;
 }
 
 int64_t Learner::optimizer_bytes() const {
   int64_t total = 0;
-  for (const auto& part : all_) total += part->optimizer.state_bytes();
+  for (const auto& part : parts_) total += part->optimizer.state_bytes();
   return total;
 }
 
 Learner::Accumulated Learner::accumulate(int64_t num_micro_batches,
                                          const std::function<MicroLoss(int64_t)>& micro_loss) {
-  Accumulated all;
-  for (const auto& part : all_) part->optimizer.zero_grad();
-  GatheredLayers* const layers = all_.front()->layers.get();
+  Accumulated accumulated;
+  for (const auto& part : parts_) part->optimizer.zero_grad();
+  GatheredLayers* const layers = parts_.front()->layers.get();
   if (layers) layers->begin();
   PipelineStage* const stage = ranks_.stage();
   const PipelineShape shape = stage ? stage->shape() : PipelineShape();
   std::vector<std::deque<at::Tensor>> losses(shape.num_chunks);  // by chunk: losses whose backward is pending
   const auto passes = one_forward_one_backward(stage ? stage->index() : 0, shape, num_micro_batches);
   const auto run = [&](const PipelinePass& pass) {
-    auto& of_chunk = losses[pass.chunk];
+    auto& chunk_losses = losses[pass.chunk];
     if (pass.is_forward) {
       const MicroLoss micro = micro_loss(pass.micro_batch);
-      of_chunk.push_back(micro.loss);
-      all.numbers.insert(all.numbers.end(), micro.numbers.begin(), micro.numbers.end());
+      chunk_losses.push_back(micro.loss);
+      accumulated.numbers.insert(accumulated.numbers.end(), micro.numbers.begin(), micro.numbers.end());
       return;
     }
     if (&pass == &passes.back()) expect_last();
-    const at::Tensor loss = std::move(of_chunk.front());
-    of_chunk.pop_front();
+    const at::Tensor loss = std::move(chunk_losses.front());
+    chunk_losses.pop_front();
     const bool is_differentiable = loss.defined() && loss.requires_grad();
     if (stage)
       stage->backward(loss);
     else if (is_differentiable)
       loss.backward();
     if (layers) layers->end_backward();
-    if (is_differentiable) all.losses.push_back(loss.detach());
+    if (is_differentiable) accumulated.losses.push_back(loss.detach());
   };
-  if (stage && !parameters_.front().second.is_cuda()) all.pass_s.emplace();
+  if (stage && !parameters_.front().second.is_cuda()) accumulated.pass_s.emplace();
   for (const PipelinePass& pass : passes) {
     if (!stage) {
       run(pass);
@@ -143,11 +145,11 @@ Learner::Accumulated Learner::accumulate(int64_t num_micro_batches,
     stage->enter(pass.chunk);
     const double before_s = thread_cpu_s() - stage->receiving_cpu_s();
     run(pass);
-    if (all.pass_s) all.pass_s->push_back(thread_cpu_s() - stage->receiving_cpu_s() - before_s);
+    if (accumulated.pass_s) accumulated.pass_s->push_back(thread_cpu_s() - stage->receiving_cpu_s() - before_s);
   }
   if (num_micro_batches == 0) expect_last();
   if (stage) stage->finish();
-  return all;
+  return accumulated;
 }
 
 UpdateResult Learner::update(int64_t num_micro_batches, const std::function<MicroLoss(int64_t)>& micro_loss) {
@@ -158,7 +160,7 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<Micr
   timer.stop();
   UpdateResult result{.lr = lr(), .pass_s = accumulated.pass_s};
   trace_.buckets.clear();
-  for (const auto& part : all_) {
+  for (const auto& part : parts_) {
     part->reducer.finish([&](const Bucket& bucket, int64_t index) { sum_copies(part->optimizer, bucket, index); });
     std::ranges::copy(part->reducer.buckets(), std::back_inserter(trace_.buckets));
   }
@@ -173,10 +175,10 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<Micr
   num_skipped_in_a_row_ = result.skipped ? num_skipped_in_a_row_ + 1 : 0;
   if (!result.skipped) {
     if (options_.max_grad_norm > 0) result.clip_coef = std::min(1.0, options_.max_grad_norm / result.grad_norm);
-    for (const auto& part : all_) part->optimizer.step(result.lr, result.grad_norm, options_.max_grad_norm);
+    for (const auto& part : parts_) part->optimizer.step(result.lr, result.grad_norm, options_.max_grad_norm);
     gather_parameters();
   }
-  if (gathers_layers()) all_.front()->layers->end();
+  if (gathers_layers()) parts_.front()->layers->end();
   trace_.end_s = monotonic_s();
   ++num_updates_;
   return result;
@@ -189,35 +191,35 @@ Json Learner::state() const {
 
 std::optional<OptimizerShard> Learner::optimizer_shard() const {
   std::optional<OptimizerShard> shard;
-  for (const auto& part : all_) {
+  for (const auto& part : parts_) {
     if (!options_.shares_optimizer && part->shards.rank() > 0) continue;
-    OptimizerShard own = roll::optimizer_shard(part->optimizer, ranks_.parts);
+    OptimizerShard part_shard = roll::optimizer_shard(part->optimizer, ranks_.parts);
     if (!shard) {
-      shard = std::move(own);
+      shard = std::move(part_shard);
       continue;
     }
-    shard->about["parameters"].update(own.about["parameters"]);
-    std::ranges::move(own.tensors, std::back_inserter(shard->tensors));
+    shard->about["parameters"].update(part_shard.about["parameters"]);
+    std::ranges::move(part_shard.tensors, std::back_inserter(shard->tensors));
   }
   return shard;
 }
 
 void Learner::load(const Json& state, const std::filesystem::path& folder, const std::string& name) {
-  for (const auto& part : all_) load_optimizer(part->optimizer, ranks_.parts, folder, name);
+  for (const auto& part : parts_) load_optimizer(part->optimizer, ranks_.parts, folder, name);
   num_updates_ = state.at("updates").get<int64_t>();
   num_skipped_in_a_row_ = state.at("skipped_in_a_row").get<int64_t>();
 }
 
 void Learner::expect_last() {
   trace_.last_begin_s = monotonic_s();
-  for (const auto& part : all_) part->reducer.expect_last();
+  for (const auto& part : parts_) part->reducer.expect_last();
 }
 
 void Learner::sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64_t index) {
   const auto is_whole = [&](int64_t i) { return ranks_.parts->part(optimizer.names()[i]).dim < 0; };
   if (std::all_of(bucket.members.begin(), bucket.members.end(), is_whole)) {
-    at::Tensor all = optimizer.gradient(index);
-    return ranks_.parts->tp()->all_reduce_sum(all, name_ + " gradient of shared parameters");
+    at::Tensor gradient = optimizer.gradient(index);
+    return ranks_.parts->tp()->all_reduce_sum(gradient, name_ + " gradient of shared parameters");
   }
   for (const int64_t i : bucket.members) {
     at::Tensor gradient = optimizer.named_gradient(i);
@@ -226,28 +228,29 @@ void Learner::sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64
 }
 
 void Learner::fetch(const Accumulated& accumulated, UpdateResult& result) {
-  std::vector<at::Tensor> wanted = accumulated.losses;
+  std::vector<at::Tensor> tensors = accumulated.losses;
   std::vector<at::Tensor> squares;
-  for (const auto& part : all_) squares.push_back(part->optimizer.squared_gradient());
-  wanted.push_back(at::stack(squares));
-  wanted.insert(wanted.end(), accumulated.numbers.begin(), accumulated.numbers.end());
-  const std::vector<at::Tensor> found = fetched(wanted);
+  for (const auto& part : parts_) squares.push_back(part->optimizer.squared_gradient());
+  tensors.push_back(at::stack(squares));
+  tensors.insert(tensors.end(), accumulated.numbers.begin(), accumulated.numbers.end());
+  const std::vector<at::Tensor> values = fetched(tensors);
   const auto num_losses = std::ssize(accumulated.losses);
   double local_loss = 0;
-  for (int64_t k = 0; k < num_losses; ++k) local_loss += found[k].item<double>();
+  for (int64_t k = 0; k < num_losses; ++k) local_loss += values[k].item<double>();
   result.loss = ranks_.dp.all_reduce_sum(local_loss, name_ + " loss");
   if (ranks_.stage()) result.loss = ranks_.stage()->ranks().all_reduce_sum(result.loss, name_ + " loss");
-  result.grad_norm = gradient_norm(found[num_losses], result.loss);
-  result.numbers.assign(found.begin() + num_losses + 1, found.end());
+  result.grad_norm = gradient_norm(values[num_losses], result.loss);
+  result.numbers.assign(values.begin() + num_losses + 1, values.end());
 }
 
-double Learner::gradient_norm(const at::Tensor& of_parts, double loss) {
+double Learner::gradient_norm(const at::Tensor& part_squares, double loss) {
   double squares = 0;
-  for (size_t i = 0; i < all_.size(); ++i) {
-    const double own = of_parts[static_cast<int64_t>(i)].item<double>();
-    const bool is_apart =
-        all_[i]->is_of_experts && !options_.shares_optimizer;  // slices are summed over all ranks below
-    squares += is_apart ? ranks_.experts->all_reduce_sum(own, name_ + " gradient norm of experts") : own;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const double part_square = part_squares[static_cast<int64_t>(i)].item<double>();
+    const bool sums_over_experts =
+        parts_[i]->is_of_experts && !options_.shares_optimizer;  // slices are summed over all ranks below
+    squares += sums_over_experts ? ranks_.experts->all_reduce_sum(part_square, name_ + " gradient norm of experts")
+                                 : part_square;
   }
   if (!std::isfinite(loss)) squares = std::nan("");
   if (options_.shares_optimizer && ranks_.shards.communicates())
@@ -259,8 +262,8 @@ double Learner::gradient_norm(const at::Tensor& of_parts, double loss) {
 }
 
 void Learner::keep_gradient() {
-  NamedTensors own;
-  for (const auto& part : all_) {
+  NamedTensors local_gradients;
+  for (const auto& part : parts_) {
     FlatAdamW& optimizer = part->optimizer;
     if (options_.shares_optimizer)
       for (int64_t b = 0; b < std::ssize(optimizer.layout().buckets); ++b) {
@@ -268,24 +271,24 @@ void Learner::keep_gradient() {
         part->shards.start_all_gather(optimizer.gradient_slice(b), optimizer.gradient(b), name_ + " gradient")->wait();
       }
     for (int64_t i = 0; i < std::ssize(optimizer.names()); ++i)
-      own.emplace_back(optimizer.names()[i], optimizer.named_gradient(i));
+      local_gradients.emplace_back(optimizer.names()[i], optimizer.named_gradient(i));
     for (int64_t b = 0; b < std::ssize(optimizer.layout().buckets); ++b)
       if (optimizer.is_gathered(b)) optimizer.close_gradient(b);
   }
   if (ranks_.experts || ranks_.stage()) {
-    kept_gradient_ = ranks_.parts->gather_all(own, /*keep=*/true);
+    kept_gradient_ = ranks_.parts->gather_all(local_gradients, /*keep=*/true);
     for (auto& [name, gradient] : kept_gradient_) gradient = gradient.clone();
     return;
   }
   kept_gradient_.clear();
-  for (const auto& [name, gradient] : own)
+  for (const auto& [name, gradient] : local_gradients)
     kept_gradient_.emplace_back(name, (ranks_.parts ? ranks_.parts->gather(name, gradient) : gradient).clone());
 }
 
 void Learner::gather_parameters() {
   if (!options_.shares_optimizer) return;
   std::vector<std::unique_ptr<Pending>> sent;
-  for (const auto& part : all_) {
+  for (const auto& part : parts_) {
     const FlatAdamW& optimizer = part->optimizer;
     for (int64_t b = 0; part->shards.communicates() && b < std::ssize(optimizer.layout().buckets); ++b)
       if (!optimizer.is_gathered(b))

@@ -111,9 +111,9 @@ class Learner {
   /// Returns the number of updates so far, skipped ones included.
   int64_t num_updates() const { return num_updates_; }
   /// Returns true if all data ranks must run equally many micro-batches, because each gathers layers.
-  bool gathers_layers() const { return all_.front()->layers != nullptr; }
+  bool gathers_layers() const { return parts_.front()->layers != nullptr; }
   /// Returns where the trained model gets its layers (Backbone::use_store); null if they are always whole.
-  std::shared_ptr<LayerStore> layer_store() const { return all_.front()->layers; }
+  std::shared_ptr<LayerStore> layer_store() const { return parts_.front()->layers; }
   double lr() const { return options_.schedule.at(num_updates_); }
   const PipelineStage* stage() const { return ranks_.stage(); }  // see LearnerRanks
   /// Return this rank's number of trained parameters, and its bytes of optimizer state.
@@ -137,7 +137,7 @@ class Learner {
   void expect_last();
   /// Parameters that the same ranks hold.
   struct Part {
-    Part(const NamedTensors& own, const LearnerOptions& options, const LearnerRanks& ranks, bool is_expert);
+    Part(const NamedTensors& part_parameters, const LearnerOptions& options, const LearnerRanks& ranks, bool is_expert);
     NamedTensors parameters;
     bool is_of_experts;
     Communicator& shards;
@@ -149,15 +149,15 @@ class Learner {
   void sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64_t index);
   /// Returns the norm over all parts and ranks, from this rank's sums of squares. NaN on all ranks if any rank's `loss`
   /// is not finite.
-  double gradient_norm(const at::Tensor& squares, double loss);
+  double gradient_norm(const at::Tensor& part_squares, double loss);
   void keep_gradient();
   void gather_parameters();
 
   std::string name_;
   LearnerOptions options_;
   LearnerRanks ranks_;
-  NamedTensors parameters_;                 // trained ones only
-  std::vector<std::unique_ptr<Part>> all_;  // one part; if ranks split the experts, a second one for these
+  NamedTensors parameters_;                   // trained ones only
+  std::vector<std::unique_ptr<Part>> parts_;  // one part; if ranks split the experts, a second one for these
   int64_t num_updates_ = 0;
   int64_t num_skipped_in_a_row_ = 0;
   bool keeps_gradient_ = false;

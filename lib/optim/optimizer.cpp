@@ -14,7 +14,7 @@ namespace roll {
 
 namespace {
 
-FlatLayout layout_of(const NamedTensors& parameters, const SliceOptions& slices) {
+FlatLayout plan_layout(const NamedTensors& parameters, const SliceOptions& slices) {
   std::vector<FlatParameter> sizes;
   int64_t total = 0;
   for (const auto& [name, tensor] : parameters) {
@@ -38,7 +38,7 @@ const std::array<std::pair<const char*, at::Tensor FlatAdamW::*>, 4> FlatAdamW::
      {"master", &FlatAdamW::masters_}}};
 
 FlatAdamW::FlatAdamW(const NamedTensors& parameters, AdamWConfig config, const SliceOptions& slices)
-    : config_(config), slices_(slices), layout_(layout_of(parameters, slices)) {
+    : config_(config), slices_(slices), layout_(plan_layout(parameters, slices)) {
   ROLL_CHECK(!parameters.empty(), "an optimizer needs parameters");
   for (const auto& [name, tensor] : parameters) {
     names_.push_back(name);
@@ -64,11 +64,11 @@ FlatAdamW::FlatAdamW(const NamedTensors& parameters, AdamWConfig config, const S
 }
 
 FlatAdamW::Buffers FlatAdamW::make_buffers(const at::TensorOptions& options) const {
-  const bool is_one = std::ranges::all_of(layout_.buckets, [](const Bucket& b) { return b.unit < 0; });
-  const at::Tensor all = is_one ? at::zeros({layout_.total}, options) : at::Tensor();
+  const bool is_contiguous = std::ranges::all_of(layout_.buckets, [](const Bucket& b) { return b.unit < 0; });
+  const at::Tensor all = is_contiguous ? at::zeros({layout_.total}, options) : at::Tensor();
   Buffers buffers;
   for (const Bucket& b : layout_.buckets)
-    buffers.push_back(is_one ? all.narrow(0, b.begin, b.size) : at::zeros({b.size}, options));
+    buffers.push_back(is_contiguous ? all.narrow(0, b.begin, b.size) : at::zeros({b.size}, options));
   return buffers;
 }
 
@@ -112,7 +112,7 @@ void FlatAdamW::close_gradient(int64_t bucket) {
 
 at::Tensor FlatAdamW::own_slice(const at::Tensor& bucket) const {
   const int64_t size = bucket.numel() / slices_.num_slices;
-  return bucket.narrow(0, slices_.own * size, size);
+  return bucket.narrow(0, slices_.index * size, size);
 }
 
 at::Tensor FlatAdamW::bucket_state(const at::Tensor& states, int64_t bucket) const {
@@ -214,7 +214,7 @@ std::vector<StatePiece> FlatAdamW::state_pieces() const {
   for (int64_t i = 0; i < std::ssize(tensors_); ++i) {
     const int64_t bucket = layout_.bucket_by_tensor[i];
     const Bucket& b = layout_.buckets[bucket];
-    const int64_t slice_begin = b.begin + slices_.own * (b.size / slices_.num_slices);
+    const int64_t slice_begin = b.begin + slices_.index * (b.size / slices_.num_slices);
     const int64_t slice_end = slice_begin + b.size / slices_.num_slices;
     const int64_t offset = layout_.offsets[i];
     const int64_t begin = std::max(offset, slice_begin);
@@ -251,19 +251,20 @@ std::vector<at::Tensor> FlatAdamW::states() const {
 
 void FlatAdamW::move_states(at::Device device) {
   for (const auto& [name, state] : kStates)
-    if (at::Tensor& own = this->*state; own.defined()) own = at::empty_like(own, own.options().device(device));
+    if (at::Tensor& state_tensor = this->*state; state_tensor.defined())
+      state_tensor = at::empty_like(state_tensor, state_tensor.options().device(device));
 }
 
 void FlatAdamW::await_states() const {
-  if (arrived_) arrived_->block(c10::impl::VirtualGuardImpl(home_.type()).getStream(home_));
+  if (arrived_) arrived_->block(c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));
   arrived_.reset();
 }
 
 void FlatAdamW::offload(bool keeps_parameters) {
   const at::NoGradGuard no_grad;
   await_states();
-  home_ = options_.device();
-  if (!saved_states_) saved_states_.emplace(home_), saved_parameters_.emplace(home_);
+  device_ = options_.device();
+  if (!saved_states_) saved_states_.emplace(device_), saved_parameters_.emplace(device_);
   for (at::Tensor& tensor : tensors_) tensor.mutable_grad().reset();
   gradients_.clear();
   gradient_slices_.clear();
@@ -285,7 +286,7 @@ void FlatAdamW::reload() {
     saved_parameters_->load(whole_storages(parameters_));
     bind_parameters();
   }
-  move_states(home_);
+  move_states(device_);
   bind_gradients();
   arrived_ = saved_states_->load_on_other_stream(states());
 }

@@ -30,7 +30,7 @@ struct AdamWConfig {
 /// Sharding of a model's optimizer state over ranks.
 struct SliceOptions {
   int64_t num_slices = 1;
-  int64_t own = 0;                                              // this rank's slice
+  int64_t index = 0;                                            // this rank's slice
   std::function<int64_t(const std::string& name)> copies = {};  // FlatParameter::copies; empty: 1
   std::function<int64_t(const std::string& name)> unit = {};    // FlatParameter::unit of matrices; empty: -1
 };
@@ -140,7 +140,7 @@ class FlatAdamW {
   at::Tensor first_moment_;                     // [N / num_slices] float32
   at::Tensor second_moment_;                    // [N / num_slices] float32
   int64_t num_steps_ = 0;
-  at::Device home_ = at::kCPU;  // the parameters' device before offload()
+  at::Device device_ = at::kCPU;  // the parameters' device before offload()
   bool keeps_parameters_ = true;
   std::optional<HostCopy> saved_states_, saved_parameters_;
   mutable std::optional<c10::Event> arrived_;

@@ -18,7 +18,7 @@ constexpr double kTimescale = 10000;     // inverse_sqrt's default without a war
 constexpr double kHalfWave = 0.5;
 
 /// Returns 1 at 0 waves, 0 at half a wave.
-double cosine_of(double waves) {
+double cosine_wave(double waves) {
   return 0.5 * (1.0 + std::cos(2.0 * std::numbers::pi * waves));
 }
 
@@ -33,7 +33,7 @@ double fall(LrRamp ramp, double progress, double waves = kHalfWave) {
     case LrRamp::kLinear:
       return 1.0 - progress;
     case LrRamp::kCosine:
-      return cosine_of(waves * progress);
+      return cosine_wave(waves * progress);
     case LrRamp::kOneMinusSqrt:
       return 1.0 - std::sqrt(progress);
   }
@@ -41,7 +41,7 @@ double fall(LrRamp ramp, double progress, double waves = kHalfWave) {
 }
 
 /// Returns the addresses of the arguments that a schedule takes.
-std::vector<const void*> arguments_of(LrScheduleType type, const LrScheduleArgs& args) {
+std::vector<const void*> used_arguments(LrScheduleType type, const LrScheduleArgs& args) {
   switch (type) {
     case LrScheduleType::kLinear:
     case LrScheduleType::kConstant:
@@ -66,7 +66,7 @@ std::vector<const void*> arguments_of(LrScheduleType type, const LrScheduleArgs&
 
 /// Returns the names of the arguments that a schedule takes, or of set ones that it does not take.
 std::vector<std::string> argument_names(LrScheduleType type, LrScheduleArgs args, bool are_taken) {
-  const std::vector<const void*> taken = arguments_of(type, args);
+  const std::vector<const void*> taken = used_arguments(type, args);
   std::vector<std::string> names;
   walk(args, WalkDepth::kAll, [&](const KeyInfo& info, const AnyMember& member) {
     const bool is_taken = std::ranges::find(taken, member.at) != taken.end();
@@ -79,10 +79,10 @@ std::vector<std::string> argument_names(LrScheduleType type, LrScheduleArgs args
 
 void LrSchedule::check_args() const {
   const std::string_view name = enum_name(type);
-  if (const auto others = argument_names(type, args, /*are_taken=*/false); !others.empty()) {
-    const auto own = argument_names(type, args, /*are_taken=*/true);
-    throw user_error("{}: lr_scheduler_type = {} takes {}; remove it, or choose another type", others.front(), name,
-                     own.empty() ? "no arguments" : fmt::format("{}", fmt::join(own, ", ")));
+  if (const auto unused = argument_names(type, args, /*are_taken=*/false); !unused.empty()) {
+    const auto used = argument_names(type, args, /*are_taken=*/true);
+    throw user_error("{}: lr_scheduler_type = {} takes {}; remove it, or choose another type", unused.front(), name,
+                     used.empty() ? "no arguments" : fmt::format("{}", fmt::join(used, ", ")));
   }
   if (type == LrScheduleType::kWarmupStableDecay && !args.num_decay_steps)
     throw user_error("lr_scheduler_type = {} needs num_decay_steps; set it", name);
@@ -132,9 +132,9 @@ double LrSchedule::after_warmup(double now) const {
     case LrScheduleType::kLinear:
       return 1.0 - progress;
     case LrScheduleType::kCosine:
-      return cosine_of(waves * progress);
+      return cosine_wave(waves * progress);
     case LrScheduleType::kCosineWithRestarts:
-      return progress >= 1 ? 0 : cosine_of(kHalfWave * std::fmod(args.num_cycles.value_or(1) * progress, 1.0));
+      return progress >= 1 ? 0 : cosine_wave(kHalfWave * std::fmod(args.num_cycles.value_or(1) * progress, 1.0));
     case LrScheduleType::kPolynomial:
       return raised(std::pow(std::max(0.0, 1.0 - progress), args.power.value_or(1)),
                     args.lr_end.value_or(kPolynomialEnd) / peak_lr);
@@ -145,9 +145,9 @@ double LrSchedule::after_warmup(double now) const {
       return 1.0 / std::sqrt((now - warmup + scale) / scale);
     }
     case LrScheduleType::kCosineWithMinLr:
-      return raised(cosine_of(waves * progress), min_rate());
+      return raised(cosine_wave(waves * progress), min_rate());
     case LrScheduleType::kCosineWarmupWithMinLr:
-      return raised(cosine_of(waves * (progress + 1.0 / decay_steps)), min_rate());
+      return raised(cosine_wave(waves * (progress + 1.0 / decay_steps)), min_rate());
     case LrScheduleType::kWarmupStableDecay: {
       const auto decay = static_cast<double>(args.num_decay_steps.value_or(0));
       const double stable =

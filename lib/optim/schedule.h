@@ -49,24 +49,25 @@ struct LrScheduleArgs {
 
   void fields(Keys& v) {
     v("num_cycles", num_cycles,
-      "cosines: waves until the end, 0.5 by default; cosine_with_restarts: falls, 1 by default",
+      "cosine schedules: waves until the last update, 0.5 by default; cosine_with_restarts: descents, 1 by default",
       above_to(0, 1'000'000));
     v("lr_end", lr_end, "polynomial: the last learning rate; null: 1e-7, as in transformers", within(0, 1'000'000));
-    v("power", power, "polynomial: exponent of the share of updates that are left; null: 1", above_to(0, 1'000'000));
+    v("power", power, "polynomial: exponent of the share of updates that remain; null: 1", above_to(0, 1'000'000));
     v("min_lr", min_lr, "cosine_with_min_lr, cosine_warmup_with_min_lr: the last learning rate", within(0, 1'000'000));
-    v("min_lr_rate", min_lr_rate, "in the place of min_lr: the same as a share of learning_rate", within(0, 1));
+    v("min_lr_rate", min_lr_rate, "instead of min_lr: the last learning rate as a share of learning_rate",
+      within(0, 1));
     v("warmup_lr_rate", warmup_lr_rate,
       "cosine_warmup_with_min_lr: the first learning rate as a share of learning_rate; null: 1 / warmup_steps",
       within(0, 1));
     v("min_lr_ratio", min_lr_ratio,
       "warmup_stable_decay: the first and the last learning rate as a share of learning_rate; null: 0", within(0, 1));
-    v("timescale", timescale, "inverse_sqrt: updates in its unit of time; null: warmup_steps, or 10000 without any",
+    v("timescale", timescale, "inverse_sqrt: its time scale in updates; null: warmup_steps, or 10000 without a warm-up",
       at_least(1));
     v("num_stable_steps", num_stable_steps,
-      "warmup_stable_decay: updates at learning_rate; null: all but those of the warm-up and the decay", at_least(0));
+      "warmup_stable_decay: updates at learning_rate; null: all updates except warm-up and decay", at_least(0));
     v("num_decay_steps", num_decay_steps, "warmup_stable_decay: updates of the decay", at_least(0));
-    v("warmup_type", warmup_type, "warmup_stable_decay: form of the warm-up; null: linear");
-    v("decay_type", decay_type, "warmup_stable_decay: form of the decay; null: cosine");
+    v("warmup_type", warmup_type, "warmup_stable_decay: shape of the warm-up; null: linear");
+    v("decay_type", decay_type, "warmup_stable_decay: shape of the decay; null: cosine");
   }
 };
 

@@ -17,16 +17,16 @@ Json span(const std::string& name, size_t process, Thread thread, double begin_s
           {"ts", begin_s * 1e6}, {"dur", (end_s - begin_s) * 1e6}};
 }
 
-Json title(const char* kind, size_t process, int thread, const std::string& name) {
+Json metadata_event(const char* kind, size_t process, int thread, const std::string& name) {
   return {{"name", kind}, {"ph", "M"}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
 void add_update(Json& events, size_t process, const std::string& name, const UpdateTrace& trace, double zero_s) {
-  events.push_back(title("process_name", process, 0, name));
-  events.push_back(title("thread_name", process, kComputation, "computation"));
-  events.push_back(title("thread_name", process, kCommunication, "gradients between ranks"));
-  const auto add = [&](const std::string& what, Thread thread, double begin_s, double end_s) {
-    events.push_back(span(what, process, thread, begin_s - zero_s, end_s - zero_s));
+  events.push_back(metadata_event("process_name", process, 0, name));
+  events.push_back(metadata_event("thread_name", process, kComputation, "computation"));
+  events.push_back(metadata_event("thread_name", process, kCommunication, "gradients between ranks"));
+  const auto add = [&](const std::string& event_name, Thread thread, double begin_s, double end_s) {
+    events.push_back(span(event_name, process, thread, begin_s - zero_s, end_s - zero_s));
   };
   add("micro-batches before the last backward", kComputation, trace.begin_s, trace.last_begin_s);
   add("last backward", kComputation, trace.last_begin_s, trace.last_end_s);

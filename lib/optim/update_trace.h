@@ -14,7 +14,7 @@ namespace roll {
 struct BucketTrace {
   int64_t bucket = 0;
   int64_t bytes = 0;
-  double ready_s = 0;             // when its last gradient was there
+  double ready_s = 0;             // when its last gradient was complete
   double begin_s = 0, end_s = 0;  // start and end of the collective
   template <class F>
   void fields(F& field) {

@@ -65,7 +65,7 @@ void add_view(const DomainView& view, const DataSet& set, const DataLens& lens, 
 /// Calls the user's reward code once per domain.
 void try_rewards(const RowStore& rows, const DomainRules& rules) {
   for (const auto& [domain, rule] : rules)
-    if (const auto its = rows.domains().find(domain); its != rows.domains().end() && rule->is_users_own())
+    if (const auto its = rows.domains().find(domain); its != rows.domains().end() && rule->is_user_code())
       try_out(rows.at(its->second.rows.front()), *rule, "rewards." + domain);
 }
 

@@ -14,12 +14,12 @@ class ExactMatch : public RewardFunction {
   explicit ExactMatch(const ExactMatchArgs& args) : args_(args) {}
 
   void check_row(const Json& row) const override {
-    if (stripped(text_of_column(row, "ground_truth")).empty())
-      throw UserError("ground_truth: missing; nothing equals a blank one");
+    if (stripped(column_text(row, "ground_truth")).empty())
+      throw UserError("ground_truth: missing; give the text that a response must equal");
   }
 
   std::optional<std::string> gold_response(const Json& row) const override {
-    const std::string truth = text_of_column(row, "ground_truth");
+    const std::string truth = column_text(row, "ground_truth");
     return args_.compare == AnswerPart::kAfterMarker ? args_.marker + " " + truth : truth;
   }
 
@@ -46,7 +46,7 @@ class ExactMatch : public RewardFunction {
 
 std::unique_ptr<RewardFunction> make_exact_match(const ExactMatchArgs& args, const RuleContext& context) {
   if (args.compare == AnswerPart::kAfterMarker && args.marker.empty())
-    throw user_error("{}marker = \"\": compare after_marker needs a marker, as \"####\"", context.where);
+    throw user_error("{}marker = \"\": compare after_marker needs a marker, such as \"####\"", context.where);
   return std::make_unique<ExactMatch>(args);
 }
 

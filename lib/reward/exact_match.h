@@ -21,8 +21,8 @@ struct ExactMatchArgs {
   bool ignore_case = false;
 
   void fields(Keys& v) {
-    v("compare", compare, "what of the response must equal ground_truth");
-    v("marker", marker, "the last one in the response stands before the answer");
+    v("compare", compare, "part of the response that must equal ground_truth");
+    v("marker", marker, "text directly before the answer; its last occurrence in the response counts");
     v("ignore_case", ignore_case, "ASCII letters compare equal in either case");
   }
 };

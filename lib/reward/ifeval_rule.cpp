@@ -19,7 +19,7 @@ class IfevalRule : public RewardFunction {
   IfevalRule(const IfevalArgs& args, double time_limit_s) : args_(args), time_limit_s_(time_limit_s) {}
 
   void check_row(const Json& row) const override {
-    for (const auto& instruction : ifeval::read_instructions(row, text_of_column(row, "ground_truth")))
+    for (const auto& instruction : ifeval::read_instructions(row, column_text(row, "ground_truth")))
       ifeval::follows(instruction, "", expressions_);
   }
 

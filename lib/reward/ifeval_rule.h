@@ -28,9 +28,9 @@ struct IfevalArgs {
 
   void fields(Keys& v) {
     v("strict", strict,
-      "false: an instruction also counts as followed without the response's first line, its last, both, or its "
-      "asterisks");
-    v("score", score, "all: 1 when every instruction is followed, else 0; share: the share of those that are");
+      "false: an instruction also counts as followed if the response follows it without its first line, its last "
+      "line, both, or its asterisks");
+    v("score", score, "all: 1 if every instruction is followed, else 0; share: the share of followed instructions");
   }
 };
 

@@ -49,8 +49,8 @@ std::unique_ptr<JudgeModel> make_model(const LlmJudgeArgs& args, const RuleConte
 
 std::unique_ptr<RewardFunction> make_llm_judge(const LlmJudgeArgs& args, const RuleContext& context) {
   if (args.generating_args.num_return_sequences.value_or(1) != 1)
-    throw user_error("{}generating_args.num_return_sequences = {}: a judge says one thing; set it to 1", context.where,
-                     *args.generating_args.num_return_sequences);
+    throw user_error("{}generating_args.num_return_sequences = {}: a judge gives one answer; set it to 1",
+                     context.where, *args.generating_args.num_return_sequences);
   return std::make_unique<LlmJudge>(JudgeRule(args, context), make_model(args, context));
 }
 

@@ -27,7 +27,7 @@ constexpr auto enum_names(JudgeTemplate) {
 }
 constexpr auto refused_enum_names(JudgeTemplate) {
   return std::to_array<RefusedName>(
-      {{"PERALIGN-RLVR-prompt", "asks about personas, which rows here do not have; write it as judge_prompt_file"}});
+      {{"PERALIGN-RLVR-prompt", "asks about personas, which rows here do not have; give it as judge_prompt_file"}});
 }
 
 /// Backend of the judge. kInference and kCluster run it in this program, for one or several domains.
@@ -61,21 +61,21 @@ struct LlmJudgeArgs {
   }
 
   void fields(Keys& v) {
-    v("judge_prompt", judge_prompt, "built-in template of what the judge is asked; null: score_with_reference");
+    v("judge_prompt", judge_prompt, "built-in template of the question to the judge; null: score_with_reference");
     v("judge_prompt_file", judge_prompt_file,
-      "template of one's own: {question}, {response} and {reference} are filled in, other braces stay");
+      "file with your template: {question}, {response} and {reference} are filled in, other braces stay");
     v("judge_score_pattern", judge_score_pattern,
-      "expression whose first group in the judge's words is the score: 7, 7/10, YES; its last match counts; null: a "
-      "line "
-      "\"Score: N\", or YES or NO alone on a line");
+      "regular expression whose first group in the judge's answer is the score: 7, 7/10, YES; its last match counts; "
+      "null: a line \"Score: N\", or YES or NO alone on a line");
     v("judge_score_max", judge_score_max,
-      "the judge's best score; null: that of the built-in template; of others, a number above 1 counts as tenths",
+      "the judge's best score; null: the built-in template's; with your template, a number above 1 counts as tenths",
       above_to(0, 1e6));
     v("judge_model_type", judge_model_type, "api: a server; command: a program; inference, cluster: in this program");
-    v("judge_model_name", judge_model_name, "api: what the server calls the model");
-    v("judge_api_url", judge_api_url, "api: OpenAI-compatible, as https://host:8000/v1", may_change());
+    v("judge_model_name", judge_model_name, "api: the model's name on the server");
+    v("judge_api_url", judge_api_url, "api: address of an OpenAI-compatible server, such as https://host:8000/v1",
+      may_change());
     v("judge_api_key", judge_api_key,
-      "api: sent with each question, written nowhere; ${oc.env:NAME} keeps it out of files", may_change());
+      "api: sent with each question, never logged or saved; ${oc.env:NAME} keeps it out of files", may_change());
     v("command", command, "program and arguments; {\"id\", \"messages\", ...} lines in, {\"id\", \"text\"} out");
     limits.fields(v);
     v("generating_args", generating_args, "how the judge samples; unless set: greedy, 1024 tokens");

@@ -16,12 +16,12 @@ class MathRule : public RewardFunction {
   explicit MathRule(double time_limit_s) : time_limit_s_(time_limit_s) {}
 
   void check_row(const Json& row) const override {
-    if (stripped(text_of_column(row, "ground_truth")).empty())
+    if (stripped(column_text(row, "ground_truth")).empty())
       throw UserError("ground_truth: missing; give the right answer");
   }
 
   std::optional<std::string> gold_response(const Json& row) const override {
-    return "\\boxed{" + math::unboxed(text_of_column(row, "ground_truth")) + "}";
+    return "\\boxed{" + math::unboxed(column_text(row, "ground_truth")) + "}";
   }
 
   RewardResult score(const RewardQuery& query) override {

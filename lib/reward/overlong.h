@@ -20,8 +20,8 @@ struct OverlongBuffer {
     v("enable", enable, "penalise responses of more than response_length - len tokens");
     v("len", len, "tokens before response_length over which the penalty rises from 0 to penalty_factor", token_range(),
       only_with(enable));
-    v("penalty_factor", penalty_factor, "taken off a response of response_length tokens", within(0, 1'000'000),
-      only_with(enable));
+    v("penalty_factor", penalty_factor, "subtracted from the reward of a response of response_length tokens",
+      within(0, 1'000'000), only_with(enable));
   }
 };
 

@@ -11,7 +11,7 @@ Regex compile(const std::string& pattern, const std::string& origin, bool ignore
   try {
     return Regex(pattern, {.dot_all = true, .ignore_case = ignore_case, .timed = true});
   } catch (const RegexError& e) {
-    throw user_error("{} = {}: not a regular expression: {} at character {}; PCRE2 syntax is meant", origin, pattern,
+    throw user_error("{} = {}: not a regular expression: {} at character {}; use PCRE2 syntax", origin, pattern,
                      e.what(), e.offset);
   }
 }

@@ -24,7 +24,7 @@ class PluginContext : public RewardContext {
   int64_t num_response_tokens() const override { return query_.num_response_tokens; }
   std::optional<std::string> column(const std::string& name) const override {
     if (!query_.row.is_object() || !query_.row.contains(name) || query_.row[name].is_null()) return std::nullopt;
-    return text_of_column(query_.row, name.c_str());
+    return column_text(query_.row, name.c_str());
   }
   std::optional<std::string> arg(const std::string& key) const override {
     const auto found = args_.find(key);
@@ -48,7 +48,7 @@ class PluginRule : public RewardFunction {
                 .header = "roll/reward.h",
                 .abi_version = kRewardAbiVersion} {}
 
-  bool is_users_own() const override { return true; }
+  bool is_user_code() const override { return true; }
   void check_files() const override { check_plugin_file(wanted_); }
 
   void prepare() override {
@@ -66,7 +66,8 @@ class PluginRule : public RewardFunction {
     } catch (const std::exception& e) {
       return failed_reward(RewardFailure::kUnjudged, fmt::format("{}: {}", args_.name, e.what()));
     } catch (...) {
-      return failed_reward(RewardFailure::kUnjudged, fmt::format("{}: threw what is no std::exception", args_.name));
+      return failed_reward(RewardFailure::kUnjudged,
+                           fmt::format("{}: threw an object that is not a std::exception", args_.name));
     }
   }
 

@@ -15,8 +15,8 @@ struct PluginRuleArgs {
 
   void fields(Keys& v) {
     v("library", library, "path of the shared library");
-    v("name", name, "the name it was given in ROLL_REWARD(name, function)");
-    v("args", args, "settings that the function may ask for");
+    v("name", name, "the function's name in ROLL_REWARD(name, function)");
+    v("args", args, "settings that the function can read");
   }
 };
 

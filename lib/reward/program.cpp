@@ -18,7 +18,7 @@ constexpr double kEndGrace_s = 2;            // time for a program that closed i
 constexpr int64_t kMostFailuresInARow = 32;  // then the program counts as broken
 
 /// Returns the script among an interpreter's arguments; "" if no argument is known to be one.
-std::string script_of(const std::vector<std::string>& command) {
+std::string find_script(const std::vector<std::string>& command) {
   const std::string program = std::filesystem::path(command[0]).filename();
   constexpr std::array kInterpreters{"python", "bash", "sh", "perl", "ruby", "node"};
   if (std::ranges::none_of(kInterpreters, [&](const char* name) { return program.starts_with(name); })) return "";
@@ -42,7 +42,7 @@ bool is_on_path(const char* program) {
 
 /// Returns the command with line-buffered output into the pipe. Perl, Ruby and programs with their own buffers ignore
 /// this. A pseudo-terminal would work for them too, but there programs such as jq print colours.
-std::vector<std::string> line_by_line(const std::vector<std::string>& command) {
+std::vector<std::string> with_line_buffering(const std::vector<std::string>& command) {
   std::vector<std::string> words;
   if (is_on_path("env")) words = {"env", "PYTHONUNBUFFERED=1"};
   if (is_on_path("stdbuf")) words.insert(words.end(), {"stdbuf", "-oL"});
@@ -51,7 +51,7 @@ std::vector<std::string> line_by_line(const std::vector<std::string>& command) {
 }
 
 /// Returns the first two words of a command: later arguments may be secret.
-std::string beginning_of(const std::vector<std::string>& command) {
+std::string first_words(const std::vector<std::string>& command) {
   const auto end = command.begin() + std::min<std::ptrdiff_t>(2, std::ssize(command));
   return fmt::format("{}{}", fmt::join(command.begin(), end, " "), end == command.end() ? "" : " ...");
 }
@@ -67,7 +67,7 @@ RewardProgram::RewardProgram(const std::vector<std::string>& command, const Rule
       has_answered_(shared_->has_answered(shell_line(command))) {
   if (command_.empty() || command_[0].empty())
     throw user_error("{}{}: missing; give the program and its arguments as a list", where_, words_.key);
-  if (words_.shown.empty()) words_.shown = "command = " + beginning_of(command_);
+  if (words_.shown.empty()) words_.shown = "command = " + first_words(command_);
 }
 
 template <class F>
@@ -75,22 +75,22 @@ void RewardProgram::start_with(const F& start) const {
   try {
     start();
   } catch (const UserError& e) {
-    throw user_error("{}{} = {}; give a program that is there and may be executed", where_, words_.key, e.what());
+    throw user_error("{}{} = {}; give a program that exists and may be executed", where_, words_.key, e.what());
   }
 }
 
 void RewardProgram::check_files() const {
   if (command_.size() == 1 && command_[0].find(' ') != std::string::npos && !is_there(command_[0]))
-    throw user_error("{}command = {}: there is no program of this name; give its words as a list: [{}]", where_,
+    throw user_error("{}command = {}: no program has this name; give the command's words as a list: [{}]", where_,
                      command_[0], fmt::join(shell_words(command_[0]), ", "));
   start_with([&] { check_executable(command_[0]); });
-  if (const std::string script = script_of(command_); !script.empty() && !is_there(script))
-    throw user_error("{}{}: the script {} is not there; a path counts from the folder that roll runs in", where_,
+  if (const std::string script = find_script(command_); !script.empty() && !is_there(script))
+    throw user_error("{}{}: the script {} does not exist; a path counts from the folder that roll runs in", where_,
                      words_.shown, script);
   if (words_.sandbox.empty()) return;
-  std::optional<std::string> why;
-  start_with([&] { why = why_not_boxed({.command = command_}); });
-  if (why) throw user_error("{} = true: {}", words_.sandbox, *why);
+  std::optional<std::string> reason;
+  start_with([&] { reason = why_not_boxed({.command = command_}); });
+  if (reason) throw user_error("{} = true: {}", words_.sandbox, *reason);
 }
 
 const Json& RewardProgram::start() {
@@ -98,19 +98,19 @@ const Json& RewardProgram::start() {
   start_with([&] {
     check_executable(command_[0]);
     if (words_.sandbox.empty())
-      child_.emplace(line_by_line(command_));
+      child_.emplace(with_line_buffering(command_));
     else
       child_.emplace(start_boxed({.command = command_}));
   });
   if (words_.start_s == 0) return ready_;
   std::string line;
   if (child_->ask("{}", words_.start_s, line) != ChildProcess::Outcome::kDone)
-    broken(fmt::format("is not ready after {:g} s, or ended", words_.start_s));
+    broken(fmt::format("was not ready within {:g} s, or ended", words_.start_s));
   try {
     ready_ = parse_json(line, "answer");
   } catch (const UserError&) {
   }
-  if (!ready_.is_object()) broken("answered " + said_text(line) + " when it was started; an object is needed");
+  if (!ready_.is_object()) broken("answered " + said_text(line) + " at its start; the answer must be an object");
   return ready_;
 }
 
@@ -153,8 +153,8 @@ std::optional<RewardResult> RewardProgram::exchange(const Json& question, double
                     fmt::format("answered more than {} bytes without a newline", ChildProcess::kLongestLine));
     case ChildProcess::Outcome::kUnasked:
       broken(
-          fmt::format("printed {} without being asked; its standard output is for one line per question, which "
-                      "should hold the question's id",
+          fmt::format("printed {} without being asked; its standard output must hold one line per question, with the "
+                      "question's id",
                       said_text(line)));
     case ChildProcess::Outcome::kDone:
       break;
@@ -177,36 +177,37 @@ std::optional<RewardResult> RewardProgram::reply_fault(const Reply& reply) {
 
 /// Returns a timeout, and warns about output buffering if the program has never answered.
 RewardResult RewardProgram::late() {
-  const std::string said = child_->unread();
+  const std::string unread = child_->unread();
   child_.reset();
   if (!has_answered_)
     shared_->warn_once(fmt::format(
-        "{}{}: {} within timeout_s ({} s) of its first question. A program whose output is no terminal often "
-        "keeps what it prints in a buffer: let it flush each answer, as print(..., flush=True) does in Python, and end "
-        "it with a newline. If it takes so long to start, raise {}timeout_s",
-        where_, words_.shown, said.empty() ? "nothing came" : "no whole line came, only " + said_text(said), timeout_s_,
-        where_));
+        "{}{}: {} within timeout_s ({} s) of its first question. Programs often buffer their output if it is not a "
+        "terminal: flush each answer, in Python with print(..., flush=True), and end it with a newline. If the "
+        "program needs this long to start, raise {}timeout_s",
+        where_, words_.shown, unread.empty() ? "nothing came" : "no whole line came, only " + said_text(unread),
+        timeout_s_, where_));
   return timed_out();
 }
 
 /// Returns the failure of one answer and kills the program; the next question starts it again.
-RewardResult RewardProgram::failed(RewardFailure kind, const std::string& what) {
-  count_failure(what);
+RewardResult RewardProgram::failed(RewardFailure kind, const std::string& problem) {
+  count_failure(problem);
   child_.reset();
-  return failed_reward(kind, what);
+  return failed_reward(kind, problem);
 }
 
-void RewardProgram::count_failure(const std::string& what) {
-  if (!has_answered_) broken(what);
+void RewardProgram::count_failure(const std::string& problem) {
+  if (!has_answered_) broken(problem);
   if (++failures_in_a_row_ == kMostFailuresInARow)
-    broken(fmt::format("{}, the {}th failure in a row", what, kMostFailuresInARow));
+    broken(fmt::format("{}, the {}th failure in a row", problem, kMostFailuresInARow));
 }
 
-void RewardProgram::broken(const std::string& what) {
-  const std::string said = child_->stderr_tail();
+void RewardProgram::broken(const std::string& problem) {
+  const std::string stderr_text = child_->stderr_tail();
   child_.reset();
-  throw user_error("{}{}: the program {}; {}", where_, words_.shown, what,
-                   said.empty() ? "it said nothing on standard error" : "its standard error ends:\n" + said);
+  throw user_error(
+      "{}{}: the program {}; {}", where_, words_.shown, problem,
+      stderr_text.empty() ? "it wrote nothing to standard error" : "its standard error ends:\n" + stderr_text);
 }
 
 }  // namespace roll

@@ -46,9 +46,9 @@ class RewardProgram {
   std::optional<RewardResult> reply_fault(const Reply& reply);
   template <class F>
   void start_with(const F& start) const;
-  void count_failure(const std::string& what);
-  RewardResult failed(RewardFailure kind, const std::string& what);
-  [[noreturn]] void broken(const std::string& what);
+  void count_failure(const std::string& problem);
+  RewardResult failed(RewardFailure kind, const std::string& problem);
+  [[noreturn]] void broken(const std::string& problem);
   RewardResult late();
 
   std::vector<std::string> command_;

@@ -14,7 +14,7 @@ class ProgramReward : public RewardFunction {
   ProgramReward(const std::vector<std::string>& command, const RuleContext& context, const ProgramWords& words = {})
       : program_(command, context, words) {}
 
-  bool is_users_own() const override { return true; }
+  bool is_user_code() const override { return true; }
   void check_files() const override { program_.check_files(); }
 
   RewardResult score(const RewardQuery& q) override { return program_.ask(reward_question(q), parse_reply); }

@@ -31,7 +31,7 @@ class PythonFunction : public ProgramReward {
   void check_files() const override {
     ProgramReward::check_files();
     if (name_.is_file() && !is_there(name_.source))
-      throw user_error("{}: {} is not there; a path counts from the folder that roll runs in", key_, name_.source);
+      throw user_error("{}: {} does not exist; a path counts from the folder that roll runs in", key_, name_.source);
   }
   /// Loads the function.
   void prepare() override {

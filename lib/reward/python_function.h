@@ -18,13 +18,15 @@ struct PythonFunctionArgs {
 
   void fields(Keys& v) {
     v("python", python,
-      "FILE.py:FUNCTION or module.function, written for roll, verl, TRL, OpenRLHF or slime, which its parameters' "
-      "names "
-      "say; without a type it means type python");
-    v("interpreter", interpreter, "the Python that runs it, such as that of a virtual environment");
-    v("result_key", result_key,
-      "the reward is the number under this key of the dict that the function gives; null: under reward or score");
-    v("sandbox", sandbox, "it has no network and no files but its own and the interpreter's (SECURITY.md)");
+      "FILE.py:FUNCTION or module.function, written for roll, verl, TRL, OpenRLHF or slime (found from its "
+      "parameters' names); without a type it means type python");
+    v("interpreter", interpreter,
+      "the Python interpreter that runs the function, such as that of a virtual "
+      "environment");
+    v("result_key", result_key, "key of the reward in the dict that the function returns; null: reward or score");
+    v("sandbox", sandbox,
+      "isolates the function: no network, and no files except its own and the interpreter's "
+      "(SECURITY.md)");
   }
 };
 

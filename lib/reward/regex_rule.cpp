@@ -17,7 +17,7 @@ class RegexRule : public RewardFunction {
         ignore_case_(args.ignore_case) {}
 
   void check_row(const Json& row) const override {
-    if (pattern_.num_groups() > 0 && stripped(text_of_column(row, "ground_truth")).empty())
+    if (pattern_.num_groups() > 0 && stripped(column_text(row, "ground_truth")).empty())
       throw UserError("ground_truth: missing; the pattern's group must equal it");
   }
 
@@ -44,7 +44,7 @@ class RegexRule : public RewardFunction {
 
 std::unique_ptr<RewardFunction> make_regex(const RegexArgs& args, const RuleContext& context) {
   if (!args.pattern || args.pattern->empty())
-    throw user_error("{}pattern: missing; the regex reward needs one, as \"answer: (.*)\"", context.where);
+    throw user_error("{}pattern: missing; the regex reward needs one, such as \"answer: (.*)\"", context.where);
   return std::make_unique<RegexRule>(args, context);
 }
 

@@ -13,7 +13,9 @@ struct RegexArgs {
   bool ignore_case = false;
 
   void fields(Keys& v) {
-    v("pattern", pattern, "expression whose first group must equal ground_truth; 1 if it has none");
+    v("pattern", pattern,
+      "regular expression whose first group must equal ground_truth; without a group, a match "
+      "gives 1");
     v("ignore_case", ignore_case, "ASCII letters compare equal in either case");
   }
 };

@@ -17,7 +17,7 @@ struct RepetitionPenalty {
   void fields(Keys& v) {
     v("ngram_size", ngram_size, "words of an n-gram", within(1, 1000));
     v("max_penalty", max_penalty,
-      "added to the reward: this x the share of n-grams that were there before; null: -0.5 for ifeval and "
+      "added to the reward: this x the share of n-grams that repeat earlier ones; null: -0.5 for ifeval and "
       "crossthinkqa, else 0",
       within(-1'000'000, 0));
   }

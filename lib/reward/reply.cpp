@@ -15,13 +15,13 @@ Reply unusable(Reply::Kind kind, std::string_view line, const std::string& why) 
 }
 
 /// Parses the line into `json`. Returns kAnswer if it is an object without another question's id.
-Reply read_answer(std::string_view line, int64_t id, const std::string& wanted, Json& json) {
+Reply read_answer(std::string_view line, int64_t id, const std::string& needed_form, Json& json) {
   const size_t begin = line.find_first_not_of(" \t");
-  if (begin == std::string_view::npos || line[begin] != '{') return unusable(Reply::Kind::kNoAnswer, line, wanted);
+  if (begin == std::string_view::npos || line[begin] != '{') return unusable(Reply::Kind::kNoAnswer, line, needed_form);
   try {
     json = parse_json(line, "answer");
   } catch (const UserError&) {  // such as {"reward": NaN}, which Python writes
-    return unusable(Reply::Kind::kBadAnswer, line, wanted);
+    return unusable(Reply::Kind::kBadAnswer, line, needed_form);
   }
   if (json.contains("id") && json["id"] != id)
     return unusable(Reply::Kind::kNoAnswer, line, fmt::format("the question's id is {}", id));
@@ -31,7 +31,7 @@ Reply read_answer(std::string_view line, int64_t id, const std::string& wanted, 
 constexpr const char* kRewardWanted = R"({"id": of the question, "reward": number, "detail": {}} is needed)";
 
 /// Converts a parsed answer to a reply: kAnswer, kNoReward or kBadAnswer.
-Reply reply_of(const Json& json, std::string_view line) {
+Reply make_reply(const Json& json, std::string_view line) {
   if (!json.is_object()) return unusable(Reply::Kind::kBadAnswer, line, kRewardWanted);
   if (json.contains("error") && json["error"].is_string())
     return {Reply::Kind::kNoReward, {}, json["error"].get<std::string>()};
@@ -52,19 +52,19 @@ std::string said_text(std::string_view line) {
 Reply parse_reply(std::string_view line, int64_t id) {
   Json json;
   Reply reply = read_answer(line, id, kRewardWanted, json);
-  return reply.kind == Reply::Kind::kAnswer ? reply_of(json, line) : reply;
+  return reply.kind == Reply::Kind::kAnswer ? make_reply(json, line) : reply;
 }
 
 Reply parse_replies(std::string_view line, int64_t id, size_t count, std::vector<Reply>& replies) {
-  const std::string wanted = fmt::format(R"({{"id": of the question, "answers": a list of {}}} is needed)", count);
+  const std::string needed_form = fmt::format(R"({{"id": of the question, "answers": a list of {}}} is needed)", count);
   Json json;
-  Reply whole = read_answer(line, id, wanted, json);
+  Reply whole = read_answer(line, id, needed_form, json);
   if (whole.kind != Reply::Kind::kAnswer) return whole;
-  if (json.contains("error")) return reply_of(json, line);
+  if (json.contains("error")) return make_reply(json, line);
   if (!json.contains("answers") || !json["answers"].is_array() || json["answers"].size() != count)
-    return unusable(Reply::Kind::kBadAnswer, line, wanted);
-  for (const Json& one : json["answers"]) {
-    replies.push_back(reply_of(one, line));
+    return unusable(Reply::Kind::kBadAnswer, line, needed_form);
+  for (const Json& answer : json["answers"]) {
+    replies.push_back(make_reply(answer, line));
     if (replies.back().kind == Reply::Kind::kBadAnswer) return replies.back();
   }
   const auto has_reward = [](const Reply& reply) { return reply.kind == Reply::Kind::kAnswer; };
@@ -72,11 +72,11 @@ Reply parse_replies(std::string_view line, int64_t id, size_t count, std::vector
 }
 
 Reply parse_words(std::string_view line, int64_t id, std::string& words) {
-  const std::string wanted = R"({"id": of the question, "text": "..."} is needed)";
+  const std::string needed_form = R"({"id": of the question, "text": "..."} is needed)";
   Json json;
-  Reply reply = read_answer(line, id, wanted, json);
+  Reply reply = read_answer(line, id, needed_form, json);
   if (reply.kind != Reply::Kind::kAnswer) return reply;
-  if (!json.contains("text") || !json["text"].is_string()) return unusable(Reply::Kind::kBadAnswer, line, wanted);
+  if (!json.contains("text") || !json["text"].is_string()) return unusable(Reply::Kind::kBadAnswer, line, needed_form);
   words = json["text"].get<std::string>();
   return reply;
 }

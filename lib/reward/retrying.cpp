@@ -16,7 +16,7 @@ class Retrying : public RewardFunction {
 
   void check_row(const Json& row) const override { rule_->check_row(row); }
   std::optional<std::string> gold_response(const Json& row) const override { return rule_->gold_response(row); }
-  bool is_users_own() const override { return rule_->is_users_own(); }
+  bool is_user_code() const override { return rule_->is_user_code(); }
   void check_files() const override { rule_->check_files(); }
   void prepare() override { rule_->prepare(); }
   bool takes_many() const override { return rule_->takes_many(); }
@@ -32,11 +32,11 @@ class Retrying : public RewardFunction {
       std::optional<double> wish_s;
       for (const size_t i : failed) wish_s = std::max(wish_s, results[i].retry_after_s);
       if (!plan_.wait(retry_wait_s(retry, wish_s, plan_.jitter()))) break;
-      RewardQueries again;
-      for (const size_t i : failed) again.push_back(queries[i]);
-      std::vector<RewardResult> given = rule_->score_all(again);
+      RewardQueries retried_queries;
+      for (const size_t i : failed) retried_queries.push_back(queries[i]);
+      std::vector<RewardResult> retried_results = rule_->score_all(retried_queries);
       for (size_t k = 0; k < failed.size(); ++k) {
-        results[failed[k]] = std::move(given[k]);
+        results[failed[k]] = std::move(retried_results[k]);
         results[failed[k]].detail["retries"] = retry;
       }
     }

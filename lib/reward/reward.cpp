@@ -14,24 +14,24 @@ const RewardType& chosen_type(const RewardArgs& args, const std::string& where) 
   const std::string known = fmt::format("{}", fmt::join(Words<RewardType>::all(), ", "));
   if (!args.type && !args.worker_cls) throw user_error("{}type: missing; use one of {}", where, known);
   if (!args.type)
-    throw user_error("{}worker_cls = {}: no such reward here; set type to one of {} instead", where, *args.worker_cls,
+    throw user_error("{}worker_cls = {}: unknown reward; set type to one of {} instead", where, *args.worker_cls,
                      known);
-  const auto meant = args.worker_cls ? type_of_worker_class(*args.worker_cls) : std::nullopt;
-  if (meant && enum_name(*meant) != enum_name(*args.type))
+  const auto class_type = args.worker_cls ? type_of_worker_class(*args.worker_cls) : std::nullopt;
+  if (class_type && enum_name(*class_type) != enum_name(*args.type))
     throw user_error("{}worker_cls = {}: means type {}, but type is {}; keep one of the two", where, *args.worker_cls,
-                     enum_name(*meant), enum_name(*args.type));
+                     enum_name(*class_type), enum_name(*args.type));
   return *args.type;
 }
 
 void check_lengths(const RewardArgs& args, int64_t response_length, const std::string& where) {
-  const char* const remedy = "needs the longest response's tokens; set response_length";
+  const char* const remedy = "needs the length limit of responses; set response_length";
   if (args.response_length_penalty_coef > 0 && response_length <= 0)
     throw user_error("{}response_length_penalty_coef = {}: {}", where, args.response_length_penalty_coef, remedy);
   const OverlongBuffer& buffer = args.overlong_buffer;
   if (!buffer.enable) return;
   if (response_length <= 0) throw user_error("{}overlong_buffer.enable = true: {}", where, remedy);
   if (!buffer.len)
-    throw user_error("{}overlong_buffer.len: missing; over how many tokens is the penalty to rise?", where);
+    throw user_error("{}overlong_buffer.len: missing; give the number of tokens over which the penalty rises", where);
   if (*buffer.len > response_length)
     throw user_error("{}overlong_buffer.len = {}: must be at most response_length ({})", where, *buffer.len,
                      response_length);
@@ -41,7 +41,8 @@ std::unique_ptr<RewardFunction> make_domain_terms(const RewardArgs& args, const 
                                                   const std::shared_ptr<SharedByWorkers>& shared) {
   for (const char* const key : {args.worker_cls ? "worker_cls" : nullptr, args.type ? "type" : nullptr})
     if (key)
-      throw user_error("{}{}: stands beside terms, which have types of their own; keep one of the two", where, key);
+      throw user_error("{}{}: cannot be combined with terms, since every term has a type; keep one of the two", where,
+                       key);
   if (args.reward_type == RewardScale::kLoose || args.reward_type == RewardScale::kStrict)
     throw user_error("{}reward_type = {}: belongs to a term of type crossthinkqa; move it there", where,
                      enum_name(args.reward_type));
@@ -52,8 +53,8 @@ void check_scale(const RewardType& type, RewardScale scale, const std::string& w
   const bool is_graded = scale == RewardScale::kLoose || scale == RewardScale::kStrict;
   if (is_graded && !reward_traits(type).grades_choices)
     throw user_error(
-        "{}reward_type = {}: grades choices inside and outside of \\boxed, which type crossthinkqa does, and the type "
-        "here is {}; use soft, or hard",
+        "{}reward_type = {}: grades choices inside and outside of \\boxed, which only type crossthinkqa does, "
+        "and the type here is {}; use soft, or hard",
         where, enum_name(scale), enum_name(type));
   if (scale == RewardScale::kHard && reward_traits(type).grades_choices)
     throw user_error("{}reward_type = hard: type {} has soft, loose and strict; loose is 1 or -1", where,
@@ -82,7 +83,7 @@ std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t resp
                                             std::shared_ptr<SharedByWorkers> shared) {
   check_lengths(args, response_length, where);
   if (args.format_reward && !args.format_pattern)
-    throw user_error("{}format_reward = {}: needs format_pattern, the format that earns it", where,
+    throw user_error("{}format_reward = {}: needs format_pattern; set it to the format that earns the reward", where,
                      *args.format_reward);
   if (!shared) shared = std::make_shared<SharedByWorkers>();
   if (!args.terms.empty()) return shaped(make_domain_terms(args, where, shared), {}, args, response_length, where);

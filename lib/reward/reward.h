@@ -120,8 +120,8 @@ class RewardFunction {
   virtual void check_row(const Json& /*row*/) const {}
   /// Returns a response made from the row's ground truth, which must score 1; nullopt if the type cannot make one.
   virtual std::optional<std::string> gold_response(const Json& /*row*/) const { return std::nullopt; }
-  /// Returns whether the user's code judges, so that only a call shows whether it works.
-  virtual bool is_users_own() const { return false; }
+  /// Returns true if the user's code computes the reward, so that only a call shows whether it works.
+  virtual bool is_user_code() const { return false; }
   /// Checks files without running them. UserError: a file that the reward names is missing or unusable.
   virtual void check_files() const {}
   /// Prepares for the first query. UserError: as for check_files(), or opening the files shows an error.

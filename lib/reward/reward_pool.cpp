@@ -75,13 +75,13 @@ void RewardPool::work(RewardFunction& reward) {
     lock.unlock();
     const Stopwatch watch;
     if (!skip) score(reward, entries);
-    const double own_s = watch.seconds() / static_cast<double>(entries.size());
+    const double scoring_s = watch.seconds() / static_cast<double>(entries.size());
     lock.lock();
     for (Entry* entry : entries) {
       entry->is_done = true;
       failed_ = failed_ || (entry->error && !entry->is_dropped);
       if (skip) continue;
-      const double took_s = own_s + entry->query.model_s;
+      const double took_s = scoring_s + entry->query.model_s;
       ++use_.num_scored;
       use_.total_s += took_s;
       use_.longest_s = std::max(use_.longest_s, took_s);
@@ -117,7 +117,7 @@ void RewardPool::follow_policy(RewardResult& result) const {
   if (on_reward_error_ == RewardErrorPolicy::kStop) {
     RewardFaults faults;
     faults.add(result.detail);
-    throw user_error("{}on_reward_error = stop: of the rewards, {}; mend what judges, or set this to drop or zero",
+    throw user_error("{}on_reward_error = stop: failed rewards: {}; repair the reward, or set this to drop or zero",
                      where_, faults.text());
   }
   result.is_judged = on_reward_error_ != RewardErrorPolicy::kDrop;

@@ -7,13 +7,13 @@
 
 namespace roll {
 
-std::string text_of_column(const Json& row, const char* name) {
+std::string column_text(const Json& row, const char* name) {
   const auto column = row.is_object() ? row.find(name) : row.end();
   if (column == row.end() || column->is_null()) return "";
   return column->is_string() ? column->get<std::string>() : to_line(*column);
 }
 
-Json json_of_column(const Json& row, const char* name) {
+Json column_json(const Json& row, const char* name) {
   const auto column = row.is_object() ? row.find(name) : row.end();
   if (column == row.end() || column->is_null() || *column == "") return {};
   if (!column->is_string()) return *column;

@@ -9,11 +9,11 @@
 namespace roll {
 
 /// Returns the column's text; "" if it is missing or null. Other types are returned as JSON text.
-std::string text_of_column(const Json& row, const char* name);
+std::string column_text(const Json& row, const char* name);
 
 /// Returns the column's JSON value; a string is parsed as JSON. null if the column is missing, null or "". UserError
 /// "name = value: ...": a string is not JSON.
-Json json_of_column(const Json& row, const char* name);
+Json column_json(const Json& row, const char* name);
 
 /// Returns the text, shortened to about 200 bytes.
 std::string shown_text(std::string_view text);

@@ -19,12 +19,12 @@ void require_column(const Json& row, const char* name, const std::string& where)
     throw user_error("{}: {}: missing; every row needs \"response\" and \"ground_truth\"", where, name);
 }
 
-Json messages_of(const Json& row, const std::string& prompt, const std::string& where) {
+Json read_messages(const Json& row, const std::string& prompt, const std::string& where) {
   if (const Json* messages = column(row, "messages")) return parse_messages(*messages, where, "messages");
   return {{{"role", "user"}, {"content", prompt}}};
 }
 
-int64_t num_tokens_of(const Json& row, const std::string& where) {
+int64_t read_num_tokens(const Json& row, const std::string& where) {
   const Json* tokens = column(row, "num_response_tokens");
   if (tokens == nullptr) return 0;
   if (!tokens->is_number_integer() || tokens->get<int64_t>() < 0)
@@ -34,7 +34,7 @@ int64_t num_tokens_of(const Json& row, const std::string& where) {
 }
 
 /// Returns the token ids of a column, as rollouts have them; empty if the row lacks it.
-std::vector<int64_t> ids_of(const Json& row, const char* name, const std::string& where) {
+std::vector<int64_t> read_token_ids(const Json& row, const char* name, const std::string& where) {
   const Json* const ids = column(row, name);
   if (ids == nullptr) return {};
   const auto is_id = [](const Json& id) { return id.is_number_integer() && id.get<int64_t>() >= 0; };
@@ -43,7 +43,7 @@ std::vector<int64_t> ids_of(const Json& row, const char* name, const std::string
   return ids->get<std::vector<int64_t>>();
 }
 
-RewardQuery query_of(const Json& row, const std::string& where) {
+RewardQuery read_query(const Json& row, const std::string& where) {
   require_column(row, "response", where);
   if (!names_right_answer(row)) require_column(row, "ground_truth", where);
   RewardQuery query;
@@ -51,13 +51,13 @@ RewardQuery query_of(const Json& row, const std::string& where) {
   query.response = string_column(row, "response", where);
   query.ground_truth = ground_truth_column(row, where);
   query.prompt = string_column(row, "prompt", where);
-  query.messages = messages_of(row, query.prompt, where);
+  query.messages = read_messages(row, query.prompt, where);
   query.tag = string_column(row, "tag", where);
   query.domain = string_column(row, "domain", where);
   query.finish_reason = string_column(row, "finish_reason", where);
-  query.num_response_tokens = num_tokens_of(row, where);
-  query.prompt_ids = ids_of(row, "prompt_ids", where);
-  query.response_ids = ids_of(row, "response_ids", where);
+  query.num_response_tokens = read_num_tokens(row, where);
+  query.prompt_ids = read_token_ids(row, "prompt_ids", where);
+  query.response_ids = read_token_ids(row, "response_ids", where);
   return query;
 }
 
@@ -79,7 +79,7 @@ ScoredRows score_rows(const ScoreBatch& score, const RowSource& rows, std::ostre
   ScoredRows scored;
   std::vector<RewardQuery> queries;
   rows([&](const Json& row, const std::string& where) {
-    queries.push_back(query_of(row, where));
+    queries.push_back(read_query(row, where));
     queries.back().name = static_cast<uint64_t>(scored.num_rows++);
     if (std::ssize(queries) < kRowsAtOnce) return;
     write_results(score(std::exchange(queries, {})), out, scored.faults);

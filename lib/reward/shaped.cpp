@@ -46,7 +46,7 @@ class Shaped : public RewardFunction {
 
   void check_row(const Json& row) const override { rule_->check_row(row); }
   std::optional<std::string> gold_response(const Json& row) const override { return rule_->gold_response(row); }
-  bool is_users_own() const override { return rule_->is_users_own(); }
+  bool is_user_code() const override { return rule_->is_user_code(); }
   void check_files() const override { rule_->check_files(); }
   void prepare() override { rule_->prepare(); }
   bool takes_many() const override { return rule_->takes_many(); }
@@ -116,8 +116,9 @@ class Shaped : public RewardFunction {
 
 int64_t num_reward_parts(const RewardArgs& args) {
   const double repetition = args.type ? reward_traits(*args.type).repetition_penalty : 0;
-  const int64_t of_rule = args.reward_type == RewardScale::kHard ? 1 : std::max<int64_t>(1, std::ssize(args.terms));
-  return of_rule + (args.format_pattern && args.format_reward) + (args.response_length_penalty_coef != 0) +
+  const int64_t num_rule_parts =
+      args.reward_type == RewardScale::kHard ? 1 : std::max<int64_t>(1, std::ssize(args.terms));
+  return num_rule_parts + (args.format_pattern && args.format_reward) + (args.response_length_penalty_coef != 0) +
          args.overlong_buffer.enable + (args.repetition_penalty.max_penalty.value_or(repetition) != 0);
 }
 

@@ -19,14 +19,14 @@ RateLimiter& SharedByWorkers::limiter(const RateLimits& limits) {
   return *limiter_;
 }
 
-std::atomic<bool>& SharedByWorkers::has_answered(const std::string& who) {
+std::atomic<bool>& SharedByWorkers::has_answered(const std::string& service) {
   const std::lock_guard lock(mutex_);
-  return has_answered_[who];
+  return has_answered_[service];
 }
 
 void SharedByWorkers::note_answers() {
   const std::lock_guard lock(mutex_);
-  for (auto& [who, has_answered] : has_answered_) has_answered = true;
+  for (auto& [service, has_answered] : has_answered_) has_answered = true;
 }
 
 void SharedByWorkers::warn_once(const std::string& text) {

@@ -31,7 +31,7 @@ class SharedByWorkers {
 
   /// Returns a flag: this server or program has answered before. Later failures count as temporary, not as a wrong
   /// setting.
-  std::atomic<bool>& has_answered(const std::string& who);
+  std::atomic<bool>& has_answered(const std::string& service);
   /// Sets all these flags, because another process got rewards of the domain.
   void note_answers();
   /// Logs the first text it gets, and no later one.

@@ -46,11 +46,11 @@ class Terms : public RewardFunction {
     std::vector<RewardResult> sums(queries.size());
     for (MadeTerm& term : terms_) {
       RewardQueries open;
-      std::vector<RewardResult*> of_open;
+      std::vector<RewardResult*> open_sums;
       for (size_t i = 0; i < queries.size(); ++i)
-        if (!reward_failure(sums[i].detail)) open.push_back(queries[i]), of_open.push_back(&sums[i]);
+        if (!reward_failure(sums[i].detail)) open.push_back(queries[i]), open_sums.push_back(&sums[i]);
       std::vector<RewardResult> results = term.rule->score_all(open);
-      for (size_t i = 0; i < results.size(); ++i) add(term, std::move(results[i]), *of_open[i]);
+      for (size_t i = 0; i < results.size(); ++i) add(term, std::move(results[i]), *open_sums[i]);
     }
     return sums;
   }
@@ -78,15 +78,16 @@ std::unique_ptr<RewardFunction> make_terms(const RewardArgs& args, const std::st
                                            const std::shared_ptr<SharedByWorkers>& shared) {
   std::vector<MadeTerm> terms;
   for (const RewardTerm& term : args.terms) {
-    const std::string here = fmt::format("{}terms[{}].", where, terms.size());
-    if (!term.type) throw user_error("{}type: missing; use one of {}", here, fmt::join(Words<RewardType>::all(), ", "));
+    const std::string term_key = fmt::format("{}terms[{}].", where, terms.size());
+    if (!term.type)
+      throw user_error("{}type: missing; use one of {}", term_key, fmt::join(Words<RewardType>::all(), ", "));
     if (needs_model(*term.type))
-      throw user_error("{}type = {}: its model scores a whole domain; give it a domain of its own", here,
+      throw user_error("{}type = {}: its model scores a whole domain; move it to a separate domain", term_key,
                        enum_name(*term.type));
     terms.push_back({.name = std::string(enum_name(*term.type)),
                      .weight = term.weight,
                      .is_hard = term.reward_type == RewardScale::kHard,
-                     .rule = make_patient_rule(*term.type, term.reward_type, args, here, shared)});
+                     .rule = make_patient_rule(*term.type, term.reward_type, args, term_key, shared)});
   }
   return std::make_unique<Terms>(std::move(terms));
 }

@@ -27,7 +27,7 @@ struct Cases {
   bool has_upper = false, has_lower = false;
 };
 
-Cases read_code_cases(std::string_view text) {
+Cases find_letter_cases(std::string_view text) {
   Cases cases;
   for (size_t pos = 0; pos < text.size();) {
     const char32_t c = next_code_point(text, pos);
@@ -147,12 +147,12 @@ size_t count_whole_words(std::string_view text, std::string_view word) {
 }
 
 bool is_all_uppercase(std::string_view text) {
-  const Cases cases = read_code_cases(text);
+  const Cases cases = find_letter_cases(text);
   return cases.has_upper && !cases.has_lower;
 }
 
 bool is_all_lowercase(std::string_view text) {
-  const Cases cases = read_code_cases(text);
+  const Cases cases = find_letter_cases(text);
   return cases.has_lower && !cases.has_upper;
 }
 

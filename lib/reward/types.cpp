@@ -18,7 +18,7 @@ void for_each_row(F&& f) {
 }
 
 template <class Args>
-const RewardRow<Args>& row_of(const Args&) {
+const RewardRow<Args>& find_row(const Args&) {
   return std::get<RewardRow<Args>>(kRewardTypes);
 }
 
@@ -75,11 +75,11 @@ bool Words<RewardType>::read(std::string_view name, RewardType& out) {
 }
 
 std::string_view enum_name(const RewardType& type) {
-  return std::visit([](const auto& args) { return std::string_view(row_of(args).name); }, type);
+  return std::visit([](const auto& args) { return std::string_view(find_row(args).name); }, type);
 }
 
 RewardTraits reward_traits(const RewardType& type) {
-  return std::visit([](const auto& args) { return row_of(args).traits; }, type);
+  return std::visit([](const auto& args) { return find_row(args).traits; }, type);
 }
 
 std::optional<RewardType> type_of_worker_class(std::string_view path) {
@@ -101,7 +101,7 @@ bool needs_model(const RewardType& type) {
 }
 
 std::unique_ptr<RewardFunction> make_rule(const RewardType& type, const RuleContext& context) {
-  return std::visit([&](const auto& args) { return row_of(args).make(args, context); }, type);
+  return std::visit([&](const auto& args) { return find_row(args).make(args, context); }, type);
 }
 
 Patience usual_patience(const RewardType& type) {

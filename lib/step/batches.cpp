@@ -27,19 +27,20 @@ std::vector<int64_t> sequences_in(const Partition& pieces, const std::vector<int
 }
 
 /// Splits each rank's share into equally many micro-batches. `items(indices)`: sizes of these items.
-template <class ItemsOf>
-std::vector<Partition> cut_shares(const Partition& shares, const BatchRule& rule, const ItemsOf& items) {
+template <class MakeItems>
+std::vector<Partition> cut_shares(const Partition& shares, const BatchRule& rule, const MakeItems& make_items) {
   std::vector<Partition> plans;
-  size_t most = 0;
+  size_t most_micro_batches = 0;
   for (const auto& share : shares) {
-    plans.push_back(rule.is_packed ? plan_micro_batches(items(share), rule.packing)
+    plans.push_back(rule.is_packed ? plan_micro_batches(make_items(share), rule.packing)
                                    : fixed_micro_batches(std::ssize(share), rule.num_sequences));
-    most = std::max(most, plans.back().size());
+    most_micro_batches = std::max(most_micro_batches, plans.back().size());
   }
   for (size_t rank = 0; rank < plans.size(); ++rank) {
-    if (rule.is_packed && plans[rank].size() < most)
-      plans[rank] = plan_micro_batches(items(shares[rank]), rule.packing, static_cast<int64_t>(most));
-    plans[rank].resize(most);
+    if (rule.is_packed && plans[rank].size() < most_micro_batches)
+      plans[rank] =
+          plan_micro_batches(make_items(shares[rank]), rule.packing, static_cast<int64_t>(most_micro_batches));
+    plans[rank].resize(most_micro_batches);
     for (auto& micro_batch : plans[rank]) micro_batch = picked(shares[rank], micro_batch);
   }
   return plans;
@@ -67,9 +68,9 @@ struct GroupPieces {
   PlannedItems sizes;
 };
 
-GroupPieces pieces_of(const SequenceSizes& sizes, int64_t most, const BatchRule& rule) {
+GroupPieces make_group_pieces(const SequenceSizes& sizes, int64_t most_sequences, const BatchRule& rule) {
   const PackOptions& packing = rule.packing;
-  GroupPieces pieces{cut_groups(sizes, most, rule.is_packed ? packing.budget : 0, packing.alignment), {}};
+  GroupPieces pieces{cut_groups(sizes, most_sequences, rule.is_packed ? packing.budget : 0, packing.alignment), {}};
   for (const auto& piece : pieces.sequences) {
     const Load load = total_load(sizes, piece, packing.alignment, packing.workload, true);
     pieces.sizes.tokens.push_back(load.aligned_tokens);
@@ -81,30 +82,30 @@ GroupPieces pieces_of(const SequenceSizes& sizes, int64_t most, const BatchRule&
 /// Plans whole groups if that balances the ranks. Otherwise tries halves, quarters, ... and takes the size with the
 /// lowest maximum load; each piece repeats the prompt.
 std::vector<Partition> plan_groups(const SequenceSizes& sizes, const BatchRule& rule, int64_t num_ranks) {
-  constexpr double kClearly = 0.98;
+  constexpr double kClearlyLower = 0.98;
   if (rule.is_packed) plan_items(sizes, rule.packing);  // throws if a sequence exceeds the budget
   GroupPieces pieces;
   Partition shares;
-  const int64_t fewest = num_ranks * (rule.is_packed ? rule.packing.min_num_micro_batches : 1);
-  double least = std::numeric_limits<double>::infinity();
-  int64_t most = 1;
+  const int64_t fewest_pieces = num_ranks * (rule.is_packed ? rule.packing.min_num_micro_batches : 1);
+  double least_load = std::numeric_limits<double>::infinity();
+  int64_t most_sequences = 1;
   for (const auto& group : cut_groups(sizes, std::max<int64_t>(1, sizes.num_sequences()), 0, 1))
-    most = std::max(most, std::ssize(group));
-  for (; most >= 1; most /= 2) {
-    GroupPieces found = pieces_of(sizes, most, rule);
-    if (std::ssize(found.sequences) < fewest && most > 1) continue;
+    most_sequences = std::max(most_sequences, std::ssize(group));
+  for (; most_sequences >= 1; most_sequences /= 2) {
+    GroupPieces found = make_group_pieces(sizes, most_sequences, rule);
+    if (std::ssize(found.sequences) < fewest_pieces && most_sequences > 1) continue;
     Partition parts = karmarkar_karp(found.sizes.work, num_ranks);
-    double busiest = 0, total = 0;
+    double busiest_load = 0, total_load_sum = 0;
     for (const auto& part : parts) {
-      busiest = std::max(busiest, part_sum(part, found.sizes.work));
-      total += part_sum(part, found.sizes.work);
+      busiest_load = std::max(busiest_load, part_sum(part, found.sizes.work));
+      total_load_sum += part_sum(part, found.sizes.work);
     }
-    if (busiest < kClearly * least) {
-      least = busiest;
+    if (busiest_load < kClearlyLower * least_load) {
+      least_load = busiest_load;
       pieces = std::move(found);
       shares = std::move(parts);
     }
-    if (kClearly * busiest <= total / static_cast<double>(num_ranks)) break;
+    if (kClearlyLower * busiest_load <= total_load_sum / static_cast<double>(num_ranks)) break;
   }
   if (!rule.is_packed) {
     for (auto& share : shares) share = sequences_in(pieces.sequences, share);
@@ -139,12 +140,12 @@ Partition epoch_mini_batches(const EpochRule& rule, int64_t num_sequences, int64
   const int64_t group_size = rule.group_size;
   if (num_sequences % size)
     throw user_error(
-        "{} sequences of a step are not a multiple of the mini-batch of {}; use rollouts of this "
-        "configuration, or change the mini-batch",
+        "{} sequences of a step are not a multiple of the mini-batch size {}; use rollouts made with this "
+        "configuration, or change the mini-batch size",
         num_sequences, size);
   if (size % group_size)
-    throw user_error("a mini-batch of {} sequences would split groups of {}: prompt-mean needs whole groups", size,
-                     group_size);
+    throw user_error("a mini-batch of {} sequences would split groups of {} responses: prompt-mean needs whole groups",
+                     size, group_size);
   std::vector<int64_t> order = first_numbers(num_sequences / group_size);
   if (rule.seed)
     order = random_permutation(std::ssize(order), {.seed = *rule.seed,
@@ -161,18 +162,18 @@ Partition epoch_mini_batches(const EpochRule& rule, int64_t num_sequences, int64
 }
 
 Partition step_mini_batches(const EpochRule& rule, int64_t num_sequences, int64_t step) {
-  Partition all;
+  Partition mini_batches;
   for (int64_t epoch = 0; epoch < rule.num_epochs; ++epoch)
-    std::ranges::move(epoch_mini_batches(rule, num_sequences, step, epoch), std::back_inserter(all));
-  return all;
+    std::ranges::move(epoch_mini_batches(rule, num_sequences, step, epoch), std::back_inserter(mini_batches));
+  return mini_batches;
 }
 
 Partition epoch_shares(const EpochRule& rule, const SequenceSizes& sizes, int64_t step, int64_t epoch) {
   std::vector<std::vector<Partition>> plans;
   for (const auto& mini_batch : epoch_mini_batches(rule, sizes.num_sequences(), step, epoch)) {
     plans.push_back(plan_ranks(sizes.select(mini_batch), rule.micro_batches, rule.num_ranks));
-    for (Partition& of_rank : plans.back())
-      for (auto& micro_batch : of_rank) micro_batch = picked(mini_batch, micro_batch);
+    for (Partition& rank_plan : plans.back())
+      for (auto& micro_batch : rank_plan) micro_batch = picked(mini_batch, micro_batch);
   }
   return rank_sequences(plans);
 }
@@ -188,12 +189,12 @@ Partition rank_sequences(const std::vector<std::vector<Partition>>& batches) {
   return shares;
 }
 
-Partition places_in_share(const Partition& plan) {
-  Partition places = plan;
-  int64_t place = 0;
-  for (auto& micro_batch : places)
-    for (int64_t& sequence : micro_batch) sequence = place++;
-  return places;
+Partition share_indices(const Partition& plan) {
+  Partition indices = plan;
+  int64_t next_index = 0;
+  for (auto& micro_batch : indices)
+    for (int64_t& sequence : micro_batch) sequence = next_index++;
+  return indices;
 }
 
 }  // namespace roll

@@ -53,6 +53,6 @@ Partition epoch_shares(const EpochRule& rule, const SequenceSizes& sizes, int64_
 /// Returns each data-parallel rank's sequences in packed order, given plans [batch][data-parallel rank][micro-batch].
 Partition rank_sequences(const std::vector<std::vector<Partition>>& batches);
 /// Returns a data-parallel rank's micro-batches as indices in its share, if this is its only plan.
-Partition places_in_share(const Partition& plan);
+Partition share_indices(const Partition& plan);
 
 }  // namespace roll

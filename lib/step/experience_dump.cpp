@@ -16,7 +16,8 @@ namespace roll {
 namespace {
 
 Experience whole_on_first(const RlStep& step, Communicator& learners) {
-  return redistribute(step.here, step.facts, step.home, {{{0}}, {first_numbers(step.facts.num_sequences())}}, learners);
+  return redistribute(step.experience, step.facts, step.home, {{{0}}, {first_numbers(step.facts.num_sequences())}},
+                      learners);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, con
 
 /// Moves an experience from one distribution to another: tokens, routed experts, masks, and all [T] tensors that any
 /// rank defines. **Collective** over `ranks`.
-Experience redistribute(const Experience& here, const StepFacts& step, const Distribution& from, const Distribution& to,
-                        Communicator& ranks);
+Experience redistribute(const Experience& experience, const StepFacts& step, const Distribution& from,
+                        const Distribution& to, Communicator& ranks);
 
 }  // namespace roll

@@ -13,8 +13,8 @@ namespace roll {
 struct RlStep {
   int64_t number = 0;
   StepFacts facts{};
-  Distribution home{};  // world ranks, or learners' ranks while the learners work on the step
-  Experience here{};
+  Distribution home{};                    // world ranks, or learners' ranks while the learners work on the step
+  Experience experience{};                // this rank's sequences, distributed as `home` says
   std::function<std::string()> source{};  // names the file from which the step's updates can be replayed
 };
 

@@ -36,8 +36,8 @@ struct ForwardSettings {
   std::optional<TeacherKl> teacher_kl{};  // set if a pass is a teacher's
 };
 
-/// Fills old_log_probs, energies, ref_log_probs or teacher_kl, taught, and values of `step.here`. Sequences move to
-/// each role's ranks by its forward plan; results move back. step.home must name learners' ranks. Adds times to
+/// Fills old_log_probs, energies, ref_log_probs or teacher_kl, taught, and values of `step.experience`. Sequences move
+/// to each role's ranks by its forward plan; results move back. step.home must name learners' ranks. Adds times to
 /// `metrics`. **Collective** over the learners.
 void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModels& models, ByRole<RoleMesh>& learners,
                   Log& log, Metrics& metrics);
@@ -45,6 +45,6 @@ void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModel
 /// Adds the mean and maximum of |log-prob - sampler's log-prob| over response tokens, which compares kernels and
 /// weights of trainer and sampler. `log_probs` [T]: the trainer's before the first update. The metrics are to be merged
 /// over ranks.
-void add_sampler_gap(const Experience& here, const at::Tensor& log_probs, Metrics& metrics);
+void add_sampler_gap(const Experience& experience, const at::Tensor& log_probs, Metrics& metrics);
 
 }  // namespace roll

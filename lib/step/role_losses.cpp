@@ -43,21 +43,22 @@ LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& compu
                     counts, settings_, reducer);
 }
 
-Prepare weigh_samples(const StepFacts& step, const Experience& here, const LossSettings& loss, Communicator& dp) {
+Prepare weigh_samples(const StepFacts& step, const Experience& experience, const LossSettings& loss, Communicator& dp) {
   if (!loss.weighs_sequences()) return {};
   at::Tensor valid = at::zeros({step.num_sequences()}, at::kLong);
-  const auto own = tokens_per_sequence(here.final_response_mask(), here.tokens.cu_seqlens);
-  for (size_t b = 0; b < own.size(); ++b) valid.mutable_data_ptr<int64_t>()[here.sequence_index[b]] = own[b];
+  const auto local_tokens = tokens_per_sequence(experience.final_response_mask(), experience.tokens.cu_seqlens);
+  for (size_t b = 0; b < local_tokens.size(); ++b)
+    valid.mutable_data_ptr<int64_t>()[experience.sequence_index[b]] = local_tokens[b];
   dp.all_reduce_sum(valid, "valid tokens of the sequences");
   return [&loss, &step, valid](Experience& part, const std::vector<int64_t>& mini_batch) {
     std::vector<int64_t> tokens;
     for (const int64_t s : mini_batch) tokens.push_back(valid.const_data_ptr<int64_t>()[s]);
     const auto weights =
         sample_weights(picked(column(step.responses, &ResponseFacts::difficulty), mini_batch), tokens, loss);
-    std::map<int64_t, float> weight_of;
-    for (size_t i = 0; i < mini_batch.size(); ++i) weight_of[mini_batch[i]] = weights[i];
+    std::map<int64_t, float> weight_by_sequence;
+    for (size_t i = 0; i < mini_batch.size(); ++i) weight_by_sequence[mini_batch[i]] = weights[i];
     part.sample_weights.clear();
-    for (const int64_t s : part.sequence_index) part.sample_weights.push_back(weight_of.at(s));
+    for (const int64_t s : part.sequence_index) part.sample_weights.push_back(weight_by_sequence.at(s));
   };
 }
 

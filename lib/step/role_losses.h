@@ -40,9 +40,9 @@ class ActorLoss {
 };
 
 /// Returns a function for run_updates() that sets the sample weights of this rank's part, computed over the whole
-/// mini-batch; null if `loss` does not weight sequences. `here`: this rank's sequences of the step, which the ranks of
-/// `dp` share. `step` and `loss` must outlive the function. **Collective** over `dp`; the function is not.
-Prepare weigh_samples(const StepFacts& step, const Experience& here, const LossSettings& loss, Communicator& dp);
+/// mini-batch; null if `loss` does not weight sequences. `experience`: this rank's sequences of the step, which the
+/// ranks of `dp` share. `step` and `loss` must outlive the function. **Collective** over `dp`; the function is not.
+Prepare weigh_samples(const StepFacts& step, const Experience& experience, const LossSettings& loss, Communicator& dp);
 
 class CriticLoss {
  public:

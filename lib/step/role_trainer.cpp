@@ -9,23 +9,23 @@ namespace roll {
 
 namespace {
 
-/// Runs the plan; if `first` is set, runs the first update separately and records it.
-Metrics run_plan(const Experience& here, UpdatePlan plan, Learner& learner, Mesh& mesh, const MicroBatchLoss& loss,
-                 FirstUpdates* first, const Prepare& prepare) {
-  if (!first) return run_updates(here, plan, learner, mesh, loss, prepare);
+/// Runs the plan; if `first_updates` is set, runs the first update separately and records it.
+Metrics run_plan(const Experience& experience, UpdatePlan plan, Learner& learner, Mesh& mesh,
+                 const MicroBatchLoss& loss, FirstUpdates* first_updates, const Prepare& prepare) {
+  if (!first_updates) return run_updates(experience, plan, learner, mesh, loss, prepare);
   const Partition rest(plan.mini_batches.begin() + 1, plan.mini_batches.end());
   plan.mini_batches.resize(1);
   learner.keep_gradients(true);
-  Metrics metrics = run_updates(here, plan, learner, mesh, loss, prepare);
+  Metrics metrics = run_updates(experience, plan, learner, mesh, loss, prepare);
   learner.keep_gradients(false);
   const std::string& role = plan.settings.prefix;
   for (const auto& [name, gradient] : learner.kept_gradient())
-    first->gradients.emplace_back(role + "." + name, gradient.to(at::kCPU));
-  first->traces.emplace_back(role, learner.trace());
-  first->losses.emplace_back(role, learner.last_loss());
+    first_updates->gradients.emplace_back(role + "." + name, gradient.to(at::kCPU));
+  first_updates->traces.emplace_back(role, learner.trace());
+  first_updates->losses.emplace_back(role, learner.last_loss());
   plan.mini_batches = rest;
   plan.num_done = 1;
-  metrics.merge(run_updates(here, plan, learner, mesh, loss, prepare));
+  metrics.merge(run_updates(experience, plan, learner, mesh, loss, prepare));
   return metrics;
 }
 
@@ -40,7 +40,8 @@ RoleTrainer::RoleTrainer(const TrainingSettings& settings, const EpochRule& epoc
       log_(log),
       learner_(settings.key, parameters, settings.learner, ranks) {}
 
-Metrics RoleTrainer::train(TrainingStep step, const MicroBatchLoss& loss, FirstUpdates* first, const Prepare& prepare) {
+Metrics RoleTrainer::train(TrainingStep step, const MicroBatchLoss& loss, FirstUpdates* first_updates,
+                           const Prepare& prepare) {
   UpdatePlan plan{.settings = updates_,
                   .rule = epochs_.micro_batches,
                   .sizes = step.facts.sizes(),
@@ -50,15 +51,16 @@ Metrics RoleTrainer::train(TrainingStep step, const MicroBatchLoss& loss, FirstU
                   .step = step.number,
                   .source = step.source,
                   .empty_pass = step.empty_pass,
-                  .behind_update = step.behind_update};
+                  .after_update = step.after_update};
   Metrics metrics;
   for (int64_t epoch = 0; epoch < epochs_.num_epochs; ++epoch) {
-    Distribution wanted{mesh_groups(mesh_.world().size(), mesh_.shape()),
-                        epoch_shares(epochs_, plan.sizes, step.number, epoch)};
-    step.here = redistribute(step.here, step.facts, step.at, wanted, mesh_.world());
-    step.at = std::move(wanted);
+    Distribution epoch_distribution{mesh_groups(mesh_.world().size(), mesh_.shape()),
+                                    epoch_shares(epochs_, plan.sizes, step.number, epoch)};
+    step.experience = redistribute(step.experience, step.facts, step.distribution, epoch_distribution, mesh_.world());
+    step.distribution = std::move(epoch_distribution);
     plan.mini_batches = epoch_mini_batches(epochs_, step.facts.num_sequences(), step.number, epoch);
-    metrics.merge(run_plan(step.here, plan, learner_, mesh_, loss, epoch == 0 ? first : nullptr, prepare));
+    metrics.merge(
+        run_plan(step.experience, plan, learner_, mesh_, loss, epoch == 0 ? first_updates : nullptr, prepare));
     plan.num_done += std::ssize(plan.mini_batches);
   }
   return metrics;

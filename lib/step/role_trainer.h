@@ -13,7 +13,7 @@ namespace roll {
 struct TrainingSettings {
   std::string key{};  // model's key in the configuration, for error messages
   EpochRule epochs{};
-  LearnerOptions learner{};  // its schedule covers the whole run
+  LearnerOptions learner{};  // with a schedule over the whole run
   RoleLossSettings loss{};
   UpdateSettings updates{};
 };
@@ -22,11 +22,11 @@ struct TrainingSettings {
 struct TrainingStep {
   const StepFacts& facts;
   int64_t number = 0, num_groups = 0;
-  Distribution at;                                     // in ranks of the role's mesh
-  Experience here;                                     // this rank's sequences
-  std::function<std::string()> source{};               // see UpdatePlan
-  std::function<at::Tensor()> empty_pass{};            // see UpdatePlan
-  std::function<void(bool was_made)> behind_update{};  // see UpdatePlan
+  Distribution distribution;                          // in ranks of the role's mesh
+  Experience experience;                              // this rank's sequences
+  std::function<std::string()> source{};              // see UpdatePlan
+  std::function<at::Tensor()> empty_pass{};           // see UpdatePlan
+  std::function<void(bool was_made)> after_update{};  // see UpdatePlan
 };
 
 /// First update of each role, for dump_experience and roll check-loss.
@@ -47,7 +47,8 @@ class RoleTrainer {
   /// Runs all epochs of updates; between epochs moves sequences to the ranks that need them next. `first`, if set,
   /// receives the first update. Returns the metrics of run_updates(), including the loss's. **Collective** over the
   /// mesh.
-  Metrics train(TrainingStep step, const MicroBatchLoss& loss, FirstUpdates* first, const Prepare& prepare = {});
+  Metrics train(TrainingStep step, const MicroBatchLoss& loss, FirstUpdates* first_updates,
+                const Prepare& prepare = {});
 
   Learner& learner() { return learner_; }
   Mesh& mesh() { return mesh_; }

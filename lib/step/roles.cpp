@@ -32,12 +32,12 @@ void check_vocabulary(const std::string& role, const RoleModel& model, const Mod
 /// Loads this rank's part of a model; with adapters it may share the policy's base.
 template <class Model>
 Model make_model(const RoleModel& model, RoleMesh& role, const StageSplit& stages, at::Device device,
-                 const Roles& others = {}) {
-  ROLL_CHECK_EQ(stages.num_stages(), role.shape().pp, "a role's place says its stages");
+                 const Roles& loaded = {}) {
+  ROLL_CHECK_EQ(stages.num_stages(), role.shape().pp, "a role has the configured number of stages");
   const ModelParallel parallel = model_parallel(role.mesh(), stages);
   if (model.folder.empty()) return Model::planned(model.spec, model.dtype, parallel);
-  const NamedTensors* base = model.spec.lora && stages == others.policy_stages
-                                 ? others.base_for(model.folder, model.dtype, role, model.spec.quantised)
+  const NamedTensors* base = model.spec.lora && stages == loaded.policy_stages
+                                 ? loaded.base_for(model.folder, model.dtype, role, model.spec.quantised)
                                  : nullptr;
   return Model::load(model.folder, device, model.dtype, parallel, architectures(), model.lora, base)
       .for_length(model.spec.max_positions);
@@ -64,8 +64,8 @@ void quantise_as_policy(RoleModel& reference, const RoleModel& policy) {
 
 const NamedTensors* Roles::base_for(const std::filesystem::path& folder, at::ScalarType dtype, const RoleMesh& mesh,
                                     const std::optional<Quantisation>& quantised) const {
-  const bool is_like = base && base->dtype == dtype && base->quantised == quantised && base->mesh == &mesh;
-  return is_like && std::filesystem::equivalent(base_folder(folder), base->folder) ? &policy()->parameters() : nullptr;
+  const bool matches = base && base->dtype == dtype && base->quantised == quantised && base->mesh == &mesh;
+  return matches && std::filesystem::equivalent(base_folder(folder), base->folder) ? &policy()->parameters() : nullptr;
 }
 
 RoleModels models_in(const RoleSources& sources) {
@@ -84,7 +84,7 @@ RoleModels models_in(const RoleSources& sources) {
 
 namespace {
 
-StageSplit stages_of(const RolePlace& place, const RoleModel& model) {
+StageSplit split_stages(const RolePlace& place, const RoleModel& model) {
   return place.stages ? place.stages(model.spec.num_layers) : StageSplit();
 }
 
@@ -95,7 +95,7 @@ void load_reference(Role& role, const RoleModel& model, const RoleModel& policy,
     role.transformer = roles.policy()->without_adapters();
     return;
   }
-  role.transformer = make_model<Transformer>(model, mesh, stages_of(place, model), device);
+  role.transformer = make_model<Transformer>(model, mesh, split_stages(place, model), device);
   if (model.lora && !model.spec.lora) role.transformer = role.transformer->without_adapters();
   for (auto& [name, tensor] : role.transformer->parameters()) tensor.set_requires_grad(false);
   if (waits) role.waiting.emplace(role.transformer->parameters());
@@ -108,7 +108,7 @@ Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleM
   Roles roles;
   for (const auto& [role, model] : models) roles.all[role].spec = model.spec;
   const RoleModel& policy = models.at(kPolicyRole);
-  roles.policy_stages = stages_of(places.policy(), policy);
+  roles.policy_stages = split_stages(places.policy(), policy);
   if (meshes.policy().is_here())
     roles.policy() = make_model<Transformer>(policy, meshes.policy(), roles.policy_stages, device);
   if (roles.policy() && policy.spec.lora && !policy.folder.empty())
@@ -119,7 +119,7 @@ Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleM
     Role& role = roles.all.at(name);
     const RolePlace& place = places.roles.at(name);
     if (name == kCriticRole)
-      role.value_model = make_model<ValueModel>(model, mesh, stages_of(place, model), device, roles);
+      role.value_model = make_model<ValueModel>(model, mesh, split_stages(place, model), device, roles);
     else
       load_reference(role, model, policy, roles, mesh, place, meshes, device, references_wait);
   }

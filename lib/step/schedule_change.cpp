@@ -15,8 +15,8 @@ void log_schedule_change(const std::string& role, const Json& learner, const LrS
   if (before == learner.end() || !before->is_number() || std::abs(next - before->get<double>()) <= kSameRate * next)
     return;
   log.warn(
-      "{}: the learning rate goes on at {:.3g}; as the checkpoint's run was configured, its next update would have had "
-      "{:.3g} (lr_scheduler_type = {} over {} updates now)",
+      "{}: the learning rate continues at {:.3g}; with the configuration of the checkpoint's run, the next update "
+      "would have used {:.3g} (now lr_scheduler_type = {} over {} updates)",
       role, next, before->get<double>(), enum_name(now.type), now.total_steps);
 }
 

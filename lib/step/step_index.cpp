@@ -70,7 +70,7 @@ StepIndex make_step_index(std::vector<RolloutRecord>& local, Communicator& world
   for (size_t i = 0; i < held.size(); ++i) {
     const ResponseFacts& facts = held[i].facts;
     if (i > 0 && held[i - 1].key() == held[i].key())
-      throw user_error("response {} of group {} is there twice: on ranks {} and {}", facts.sample, facts.group,
+      throw user_error("response {} of group {} exists twice: on ranks {} and {}", facts.sample, facts.group,
                        held[i - 1].rank, held[i].rank);
     if (facts.is_baseline) baselines[facts.group] = &facts;
   }
@@ -93,13 +93,13 @@ StepIndex make_step_index(std::vector<RolloutRecord>& local, Communicator& world
 namespace {
 
 /// Returns [T, width] int16; -1 where a record has no choice.
-at::Tensor routed_experts_of(const std::vector<RolloutRecord>& records, const PackedTokens& tokens, int64_t width) {
-  at::Tensor all = at::full({tokens.num_tokens(), width}, -1, at::kShort);
-  auto* const numbers = all.mutable_data_ptr<int16_t>();
+at::Tensor pack_routed_experts(const std::vector<RolloutRecord>& records, const PackedTokens& tokens, int64_t width) {
+  at::Tensor experts = at::full({tokens.num_tokens(), width}, -1, at::kShort);
+  auto* const expert = experts.mutable_data_ptr<int16_t>();
   size_t sequence = 0;
   for (const RolloutRecord& record : records)
-    if (!record.is_baseline) std::ranges::copy(record.routed_experts, numbers + tokens.cu_seqlens[sequence++] * width);
-  return all;
+    if (!record.is_baseline) std::ranges::copy(record.routed_experts, expert + tokens.cu_seqlens[sequence++] * width);
+  return experts;
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ Experience make_experience(const std::vector<RolloutRecord>& local, const StepFa
   }
   Experience experience = make_experience(step, share, at::tensor(ids, at::kLong));
   experience.sampler_log_probs = at::tensor(log_probs, at::kFloat);
-  if (num_experts > 0) experience.tokens.routed_experts = routed_experts_of(local, experience.tokens, num_experts);
+  if (num_experts > 0) experience.tokens.routed_experts = pack_routed_experts(local, experience.tokens, num_experts);
   return experience;
 }
 

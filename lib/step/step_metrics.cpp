@@ -7,12 +7,13 @@
 
 namespace roll {
 
-std::string packing_prefix(const std::string& who) {
-  return who == "actor" || who == "sft" || who == "dpo" || who == "distill" ? "packing/" : "packing/" + who + "/";
+std::string packing_prefix(const std::string& model) {
+  return model == "actor" || model == "sft" || model == "dpo" || model == "distill" ? "packing/"
+                                                                                    : "packing/" + model + "/";
 }
 
-void add_packing_metrics(const std::string& who, const BatchStats& stats, Metrics& metrics) {
-  const std::string prefix = packing_prefix(who);
+void add_packing_metrics(const std::string& model, const BatchStats& stats, Metrics& metrics) {
+  const std::string prefix = packing_prefix(model);
   for (const double fill : stats.fills()) metrics.add(prefix + "fill", fill);
   if (stats.shared() > 0) metrics.add(prefix + "shared", stats.shared());
   metrics.add(prefix + "padding", stats.padding());
@@ -21,26 +22,26 @@ void add_packing_metrics(const std::string& who, const BatchStats& stats, Metric
   metrics.add(prefix + "imbalance_tokens", stats.rank_imbalance_tokens());
 }
 
-void add_wait_metric(const std::string& who, double compute_s, Communicator& ranks, Metrics& metrics) {
+void add_wait_metric(const std::string& model, double compute_s, Communicator& ranks, Metrics& metrics) {
   const double slowest = ranks.all_reduce_max(compute_s, "slowest rank's time");
   const double mean = ranks.all_reduce_sum(compute_s, "ranks' time") / ranks.size();
-  metrics.add(packing_prefix(who) + "wait_s@sum", slowest - mean);
+  metrics.add(packing_prefix(model) + "wait_s@sum", slowest - mean);
 }
 
-void add_pipeline_metrics(const std::string& who, const PipelineShape& shape, int64_t num_micro_batches,
+void add_pipeline_metrics(const std::string& model, const PipelineShape& shape, int64_t num_micro_batches,
                           const UpdateResult& update, Mesh& mesh, Metrics& metrics) {
   Communicator& ranks = mesh.world();
-  const double waited = ranks.all_reduce_sum(update.stage_wait_s, "waits of stages");
-  const double all = ranks.all_reduce_sum(update.compute_s, "times of stages");
-  metrics.add(fmt::format("pipeline/{}/bubble", who), bubble_share(shape, num_micro_batches));
-  if (all > 0) metrics.add(fmt::format("pipeline/{}/waiting", who), waited / all);
+  const double waited_s = ranks.all_reduce_sum(update.stage_wait_s, "waits of stages");
+  const double total_s = ranks.all_reduce_sum(update.compute_s, "times of stages");
+  metrics.add(fmt::format("pipeline/{}/bubble", model), bubble_share(shape, num_micro_batches));
+  if (total_s > 0) metrics.add(fmt::format("pipeline/{}/waiting", model), waited_s / total_s);
   if (!update.pass_s) return;
-  std::vector<std::vector<double>> of_stages;
+  std::vector<std::vector<double>> stage_times;
   for (const at::Tensor& stage : mesh.pp().all_gather(at::tensor(*update.pass_s, at::kDouble), "times of passes"))
-    of_stages.emplace_back(stage.const_data_ptr<double>(), stage.const_data_ptr<double>() + stage.numel());
+    stage_times.emplace_back(stage.const_data_ptr<double>(), stage.const_data_ptr<double>() + stage.numel());
   const int64_t has_passes = num_micro_batches > 0 ? 1 : 0;
-  const double idle = ranks.all_reduce_sum(idle_share(shape, num_micro_batches, of_stages), "idle shares");
-  metrics.add(fmt::format("pipeline/{}/idle", who),
+  const double idle = ranks.all_reduce_sum(idle_share(shape, num_micro_batches, stage_times), "idle shares");
+  metrics.add(fmt::format("pipeline/{}/idle", model),
               idle / static_cast<double>(ranks.all_reduce_sum(has_passes, "ranks with passes")));
 }
 
@@ -54,8 +55,8 @@ void add_reduction_metrics(const std::string& role, const UpdateTrace& update, M
   metrics.add(fmt::format("comm/{}/reduce_hidden_s@sum", role), update.hidden_s());
 }
 
-void add_router_metrics(const std::string& who, const RouterTraining* routers, LossResult& result) {
-  if (routers) result.deferred.push_back(deferred_sums(routers->names(who), routers->sums()));
+void add_router_metrics(const std::string& model, const RouterTraining* routers, LossResult& result) {
+  if (routers) result.deferred.push_back(deferred_sums(routers->names(model), routers->sums()));
 }
 
 }  // namespace roll

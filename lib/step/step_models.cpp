@@ -14,7 +14,7 @@ PackedTokens freely_routed(PackedTokens tokens) {
   return tokens;
 }
 
-ForwardPass log_probs_of(const Transformer& model, const ModelSettings& settings, bool with_energies) {
+ForwardPass log_prob_forward(const Transformer& model, const ModelSettings& settings, bool with_energies) {
   return forward_pass(model, [&model, temperature = settings.temperature, mask = settings.learnt_mask,
                               with_energies](const Batch& micro_batch) {
     const TokenLogProbs found = token_log_probs(model, micro_batch.tokens, temperature, /*with_entropy=*/false,
@@ -24,7 +24,7 @@ ForwardPass log_probs_of(const Transformer& model, const ModelSettings& settings
 }
 
 /// Returns [2k, T]: log-probs among a token's top k, then their ids.
-ForwardPass top_tokens_of(const Transformer& model, const TopTokens& top, const std::string& mask) {
+ForwardPass top_token_forward(const Transformer& model, const TopTokens& top, const std::string& mask) {
   return forward_pass(model, [&model, top, mask](const Batch& micro_batch) -> at::Tensor {
     const auto [logits, ids] =
         token_top_logits(model, micro_batch.tokens, top.count, top.vocabulary, micro_batch.host_mask(mask));
@@ -34,34 +34,34 @@ ForwardPass top_tokens_of(const Transformer& model, const TopTokens& top, const 
   });
 }
 
-ForwardPass values_of(const ValueModel& model) {
+ForwardPass value_forward(const ValueModel& model) {
   return forward_pass(model, [&model](const Batch& micro_batch) { return model.values(micro_batch.tokens); });
 }
 
 std::function<Computed(const Experience&)> training_forward(const Transformer& model, const ModelSettings& settings,
-                                                            const TrainedModelSettings& how) {
-  return
-      [&model, temperature = settings.temperature, mask = settings.learnt_mask, how](const Experience& e) -> Computed {
-        return {.policy = token_log_probs(model, with_routers(e.tokens, model.spec(), how.routers), temperature,
-                                          how.with_entropy, how.recomputes, e.host_mask(mask), /*with_energy=*/false,
-                                          e.taught_tokens())};
-      };
+                                                            const TrainedModelSettings& training) {
+  return [&model, temperature = settings.temperature, mask = settings.learnt_mask,
+          training](const Experience& e) -> Computed {
+    return {.policy = token_log_probs(model, with_routers(e.tokens, model.spec(), training.routers), temperature,
+                                      training.with_entropy, training.recomputes, e.host_mask(mask),
+                                      /*with_energy=*/false, e.taught_tokens())};
+  };
 }
 
 std::function<Computed(const Experience&)> training_forward(const ValueModel& model, const ModelSettings&,
-                                                            const TrainedModelSettings& how) {
-  return [&model, how](const Experience& e) -> Computed {
-    return {.values = model.values(freely_routed(e.tokens), how.recomputes)};
+                                                            const TrainedModelSettings& training) {
+  return [&model, training](const Experience& e) -> Computed {
+    return {.values = model.values(freely_routed(e.tokens), training.recomputes)};
   };
 }
 
 template <class Model>
-Trained trained(Model& model, Mesh& mesh, const ModelSettings& settings, const TrainedModelSettings& how) {
+Trained trained(Model& model, Mesh& mesh, const ModelSettings& settings, const TrainedModelSettings& training) {
   return {model.trained(),
           {mesh, model.parts()},
-          training_forward(model, settings, how),
-          empty_pass(model.backbone(), how.recomputes, how.gathers),
-          balancing(model.backbone(), how.routers, mesh.dp()),
+          training_forward(model, settings, training),
+          empty_pass(model.backbone(), training.recomputes, training.gathers),
+          balancing(model.backbone(), training.routers, mesh.dp()),
           [&model](std::shared_ptr<LayerStore> store) { model.backbone().use_store(std::move(store)); }};
 }
 
@@ -74,14 +74,15 @@ StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device
     model.spec = role.spec;
     const auto top = settings.top_tokens.find(name);
     if (role.transformer)
-      model.forward = top != settings.top_tokens.end()
-                          ? top_tokens_of(*role.transformer, top->second, settings.learnt_mask)
-                          : log_probs_of(*role.transformer, settings, settings.with_energies && name == kPolicyRole);
-    if (role.value_model) model.forward = values_of(*role.value_model);
+      model.forward =
+          top != settings.top_tokens.end()
+              ? top_token_forward(*role.transformer, top->second, settings.learnt_mask)
+              : log_prob_forward(*role.transformer, settings, settings.with_energies && name == kPolicyRole);
+    if (role.value_model) model.forward = value_forward(*role.value_model);
     if (role.waiting) model.visit = [&waiting = *role.waiting] { return waiting.visit(); };
-    if (const auto how = settings.trained.find(name); how != settings.trained.end())
-      role.with_model([&, &mesh = meshes.of(name)](auto& own) {
-        model.trained.emplace(trained(own, mesh.mesh(), settings, how->second));
+    if (const auto training = settings.trained.find(name); training != settings.trained.end())
+      role.with_model([&, &mesh = meshes.of(name)](auto& role_model) {
+        model.trained.emplace(trained(role_model, mesh.mesh(), settings, training->second));
       });
   }
   return models;

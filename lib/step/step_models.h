@@ -29,7 +29,7 @@ struct Trained {
   LearnerRanks ranks;
   std::function<Computed(const Experience& micro_batch)> forward;  // with gradient
   std::function<at::Tensor()> empty_pass{};                        // see UpdatePlan
-  std::function<void(bool was_made)> behind_update{};              // see UpdatePlan
+  std::function<void(bool was_made)> after_update{};               // see UpdatePlan
   std::function<void(std::shared_ptr<LayerStore>)> use_store{};    // see Backbone
 };
 

@@ -15,7 +15,7 @@ namespace roll {
 
 namespace {
 
-RolePlaces places_of(const Config& config) {
+RolePlaces make_places(const Config& config) {
   RolePlaces places{.roles = {{kPolicyRole, role_place(config.actor_train)}},
                     .sampler = role_place(config.actor_infer),
                     .learners = learner_ranks(config),
@@ -28,11 +28,11 @@ RolePlaces places_of(const Config& config) {
   return places;
 }
 
-LrSchedule schedule_of(const TrainingArgs& args, int64_t total_updates) {
-  const auto by_ratio = static_cast<int64_t>(std::ceil(args.warmup_ratio * static_cast<double>(total_updates)));
+LrSchedule make_schedule(const TrainingArgs& args, int64_t total_updates) {
+  const auto ratio_steps = static_cast<int64_t>(std::ceil(args.warmup_ratio * static_cast<double>(total_updates)));
   return {.type = args.lr_scheduler_type,
           .peak_lr = args.learning_rate,
-          .warmup_steps = args.warmup_steps > 0 ? args.warmup_steps : by_ratio,
+          .warmup_steps = args.warmup_steps > 0 ? args.warmup_steps : ratio_steps,
           .total_steps = total_updates,
           .args = args.lr_scheduler_kwargs};
 }
@@ -84,7 +84,7 @@ RouterRule router_rule(const StrategyConfig& strategy) {
 
 StepSettings step_settings(const Config& config) {
   const double temperature = config.actor_infer.generating_args.temperature;
-  StepSettings settings{.places = places_of(config),
+  StepSettings settings{.places = make_places(config),
                         .num_groups = config.prompts_per_step(),
                         .group_size = config.num_return_sequences_in_group,
                         .replays_routing = config.routing_replay.value_or(false),
@@ -177,7 +177,7 @@ LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm,
                     .beta2 = args.adam_beta2,
                     .epsilon = args.adam_epsilon,
                     .weight_decay = args.weight_decay},
-          .schedule = schedule_of(args, total_updates),
+          .schedule = make_schedule(args, total_updates),
           .max_grad_norm = max_grad_norm,
           .frozen_prefixes = worker.model_args.freeze_module_prefix,
           .gathers_layers = worker.gathers_layers(),

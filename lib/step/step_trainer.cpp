@@ -16,7 +16,7 @@ namespace roll {
 
 namespace {
 
-EpochRule epochs_of(const TrainingSettings& settings, const ModelSpec& spec) {
+EpochRule make_epochs(const TrainingSettings& settings, const ModelSpec& spec) {
   EpochRule epochs = settings.epochs;
   epochs.micro_batches = epochs.micro_batches.with(make_workload(spec));
   return epochs;
@@ -59,7 +59,7 @@ StepTrainer::StepTrainer(const StepSettings& settings, StepModels models, ByRole
   for (const auto& update : settings.updates) {
     const std::string& role = update.role;
     const ModelInStep& model = models_.roles.at(role);
-    epochs_[role] = epochs_of(update.training, model.spec);
+    epochs_[role] = make_epochs(update.training, model.spec);
     if (!model.trained) continue;
     trainers_.try_emplace(role, update.training, epochs_.at(role), models_.device, model.trained->parameters,
                           model.trained->ranks, meshes.of(role).mesh(), log);
@@ -77,8 +77,9 @@ void StepTrainer::distribute(RlStep& step, std::vector<RolloutRecord>& local) {
   step.facts = std::move(index.facts);
   step.home = find_home(step.facts, step.number);
   const int64_t num_experts = settings_.replays_routing ? choices_per_token(models_.policy_spec()) : 0;
-  step.here = redistribute(make_experience(local, step.facts, index.holders.rank_share(world.rank()), num_experts),
-                           step.facts, index.holders, step.home, world);
+  step.experience =
+      redistribute(make_experience(local, step.facts, index.holders.rank_share(world.rank()), num_experts), step.facts,
+                   index.holders, step.home, world);
   step.source = [&files = settings_.rollouts, number = step.number] {
     return numbered(files.folder, "step_", number, files.ending).string();
   };
@@ -114,19 +115,19 @@ Metrics StepTrainer::add_advantages(RlStep& step) {
 /// Completes the experience on the actor's ranks and broadcasts the metrics.
 Metrics StepTrainer::complete(RlStep& step) {
   RoleMesh& actor = meshes_.learners->at(kPolicyRole);
-  Metrics of_actor;
+  Metrics actor_metrics;
   if (actor.is_here()) {
     Communicator& dp = actor.mesh().dp();
     Metrics gap;
-    if (step.here.old_log_probs.defined()) add_sampler_gap(step.here, step.here.old_log_probs, gap);
-    of_actor.merge(merge_over_ranks(gap, dp));
-    Part whole(std::move(step.here), step.facts, step.home.rank_share(actor.world().rank()), dp);
-    of_actor.merge(complete_experience(whole, settings_.experience, settings_.num_groups, state_));
-    step.here = std::move(whole.here);
+    if (step.experience.old_log_probs.defined()) add_sampler_gap(step.experience, step.experience.old_log_probs, gap);
+    actor_metrics.merge(merge_over_ranks(gap, dp));
+    Part whole(std::move(step.experience), step.facts, step.home.rank_share(actor.world().rank()), dp);
+    actor_metrics.merge(complete_experience(whole, settings_.experience, settings_.num_groups, state_));
+    step.experience = std::move(whole.experience);
   }
   if (!actor.is_everywhere())
     state_.load_state(broadcast_message(StateMessage{state_.state()}, actor, "statistics of rewards").state);
-  return broadcast_metrics(actor, of_actor);
+  return broadcast_metrics(actor, actor_metrics);
 }
 
 Metrics StepTrainer::update(const RlStep& step, const UpdateViews& views) {
@@ -136,12 +137,12 @@ Metrics StepTrainer::update(const RlStep& step, const UpdateViews& views) {
     if (step.number < update.first_step) continue;
     RoleMesh& mesh = meshes.at(update.role);
     mesh.world().traffic().set_phase(update.phase);
-    TrainingStep wanted = training_step(step, update.role);
+    TrainingStep role_step = training_step(step, update.role);
     Metrics& metrics = role_updates.emplace_back(&mesh, Metrics()).second;
-    if (trainers_.contains(update.role)) metrics = train_role(update, std::move(wanted), views);
+    if (trainers_.contains(update.role)) metrics = train_role(update, std::move(role_step), views);
   }
   Metrics metrics;
-  for (const auto& [mesh, of_role] : role_updates) metrics.merge(broadcast_metrics(*mesh, of_role));
+  for (const auto& [mesh, role_metrics] : role_updates) metrics.merge(broadcast_metrics(*mesh, role_metrics));
   if (views.first)
     for (const RoleUpdates& update : settings_.updates)
       roll::broadcast((*views.first)[update.role], meshes.at(update.role));
@@ -151,14 +152,14 @@ Metrics StepTrainer::update(const RlStep& step, const UpdateViews& views) {
 /// Returns the step in the distribution of the role's first epoch. **Collective** over the learners.
 TrainingStep StepTrainer::training_step(const RlStep& step, const std::string& role) const {
   RoleMesh& mesh = meshes_.learners->at(role);
-  Distribution at{world_groups(mesh), epoch_shares(epochs_.at(role), step.facts.sizes(), step.number, 0)};
-  Experience here = redistribute(step.here, step.facts, step.home, at, mesh.world());
-  at.ranks = mesh_groups(std::ssize(mesh.ranks()), mesh.shape());
+  Distribution distribution{world_groups(mesh), epoch_shares(epochs_.at(role), step.facts.sizes(), step.number, 0)};
+  Experience experience = redistribute(step.experience, step.facts, step.home, distribution, mesh.world());
+  distribution.ranks = mesh_groups(std::ssize(mesh.ranks()), mesh.shape());
   return {.facts = step.facts,
           .number = step.number,
           .num_groups = settings_.num_groups,
-          .at = std::move(at),
-          .here = std::move(here),
+          .distribution = std::move(distribution),
+          .experience = std::move(experience),
           .source = step.source};
 }
 
@@ -167,9 +168,9 @@ Metrics StepTrainer::train_role(const RoleUpdates& update, TrainingStep step, co
   const Trained& model = *models_.roles.at(update.role).trained;
   Prepare prepare;
   if (update.role == kPolicyRole)
-    prepare = weigh_samples(step.facts, step.here, update.training.loss.built_in, trainer.mesh().dp());
+    prepare = weigh_samples(step.facts, step.experience, update.training.loss.built_in, trainer.mesh().dp());
   step.empty_pass = model.empty_pass;
-  step.behind_update = model.behind_update;
+  step.after_update = model.after_update;
   return trainer.train(std::move(step), make_loss(update, views), views.first ? &(*views.first)[update.role] : nullptr,
                        prepare);
 }
@@ -197,9 +198,9 @@ Learner* StepTrainer::find_learner(const std::string& role) {
 }
 
 ByRole<Learner*> StepTrainer::learners() {
-  ByRole<Learner*> all;
-  for (auto& [role, trainer] : trainers_) all[role] = &trainer.learner();
-  return all;
+  ByRole<Learner*> learner_by_role;
+  for (auto& [role, trainer] : trainers_) learner_by_role[role] = &trainer.learner();
+  return learner_by_role;
 }
 
 Json StepTrainer::state() {

@@ -32,8 +32,8 @@ class StepTrainer {
   /// `settings`, `meshes` and `log` must outlive the trainer.
   StepTrainer(const StepSettings& settings, StepModels models, ByRole<RoleLoss> losses, RoleMeshes& meshes, Log& log);
 
-  /// Moves sampled responses to the ranks that train on them, and fills all of `step` but its number. `mine`: this
-  /// rank's records; sorted by the call. **Collective** over the world. UserError: make_step_index() fails, or a
+  /// Moves sampled responses to the ranks that train on them, and fills all of `step` but its number. `local`:
+  /// this rank's records; this call sorts them. **Collective** over the world. UserError: make_step_index() fails, or a
   /// replayed step has another size.
   void distribute(RlStep& step, std::vector<RolloutRecord>& local);
   /// Returns the home of a step's sequences, in world ranks: the distribution of the policy's first epoch.

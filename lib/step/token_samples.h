@@ -33,7 +33,7 @@ class TokenSamples {
  private:
   const RlStep& step_;
   Share share_;
-  std::map<int64_t, int64_t> places_;        // sequence of the step -> its index among those at home
+  std::map<int64_t, int64_t> local_index_;   // index in the step -> index among this rank's sequences
   std::map<int64_t, at::Tensor> log_probs_;  // by sequence, on the training device
 };
 

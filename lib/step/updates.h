@@ -42,14 +42,14 @@ struct UpdatePlan {
   int64_t num_done = 0;  // mini-batches of the step in earlier plans
   /// Returns the file from which the step's updates can be replayed; called on the first rank if an update is skipped.
   std::function<std::string()> source{};
-  std::function<at::Tensor()> empty_pass{};            // returns the loss 0 of an empty micro-batch; null: not needed
-  std::function<void(bool was_made)> behind_update{};  // called after each tried update; may be null
+  std::function<at::Tensor()> empty_pass{};           // returns the loss 0 of an empty micro-batch; null: not needed
+  std::function<void(bool was_made)> after_update{};  // called after each tried update; may be null
 };
 
 /// Loss of one micro-batch (tensors on the plan's device), given the counts of its whole mini-batch.
 using MicroBatchLoss = std::function<LossResult(const Experience& micro_batch, const MiniBatchCounts& counts)>;
 
-/// Runs one optimizer update per mini-batch, in order. `here`: at least the sequences that this rank computes
+/// Runs one optimizer update per mini-batch, in order. `experience`: at least the sequences that this rank computes
 /// (plan_ranks() of each mini-batch). `prepare`, if set, adds data that depends on the whole mini-batch to this rank's
 /// part.
 /// Returns the loss's metrics (summed over micro-batches and ranks, then averaged over updates),
@@ -58,14 +58,15 @@ using MicroBatchLoss = std::function<LossResult(const Experience& micro_batch, c
 /// skipped with a warning and counted in <prefix>/skipped_updates.
 /// **Collective**. UserError: a loss_mask_key is no mask. SystemError: more than max_nonfinite_updates skipped in a
 /// row.
-using Prepare = std::function<void(Experience& own, const std::vector<int64_t>& mini_batch)>;
-Metrics run_updates(const Experience& here, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
+using Prepare = std::function<void(Experience& rank_part, const std::vector<int64_t>& mini_batch)>;
+Metrics run_updates(const Experience& experience, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
                     const MicroBatchLoss& micro_batch_loss, const Prepare& prepare = {});
 
 /// Counts the given masks over a whole mini-batch. UserError: the batch has no such mask.
 MiniBatchCounts count_masks(const Batch& mini_batch, const std::vector<std::string>& keys, int64_t num_groups);
-/// Counts the given masks over a mini-batch that `ranks` share; `own`: this rank's part. **Collective** over them.
-MiniBatchCounts count_masks(const Batch& own, const std::vector<std::string>& keys, int64_t num_groups,
+/// Counts the given masks over a mini-batch that `ranks` share; `rank_part`: this rank's part. **Collective** over
+/// them.
+MiniBatchCounts count_masks(const Batch& rank_part, const std::vector<std::string>& keys, int64_t num_groups,
                             Communicator& ranks);
 
 }  // namespace roll

@@ -13,10 +13,10 @@ namespace roll {
 
 namespace {
 
-using LossOfPairs =
+using PairLoss =
     std::function<LossResult(const Experience& e, const at::Tensor& log_probs, const MiniBatchCounts& counts)>;
 
-LossOfPairs loss_of_pairs(const DpoConfig& config) {
+PairLoss make_pair_loss(const DpoConfig& config) {
   const DpoSettings settings{.beta = config.beta, .ipo = config.ipo, .label_smoothing = config.label_smoothing};
   return [settings](const Experience& e, const at::Tensor& log_probs, const MiniBatchCounts& counts) {
     return dpo_loss({.axis = e.axis(),
@@ -27,12 +27,13 @@ LossOfPairs loss_of_pairs(const DpoConfig& config) {
   };
 }
 
-Metrics measure_pairs(const RlStep& step, Communicator& dp, const LossOfPairs& loss) {
-  const auto counts = count_masks(step.here, {"response_mask"}, step.facts.num_sequences() / 2, dp);
+Metrics measure_pairs(const RlStep& step, Communicator& dp, const PairLoss& loss) {
+  const auto counts = count_masks(step.experience, {"response_mask"}, step.facts.num_sequences() / 2, dp);
   const at::NoGradGuard no_grad;
-  Metrics of_here, metrics;
-  if (step.here.num_sequences() > 0) of_here = all_metrics(loss(step.here, step.here.old_log_probs, counts));
-  for (const auto& [name, value] : merge_over_ranks(of_here, dp).values())
+  Metrics local_metrics, metrics;
+  if (step.experience.num_sequences() > 0)
+    local_metrics = all_metrics(loss(step.experience, step.experience.old_log_probs, counts));
+  for (const auto& [name, value] : merge_over_ranks(local_metrics, dp).values())
     metrics.add(name == "dpo/loss" ? "val/loss" : "val/" + name, value);
   return metrics;
 }
@@ -40,7 +41,7 @@ Metrics measure_pairs(const RlStep& step, Communicator& dp, const LossOfPairs& l
 RowMethod load_dpo(const DpoConfig& config, const RunStart& start, at::Device device, Log& log) {
   const RoleSource policy = trained_source(config, start, device);
   const Tokenizer tokenizer = Tokenizer::load(policy.folder);
-  TrainedRows<PairRow> rows = load_told<PairRow>(
+  TrainedRows<PairRow> rows = load_and_log_rows<PairRow>(
       config.trained.data_args, config.validation.data_args, config.sequence_length,
       [&](const DataArgs& data, Progress* progress) {
         return load_pair_rows(config, data, policy.folder, tokenizer, progress);
@@ -52,7 +53,7 @@ RowMethod load_dpo(const DpoConfig& config, const RunStart& start, at::Device de
   const RolePass reference{kReferenceRole, Finding::kReference, batch_rule(config.reference, Stage::kForward)};
   settings.places.roles[kReferenceRole] = role_place(config.reference);
   settings.forwards.passes = {reference};
-  const LossOfPairs loss = loss_of_pairs(config);
+  const PairLoss loss = make_pair_loss(config);
   return {.config = config,
           .algorithm = config.ipo ? "IPO (Azar et al. 2023)" : "DPO (Rafailov et al. 2023)",
           .shown = {{"right preferences", "rewards/accuracies"}, {"margin", "rewards/margins"}},

@@ -21,7 +21,7 @@ LoadedRows<PairRow> load_pair_rows(const DpoConfig& config, const DataArgs& data
       progress);
 }
 
-RlStep make_step(const std::vector<PairRow>& pairs, const HomeOf& find_home, int rank) {
+RlStep make_step(const std::vector<PairRow>& pairs, const FindHome& find_home, int rank) {
   RlStep step;
   for (int64_t pair = 0; pair < std::ssize(pairs); ++pair)
     for (const auto* response : {&pairs[pair].chosen_ids, &pairs[pair].rejected_ids})
@@ -37,7 +37,7 @@ RlStep make_step(const std::vector<PairRow>& pairs, const HomeOf& find_home, int
     ids.insert(ids.end(), row.prompt_ids.begin(), row.prompt_ids.end());
     ids.insert(ids.end(), response.begin(), response.end());
   }
-  step.here = make_experience(step.facts, share, at::tensor(ids, at::kLong));
+  step.experience = make_experience(step.facts, share, at::tensor(ids, at::kLong));
   return step;
 }
 

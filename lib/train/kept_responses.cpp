@@ -14,24 +14,25 @@ namespace fs = std::filesystem;
 namespace {
 
 void refuse_changes(const fs::path& file, const Json& before, const Json& now) {
-  std::string list;
-  const auto add = [&](const std::string& key, const std::string& then, const std::string& today) {
-    list += fmt::format("\n  {}: {} -> {}", key, then.empty() ? "(absent)" : then, today.empty() ? "(absent)" : today);
+  std::string changes;
+  const auto add_change = [&](const std::string& key, const std::string& then, const std::string& today) {
+    changes +=
+        fmt::format("\n  {}: {} -> {}", key, then.empty() ? "(absent)" : then, today.empty() ? "(absent)" : today);
   };
   for (const auto& [key, then, today] :
        config_changes(before.at("config").get<std::string>(), file.string(), now.at("config").get<std::string>()))
-    add(key, then, today);
+    add_change(key, then, today);
   const Json then = before.at("made_of").flatten(), today = now.at("made_of").flatten();
   for (const auto& [key, value] : then.items())
     if (!today.contains(key) || today.at(key) != value)
-      add(key, to_line(value), today.contains(key) ? to_line(today.at(key)) : "");
+      add_change(key, to_line(value), today.contains(key) ? to_line(today.at(key)) : "");
   for (const auto& [key, value] : today.items())
-    if (!then.contains(key)) add(key, "", to_line(value));
-  if (!list.empty())
+    if (!then.contains(key)) add_change(key, "", to_line(value));
+  if (!changes.empty())
     throw user_error(
-        "{}: the responses that are there were made otherwise:{}\nset these back, or begin another evaluation by "
-        "--out or --new-run",
-        file.string(), list);
+        "{}: the saved responses were made with other settings:{}\nrestore these settings, or start a new evaluation "
+        "with --out or --new-run",
+        file.string(), changes);
 }
 
 }  // namespace
@@ -40,7 +41,7 @@ std::string validation_prefix(const std::string& set) {
   return set.empty() ? "val_" : fmt::format("val_{}_", set);
 }
 
-Json describe_inputs(const SetPlan& set, const RowStore& rows, int64_t prompts_of_piece) {
+Json describe_inputs(const SetPlan& set, const RowStore& rows, int64_t prompts_per_piece) {
   uint64_t sum = fnv1a("");
   for (int64_t i = 0; i < rows.size(); ++i) {
     const Row row = rows.at(i);
@@ -61,7 +62,7 @@ Json describe_inputs(const SetPlan& set, const RowStore& rows, int64_t prompts_o
           {"skip_special_tokens", s.skip_special_tokens},
           {"prompts", rows.size()},
           {"rows", fmt::format("{:016x}", sum)},
-          {"prompts of a piece (--keep-every)", prompts_of_piece}};
+          {"prompts of a piece (--keep-every)", prompts_per_piece}};
 }
 
 Json weight_sums(const fs::path& model_folder) {
@@ -82,7 +83,7 @@ KeptResponses::KeptResponses(fs::path run_folder, const Json& made_with) : rollo
   try {
     refuse_changes(file, before, made_with);
   } catch (const nlohmann::json::exception& error) {
-    throw user_error("{}: does not say what an evaluation was made with: {}", file.string(), error.what());
+    throw user_error("{}: does not describe the settings of an evaluation: {}", file.string(), error.what());
   }
 }
 

@@ -16,7 +16,7 @@
 namespace roll {
 
 /// Returns everything that a set's responses depend on: sampling, rows, pieces.
-Json describe_inputs(const SetPlan& set, const RowStore& rows, int64_t prompts_of_piece);
+Json describe_inputs(const SetPlan& set, const RowStore& rows, int64_t prompts_per_piece);
 
 class KeptResponses {
  public:

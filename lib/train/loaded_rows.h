@@ -27,8 +27,8 @@ struct LoadedRows {
     std::vector<std::string> texts{warnings.role_warnings()};
     if (num_rewritten > 0)
       texts.push_back(fmt::format(
-          "{} of {} {}: the chat template renders a turn differently on its own than within the whole conversation (as "
-          "where it drops earlier thoughts); it is learnt as the whole conversation shows it",
+          "{} of {} {}: the chat template renders a turn alone differently from the same turn within the whole "
+          "conversation (it may drop earlier thoughts); training uses the rendering within the whole conversation",
           num_rewritten, rows.size(), T::kMany));
     std::erase(texts, "");
     return texts;
@@ -69,20 +69,20 @@ struct TrainedRows {
 
 /// Loads training and validation rows with `load`, and logs their numbers and warnings.
 template <class T, class Load>
-TrainedRows<T> load_told(const DataArgs& training, const DataArgs& validation, int64_t max_length, const Load& load,
-                         Log& log) {
-  const auto load_one = [&](const DataArgs& data, const char* what) {
+TrainedRows<T> load_and_log_rows(const DataArgs& training, const DataArgs& validation, int64_t max_length,
+                                 const Load& load, Log& log) {
+  const auto load_one = [&](const DataArgs& data, const char* title) {
     LoadedRows<T> loaded = [&] {
-      Progress progress(log, what, 0, T::kMany);
+      Progress progress(log, title, 0, T::kMany);
       return load(data, &progress);
     }();
     if (!data.file_name.empty())
-      log.info("{}: {} {}{}", what, loaded.rows.size(), T::kMany,
+      log.info("{}: {} {}{}", title, loaded.rows.size(), T::kMany,
                loaded.num_dropped
                    ? fmt::format(" ({} longer than sequence_length = {} dropped)", loaded.num_dropped, max_length)
                    : "");
     if (log.is_first())
-      for (const std::string& text : loaded.texts()) log.warn("{}: {}", what, text);
+      for (const std::string& text : loaded.texts()) log.warn("{}: {}", title, text);
     return std::move(loaded.rows);
   };
   TrainedRows<T> rows{load_one(training, "training rows"), load_one(validation, "validation rows")};

@@ -18,8 +18,8 @@ namespace {
 constexpr int64_t kValidationInMemory = int64_t{8} << 20;  // bytes per set; there may be many sets
 
 std::string template_name(const PromptSource& source, const std::string& tag) {
-  const auto own = source.tag_to_template.find(tag);
-  if (own != source.tag_to_template.end()) return own->second;
+  const auto found = source.tag_to_template.find(tag);
+  if (found != source.tag_to_template.end()) return found->second;
   return source.data.template_name.value_or(source.global_template.value_or("native"));
 }
 
@@ -70,12 +70,12 @@ class PromptCheck {
     dropped_ += tokenise_rows(rows, std::cref(encode_), source_.prompt_length, source_.data.preprocessing_num_workers);
   }
 
-  void end(const std::string& what, Log& log) const {
+  void end(const std::string& title, Log& log) const {
     rewards_.throw_if_any();
     if (log.is_first())
-      for (const std::string& warning : warnings_.all()) log.warn("{}: {}", what, warning);
+      for (const std::string& warning : warnings_.all()) log.warn("{}: {}", title, warning);
     require_some_left(dropped_, total_, source_.prompt_length);
-    log.info("{}: {} rows{}", what, total_ - dropped_.total(),
+    log.info("{}: {} rows{}", title, total_ - dropped_.total(),
              dropped_.total() ? fmt::format(" ({} of {} dropped: {} empty, {} longer than {} tokens)", dropped_.total(),
                                             total_, dropped_.empty, dropped_.too_long, source_.prompt_length)
                               : "");
@@ -93,18 +93,18 @@ class PromptCheck {
 
 }  // namespace
 
-void for_each_prompt(const PromptSource& source, const Tokenizer& tokenizer, const std::string& what, Log& log,
+void for_each_prompt(const PromptSource& source, const Tokenizer& tokenizer, const std::string& title, Log& log,
                      const std::function<void(Row)>& take) {
   PromptCheck check(source, tokenizer);
-  Progress progress(log, what, 0, "rows");
+  Progress progress(log, title, 0, "rows");
   read_batches(source.data, {.take =
                                  [&](std::vector<Row>& rows) {
                                    progress.advance(std::ssize(rows));
                                    check.add(rows);
                                    for (Row& row : rows) take(std::move(row));
                                  },
-                             .note_layout = [&](const std::string& note) { log.info("{}: {}", what, note); }});
-  check.end(what, log);
+                             .note_layout = [&](const std::string& note) { log.info("{}: {}", title, note); }});
+  check.end(title, log);
 }
 
 PromptSource make_prompt_source(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
@@ -137,8 +137,8 @@ class DifficultyCheck {
   void warn(Log& log) const {
     if (!loss_.difficulty_loss_weight || num_outside_ == 0) return;
     log.warn(
-        "{} of {} training prompts have a difficulty outside of difficulty_range = [{}, {}] and weigh as its ends do; "
-        "theirs are in {}..{}: declare that range",
+        "{} of {} training prompts have a difficulty outside difficulty_range = [{}, {}] and get the weight of its "
+        "nearer end; the difficulties of all prompts are in {}..{}: set difficulty_range to that",
         num_outside_, num_rows_, loss_.difficulty_range[0], loss_.difficulty_range[1], easiest_, hardest_);
   }
 

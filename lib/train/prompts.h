@@ -35,7 +35,7 @@ PromptSource make_prompt_source(const Config& config, const std::filesystem::pat
 /// Reads, checks and tokenises all rows in batches, passes kept rows to `take`, and logs the number of dropped ones. A
 /// row's template is its tag's, else data.template, else global_template, else the model folder's. UserError: see
 /// row_files.h, domains.h, reward_rows.h, chat_template.h.
-void for_each_prompt(const PromptSource& source, const Tokenizer& tokenizer, const std::string& what, Log& log,
+void for_each_prompt(const PromptSource& source, const Tokenizer& tokenizer, const std::string& title, Log& log,
                      const std::function<void(Row)>& take);
 
 /// Encodes messages through a template, which writes all special tokens itself; raw text gets the tokenizer's special

@@ -60,14 +60,14 @@ RunRows load_rows(const Config& config, const RunStart& start, at::Device device
 }
 
 RunPlan plan_rlvr(const Config& config, const RunFlags& flags, Communicator& ranks, Log& log) {
-  std::map<std::string, int64_t> per_update;
+  std::map<std::string, int64_t> rows_per_update;
   for (const PlannedUpdate& update : plan_training(config).updates)
-    per_update[update.role] = update.worker->mini_batch();
-  return plan_run(config, flags, config.actor_train.backend_timeout * 60, per_update, ranks, log);
+    rows_per_update[update.role] = update.worker->mini_batch();
+  return plan_run(config, flags, config.actor_train.backend_timeout * 60, rows_per_update, ranks, log);
 }
 
 /// Without training there are no validations.
-SamplingPlan sampling_of(const Config& config) {
+SamplingPlan make_sampling_plan(const Config& config) {
   SamplingPlan plan = sampling_plan(config);
   if (!config.trains()) plan.sets.clear();
   return plan;
@@ -82,8 +82,8 @@ class Rlvr {
   Json state();
   RunState run_state(Json state);
   void run_step(int64_t number);
-  std::vector<RolloutRecord> rollouts_folder(int64_t step, Metrics& metrics);
-  std::vector<RolloutRecord> replayed(int64_t step);
+  std::vector<RolloutRecord> make_rollouts(int64_t step, Metrics& metrics);
+  std::vector<RolloutRecord> read_replayed_rollouts(int64_t step);
   bool samples_baseline() const { return config_.experience.adv_estimator->samples_baseline; }
   Metrics train(RlStep& step, std::vector<RolloutRecord> rollouts);
   Metrics learn(RlStep& step, const std::vector<RolloutRecord>& rollouts);
@@ -98,7 +98,7 @@ class Rlvr {
   Tokenizer tokenizer_;
   Meshes meshes_;
   const StepSettings settings_;
-  RoleMeshes mesh_of_;
+  RoleMeshes role_meshes_;
   Roles roles_;
 
   // State to resume, besides the weights.
@@ -127,16 +127,16 @@ Rlvr::Rlvr(const Config& config, RunRows data, RunPlan plan, at::Device device, 
       tokenizer_(std::move(data.tokenizer)),
       meshes_(ranks),
       settings_(step_settings(config)),
-      mesh_of_(role_meshes(settings_.places, meshes_)),
-      roles_(make_roles(models_in(data.sources), settings_.places, mesh_of_, device, offloads(config, device))),
-      trainer_(settings_, step_models(roles_, mesh_of_, device, settings_.models), role_losses(settings_), mesh_of_,
-               log),
-      sampling_(sampling_of(config)),
+      role_meshes_(role_meshes(settings_.places, meshes_)),
+      roles_(make_roles(models_in(data.sources), settings_.places, role_meshes_, device, offloads(config, device))),
+      trainer_(settings_, step_models(roles_, role_meshes_, device, settings_.models), role_losses(settings_),
+               role_meshes_, log),
+      sampling_(make_sampling_plan(config)),
       reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, roles_, log),
       offload_(offloads(config, device), trainer_),
-      worker_(
-          make_rollout_worker(config, data.sources.policy_folder(), tokenizer_, reward_models_, mesh_of_.sampler, log)),
-      engine_(sampling_, due_validations(sampling_, data.sampling_data.validations), tokenizer_, roles_, mesh_of_,
+      worker_(make_rollout_worker(config, data.sources.policy_folder(), tokenizer_, reward_models_,
+                                  role_meshes_.sampler, log)),
+      engine_(sampling_, due_validations(sampling_, data.sampling_data.validations), tokenizer_, roles_, role_meshes_,
               &offload_, ranks.traffic()),
       rollout_manager_(sampling_, std::move(data.sampling_data), engine_, worker_.get(), reward_models_, ranks),
       throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size(),
@@ -145,16 +145,16 @@ Rlvr::Rlvr(const Config& config, RunRows data, RunPlan plan, at::Device device, 
       resume_(plan.start.resume),
       run_(std::move(plan), config.num_steps(), describe_run(config, describe_roles(roles_, config, device)), ranks,
            log) {
-  ByRole<RoleMesh*> all = mesh_of_.roles;
-  all.emplace("actor_infer", &mesh_of_.sampler);
-  for (const auto& [role, mesh] : all)
+  ByRole<RoleMesh*> meshes = role_meshes_.roles;
+  meshes.emplace("actor_infer", &role_meshes_.sampler);
+  for (const auto& [role, mesh] : meshes)
     if (mesh->ranks().front() == ranks.rank()) log.show_progress();
-  const auto take_rest = [&](const Json& state) {
+  const auto restore_rest = [&](const Json& state) {
     rollout_manager_.load_prompts_state(state.value("prompts", Json()));
     tokens_seen_ = state.at("tokens_seen").get<int64_t>();
     history_ = history_from(state.at("history"));
   };
-  if (resume_) agree(ranks, [&] { take_up(*resume_, settings_, trainer_, take_rest, log_); });
+  if (resume_) agree(ranks, [&] { restore_checkpoint(*resume_, settings_, trainer_, restore_rest, log_); });
 }
 
 /// Returns the state for a checkpoint. **Collective**.
@@ -168,7 +168,7 @@ Json Rlvr::state() {
 
 RunState Rlvr::run_state(Json state) {
   rollout_manager_.close();  // saving gathers weights that may be offloaded
-  return {std::move(state), trained_parts(settings_, roles_, mesh_of_, trainer_)};
+  return {std::move(state), trained_parts(settings_, roles_, role_meshes_, trainer_)};
 }
 
 void Rlvr::run() {
@@ -197,7 +197,7 @@ void Rlvr::run_step(int64_t number) {
   Stopwatch watch;
   memory_.begin("sampling");
   Metrics metrics;
-  std::vector<RolloutRecord> rollouts = rollouts_folder(number, metrics);
+  std::vector<RolloutRecord> rollouts = make_rollouts(number, metrics);
   if (!rollouts.empty())
     run_.show(make_shown_sample(rollouts[static_cast<size_t>(31 * number) % rollouts.size()], false));
   RlStep step{.number = number};
@@ -220,22 +220,23 @@ void Rlvr::run_step(int64_t number) {
 }
 
 /// Returns the rollouts that this rank sampled or read.
-std::vector<RolloutRecord> Rlvr::rollouts_folder(int64_t step, Metrics& metrics) {
-  std::vector<RolloutRecord> local = config_.rollout_replay ? replayed(step) : rollout_manager_.step(step, metrics);
-  Metrics of_rollouts = rollout_metrics(local);
-  if (config_.samples_ahead()) of_rollouts.merge(staleness_metrics(local));
-  metrics.merge(merge_over_ranks(of_rollouts, ranks_));
+std::vector<RolloutRecord> Rlvr::make_rollouts(int64_t step, Metrics& metrics) {
+  std::vector<RolloutRecord> local =
+      config_.rollout_replay ? read_replayed_rollouts(step) : rollout_manager_.step(step, metrics);
+  Metrics sampling_metrics = rollout_metrics(local);
+  if (config_.samples_ahead()) sampling_metrics.merge(staleness_metrics(local));
+  metrics.merge(merge_over_ranks(sampling_metrics, ranks_));
   if (ranks_.is_first()) cut_responses_.warn(metrics, step, log_);
-  if (const auto share = sampler_share(mesh_of_.sampler); share && !config_.rollout_replay)
+  if (const auto share = sampler_share(role_meshes_.sampler); share && !config_.rollout_replay)
     write_rollouts(config_.rollout_dump_dir.value_or(run_.folder().rollouts().string()), "step_", step, local, *share);
   return local;
 }
 
-std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
+std::vector<RolloutRecord> Rlvr::read_replayed_rollouts(int64_t step) {
   rollout_manager_.close();  // validation left the sampler open
   std::vector<RolloutRecord> local;
   agree(ranks_, [&] {
-    const auto share = sampler_share(mesh_of_.sampler);
+    const auto share = sampler_share(role_meshes_.sampler);
     if (!share) return;
     local =
         read_replay(*config_.rollout_replay, step, config_.num_return_sequences_in_group, samples_baseline(), *share);
@@ -253,14 +254,14 @@ Metrics Rlvr::train(RlStep& step, std::vector<RolloutRecord> rollouts) {
   trainer_.distribute(step, rollouts);
   // Only here does one rank hold a whole step; while learners train, samplers may be elsewhere.
   if (config_.dump_experience) rollouts = exchange_rollouts(std::move(rollouts), ranks_);
-  const Metrics learner_metrics = mesh_of_.learners ? learn(step, rollouts) : Metrics();
+  const Metrics learner_metrics = role_meshes_.learners ? learn(step, rollouts) : Metrics();
   rollout_manager_.run_ahead(step.number);
   return trainer_.broadcast(learner_metrics);
 }
 
 /// Trains on the learners, and writes dumps and samples for users.
 Metrics Rlvr::learn(RlStep& step, const std::vector<RolloutRecord>& rollouts) {
-  RoleMesh& actor = mesh_of_.learners->at(kPolicyRole);
+  RoleMesh& actor = role_meshes_.learners->at(kPolicyRole);
   memory_.begin("forwards");
   Metrics metrics = trainer_.run_passes(step);
   memory_.begin("advantages");
@@ -269,12 +270,13 @@ Metrics Rlvr::learn(RlStep& step, const std::vector<RolloutRecord>& rollouts) {
   TokenSamples samples(step, config_.dump_samples, actor);
   memory_.begin("train");
   const Stopwatch watch;
-  ByRole<FirstUpdates> first;
-  const bool shows_first = config_.dump_experience && step.number == 1;
+  ByRole<FirstUpdates> first_updates;
+  const bool keeps_first_updates = config_.dump_experience && step.number == 1;
   metrics.merge(trainer_.update(
-      step, {.first = shows_first ? &first : nullptr,
+      step, {.first = keeps_first_updates ? &first_updates : nullptr,
              .on_log_probs = [&](const Experience& e, const at::Tensor& log_probs) { samples.take(e, log_probs); }}));
-  if (shows_first && actor.world().is_first()) dump_updates(run_.folder().experience(), step.number, first);
+  if (keeps_first_updates && actor.world().is_first())
+    dump_updates(run_.folder().experience(), step.number, first_updates);
   throughput_.add_training(training_flops(step.facts, roles_, settings_, step.number), watch.seconds(), metrics);
   samples.write(run_.folder().samples(), tokenizer_);
   return metrics;
@@ -282,7 +284,7 @@ Metrics Rlvr::learn(RlStep& step, const std::vector<RolloutRecord>& rollouts) {
 
 /// Returns samples of the sampler's first rank on all ranks. **Collective**.
 std::vector<ShownSample> Rlvr::broadcast_samples(const std::vector<RolloutRecord>& validated) {
-  return broadcast_message(ShownSamples{informative_samples(validated)}, mesh_of_.sampler).samples;
+  return broadcast_message(ShownSamples{informative_samples(validated)}, role_meshes_.sampler).samples;
 }
 
 bool Rlvr::validates(int64_t step) const {
@@ -297,16 +299,16 @@ Metrics Rlvr::validate(int64_t step) {
   std::map<std::string, MeasuredSet> measured;
   for (const SetPlan& set : sampling_.sets) {
     const auto records = rollout_manager_.validation(step, set);
-    if (const auto share = sampler_share(mesh_of_.sampler))
+    if (const auto share = sampler_share(role_meshes_.sampler))
       write_rollouts(run_.folder().rollouts(), validation_prefix(set.name), step, records, *share);
     if (!set.name.empty()) {
-      measured[set.name] = measured_over(judged_samples(records), set.num_samples, ranks_);
+      measured[set.name] = measure_over_ranks(judged_samples(records), set.num_samples, ranks_);
       continue;
     }
-    metrics.merge(tell_validation(title, records, broadcast_samples(records), run_, ranks_, log_));
+    metrics.merge(log_validation(title, records, broadcast_samples(records), run_, ranks_, log_));
     history_.validated.push_back(metric_value(metrics, "val_correct/all/mean"));
   }
-  metrics.merge(tell_sets(title, measured, log_));
+  metrics.merge(log_sets(title, measured, log_));
   metrics.add("time/validate", watch.seconds());
   return metrics;
 }

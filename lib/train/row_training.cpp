@@ -35,13 +35,14 @@ std::string write_origins(const RunFolder& folder, int64_t update, const std::ve
 }
 
 RunFace describe_run(const RowMethod& method, const ModelSpec& spec) {
-  const auto own = [&](const char* metric) { return method.config.kind + "/" + metric; };
-  const Shown loss{"loss", own("loss")}, validation{"validation loss", "val/loss"}, norm{"grad norm", own("grad_norm")};
+  const auto metric_name = [&](const char* metric) { return method.config.kind + "/" + metric; };
+  const Shown loss{"loss", metric_name("loss")}, validation{"validation loss", "val/loss"},
+      norm{"grad norm", metric_name("grad_norm")};
   std::vector<Shown> curves{loss}, others{validation};
   if (method.validation.size > 0) curves.push_back(validation);
   for (const Shown& shown : method.shown) curves.push_back(shown), others.push_back(shown);
-  if (method.shown.empty()) curves.push_back(norm), curves.push_back({"learning rate", own("lr")});
-  others.push_back(norm), others.push_back({"lr", own("lr")});
+  if (method.shown.empty()) curves.push_back(norm), curves.push_back({"learning rate", metric_name("lr")});
+  others.push_back(norm), others.push_back({"lr", metric_name("lr")});
   return {.name = method.config.exp_name,
           .model = fmt::format("{}, {:.2f} M parameters", spec.architecture->name,
                                static_cast<double>(spec.num_parameters()) / 1e6),
@@ -64,7 +65,7 @@ class RowTraining {
   Log& log_;
   const RowMethod method_;
   Meshes meshes_;
-  RoleMeshes mesh_of_;
+  RoleMeshes role_meshes_;
   Roles roles_;
   StepTrainer trainer_;
   EpochOrder order_;
@@ -78,10 +79,10 @@ RowTraining::RowTraining(RowMethod method, RunPlan plan, at::Device device, Comm
       log_(log),
       method_(std::move(method)),
       meshes_(ranks),
-      mesh_of_(role_meshes(method_.settings.places, meshes_)),
-      roles_(make_roles(models_in(method_.sources), method_.settings.places, mesh_of_, device)),
-      trainer_(method_.settings, step_models(roles_, mesh_of_, device, method_.settings.models),
-               {{kPolicyRole, method_.loss}}, mesh_of_, log),
+      role_meshes_(role_meshes(method_.settings.places, meshes_)),
+      roles_(make_roles(models_in(method_.sources), method_.settings.places, role_meshes_, device)),
+      trainer_(method_.settings, step_models(roles_, role_meshes_, device, method_.settings.models),
+               {{kPolicyRole, method_.loss}}, role_meshes_, log),
       order_(method_.rows.size, method_.settings.num_groups, method_.config.seed),
       resume_(plan.start.resume),
       run_(std::move(plan), method_.settings.policy().learner.schedule.total_steps,
@@ -89,16 +90,16 @@ RowTraining::RowTraining(RowMethod method, RunPlan plan, at::Device device, Comm
   // The rows of an update follow from its number, so they must not change.
   const auto check_rows = [&](const Json& state) {
     if (state.at("rows") != fingerprint_text(method_.rows))
-      throw user_error("the rows of {} are not those of {}; resume with the data of that run",
+      throw user_error("{}: its rows differ from those of the checkpoint {}; resume with the data of that run",
                        method_.config.trained_key, resume_->folder.string());
   };
-  if (resume_) agree(ranks, [&] { take_up(*resume_, method_.settings, trainer_, check_rows, log_); });
+  if (resume_) agree(ranks, [&] { restore_checkpoint(*resume_, method_.settings, trainer_, check_rows, log_); });
 }
 
 RunState RowTraining::state() {
   Json state = trainer_.state();
   state["rows"] = fingerprint_text(method_.rows);
-  return {std::move(state), trained_parts(method_.settings, roles_, mesh_of_, trainer_)};
+  return {std::move(state), trained_parts(method_.settings, roles_, role_meshes_, trainer_)};
 }
 
 void RowTraining::run() {
@@ -137,7 +138,7 @@ Metrics RowTraining::train(int64_t update) {
 }
 
 Metrics RowTraining::validate() {
-  RoleMesh& policy = mesh_of_.policy();
+  RoleMesh& policy = role_meshes_.policy();
   BatchRule rule = policy_pass(method_.config).rule.with(make_workload(roles_.policy_spec()));
   rule.unit = method_.settings.group_size;
   const auto find_home = [&](const StepFacts& facts) -> Distribution {

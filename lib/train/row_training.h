@@ -21,23 +21,24 @@
 namespace roll {
 
 /// Returns the home of the sequences of a step, in world ranks.
-using HomeOf = std::function<Distribution(const StepFacts& facts)>;
+using FindHome = std::function<Distribution(const StepFacts& facts)>;
 
 /// Rows of a run in any form, as steps.
 struct RowSteps {
   int64_t size = 0;
   uint64_t fingerprint = 0;
-  std::function<RlStep(const std::vector<int64_t>& rows, const HomeOf& find_home, int rank)> make_step;
+  std::function<RlStep(const std::vector<int64_t>& rows, const FindHome& find_home, int rank)> make_step;
   std::function<std::vector<Json>(const std::vector<int64_t>& rows)>
       find_origins;  // id and origin (file and row) of each row
 };
-/// Wraps rows of type T; `make_step(rows, find_home, rank)` makes a step whose sequences at home on `rank` are loaded.
+/// Wraps rows of type T; `make_step(rows, find_home, rank)` makes a step and loads the sequences that
+/// `find_home` gives to `rank`.
 template <class T, class F>
 RowSteps row_steps(StoredRows<T> stored, F make_step) {
   const auto rows = std::make_shared<const StoredRows<T>>(std::move(stored));
   return {.size = rows->size(),
           .fingerprint = rows->fingerprint(),
-          .make_step = [rows, make_step](const std::vector<int64_t>& numbers, const HomeOf& find_home,
+          .make_step = [rows, make_step](const std::vector<int64_t>& numbers, const FindHome& find_home,
                                          int rank) { return make_step(rows->at(numbers), find_home, rank); },
           .find_origins =
               [rows](const std::vector<int64_t>& numbers) {

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kTeacherRole = "teacher";
 
 /// Makes a step whose rows are each a sequence and a group. labels_mask marks the trained tokens, so prompts are empty.
-RlStep make_step(const std::vector<SftRow>& rows, const HomeOf& find_home, int rank) {
+RlStep make_step(const std::vector<SftRow>& rows, const FindHome& find_home, int rank) {
   RlStep step;
   for (const SftRow& row : rows)
     step.facts.responses.push_back({.group = step.facts.num_sequences(), .response_length = std::ssize(row.ids) - 1});
@@ -28,8 +28,8 @@ RlStep make_step(const std::vector<SftRow>& rows, const HomeOf& find_home, int r
     ids.insert(ids.end(), rows[row].ids.begin(), rows[row].ids.end());
     mask.insert(mask.end(), rows[row].labels_mask.begin(), rows[row].labels_mask.end());
   }
-  step.here = make_experience(step.facts, share, at::tensor(ids, at::kLong));
-  step.here.masks = {{kLabelsMask, at::tensor(mask, at::kFloat)}};
+  step.experience = make_experience(step.facts, share, at::tensor(ids, at::kLong));
+  step.experience.masks = {{kLabelsMask, at::tensor(mask, at::kFloat)}};
   return step;
 }
 
@@ -53,8 +53,9 @@ RoleLoss make_role_loss(const RowConfig& config, const DivergenceArgs* divergenc
 Metrics measure_rows(const RlStep& step, Mesh& policy) {
   const int64_t num_rows = step.facts.num_sequences();
   const Distribution everywhere{{all_ranks(policy.world().size())}, {first_numbers(num_rows)}};
-  const auto all = redistribute({step.here.old_log_probs, step.here.mask(kLabelsMask)}, step.facts.lengths(), step.home,
-                                everywhere, policy.world(), "log-probs of the validation");
+  const auto all =
+      redistribute({step.experience.old_log_probs, step.experience.mask(kLabelsMask)}, step.facts.lengths(), step.home,
+                   everywhere, policy.world(), "log-probs of the validation");
   const double num_tokens = all[1].sum(at::kDouble).item<double>();
   Metrics metrics;
   metrics.add("val/loss", -(all[0] * all[1]).sum(at::kDouble).item<double>() / num_tokens, num_tokens);
@@ -66,7 +67,7 @@ template <class C>
 RowMethod load_sft(const C& config, const RunStart& start, at::Device device, Log& log) {
   const RoleSource policy = trained_source(config, start, device);
   const Tokenizer tokenizer = Tokenizer::load(policy.folder);
-  TrainedRows<SftRow> rows = load_told<SftRow>(
+  TrainedRows<SftRow> rows = load_and_log_rows<SftRow>(
       config.trained.data_args, config.validation.data_args, config.sequence_length,
       [&](const DataArgs& data, Progress* progress) {
         return load_sft_rows(config, data, policy.folder, tokenizer, progress);

@@ -72,7 +72,7 @@ SftEncoder sft_encoder(const std::function<const ChatTemplate&()>& chat, const T
 int64_t count_updates(const RowConfig& config, int64_t num_rows, int64_t batch_size) {
   const int64_t updates = config.max_steps.value_or(config.num_train_epochs * num_rows / batch_size);
   if (updates > 0) return updates;
-  throw user_error("{}: {} rows x {} epochs are fewer than one update of {}; lower the batch size or add rows",
+  throw user_error("{}: {} rows x {} epochs are fewer than the {} rows of one update; lower the batch size or add rows",
                    config.trained_key, num_rows, config.num_train_epochs, batch_size);
 }
 

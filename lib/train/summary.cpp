@@ -64,7 +64,7 @@ RunFace describe_run(const Config& config, const std::string& roles) {
 namespace {
 
 /// Uses words only for scores from 0 to 1; the scale of others is unknown.
-std::string verdict_of(const RolloutRecord& record) {
+std::string describe_verdict(const RolloutRecord& record) {
   if (!record.is_judged) return "not judged";
   const double score = record.score;
   if (score < 0 || score > 1) return fmt::format("score {:.4g}", score);
@@ -75,8 +75,8 @@ std::string verdict_of(const RolloutRecord& record) {
 
 ShownSample make_shown_sample(const RolloutRecord& record, bool is_validation) {
   const bool is_right = record.is_judged && record.score == 1;
-  std::string verdict = verdict_of(record);
-  if (record.finish_reason == "length") verdict += ", cut off at its longest";
+  std::string verdict = describe_verdict(record);
+  if (record.finish_reason == "length") verdict += ", cut off at the length limit";
   return {.step = record.step,
           .is_validation = is_validation,
           .prompt = record.prompt,

@@ -19,18 +19,18 @@ std::vector<CheckpointPart> trained_parts(const StepSettings& settings, Roles& r
   return parts;
 }
 
-void take_up(const ResumePoint& point, const StepSettings& settings, StepTrainer& trainer,
-             const std::function<void(const Json& state)>& take_rest, Log& log) {
+void restore_checkpoint(const ResumePoint& point, const StepSettings& settings, StepTrainer& trainer,
+                        const std::function<void(const Json& state)>& restore_rest, Log& log) {
   const std::filesystem::path file = point.folder / "state.json";
   const Json state = read_json(file);
   try {
-    take_rest(state);
+    restore_rest(state);
     trainer.load_state(state, point.folder / "optimizer");
     for (const RoleUpdates& update : settings.updates)
       if (log.is_first())
         log_schedule_change(update.training.key, state.at(update.metrics), update.training.learner.schedule, log);
   } catch (const nlohmann::json::exception& error) {
-    throw user_error("{}: is not the state of such a run: {}", file.string(), error.what());
+    throw user_error("{}: is not the saved state of a run of this kind: {}", file.string(), error.what());
   }
 }
 

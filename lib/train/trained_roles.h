@@ -17,8 +17,9 @@ std::vector<CheckpointPart> trained_parts(const StepSettings& settings, Roles& r
                                           StepTrainer& trainer);
 
 /// Loads a checkpoint's state into `trainer` and warns if the learning rate's schedule has changed. First calls
-/// `take_rest` with the whole state. **Collective**. UserError: the file is no state of such a run; see Learner::load.
-void take_up(const ResumePoint& point, const StepSettings& settings, StepTrainer& trainer,
-             const std::function<void(const Json& state)>& take_rest, Log& log);
+/// `restore_rest` with the whole state. **Collective**. UserError: the file is no state of such a run; see
+/// Learner::load.
+void restore_checkpoint(const ResumePoint& point, const StepSettings& settings, StepTrainer& trainer,
+                        const std::function<void(const Json& state)>& restore_rest, Log& log);
 
 }  // namespace roll

@@ -23,14 +23,14 @@ constexpr int kSampleColumns = 120;
 
 std::vector<std::pair<int64_t, int64_t>> due_validations(const SamplingPlan& plan,
                                                          const std::map<std::string, RowStore>& rows) {
-  std::vector<std::pair<int64_t, int64_t>> all;
-  for (const SetPlan& set : plan.sets) all.emplace_back(rows.at(set.name).size(), set.num_samples);
-  return all;
+  std::vector<std::pair<int64_t, int64_t>> validations;
+  for (const SetPlan& set : plan.sets) validations.emplace_back(rows.at(set.name).size(), set.num_samples);
+  return validations;
 }
 
 namespace {
 
-Games games_of(const Config& config, const std::filesystem::path& model_folder, const Tokenizer& tokenizer) {
+Games make_games(const Config& config, const std::filesystem::path& model_folder, const Tokenizer& tokenizer) {
   Games games{.environments = played_environments(config)};
   const DataArgs& data = config.actor_train.data_args;
   if (games.environments.empty()) return games;
@@ -56,27 +56,27 @@ std::unique_ptr<RolloutWorker> make_rollout_worker(const Config& config, const s
     for (const auto& [domain, rule] : config.rewards)
       rewards[domain] = {rule.reward, rule.has_own_model() || rule.shares_model()};
     worker = std::make_unique<RolloutWorker>(rewards, config.response_length.value(), models, sampler, log,
-                                             games_of(config, model_folder, tokenizer), &tokenizer);
+                                             make_games(config, model_folder, tokenizer), &tokenizer);
   });
   return worker;
 }
 
 namespace {
 
-std::vector<JudgedSample> gathered(const JudgedSamples& local, Communicator& ranks) {
+std::vector<JudgedSample> gather_samples(const JudgedSamples& local, Communicator& ranks) {
   std::vector<JudgedSample> all;
-  for (JudgedSamples& of_rank : all_gather_messages(local, ranks))
-    std::ranges::move(of_rank.samples, std::back_inserter(all));
+  for (JudgedSamples& rank_samples : all_gather_messages(local, ranks))
+    std::ranges::move(rank_samples.samples, std::back_inserter(all));
   return all;
 }
 
 }  // namespace
 
-Metrics tell_validation(const std::string& title, const std::vector<RolloutRecord>& records,
-                        const std::vector<ShownSample>& samples, Run& run, Communicator& ranks, Log& log) {
+Metrics log_validation(const std::string& title, const std::vector<RolloutRecord>& records,
+                       const std::vector<ShownSample>& samples, Run& run, Communicator& ranks, Log& log) {
   Metrics metrics = merge_over_ranks(validation_metrics(records), ranks);
-  metrics.merge(validation_errors(gathered(judged_samples(records), ranks)));
-  const int64_t num_responses = ranks.all_reduce_sum(std::ssize(records), "validation's responses");
+  metrics.merge(validation_errors(gather_samples(judged_samples(records), ranks)));
+  const int64_t num_responses = ranks.all_reduce_sum(std::ssize(records), "number of validation responses");
   log.say("{}: {:.4f} of {} responses are right, mean score {:.4f}", title,
           metric_value(metrics, "val_correct/all/mean"), num_responses, metric_value(metrics, "val_score/all/mean"));
   for (const ShownSample& sample : samples) log.info("{}", fmt::join(sample_lines(sample, kSampleColumns), "\n"));
@@ -84,11 +84,11 @@ Metrics tell_validation(const std::string& title, const std::vector<RolloutRecor
   return metrics;
 }
 
-MeasuredSet measured_over(const JudgedSamples& local, int64_t num_samples, Communicator& ranks) {
-  return measured(gathered(local, ranks), num_samples);
+MeasuredSet measure_over_ranks(const JudgedSamples& local, int64_t num_samples, Communicator& ranks) {
+  return measured(gather_samples(local, ranks), num_samples);
 }
 
-Metrics tell_sets(const std::string& title, const std::map<std::string, MeasuredSet>& sets, Log& log) {
+Metrics log_sets(const std::string& title, const std::map<std::string, MeasuredSet>& sets, Log& log) {
   Metrics metrics;
   if (sets.empty()) return metrics;
   log.say("{}:\n{}", title, evaluation_table(sets));
@@ -102,10 +102,10 @@ JudgedSamples judged_samples(const std::vector<RolloutRecord>& records) {
   return judged;
 }
 
-KeptEvaluation::KeptEvaluation(RolloutManager& sampler, const std::vector<SetPlan>& sets, int64_t prompts_of_piece,
+KeptEvaluation::KeptEvaluation(RolloutManager& sampler, const std::vector<SetPlan>& sets, int64_t prompts_per_piece,
                                const std::string& resolved_config, const RoleSources& sources,
                                const std::filesystem::path& run_folder, Communicator& ranks)
-    : sampler_(sampler), prompts_of_piece_(prompts_of_piece), ranks_(ranks) {
+    : sampler_(sampler), prompts_per_piece_(prompts_per_piece), ranks_(ranks) {
   agree(ranks, [&] {
     if (!ranks.is_first()) return;
     Json made_of{{"weights", weight_sums(sources.policy_folder())}};
@@ -113,24 +113,25 @@ KeptEvaluation::KeptEvaluation(RolloutManager& sampler, const std::vector<SetPla
       made_of["LongRoPE"] = "long_factor";
     for (const SetPlan& set : sets)
       (set.name.empty() ? made_of["validation"] : made_of["sets"][set.name]) =
-          describe_inputs(set, sampler.set_rows(set), prompts_of_piece);
+          describe_inputs(set, sampler.set_rows(set), prompts_per_piece);
     kept_ = std::make_unique<KeptResponses>(run_folder, Json{{"config", resolved_config}, {"made_of", made_of}});
   });
 }
 
 void KeptEvaluation::for_each_piece(const SetPlan& set, const TakePiece& take) {
   const int64_t num_prompts = sampler_.set_rows(set).size();
-  Share share{.index = 0, .count = (num_prompts + prompts_of_piece_ - 1) / prompts_of_piece_};
+  Share share{.index = 0, .count = (num_prompts + prompts_per_piece_ - 1) / prompts_per_piece_};
   for (; share.index < share.count; ++share.index) {
     std::optional<std::vector<RolloutRecord>> records;
     agree(ranks_, [&] {
       if (kept_) records = kept_->piece(set.name, share);
     });
     const Json is_kept = records.has_value();
-    if (!broadcast_message(StateMessage{is_kept}, 0, ranks_, "what is kept").state.get<bool>()) {
+    if (!broadcast_message(StateMessage{is_kept}, 0, ranks_, "whether a piece is saved").state.get<bool>()) {
       if (const auto kind = stop_agreed(ranks_)) throw Stopped(*kind);
-      const int64_t first = share.index * prompts_of_piece_, count = std::min(prompts_of_piece_, num_prompts - first);
-      records = exchange_rollouts(sampler_.validation(0, set, first, count), ranks_);
+      const int64_t first_prompt = share.index * prompts_per_piece_,
+                    count = std::min(prompts_per_piece_, num_prompts - first_prompt);
+      records = exchange_rollouts(sampler_.validation(0, set, first_prompt, count), ranks_);
       agree(ranks_, [&] {
         if (kept_) kept_->keep(set.name, share, *records);
       });

@@ -31,14 +31,14 @@ std::unique_ptr<RolloutWorker> make_rollout_worker(const Config& config, const s
 
 /// Returns the metrics of the unnamed validation, and logs them with `samples` under `title`. `records`: this rank's
 /// part. **Collective**.
-Metrics tell_validation(const std::string& title, const std::vector<RolloutRecord>& records,
-                        const std::vector<ShownSample>& samples, Run& run, Communicator& ranks, Log& log);
+Metrics log_validation(const std::string& title, const std::vector<RolloutRecord>& records,
+                       const std::vector<ShownSample>& samples, Run& run, Communicator& ranks, Log& log);
 
-/// Returns the measures of a set, equal on all ranks. `mine`: this rank's responses. **Collective**.
-MeasuredSet measured_over(const JudgedSamples& local, int64_t num_samples, Communicator& ranks);
+/// Returns the measures of a set, equal on all ranks. `local`: this rank's responses. **Collective**.
+MeasuredSet measure_over_ranks(const JudgedSamples& local, int64_t num_samples, Communicator& ranks);
 
 /// Logs all sets, if any, and returns their metrics.
-Metrics tell_sets(const std::string& title, const std::map<std::string, MeasuredSet>& sets, Log& log);
+Metrics log_sets(const std::string& title, const std::map<std::string, MeasuredSet>& sets, Log& log);
 
 JudgedSamples judged_samples(const std::vector<RolloutRecord>& records);
 
@@ -46,7 +46,7 @@ JudgedSamples judged_samples(const std::vector<RolloutRecord>& records);
 class KeptEvaluation {
  public:
   /// `sources`: of the policy. **Collective**. UserError: see KeptResponses.
-  KeptEvaluation(RolloutManager& sampler, const std::vector<SetPlan>& sets, int64_t prompts_of_piece,
+  KeptEvaluation(RolloutManager& sampler, const std::vector<SetPlan>& sets, int64_t prompts_per_piece,
                  const std::string& resolved_config, const RoleSources& sources,
                  const std::filesystem::path& run_folder, Communicator& ranks);
   using TakePiece = std::function<void(std::vector<RolloutRecord> records)>;
@@ -56,7 +56,7 @@ class KeptEvaluation {
 
  private:
   RolloutManager& sampler_;
-  int64_t prompts_of_piece_;
+  int64_t prompts_per_piece_;
   Communicator& ranks_;
   std::unique_ptr<KeptResponses> kept_;  // set on the first rank
 };

@@ -45,7 +45,7 @@ with tempfile.TemporaryDirectory() as folder:
     _, out, _ = roll(["--help"], "")
     words = " ".join(out.split())
     for said in ("[math_rule | exact_match | regex | command", "--timeout-s TEXT=null", "[(0, 86400]]", "[1..1024]",
-                 "type exact_match, regex: ASCII letters", "[whole | last_line | after_marker]", "type exact_match: the last one"):
+                 "type exact_match, regex: ASCII letters", "[whole | last_line | after_marker]", "type exact_match: text directly before"):
         expect(said in words, f"--help holds {said}")
     echo = "import sys, json\nfor l in sys.stdin: print(json.dumps({'reward': len(json.loads(l)['response'])}), flush=True)"
     code, out, _ = roll(["--reward", "command", "--", sys.executable, "-c", echo], ROW)

@@ -422,7 +422,7 @@ def check_words(folder):
         expect(done.returncode == 0, f"validate-config: {done.stderr}")
         return [line for line in done.stdout.splitlines() if line.startswith("rewards.code: ")]
 
-    for keys, words in (("", "cannot isolate" if extra else "in namespaces of their own"), ("    unsafe_no_sandbox: true\n", "without isolation"),
+    for keys, words in (("", "cannot isolate" if extra else "in separate namespaces"), ("    unsafe_no_sandbox: true\n", "without isolation"),
                         ("    python: /no/such/python\n", "/no/such/python"), ("    use_local: false\n    code_url: http://h:1/run_code\n", "programs run on http://h:1/run_code")):
         expect(len(said(keys)) == 1 and words in said(keys)[0], f"{keys!r}: {said(keys)}")
 

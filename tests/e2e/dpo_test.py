@@ -79,7 +79,7 @@ def says(folder):
                              ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["reference.device_mapping=[1]", "actor_train.device_mapping=[0]"], "must be that of actor_train"),
                              ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["actor_train.loss_func={library: a.so, name: b}"], "roll dpo has a loss of its own"),
                              ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["beta=0"], "beta = 0"),
-                             ({"prompt": "a", "chosen": "b", "rejected": "c"}, [], "fewer than one update of 12")):
+                             ({"prompt": "a", "chosen": "b", "rejected": "c"}, [], "fewer than the 12 rows of one update")):
         (folder / "rows.jsonl").write_text(json.dumps(row) + "\n")
         flags = flags or (["max_steps=null"] if "fewer" in text else [])
         said = roll("dpo", "--config", config, f"output_dir={folder / 'wrong'}", *flags, code=2)

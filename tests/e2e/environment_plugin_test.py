@@ -94,7 +94,7 @@ with tempfile.TemporaryDirectory() as name:
         err = train(folder, kind, dict(Wrong=wrong(how)), exit_code=2)
         expect(f"Wrong: step 1: the environment failed in all 16 trajectories, first failure ({kind}): the environment " in err, f"{how}: {err[-800:]}")
     err = train(folder, "never", dict(Never=wrong("cannot be made")), exit_code=2)
-    expect("no level begins, 3 in a row; the last: the environment threw at reset: there is no board" in err, err[-800:])
+    expect("no level can begin: 3 failed in a row; the last error: the environment threw at reset: there is no board" in err, err[-800:])
     err = train(folder, "new", dict(New=dict(env_type="plugin", env_config=dict(library=str(library), name="too_new"))), exit_code=2)
     expect("custom_envs.New.env_config.library" in err and "built for version 2 of roll/environment.h" in err, err[-800:])
 finish("environments in shared libraries")

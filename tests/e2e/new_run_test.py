@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 binary = pathlib.Path(sys.argv[1]).resolve()
-FORECAST = r"^time on this machine: about \S+ \S+.* a step \(.*training the actor .*\), .* for 200 steps, with responses of \d+ tokens: \d+ of 32 that were tried ended by themselves$"
+FORECAST = r"^time on this machine: about \S+ \S+.* a step \(.*training the actor .*\), .* for 200 steps, with responses of \d+ tokens: in a short trial, \d+ of 32 ended by themselves$"
 
 
 def roll(folder, *arguments, exit_code=0):

@@ -99,7 +99,7 @@ def check_others(folder):
 
 
 def check_faults(folder):
-    for where, what, said in (("games.py:Absent", "no level begins", "games.py has no function or class Absent; it has Walk, Older, Raises"),
+    for where, what, said in (("games.py:Absent", "no level can begin", "games.py has no function or class Absent; it has Walk, Older, Raises"),
                               ("games.py:Raises", "the environment failed in all 16 trajectories", "KeyError: 'the galaxy'")):
         text = train(folder, "fails", dict(Game=game(where)), code=2)
         expect(what in text and said in text, f"{where}: {text}")

@@ -177,7 +177,7 @@ def check_faults(folder):
         expect(said in text and f"python = {folder}/own.py:{function}" in text, f"{function}: {text}")
     later = score(folder, "raises", ROW, ROW | dict(response="divide"), ROW)
     expect([a["reward"] for a in later] == [1, None, 1] and "ZeroDivisionError" in later[1]["detail"]["error"] and later[1]["detail"]["failure"] == "unjudged", later)
-    for name, text, said in (("broken.py", "def f(:", "SyntaxError"), ("absent.py", None, "is not there")):
+    for name, text, said in (("broken.py", "def f(:", "SyntaxError"), ("absent.py", None, "does not exist")):
         if text:
             (folder / name).write_text(text)
         done = subprocess.run([BINARY, "score", "--reward", "python", "--python", f"{folder / name}:f"], input=json.dumps(ROW), capture_output=True, text=True)

@@ -86,8 +86,8 @@ def check_not_finite(folder):
     for ranks in (1, 2):
         with LongRun(binary, folder, "sft", ranks, max_nonfinite_updates=2, loss_agg_mode="constant", loss_aggregation_divisor=1e-300) as run:
             err = run.end(1)[1]
-        assert "sft: 3 updates in a row whose loss or gradient is not finite, and max_nonfinite_updates = 2" in err, err
-        found = re.findall(r"warning: step (\d+): sft: mini-batch 1 is skipped: .*; it is from (\S+?\.jsonl)", err)
+        assert "sft: 3 updates in a row had a loss or gradient that is not finite: must be at most max_nonfinite_updates = 2" in err, err
+        found = re.findall(r"warning: step (\d+): sft: mini-batch 1 is skipped: .*; its sequences are in (\S+?\.jsonl)", err)
         assert len(found) == 3 or (ranks == 2 and len(found) == 2), err  # another rank may end the job before the last is printed
         for step, file in found:
             assert file == f"{run.out}/skipped/step_{int(step):06}.jsonl", file
@@ -105,11 +105,11 @@ def check_replay_of_not_finite(folder):
     done = subprocess.run([binary, "train", "--config", config, "-n", "2", "--device", "cpu", "max_nonfinite_updates=1",
                            "actor_train.training_args.learning_rate=0.1", "actor_train.training_args.weight_decay=1e31"], capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode == 1, done.stderr
-    found = re.findall(r"warning: step 1: actor: mini-batch (\d+) is skipped: .*; it is from (\S+?\.jsonl)", done.stderr)
+    found = re.findall(r"warning: step 1: actor: mini-batch (\d+) is skipped: .*; its sequences are in (\S+?\.jsonl)", done.stderr)
     first = int(found[0][0])
     file = str(place / "rollouts/step_000001.jsonl")
     assert first == 3 and found == [(str(first), file), (str(first + 1), file)], done.stderr
-    assert "step 1: actor: 2 updates in a row whose loss or gradient is not finite" in done.stderr, done.stderr
+    assert "step 1: actor: 2 updates in a row had a loss or gradient that is not finite" in done.stderr, done.stderr
 
 
 def main():

@@ -190,8 +190,8 @@ def check_folder(folder):
     # A longer run goes on, and its learning rate is not what it would have been.
     text = run(folder, damaged, 1, "--resume", f"max_steps={STEPS + 1}", "save_steps=2", "logging_steps=3", "max_ckpt_to_keep=3")
     for role in ("actor_train", "critic"):
-        assert re.search(rf"warning: {role}: the learning rate goes on at \d\S+; as the checkpoint's run was configured, its next update would have had 0 "
-                         r"\(lr_scheduler_type = cosine over \d+ updates now\)", text), text
+        assert re.search(rf"warning: {role}: the learning rate continues at \d\S+; with the configuration of the checkpoint's run, the next update would have used 0 "
+                         r"\(now lr_scheduler_type = cosine over \d+ updates\)", text), text
     text = run(folder, damaged, 1, "--resume", f"max_steps={STEPS + 2}", "metric_for_best_model=score/mean", "greater_is_better=true")
     assert 'metric_for_best_model was "-val_score/all/mean" and is "score/mean"' in text, text
     print("a second start, a changed configuration, --new-run and a damaged checkpoint do what they should", flush=True)

@@ -66,7 +66,7 @@ def check_ended(folder, told, how):
         block.unlink()
         said = run.communicate(timeout=60)[1]
     if how == signal.SIGTERM:
-        assert run.returncode == 143 and "what was judged is kept; go on with: roll evaluate" in said and said.strip().endswith("--resume"), (run.returncode, said, (out / "log.txt").read_text()[-1000:])
+        assert run.returncode == 143 and "judged responses are saved; resume with: roll evaluate" in said and said.strip().endswith("--resume"), (run.returncode, said, (out / "log.txt").read_text()[-1000:])
     assert not pieces[2].exists() and (how == signal.SIGTERM or not pieces[1].exists())
     own = sorted((out / "rollouts").glob("val_000000-00001-of-*.jsonl"))
     assert len(own) == 1, "the validation's own rows are not kept in pieces"
@@ -75,7 +75,7 @@ def check_ended(folder, told, how):
                                ("validation.generating_args.temperature=0.5", "/validation/temperature: "), ("seed=4", "\n  seed: 3 -> 4"),
                                ("rewards.counted.timeout_s=50", "rewards.counted.timeout_s: 60 -> 50")):
         said = evaluate(*command, "--resume", change, code=2)
-        assert difference in said and "begin another evaluation by --out or --new-run" in said, said
+        assert difference in said and "start a new evaluation with --out or --new-run" in said, said
     assert "/prompts of a piece (--keep-every): 2 -> 3" in evaluate(*flags, "--model", folder / "actor", "--keep-every", "3", "--resume", code=2)
     rows = (folder / "mixed.jsonl").read_text()
     (folder / "mixed.jsonl").write_text(rows.replace("0+2=", "0+3="))
@@ -148,7 +148,7 @@ def main():
         for how in (signal.SIGKILL, signal.SIGTERM):
             check_ended(folder, told[1], how)
         said = evaluate("--config", folder / "run.yaml", "--device", "cpu", "--out", folder / "ranks1", "--resume", code=2)
-        assert "leads to the checkpoint" in said and "/actor, in a folder of its own by --out" in said, said
+        assert "is a checkpoint of a training run" in said and "/actor and a new folder with --out" in said, said
         check_page(folder)
         check_without_file(folder, told[1])
         done = evaluate("--config", folder / "run.yaml", "--device", "cpu", "--out", folder / "none", "validation={}", "metric_for_best_model=score/mean", code=2)

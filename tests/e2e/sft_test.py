@@ -52,7 +52,7 @@ def check_preview(folder):
     text = validated(f"sft_train.data_args.file_name=[{twice}]", *unnamed, code=2)
     assert "twice.jsonl:2: messages end in an answer, and the column response holds one, too; leave one of the two out" in text, text
     text = validated("sft_train.training_args.per_device_train_batch_size=25", code=2)
-    assert f"{ROWS} rows x {PASSES} epochs are fewer than one update of 25; lower the batch size or add rows" in text, text
+    assert f"{ROWS} rows x {PASSES} epochs are fewer than the 25 rows of one update; lower the batch size or add rows" in text, text
 
 
 def check_dressed_prompts(folder):

@@ -43,7 +43,7 @@ TEST_CASE("masks, rewards, advantages and metrics are those of PyTorch in float6
     CHECK(testing::near(experience.returns, floats(expected["returns"]), 1e-6));
     testing::check_metrics(expected["metrics"], as_map(metrics), 1e-5);
     for (const auto& [domain, coefficient] : expected["next_kl_coef"].items())
-      CHECK(state.of(domain).kl.coefficient() == Approx(coefficient.get<double>()).epsilon(1e-7));
+      CHECK(state.domain_state(domain).kl.coefficient() == Approx(coefficient.get<double>()).epsilon(1e-7));
   }
 }
 
@@ -251,10 +251,10 @@ TEST_CASE("the state of a step survives a restart", "[experience]") {
   complete_experience(b, config, 3, resumed);
   CHECK(at::equal(a.advantages, b.advantages));
   for (const char* domain : {"a", "b"}) {
-    CHECK(straight.of(domain).kl.coefficient() == resumed.of(domain).kl.coefficient());
-    CHECK(straight.of(domain).kl.coefficient() != config.init_kl_coef);
+    CHECK(straight.domain_state(domain).kl.coefficient() == resumed.domain_state(domain).kl.coefficient());
+    CHECK(straight.domain_state(domain).kl.coefficient() != config.init_kl_coef);
   }
-  CHECK(straight.of("a").kl.coefficient() != straight.of("b").kl.coefficient());
+  CHECK(straight.domain_state("a").kl.coefficient() != straight.domain_state("b").kl.coefficient());
 }
 
 }  // namespace roll

@@ -58,7 +58,7 @@ std::string compare(const Json& golden, const ExperienceConfig& config, const st
     Part part(select(whole, share), step_facts(whole), share, ranks);
     const Metrics of_shared = complete_experience(part, config, 3, shared);
     const Metrics of_whole = complete_experience(whole, config, 3, alone);
-    text += difference(part.here, select(whole, share)) + difference(of_shared, of_whole);
+    text += difference(part.experience, select(whole, share)) + difference(of_shared, of_whole);
   }
   const Json expected = alone.state(), found = shared.state();
   for (const auto& [domain, of_domain] : expected.items())
@@ -91,10 +91,10 @@ TEST_CASE("numbers of responses are told in the order of the part, not of the sh
   Experience two =
       make_experience({{.prompt_ids = {1}, .response_ids = {2}}, {.prompt_ids = {1, 1}, .response_ids = {2}}});
   Part part(two);
-  part.here = select(two, {1, 0});
-  part.place = {1, 0};
+  part.experience = select(two, {1, 0});
+  part.global_index = {1, 0};
   CHECK(part.all_gather({10, 20}) == std::vector<double>{20, 10});
-  CHECK(part.own(std::vector<double>{5, 6}) == std::vector<double>{6, 5});
+  CHECK(part.select_local(std::vector<double>{5, 6}) == std::vector<double>{6, 5});
 }
 
 }  // namespace roll

@@ -53,7 +53,7 @@ TEST_CASE("GiGPO counts a trajectory once in the paper's version, and once for e
     INFO(name);
     config.episode_statistics = named<EpisodeStatistics>(name, config.episode_statistics);
     const AdvantagesAndReturns result = gigpo(part, config);
-    CHECK(testing::near(result.advantages, on_tokens(part.here, advantages), 1e-6));
+    CHECK(testing::near(result.advantages, on_tokens(part.experience, advantages), 1e-6));
     CHECK(at::equal(result.returns, result.advantages));
   }
 }

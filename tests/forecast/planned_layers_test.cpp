@@ -47,7 +47,8 @@ std::string sent_by_run(const ModelSpec& spec, const Recomputation& recompute) {
 
 std::string sent_by_plan(const ModelSpec& spec, const Recomputation& recompute) {
   std::string text;
-  const PlannedWorld world = {.asked_rank = all_ranks(kRanks), .num_asked = kRanks, .running = all_ranks(kRanks)};
+  const PlannedWorld world = {
+      .requested_rank = all_ranks(kRanks), .num_requested = kRanks, .running = all_ranks(kRanks)};
   run_planned_ranks(
       world, [](Communicator&) {}, [](int, std::string_view) { return std::string(); },
       [&](int rank, Communicator& ranks, RankTraffic& traffic) {

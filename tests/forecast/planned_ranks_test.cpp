@@ -11,12 +11,12 @@
 namespace roll {
 namespace {
 
-const AbsentWords kNoWords = [](int, std::string_view) { return std::string(); };
+const AbsentMessages kNoWords = [](int, std::string_view) { return std::string(); };
 
 /// `num_ranks`, four to a host, that all run.
 PlannedWorld world_of(int64_t num_ranks, Path path = Path::kHost) {
-  return {.asked_rank = all_ranks(num_ranks),
-          .num_asked = num_ranks,
+  return {.requested_rank = all_ranks(num_ranks),
+          .num_requested = num_ranks,
           .path = path,
           .ranks_per_host = 4,
           .running = all_ranks(num_ranks)};
@@ -26,7 +26,7 @@ PlannedWorld world_of(int64_t num_ranks, Path path = Path::kHost) {
 /// are asked for.
 std::map<std::string, Moved> traffic_of_5(const PlannedWorld& world, const MeshShape& shape, int64_t numel = 1 << 20) {
   std::map<std::string, Moved> moved;
-  const auto make_groups = [&](Communicator& asked) { const Mesh mesh(asked, shape); };
+  const auto make_groups = [&](Communicator& requested) { const Mesh mesh(requested, shape); };
   run_planned_ranks(world, make_groups, kNoWords, [&](int rank, Communicator& ranks, RankTraffic& traffic) {
     Mesh mesh(ranks, shape);
     at::Tensor numbers = at::empty({numel}, at::kMeta);
@@ -44,7 +44,7 @@ double far_share(const std::map<std::string, Moved>& moved, const std::string& g
 
 /// What `body` gives on each running rank, joined.
 std::string said_by_all(const PlannedWorld& world, const std::function<std::string(Communicator&)>& body,
-                        const AbsentWords& absent = kNoWords) {
+                        const AbsentMessages& absent = kNoWords) {
   std::vector<std::string> said(world.num_planned());
   run_planned_ranks(
       world, [](Communicator&) {}, absent,
@@ -76,7 +76,7 @@ TEST_CASE("a host that is not full has fewer near ranks", "[preview]") {
 
 TEST_CASE("ranks that stand for others have groups of the others' size", "[preview]") {
   PlannedWorld few = world_of(8);
-  few.num_asked = 16;
+  few.num_requested = 16;
   const auto of_few = traffic_of_5(few, {.cp = 2, .tp = 2}), of_all = traffic_of_5(world_of(16), {.cp = 2, .tp = 2});
   REQUIRE(of_few.size() == of_all.size());
   for (const auto& [key, moved] : of_all) {

@@ -13,9 +13,10 @@ std::vector<RankForecast> recipe_forecast(int64_t num_ranks, int64_t num_planned
   const ScaledConfig scaled({.text = read_config("configs/qwen2.5-7b_rlvr_8gpu.yaml", {})});
   SimulatedWorld world{
       .planned = scaled.at(num_planned).config,
-      .asked = scaled.at(num_ranks).config,
+      .requested = scaled.at(num_ranks).config,
       .models = {},
-      .ranks = {.asked_rank = all_ranks(num_planned), .num_asked = num_ranks, .running = all_ranks(num_planned)}};
+      .ranks = {
+          .requested_rank = all_ranks(num_planned), .num_requested = num_ranks, .running = all_ranks(num_planned)}};
   ModelSpec spec;
   spec.vocab_size = 1000;
   spec.hidden_size = 64;

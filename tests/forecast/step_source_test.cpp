@@ -33,11 +33,12 @@ TEST_CASE("turns with prompts of their own are assumed one by one, each as long 
     REQUIRE(std::ssize(turns) == config.agentic.custom_envs.at("FrozenLake").max_steps);
     int64_t all = 0;
     for (const ThinTurn& turn : turns) {
-      CHECK(turn.before == 0);
-      CHECK(turn.told == prompt);
-      CHECK((turn.said >= 1 && turn.said <= config.agentic.custom_envs.at("FrozenLake").max_tokens_per_step));
-      all += turn.told + turn.said;
-      lengths.insert(turn.said);
+      CHECK(turn.num_cached == 0);
+      CHECK(turn.num_prompt == prompt);
+      CHECK((turn.num_sampled >= 1 &&
+             turn.num_sampled <= config.agentic.custom_envs.at("FrozenLake").max_tokens_per_step));
+      all += turn.num_prompt + turn.num_sampled;
+      lengths.insert(turn.num_sampled);
     }
     CHECK(all == step.lengths()[s]);
     CHECK_FALSE(step.turns[s].front().is_fresh);
@@ -58,11 +59,11 @@ TEST_CASE("a turn of a trajectory sees what was before it, and one with a prompt
                 {}};
   const std::vector<ThinTurn> turns = step.thin_turns(0);
   REQUIRE(turns.size() == 3);
-  CHECK((turns[0].before == 0 && turns[0].told == 10 && turns[0].said == 3));
-  CHECK((turns[1].before == 13 && turns[1].told == 2 && turns[1].said == 1));
-  CHECK((turns[2].before == 0 && turns[2].told == 4 && turns[2].said == 2));
+  CHECK((turns[0].num_cached == 0 && turns[0].num_prompt == 10 && turns[0].num_sampled == 3));
+  CHECK((turns[1].num_cached == 13 && turns[1].num_prompt == 2 && turns[1].num_sampled == 1));
+  CHECK((turns[2].num_cached == 0 && turns[2].num_prompt == 4 && turns[2].num_sampled == 2));
   REQUIRE(step.thin_turns(1).size() == 1);
-  CHECK((step.thin_turns(1)[0].told == 10 && step.thin_turns(1)[0].said == 5));
+  CHECK((step.thin_turns(1)[0].num_prompt == 10 && step.thin_turns(1)[0].num_sampled == 5));
 }
 
 }  // namespace roll

@@ -83,11 +83,11 @@ TEST_CASE("a bias moves by one step towards even loads of all ranks, if the upda
          const Transformer model = Transformer::init(spec, 1);
          const at::Tensor& bias = parameter(model.parameters(), "model.layers.1.mlp.gate.e_score_correction_bias");
          const RouterRule rule{.loads = std::make_shared<ExpertLoads>(0.25)};
-         const auto behind_update = balancing(model.backbone(), rule, ranks);
+         const auto after_update = balancing(model.backbone(), rule, ranks);
          const auto moved = [&](std::vector<double> first, std::vector<double> second, bool was_made) {
            if (ranks.is_first()) rule.loads->add(0, at::tensor(first));  // in two micro-batches
            if (ranks.is_first()) rule.loads->add(0, at::tensor(second));
-           behind_update(was_made);
+           after_update(was_made);
            return at::Tensor(bias.clone());
          };
          const at::Tensor skipped = moved({9, 0, 0, 0}, {9, 0, 0, 0}, false);

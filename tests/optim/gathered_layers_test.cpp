@@ -126,7 +126,7 @@ TEST_CASE("while a layer is computed the next one comes, and of one layer there 
   const auto said = run_local_ranks(2, [&](Communicator& ranks) {
     using Pass = LayerStore::Pass;
     const Transformer model = Transformer::load(folder.path(), at::kCPU, at::kFloat);
-    FlatAdamW optimizer(model.trained(), {}, {.num_slices = 2, .own = ranks.rank(), .unit = layer_number});
+    FlatAdamW optimizer(model.trained(), {}, {.num_slices = 2, .index = ranks.rank(), .unit = layer_number});
     GatheredLayers layers(optimizer, model.trained(), ranks);
     std::vector<LayerStore::Weights> weights(kNumLayers);
     for (const auto& [name, tensor] : model.trained())

@@ -26,7 +26,7 @@ NamedTensors some_parameters(at::ScalarType dtype) {
 
 struct SlicedOptimizer {
   SlicedOptimizer(at::ScalarType dtype, int64_t num_slices, int64_t own)
-      : parameters(some_parameters(dtype)), optimizer(parameters, {}, {.num_slices = num_slices, .own = own}) {}
+      : parameters(some_parameters(dtype)), optimizer(parameters, {}, {.num_slices = num_slices, .index = own}) {}
   NamedTensors parameters;
   FlatAdamW optimizer;
 };
@@ -110,7 +110,7 @@ TEST_CASE("state that is missing, torn or of another model is refused", "[optim]
              Contains("holds no optimizer state of critic"));
   const std::string about = read_file(folder / "actor_00001.json");
   folder.write("actor_00001.json", "{}");
-  CHECK_THAT(loading(), Contains("actor_00001.json: steps and parameters are needed"));
+  CHECK_THAT(loading(), Contains("actor_00001.json: needs steps and parameters"));
   Json changed = parse_json(about, "test");
   changed["parameters"].begin().value()["end"] = 1 << 30;
   folder.write("actor_00001.json", changed.dump());

@@ -38,7 +38,7 @@ struct Sliced {
   FlatAdamW optimizer;
   Sliced(at::ScalarType dtype, int64_t num_slices, int64_t own)
       : parameters(sliced_parameters(dtype)),
-        optimizer(parameters, {.weight_decay = 0.1}, {.num_slices = num_slices, .own = own}) {}
+        optimizer(parameters, {.weight_decay = 0.1}, {.num_slices = num_slices, .index = own}) {}
   void add_gradient(int64_t step) {
     optimizer.zero_grad();
     for (auto& [name, p] : parameters) add_to_gradient(p, gradient_of(p, step));
@@ -102,7 +102,7 @@ TEST_CASE("what n ranks hold copies of counts once in the norm", "[train]") {
   const NamedTensors parameters = {{"cut", at::zeros({4}).requires_grad_()},
                                    {"copied", at::zeros({4}).requires_grad_()}};
   const auto copies = [](const std::string& name) { return name == "copied" ? 4 : 1; };
-  FlatAdamW optimizer(parameters, {}, {.num_slices = 1, .own = 0, .copies = copies});
+  FlatAdamW optimizer(parameters, {}, {.num_slices = 1, .index = 0, .copies = copies});
   for (auto& [name, p] : parameters) at::Tensor(p).mutable_grad().fill_(name == "copied" ? 6 : 1);
   CHECK(optimizer.squared_gradient().item<double>() == 4 * 1 + 4 * 36 / 4.0);
 }
@@ -119,7 +119,7 @@ TEST_CASE("the optimizer's state takes 1 / slices of the memory, as the allocato
   const int64_t num_slices = GENERATE(1, 2, 3);
   const test::Allocated allocated;
   const NamedTensors parameters = sliced_parameters(dtype);
-  FlatAdamW optimizer(parameters, {}, {.num_slices = num_slices, .own = num_slices - 1});
+  FlatAdamW optimizer(parameters, {}, {.num_slices = num_slices, .index = num_slices - 1});
   const int64_t total = optimizer.layout().total, element = dtype == at::kFloat ? 4 : 2;
   const int64_t states = dtype == at::kFloat ? 8 : 10;  // moments, and the low bits of bfloat16's masters
   const int64_t parameters_and_gradients = (element + 4) * total;

@@ -38,7 +38,7 @@ TEST_CASE("a reward is given the gold of each row, and those that it does not sc
   const Golds chosen = golds_of(choices, *reward_of(MultipleChoiceArgs()));
   CHECK(chosen.right == 1);
   REQUIRE(chosen.wrong.size() == 1);
-  CHECK(chosen.wrong[0] == "rows.jsonl:2: \\boxed{Rome}: ground_truth is no choice");
+  CHECK(chosen.wrong[0] == "rows.jsonl:2: \\boxed{Rome}: ground_truth is not a choice");
 }
 
 TEST_CASE("golds are asked of no more rows than wanted, over the whole file", "[preview]") {

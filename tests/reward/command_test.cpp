@@ -29,7 +29,7 @@ TEST_CASE("a command that never answers, or babbles, is the user's error, with i
   CHECK_NOTHROW(make_reward(args, 0, ""));  // a configuration may be checked where its program is not
   CHECK_THROWS_WITH(RewardPool(args, 0),
                     Catch::Contains("rewards.command = no-such-program-here: cannot be started (No "
-                                    "such file or directory); give a program that is there"));
+                                    "such file or directory); give a program that exists"));
 }
 
 TEST_CASE("a command's stray line is never the next answer", "[reward]") {

@@ -173,12 +173,12 @@ TEST_CASE("an instruction that nobody knows, or without its arguments, is no ver
   };
   CHECK_THAT(complaint_of_truth(""), Catch::Contains("ground_truth: missing"));
   CHECK_THAT(complaint_of_truth("yes"), Catch::Contains("ground_truth = yes: must be the JSON of an object with a "
-                                                        "func_name, as {\"func_name\": \"validate_title\"}"));
+                                                        "func_name, such as {\"func_name\": \"validate_title\"}"));
   CHECK_THAT(complaint_of_truth("[1]"), Catch::Contains("ground_truth = [1]: must be the JSON of an object"));
   CHECK_THAT(complaint_of_truth(R"({"N": 1})"), Catch::Contains("with a func_name"));
   CHECK_THAT(
       complaint_of_truth(R"({"func_name": "validate_tilte"})"),
-      Catch::Contains("func_name = \"validate_tilte\": no such instruction") && Catch::Contains("'validate_title'"));
+      Catch::Contains("func_name = \"validate_tilte\": unknown instruction") && Catch::Contains("'validate_title'"));
   CHECK_THAT(complaint_of_truth(R"({"func_name": null})"), Catch::Contains("func_name = null"));
   CHECK_THAT(complaint_of_truth(R"({"func_name": "verify_bullet_points", "N": null})"),
              Catch::Contains("ground_truth: verify_bullet_points: N = null: must be a whole number >= 0"));
@@ -187,7 +187,7 @@ TEST_CASE("an instruction that nobody knows, or without its arguments, is no ver
   CHECK_THAT(complaint_of_truth(R"({"func_name": "verify_keywords", "keyword_list": []})"),
              Catch::Contains("keyword_list = []"));
   CHECK_THAT(complaint_of_truth(R"({"func_name": "verify_keywords", "keyword_list": ["a", ""]})"),
-             Catch::Contains("none of them blank"));
+             Catch::Contains("texts that are not blank"));
   CHECK_THAT(complaint_of_truth(R"({"func_name": "verify_letter_frequency", "letter": "ab", "N": 1})"),
              Catch::Contains("one character"));
   CHECK_THAT(complaint_of_truth(R"({"func_name": "validate_word_constraint", "N": 1, "quantifier": "more"})"),
@@ -195,7 +195,7 @@ TEST_CASE("an instruction that nobody knows, or without its arguments, is no ver
   CHECK_THAT(complaint_of_truth(R"({"func_name": "validate_paragraphs", "N": 1, "i": 2, "first_word": "a"})"),
              Catch::Contains("i = 2: must be in 1..1"));
   CHECK_THAT(complaint_of_truth(R"({"func_name": "validate_response_language", "language": "xy"})"),
-             Catch::Contains("language = xy: no such language"));
+             Catch::Contains("language = xy: unknown language"));
   const Json kwargs = Json::array({Json::object()});
   CHECK_THAT(row_complaint(Json{{"instruction_id_list", Json::array({"keywords:existence"})}, {"kwargs", kwargs}}),
              Catch::Contains("kwargs[0]: keywords:existence: keywords = null"));
@@ -266,22 +266,22 @@ TEST_CASE("sentences end with their punctuation, abbreviations aside", "[reward]
 
 TEST_CASE("languages go by their codes and names", "[reward]") {
   using namespace ifeval;
-  CHECK(language_of_name("fr") == "fr");
-  CHECK(language_of_name("French") == "fr");
-  CHECK(language_of_name("he") == "he");
-  CHECK(language_of_name("ZH") == "zh");
-  CHECK(language_of_name("no such").empty());
+  CHECK(find_language("fr") == "fr");
+  CHECK(find_language("French") == "fr");
+  CHECK(find_language("he") == "he");
+  CHECK(find_language("ZH") == "zh");
+  CHECK(find_language("no such").empty());
   for (const char* code : {"en", "es", "pt", "ar", "hi", "fr", "ru", "de", "ja", "it", "bn", "uk", "th", "ur", "ta",
                            "te", "bg", "ko", "pl", "he", "fa", "vi", "ne", "sw", "kn", "mr", "gu", "pa", "ml", "fi"})
-    CHECK(language_of_name(code) == code);
-  CHECK(language_of_text("Nobody knows where the children went after school.").code == "en");
-  CHECK(language_of_text("הילדים הלכו הביתה אחרי בית הספר").code == "he");
-  CHECK(language_of_text("孩子们放学后去了图书馆看书").code == "zh-cn");
-  CHECK(language_of_text("孩子們放學後去了圖書館看書").code == "zh-tw");
+    CHECK(find_language(code) == code);
+  CHECK(detect_language("Nobody knows where the children went after school.").code == "en");
+  CHECK(detect_language("הילדים הלכו הביתה אחרי בית הספר").code == "he");
+  CHECK(detect_language("孩子们放学后去了图书馆看书").code == "zh-cn");
+  CHECK(detect_language("孩子們放學後去了圖書館看書").code == "zh-tw");
   CHECK(is_language("zh-tw", "zh"));
   CHECK_FALSE(is_language("zh-tw", "zh-cn"));
-  CHECK(language_of_text("12 34, 5").code.empty());
-  CHECK(language_of_text("").code.empty());
+  CHECK(detect_language("12 34, 5").code.empty());
+  CHECK(detect_language("").code.empty());
 }
 
 TEST_CASE("an instruction's expressions have a time limit", "[reward]") {

@@ -77,8 +77,9 @@ TEST_CASE("the built-in templates hold their fields, and say how good a score ca
     const std::string asked = content(JudgePrompt(template_text(name)), {"<q>", "<r>", "<t>"});
     CHECK_THAT(asked, Catch::Contains("<q>") && Catch::Contains("<r>"));
     CHECK((asked.find("<t>") != std::string::npos) == (name != JudgeTemplate::kScore));
-    CHECK((asked.find("Score: N") != std::string::npos) == (asked_by(name).grade && asked_by(name).best_score == 10));
-    CHECK((asked.find("YES or NO") != std::string::npos) == asked_by(name).yes_or_no);
+    CHECK((asked.find("Score: N") != std::string::npos) ==
+          (template_answer_format(name).grade && template_answer_format(name).best_score == 10));
+    CHECK((asked.find("YES or NO") != std::string::npos) == template_answer_format(name).yes_or_no);
   }
 }
 
@@ -127,8 +128,9 @@ TEST_CASE("the last score of a judge counts, out of what is best", "[reward]") {
 
 // tests/golden/reward/judge_replies.jsonl: replies judged by hand; null: unclear, so that the judge is asked again.
 TEST_CASE("a judge's replies mean what a reader takes them for, or are unclear", "[reward]") {
-  const std::map<std::string, Asked> asked{
-      {"grade", asked_by(JudgeTemplate::kScore)}, {"yes_or_no", asked_by(JudgeTemplate::kSameAnswer)}, {"own", {}}};
+  const std::map<std::string, AnswerFormat> asked{{"grade", template_answer_format(JudgeTemplate::kScore)},
+                                                  {"yes_or_no", template_answer_format(JudgeTemplate::kSameAnswer)},
+                                                  {"own", {}}};
   std::ifstream in(std::filesystem::path(ROLL_SOURCE_DIR) / "tests/golden/reward/judge_replies.jsonl");
   int64_t num_replies = 0;
   for_each_json_line(in, "judge_replies.jsonl", [&](int64_t, const Json& row) {
@@ -236,7 +238,7 @@ TEST_CASE("bad judge options name the key and what to do", "[reward]") {
   said("judge_prompt: PERALIGN-RLVR-prompt", "asks about personas");
   said("judge_prompt: scores", "did you mean 'score'?");
   said("judge_score_max: 0", "judge_score_max = 0: must be above 0");
-  said(named + "http://h\ngenerating_args: {num_return_sequences: 2}", "a judge says one thing");
+  said(named + "http://h\ngenerating_args: {num_return_sequences: 2}", "a judge gives one answer");
   said("judge_top: 1", "judge_top: unknown key");
 }
 
@@ -329,7 +331,7 @@ TEST_CASE("any bytes of a judge and of its server are read without harm", "[rewa
   for (int i = 0; i < 20000; ++i) {
     std::string text = i % 2 ? "Score:" : R"({"choices": [{"message": {"content": )";
     for (size_t n = random() % 40; n > 0; --n) text += alphabet[random() % alphabet.size()];
-    const Asked asked{
+    const AnswerFormat asked{
         .grade = i % 7 != 0, .yes_or_no = i % 4 != 0, .best_score = i % 3 ? std::optional(10.0) : std::nullopt};
     const Verdict verdict = parse_verdict(text, asked, i % 5 == 0);
     REQUIRE(verdict.score.has_value() == verdict.problem.empty());

@@ -170,9 +170,9 @@ TEST_CASE("ROLL's worker class names the type, which may be written as well but 
              Catch::Contains("rewards.x.worker_cls = roll.pipeline") &&
                  Catch::Contains("means type math_rule, but type is exact_match; keep one of the two"));
   CHECK_THAT(complaint_of("worker_cls: a.b.SomethingElse"),
-             Catch::Contains("worker_cls = a.b.SomethingElse: no such reward here"));
+             Catch::Contains("worker_cls = a.b.SomethingElse: unknown reward"));
   CHECK(complaint_of("worker_cls: a.b.SomethingElse\ntype: math_rule").empty());
-  CHECK_THAT(complaint_of("worker_cls: a.b."), Catch::Contains("worker_cls = a.b.: no such reward here"));
+  CHECK_THAT(complaint_of("worker_cls: a.b."), Catch::Contains("worker_cls = a.b.: unknown reward"));
 }
 
 TEST_CASE("ROLL's reward workers have their types", "[reward]") {

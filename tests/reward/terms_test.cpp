@@ -71,9 +71,9 @@ TEST_CASE("keys of terms are refused where they do not belong", "[reward]") {
   CHECK_THAT(complaint_about_terms("type: regex\npattern: x\nterms: [{type: exact_match}]"),
              Catch::Contains("pattern") && Catch::Contains("the types here are in terms; move it to its term"));
   CHECK_THAT(complaint_about_terms("type: exact_match\nterms: [{type: exact_match}]"),
-             Catch::Contains("rewards.x.type: stands beside terms"));
+             Catch::Contains("rewards.x.type: cannot be combined with terms"));
   CHECK_THAT(complaint_about_terms("worker_cls: a.B\nterms: [{type: exact_match}]"),
-             Catch::Contains("rewards.x.worker_cls: stands beside terms"));
+             Catch::Contains("rewards.x.worker_cls: cannot be combined with terms"));
   CHECK_THAT(complaint_about_terms("terms: [{type: reward_model}]"),
              Catch::Contains("rewards.x.terms[0].type = reward_model: its model scores a whole domain"));
   CHECK_THAT(complaint_about_terms("terms: [{weight: 1}]"), Catch::Contains("rewards.x.terms[0].type: missing"));

@@ -30,10 +30,10 @@ TEST_CASE("rows are checked by the reward of their domain, the first fault locat
   std::vector<Row> rows{domain_row("words", "b", 1), domain_row("choice", "B", 2), domain_row("other", nullptr, 3)};
   CHECK_NOTHROW(check_reward_rows(rows, rules));
   rows.push_back(domain_row("choice", "Rome", 4));
-  CHECK(
-      error_of([&] { check_reward_rows(rows, rules); }) ==
-      "rows.jsonl:4: ground_truth = Rome: must be the capital letter of the right choice, as \"B\", or its text as the "
-      "row's options list it (needed by rewards.choice)");
+  CHECK(error_of([&] { check_reward_rows(rows, rules); }) ==
+        "rows.jsonl:4: ground_truth = Rome: must be the capital letter of the right choice, such as \"B\", or its text "
+        "as the "
+        "row's options list it (needed by rewards.choice)");
   rows.push_back(domain_row("words", "", 5));
   rows.push_back(domain_row("words", "", 6));
   CHECK_THAT(error_of([&] { check_reward_rows(rows, rules); }),

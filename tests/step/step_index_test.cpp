@@ -140,7 +140,7 @@ TEST_CASE("a response that two ranks have is refused by both their numbers", "[t
     std::vector<RolloutRecord> local = part_of({{3, 0}, {1}, {4, 0}}, ranks.rank());
     make_step_index(local, ranks);
   };
-  CHECK_THROWS_WITH(run_thread_ranks(3, twice), "response 0 of group 0 is there twice: on ranks 0 and 2");
+  CHECK_THROWS_WITH(run_thread_ranks(3, twice), "response 0 of group 0 exists twice: on ranks 0 and 2");
   CHECK_THROWS_AS(run_thread_ranks(3, twice), UserError);
 }
 

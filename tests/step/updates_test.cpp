@@ -101,8 +101,8 @@ TEST_CASE("an update whose loss is not finite is left out, counted and told; too
   const std::string skipped = three_updates(*one, {1}, 1);
   CHECK_THAT(skipped, Catch::StartsWith("test/loss 7; test/skipped_updates 1; "));
   CHECK_THAT(skipped,
-             Catch::Contains("step 12: test: mini-batch 2 is skipped: its loss is nan, its gradient's norm nan; "
-                             "it is from rollouts.jsonl"));
+             Catch::Contains("step 12: test: mini-batch 2 is skipped: its loss is nan, its gradient norm is nan; "
+                             "its sequences are in rollouts.jsonl"));
   CHECK_THAT(three_updates(*one, {0, 2}, 1), Catch::StartsWith("test/loss 7; test/skipped_updates 2; "));
   CHECK_THAT(three_updates(*one, {0, 1}, 1), Catch::StartsWith("step 12: test: 2 updates in a row"));
   CHECK_THAT(three_updates(*one, {1}, 0), Catch::StartsWith("step 12: test: 1 updates in a row"));

@@ -33,7 +33,8 @@ TEST_CASE("rows above the sequence length are dropped and counted, in file order
   const auto loaded = load(2);
   CHECK(loaded.num_dropped == count / 3);
   CHECK(loaded.num_rewritten == 1);
-  CHECK_THAT(loaded.texts().at(0), Catch::Contains("1 of 1667 rows: the chat template renders a turn differently"));
+  CHECK_THAT(loaded.texts().at(0),
+             Catch::Contains("1 of 1667 rows: the chat template renders a turn alone differently"));
   REQUIRE(loaded.rows.size() == count - count / 3);
   for (const int64_t i : {int64_t{0}, int64_t{1}, loaded.rows.size() - 1}) {
     const SftRow row = loaded.rows.at(i);

@@ -81,12 +81,12 @@ size_t behind_last_phrase(std::string_view text) {
   return behind;
 }
 
-char letter_of_text(std::string_view text, const Choices& choices) {
+char letter_by_text(std::string_view text, const Choices& choices) {
   for (const auto& [letter, listed] : choices) {
     const std::string choice = without_markup(listed);
-    for (const std::string_view said : {text, behind_introduction(text)})
-      if (same_text(said, choice, /*ignore_case=*/true) || same_text(std::string(said) + ".", choice, true) ||
-          same_text(said, choice + ".", true))
+    for (const std::string_view candidate : {text, behind_introduction(text)})
+      if (same_text(candidate, choice, /*ignore_case=*/true) || same_text(std::string(candidate) + ".", choice, true) ||
+          same_text(candidate, choice + ".", true))
         return letter;
   }
   return 0;
@@ -102,7 +102,7 @@ std::string_view last_line(std::string_view text) {
 
 /// Returns the letter in a whole response: from its last line, or from its first line if that is a choice ("B. Paris"),
 /// or the only marked letter.
-char letter_of_response(std::string_view plain) {
+char find_response_letter(std::string_view plain) {
   if (const char letter = leading_letter(last_line(plain))) return letter;
   const std::string_view first = first_line(plain);
   const bool is_choice =
@@ -111,8 +111,8 @@ char letter_of_response(std::string_view plain) {
   return marked_letter(plain);
 }
 
-char letter_of(const ChoiceAnswer& answer, std::string_view plain) {
-  if (answer.is_whole) return letter_of_response(plain);
+char find_letter(const ChoiceAnswer& answer, std::string_view plain) {
+  if (answer.is_whole) return find_response_letter(plain);
   if (const char letter = leading_letter(plain)) return letter;
   return marked_letter(answer.is_boxed ? plain : first_line(plain));
 }
@@ -145,8 +145,8 @@ ChoiceAnswer find_choice(std::string_view response) {
 
 ChosenLetter chosen_letter(const ChoiceAnswer& answer, const Choices& choices) {
   const std::string plain = without_markup(answer.text);
-  if (const char letter = letter_of_text(plain, choices)) return {letter, "text"};
-  const char letter = letter_of(answer, plain);
+  if (const char letter = letter_by_text(plain, choices)) return {letter, "text"};
+  const char letter = find_letter(answer, plain);
   return letter != 0 ? ChosenLetter{letter, "letter"} : ChosenLetter{};
 }
 

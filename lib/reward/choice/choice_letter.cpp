@@ -28,8 +28,8 @@ const WordList kNegations = {"not", "isn", "isn't", "neither", "nor", "except", 
 const WordList kJoining = {"and",  "or",     "nor",    "maybe",  "possibly", "perhaps",
                            "also", "option", "choice", "either", "the"};
 /// Words that may follow A or I as a letter; any other word makes it an article or a pronoun.
-const WordList kGoesOn = {"because", "since", "as",  "is", "was", "for",   "and",  "or", "which",
-                          "with",    "due",   "not", "by", "but", "seems", "fits", "has"};
+const WordList kContinuations = {"because", "since", "as",  "is", "was", "for",   "and",  "or", "which",
+                                 "with",    "due",   "not", "by", "but", "seems", "fits", "has"};
 const WordList kWrong = {"wrong", "incorrect", "not", "false", "ruled", "eliminated", "impossible", "out", "invalid"};
 
 bool is_letter(char c) {
@@ -100,17 +100,17 @@ char letter_at(const WordText& text, size_t i) {
   const bool is_small = word[0] >= 'a', is_also_word = word == "A" || word == "I" || word == "a" || word == "i";
   if (is_small && !(is_closed(text, i) && (i == 0 || is_marked(text, i)))) return 0;
   if (text.gap(i + 1).starts_with('-') || text.gap(i).ends_with('-')) return 0;  // "A-level"
-  const bool goes_on = is_also_word && text.gap(i + 1) == " " && !text.is_in(i + 1, kGoesOn);
+  const bool is_word_use = is_also_word && text.gap(i + 1) == " " && !text.is_in(i + 1, kContinuations);
   const std::string_view next = text.word(i + 1);
-  if (goes_on && next.size() > 1) return 0;
+  if (is_word_use && next.size() > 1) return 0;
   return static_cast<char>(is_small ? word[0] - 32 : word[0]);
 }
 
 bool is_ruled_out(const WordText& text, size_t i) {
   if (i > 0 && text.is_in(i - 1, kNegations)) return true;
-  const bool is_spoken_of = text.is_in(i + 1, {"is", "was", "cannot", "can't", "isn't", "can"});
+  const bool has_verb = text.is_in(i + 1, {"is", "was", "cannot", "can't", "isn't", "can"});
   return text.is_in(i + 1, {"cannot", "can't", "isn't"}) ||
-         (is_spoken_of && (text.is_in(i + 2, kWrong) || text.is_in(i + 3, kWrong)));
+         (has_verb && (text.is_in(i + 2, kWrong) || text.is_in(i + 3, kWrong)));
 }
 
 /// Returns whether another choice follows the letter: "A or B", "A, B", "A/B", "A B", "A or Paris".

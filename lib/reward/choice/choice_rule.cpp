@@ -19,7 +19,7 @@ constexpr Grades kSoft{1, 0.5, -0.5, -1}, kLoose{1, 1, -1, -1}, kStrict{1, -1, -
 constexpr Grades kRightInBox{1, 0, 0, 0, true}, kRight{1, 1, 0, 0};
 
 /// Returns the letter of a ground truth "B", "(B)", "B. Paris", or the text of a choice in the row; 0 if there is none.
-char letter_of_truth(const std::string& ground_truth, const Json& row) {
+char truth_letter(const std::string& ground_truth, const Json& row) {
   return chosen_letter({.text = ground_truth}, find_choices(row, "")).letter;
 }
 
@@ -28,21 +28,21 @@ class ChoiceRule : public RewardFunction {
   explicit ChoiceRule(const Grades& grades) : grades_(grades) {}
 
   void check_row(const Json& row) const override {
-    const std::string truth = text_of_column(row, "ground_truth");
-    if (letter_of_truth(truth, row) == 0)
+    const std::string truth = column_text(row, "ground_truth");
+    if (truth_letter(truth, row) == 0)
       throw user_error(
-          "ground_truth = {}: must be the capital letter of the right choice, as \"B\", or its text as the row's "
+          "ground_truth = {}: must be the capital letter of the right choice, such as \"B\", or its text as the row's "
           "options list it",
           shown_text(truth));
   }
 
   std::optional<std::string> gold_response(const Json& row) const override {
-    return "\\boxed{" + text_of_column(row, "ground_truth") + "}";
+    return "\\boxed{" + column_text(row, "ground_truth") + "}";
   }
 
   RewardResult score(const RewardQuery& query) override {
-    const char truth = letter_of_truth(query.ground_truth, query.row);
-    if (truth == 0) return failed_reward(RewardFailure::kUnjudged, "ground_truth is no choice");
+    const char truth = truth_letter(query.ground_truth, query.row);
+    if (truth == 0) return failed_reward(RewardFailure::kUnjudged, "ground_truth is not a choice");
     const ChoiceAnswer answer = find_choice(after_thinking(query.response));
     const ChosenLetter chosen = chosen_letter(answer, find_choices(query.row, query.prompt));
     const bool is_right = chosen.letter == truth, is_boxed = answer.is_boxed;

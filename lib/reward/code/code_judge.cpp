@@ -25,7 +25,7 @@ CodeVerdict verdict_in(const CodeRun& tests, int64_t num_cases) {
   if (tests.failure) return {.why = tests.how, .failure = tests.failure, .retry_after_s = tests.retry_after_s};
   const size_t line = tests.output.rfind('\n');
   if (!tests.ended_well || line == std::string::npos)
-    return wrong(num_cases, "the tests have no verdict: they " + (tests.ended_well ? "printed none" : tests.how));
+    return wrong(num_cases, "the tests gave no verdict: they " + (tests.ended_well ? "printed none" : tests.how));
   try {
     const Json verdict = parse_json(tests.output.substr(line + 1), "the tests' verdict");
     if (verdict.contains("broken")) return unjudged(RewardFailure::kUnjudged, verdict["broken"].get<std::string>());
@@ -44,64 +44,67 @@ CodeVerdict verdict_in(const CodeRun& tests, int64_t num_cases) {
 /// value, repeats the run and keeps the worst result. If the tests need something impossible for separate processes,
 /// runs them once more in one process as plain Python. A program that fails there too is wrong. One that passes there
 /// is not judged, as it may have lied.
-CodeVerdict verdict_of(CodeRunner& runner, const Json& tests, const std::string& prefix, int64_t num_cases) {
-  CodeVerdict apart = verdict_in(runner.run_tests(tests, true, prefix, num_cases), num_cases);
-  for (int again = 0; again < kDoubts && apart.is_doubted && apart.passed > 0; ++again)
-    if (CodeVerdict next = verdict_in(runner.run_tests(tests, true, prefix, num_cases), num_cases);
-        next.failure || next.passed < apart.passed)
-      apart = std::move(next);
-  if (apart.limit.empty() || apart.failure) return apart;
-  const CodeVerdict together = verdict_in(runner.run_together(tests, prefix, num_cases), num_cases);
-  if (!together.failure && together.is_right())
-    return unjudged(RewardFailure::kUnjudged, "the tests cannot run apart from the program: " + apart.limit);
-  return apart;
+CodeVerdict judge_apart(CodeRunner& runner, const Json& tests, const std::string& prefix, int64_t num_cases) {
+  CodeVerdict verdict = verdict_in(runner.run_tests(tests, true, prefix, num_cases), num_cases);
+  for (int repeat = 0; repeat < kDoubts && verdict.is_doubted && verdict.passed > 0; ++repeat)
+    if (CodeVerdict repeated = verdict_in(runner.run_tests(tests, true, prefix, num_cases), num_cases);
+        repeated.failure || repeated.passed < verdict.passed)
+      verdict = std::move(repeated);
+  if (verdict.limit.empty() || verdict.failure) return verdict;
+  const CodeVerdict joint_verdict = verdict_in(runner.run_together(tests, prefix, num_cases), num_cases);
+  if (!joint_verdict.failure && joint_verdict.is_right())
+    return unjudged(RewardFailure::kUnjudged,
+                    "the tests cannot run in a process separate from the program: " + verdict.limit);
+  return verdict;
 }
 
 /// Adds the verdict of one test to the total; returns false if no more tests are needed.
-bool add_verdict(CodeVerdict& all, CodeVerdict one, bool is_complete) {
-  if (one.failure) {
-    all = std::move(one);
+bool add_verdict(CodeVerdict& total_verdict, CodeVerdict test_verdict, bool is_complete) {
+  if (test_verdict.failure) {
+    total_verdict = std::move(test_verdict);
     return false;
   }
-  all.passed += one.passed;
-  all.total += one.total;
-  if (all.why.empty()) all.why = one.why;
-  return is_complete || one.is_right();
+  total_verdict.passed += test_verdict.passed;
+  total_verdict.total += test_verdict.total;
+  if (total_verdict.why.empty()) total_verdict.why = test_verdict.why;
+  return is_complete || test_verdict.is_right();
 }
 
 CodeVerdict judge_streams(CodeRunner& runner, const CodeCases& cases, bool is_complete, double tolerance) {
-  CodeVerdict all{.total = std::ssize(cases.streams)};
+  CodeVerdict total_verdict{.total = std::ssize(cases.streams)};
   for (size_t i = 0; i < cases.streams.size(); ++i) {
     const auto& [input, expected] = cases.streams[i];
     const CodeRun run = runner.run(input);
     if (run.failure) return {.why = run.how, .failure = run.failure, .retry_after_s = run.retry_after_s};
     const bool passes = run.ended_well && same_output(run.output, expected, tolerance);
-    all.passed += passes;
-    if (!passes && all.why.empty())
-      all.why = fmt::format("case {}: {}", i + 1,
-                            run.ended_well ? "printed something else: " + run.output.substr(0, kShownOutput) : run.how);
+    total_verdict.passed += passes;
+    if (!passes && total_verdict.why.empty())
+      total_verdict.why =
+          fmt::format("case {}: {}", i + 1,
+                      run.ended_well ? "printed something else: " + run.output.substr(0, kShownOutput) : run.how);
     if (!passes && (!is_complete || run.is_late)) break;
   }
-  return all;
+  return total_verdict;
 }
 
 CodeVerdict judge_calls(CodeRunner& runner, const CodeCases& cases) {
-  Json list = Json::array();
-  for (const CodeCases::Stream& one : cases.streams) list.push_back({{"stdin", one.input}, {"expected", one.expected}});
-  const Json tests{{"kind", "calls"}, {"function", cases.function}, {"cases", list}};
+  Json cases_json = Json::array();
+  for (const CodeCases::Stream& stream : cases.streams)
+    cases_json.push_back({{"stdin", stream.input}, {"expected", stream.expected}});
+  const Json tests{{"kind", "calls"}, {"function", cases.function}, {"cases", cases_json}};
   const int64_t num_cases = std::ssize(cases.streams);
-  return verdict_of(runner, tests, "", num_cases);
+  return judge_apart(runner, tests, "", num_cases);
 }
 
 CodeVerdict judge_tests(CodeRunner& runner, const CodeCases& cases, bool is_complete) {
   const char* kind = cases.kind == CodeCases::Kind::kCheck ? "check" : "assert";
-  CodeVerdict all;
+  CodeVerdict total_verdict;
   for (const CodeCases::Test& test : cases.tests) {
     const Json tests{{"kind", kind}, {"code", test.code}, {"entry_point", test.entry_point}};
-    if (!add_verdict(all, verdict_of(runner, tests, test.import_prefix, 1), is_complete)) break;
+    if (!add_verdict(total_verdict, judge_apart(runner, tests, test.import_prefix, 1), is_complete)) break;
   }
-  all.total = std::max(all.total, std::ssize(cases.tests));
-  return all;
+  total_verdict.total = std::max(total_verdict.total, std::ssize(cases.tests));
+  return total_verdict;
 }
 
 }  // namespace
@@ -111,7 +114,7 @@ CodeVerdict judge_program(CodeRunner& runner, const CodeBlock& program, const Co
   const bool is_streams = cases.kind == CodeCases::Kind::kStreams;
   const int64_t num_cases = std::ssize(cases.streams) + std::ssize(cases.tests);
   if (!is_streams && program.language != "python")
-    return wrong(num_cases, "the row's tests call Python, and this is " + program.language);
+    return wrong(num_cases, "the row's tests call Python, and the program is in " + program.language);
   const CodeRun begun = runner.begin(program);
   if (begun.failure) return unjudged(*begun.failure, begun.how);
   if (!begun.ended_well) return wrong(num_cases, "does not compile: " + begun.how);
@@ -123,15 +126,15 @@ CodeVerdict judge_program(CodeRunner& runner, const CodeBlock& program, const Co
 CodeVerdict judge_text(CodeRunner& runner, const std::string& text, const CodeCases& cases, bool is_complete) {
   constexpr std::string_view kPlace = "{response}";
   runner.begin({"python", ""});
-  CodeVerdict all;
+  CodeVerdict total_verdict;
   for (const CodeCases::Test& test : cases.tests) {
     std::string code = test.code;
     for (size_t at; (at = code.find(kPlace)) != std::string::npos;) code.replace(at, kPlace.size(), "response");
     const CodeRun run = runner.run_tests({{"kind", "text"}, {"code", code}, {"response", text}}, false, "", 1);
-    if (!add_verdict(all, verdict_in(run, 1), is_complete)) break;
+    if (!add_verdict(total_verdict, verdict_in(run, 1), is_complete)) break;
   }
-  all.total = std::max(all.total, std::ssize(cases.tests));
-  return all;
+  total_verdict.total = std::max(total_verdict.total, std::ssize(cases.tests));
+  return total_verdict;
 }
 
 }  // namespace roll

@@ -36,7 +36,7 @@ std::string how_it_ended(const ProgramEnd& end) {
   }
 }
 
-CodeRun run_of(ProgramEnd end) {
+CodeRun make_run(ProgramEnd end) {
   CodeRun run{.ended_well = end.ended_well(), .is_late = end.how == ProgramEnd::How::kTimeout};
   if (!run.ended_well) run.how = how_it_ended(end);
   run.output = std::move(end.output);
@@ -50,7 +50,7 @@ struct Channel {
 Channel new_channel() {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    throw system_error("a channel between sandboxes{}", errno_text());
+    throw system_error("cannot make a channel between sandboxes{}", errno_text());
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
@@ -64,14 +64,14 @@ class LocalRunner : public CodeRunner {
     try {
       box_.emplace(options());
       if (const ProgramEnd end = box_->run({.source = "print(2)"}, after(kFirstProgram_s)); end.output != "2\n")
-        throw system_error("a program that prints 2 {}", how_it_ended(end));
+        throw system_error("the trial program print(2) {}", how_it_ended(end));
     } catch (const UserError& e) {
       throw user_error("{}python = {}", where_, e.what());
     } catch (const SystemError& e) {
       if (args_.unsafe_no_sandbox) throw;
       throw user_error(
-          "{}unsafe_no_sandbox = false: {}, give code_url with use_local: false, or set this to true where nothing can "
-          "be harmed",
+          "{}unsafe_no_sandbox = false: {}, give code_url with use_local: false, or set this to true on a machine "
+          "where programs can do no harm",
           where_, cannot_isolate(e.what()));
     }
   }
@@ -118,9 +118,9 @@ class LocalRunner : public CodeRunner {
     });
   }
 
-  CodeRun run_tests(const Json& wanted, bool with_program, const std::string& prefix, int64_t num_cases) override {
+  CodeRun run_tests(const Json& tests_json, bool with_program, const std::string& prefix, int64_t num_cases) override {
     return with_box([&] {
-      Request tests{.role = Request::Role::kTests, .source = to_line(wanted), .limits = limits()};
+      Request tests{.role = Request::Role::kTests, .source = to_line(tests_json), .limits = limits()};
       tests.limits.cpu_s = std::min(kLongestTests_s, tests.limits.cpu_s * num_cases);
       std::vector<Program> programs;
       if (with_program) {
@@ -138,10 +138,10 @@ class LocalRunner : public CodeRunner {
     });
   }
 
-  CodeRun run_together(const Json& wanted, const std::string& prefix, int64_t num_cases) override {
+  CodeRun run_together(const Json& tests_json, const std::string& prefix, int64_t num_cases) override {
     return with_box([&] {
-      const Json both{{"source", prefix + "\n" + code_}, {"tests", wanted}};
-      Request request{.role = Request::Role::kTogether, .source = to_line(both), .limits = limits()};
+      const Json program{{"source", prefix + "\n" + code_}, {"tests", tests_json}};
+      Request request{.role = Request::Role::kTogether, .source = to_line(program), .limits = limits()};
       request.limits.cpu_s = std::min(kLongestTests_s, request.limits.cpu_s * num_cases);
       return checked(box_->run(std::move(request), deadline_));
     });
@@ -173,7 +173,7 @@ class LocalRunner : public CodeRunner {
 
   static CodeRun checked(ProgramEnd end) {
     if (end.how == ProgramEnd::How::kNotStarted) throw system_error("{}", end.why);
-    return run_of(std::move(end));
+    return make_run(std::move(end));
   }
 
   /// Calls `run`. If the sandbox is lost, makes a new one and tries once more.
@@ -215,8 +215,8 @@ std::string isolation_in_words(const CodeSandboxArgs& args) {
   } catch (const UserError& e) {
     return fmt::format("programs could not run on this machine: {}", e.what());
   }
-  return "programs run on this machine in namespaces of their own (users, processes, files, network), with limits and "
-         "a filter of system calls";
+  return "programs run on this machine in separate namespaces (users, processes, files, network), with limits and a "
+         "filter of system calls";
 }
 
 std::unique_ptr<CodeRunner> make_local_runner(const CodeSandboxArgs& args, const RuleContext& context) {

@@ -18,15 +18,15 @@ constexpr int64_t kRemoteCompile_s = 30;
 constexpr size_t kShownMessage = 200;
 constexpr const char* kDeepRecursion = "sys.setrecursionlimit(600000)\n";
 
-std::string text_at(const Json& object, const char* key) {
+std::string text_member(const Json& object, const char* key) {
   return object.is_object() && object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
 }
 
-std::string tail_of(const std::string& text) {
+std::string last_part(const std::string& text) {
   return text.substr(text.size() - std::min(text.size(), kShownMessage));
 }
 
-CodeRun failure_of_http(const HttpAnswer& http) {
+CodeRun http_failure(const HttpAnswer& http) {
   if (http.outcome == HttpAnswer::Outcome::kTimeout) return CodeRun::failed(RewardFailure::kTimeout, http.reason);
   if (http.outcome != HttpAnswer::Outcome::kAnswered) return CodeRun::failed(RewardFailure::kUnavailable, http.reason);
   CodeRun run = CodeRun::failed(
@@ -37,28 +37,29 @@ CodeRun failure_of_http(const HttpAnswer& http) {
 }
 
 /// Converts a server's answer. "Failed" is the program's fault, "SandboxError" is not.
-CodeRun run_in(const std::string& body) {
+CodeRun parse_run(const std::string& body) {
   Json answer;
   try {
     answer = parse_json(body, "the sandbox server's answer");
   } catch (const UserError& e) {
     return CodeRun::failed(RewardFailure::kUnparsable, e.what());
   }
-  const std::string status = text_at(answer, "status");
+  const std::string status = text_member(answer, "status");
   if (status == "SandboxError")
-    return CodeRun::failed(RewardFailure::kUnavailable, "the sandbox server: " + tail_of(text_at(answer, "message")));
+    return CodeRun::failed(RewardFailure::kUnavailable,
+                           "the sandbox server: " + last_part(text_member(answer, "message")));
   const bool has_run = answer.is_object() && answer.contains("run_result") && answer["run_result"].is_object();
   if ((status != "Success" && status != "Failed") || (status == "Success" && !has_run))
     return CodeRun::failed(RewardFailure::kUnparsable, "the sandbox server's answer has no status and run_result");
   if (!has_run) {
     const Json compiled = answer.value("compile_result", Json());
-    return {.how = "does not compile: " + tail_of(text_at(compiled, "stderr"))};
+    return {.how = "does not compile: " + last_part(text_member(compiled, "stderr"))};
   }
   const Json& result = answer["run_result"];
   CodeRun run{.ended_well = status == "Success" && result.value("return_code", Json(0)) == 0};
-  run.output = text_at(result, "stdout");
+  run.output = text_member(result, "stdout");
   if (!run.ended_well)
-    run.how = fmt::format("ended as {}: {}", text_at(result, "status"), tail_of(text_at(result, "stderr")));
+    run.how = fmt::format("ended as {}: {}", text_member(result, "status"), last_part(text_member(result, "stderr")));
   return run;
 }
 
@@ -104,8 +105,8 @@ class RemoteRunner : public CodeRunner {
                        {"run_timeout", run_s}};
     const HttpAnswer http =
         client_.post_json(to_line(request), {.timeout_s = context_.timeout_s}, context_.shared->ending);
-    if (http.outcome != HttpAnswer::Outcome::kAnswered || http.status != 200) return failure_of_http(http);
-    return run_in(http.body);
+    if (http.outcome != HttpAnswer::Outcome::kAnswered || http.status != 200) return http_failure(http);
+    return parse_run(http.body);
   }
 
   CodeSandboxArgs args_;

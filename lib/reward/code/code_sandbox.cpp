@@ -16,9 +16,9 @@ class CodeReward : public RewardFunction {
 
   void prepare() override {
     runner_->prepare();
-    languages_ = marks_ = runner_->languages();
-    marks_.insert({"cpp", "java", "javascript", "ruby",
-                   "go"});  // blocks with these marks are programs, even if not runnable here
+    runnable_languages_ = known_languages_ = runner_->languages();
+    known_languages_.insert({"cpp", "java", "javascript", "ruby",
+                             "go"});  // blocks with these marks are programs, even if not runnable here
   }
 
   RewardResult score(const RewardQuery& query) override {
@@ -30,17 +30,17 @@ class CodeReward : public RewardFunction {
       return failed_reward(RewardFailure::kUnjudged, e.what());
     }
     if (cases.kind == CodeCases::Kind::kText)
-      return result_of(judge_text(*runner_, answer_part(query.response), cases, is_complete), Json::object());
-    const auto program = last_code_block(query.response, marks_);
+      return make_result(judge_text(*runner_, answer_part(query.response), cases, is_complete), Json::object());
+    const auto program = last_code_block(query.response, known_languages_);
     if (!program) return judged(0, Json{{"why", "no code block"}});
-    if (!languages_.contains(program->language))
-      return judged(0, Json{{"why", "nothing here runs " + program->language}});
-    return result_of(judge_program(*runner_, *program, cases, is_complete, tolerance_),
-                     Json{{"language", program->language}});
+    if (!runnable_languages_.contains(program->language))
+      return judged(0, Json{{"why", "cannot run " + program->language}});
+    return make_result(judge_program(*runner_, *program, cases, is_complete, tolerance_),
+                       Json{{"language", program->language}});
   }
 
  private:
-  RewardResult result_of(const CodeVerdict& verdict, Json detail) const {
+  RewardResult make_result(const CodeVerdict& verdict, Json detail) const {
     if (verdict.failure) {
       RewardResult failed = failed_reward(*verdict.failure, verdict.why);
       failed.retry_after_s = verdict.retry_after_s;
@@ -56,19 +56,25 @@ class CodeReward : public RewardFunction {
   CodeScore score_;
   double tolerance_;
   std::unique_ptr<CodeRunner> runner_;
-  std::set<std::string> languages_, marks_;
+  std::set<std::string> runnable_languages_, known_languages_;
 };
 
 void check_languages(const CodeSandboxArgs& args, const std::string& where) {
   for (const auto& [name, language] : args.languages) {
     const std::string key = fmt::format("{}languages.{}", where, name);
-    if (name == "python") throw user_error("{}: Python is run by the interpreter that python names; remove this", key);
+    if (name == "python")
+      throw user_error(
+          "{}: Python programs run with the interpreter that the key python names; "
+          "remove this",
+          key);
     if (language.file.empty() || language.file.find('/') != std::string::npos)
-      throw user_error("{}.file = {}: must be a file's name, as main.cpp", key, language.file);
+      throw user_error("{}.file = {}: must be a file name, such as main.cpp", key, language.file);
     if (language.run.empty()) throw user_error("{}.run: missing; give the command that runs a program", key);
     if (!language.compile.empty() && !language.run[0].starts_with("./"))
-      throw user_error("{}.run = [{}]: with compile, its first word is the file that compile makes, as ./a.out", key,
-                       fmt::join(language.run, ", "));
+      throw user_error(
+          "{}.run = [{}]: with compile, its first word must be the file that compile makes, such as "
+          "./a.out",
+          key, fmt::join(language.run, ", "));
   }
 }
 

@@ -29,10 +29,11 @@ struct CodeLanguage {
   std::vector<std::string> compile, run;
 
   void fields(Keys& v) {
-    v("file", file, "where the program is written, as main.cpp");
+    v("file", file, "file to which the program is written, such as main.cpp");
     v("compile", compile,
-      "command that makes run's first word of it, as [g++, -O2, -o, a.out, main.cpp]; none: no need");
-    v("run", run, "command that runs it, as [./a.out]");
+      "command that compiles the file to the first word of run, such as [g++, -O2, -o, a.out, main.cpp]; empty: no "
+      "compilation");
+    v("run", run, "command that runs the program, such as [./a.out]");
   }
 };
 
@@ -51,13 +52,15 @@ struct CodeSandboxArgs {
   void fields(Keys& v) {
     v("score", score, "all: 1 if every case passes, else 0; share: the share of cases that pass");
     v("output_tolerance", output_tolerance,
-      "a number on standard output may differ by this much, or by this share of the expected one; whole numbers may "
-      "not; 0: none may",
+      "largest error, absolute or relative, of a number on standard output; whole numbers must be equal; 0: all "
+      "numbers must be equal",
       within(0, 1));
     v("use_local", use_local, "programs run on this machine; false: on the server at code_url");
-    v("code_url", code_url, "a sandbox server's run_code address, as http://host:8080/run_code");
+    v("code_url", code_url, "a sandbox server's run_code address, such as http://host:8080/run_code");
     v("python", python, "the Python that runs programs, with its packages: a path, or a name on PATH");
-    v("languages", languages, "beside Python, and C++ where g++ is: how blocks marked with a name are run");
+    v("languages", languages,
+      "languages besides Python (and C++, if g++ is installed): how to run code blocks "
+      "marked with the name");
     v("case_cpu_s", case_cpu_s, "seconds of processor time that one case may take", within(1, 3600));
     v("memory_mb", memory_mb, "MiB of memory that a program may use, /dev/shm included", within(64, 1 << 20));
     v("tmp_mb", tmp_mb, "MiB of files that a program may write, in memory", within(1, 1 << 20));

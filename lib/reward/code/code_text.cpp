@@ -11,15 +11,15 @@ namespace {
 constexpr size_t kLongestUnfenced = 4000;
 constexpr std::string_view kFence = "```", kBlank = " \t\r\n";
 
-std::string language_of(std::string_view mark) {
-  static const std::map<std::string, std::string, std::less<>> others = {
+std::string find_language_name(std::string_view mark) {
+  static const std::map<std::string, std::string, std::less<>> aliases = {
       {"python3", "python"}, {"py", "python"}, {"c++", "cpp"}, {"Python", "python"}, {"C++", "cpp"}};
-  const auto found = others.find(mark);
-  return found == others.end() ? std::string(mark) : found->second;
+  const auto found = aliases.find(mark);
+  return found == aliases.end() ? std::string(mark) : found->second;
 }
 
 /// Returns the block without blank lines at both ends; the first line keeps its indentation.
-std::string code_of(std::string_view block) {
+std::string strip_block(std::string_view block) {
   while (!block.empty()) {
     const size_t line = block.find('\n');
     if (line == std::string_view::npos || !stripped(block.substr(0, line)).empty()) break;
@@ -40,7 +40,7 @@ std::optional<CodeBlock> last_code_block(std::string_view response, const std::s
   const std::string_view text = answer;
   if (text.find(kFence) == std::string_view::npos) {
     if (text.empty() || text.size() > kLongestUnfenced) return std::nullopt;
-    return CodeBlock{"python", code_of(text)};
+    return CodeBlock{"python", strip_block(text)};
   }
   std::optional<CodeBlock> marked, plain;
   for (size_t at = text.find(kFence); at != std::string_view::npos;) {
@@ -48,11 +48,11 @@ std::optional<CodeBlock> last_code_block(std::string_view response, const std::s
     if (end == std::string_view::npos) break;
     const std::string_view block = text.substr(begin, end - begin);
     const size_t mark_end = std::min(block.find_first_of(kBlank), block.size());
-    const std::string language = language_of(block.substr(0, mark_end));
+    const std::string language = find_language_name(block.substr(0, mark_end));
     if (language.empty())
-      plain = CodeBlock{"python", code_of(block)};
+      plain = CodeBlock{"python", strip_block(block)};
     else if (languages.contains(language))
-      marked = CodeBlock{language, code_of(block.substr(mark_end))};
+      marked = CodeBlock{language, strip_block(block.substr(mark_end))};
     at = text.find(kFence, end + kFence.size());
   }
   return marked ? marked : plain;

@@ -24,7 +24,7 @@ struct Decimal {
   bool operator==(const Decimal&) const = default;
 };
 
-std::optional<Decimal> decimal_of(std::string_view word) {
+std::optional<Decimal> parse_decimal(std::string_view word) {
   Decimal number;
   if (word.starts_with('-') || word.starts_with('+')) {
     number.is_negative = word[0] == '-';
@@ -58,9 +58,9 @@ std::optional<Decimal> decimal_of(std::string_view word) {
 }
 
 bool is_near(std::string_view printed, std::string_view expected, double tolerance) {
-  constexpr std::string_view kOfFractions = ".eE";
-  if (printed.find_first_of(kOfFractions) == std::string_view::npos &&
-      expected.find_first_of(kOfFractions) == std::string_view::npos)
+  constexpr std::string_view kFractionMarks = ".eE";
+  if (printed.find_first_of(kFractionMarks) == std::string_view::npos &&
+      expected.find_first_of(kFractionMarks) == std::string_view::npos)
     return false;
   std::array<double, 2> values{};
   for (size_t i = 0; i < values.size(); ++i) {
@@ -73,7 +73,7 @@ bool is_near(std::string_view printed, std::string_view expected, double toleran
 
 bool same_word(std::string_view printed, std::string_view expected, double tolerance) {
   if (printed == expected) return true;
-  const auto x = decimal_of(printed), y = decimal_of(expected);
+  const auto x = parse_decimal(printed), y = parse_decimal(expected);
   return x && y && (x == y || (tolerance > 0 && is_near(printed, expected, tolerance)));
 }
 

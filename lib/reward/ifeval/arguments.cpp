@@ -76,7 +76,7 @@ std::vector<std::string> Arguments::texts(const char* key) const {
     for (const Json& item : list)
       if (item.is_string()) texts.push_back(to_valid_utf8(item.get_ref<const std::string&>()));
   if (texts.empty() || texts.size() != list.size() || std::ranges::any_of(texts, is_blank))
-    throw wrong_argument(key, list, "a list of texts, none of them blank");
+    throw wrong_argument(key, list, "a list of texts that are not blank");
   return texts;
 }
 

@@ -85,10 +85,10 @@ bool has_first_word(const CheckedText& text, const FirstWord& wanted) {
 }
 
 bool is_in_language(const CheckedText& text, const Arguments& args, const char* key) {
-  const std::string wanted = language_of_name(args.text(key));
+  const std::string wanted = find_language(args.text(key));
   if (wanted.empty())
-    throw user_error("{} = {}: no such language; give its ISO 639-1 code, as \"fr\"", key, args.text(key));
-  return is_language(language_of_text(text.text()).code, wanted);
+    throw user_error("{} = {}: unknown language; give its ISO 639-1 code, such as \"fr\"", key, args.text(key));
+  return is_language(detect_language(text.text()).code, wanted);
 }
 
 }  // namespace roll::ifeval

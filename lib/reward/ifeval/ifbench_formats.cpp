@@ -204,14 +204,14 @@ bool multiple_choice(const CheckedText& text, const Arguments&) {
   add(whole.size());
   size_t before = 0;
   for (const std::string_view question : questions) {
-    std::string asked;
+    std::string question_text;
     int64_t num_options = 0;
     for (const std::string_view line : split(question, "\n"))
       if (!text.find_all(R"(\A[A-Ea-e][.|)]\s*\w)", trimmed(line)).empty())
         ++num_options;
       else if (num_options == 0)
-        asked.append(" ").append(trimmed(line));
-    const size_t length = count_characters(trimmed(asked));
+        question_text.append(" ").append(trimmed(line));
+    const size_t length = count_characters(trimmed(question_text));
     if (num_options != 5 || (&question != &questions.front() && length <= before)) return false;
     before = length;
   }
@@ -219,7 +219,7 @@ bool multiple_choice(const CheckedText& text, const Arguments&) {
 }
 
 /// Returns the letters as ASCII, without accents; other characters are left out.
-std::string ascii_of(std::string text) {
+std::string to_ascii(std::string text) {
   static const FileJson kDecompose{{"type", "NFKD"}};
   static const Normalizer decompose{JsonView(kDecompose, "NFKD")};
   MatchMemory memory;
@@ -234,7 +234,7 @@ bool reverse_newline(const CheckedText& text, const Arguments&) {
   for (const std::string_view line : split(text.text(), "\n")) {
     const std::string_view clean = between_marks(line);
     if (!clean.empty() && (!lines.empty() || contains(clean, "Zimbabwe")))
-      lines.push_back(ascii_of(std::string(clean)));
+      lines.push_back(to_ascii(std::string(clean)));
   }
   return lines.size() >= 52 && std::ranges::is_sorted(lines, std::greater<>());
 }
@@ -252,7 +252,7 @@ bool european_capitals(const CheckedText& text, const Arguments&) {
   constexpr std::string_view kCapitals =
       "Reykjavik,Helsinki,Oslo,Tallinn,Stockholm,Riga,Moscow,Copenhagen,Vilnius,Minsk,Dublin,Berlin,Amsterdam,Warsaw,"
       "London,Brussels,Prague,Luxembourg,Paris,Vienna,Bratislava,Budapest,Vaduz,Chisinau,Bern,Ljubljana,Zagreb";
-  const std::string plain = ascii_of(std::string(text.text()));
+  const std::string plain = to_ascii(std::string(text.text()));
   std::vector<std::string_view> named;
   for (const std::string_view capital : split(plain, ","))
     if (!is_blank(capital)) named.push_back(trimmed(capital));
@@ -262,7 +262,7 @@ bool european_capitals(const CheckedText& text, const Arguments&) {
 using Rows = std::vector<std::vector<std::string>>;
 
 /// Parses a table; nullopt if it does not have `num_rows` rows.
-std::optional<Rows> table_of(std::string_view text, char delimiter, size_t num_rows) {
+std::optional<Rows> parse_table(std::string_view text, char delimiter, size_t num_rows) {
   auto rows = delimited_rows(text, delimiter);
   if (!rows || rows->size() != num_rows) return std::nullopt;
   return rows;
@@ -273,7 +273,7 @@ bool has_five(const std::vector<std::string>& row) {
 }
 
 bool csv_city(const CheckedText& text, const Arguments&) {
-  const auto rows = table_of(text.text(), ',', 8);
+  const auto rows = parse_table(text.text(), ',', 8);
   return rows && rows->front() == std::vector<std::string>{"ID", "Country", "City", "Year", "Count"} &&
          std::all_of(rows->begin() + 1, rows->end(), has_five);
 }
@@ -295,7 +295,7 @@ bool csv_special_character(const CheckedText& text, const Arguments&) {
   if (!has_header(text, R"re(\A(ProductID|"ProductID"),[ \t]*(Category|"Category"),[ \t]*(Brand|"Brand"),[ \t]*)re"
                         R"re((Price|"Price"),[ \t]*(Stock|"Stock")\z)re"))
     return false;
-  const auto rows = table_of(with_quotes_kept(text.text()), ',', 15);
+  const auto rows = parse_table(with_quotes_kept(text.text()), ',', 15);
   if (!rows) return false;
   for (size_t i = 1; i < rows->size(); ++i) {
     const auto& row = (*rows)[i];
@@ -311,7 +311,7 @@ bool csv_quotes(const CheckedText& text, const Arguments&) {
   if (!has_header(text, R"re(\A(StudentID|"StudentID")\t *(Subject|"Subject")\t *(Grade|"Grade")\t *)re"
                         R"re((Semester|"Semester")\t *(Score|"Score")\z)re"))
     return false;
-  const auto rows = table_of(with_quotes_kept(text.text()), '\t', 4);
+  const auto rows = parse_table(with_quotes_kept(text.text()), '\t', 4);
   const auto is_quoted = [](const std::string& field) {
     return trimmed(field).starts_with('"') && trimmed(field).ends_with('"');
   };
@@ -338,8 +338,8 @@ bool repeat_change(const CheckedText& text, const Arguments& args) {
   const std::string prompt = args.exact_text("prompt_to_repeat");
   auto wanted = split_words(prompt), words = split_words(text.text());
   if (prompt == text.text()) return false;
-  for (auto* each : {&wanted, &words})
-    if (!each->empty()) each->erase(each->begin());
+  for (auto* word_list : {&wanted, &words})
+    if (!word_list->empty()) word_list->erase(word_list->begin());
   return wanted == words;
 }
 

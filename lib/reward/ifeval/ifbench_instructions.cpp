@@ -39,7 +39,7 @@ std::string_view first_character(std::string_view word) {
   return word.substr(0, end);
 }
 
-std::u32string characters_of(std::string_view text) {
+std::u32string to_characters(std::string_view text) {
   std::u32string characters;
   for (size_t pos = 0; pos < text.size();) characters += next_code_point(text, pos);
   return characters;
@@ -122,8 +122,8 @@ bool person_names(const CheckedText& text, const Arguments& args) {
   return std::ssize(std::set<std::string_view>(found.begin(), found.end())) >= n;
 }
 
-std::set<std::u32string> trigrams_of(std::string_view text) {
-  const std::u32string characters = characters_of(text);
+std::set<std::u32string> make_trigrams(std::string_view text) {
+  const std::u32string characters = to_characters(text);
   std::set<std::u32string> trigrams;
   for (size_t i = 0; i + 3 <= characters.size(); ++i) trigrams.insert(characters.substr(i, 3));
   return trigrams;
@@ -131,9 +131,9 @@ std::set<std::u32string> trigrams_of(std::string_view text) {
 
 /// Checks the share of the text's distinct character trigrams that also occur in the reference.
 bool overlap(const CheckedText& text, const Arguments& args) {
-  const std::set<std::u32string> wanted = trigrams_of(args.exact_text("reference_text"));
+  const std::set<std::u32string> wanted = make_trigrams(args.exact_text("reference_text"));
   const double percentage = static_cast<double>(args.whole("percentage"));
-  const std::set<std::u32string> trigrams = trigrams_of(text.text());
+  const std::set<std::u32string> trigrams = make_trigrams(text.text());
   if (trigrams.empty()) return false;
   const auto common = std::ranges::count_if(trigrams, [&](const auto& trigram) { return wanted.contains(trigram); });
   const double share = static_cast<double>(common) / static_cast<double>(trigrams.size()) * 100;
@@ -159,7 +159,7 @@ bool words_japanese(const CheckedText& text, const Arguments& args) {
   const int64_t n = positive(args, "N");
   const auto words = split_words(text.text());
   for (size_t i = static_cast<size_t>(n) - 1; i < words.size(); i += static_cast<size_t>(n)) {
-    const std::u32string word = characters_of(between_marks(words[i]));
+    const std::u32string word = to_characters(between_marks(words[i]));
     const auto is_japanese = [](char32_t c) { return (c >= 0x3040 && c <= 0x30ff) || (c >= 0x4e00 && c <= 0x9fff); };
     if (!std::ranges::all_of(word, is_decimal_digit) && std::ranges::none_of(word, is_japanese)) return false;
   }
@@ -223,7 +223,7 @@ bool consonants(const CheckedText& text, const Arguments&) {
 bool palindromes(const CheckedText& text, const Arguments&) {
   const std::string kept = lower(without_marks(text.text()));
   return std::ranges::count_if(split_words(kept), [](std::string_view word) {
-           const std::u32string letters = characters_of(word);
+           const std::u32string letters = to_characters(word);
            return letters.size() >= 5 && std::equal(letters.begin(), letters.end(), letters.rbegin());
          }) >= 10;
 }
@@ -285,7 +285,7 @@ bool words_position(const CheckedText& text, const Arguments& args) {
 // ---- sentences
 
 /// Returns how many words of a sentence share the first character with an adjacent word.
-int64_t alliteration_of(std::string_view sentence) {
+int64_t count_alliteration(std::string_view sentence) {
   const std::string lowered = lower(sentence);
   std::vector<std::string_view> firsts;
   for (const std::string_view word : split_words(lowered))
@@ -304,7 +304,7 @@ int64_t alliteration_of(std::string_view sentence) {
 bool alliteration_increment(const CheckedText& text, const Arguments&) {
   int64_t before = -1;
   for (const std::string_view sentence : split_sentences(text.text())) {
-    const int64_t count = alliteration_of(sentence);
+    const int64_t count = count_alliteration(sentence);
     if (count <= before) return false;
     before = count;
   }

@@ -114,7 +114,7 @@ bool capital_word_frequency(const CheckedText& text, const Arguments& args) {
 }
 
 bool may_be_english(std::string_view text) {
-  const TextLanguage language = language_of_text(text);
+  const TextLanguage language = detect_language(text);
   return !language.is_certain || language.code == "en";
 }
 

@@ -23,7 +23,7 @@ std::string usual_code(const std::string& code) {
   return code;
 }
 
-std::string code_of(CLD2::Language language) {
+std::string language_code(CLD2::Language language) {
   const std::string code = CLD2::LanguageCode(language);
   const bool is_none = code.starts_with("un") || code.starts_with("xx");  // unknown, or a script instead of a language
   return is_none ? "" : usual_code(code);
@@ -31,19 +31,19 @@ std::string code_of(CLD2::Language language) {
 
 }  // namespace
 
-std::string language_of_name(std::string_view name) {
+std::string find_language(std::string_view name) {
   const std::string lowered = lower(trimmed(name));
   if (lowered == "zh" || lowered == "chinese") return "zh";
   if (lowered == "zh-cn" || lowered == "zh-tw") return lowered;
   if (lowered == "he") return lowered;
-  const std::string code = code_of(CLD2::GetLanguageFromName(lowered.c_str()));
+  const std::string code = language_code(CLD2::GetLanguageFromName(lowered.c_str()));
   if (!code.empty() || !is_ascii(lowered)) return code;
   std::string upper = lowered;  // CLD2 has names in capitals
   for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return code_of(CLD2::GetLanguageFromName(upper.c_str()));
+  return language_code(CLD2::GetLanguageFromName(upper.c_str()));
 }
 
-TextLanguage language_of_text(std::string_view text) {
+TextLanguage detect_language(std::string_view text) {
   const CLD2::CLDHints no_hints{nullptr, nullptr, CLD2::UNKNOWN_ENCODING, CLD2::UNKNOWN_LANGUAGE};
   CLD2::Language languages[3];
   int percent[3], num_text_bytes = 0;
@@ -52,7 +52,7 @@ TextLanguage language_of_text(std::string_view text) {
   const CLD2::Language most = CLD2::ExtDetectLanguageSummary(
       text.data(), static_cast<int>(text.size()), /*is_plain_text=*/true, &no_hints, CLD2::kCLDFlagBestEffort,
       languages, percent, scores, nullptr, &num_text_bytes, &is_reliable);
-  return {code_of(most), is_reliable};
+  return {language_code(most), is_reliable};
 }
 
 bool is_language(std::string_view language, std::string_view wanted) {

@@ -8,14 +8,14 @@ namespace roll::ifeval {
 
 /// Returns one code per language (ISO 639-1 if it has one) for a code ("fr", "zh-cn") or an English name ("French"); ""
 /// for an unknown language.
-std::string language_of_name(std::string_view name);
+std::string find_language(std::string_view name);
 
 struct TextLanguage {
-  std::string code;         // main language, as from language_of_name(); "" if unknown
+  std::string code;         // main language, as from find_language(); "" if unknown
   bool is_certain = false;  // false for a few words
 };
 /// Detects the main language of a text in valid UTF-8.
-TextLanguage language_of_text(std::string_view text);
+TextLanguage detect_language(std::string_view text);
 
 /// Returns whether `language` satisfies `wanted`: "zh" accepts Chinese in either script.
 bool is_language(std::string_view language, std::string_view wanted);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kBytesPerToken = 4;  // estimate, until the server reports its token count
 
-std::string bound_address(std::string url) {
+std::string completions_address(std::string url) {
   constexpr std::string_view kPath = "/chat/completions";
   while (url.ends_with('/')) url.pop_back();
   return url.ends_with(kPath) ? url : url + std::string(kPath);
@@ -34,7 +34,7 @@ class ApiJudge : public JudgeModel {
       : args_(args),
         context_(context),
         limiter_(context.shared->limiter(args.limits)),
-        client_(client_of(args, context)),
+        client_(make_client(args, context)),
         has_answered_(context.shared->has_answered(*args.judge_api_url)) {}
 
   JudgeReply ask(const Json& messages) override {
@@ -59,9 +59,10 @@ class ApiJudge : public JudgeModel {
   }
 
  private:
-  static HttpClient client_of(const LlmJudgeArgs& args, const RuleContext& context) {
+  static HttpClient make_client(const LlmJudgeArgs& args, const RuleContext& context) {
     if (!args.judge_api_url)
-      throw user_error("{}judge_api_url: missing; give the server's address, as https://host:8000/v1", context.where);
+      throw user_error("{}judge_api_url: missing; give the server's address, such as https://host:8000/v1",
+                       context.where);
     if (!args.judge_model_name)
       throw user_error("{}judge_model_name: missing; give the model's name on {}", context.where, *args.judge_api_url);
     try {
@@ -70,7 +71,7 @@ class ApiJudge : public JudgeModel {
       throw user_error("{}judge_api_url = {}: {}", context.where, without_user(*args.judge_api_url), e.what());
     }
     try {
-      return HttpClient(bound_address(*args.judge_api_url), args.judge_api_key.value_or(Secret()).text);
+      return HttpClient(completions_address(*args.judge_api_url), args.judge_api_key.value_or(Secret()).text);
     } catch (const UserError& e) {
       throw user_error("{}judge_api_key: {}", context.where, e.what());
     }

@@ -36,7 +36,7 @@ std::optional<std::string> text_member(const Json* json, const char* key) {
 
 /// Returns the text of {"error": {"message": ...}}, {"error": "..."}, {"message": ...} or {"detail": ...}, else the
 /// body.
-std::string said_of_error(const Json& json, std::string_view body) {
+std::string error_text(const Json& json, std::string_view body) {
   const Json* error = member(&json, "error");
   for (const auto& text : {text_member(error, "message"), text_member(&json, "error"), text_member(&json, "message"),
                            text_member(&json, "detail")})
@@ -45,22 +45,22 @@ std::string said_of_error(const Json& json, std::string_view body) {
 }
 
 ChatAnswer refusal(int status, const Json& json, std::string_view body) {
-  const bool is_this = is_among(kThisQuestion, status);
+  const bool concerns_question = is_among(kThisQuestion, status);
   ChatAnswer answer = failed(
-      is_this ? RewardFailure::kUnjudged : RewardFailure::kUnavailable,
+      concerns_question ? RewardFailure::kUnjudged : RewardFailure::kUnavailable,
       fmt::format("status {}{}: {}", status, status >= 300 && status < 400 ? ", a redirect, which is not followed" : "",
-                  said_of_error(json, body)));
+                  error_text(json, body)));
   answer.is_refused = is_among(kAnyQuestion, status);
   return answer;
 }
 
 /// Returns the content, which is a string or a list of {"type": "text", "text": ...}.
-std::optional<std::string> page_content(const Json* message) {
+std::optional<std::string> message_content(const Json* message) {
   const Json* content = member(message, "content");
   if (!content || !content->is_array()) return text_member(message, "content");
-  std::string all;
-  for (const Json& part : *content) all += text_member(&part, "text").value_or("");
-  return all;
+  std::string text;
+  for (const Json& part : *content) text += text_member(&part, "text").value_or("");
+  return text;
 }
 
 ChatAnswer read_choice(const Json* choice, std::string_view body) {
@@ -68,9 +68,9 @@ ChatAnswer read_choice(const Json* choice, std::string_view body) {
   if (!message)
     return failed(RewardFailure::kUnparsable, fmt::format("answered {}: no chat completion", said_text(body)));
   const std::string end = text_member(choice, "finish_reason").value_or("");
-  const auto content = page_content(message), refused = text_member(message, "refusal");
+  const auto content = message_content(message), refused = text_member(message, "refusal");
   if (end == "content_filter")
-    return failed(RewardFailure::kUnjudged, "the server's content filter took the answer out");
+    return failed(RewardFailure::kUnjudged, "the server's content filter removed the answer");
   if (refused && content.value_or("").empty())
     return failed(RewardFailure::kUnjudged, fmt::format("the judge refuses: {}", said_text(*refused)));
   if (content.value_or("").empty())
@@ -79,7 +79,7 @@ ChatAnswer read_choice(const Json* choice, std::string_view body) {
   return {.text = *content, .is_cut = end == "length"};
 }
 
-std::optional<int64_t> split_tokens(const Json& json) {
+std::optional<int64_t> used_tokens(const Json& json) {
   const Json* total = member(member(&json, "usage"), "total_tokens");
   if (!total || !total->is_number_integer() || total->get<int64_t>() < 0) return std::nullopt;
   return total->get<int64_t>();
@@ -95,11 +95,11 @@ ChatAnswer parse_chat_answer(int status, std::string_view body) {
     if (status == 200) return failed(RewardFailure::kUnparsable, fmt::format("answered {}: no JSON", said_text(body)));
   }
   if (status != 200) return refusal(status, json, body);
-  if (member(&json, "error")) return failed(RewardFailure::kUnavailable, "error: " + said_of_error(json, body));
+  if (member(&json, "error")) return failed(RewardFailure::kUnavailable, "error: " + error_text(json, body));
   const Json* choices = member(&json, "choices");
   const bool has_one = choices && choices->is_array() && !choices->empty();
   ChatAnswer answer = read_choice(has_one ? &choices->front() : nullptr, body);
-  answer.num_tokens = split_tokens(json);
+  answer.num_tokens = used_tokens(json);
   return answer;
 }
 

@@ -69,14 +69,14 @@ Answer with the one word YES or NO, without any other word, punctuation or expla
 struct TemplateRow {
   JudgeTemplate name;
   const char* text;
-  Asked asked;
+  AnswerFormat answer_format;
 };
-constexpr Asked kGrade{.yes_or_no = false, .best_score = 10}, kYesOrNo{.grade = false};
+constexpr AnswerFormat kGrade{.yes_or_no = false, .best_score = 10}, kYesOrNo{.grade = false};
 constexpr std::array kTemplates{TemplateRow{JudgeTemplate::kScoreWithReference, kScoreWithReferenceText, kGrade},
                                 TemplateRow{JudgeTemplate::kScore, kScoreText, kGrade},
                                 TemplateRow{JudgeTemplate::kSameAnswer, kSameAnswerText, kYesOrNo}};
 
-const TemplateRow& row_of(JudgeTemplate name) {
+const TemplateRow& find_template(JudgeTemplate name) {
   return *std::ranges::find(kTemplates, name, &TemplateRow::name);
 }
 
@@ -98,27 +98,28 @@ JudgePrompt judge_prompt(const LlmJudgeArgs& args, const std::string& where) {
   }
 }
 
-Asked asked_in(const LlmJudgeArgs& args) {
-  Asked asked =
-      args.judge_prompt_file ? Asked() : asked_by(args.judge_prompt.value_or(JudgeTemplate::kScoreWithReference));
-  if (args.judge_score_max) asked.best_score = args.judge_score_max;
-  return asked;
+AnswerFormat make_answer_format(const LlmJudgeArgs& args) {
+  AnswerFormat answer_format =
+      args.judge_prompt_file ? AnswerFormat()
+                             : template_answer_format(args.judge_prompt.value_or(JudgeTemplate::kScoreWithReference));
+  if (args.judge_score_max) answer_format.best_score = args.judge_score_max;
+  return answer_format;
 }
 
 }  // namespace
 
 std::string_view template_text(JudgeTemplate name) {
-  return row_of(name).text;
+  return find_template(name).text;
 }
 
-Asked asked_by(JudgeTemplate name) {
-  return row_of(name).asked;
+AnswerFormat template_answer_format(JudgeTemplate name) {
+  return find_template(name).answer_format;
 }
 
 JudgePrompt::JudgePrompt(std::string_view text) : text_(text) {
   if (text_.find("{response}") == std::string::npos)
     throw UserError(
-        "has no field {response}, so that nothing would be judged; its fields are {question}, {response} and "
+        "has no field {response}, so nothing would be judged; possible fields are {question}, {response} and "
         "{reference}");
 }
 
@@ -139,24 +140,24 @@ bool JudgePrompt::needs_reference() const {
 }
 
 std::string judge_question(const RewardQuery& query) {
-  const auto text_of = [](const Json& message, const char* key) {
+  const auto get_text = [](const Json& message, const char* key) {
     const bool has_text = message.is_object() && message.contains(key) && message[key].is_string();
     return has_text ? message[key].get<std::string>() : std::string();
   };
   if (query.messages.is_array())
     for (auto message = query.messages.rbegin(); message != query.messages.rend(); ++message)
-      if (text_of(*message, "role") == "user") return text_of(*message, "content");
+      if (get_text(*message, "role") == "user") return get_text(*message, "content");
   return query.prompt;
 }
 
 JudgeRule::JudgeRule(const LlmJudgeArgs& args, const RuleContext& context)
-    : prompt_(judge_prompt(args, context.where)), asked_(asked_in(args)) {
+    : prompt_(judge_prompt(args, context.where)), answer_format_(make_answer_format(args)) {
   if (args.judge_score_pattern)
     pattern_.emplace(*args.judge_score_pattern, context.where + "judge_score_pattern", context.timeout_s);
 }
 
 void JudgeRule::check_row(const Json& row) const {
-  if (prompt_.needs_reference() && stripped(text_of_column(row, "ground_truth")).empty())
+  if (prompt_.needs_reference() && stripped(column_text(row, "ground_truth")).empty())
     throw UserError("ground_truth: missing; the judge compares with it, unless judge_prompt is score");
 }
 
@@ -171,9 +172,9 @@ RewardResult JudgeRule::verdict(const JudgeWords& words) {
   Verdict verdict;
   try {
     if (!pattern_)
-      verdict = parse_verdict(words.text, asked_, words.is_cut);
+      verdict = parse_verdict(words.text, answer_format_, words.is_cut);
     else if (const auto groups = pattern_->last_match(words.text))
-      verdict = parse_score((*groups)[groups->size() > 1 ? 1 : 0], asked_.best_score);
+      verdict = parse_score((*groups)[groups->size() > 1 ? 1 : 0], answer_format_.best_score);
     else
       verdict.problem = fmt::format("answered {}: judge_score_pattern matches nothing in it", said_text(words.text));
   } catch (const MatchFailed& e) {

@@ -16,7 +16,7 @@ namespace roll {
 /// Returns a template's text with the fields {question}, {response} and {reference}; other braces are literal.
 std::string_view template_text(JudgeTemplate name);
 /// Returns whether the template asks for a grade, or for YES or NO.
-Asked asked_by(JudgeTemplate name);
+AnswerFormat template_answer_format(JudgeTemplate name);
 
 /// Values of the template's fields, inserted literally: a field's name inside a value is not replaced.
 struct JudgeQuestion {
@@ -55,7 +55,7 @@ class JudgeRule {
 
  private:
   JudgePrompt prompt_;
-  Asked asked_;
+  AnswerFormat answer_format_;
   std::optional<AnswerPattern> pattern_;
 };
 

@@ -63,9 +63,9 @@ class Reading {
     if (!is_plain || error != std::errc()) return std::nullopt;
     left_.remove_prefix(static_cast<size_t>(end - left_.data()));
     if (left_.empty()) return value;
-    const bool goes_on =
+    const bool continues =
         left_.size() > 1 && is_digit(left_[1]) && std::string_view(".,-").find(left_[0]) != std::string_view::npos;
-    if (goes_on || left_[0] == '%' || (is_word(left_[0]) && left_[0] != '_')) return std::nullopt;
+    if (continues || left_[0] == '%' || (is_word(left_[0]) && left_[0] != '_')) return std::nullopt;
     return value;
   }
   std::string_view rest() const { return left_; }
@@ -96,23 +96,23 @@ bool stands_alone(Reading rest, bool in_sentence) {
 }
 
 /// Reads a score and an optional maximum ("7/10", "7 out of 10"); moves `reading` past both.
-Verdict score_at(Reading& reading, std::string_view said, std::optional<double> best_score, bool is_cut) {
+Verdict score_at(Reading& reading, std::string_view answer, std::optional<double> best_score, bool is_cut) {
   const std::string cut_off = "it was cut off within the score; raise max_new_tokens";
   const auto number = reading.number();
-  if (!number) return unreadable(said, "its score is no number");
-  if (is_cut && reading.is_at_end()) return unreadable(said, cut_off);
+  if (!number) return unreadable(answer, "its score is not a number");
+  if (is_cut && reading.is_at_end()) return unreadable(answer, cut_off);
   std::optional<double> best = best_score;
   Reading rest = reading;
   rest.skip("*_`( \t");
   if (rest.take("/") || rest.take("out of")) {
     rest.skip("*_` \t");
     best = rest.number();
-    if (!best || *best <= 0) return unreadable(said, "what its score is out of is no number above 0");
-    if (is_cut && rest.is_at_end()) return unreadable(said, cut_off);
+    if (!best || *best <= 0) return unreadable(answer, "the maximum of its score is not a number above 0");
+    if (is_cut && rest.is_at_end()) return unreadable(answer, cut_off);
     reading = rest;
   }
   const double score = *number / best.value_or(*number > 1 ? 10 : 1);
-  if (!(score >= 0 && score <= 1)) return unreadable(said, "its score is out of range");
+  if (!(score >= 0 && score <= 1)) return unreadable(answer, "its score is out of range");
   return {.score = score};
 }
 
@@ -159,30 +159,30 @@ std::vector<Beginning> beginnings(std::string_view text) {
 }
 
 /// Returns the grade after the last "Score:"; nullopt if there is none.
-std::optional<Verdict> labelled_grade(std::string_view said, std::optional<double> best_score, bool is_cut) {
+std::optional<Verdict> labelled_grade(std::string_view answer, std::optional<double> best_score, bool is_cut) {
   std::optional<Verdict> last;
-  for (const auto& [at, in_sentence] : beginnings(said)) {
-    Reading reading(said.substr(at));
+  for (const auto& [at, in_sentence] : beginnings(answer)) {
+    Reading reading(answer.substr(at));
     skip_qualifiers(reading);
     if (!reading.take("score")) continue;
     reading.take("s");
     if (!take_colon(reading)) continue;
     reading.skip("*_`\"'[($ \t\r\n");
     if (reading.take("\\boxed")) reading.skip("{ ");
-    last = score_at(reading, said, best_score, is_cut);
-    if (last->score && !stands_alone(reading, in_sentence)) last = unreadable(said, "what its score is, is not clear");
+    last = score_at(reading, answer, best_score, is_cut);
+    if (last->score && !stands_alone(reading, in_sentence)) last = unreadable(answer, "its score is ambiguous");
   }
   return last;
 }
 
 /// Returns the text of "score" in a JSON object at the end of the answer.
-std::optional<std::string> json_grade(std::string_view said) {
-  size_t begin = said.starts_with('{') ? 0 : said.find("\n{") + 1;
-  const size_t end = said.rfind('}');
-  if ((begin == 0 && !said.starts_with('{')) || end == std::string_view::npos || end < begin) return std::nullopt;
-  if (!bare(said.substr(end)).empty()) return std::nullopt;
+std::optional<std::string> json_grade(std::string_view answer) {
+  size_t begin = answer.starts_with('{') ? 0 : answer.find("\n{") + 1;
+  const size_t end = answer.rfind('}');
+  if ((begin == 0 && !answer.starts_with('{')) || end == std::string_view::npos || end < begin) return std::nullopt;
+  if (!bare(answer.substr(end)).empty()) return std::nullopt;
   try {
-    const Json object = parse_json(said.substr(begin, end + 1 - begin), "answer");
+    const Json object = parse_json(answer.substr(begin, end + 1 - begin), "answer");
     for (const auto& [key, value] : object.items()) {
       if (!is_same_word(key, "score")) continue;
       if (value.is_string()) return value.get<std::string>();
@@ -194,12 +194,12 @@ std::optional<std::string> json_grade(std::string_view said) {
 }
 
 /// Returns nullopt if the answer holds no grade.
-std::optional<Verdict> grade_in(std::string_view said, std::optional<double> best_score, bool is_cut) {
-  if (const auto score = json_grade(said)) return parse_score(*score, best_score);
-  if (const auto grade = labelled_grade(said, best_score, is_cut)) return grade;
-  Reading whole(bare(said));
+std::optional<Verdict> grade_in(std::string_view answer, std::optional<double> best_score, bool is_cut) {
+  if (const auto score = json_grade(answer)) return parse_score(*score, best_score);
+  if (const auto grade = labelled_grade(answer, best_score, is_cut)) return grade;
+  Reading whole(bare(answer));
   if (!whole.is_at_digit()) return std::nullopt;
-  const Verdict grade = score_at(whole, said, best_score, is_cut && !said.ends_with('\n'));
+  const Verdict grade = score_at(whole, answer, best_score, is_cut && !answer.ends_with('\n'));
   return whole.is_at_end() || !grade.score ? std::optional(grade) : std::nullopt;
 }
 
@@ -215,7 +215,7 @@ struct YesNo {
 };
 
 /// Returns the lines that are not blank.
-std::vector<std::string_view> lines_of(std::string_view text) {
+std::vector<std::string_view> filled_lines(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
@@ -237,50 +237,51 @@ std::string_view behind_label(std::string_view line, bool is_last) {
 }
 
 /// Returns the words on the first and last line; ignores a last line that was cut off.
-YesNo telling_lines(std::string_view said, bool is_cut) {
-  const auto lines = lines_of(said);
+YesNo read_outer_lines(std::string_view answer, bool is_cut) {
+  const auto lines = filled_lines(answer);
   YesNo seen;
   if (lines.size() > 1) seen.add(bare(behind_label(lines.front(), false)));
-  if (!is_cut || said.ends_with('\n')) seen.add(bare(behind_label(lines.back(), true)));
+  if (!is_cut || answer.ends_with('\n')) seen.add(bare(behind_label(lines.back(), true)));
   return seen;
 }
 
-std::string what_is_missing(const Asked& asked) {
-  if (!asked.grade) return "not YES or NO alone";
-  return asked.yes_or_no ? "neither a line \"Score: N\" nor YES or NO alone" : "no line \"Score: N\"";
+std::string missing_verdict(const AnswerFormat& answer_format) {
+  if (!answer_format.grade) return "it is not YES or NO alone";
+  return answer_format.yes_or_no ? "it has neither a line \"Score: N\" nor YES or NO alone"
+                                 : "it has no line \"Score: N\"";
 }
 
 }  // namespace
 
-Verdict parse_verdict(std::string_view text, const Asked& asked, bool is_cut) {
-  std::string_view said = text;
-  for (const auto& [begin, end] : kThoughts) said = behind_last(said, end);
+Verdict parse_verdict(std::string_view text, const AnswerFormat& answer_format, bool is_cut) {
+  std::string_view answer = text;
+  for (const auto& [begin, end] : kThoughts) answer = behind_last(answer, end);
   for (const auto& [begin, end] : kThoughts)
-    if (said.find(begin) != std::string_view::npos)
+    if (answer.find(begin) != std::string_view::npos)
       return unreadable(text, "its reasoning does not end; raise max_new_tokens");
-  if (stripped(said).empty()) return unreadable(text, "it says nothing");
-  if (asked.grade)
-    if (const auto grade = grade_in(said, asked.best_score, is_cut)) return *grade;
+  if (stripped(answer).empty()) return unreadable(text, "it is empty");
+  if (answer_format.grade)
+    if (const auto grade = grade_in(answer, answer_format.best_score, is_cut)) return *grade;
   YesNo whole;
-  const std::string_view word = bare(said);
+  const std::string_view word = bare(answer);
   whole.add(word);
   // A cut answer may continue ("No" of "No idea"), but a word in capitals is the requested one.
-  const bool is_whole = !is_cut || said.ends_with('\n') || word == "YES" || word == "NO";
+  const bool is_whole = !is_cut || answer.ends_with('\n') || word == "YES" || word == "NO";
   if (whole.is_clear() && is_whole) return {.score = whole.yes ? 1 : 0};
-  const YesNo seen = asked.yes_or_no ? telling_lines(said, is_cut) : YesNo();
+  const YesNo seen = answer_format.yes_or_no ? read_outer_lines(answer, is_cut) : YesNo();
   if (seen.is_clear()) return {.score = seen.yes ? 1 : 0};
-  if (is_cut) return unreadable(said, "it was cut off before a verdict; raise max_new_tokens");
-  return unreadable(said, seen.yes ? "both YES and NO" : what_is_missing(asked));
+  if (is_cut) return unreadable(answer, "it was cut off before a verdict; raise max_new_tokens");
+  return unreadable(answer, seen.yes ? "it has both YES and NO" : missing_verdict(answer_format));
 }
 
 Verdict parse_score(std::string_view text, std::optional<double> best_score) {
-  const std::string said = stripped(text);
+  const std::string answer = stripped(text);
   YesNo word;
-  word.add(said);
+  word.add(answer);
   if (word.is_clear()) return {.score = word.yes ? 1 : 0};
-  Reading reading(said);
-  Verdict verdict = score_at(reading, said, best_score, /*is_cut=*/false);
-  if (verdict.score && !reading.is_at_end()) return unreadable(said, "its score is no number");
+  Reading reading(answer);
+  Verdict verdict = score_at(reading, answer, best_score, /*is_cut=*/false);
+  if (verdict.score && !reading.is_at_end()) return unreadable(answer, "its score is not a number");
   return verdict;
 }
 

@@ -10,7 +10,7 @@
 namespace roll {
 
 /// Kinds of answers that a template asks for; both by default, for the user's templates.
-struct Asked {
+struct AnswerFormat {
   bool grade = true, yes_or_no = true;
   std::optional<double> best_score{};  // best grade; unset: a number above 1 counts as tenths
 };
@@ -30,7 +30,7 @@ struct Verdict {
 ///   on the last line also answer); if both lines have one, they must agree
 /// Words inside a sentence do not count: "Yes, I can grade this", "No idea", "I cannot say yes or no".
 /// `is_cut`: the judge was stopped at its token limit, so its last word or number may be incomplete.
-Verdict parse_verdict(std::string_view text, const Asked& asked = {}, bool is_cut = false);
+Verdict parse_verdict(std::string_view text, const AnswerFormat& answer_format = {}, bool is_cut = false);
 
 /// Parses a text that is only the score, as found by judge_score_pattern: "7", "7/10", "YES".
 Verdict parse_score(std::string_view text, std::optional<double> best_score = {});

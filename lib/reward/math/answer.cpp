@@ -161,9 +161,9 @@ size_t last_answer_word(std::string_view s, size_t end) {
   const std::string_view word = "answer";
   for (size_t i = std::min(end, s.size()); i-- > 0;) {
     if (i + word.size() > s.size()) continue;
-    const bool here = std::equal(word.begin(), word.end(), s.begin() + static_cast<std::ptrdiff_t>(i),
-                                 [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
-    if (here) return i;
+    const bool is_match = std::equal(word.begin(), word.end(), s.begin() + static_cast<std::ptrdiff_t>(i),
+                                     [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
+    if (is_match) return i;
   }
   return kNone;
 }

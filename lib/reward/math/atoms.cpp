@@ -28,14 +28,14 @@ std::string closing(const std::string& open) {
 }
 
 /// Functions whose argument is an angle.
-const std::set<std::string, std::less<>> kOfAngles = {"sin", "cos", "tan", "cot", "sec", "csc", "cis"};
+const std::set<std::string, std::less<>> kAngleFunctions = {"sin", "cos", "tan", "cot", "sec", "csc", "cis"};
 
 bool says_such_that(const Token& token) {
   return token.sign(":") || token.sign("|") || token.command("mid");
 }
 
 /// Returns the matrix without row 0 and one column.
-Node minor_of(const Node& matrix, size_t column) {
+Node matrix_minor(const Node& matrix, size_t column) {
   Node minor = make_node(Kind::kMatrix, "");
   minor.columns = matrix.columns - 1;
   for (size_t i = matrix.columns; i < matrix.arguments.size(); ++i)
@@ -281,7 +281,7 @@ Node Grammar::function(const std::string& name) {
     (below ? has_base : has_power) = true;
   }
   Node node = make_node(Kind::kFunction, name, function_arguments());
-  if (kOfAngles.contains(name)) node = in_radians(node);
+  if (kAngleFunctions.contains(name)) node = in_radians(node);
   if (has_base) node.arguments.push_back(std::move(base));
   if (has_base && name != "log") node.kind = Kind::kCall;
   if (!has_power) return node;
@@ -300,7 +300,7 @@ Node determinant(const Node& matrix) {
   if (n == 1) return matrix.arguments[0];
   Node sum = make_node(Kind::kNumber, "0");
   for (size_t column = 0; column < n; ++column) {
-    Node term = make_node(Kind::kMultiply, "", {matrix.arguments[column], determinant(minor_of(matrix, column))});
+    Node term = make_node(Kind::kMultiply, "", {matrix.arguments[column], determinant(matrix_minor(matrix, column))});
     if (column % 2 == 1) term = make_node(Kind::kNegate, "", {std::move(term)});
     sum = make_node(Kind::kAdd, "", {std::move(sum), std::move(term)});
   }

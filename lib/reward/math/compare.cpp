@@ -91,7 +91,7 @@ const WordTable kUnits = by_word(
     "oz oz ounce ounces, dollar dollar dollars, cent cent cents, degree degrees, radian radians");
 
 /// Returns the unit that ends the text, "cm" for "5 \text{ centimeters}^2"; "" if it is unknown or missing.
-std::string unit_of(std::string_view text) {
+std::string find_unit(std::string_view text) {
   const std::vector<Token> tokens = tokenize_latex(text);
   size_t last = tokens.size() - 1;  // the end token
   if (last >= 2 && tokens[last - 2].sign("^")) last -= 2;
@@ -102,7 +102,7 @@ std::string unit_of(std::string_view text) {
 
 /// Returns whether both texts end in a unit, and these differ. Otherwise units are ignored.
 bool units_differ(std::string_view truth, std::string_view answer) {
-  const std::string a = unit_of(truth), b = unit_of(answer);
+  const std::string a = find_unit(truth), b = find_unit(answer);
   return !a.empty() && !b.empty() && a != b;
 }
 

@@ -44,10 +44,10 @@ bool is_unknown(const Node& node) {
 }
 
 /// Returns the lower-case word in a product of letters (Y e s) or a text ("Yes").
-std::string word_of(const Node& node) {
+std::string node_word(const Node& node) {
   if (node.kind == Kind::kSymbol || node.kind == Kind::kText) return lower_ascii(node.text);
   if (node.kind != Kind::kMultiply) return "";
-  const std::string left = word_of(node.arguments[0]), right = word_of(node.arguments[1]);
+  const std::string left = node_word(node.arguments[0]), right = node_word(node.arguments[1]);
   return left.empty() || right.empty() ? "" : left + right;
 }
 
@@ -67,7 +67,7 @@ class Equality {
  public:
   Equality(Deadline& deadline, std::string& rule) : deadline_(deadline), rule_(rule) {}
 
-  bool of(Node truth, Node answer) {
+  bool are_equal(Node truth, Node answer) {
     deadline_.check();
     if (ends_approximately(truth) || ends_approximately(answer)) return approximately(truth, answer);
     truth = expanded(truth);
@@ -98,7 +98,7 @@ class Equality {
   bool approximately(const Node& truth, const Node& answer) {
     const bool in_answer = ends_approximately(answer);
     const Node& chain = in_answer ? answer : truth;
-    const auto same = [&](const Node& part) { return in_answer ? of(truth, part) : of(part, answer); };
+    const auto same = [&](const Node& part) { return in_answer ? are_equal(truth, part) : are_equal(part, answer); };
     const Node exact = without_approximation(chain);
     const bool is_name = exact.kind == Kind::kSymbol && is_unknown(exact);
     return (!is_name && same(exact)) || same(is_name ? as_equation(chain) : chain.arguments.back());
@@ -113,14 +113,14 @@ class Equality {
   /// letter.
   static void name_reals(Node& truth, Node& answer) {
     for (Node* node : {&truth, &answer}) {
-      const std::string word = word_of(*node);
+      const std::string word = node_word(*node);
       if (word == "allrealnumbers" || word == "realnumbers" || word == "allreals" || word == "thesetofallrealnumbers")
         *node = make_node(Kind::kSymbol, "\\mathbbR");
     }
     for (const char* const letter : {"R", "Z", "Q"})
       if (truth.kind == Kind::kSymbol && truth.text == std::string("\\mathbb") + letter &&
           answer.kind == Kind::kSymbol &&
-          (answer.text == letter || word_of(answer) == std::string(1, static_cast<char>(*letter + 32))))
+          (answer.text == letter || node_word(answer) == std::string(1, static_cast<char>(*letter + 32))))
         answer = truth;
   }
 
@@ -153,8 +153,8 @@ class Equality {
 
   bool values(const Node& truth, const Node& answer) {
     rule_ = "text";
-    const std::string word = word_of(truth);
-    if (!word.empty() && word == word_of(answer)) return true;
+    const std::string word = node_word(truth);
+    if (!word.empty() && word == node_word(answer)) return true;
     if (truth.kind == Kind::kText || answer.kind == Kind::kText) return false;
     rule_ = "number";
     if (truth.kind == Kind::kBased || answer.kind == Kind::kBased) return based(truth, answer);
@@ -201,8 +201,8 @@ class Equality {
                                 answer.arguments.size() == 2;
     if (!same_operation) return false;
     const auto &x = truth.arguments, &y = answer.arguments;
-    if (of(x[0], y[0]) && of(x[1], y[1])) return decided("set", true);
-    return truth.text != "setminus" && of(x[0], y[1]) && of(x[1], y[0]);
+    if (are_equal(x[0], y[0]) && are_equal(x[1], y[1])) return decided("set", true);
+    return truth.text != "setminus" && are_equal(x[0], y[1]) && are_equal(x[1], y[0]);
   }
 
   bool collections(const Node& truth, const Node& answer) {
@@ -239,14 +239,15 @@ class Equality {
                       b = answer.kind == Kind::kTuple ? answer.text : "()";
     if (truth.arguments.size() != answer.arguments.size() || (pair && a != b)) return false;
     return std::equal(truth.arguments.begin(), truth.arguments.end(), answer.arguments.begin(),
-                      [this](const Node& x, const Node& y) { return of(x, y); });
+                      [this](const Node& x, const Node& y) { return are_equal(x, y); });
   }
 
   /// Compares in any order. In a list repeated elements count, in a set they do not.
   bool unordered(const std::vector<Node>& truth, const std::vector<Node>& answer, bool is_set) {
     if (!is_set) return truth.size() == answer.size() && matched(truth, answer);
     const auto inside = [this](const Node& x, const std::vector<Node>& set, bool x_is_truth) {
-      return std::any_of(set.begin(), set.end(), [&](const Node& y) { return x_is_truth ? of(x, y) : of(y, x); });
+      return std::any_of(set.begin(), set.end(),
+                         [&](const Node& y) { return x_is_truth ? are_equal(x, y) : are_equal(y, x); });
     };
     return std::all_of(truth.begin(), truth.end(), [&](const Node& x) { return inside(x, answer, true); }) &&
            std::all_of(answer.begin(), answer.end(), [&](const Node& y) { return inside(y, truth, false); });
@@ -254,7 +255,7 @@ class Equality {
 
   bool matched(const std::vector<Node>& truth, std::vector<Node> answer) {
     return std::ranges::all_of(truth, [&](const Node& x) {
-      const auto found = std::ranges::find_if(answer, [&](const Node& y) { return of(x, y); });
+      const auto found = std::ranges::find_if(answer, [&](const Node& y) { return are_equal(x, y); });
       return found != answer.end() && (answer.erase(found), true);
     });
   }
@@ -277,7 +278,7 @@ class Equality {
     const bool equal = truth.text == "cases"
                            ? matched(rows(truth), rows(answer))
                            : std::equal(truth.arguments.begin(), truth.arguments.end(), answer.arguments.begin(),
-                                        [this](const Node& x, const Node& y) { return of(x, y); });
+                                        [this](const Node& x, const Node& y) { return are_equal(x, y); });
     return decided("matrix", equal);
   }
 
@@ -299,15 +300,16 @@ class Equality {
   /// Compares operand by operand, in either direction; congruences also modulo their modulus.
   bool same_operands(const Node& truth, const Node& answer) {
     if (truth.arguments.size() != answer.arguments.size()) return false;
-    const auto each = [this](const std::vector<Node>& x, const std::vector<Node>& y) {
-      return std::equal(x.begin(), x.end(), y.begin(), [this](const Node& p, const Node& q) { return of(p, q); });
+    const auto equal_operands = [this](const std::vector<Node>& x, const std::vector<Node>& y) {
+      return std::equal(x.begin(), x.end(), y.begin(),
+                        [this](const Node& p, const Node& q) { return are_equal(p, q); });
     };
-    if (truth.operators == answer.operators && each(truth.arguments, answer.arguments)) return true;
-    return turned(truth) && truth.operators == turned_operators(answer) &&
-           each(truth.arguments, {answer.arguments.rbegin(), answer.arguments.rend()});
+    if (truth.operators == answer.operators && equal_operands(truth.arguments, answer.arguments)) return true;
+    return is_reversible(truth) && truth.operators == turned_operators(answer) &&
+           equal_operands(truth.arguments, {answer.arguments.rbegin(), answer.arguments.rend()});
   }
 
-  static bool turned(const Node& relation) {
+  static bool is_reversible(const Node& relation) {
     return std::all_of(relation.operators.begin(), relation.operators.end(),
                        [](const std::string& op) { return op == "=" || op == "!=" || op[0] == '<' || op[0] == '>'; });
   }
@@ -343,7 +345,7 @@ class Equality {
 }  // namespace
 
 bool equal_trees(const Node& truth, const Node& answer, Deadline& deadline, std::string& rule) {
-  return Equality(deadline, rule).of(truth, answer);
+  return Equality(deadline, rule).are_equal(truth, answer);
 }
 
 }  // namespace roll::math

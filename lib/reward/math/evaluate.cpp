@@ -21,38 +21,38 @@ Complex real_or(Complex z, bool in_domain, Real (*f)(Real), Complex otherwise) {
 
 using ComplexFunction = Complex (*)(Complex);
 
-Complex log_of(Complex z) {
+Complex complex_log(Complex z) {
   return z == Complex(0) ? Complex(NAN) : real_or(z, z.real() > 0, std::log, std::log(z));
 }
-Complex asin_of(Complex z) {
+Complex complex_asin(Complex z) {
   return real_or(z, std::abs(z.real()) <= 1, std::asin, std::asin(z));
 }
-Complex acos_of(Complex z) {
+Complex complex_acos(Complex z) {
   return real_or(z, std::abs(z.real()) <= 1, std::acos, std::acos(z));
 }
-Complex sin_of(Complex z) {
+Complex complex_sin(Complex z) {
   return real_or(z, true, std::sin, std::sin(z));
 }
-Complex cos_of(Complex z) {
+Complex complex_cos(Complex z) {
   return real_or(z, true, std::cos, std::cos(z));
 }
-Complex atan_of(Complex z) {
+Complex complex_atan(Complex z) {
   return real_or(z, true, std::atan, std::atan(z));
 }
 
 const std::map<std::string, ComplexFunction, std::less<>> kOneArgument = {
-    {"sin", sin_of},
-    {"cos", cos_of},
+    {"sin", complex_sin},
+    {"cos", complex_cos},
     {"tan", [](Complex z) { return real_or(z, true, std::tan, std::tan(z)); }},
-    {"cot", [](Complex z) { return cos_of(z) / sin_of(z); }},
-    {"sec", [](Complex z) { return Complex(1) / cos_of(z); }},
-    {"csc", [](Complex z) { return Complex(1) / sin_of(z); }},
-    {"arcsin", asin_of},
-    {"arccos", acos_of},
-    {"arctan", atan_of},
-    {"arccot", [](Complex z) { return atan_of(Complex(1) / z); }},
-    {"arcsec", [](Complex z) { return acos_of(Complex(1) / z); }},
-    {"arccsc", [](Complex z) { return asin_of(Complex(1) / z); }},
+    {"cot", [](Complex z) { return complex_cos(z) / complex_sin(z); }},
+    {"sec", [](Complex z) { return Complex(1) / complex_cos(z); }},
+    {"csc", [](Complex z) { return Complex(1) / complex_sin(z); }},
+    {"arcsin", complex_asin},
+    {"arccos", complex_acos},
+    {"arctan", complex_atan},
+    {"arccot", [](Complex z) { return complex_atan(Complex(1) / z); }},
+    {"arcsec", [](Complex z) { return complex_acos(Complex(1) / z); }},
+    {"arccsc", [](Complex z) { return complex_asin(Complex(1) / z); }},
     {"sinh", [](Complex z) { return real_or(z, true, std::sinh, std::sinh(z)); }},
     {"cosh", [](Complex z) { return real_or(z, true, std::cosh, std::cosh(z)); }},
     {"tanh", [](Complex z) { return real_or(z, true, std::tanh, std::tanh(z)); }},
@@ -65,8 +65,8 @@ const std::map<std::string, ComplexFunction, std::less<>> kOneArgument = {
     {"arcsinh", [](Complex z) { return real_or(z, true, std::asinh, std::asinh(z)); }},
     {"arccosh", [](Complex z) { return real_or(z, z.real() >= 1, std::acosh, std::acosh(z)); }},
     {"arctanh", [](Complex z) { return real_or(z, std::abs(z.real()) < 1, std::atanh, std::atanh(z)); }},
-    {"ln", log_of},
-    {"lg", [](Complex z) { return log_of(z) / std::log(Real{10}); }},
+    {"ln", complex_log},
+    {"lg", [](Complex z) { return complex_log(z) / std::log(Real{10}); }},
     {"cis", [](Complex z) { return std::exp(Complex(0, 1) * z); }},
     {"exp", [](Complex z) { return real_or(z, true, std::exp, std::exp(z)); }},
     {"floor", [](Complex z) { return z.imag() == 0 ? Complex(std::floor(z.real() + 1e-12L)) : Complex(NAN); }},
@@ -85,7 +85,7 @@ class Evaluator {
  public:
   Evaluator(const Point& point, Deadline& deadline) : point_(point), deadline_(deadline) {}
 
-  Value of(const Node& node) {
+  Value evaluate_node(const Node& node) {
     deadline_.check();
     if (++count_ > kMaxNodes) throw Unreadable("too large");
     const auto& a = node.arguments;
@@ -97,19 +97,19 @@ class Evaluator {
       case Kind::kSymbol:
         return symbol(node.text);
       case Kind::kAdd:
-        return of(a[0]) + of(a[1]);
+        return evaluate_node(a[0]) + evaluate_node(a[1]);
       case Kind::kMultiply:
-        return of(a[0]) * of(a[1]);
+        return evaluate_node(a[0]) * evaluate_node(a[1]);
       case Kind::kDivide:
-        return of(a[0]) / of(a[1]);
+        return evaluate_node(a[0]) / evaluate_node(a[1]);
       case Kind::kPower:
         return raised(a[0], a[1]);
       case Kind::kNegate:
-        return -of(a[0]);
+        return -evaluate_node(a[0]);
       case Kind::kDegrees:  // unit dropped: angles of functions were converted to radians before
-        return of(a[0]);
+        return evaluate_node(a[0]);
       case Kind::kPercent:
-        return of(a[0]) / integer_value(100);
+        return evaluate_node(a[0]) / integer_value(100);
       case Kind::kFunction:
         return function(node);
       case Kind::kCall:
@@ -130,8 +130,9 @@ class Evaluator {
 
   /// Uses exp for e^x, and power for everything else.
   Value raised(const Node& base, const Node& exponent) {
-    if (base.kind == Kind::kSymbol && base.text == "e") return numeric_function(of(exponent), kOneArgument.at("exp"));
-    return power(of(base), of(exponent));
+    if (base.kind == Kind::kSymbol && base.text == "e")
+      return numeric_function(evaluate_node(exponent), kOneArgument.at("exp"));
+    return power(evaluate_node(base), evaluate_node(exponent));
   }
 
   static Value constant(Complex z) {
@@ -168,7 +169,7 @@ class Evaluator {
 
   Value function(const Node& node) {
     std::vector<Value> x;
-    for (const Node& argument : node.arguments) x.push_back(of(argument));
+    for (const Node& argument : node.arguments) x.push_back(evaluate_node(argument));
     if (x.size() == 1) return one_argument(node, x[0]);
     if (node.text == "log" && x.size() == 2) return logarithm(x[0], x[1]);
     if (node.text == "root" && x.size() == 2) return root(x[0], x[1]);
@@ -196,7 +197,7 @@ class Evaluator {
   }
 
   static Value logarithm(const Value& x, const Value& base) {
-    return numeric_function(x, log_of) / numeric_function(base, log_of);
+    return numeric_function(x, complex_log) / numeric_function(base, complex_log);
   }
 
   /// Returns the real root if there is one (also odd roots of negative numbers), else the principal one.
@@ -238,7 +239,7 @@ class Evaluator {
 
   Value unknown(const Node& node) {
     std::vector<Value> x;
-    for (const Node& argument : node.arguments) x.push_back(of(argument));
+    for (const Node& argument : node.arguments) x.push_back(evaluate_node(argument));
     return smooth("call " + node.text, x);
   }
 
@@ -268,7 +269,7 @@ class Evaluator {
 }  // namespace
 
 Value evaluate(const Node& node, const Point& point, Deadline& deadline) {
-  return Evaluator(point, deadline).of(node);
+  return Evaluator(point, deadline).evaluate_node(node);
 }
 
 bool is_decimal(const Node& node) {

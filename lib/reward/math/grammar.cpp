@@ -20,7 +20,7 @@ const std::set<std::string, std::less<>> kInfix = {"cdot",   "pm",     "mp",   "
                                                    "otimes", "pmod",   "bmod", "mod", "pod",   "rfloor",   "rceil",
                                                    "circ",   "rangle", "land", "lor", "wedge", "vee",      "choose"};
 
-std::string relation_of(const Token& token) {
+std::string relation_sign(const Token& token) {
   if (token.kind != TokenKind::kSign && token.kind != TokenKind::kCommand) return "";
   const auto found = kRelations.find(token.text);
   return found == kRelations.end() ? "" : found->second;
@@ -76,11 +76,11 @@ Node Grammar::list() {
 }
 
 Node Grammar::relation() {
-  while (in_.sign("=") || relation_of(in_.peek()) == "approx" || in_.command("sim")) in_.next();  // "\approx 42"
+  while (in_.sign("=") || relation_sign(in_.peek()) == "approx" || in_.command("sim")) in_.next();  // "\approx 42"
   Node first = set_operations();
-  if (relation_of(in_.peek()).empty()) return first;
+  if (relation_sign(in_.peek()).empty()) return first;
   Node chain = make_node(Kind::kRelation, "", {std::move(first)});
-  for (std::string op; !(op = relation_of(in_.peek())).empty();) {
+  for (std::string op; !(op = relation_sign(in_.peek())).empty();) {
     in_.next();
     chain.operators.push_back(op);
     chain.arguments.push_back(set_operations());
@@ -180,7 +180,7 @@ bool Grammar::factor_follows(bool function_argument) const {
       return false;  // ]1, 2[
     return token.text == "{" || ((token.text == "[" || token.text == "\\{") && !function_argument);
   }
-  if (token.kind != TokenKind::kCommand || kInfix.count(token.text) != 0 || !relation_of(token).empty()) return false;
+  if (token.kind != TokenKind::kCommand || kInfix.count(token.text) != 0 || !relation_sign(token).empty()) return false;
   return !token.text.starts_with("end:") && !(function_argument && known_function(token.text));
 }
 

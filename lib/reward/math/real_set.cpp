@@ -70,7 +70,7 @@ class Reader {
  public:
   explicit Reader(Deadline& deadline) : deadline_(deadline) {}
 
-  std::optional<RealSet> of(const Node& node) {
+  std::optional<RealSet> read_set(const Node& node) {
     const auto& a = node.arguments;
     switch (node.kind) {
       case Kind::kTuple:
@@ -85,9 +85,9 @@ class Reader {
         return joined(node);
       case Kind::kAdd:  // \mathbb{R} - \{0\}
         if (a[1].kind != Kind::kNegate || a[1].arguments[0].kind != Kind::kSet) return std::nullopt;
-        return operation("setminus", of(a[0]), of(a[1].arguments[0]));
+        return operation("setminus", read_set(a[0]), read_set(a[1].arguments[0]));
       case Kind::kSetOperation:
-        return operation(node.text, of(a[0]), of(a[1]));
+        return operation(node.text, read_set(a[0]), read_set(a[1]));
       case Kind::kRelation:
         return relation(node);
       default:
@@ -194,7 +194,7 @@ class Reader {
   }
 
   std::optional<RealSet> bounded(const std::string& op, bool symbol_on_left, const Node& bound) {
-    if (op == "in") return symbol_on_left ? of(bound) : std::nullopt;
+    if (op == "in") return symbol_on_left ? read_set(bound) : std::nullopt;
     const long double x = real_constant(bound, deadline_);
     if (op == "=") return RealSet{{x, x, false, false}};
     if (op == "!=") return complement({{x, x, false, false}});
@@ -212,7 +212,7 @@ class Reader {
 
 std::optional<RealSet> real_set(const Node& node, Deadline& deadline) {
   try {
-    return Reader(deadline).of(node);
+    return Reader(deadline).read_set(node);
   } catch (const Unreadable&) {
     return std::nullopt;
   }
