@@ -21,8 +21,8 @@ struct RoleSpecs {
   bool are_known() const { return !shapes.empty(); }
 };
 
-/// Returns known_shape(arch) for all roles if `arch` is set. Otherwise reads each role's config.json, or takes the known
-/// shape of that name if the model is not on this machine. UserError: an unusable file, an unknown `arch`.
+/// Returns known_shape(arch) for all roles if `arch` is set. Otherwise reads each role's config.json, or takes the
+/// known shape of that name if the model is not on this machine. UserError: an unusable file, an unknown `arch`.
 RoleSpecs role_specs(const Config& config, const std::string& arch);
 
 /// Plans all batches; `config` is completed by load_config(). UserError: a sequence exceeds the budget (names stage,

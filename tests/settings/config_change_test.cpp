@@ -40,8 +40,8 @@ TEST_CASE("a key of one reward's type may be free, and so may one that is a text
 }
 
 TEST_CASE("a key is free at its own place, not wherever its name occurs", "[settings]") {
-  CHECK(changed("max_steps: 5\ncustom_envs: {maze: {max_steps: 5}}", "max_steps: 9\ncustom_envs: {maze: {max_steps: 9}}") ==
-        "custom_envs.maze.max_steps: 5 -> 9; ");
+  CHECK(changed("max_steps: 5\ncustom_envs: {maze: {max_steps: 5}}",
+                "max_steps: 9\ncustom_envs: {maze: {max_steps: 9}}") == "custom_envs.maze.max_steps: 5 -> 9; ");
 }
 
 TEST_CASE("a run may go on longer, whatever its learning rate is cut to", "[settings]") {
