@@ -99,25 +99,25 @@ void RewardModels::score(Scorer& scorer, Held& held) {
     return rank_sequences({plans});
   };
   const auto answer = [&](const std::vector<ScorePrompt>& conversations) {
-    if (conversations.empty()) return std::vector<ScoreSaid>();
+    if (conversations.empty()) return std::vector<ScoreReply>();
     return scores(scorer, conversations, plans[scorer.mesh.mesh().place().dp]);
   };
   const auto told =
-      request_answers<ScorePrompt, ScoreSaid>(local, scorer.mesh, {share_out, answer}, "conversations to score");
+      request_answers<ScorePrompt, ScoreReply>(local, scorer.mesh, {share_out, answer}, "conversations to score");
   for (size_t i = 0; i < asking.size(); ++i) {
     asking[i]->model_score = told[i].value().score;
     asking[i]->model_s = watch.seconds();
   }
 }
 
-std::vector<ScoreSaid> RewardModels::scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations,
-                                            const Partition& plan) {
+std::vector<ScoreReply> RewardModels::scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations,
+                                             const Partition& plan) {
   const Batch batch = batch_of(conversations);
   const at::Tensor values = forward_share(
       batch, places_in_share(plan), device_, scorer.model->parallel(),
       [&](const Batch& part) { return scorer.model->values(part.tokens); }, {&log_, "reward model"},
       sharing_alignment(lengths_of(batch), scorer.rule));
-  std::vector<ScoreSaid> all;
+  std::vector<ScoreReply> all;
   for (size_t i = 0; i < conversations.size(); ++i)
     all.push_back({values[batch.tokens.cu_seqlens[i + 1] - 1].item<float>()});
   return all;

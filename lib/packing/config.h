@@ -66,14 +66,14 @@ struct PackingArgs {
     v("use_sequence_packing", use_sequence_packing, "micro-batches hold as many sequences as fit a token budget",
       may_change());
     v("sequence_packing_args", sequence_packing_args, "budget and algorithm of packing", may_change());
-    const auto packs = [&](const auto& member, bool acts) {
-      v.only_if(member, acts || use_sequence_packing, use_sequence_packing);
+    const auto only_if_packing = [&](const auto& member, bool has_effect) {
+      v.only_if(member, has_effect || use_sequence_packing, use_sequence_packing);
     };
-    packs(sequence_packing_args.algorithm, false);
-    packs(sequence_packing_args.max_packed_sequence_length_forward, false);
-    packs(sequence_packing_args.min_num_micro_batches_forward, false);
-    packs(sequence_packing_args.max_packed_sequence_length_train, !trains);
-    packs(sequence_packing_args.min_num_micro_batches_train, !trains);
+    only_if_packing(sequence_packing_args.algorithm, false);
+    only_if_packing(sequence_packing_args.max_packed_sequence_length_forward, false);
+    only_if_packing(sequence_packing_args.min_num_micro_batches_forward, false);
+    only_if_packing(sequence_packing_args.max_packed_sequence_length_train, !trains);
+    only_if_packing(sequence_packing_args.min_num_micro_batches_train, !trains);
     v("use_dynamic_batching_in_train", use_dynamic_batching_in_train, "the other spelling of a training token budget",
       may_change());
     v("max_tokens_per_microbatch_in_train", max_tokens_per_microbatch_in_train, "that budget, in tokens", token_range(),

@@ -156,7 +156,7 @@ struct StopWish {
 };
 
 /// Broadcast from the sampling ranks to the others: true if more is sampled after the reward models have judged.
-struct GoesOn {
+struct SamplingContinues {
   static constexpr MessageKind kMessage{"MORE", 1, "whether sampling goes on"};
   bool goes_on = false;
   template <class F>
@@ -252,7 +252,7 @@ struct ScorePrompt {
 };
 
 /// The answer to a ScorePrompt.
-struct ScoreSaid {
+struct ScoreReply {
   static constexpr MessageKind kMessage{"SCOR", 1, "a model's score"};
   float score = 0;
   template <class F>
@@ -262,7 +262,7 @@ struct ScoreSaid {
 };
 
 /// A prompt for a judge model.
-struct JudgeAsked {
+struct JudgeRequest {
   static constexpr MessageKind kMessage{"JUDG", 1, "a question to a judge"};
   uint64_t name = 0;  // key of its random numbers
   std::vector<int32_t> ids;
@@ -273,8 +273,8 @@ struct JudgeAsked {
   }
 };
 
-/// The answer to a JudgeAsked.
-struct JudgeSaid {
+/// The answer to a JudgeRequest.
+struct JudgeResponse {
   static constexpr MessageKind kMessage{"SAID", 1, "a judge's words"};
   std::string text;
   bool is_cut = false;
