@@ -40,7 +40,7 @@ struct DataFlags {
 struct QuestionParts {
   DomainRules rules;
   std::optional<Tokenizer> tokenizer;
-  DataQuestion question;
+  DataInspection question;
   std::vector<std::pair<std::string, DataArgs>> validation;  // from a configuration: key and data_args of each set
   int64_t val_prompt_length = 0;
 };
@@ -60,7 +60,7 @@ void read_part(DataFlags& flags) {
 void ask_by_flags(const DataFlags& flags, QuestionParts& asked) {
   FlaggedReward reward;
   read_flags(flags.reward, reward);
-  DataQuestion& question = asked.question;
+  DataInspection& question = asked.question;
   question.source.data = flags.data;
   question.source.prompt_length = flags.prompt_length.value_or(0);
   question.response_length = reward.response_length.value_or(0);
@@ -126,8 +126,8 @@ void note_reward(const std::vector<std::string>& files, const RowColumns& column
   std::fprintf(stderr, "note: no reward was asked; %s shows whether it can judge these rows\n", choice.c_str());
 }
 
-DataReport show(const DataQuestion& question) {
-  DataReport report = look_at(question);
+DataReport show(const DataInspection& question) {
+  DataReport report = inspect_data(question);
   std::fputs(to_text(report, question).c_str(), stdout);
   std::fflush(stdout);
   print_warnings(report.warnings);
@@ -138,7 +138,7 @@ DataReport show(const DataQuestion& question) {
 void check_validation(const QuestionParts& asked) {
   for (const auto& [key, data] : asked.validation) {
     std::printf("\n%s:\n", key.c_str());
-    DataQuestion question = asked.question;
+    DataInspection question = asked.question;
     question.source.data = data;
     question.source.prompt_length = asked.val_prompt_length;
     question.validation.clear();
@@ -156,7 +156,7 @@ void check_data_rows(DataFlags& flags) {
   QuestionParts asked;
   asked.question.log = &log;
   flags.config.empty() ? ask_by_flags(flags, asked) : ask_by_config(flags, asked);
-  DataQuestion& question = asked.question;
+  DataInspection& question = asked.question;
   question.lists_all = flags.lists_all;
   if (!flags.files.empty()) question.source.data.file_name = flags.files;
   if (question.source.data.file_name.empty())

@@ -106,7 +106,7 @@ uint64_t prompt_key(const Row& row) {
   return fnv1a(key);
 }
 
-std::string warning_of_shared(const AskedPrompts& training, const AskedPrompts& validation, size_t most) {
+std::string overlap_warning(const AskedPrompts& training, const AskedPrompts& validation, size_t most) {
   constexpr int64_t kNobody = -1;
   std::unordered_map<uint64_t, int64_t> first_of;  // first training row with that question
   for (const uint64_t key : validation.keys) first_of.emplace(key, kNobody);

@@ -63,7 +63,6 @@ struct AskedPrompts {
 };
 
 /// Lists validation rows that ask the same as a training row; "" if there are none.
-std::string warning_of_shared(const AskedPrompts& training, const AskedPrompts& validation,
-                              size_t most = kShownOrigins);
+std::string overlap_warning(const AskedPrompts& training, const AskedPrompts& validation, size_t most = kShownOrigins);
 
 }  // namespace roll

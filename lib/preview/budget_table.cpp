@@ -13,9 +13,9 @@ namespace roll {
 
 namespace {
 
-constexpr double kNearBest = 0.02;
-constexpr size_t kMostRows = 10;
-constexpr int64_t kMostSequences = 20000;  // planned per budget; enough for a stable mean
+constexpr double kFillTolerance = 0.02;
+constexpr size_t kMaxRows = 10;
+constexpr int64_t kMaxSequences = 20000;  // planned per budget; enough for a stable mean
 
 void set_budget(WorkerConfig& worker, int64_t budget) {
   worker.packing.use_sequence_packing = true;
@@ -23,12 +23,12 @@ void set_budget(WorkerConfig& worker, int64_t budget) {
 }
 
 /// Returns the first mini-batches of the step, up to kMostSequences.
-std::vector<SequenceSizes> mini_batches_of(const Config& config, const StepLengths& step) {
+std::vector<SequenceSizes> first_mini_batches(const Config& config, const StepLengths& step) {
   std::vector<SequenceSizes> batches;
   int64_t planned = 0;
   const EpochRule epochs = epoch_rule(config, config.actor_train);
   for (const auto& indices : step_mini_batches(epochs, std::ssize(step.lengths), step.step)) {
-    if (planned >= kMostSequences) break;
+    if (planned >= kMaxSequences) break;
     batches.push_back(step.sizes().select(indices));
     planned += std::ssize(indices);
   }
@@ -69,7 +69,8 @@ std::pair<size_t, std::string> suggestion(const std::vector<BudgetRow>& rows, st
   double best = 0;
   for (const auto& row : rows) best = std::max(best, row.fill);
   if (!memory_bytes) {
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.fill >= best - kNearBest; });
+    const auto row =
+        std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.fill >= best - kFillTolerance; });
     return {static_cast<size_t>(row - rows.begin()),
             fmt::format("{} tokens, the smallest budget whose fill is within 2 points of the best ({}){}",
                         grouped(row->budget), percent(best),
@@ -91,26 +92,25 @@ void add_budgets(PackReport& report, const Config& config, const std::optional<R
     throw user_error("--memory-gb: needs the shape of the model, which is not known here; give it by --arch");
   const Workload workload = models ? make_workload(policy_shape(*models)) : Workload{};
   const BatchRule configured = batch_rule(config.actor_train, Stage::kTrain).with(workload);
-  const auto batches = mini_batches_of(config, step);
+  const auto batches = first_mini_batches(config, step);
   const int64_t longest =
       std::max(config.sequence_length.value(), *std::max_element(step.lengths.begin(), step.lengths.end()));
   std::set<int64_t> budgets;
   if (configured.is_packed) budgets.insert(configured.packing.budget);
-  const auto row_of = [&](int64_t budget) {
+  const auto make_row = [&](int64_t budget) {
     return budget_row(budget, configured, batches, config.actor_train.data_ranks());
   };
-  for (int64_t budget = aligned_length(longest, configured.packing.alignment); budgets.size() < kMostRows;
-       budget *= 2) {
+  for (int64_t budget = aligned_length(longest, configured.packing.alignment); budgets.size() < kMaxRows; budget *= 2) {
     budgets.insert(budget);
-    if (row_of(budget).micro_batches <= 1) break;
+    if (make_row(budget).micro_batches <= 1) break;
   }
   for (const int64_t budget : budgets) {
-    report.budgets.push_back(row_of(budget));
+    report.budgets.push_back(make_row(budget));
     if (models) add_memory(report.budgets.back(), config, *models);
   }
-  const auto [row, rule] = suggestion(report.budgets, memory_bytes);
-  if (row < report.budgets.size()) report.budgets[row].is_suggested = true;
-  report.budget_rule = rule;
+  const auto [suggested, reason] = suggestion(report.budgets, memory_bytes);
+  if (suggested < report.budgets.size()) report.budgets[suggested].is_suggested = true;
+  report.budget_rule = reason;
 }
 
 }  // namespace roll

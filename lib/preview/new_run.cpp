@@ -10,48 +10,48 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kGroup = 8;        // responses per prompt
-constexpr int64_t kSftRows = 32;     // rows per fine-tuning update, if there are enough
-constexpr int64_t kLengthStep = 32;  // lengths are rounded up to a multiple
-constexpr int64_t kFewParameters = 100'000'000;
+constexpr int64_t kGroupSize = 8;        // responses per prompt
+constexpr int64_t kSftRows = 32;         // rows per fine-tuning update, if there are enough
+constexpr int64_t kLengthMultiple = 32;  // lengths are rounded up to a multiple
+constexpr int64_t kSmallModelParameters = 100'000'000;
 
 int64_t rounded_up(int64_t n, int64_t step) {
   return (n + step - 1) / step * step;
 }
 
 /// Returns a length in tokens, rounded up, that fits nearly all sequences; a few outliers must not inflate every step.
-int64_t length_for(const LengthSummary& lengths, bool wants_all = false) {
+int64_t choose_length(const LengthSummary& lengths, bool wants_all = false) {
   const bool keeps_all = wants_all || lengths.max * 2 <= lengths.p99 * 3;
-  return rounded_up(std::max<int64_t>(keeps_all ? lengths.max : lengths.p99, 1), kLengthStep);
+  return rounded_up(std::max<int64_t>(keeps_all ? lengths.max : lengths.p99, 1), kLengthMultiple);
 }
 
 /// Values derived from model, rows and devices.
 struct Sizes {
-  int64_t prompt, response;  // tokens
-  int64_t prompts, update;   // prompts per step; sequences per update
+  int64_t prompt_length, response_length;  // tokens
+  int64_t num_prompts, update_size;        // prompts per step; sequences per update
   double learning_rate;
 };
 
 /// Two updates per step; every data rank gets whole prompts.
-Sizes sizes_of(const NewRun& run, const ModelSpec& spec, const NewLayout& layout) {
+Sizes choose_sizes(const NewRun& run, const ModelSpec& spec, const NewLayout& layout) {
   const int64_t data_ranks = std::max<int64_t>(1, run.num_devices / layout.tensor_ranks);
-  const int64_t unit = 2 * data_ranks, wanted = std::min(std::max(run.prompts_per_step, unit), run.num_rows);
+  const int64_t unit = 2 * data_ranks, wanted_prompts = std::min(std::max(run.prompts_per_step, unit), run.num_rows);
   Sizes sizes{};
-  sizes.prompt = length_for(run.prompts, run.keeps_all);
-  const int64_t positions = for_length(spec, sizes.prompt + 1).max_positions;
-  sizes.response = std::min<int64_t>(run.on_gpu ? 2048 : 256, positions - sizes.prompt);
-  if (sizes.response < 1)
+  sizes.prompt_length = choose_length(run.prompts, run.keeps_all);
+  const int64_t positions = for_length(spec, sizes.prompt_length + 1).max_positions;
+  sizes.response_length = std::min<int64_t>(run.on_gpu ? 2048 : 256, positions - sizes.prompt_length);
+  if (sizes.response_length < 1)
     throw user_error("--model = {}: its {} positions leave no room for a response behind prompts of {} tokens",
-                     run.model, positions, sizes.prompt);
-  sizes.prompts = std::max(wanted / unit, int64_t{1}) * unit;
-  sizes.update = sizes.prompts * kGroup / 2;
-  sizes.learning_rate = spec.num_parameters() < kFewParameters ? 1e-4 : 1e-6;
+                     run.model, positions, sizes.prompt_length);
+  sizes.num_prompts = std::max(wanted_prompts / unit, int64_t{1}) * unit;
+  sizes.update_size = sizes.num_prompts * kGroupSize / 2;
+  sizes.learning_rate = spec.num_parameters() < kSmallModelParameters ? 1e-4 : 1e-6;
   return sizes;
 }
 
 std::string devices_text(const NewRun& run) {
-  const char* const word = run.on_gpu ? "GPU" : "CPU process";
-  return fmt::format("{} {}{}", run.num_devices, word, run.num_devices == 1 ? "" : run.on_gpu ? "s" : "es");
+  const char* const device_word = run.on_gpu ? "GPU" : "CPU process";
+  return fmt::format("{} {}{}", run.num_devices, device_word, run.num_devices == 1 ? "" : run.on_gpu ? "s" : "es");
 }
 
 /// Returns the flags after the command that starts the run.
@@ -60,7 +60,7 @@ std::string ranks_flag(const NewRun& run) {
 }
 
 std::string head_text(const NewRun& run, const ModelSpec& spec, const Sizes& sizes) {
-  const double passes = static_cast<double>(200 * sizes.prompts) / static_cast<double>(run.num_rows);
+  const double passes = static_cast<double>(200 * sizes.num_prompts) / static_cast<double>(run.num_rows);
   return fmt::format(
       R"(# {} with the reward {}, on {}. Made by `roll new`: change what you like.
 #
@@ -76,7 +76,7 @@ save_steps: 50
 )",
       enum_name(run.algorithm), run.reward, devices_text(run), run.folder, ranks_flag(run),
       yaml_text(std::filesystem::path(run.folder).filename().string()), yaml_text(run.output_dir), yaml_text(run.model),
-      static_cast<double>(spec.num_parameters()) / 1e6, sizes.prompts, passes, run.num_rows,
+      static_cast<double>(spec.num_parameters()) / 1e6, sizes.num_prompts, passes, run.num_rows,
       run.validation ? "eval_steps: 10  # a validation every so many steps\n" : "");
 }
 
@@ -89,8 +89,8 @@ prompt_length: {}  # tokens; of your prompts half have at most {}, 99 % at most 
 response_length: {}  # tokens; what is longer is cut. Raise it where rollout/truncated_ratio is not small
 
 )",
-      sizes.prompts, kGroup, sizes.prompts * kGroup, sizes.prompts, kGroup, sizes.prompt, run.prompts.p50,
-      run.prompts.p99, run.prompts.max, sizes.response);
+      sizes.num_prompts, kGroupSize, sizes.num_prompts * kGroupSize, sizes.num_prompts, kGroupSize, sizes.prompt_length,
+      run.prompts.p50, run.prompts.p99, run.prompts.max, sizes.response_length);
 }
 
 const char* algorithm_text(NewAlgorithm algorithm) {
@@ -151,8 +151,8 @@ std::string trained_text(const NewRun& run, const Sizes& sizes, double learning_
     warmup_steps: 5
     weight_decay: 0
 )",
-             learning_rate, sizes.update) +
-         packing_text(run, sizes.prompt + sizes.response);
+             learning_rate, sizes.update_size) +
+         packing_text(run, sizes.prompt_length + sizes.response_length);
 }
 
 std::string tensor_ranks_text(const NewLayout& layout) {
@@ -162,13 +162,13 @@ std::string tensor_ranks_text(const NewLayout& layout) {
       layout.tensor_ranks);
 }
 
-/// `is_known`: the rows use roll's own column names.
-std::string data_text(const NewRun& run, bool is_known = false) {
+/// `has_roll_columns`: the rows use roll's own column names.
+std::string data_text(const NewRun& run, bool has_roll_columns = false) {
   std::string text = "  data_args:\n    file_name:\n";
   for (const std::string& file : run.data) text += fmt::format("      - {}\n", yaml_text(file));
   if (run.layout)
     text += fmt::format("    {}\n", to_text(*run.layout, "\n    "));
-  else if (!is_known)
+  else if (!has_roll_columns)
     text += run.has_messages ? "    messages: messages  # column of {role, content} lists\n"
                              : "    prompt: prompt  # column of raw text\n";
   if (run.chat_template) text += fmt::format("    template: {}  # the model has none of its own\n", *run.chat_template);
@@ -221,8 +221,8 @@ save_steps: 0  # a checkpoint every so many updates; 0: at the end
 }  // namespace
 
 std::string new_sft_config(const NewRun& run, const ModelSpec& spec) {
-  const int64_t length = std::min<int64_t>(length_for(run.prompts), spec.most_positions());
-  const int64_t of_each_device = std::max<int64_t>(1, std::min(kSftRows, run.num_rows) / run.num_devices);
+  const int64_t length = std::min<int64_t>(choose_length(run.prompts), spec.most_positions());
+  const int64_t rows_per_device = std::max<int64_t>(1, std::min(kSftRows, run.num_rows) / run.num_devices);
   std::string text = sft_head_text(run, spec);
   text += fmt::format(
       R"(sequence_length: {}  # tokens; of your rows half have at most {}, 99 % at most {}, the longest {}; longer ones are dropped
@@ -237,8 +237,8 @@ sft_train:
     weight_decay: 0
 )",
       length, run.prompts.p50, run.prompts.p99, run.prompts.max, run.on_gpu ? "bf16" : "fp32",
-      data_text(run, /*is_known=*/true), spec.num_parameters() < kFewParameters ? 1e-3 : 1e-5,
-      of_each_device * run.num_devices);
+      data_text(run, /*has_roll_columns=*/true), spec.num_parameters() < kSmallModelParameters ? 1e-3 : 1e-5,
+      rows_per_device * run.num_devices);
   text += packing_text(run, length);
   if (run.validation)
     text += fmt::format(
@@ -258,7 +258,7 @@ std::vector<NewLayout> suggest_layouts(const NewRun& run, const ModelSpec& spec)
 }
 
 std::string new_config(const NewRun& run, const ModelSpec& spec, const NewLayout& layout) {
-  const Sizes sizes = sizes_of(run, spec, layout);
+  const Sizes sizes = choose_sizes(run, spec, layout);
   const char* const offload = "offload: true  # what only training needs waits in host memory while GPUs sample\n\n";
   return head_text(run, spec, sizes) + sizes_text(run, sizes) + algorithm_text(run.algorithm) +
          (layout.offload ? offload : "") + roles_text(run, sizes, layout) + rewards_text(run);

@@ -64,13 +64,13 @@ TEST_CASE("the user's own code is asked once, and its failure is the user's erro
   const auto answers = [](const std::string& script) {
     return reward_of(CommandArgs{.command = {"sh", "-c", script}});
   };
-  CHECK_NOTHROW(try_out(row, *answers("read line; echo '{\"reward\": 0}'; read end"), "rewards.x"));
-  CHECK_THAT(error_of([&] { try_out(row, *answers("read line; exit 3"), "rewards.x"); }),
+  CHECK_NOTHROW(test_reward_code(row, *answers("read line; echo '{\"reward\": 0}'; read end"), "rewards.x"));
+  CHECK_THAT(error_of([&] { test_reward_code(row, *answers("read line; exit 3"), "rewards.x"); }),
              Catch::Contains("ended (exit status 3)"));
   RewardArgs slow;
   slow.type = CommandArgs{.command = {"sleep", "60"}};
   slow.timeout_s = 0.2;
-  CHECK(error_of([&] { try_out(row, *make_reward(slow, 0, ""), "rewards.x"); }) ==
+  CHECK(error_of([&] { test_reward_code(row, *make_reward(slow, 0, ""), "rewards.x"); }) ==
         "rewards.x: gave no reward for rows.jsonl:4, asked once with its ground truth as the response: nothing "
         "came within timeout_s; let it flush each answer, as print(..., flush=True) does in Python");
 }
@@ -93,7 +93,7 @@ TEST_CASE("a domain's view says in characters what it cannot say in tokens, and 
   for (Row& row : rows) row.domain = "math";
   DomainRules rules;
   rules["math"] = reward_of(MathRuleArgs());
-  const DataLens lens{.most_golds = 10};
+  const ViewSettings lens{.max_golds = 10};
   const auto views = make_domain_views(rows, rules, lens);
   REQUIRE(views.size() == 1);
   CHECK(summary_line(views[0], lens) ==
