@@ -36,10 +36,10 @@ void check_content(const Json& message, const std::string& origin, const std::st
 }  // namespace
 
 Json normal_message(const Json& message) {
-  Json normal = template_message(message);
-  rename_key(normal, "from", "role");
-  rename_key(normal, "value", "content");
-  return normal;
+  Json normalised = template_message(message);
+  rename_key(normalised, "from", "role");
+  rename_key(normalised, "value", "content");
+  return normalised;
 }
 
 Json parse_chat(const Json& value, const std::string& origin, const std::string& column) {
@@ -86,13 +86,13 @@ bool starts_with(const Json& chat, const Json& beginning) {
   return beginning.size() <= chat.size() && std::equal(beginning.begin(), beginning.end(), chat.begin(), is_same);
 }
 
-Json some_messages(const Json& chat, size_t begin, size_t end) {
+Json slice_messages(const Json& chat, size_t begin, size_t end) {
   return Json(Json::array_t(chat.begin() + static_cast<std::ptrdiff_t>(begin),
                             chat.begin() + static_cast<std::ptrdiff_t>(end)));
 }
 
-Json joined(Json chat, const Json& more) {
-  chat.insert(chat.end(), more.begin(), more.end());
+Json join_messages(Json chat, const Json& added) {
+  chat.insert(chat.end(), added.begin(), added.end());
   return chat;
 }
 
@@ -106,9 +106,9 @@ Json template_variables(const Json& row, const std::string& origin) {
       throw wrong_column(origin, "tools", *found, "a list of tool schemas, or one as JSON");
     if (!tools.empty()) variables["tools"] = tools;
   }
-  if (const Json* more = column(row, "chat_template_kwargs")) {
-    if (!more->is_object()) throw wrong_column(origin, "chat_template_kwargs", *more, "an object");
-    variables.update(*more);
+  if (const Json* kwargs = column(row, "chat_template_kwargs")) {
+    if (!kwargs->is_object()) throw wrong_column(origin, "chat_template_kwargs", *kwargs, "an object");
+    variables.update(*kwargs);
   }
   return variables;
 }
@@ -122,10 +122,10 @@ std::string render_row(const std::function<std::string(const Json& variables)>& 
     throw user_error("{}: {}", origin, e.what());
   }
   if (!variables.contains("tools")) return text;
-  Json others = variables;
-  others["tools"] = Json::array();  // not null, which tools-only templates could not render
+  Json without_tools = variables;
+  without_tools["tools"] = Json::array();  // not null, which tools-only templates could not render
   try {
-    if (render(others) != text) return text;
+    if (render(without_tools) != text) return text;
   } catch (const UserError&) {  // the template reads the tools
     return text;
   }
