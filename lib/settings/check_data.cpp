@@ -42,9 +42,10 @@ std::vector<Row> first_rows(const fs::path& file, const RowColumns& columns) {
 }
 
 void check_template(const std::string& name, const auto& member, Checker& check) {
-  const auto& names = ChatTemplate::names();
-  check.require(std::find(names.begin(), names.end(), name) != names.end(), member,
-                "there is no template {}; there are {}{}", name, fmt::join(names, ", "), did_you_mean(name, names));
+  const auto& templates = ChatTemplate::names();
+  check.require(std::find(templates.begin(), templates.end(), name) != templates.end(), member,
+                "there is no template {}; there are {}{}", name, fmt::join(templates, ", "),
+                did_you_mean(name, templates));
 }
 
 void check_templates(const std::optional<std::string>& global, const DataArgs& data, Checker& check) {
@@ -146,20 +147,20 @@ void check_curriculum(const Config& config, Checker& check) {
   const auto& schedule = data.domain_interleave_schedule;
   check.require(schedule.empty() || !data.domain_interleave_probs.empty(), schedule,
                 "starts from the shares of step 1; set {} to these", check.key(data.domain_interleave_probs));
-  int64_t before = 1;
+  int64_t previous_step = 1;
   for (const ScheduledShares& scheduled : schedule) {
-    check.require(scheduled.step > before, scheduled.step,
-                  "the steps of a schedule rise, from 2 on, and this comes behind step {}", before);
-    before = scheduled.step;
+    check.require(scheduled.step > previous_step, scheduled.step,
+                  "the steps of a schedule rise, from 2 on, and this comes behind step {}", previous_step);
+    previous_step = scheduled.step;
     check_shares(scheduled.probs, scheduled.probs, config, check);
   }
 }
 
 /// Rejects curriculum keys for rows that are read in file order or shuffled separately.
 void refuse_curriculum(const DataArgs& data, Checker& check) {
-  constexpr const char* kElsewhere = "belongs to the actor_train.data_args of a reinforcement; remove it here";
-  check.require(data.sampler == DataSampler::kShuffled, data.sampler, kElsewhere);
-  check.require(data.domain_interleave_schedule.empty(), data.domain_interleave_schedule, kElsewhere);
+  constexpr const char* kTrainingOnly = "belongs to the actor_train.data_args of a reinforcement; remove it here";
+  check.require(data.sampler == DataSampler::kShuffled, data.sampler, kTrainingOnly);
+  check.require(data.domain_interleave_schedule.empty(), data.domain_interleave_schedule, kTrainingOnly);
 }
 
 void check_prompt_template(const DataArgs& data, Checker& check) {
@@ -172,10 +173,10 @@ void check_prompt_template(const DataArgs& data, Checker& check) {
 /// Checks that no two domains have the same tag, because both would claim its rows.
 bool check_tags(const Config& config, Checker& check) {
   bool is_unique = true;
-  std::map<std::string, std::string> owner;
+  std::map<std::string, std::string> domain_by_tag;
   for (const auto& [domain, worker] : config.rewards)
     for (const std::string& tag : worker.reward.tag_included) {
-      const auto [found, is_new] = owner.emplace(tag, domain);
+      const auto [found, is_new] = domain_by_tag.emplace(tag, domain);
       is_unique &= check.require(is_new || found->second == domain, worker.reward.tag_included,
                                  "the tag {} belongs to {} already; remove it from one of the two", tag, found->second);
     }
@@ -199,9 +200,9 @@ DomainRules check_rewards(const Config& config, bool offline, Checker& check) {
   DomainRules rules;
   for (const auto& [domain, worker] : config.rewards) {
     const RewardArgs& reward = worker.reward;
-    const std::string where = fmt::format("{}.{}.", check.key(config.rewards), domain);
+    const std::string key_prefix = fmt::format("{}.{}.", check.key(config.rewards), domain);
     const auto make = [&] {
-      auto rule = make_reward(reward, config.response_length.value_or(0), where);
+      auto rule = make_reward(reward, config.response_length.value_or(0), key_prefix);
       if (!offline) rule->check_files();
       rules[domain] = std::move(rule);
     };
@@ -213,20 +214,20 @@ DomainRules check_rewards(const Config& config, bool offline, Checker& check) {
 }
 
 void note_reward_model(const Config& config, Checker& check) {
-  const auto is_asked = [](const auto& domain) { return domain.second.shares_model(); };
-  if (check.is_set(config.reward_model) && !std::ranges::any_of(config.rewards, is_asked))
+  const auto is_shared = [](const auto& domain) { return domain.second.shares_model(); };
+  if (check.is_set(config.reward_model) && !std::ranges::any_of(config.rewards, is_shared))
     check.note(
         fmt::format("{} has no effect, as no reward has judge_model_type: cluster", check.key(config.reward_model)));
 }
 
-DomainTags tags_of(const Config& config) {
+DomainTags domain_tags(const Config& config) {
   DomainTags tags;
   for (const auto& [domain, worker] : config.rewards) tags[domain] = worker.reward.tag_included;
   return tags;
 }
 
-template <class Place>
-void check_place(const Place& key, const std::optional<std::string>& path, Checker& check) {
+template <class Key>
+void check_output_path(const Key& key, const std::optional<std::string>& path, Checker& check) {
   const auto checkpoint = path && !path->empty() ? checkpoint_around(*path) : std::nullopt;
   check.require(!checkpoint, key, "lies in the checkpoint {}, which stays as it was written; choose another place",
                 checkpoint ? checkpoint->string() : "");
@@ -234,18 +235,18 @@ void check_place(const Place& key, const std::optional<std::string>& path, Check
 
 /// Checks that the run writes into no existing checkpoint.
 template <class C>
-void check_places(const C& config, Checker& check) {
-  check_place(config.output_dir, config.output_dir, check);
-  check_place(config.logging_dir, config.logging_dir, check);
-  check_place(config.track.tracker_kwargs.log_dir, config.track.tracker_kwargs.log_dir, check);
-  check_place(config.track.tracker_kwargs.tracking_uri, config.track.tracker_kwargs.tracking_uri, check);
+void check_output_paths(const C& config, Checker& check) {
+  check_output_path(config.output_dir, config.output_dir, check);
+  check_output_path(config.logging_dir, config.logging_dir, check);
+  check_output_path(config.track.tracker_kwargs.log_dir, config.track.tracker_kwargs.log_dir, check);
+  check_output_path(config.track.tracker_kwargs.tracking_uri, config.track.tracker_kwargs.tracking_uri, check);
 }
 
 }  // namespace
 
 void check_data(const Config& config, bool offline, Checker& check) {
-  check_places(config, check);
-  check_place(config.rollout_dump_dir, config.rollout_dump_dir, check);
+  check_output_paths(config, check);
+  check_output_path(config.rollout_dump_dir, config.rollout_dump_dir, check);
   check_best_metric(config, offline, check);
   if (config.global_template) check_template(*config.global_template, config.global_template, check);
   for (const auto& [tag, name] : config.tag_to_template) check_template(name, config.tag_to_template, check);
@@ -262,7 +263,7 @@ void check_data(const Config& config, bool offline, Checker& check) {
   check_domain_names(config, check);
   check_curriculum(config, check);
   refuse_curriculum(config.validation.data_args, check);
-  if (check_tags(config, check)) domains.tags = tags_of(config);
+  if (check_tags(config, check)) domains.tags = domain_tags(config);
   const DataArgs& data = config.actor_train.data_args;
   if (!config.agentic.is_used() && check.require_given(!data.file_name.empty(), data.file_name, kNameRows))
     check_files(data, domains, offline, check);
@@ -278,7 +279,7 @@ void check_data(const Config& config, bool offline, Checker& check) {
 }
 
 void check_data(const SftConfig& config, bool offline, Checker& check) {
-  check_places(config, check);
+  check_output_paths(config, check);
   check_best_metric(config, check);
   if (config.global_template) check_template(*config.global_template, config.global_template, check);
   for (const DataArgs* data : {&config.sft_train.data_args, &config.validation.data_args}) {

@@ -25,12 +25,13 @@ bool check_groups(const Config& config, Checker& check) {
 
 void check_normalisation(const ExperienceConfig& experience, Checker& check) {
   const AdvantageEstimator& estimator = *experience.adv_estimator;
-  const auto is_as_wished = [&](const auto& type, const auto& wish, const char* what) {
-    return check.require(!wish || type == wish, type, "{} takes the group's {}; remove this, or take another estimator",
-                         check.name(experience.adv_estimator), what);
+  const auto is_as_required = [&](const auto& type, const auto& required, const char* statistic) {
+    return check.require(!required || type == required, type,
+                         "{} takes the group's {}; remove this, or take another estimator",
+                         check.name(experience.adv_estimator), statistic);
   };
-  if (!is_as_wished(experience.norm_mean_type, estimator.normalisation.mean, "mean") ||
-      !is_as_wished(experience.norm_std_type, estimator.normalisation.deviation, "deviation"))
+  if (!is_as_required(experience.norm_mean_type, estimator.normalisation.mean, "mean") ||
+      !is_as_required(experience.norm_std_type, estimator.normalisation.deviation, "deviation"))
     return;
   check.require(!estimator.samples_baseline || !experience.norm_mean_type, experience.norm_mean_type,
                 "{} takes off the reward of a greedy response; remove this, or take another estimator",
@@ -75,23 +76,23 @@ void check_kl(const Config& config, Checker& check) {
 
 /// Checks that enable_old_logprobs_recompute is not false if something needs old log-probs.
 void check_old_log_probs(const Config& config, Checker& check) {
-  const auto& wish = config.enable_old_logprobs_recompute;
-  if (wish != false) return;
+  const auto& recompute = config.enable_old_logprobs_recompute;
+  if (recompute != false) return;
   const OldLogProbReasons reasons = old_log_prob_reasons(config);
   const char* const remedy = "remove this, or set it to true";
-  check.require(!reasons.several_updates, wish,
+  check.require(!reasons.several_updates, recompute,
                 "with {} a step makes {} updates, and after the first the policy is no longer the one that sampled; {}",
                 config.ppo_epochs > 1 ? check.name(config.ppo_epochs) : check.name(config.rollout_batch_size),
                 updates_per_step(config, config.actor_train), remedy);
-  check.require(!reasons.kl_in_reward, wish, "{} is the KL of old log-probs to the reference's; {}",
+  check.require(!reasons.kl_in_reward, recompute, "{} is the KL of old log-probs to the reference's; {}",
                 check.name(config.experience.add_token_level_kl), remedy);
-  check.require(!reasons.correction, wish, "{} compares old log-probs with the sampler's; {}",
+  check.require(!reasons.correction, recompute, "{} compares old log-probs with the sampler's; {}",
                 check.key(config.experience.train_infer_correction), remedy);
-  check.require(!reasons.energies, wish, "{} reads how sure the policy was of each token; {}",
+  check.require(!reasons.energies, recompute, "{} reads how sure the policy was of each token; {}",
                 check.name(config.experience.adv_estimator), remedy);
-  check.require(!reasons.dropout, wish, "{} leaves parts of the policy out where it is trained; {}",
+  check.require(!reasons.dropout, recompute, "{} leaves parts of the policy out where it is trained; {}",
                 check.name(config.actor_train.model_args.lora_dropout), remedy);
-  check.require(!reasons.dump, wish, "{} shows old log-probs; {}", check.name(config.dump_experience), remedy);
+  check.require(!reasons.dump, recompute, "{} shows old log-probs; {}", check.name(config.dump_experience), remedy);
 }
 
 void check_masks(const Config& config, Checker& check) {

@@ -28,21 +28,21 @@ void check_stages(const WorkerConfig& worker, Checker& check) {
   const StrategyConfig& s = worker.strategy_args.strategy_config;
   const auto& pp = s.pipeline_model_parallel_size;
   const auto &first = s.num_layers_in_first_pipeline_stage, &last = s.num_layers_in_last_pipeline_stage;
-  const bool says_ends = first || last;
+  const bool sets_end_stages = first || last;
   const auto& layout = s.pipeline_model_parallel_layout;
-  const auto check_several = [&](const auto& key) {
+  const auto require_stages = [&](const auto& key) {
     check.require(!key || pp.value_or(1) > 1, key, "says nothing of one stage: set {} above 1, or remove it",
                   check.key(pp));
   };
-  check_several(first);
-  check_several(last);
-  check_several(layout);
+  require_stages(first);
+  require_stages(last);
+  require_stages(layout);
   const auto& chunks = s.virtual_pipeline_model_parallel_size;
-  if (chunks.value_or(1) > 1) check_several(chunks);
-  check.require(!says_ends || !layout, layout, "says what all stages have; remove it, or {}",
+  if (chunks.value_or(1) > 1) require_stages(chunks);
+  check.require(!sets_end_stages || !layout, layout, "says what all stages have; remove it, or {}",
                 first ? check.name(first) : check.name(last));
   for (const bool* counts : {&s.account_for_embedding_in_pipeline_split, &s.account_for_loss_in_pipeline_split})
-    check.require(!*counts || (!says_ends && !layout), *counts,
+    check.require(!*counts || (!sets_end_stages && !layout), *counts,
                   "is for an even split, but other keys say how many layers stages have; remove it, or these");
 }
 
@@ -74,7 +74,7 @@ void check_sizes(const WorkerConfig& worker, Checker& check) {
 
 /// Checks that a role that answers requests has no pipeline and no expert parallelism: its groups of tensor ranks work
 /// independently, so expert ranks would wait for each other.
-void check_requested(const WorkerConfig& worker, Checker& check) {
+void check_serving_role(const WorkerConfig& worker, Checker& check) {
   const auto& pp = worker.strategy_args.strategy_config.pipeline_model_parallel_size;
   check.require(pp.value_or(1) == 1, pp,
                 "a role that answers requests holds all layers on each group of tensor ranks; set it to 1");
@@ -114,26 +114,27 @@ void check_trainer(const WorkerConfig& worker, Checker& check) {
 int64_t most_groups_of_a_domain(const Config& config) {
   const auto& shares = config.actor_train.data_args.domain_interleave_probs;
   if (shares.empty()) return config.prompts_per_step();  // the rows decide, and are not read here
-  int64_t most = 1;
-  for (const auto& [domain, groups] : split_by_share(shares, config.prompts_per_step())) most = std::max(most, groups);
-  return most;
+  int64_t largest = 1;
+  for (const auto& [domain, groups] : split_by_share(shares, config.prompts_per_step()))
+    largest = std::max(largest, groups);
+  return largest;
 }
 
 /// Checks that async rollout has devices that only sample, because they are busy while the others train.
 void check_sampling_ahead(const Config& config, Checker& check) {
   if (!config.samples_ahead()) return;
-  std::vector<int> both;
-  std::ranges::set_intersection(learner_ranks(config), config.actor_infer.ranks, std::back_inserter(both));
-  check.require(both.empty(), config.async_generation_ratio,
+  std::vector<int> shared_ranks;
+  std::ranges::set_intersection(learner_ranks(config), config.actor_infer.ranks, std::back_inserter(shared_ranks));
+  check.require(shared_ranks.empty(), config.async_generation_ratio,
                 "needs devices that only sample, but ranks {} also train or compute log-probs and values; give "
                 "actor_infer a device_mapping apart from actor_train, reference, teacher and critic, or set this to 0",
-                ranges_text(both));
-  const int64_t owed = most_groups_of_a_domain(config);
-  if (config.async_generation_ratio * static_cast<double>(owed) < 1)
-    check.note(
-        fmt::format("{} of the {} groups that a domain owes a step is less than one: nothing is sampled ahead; "
-                    "take {:.4g} or more",
-                    check.name(config.async_generation_ratio), owed, std::ceil(1e4 / static_cast<double>(owed)) / 1e4));
+                ranges_text(shared_ranks));
+  const int64_t max_groups = most_groups_of_a_domain(config);
+  if (config.async_generation_ratio * static_cast<double>(max_groups) < 1)
+    check.note(fmt::format(
+        "{} of the {} groups that a domain owes a step is less than one: nothing is sampled ahead; "
+        "take {:.4g} or more",
+        check.name(config.async_generation_ratio), max_groups, std::ceil(1e4 / static_cast<double>(max_groups)) / 1e4));
 }
 
 /// Notes that sampling has no context parallelism: attention reads KV cache pages of one group of tensor ranks.
@@ -149,36 +150,38 @@ void note_sampler_context(const StrategyConfig& strategy, Checker& check) {
 }  // namespace
 
 void complete_ulysses(WorkerConfig& worker, Checker& check) {
-  const auto& wanted = worker.model_args.ulysses_size;
+  const auto& model_args_size = worker.model_args.ulysses_size;
   auto& size = worker.strategy_args.strategy_config.ulysses_size;
-  if (!wanted) return;
-  check.require(!size || *size == *wanted, wanted, "is another spelling of {}; keep one of the two", check.name(size));
-  size = wanted;
+  if (!model_args_size) return;
+  check.require(!size || *size == *model_args_size, model_args_size, "is another spelling of {}; keep one of the two",
+                check.name(size));
+  size = model_args_size;
 }
 
 void complete_expert_ranks(WorkerConfig& worker, Checker& check) {
   StrategyArgs& strategy = worker.strategy_args;
-  const auto& wanted = strategy.strategy_config.ep_size;
+  const auto& ep_size = strategy.strategy_config.ep_size;
   auto& size = strategy.strategy_config.expert_model_parallel_size;
-  if (!wanted) return;
+  if (!ep_size) return;
   if (!is_fsdp2(strategy.strategy_name))
     return check.note(
         fmt::format("{}: tensor ranks share every expert's matrices; {} says what a role that trains does",
-                    check.key(wanted), check.key(size)));
-  check.require(!size || *size == *wanted, wanted, "is another spelling of {}; keep one of the two", check.name(size));
-  size = wanted;
+                    check.key(ep_size), check.key(size)));
+  check.require(!size || *size == *ep_size, ep_size, "is another spelling of {}; keep one of the two",
+                check.name(size));
+  size = ep_size;
 }
 
 void complete_zero(WorkerConfig& worker, Checker& check) {
   StrategyConfig& strategy = worker.strategy_args.strategy_config;
   const auto& stage = strategy.zero_optimization.stage;
   if (!stage) return;
-  const auto set = [&](auto& key, bool value) {
+  const auto set_key = [&](auto& key, bool value) {
     check.require(!check.is_set(key) || key == value, stage, "contradicts {}; keep one of the two", check.name(key));
     key = value;
   };
-  set(strategy.use_distributed_optimizer, *stage > 0);
-  set(strategy.reshard_after_forward, *stage == 3);
+  set_key(strategy.use_distributed_optimizer, *stage > 0);
+  set_key(strategy.reshard_after_forward, *stage == 3);
 }
 
 void check_layout(const WorkerConfig& worker, Checker& check) {
@@ -194,14 +197,14 @@ void check_layout(const Config& config, Checker& check) {
   if (config.trains()) check_layout(config.actor_train, check);
   const WorkerConfig& sampler = config.actor_infer;
   check_sizes(sampler, check);
-  check_requested(sampler, check);
+  check_serving_role(sampler, check);
   note_sampler_context(sampler.strategy_args.strategy_config, check);
   const int64_t tp = sampler.strategy_args.strategy_config.tensor_parallel();
   const auto& devices = sampler.num_gpus_per_worker;
-  const bool decides = sampler.strategy_args.strategy_name == Strategy::kVllm;  // true in ROLL too
-  check.require(decides || devices.value_or(tp) == tp, devices,
+  const bool size_decides = sampler.strategy_args.strategy_name == Strategy::kVllm;  // true in ROLL too
+  check.require(size_decides || devices.value_or(tp) == tp, devices,
                 "must equal the sampler's tensor_parallel_size, which is {}", tp);
-  if (decides && devices.value_or(tp) != tp)
+  if (size_decides && devices.value_or(tp) != tp)
     check.note(fmt::format("{}: under vllm tensor_parallel_size decides, which is {}", check.name(devices), tp));
   const int64_t& block = sampler.strategy_args.strategy_config.block_size;
   check.require(block % 8 == 0, block, "must be a multiple of 8");
@@ -215,7 +218,7 @@ void check_layout(const Config& config, Checker& check) {
   if (config.uses_critic()) check_layout(config.critic, check);
   for (const JudgingModel& judge : judging_models(config)) {
     check_sizes(*judge.worker, check);
-    check_requested(*judge.worker, check);
+    check_serving_role(*judge.worker, check);
     if (judge.writes()) note_sampler_context(judge.worker->strategy_args.strategy_config, check);
   }
 }
@@ -224,8 +227,8 @@ namespace {
 
 /// Checks that the model's layers can be split over the pipeline stages, and that every stage has adapters to train.
 void check_split(const StrategyConfig& s, const ModelSpec& spec, Checker& check) {
-  const auto found = try_stage_split(s, spec.num_layers);
-  if (const auto* fault = std::get_if<SplitFault>(&found)) {
+  const auto split_result = try_stage_split(s, spec.num_layers);
+  if (const auto* fault = std::get_if<SplitFault>(&split_result)) {
     using Key = SplitFault::Key;
     check.require(fault->key != Key::kSize, s.pipeline_model_parallel_size, "{}", fault->rule);
     check.require(fault->key != Key::kChunks, s.virtual_pipeline_model_parallel_size, "{}", fault->rule);
@@ -233,8 +236,8 @@ void check_split(const StrategyConfig& s, const ModelSpec& spec, Checker& check)
     check.require(fault->key != Key::kLast, s.num_layers_in_last_pipeline_stage, "{}", fault->rule);
     check.require(fault->key != Key::kLayout, s.pipeline_model_parallel_layout, "{}", fault->rule);
   }
-  if (!spec.lora || !std::holds_alternative<StageSplit>(found)) return;
-  const auto& split = std::get<StageSplit>(found);
+  if (!spec.lora || !std::holds_alternative<StageSplit>(split_result)) return;
+  const auto& split = std::get<StageSplit>(split_result);
   std::set<int64_t> with_adapters;
   for (const ParameterShape& parameter : select_trained(spec, backbone_parameters(spec)))
     with_adapters.insert(split.layer_stage(parameter.layer));

@@ -14,9 +14,9 @@ namespace {
 
 void check_spellings(const LossConfig& loss, Checker& check) {
   if (!loss.loss_aggregation) return;
-  const AggMode meant = agg_mode(*loss.loss_aggregation);
-  check.require(!check.is_set(loss.loss_agg_mode) || loss.loss_agg_mode == meant, loss.loss_aggregation,
-                "means {}, but {} ({}); keep one of the two", enum_name(meant), check.name(loss.loss_agg_mode),
+  const AggMode implied_mode = agg_mode(*loss.loss_aggregation);
+  check.require(!check.is_set(loss.loss_agg_mode) || loss.loss_agg_mode == implied_mode, loss.loss_aggregation,
+                "means {}, but {} ({}); keep one of the two", enum_name(implied_mode), check.name(loss.loss_agg_mode),
                 check.place(loss.loss_agg_mode).text());
 }
 
@@ -27,9 +27,9 @@ std::string mode_name(const LossConfig& loss, Checker& check) {
 
 void check_per_token(const LossConfig& loss, Checker& check) {
   if (!loss.calculate_per_token_loss) return;
-  const AggMode other = loss.loss_aggregation ? agg_mode(*loss.loss_aggregation) : loss.loss_agg_mode;
+  const AggMode chosen_mode = loss.loss_aggregation ? agg_mode(*loss.loss_aggregation) : loss.loss_agg_mode;
   const bool other_is_set = loss.loss_aggregation || check.is_set(loss.loss_agg_mode);
-  check.require(!other_is_set || other == AggMode::kTokenMean, loss.calculate_per_token_loss,
+  check.require(!other_is_set || chosen_mode == AggMode::kTokenMean, loss.calculate_per_token_loss,
                 "means token-mean, but {}; keep one of the two", mode_name(loss, check));
 }
 

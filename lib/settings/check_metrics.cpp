@@ -34,8 +34,8 @@ bool has_domain(const std::string& name, const MetricWords& row) {
 }
 
 /// Complains, at the key that waits for the metric, if it is not measured. Returns `is_measured`.
-bool require_measured(bool is_measured, const CheckpointConfig& config, const std::string& why, Checker& check) {
-  const std::string rule = fmt::format("{} {}", check.name(config.metric_for_best_model), why);
+bool require_measured(bool is_measured, const CheckpointConfig& config, const std::string& reason, Checker& check) {
+  const std::string rule = fmt::format("{} {}", check.name(config.metric_for_best_model), reason);
   return config.early_stopping_patience > 0 ? check.require(is_measured, config.early_stopping_patience, "{}", rule)
                                             : check.require(is_measured, config.best_ckpt_to_keep, "{}", rule);
 }
@@ -55,8 +55,8 @@ bool check_name(const CheckpointConfig& config, bool has_plugins, Checker& check
 /// Checks that validation rows have the tag of val_correct/TAG/mean, val_score/... or val_prompts/TAG.
 void check_tag(const Config& config, Checker& check) {
   const std::string& name = config.checkpoints.metric_for_best_model;
-  constexpr std::array kOfTags = {"val_correct/", "val_score/", "val_prompts/"};
-  if (!begins_with_any(name, kOfTags)) return;
+  constexpr std::array kTagPrefixes = {"val_correct/", "val_score/", "val_prompts/"};
+  if (!begins_with_any(name, kTagPrefixes)) return;
   const size_t begin = name.find('/') + 1, last = name.rfind('/');
   const std::string tag = name.substr(begin, last >= begin ? last - begin : name.npos);
   if (tag == "all") return;
@@ -91,8 +91,8 @@ void check_best_metric(const Config& config, bool offline, Checker& check) {
   const bool has_plugins = config.actor_train.loss_func || config.actor_train.pg_loss_reducer;
   if (!check_name(keys, has_plugins, check) || !is_watched(keys)) return;
   const MetricWords& row = *find_metric(name);
-  const auto require = [&](bool is_measured, const std::string& why) {
-    return require_measured(is_measured, keys, why, check);
+  const auto require = [&](bool is_measured, const std::string& reason) {
+    return require_measured(is_measured, keys, reason, check);
   };
   if (has_domain(name, row))
     require(config.rewards.contains(first_part(name)),
@@ -109,11 +109,11 @@ void check_best_metric(const Config& config, bool offline, Checker& check) {
           "is measured against a reference, and there is none; set enable_reference");
   require(config.distils() || row.name != std::string_view("teacher_kl"),
           "is measured against a teacher, and there is none; set is_pure_opd or use_opd");
-  const bool is_of_set = std::string_view(row.name).starts_with("val/*/");
-  if (!is_of_set && !name.starts_with("val_")) return;
+  const bool is_set_metric = std::string_view(row.name).starts_with("val/*/");
+  if (!is_set_metric && !name.starts_with("val_")) return;
   if (require(config.validates() && config.eval_steps > 0, kNoValidation) && !offline)
     check.collect(keys.metric_for_best_model, [&] { check_tag(config, check); });
-  if (is_of_set) check_set_metric(config, check);
+  if (is_set_metric) check_set_metric(config, check);
 }
 
 void check_best_metric(const SftConfig& config, Checker& check) {
@@ -121,9 +121,9 @@ void check_best_metric(const SftConfig& config, Checker& check) {
   const std::string& name = keys.metric_for_best_model;
   if (!check_name(keys, static_cast<bool>(config.sft_train.loss_func), check) || !is_watched(keys)) return;
   constexpr std::array kShared = {"time/", "perf/", "packing/", "comm/", "memory/", "system/"};
-  std::vector<std::string> of_kind = {config.kind + "/", "val/"};
-  if (config.kind == "dpo") of_kind.insert(of_kind.end(), {"rewards/", "logps/"});
-  require_measured(begins_with_any(name, of_kind) || begins_with_any(name, kShared), keys,
+  std::vector<std::string> prefixes = {config.kind + "/", "val/"};
+  if (config.kind == "dpo") prefixes.insert(prefixes.end(), {"rewards/", "logps/"});
+  require_measured(begins_with_any(name, prefixes) || begins_with_any(name, kShared), keys,
                    fmt::format("is measured by `roll train`; here it is val/loss or {}/loss", config.kind), check);
   const bool validates = !config.validation.data_args.file_name.empty();
   const bool repeats = config.eval_steps > 0 || keys.early_stopping_patience == 0;  // false: only measured at the end

@@ -145,11 +145,11 @@ void complete_models(Config& config, Checker& check) {
 
 /// Enables importance weights for an int8 sampler, whose token probabilities differ from the trained weights'.
 void complete_sampler_dtype(Config& config, Checker& check) {
-  auto& weighs = config.experience.train_infer_correction.is_weight.enabled;
-  if (!config.actor_infer.model_args.reads_int8() || !config.trains() || check.is_set(weighs)) return;
-  weighs = true;
+  auto& is_enabled = config.experience.train_infer_correction.is_weight.enabled;
+  if (!config.actor_infer.model_args.reads_int8() || !config.trains() || check.is_set(is_enabled)) return;
+  is_enabled = true;
   check.note(fmt::format("{}: its tokens come from rounded weights, and so {} = true, as long as it is not set",
-                         check.name(config.actor_infer.model_args.dtype), check.key(weighs)));
+                         check.name(config.actor_infer.model_args.dtype), check.key(is_enabled)));
 }
 
 void complete_experience_keys(ExperienceConfig& experience, Checker& check) {
@@ -163,7 +163,7 @@ void complete_experience_keys(ExperienceConfig& experience, Checker& check) {
   experience.norm_std_type = normalisation.deviation;
 }
 
-void count_mask(const std::string& mask, std::vector<std::string>& keys) {
+void add_mask(const std::string& mask, std::vector<std::string>& keys) {
   if (std::ranges::find(keys, mask) == keys.end()) keys.push_back(mask);
 }
 
@@ -207,31 +207,31 @@ void note_strategies(const std::vector<const StrategyArgs*>& strategies, Checker
 }
 
 void complete_trackers(TrackConfig& track, Checker& check) {
-  std::vector<TrackerKind>& kinds = track.track_with;
+  std::vector<TrackerKind>& trackers = track.track_with;
   const std::optional<std::string>& uri = track.tracker_kwargs.tracking_uri;
-  if (std::ranges::find(kinds, TrackerKind::kMlflow) != kinds.end() && uri)
+  if (std::ranges::find(trackers, TrackerKind::kMlflow) != trackers.end() && uri)
     check.require(uri->find("://") == std::string::npos, uri, "is a server's; mlflow is written to a folder");
-  const bool is_sent = std::erase(kinds, TrackerKind::kService) > 0;
-  if (is_sent)
+  const bool wants_service = std::erase(trackers, TrackerKind::kService) > 0;
+  if (wants_service)
     check.note(
         fmt::format("{}: nothing is sent to swanlab; stdout, jsonl and tensorboard hold the same metrics, "
                     "and scripts/upload_metrics.py uploads the run folder's",
                     check.name(track.track_with)));
-  if (!is_sent && std::ranges::find(kinds, TrackerKind::kWandb) == kinds.end()) return;
+  if (!wants_service && std::ranges::find(trackers, TrackerKind::kWandb) == trackers.end()) return;
   for (const TrackerKind kind : TrackConfig{}.track_with)
-    if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
+    if (std::ranges::find(trackers, kind) == trackers.end()) trackers.push_back(kind);
 }
 
 void split_commas(std::vector<std::string>& names) {
-  std::vector<std::string> all;
+  std::vector<std::string> parts;
   for (const std::string& name : names)
     for (size_t from = 0; from <= name.size();) {
       const size_t comma = std::min(name.find(',', from), name.size());
       const size_t first = std::min(name.find_first_not_of(' ', from), comma);
-      if (comma > first) all.push_back(name.substr(first, comma - first));
+      if (comma > first) parts.push_back(name.substr(first, comma - first));
       from = comma + 1;
     }
-  names = all;
+  names = parts;
 }
 
 void complete_names(ModelArgs& args) {
@@ -239,12 +239,12 @@ void complete_names(ModelArgs& args) {
 }
 
 void complete_additional_prompts(Config& config, Checker& check) {
-  const auto& older = config.use_additional_prompts;
-  auto& wanted = config.is_use_additional_prompts;
-  if (!older) return;
-  check.require(!check.is_set(wanted) || wanted == *older, older, "is an older name of {}; keep one of the two",
-                check.name(wanted));
-  wanted = *older;
+  const auto& old_key = config.use_additional_prompts;
+  auto& new_key = config.is_use_additional_prompts;
+  if (!old_key) return;
+  check.require(!check.is_set(new_key) || new_key == *old_key, old_key, "is an older name of {}; keep one of the two",
+                check.name(new_key));
+  new_key = *old_key;
 }
 
 /// Fills the sampler's tensor-parallel size from num_gpus_per_worker, as ROLL does under SGLang; not under vLLM.
@@ -256,11 +256,12 @@ void complete_engine_ranks(WorkerConfig& sampler) {
 }
 
 /// Fills a column from its spelling at the top level.
-void complete_column(const std::optional<std::string>& wanted, std::optional<std::string>& column, Checker& check) {
-  if (!wanted) return;
-  check.require(!column || *column == *wanted, wanted, "is another spelling of {}; keep one of the two",
+void complete_column(const std::optional<std::string>& top_level_key, std::optional<std::string>& column,
+                     Checker& check) {
+  if (!top_level_key) return;
+  check.require(!column || *column == *top_level_key, top_level_key, "is another spelling of {}; keep one of the two",
                 check.name(column));
-  column = wanted;
+  column = top_level_key;
 }
 
 /// Scales domain shares so that they sum to 1. (ROLL gives the last domain the remainder.)
@@ -299,8 +300,8 @@ void complete_judging_models(Config& config) {
   }
   if (!is_shared) return;
   complete_folder(config.reward_model);
-  GeneratingArgs& says = config.reward_model.generating_args;
-  if (!says.max_new_tokens) says.max_new_tokens = LlmJudgeArgs().generating_args.max_new_tokens;
+  GeneratingArgs& judge_sampling = config.reward_model.generating_args;
+  if (!judge_sampling.max_new_tokens) judge_sampling.max_new_tokens = LlmJudgeArgs().generating_args.max_new_tokens;
 }
 
 void complete(Config& config, Checker& check) {
@@ -319,7 +320,7 @@ void complete(Config& config, Checker& check) {
   complete_distillation(config, check);
   complete_sampler_dtype(config, check);
   complete_experience_keys(config.experience, check);
-  if (config.loss.positive_loss_coef > 0) count_mask("positive_response_mask", config.loss.loss_mask_keys);
+  if (config.loss.positive_loss_coef > 0) add_mask("positive_response_mask", config.loss.loss_mask_keys);
   if (config.sequence_length) complete_divisor(config.loss, *config.sequence_length);
   complete_mock(config, check);
   complete_routing(config, check);

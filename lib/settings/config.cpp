@@ -22,7 +22,7 @@ void TeacherConfig::fields(Keys& v) {
 
 namespace {
 
-void dead_fields(Keys& v) {
+void ignored_fields(Keys& v) {
   v.noted({"hydra", "deepspeed_zero*"}, "the file is read as it is, without Hydra");
   v.noted({"defaults"}, "files of this list that are there were read, below what the file says itself");
   v.noted({"checkpoint_config", "base_dir", "save_logging_board_dir"}, "everything is written to output_dir");
@@ -90,7 +90,7 @@ void Config::fields(Keys& v) {
   v("validation", validation, "data and sampling of the validation", may_change());
   v("rewards", rewards, "one reward per domain");
   v("reward_model", reward_model, "the judge of all rewards with judge_model_type: cluster");
-  dead_fields(v);
+  ignored_fields(v);
 }
 
 void Config::run_fields(Keys& v) {

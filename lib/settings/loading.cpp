@@ -6,8 +6,8 @@
 
 namespace roll {
 
-const ModelName& written(const ModelName& own, const ModelName& source, const Checker& check) {
-  return check.is_set(own) || !source ? own : source;
+const ModelName& written_key(const ModelName& role_key, const ModelName& source, const Checker& check) {
+  return check.is_set(role_key) || !source ? role_key : source;
 }
 
 std::optional<ModelSpec> read_spec(const ModelName& name, const ModelName& key, FolderUse use, int64_t longest,

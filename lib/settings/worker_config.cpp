@@ -65,9 +65,9 @@ void WorkerConfig::training_fields(Keys& v) {
   if (duties.trains) {
     v("training_args", training_args, "the role's optimizer");
     const StrategyConfig& strategy = strategy_args.strategy_config;
-    const Address why = is_megatron(strategy_args.strategy_name) ? Address(strategy.recompute_granularity)
-                                                                 : model_args.disable_gradient_checkpointing;
-    v.only_if(strategy.recompute_method, recomputes(), why);
+    const Address cause = is_megatron(strategy_args.strategy_name) ? Address(strategy.recompute_granularity)
+                                                                   : model_args.disable_gradient_checkpointing;
+    v.only_if(strategy.recompute_method, recomputes(), cause);
     v("apply_loss_scale", apply_loss_scale, "gradient of the whole mini-batch; false leaves 1/micro-batches in it");
     v("loss_func", loss_func, "a loss of one's own in place of the built-in one");
   } else {
