@@ -13,7 +13,8 @@ void check_budget(const PlannedItems& items, const std::vector<int64_t>& lengths
   for (size_t i = 0; i < lengths.size(); ++i)
     if (items.tokens[i] > options.budget)
       throw user_error(
-          "a sequence has {} tokens{}, and the budget of a micro-batch is {}; raise it to {} or more", lengths[i],
+          "a sequence has {} tokens{}, but the budget of a micro-batch is {}; raise the budget to {} or more",
+          lengths[i],
           options.alignment == 1 ? "" : fmt::format(" ({} after alignment to {})", items.tokens[i], options.alignment),
           options.budget, items.tokens[i]);
 }

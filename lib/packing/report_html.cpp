@@ -204,7 +204,7 @@ std::string budgets_section(const PackReport& report) {
       "<div class=\"scroll\"><table><tr><th>tokens</th><th>micro-batches<br>per "
       "rank</th><th>fill</th><th>imbalance</th>{}<th></th></tr>\n",
       has_memory ? "memory of a rank, estimated" : kNoMemory,
-      has_memory ? "<th>activations, GB</th><th>all memory, GB</th>" : "");
+      has_memory ? "<th>activations, GB</th><th>total memory, GB</th>" : "");
   for (const auto& row : report.budgets) {
     html += fmt::format("<tr{}><td>{}</td><td>{:.1f}</td><td>{}</td><td>{}</td>",
                         row.is_suggested ? " class=\"marked\"" : "", grouped(row.budget), row.micro_batches,
@@ -218,12 +218,12 @@ std::string budgets_section(const PackReport& report) {
   return html + fmt::format("</table></div>\n<p>Suggested: {}.</p></section>\n", escaped_html(report.budget_rule));
 }
 
-constexpr const char* kGlossary = R"(<section><h2>Words</h2><dl>
-<dt>fill</dt><dd>useful tokens of a micro-batch / budget; fillers are left out</dd>
-<dt>padding</dt><dd>tokens that alignment adds, as a share of all</dd>
+constexpr const char* kGlossary = R"(<section><h2>Terms</h2><dl>
+<dt>fill</dt><dd>useful tokens of a micro-batch / budget; fillers do not count</dd>
+<dt>padding</dt><dd>tokens that alignment adds, as a share of all tokens</dd>
 <dt>imbalance</dt><dd>largest / mean - 1; an update takes as long as its slowest rank</dd>
-<dt>saved over padding</dt><dd>against micro-batches of a fixed number of sequences, each padded to its longest</dd>
-<dt>filler</dt><dd>an empty micro-batch, so that all ranks make equally many</dd></dl></section>
+<dt>saved over padding</dt><dd>work saved, compared with micro-batches of a fixed number of sequences, each padded to its longest one</dd>
+<dt>filler</dt><dd>an empty micro-batch, added so that all ranks run the same number</dd></dl></section>
 )";
 
 }  // namespace

@@ -94,8 +94,7 @@ std::string stage_bars(const StageReport& stage, int64_t max_bars) {
                           bar(share), percent(share), grouped(m.tokens), m.num_sequences);
     }
   const int64_t total = stats.num_micro_batches() * std::ssize(stats.ranks);
-  if (bars < total)
-    text += fmt::format("  ... and {} micro-batches more; --json has them all\n", grouped(total - bars));
+  if (bars < total) text += fmt::format("  ... and {} more micro-batches; --json lists all\n", grouped(total - bars));
   return text;
 }
 
@@ -105,7 +104,7 @@ std::string budgets_text(const PackReport& report) {
   std::string text = fmt::format("\nother training budgets, load_balance, first step; {}\n",
                                  has_memory ? "memory of a rank in GB, estimated" : kNoMemory);
   text += fmt::format("  {:>10}{:>15}{:>9}{:>12}", "tokens", "micro-batches", "fill", "imbalance");
-  text += has_memory ? fmt::format("{:>13}{:>9}\n", "activations", "all") : "\n";
+  text += has_memory ? fmt::format("{:>13}{:>9}\n", "activations", "total") : "\n";
   for (const auto& row : report.budgets) {
     text += fmt::format("  {:>10}{:>15.1f}{:>9}{:>12}", grouped(row.budget), row.micro_batches, percent(row.fill),
                         percent(row.rank_imbalance));

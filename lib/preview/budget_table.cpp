@@ -72,16 +72,16 @@ std::pair<size_t, std::string> suggestion(const std::vector<BudgetRow>& rows, st
     const auto row =
         std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.fill >= best - kFillTolerance; });
     return {static_cast<size_t>(row - rows.begin()),
-            fmt::format("{} tokens, the smallest budget whose fill is within 2 points of the best ({}){}",
+            fmt::format("{} tokens, the smallest budget whose fill is within 2 percentage points of the best ({}){}",
                         grouped(row->budget), percent(best),
-                        row->memory ? "; --memory-gb gives the largest one that fits instead" : "")};
+                        row->memory ? "; with --memory-gb, the largest budget that fits is suggested instead" : "")};
   }
   const double gb = *memory_bytes / 1e9;
   for (size_t i = rows.size(); i-- > 0;)
     if (rows[i].memory->total_bytes <= *memory_bytes)
       return {i, fmt::format("{} tokens, the largest budget that fits {} GB", grouped(rows[i].budget), gb)};
-  return {rows.size(), fmt::format("none: even {} tokens need {:.1f} GB of the {} GB", grouped(rows.front().budget),
-                                   rows.front().memory->total_bytes / 1e9, gb)};
+  return {rows.size(), fmt::format("none: even {} tokens need {:.1f} GB, more than the {} GB",
+                                   grouped(rows.front().budget), rows.front().memory->total_bytes / 1e9, gb)};
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ std::pair<size_t, std::string> suggestion(const std::vector<BudgetRow>& rows, st
 void add_budgets(PackReport& report, const Config& config, const std::optional<RoleShapes>& models,
                  const StepLengths& step, std::optional<double> memory_bytes) {
   if (memory_bytes && !models)
-    throw user_error("--memory-gb: needs the shape of the model, which is not known here; give it by --arch");
+    throw user_error("--memory-gb: needs the model's shape, which is unknown; give the shape with --arch");
   const Workload workload = models ? make_workload(policy_shape(*models)) : Workload{};
   const BatchRule configured = batch_rule(config.actor_train, Stage::kTrain).with(workload);
   const auto batches = first_mini_batches(config, step);

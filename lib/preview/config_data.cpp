@@ -55,7 +55,8 @@ int64_t num_threads(const DataArgs& data) {
 void add_view(const DomainView& view, const DataSet& set, const ViewSettings& settings, ConfigData& out) {
   if (view.dropped == view.num_rows)
     throw user_error(
-        "prompt_length = {}: all {} {} rows of the domain {} are longer, the shortest has {} tokens; raise it",
+        "prompt_length = {}: all {} {} rows of the domain {} are longer; the shortest has {} tokens; raise "
+        "prompt_length",
         settings.prompt_length, view.num_rows, set.name, view.domain, view.shortest);
   out.lines.push_back(fmt::format("{} rows, {}", set.name, summary_line(view, settings)));
   for (const std::string& warning : domain_warnings(view, settings))
@@ -123,8 +124,10 @@ ViewedSet view_set(const Config& config, const DataSet& set, const Tokenizer& to
 void warn_unused_domains(const Config& config, const std::vector<DomainView>& views, ConfigData& out) {
   for (const auto& [domain, worker] : config.rewards)
     if (std::ranges::find(views, domain, &DomainView::domain) == views.end())
-      out.warnings.push_back(fmt::format(
-          "rewards.{}: no training row belongs to it; name its file, or the rows' tag in tag_included", domain));
+      out.warnings.push_back(
+          fmt::format("rewards.{}: no training row belongs to this domain; add a file with such rows, or list the "
+                      "rows' tag in tag_included",
+                      domain));
 }
 
 }  // namespace
@@ -136,7 +139,7 @@ ConfigData view_data(const Config& config, bool offline) {
   std::optional<Tokenizer> tokenizer;
   std::optional<RowStore> training;
   if (config.agentic.is_used()) {
-    out.lines.push_back("training rows: levels of environments, made when the run begins");
+    out.lines.push_back("training rows: levels of environments, generated when the run starts");
     if (missing_tokenizer(policy_name(config)).empty()) {
       tokenizer = Tokenizer::load(model_folder(policy_name(config)));
       check_shown_tools(config, model_folder(policy_name(config)), *tokenizer);
@@ -144,7 +147,7 @@ ConfigData view_data(const Config& config, bool offline) {
   }
   for (const DataSet& set : list_data_sets(config)) {
     if (const std::string missing = missing_part(policy_name(config), set.data, offline); !missing.empty()) {
-      out.lines.push_back(fmt::format("{} rows: not measured, as {}", set.name, missing));
+      out.lines.push_back(fmt::format("{} rows: not measured, because {}", set.name, missing));
       continue;
     }
     if (!tokenizer) tokenizer = Tokenizer::load(model_folder(policy_name(config)));

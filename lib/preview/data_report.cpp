@@ -135,14 +135,12 @@ std::string first_prompt_text(const RowStore& rows, const Tokenizer* tokenizer) 
 
 void warn_of_repeats(const RowFacts& facts, std::vector<std::string>& warnings) {
   if (facts.contradicting > 0)
-    warnings.push_back(
-        fmt::format("prompts repeated with a different ground truth: {}, the first: {}; one of the two "
-                    "is wrong",
-                    facts.contradicting, facts.first_contradiction));
+    warnings.push_back(fmt::format(
+        "prompts repeated with a different ground truth: {}, the first: {}; one of the two answers is wrong",
+        facts.contradicting, facts.first_contradiction));
   if (facts.repeated > facts.contradicting)
-    warnings.push_back(
-        fmt::format("rows that repeat an earlier one: {}; the prompt is trained on as often as it is there",
-                    facts.repeated - facts.contradicting));
+    warnings.push_back(fmt::format("rows that repeat an earlier row: {}; training uses every repetition",
+                                   facts.repeated - facts.contradicting));
 }
 
 }  // namespace
@@ -172,12 +170,13 @@ DataReport inspect_data(const DataInspection& inspection) {
 
 std::string to_text(const DataReport& report, const DataInspection& inspection) {
   const ViewSettings settings = view_settings(inspection);
-  std::string text = fmt::format("rows: {}, of which {} cannot be used\n", report.num_lines, report.bad.size());
+  std::string text = fmt::format("rows: {}, {} unusable\n", report.num_lines, report.bad.size());
   const size_t shown = inspection.lists_all ? report.bad.size() : std::min(kShownFaults, report.bad.size());
   for (size_t i = 0; i < shown; ++i) text += fmt::format("  {}\n", report.bad[i]);
   if (report.bad.size() > shown) text += fmt::format("  and {} more; --all lists them\n", report.bad.size() - shown);
   const size_t max_listed = inspection.lists_all ? std::numeric_limits<size_t>::max() : kShownCounts;
-  for (const std::string& layout : report.layouts) text += fmt::format("{}; data_args may say so\n", layout);
+  for (const std::string& layout : report.layouts)
+    text += fmt::format("{}; these keys can be set in data_args\n", layout);
   text += fmt::format("columns: {}\n", counts_text(report.facts.columns, max_listed));
   text += fmt::format("tags: {}\n", counts_text(report.facts.tags, max_listed));
   if (!report.facts.domains.empty())

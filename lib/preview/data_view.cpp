@@ -60,7 +60,8 @@ std::string summary_line(const DomainView& view, const ViewSettings& settings) {
   std::string line = fmt::format("{}{} rows; prompts in {}: {}", view.domain.empty() ? "" : view.domain + ": ",
                                  view.num_rows, settings.tokenizer ? "tokens" : "characters", to_text(view.prompts));
   if (view.dropped > 0) line += fmt::format("; {} dropped", view.dropped);
-  if (view.golds.asked > 0) line += fmt::format("; {} of {} golds scored right", view.golds.right, view.golds.asked);
+  if (view.golds.asked > 0)
+    line += fmt::format("; {} of {} gold answers scored as right", view.golds.right, view.golds.asked);
   return line;
 }
 
@@ -68,15 +69,17 @@ std::vector<std::string> domain_warnings(const DomainView& view, const ViewSetti
   std::vector<std::string> warnings;
   const std::string prefix = view.domain.empty() ? "" : view.domain + ": ";
   if (view.dropped > 0)
-    warnings.push_back(fmt::format("{}prompt_length = {}: {} of {} rows are longer and dropped; {} keeps all", prefix,
-                                   settings.prompt_length, view.dropped, view.num_rows, view.prompts.max));
+    warnings.push_back(
+        fmt::format("{}prompt_length = {}: {} of {} rows are longer and are dropped; a prompt_length of {} keeps all",
+                    prefix, settings.prompt_length, view.dropped, view.num_rows, view.prompts.max));
   if (view.long_golds > 0)
-    warnings.push_back(fmt::format("{}response_length = {}: the bare answer of {} of {} rows is longer; raise it",
-                                   prefix, settings.response_length, view.long_golds, view.num_rows));
+    warnings.push_back(
+        fmt::format("{}response_length = {}: the gold answer alone is longer in {} of {} rows; raise response_length",
+                    prefix, settings.response_length, view.long_golds, view.num_rows));
   if (view.golds.right < view.golds.asked)
     warnings.push_back(fmt::format(
-        "{}{} of {} golds are not scored right, so no response to these rows can be; correct the rows, or "
-        "choose another reward:\n  {}",
+        "{}{} of {} gold answers are not scored as right, so no response to these rows can be right; correct the rows, "
+        "or choose another reward:\n  {}",
         prefix, view.golds.asked - view.golds.right, view.golds.asked, fmt::join(view.golds.wrong, "\n  ")));
   return warnings;
 }

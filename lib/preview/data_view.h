@@ -34,7 +34,8 @@ struct ViewSettings {
 /// Returns one view per domain, sorted by name. Rows must have their domain and, with a tokenizer, prompt_ids.
 std::vector<DomainView> make_domain_views(const RowStore& rows, const DomainRules& rules, const ViewSettings& settings);
 
-/// Returns e.g. "math_rule: 600 rows; prompts in tokens: p50 103, ...; 3 dropped; 598 of 600 golds scored right".
+/// Returns e.g. "math_rule: 600 rows; prompts in tokens: p50 103, ...; 3 dropped; 598 of 600 gold answers scored as
+/// right".
 std::string summary_line(const DomainView& view, const ViewSettings& settings);
 /// Returns warnings, each with a remedy.
 std::vector<std::string> domain_warnings(const DomainView& view, const ViewSettings& settings);

@@ -60,9 +60,9 @@ void test_reward_code(const Row& row, RewardFunction& reward, const std::string&
   const RewardResult result = reward.score(make_query(row, row.ground_truth));
   if (const auto failure = reward_failure(result.detail))
     throw user_error(
-        "{}: gave no reward for {}, asked once with its ground truth as the response: {}", key, row.origin,
+        "{}: returned no reward for {}, tried with its ground truth as the response: {}", key, row.origin,
         *failure == RewardFailure::kTimeout
-            ? "nothing came within timeout_s; let it flush each answer, as print(..., flush=True) does in Python"
+            ? "no answer came within timeout_s; flush each answer, for example with print(..., flush=True) in Python"
             : error_text(result.detail));
 }
 

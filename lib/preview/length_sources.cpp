@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kLengthsEnd = int64_t{1} << 31;
-constexpr const char* kLengthRule = "must be a whole number of tokens from 1 on, below 2^31";
+constexpr const char* kLengthRule = "must be a whole number of tokens, at least 1 and below 2^31";
 
 /// Returns 12 for "step_000012.jsonl" and for the first of its parts; 0 for any other name.
 int64_t parse_step(const fs::path& file) {
@@ -91,13 +91,15 @@ RecordedSteps recorded_steps(const fs::path& path) {
   if (!is_folder(path)) {
     const int64_t step = parse_step(path);
     if (step == 0)
-      throw user_error("--rollouts = {}: a single file must be called step_NNNNNN.jsonl; name its folder instead",
-                       path.string());
+      throw user_error(
+          "--rollouts = {}: a single file must be named step_NNNNNN.jsonl; give the folder of the file instead",
+          path.string());
     return {path.parent_path(), {step}};
   }
   for (const fs::path& folder : {path, path / "rollouts"})
     if (auto steps = list_steps(folder); !steps.empty()) return {folder, std::move(steps)};
-  throw user_error("--rollouts = {}: neither it nor its folder rollouts holds step_NNNNNN.jsonl files", path.string());
+  throw user_error("--rollouts = {}: neither this folder nor its folder rollouts contains step_NNNNNN.jsonl files",
+                   path.string());
 }
 
 fs::path folder_with_step(const fs::path& rollouts, int64_t step) {
@@ -151,7 +153,7 @@ LengthSource listed_lengths(std::istream& in, const std::string& origin, int64_t
   for (int64_t step = 0; step < num_steps; ++step)
     source.steps.push_back({step + 1, {lengths.begin() + step * per_step, lengths.begin() + (step + 1) * per_step}});
   if (const int64_t rest = std::ssize(lengths) - num_steps * per_step; rest > 0)
-    source.notes.push_back(fmt::format("the last {} lengths are left out: a step has {}", rest, per_step));
+    source.notes.push_back(fmt::format("the last {} lengths are ignored, because a step has {}", rest, per_step));
   return source;
 }
 
@@ -163,7 +165,7 @@ LengthSource modelled_lengths(const Config& config, const fs::path& model_folder
   const int64_t longest = config.response_length.value();
   LengthSource source{.text = "the prompts of the configured data", .notes = {}, .steps = {}};
   source.notes.push_back(fmt::format(
-      "responses are assumed: lognormal, mean {} and standard deviation {} tokens, cut to {} (--mean, --std)",
+      "response lengths are assumed: lognormal, mean {} and standard deviation {} tokens, cut to {} (--mean, --std)",
       responses.mean, responses.std, longest));
   for (int64_t step = 1; step <= num_steps; ++step) {
     StepLengths& lengths = source.steps.emplace_back();

@@ -41,7 +41,7 @@ Sizes choose_sizes(const NewRun& run, const ModelSpec& spec, const NewLayout& la
   const int64_t positions = for_length(spec, sizes.prompt_length + 1).max_positions;
   sizes.response_length = std::min<int64_t>(run.on_gpu ? 2048 : 256, positions - sizes.prompt_length);
   if (sizes.response_length < 1)
-    throw user_error("--model = {}: its {} positions leave no room for a response behind prompts of {} tokens",
+    throw user_error("--model = {}: its {} positions leave no room for a response after prompts of {} tokens",
                      run.model, positions, sizes.prompt_length);
   sizes.num_prompts = std::max(wanted_prompts / unit, int64_t{1}) * unit;
   sizes.update_size = sizes.num_prompts * kGroupSize / 2;
@@ -62,10 +62,10 @@ std::string ranks_flag(const NewRun& run) {
 std::string head_text(const NewRun& run, const ModelSpec& spec, const Sizes& sizes) {
   const double passes = static_cast<double>(200 * sizes.num_prompts) / static_cast<double>(run.num_rows);
   return fmt::format(
-      R"(# {} with the reward {}, on {}. Made by `roll new`: change what you like.
+      R"(# {} with the reward {}, on {}. Written by `roll new`; edit it as you like.
 #
 # start     roll train --config {}/config.yaml{}
-# ask       roll validate-config --config ... says what it would do; `roll explain KEY` what a key means
+# check     roll validate-config --config ... prints what the run would do; `roll explain KEY` explains a key
 
 exp_name: {}
 output_dir: {}  # metrics, responses and checkpoints of the run
@@ -77,16 +77,16 @@ save_steps: 50
       enum_name(run.algorithm), run.reward, devices_text(run), run.folder, ranks_flag(run),
       yaml_text(std::filesystem::path(run.folder).filename().string()), yaml_text(run.output_dir), yaml_text(run.model),
       static_cast<double>(spec.num_parameters()) / 1e6, sizes.num_prompts, passes, run.num_rows,
-      run.validation ? "eval_steps: 10  # a validation every so many steps\n" : "");
+      run.validation ? "eval_steps: 10  # steps between validations\n" : "");
 }
 
 std::string sizes_text(const NewRun& run, const Sizes& sizes) {
   return fmt::format(
-      R"(# {} x {} = {} responses a step, learnt from in two updates.
-rollout_batch_size: {}  # prompts of a step; more make steadier and slower steps
-num_return_sequences_in_group: {}  # responses to each prompt: the better ones are learnt from, so they must differ
-prompt_length: {}  # tokens; of your prompts half have at most {}, 99 % at most {}, the longest {}; longer ones are dropped
-response_length: {}  # tokens; what is longer is cut. Raise it where rollout/truncated_ratio is not small
+      R"(# {} x {} = {} responses per step, used in two updates.
+rollout_batch_size: {}  # prompts per step; more prompts make steps steadier and slower
+num_return_sequences_in_group: {}  # responses per prompt; they are compared with each other, so they must differ
+prompt_length: {}  # tokens; half of your prompts have at most {}, 99 % at most {}, the longest has {}; longer ones are dropped
+response_length: {}  # tokens; longer responses are cut. Raise this if rollout/truncated_ratio is not small
 
 )",
       sizes.num_prompts, kGroupSize, sizes.num_prompts * kGroupSize, sizes.num_prompts, kGroupSize, sizes.prompt_length,
@@ -96,31 +96,31 @@ response_length: {}  # tokens; what is longer is cut. Raise it where rollout/tru
 const char* algorithm_text(NewAlgorithm algorithm) {
   switch (algorithm) {
     case NewAlgorithm::kGrpo:
-      return R"(# GRPO: a response is as good as its reward is above the mean of its group, in deviations.
+      return R"(# GRPO: the advantage of a response is its reward minus its group's mean, divided by the group's deviation.
 adv_estimator: grpo
-pg_clip: 0.2  # how far one step may move a token's probability
+pg_clip: 0.2  # limits how far an update may change a token's probability
 loss_agg_mode: seq-mean-token-mean
-# use_kl_loss: true  # keeps the policy near its first weights, which costs a second model
+# use_kl_loss: true  # keeps the policy near its initial weights, and needs memory for a second model
 
 )";
     case NewAlgorithm::kPpo:
-      return R"(# PPO: a critic says what each token may still expect; it begins as the policy, with a head of zeros.
+      return R"(# PPO: a critic predicts the reward to come at each token; it starts as the policy with a zero value head.
 adv_estimator: gae
 gamma: 1.0
 lambd: 1.0
 whiten_advantages: true
-critic_warmup: 5  # first steps that train the critic only
-pg_clip: 0.2  # how far one step may move a token's probability
+critic_warmup: 5  # number of first steps that train only the critic
+pg_clip: 0.2  # limits how far an update may change a token's probability
 value_clip: 0.5
 loss_agg_mode: token-mean
 
 )";
     case NewAlgorithm::kReinforce:
-      return R"(# REINFORCE with the group's mean as the baseline, and the deviation of the whole step.
+      return R"(# REINFORCE: the advantage is the reward minus the group's mean, divided by the deviation of the whole step.
 adv_estimator: reinforce
 norm_mean_type: group
 norm_std_type: batch
-pg_clip: 0.2  # how far one step may move a token's probability
+pg_clip: 0.2  # limits how far an update may change a token's probability
 loss_agg_mode: token-mean
 
 )";
@@ -131,9 +131,9 @@ loss_agg_mode: token-mean
 /// Packing and placement keys of a trained role; `length` tokens must fit into a micro-batch.
 std::string packing_text(const NewRun& run, int64_t length) {
   std::string text = fmt::format(
-      R"(  use_sequence_packing: true  # sequences lie behind each other, without padding
+      R"(  use_sequence_packing: true  # puts sequences one after another, without padding
   sequence_packing_args:
-    max_packed_sequence_length_train: {}  # tokens of a micro-batch: memory against speed
+    max_packed_sequence_length_train: {}  # tokens of a micro-batch; more are faster and need more memory
     max_packed_sequence_length_forward: {}
 )",
       std::max<int64_t>(run.on_gpu ? 8192 : 4096, length), std::max<int64_t>(run.on_gpu ? 16384 : 8192, length));
@@ -145,7 +145,7 @@ std::string packing_text(const NewRun& run, int64_t length) {
 std::string trained_text(const NewRun& run, const Sizes& sizes, double learning_rate) {
   return fmt::format(
              R"(  training_args:
-    learning_rate: {:.1e}  # too high: rewards rise, then fall to nothing; too low: nothing happens
+    learning_rate: {:.1e}  # too high: rewards rise, then collapse; too low: rewards do not change
     train_batch_size: {}  # sequences of an update, on any number of ranks
     lr_scheduler_type: constant_with_warmup
     warmup_steps: 5
@@ -171,7 +171,8 @@ std::string data_text(const NewRun& run, bool has_roll_columns = false) {
   else if (!has_roll_columns)
     text += run.has_messages ? "    messages: messages  # column of {role, content} lists\n"
                              : "    prompt: prompt  # column of raw text\n";
-  if (run.chat_template) text += fmt::format("    template: {}  # the model has none of its own\n", *run.chat_template);
+  if (run.chat_template)
+    text += fmt::format("    template: {}  # chat template; the model has none\n", *run.chat_template);
   return text;
 }
 
@@ -181,7 +182,7 @@ std::string roles_text(const NewRun& run, const Sizes& sizes, const NewLayout& l
                      trained_text(run, sizes, sizes.learning_rate) + tensor_ranks_text(layout);
   text += fmt::format(
       "\nactor_infer:\n  model_args: {{dtype: {}}}\n  generating_args: {{temperature: 1.0, top_p: 1.0, top_k: 0}}  # "
-      "as the policy is: what it may draw is what it learns from\n",
+      "the policy's own distribution, which training assumes\n",
       dtype);
   text += tensor_ranks_text(layout);
   if (run.algorithm == NewAlgorithm::kPpo)
@@ -201,17 +202,17 @@ std::string rewards_text(const NewRun& run) {
 
 std::string sft_head_text(const NewRun& run, const ModelSpec& spec) {
   return fmt::format(
-      R"(# Supervised fine-tuning, on {}. Made by `roll new --sft`: change what you like.
+      R"(# Supervised fine-tuning, on {}. Written by `roll new --sft`; edit it as you like.
 #
 # start     roll sft --config {}/config.yaml{}
-# ask       roll validate-config --config ... says what it would do; `roll explain KEY` what a key means
-# after     pretrain of a reinforcement: {}/checkpoints/latest/actor
+# check     roll validate-config --config ... prints what the run would do; `roll explain KEY` explains a key
+# next      reinforcement learning from this model: pretrain: {}/checkpoints/latest/actor
 
 exp_name: {}
 output_dir: {}  # metrics and checkpoints of the run
 pretrain: {}  # {:.3g} M parameters
 num_train_epochs: 3  # passes over your {} rows
-save_steps: 0  # a checkpoint every so many updates; 0: at the end
+save_steps: 0  # updates between checkpoints; 0: only at the end
 )",
       devices_text(run), run.folder, ranks_flag(run), run.output_dir,
       yaml_text(std::filesystem::path(run.folder).filename().string()), yaml_text(run.output_dir), yaml_text(run.model),
@@ -225,12 +226,12 @@ std::string new_sft_config(const NewRun& run, const ModelSpec& spec) {
   const int64_t rows_per_device = std::max<int64_t>(1, std::min(kSftRows, run.num_rows) / run.num_devices);
   std::string text = sft_head_text(run, spec);
   text += fmt::format(
-      R"(sequence_length: {}  # tokens; of your rows half have at most {}, 99 % at most {}, the longest {}; longer ones are dropped
+      R"(sequence_length: {}  # tokens; half of your rows have at most {}, 99 % at most {}, the longest has {}; longer ones are dropped
 
 sft_train:
   model_args: {{dtype: {}}}
 {}  training_args:
-    learning_rate: {:.1e}  # too high: the loss jumps; too low: it stays
+    learning_rate: {:.1e}  # too high: the loss jumps; too low: the loss hardly changes
     train_batch_size: {}  # rows of an update, on any number of ranks
     lr_scheduler_type: cosine
     warmup_ratio: 0.03
@@ -242,7 +243,8 @@ sft_train:
   text += packing_text(run, length);
   if (run.validation)
     text += fmt::format(
-        "\nvalidation:  # at the end; eval_steps: 50 measures every 50 updates\n  data_args:\n    file_name: {}\n",
+        "\nvalidation:  # runs at the end; eval_steps: 50 also runs it every 50 updates\n  data_args:\n    file_name: "
+        "{}\n",
         yaml_text(*run.validation));
   return text;
 }
@@ -259,7 +261,7 @@ std::vector<NewLayout> suggest_layouts(const NewRun& run, const ModelSpec& spec)
 
 std::string new_config(const NewRun& run, const ModelSpec& spec, const NewLayout& layout) {
   const Sizes sizes = choose_sizes(run, spec, layout);
-  const char* const offload = "offload: true  # what only training needs waits in host memory while GPUs sample\n\n";
+  const char* const offload = "offload: true  # keeps the state of training in host memory while the GPUs sample\n\n";
   return head_text(run, spec, sizes) + sizes_text(run, sizes) + algorithm_text(run.algorithm) +
          (layout.offload ? offload : "") + roles_text(run, sizes, layout) + rewards_text(run);
 }

@@ -156,7 +156,7 @@ void add_metrics(StageReport& report, const std::string& metrics_name) {
 
 RoleSpecs role_specs(const Config& config, const std::string& arch) {
   if (!arch.empty()) {
-    RoleSpecs arch_specs{.notes = {fmt::format("FLOPs and memory are those of --arch {}", arch)}};
+    RoleSpecs arch_specs{.notes = {fmt::format("FLOPs and memory are estimated for --arch {}", arch)}};
     for (const auto& [role, worker] : learning_roles(config)) arch_specs.shapes.emplace(role, shape_of(arch));
     return arch_specs;
   }
@@ -169,7 +169,8 @@ RoleSpecs role_specs(const Config& config, const std::string& arch) {
     } else if (const KnownShape* known = find_known_shape(name)) {
       specs.shapes.emplace(role, known->spec);
       notes.insert(
-          fmt::format("FLOPs and memory are those of {}, a known shape: {} is not on this machine", known->name, name));
+          fmt::format("FLOPs and memory are estimated for {}, a known shape, because {} is not on this machine",
+                      known->name, name));
     } else {
       unknown.insert(name);
     }
@@ -178,7 +179,7 @@ RoleSpecs role_specs(const Config& config, const std::string& arch) {
     const std::string reason = fmt::format("{} {} not on this machine, and no known shape has that name",
                                            fmt::join(unknown, ", "), unknown.size() == 1 ? "is" : "are");
     return {.notes = {fmt::format("work is counted in tokens, not in FLOPs, and memory is not estimated: {}; give a "
-                                  "shape, as --arch Qwen2.5-7B",
+                                  "shape, for example --arch Qwen2.5-7B",
                                   reason)},
             .why_unknown = reason};
   }

@@ -29,7 +29,7 @@ TokenCounts count_tokens(const StoredRows<SftRow>& rows) {
     counts.lengths.push_back(std::ssize(row.ids));
     counts.learnt += std::ranges::count(row.labels_mask, 1);
   }
-  counts.text = fmt::format("tokens: {}; {} of {} are learnt", to_text(summarise_lengths(counts.lengths)),
+  counts.text = fmt::format("tokens: {}; {} of {} carry loss", to_text(summarise_lengths(counts.lengths)),
                             counts.learnt, std::reduce(counts.lengths.begin(), counts.lengths.end()));
   return counts;
 }
@@ -63,7 +63,7 @@ std::optional<StoredRows<T>> add_rows(const C& config, const DataArgs& data, con
                                       ConfigData& out, bool is_training = false) {
   const std::string& model = *config.sft_train.model_args.model_name_or_path;
   if (const std::string missing = missing_part(model, data, offline); !missing.empty()) {
-    out.lines.push_back(fmt::format("{} rows: not measured, as {}", name, missing));
+    out.lines.push_back(fmt::format("{} rows: not measured, because {}", name, missing));
     return {};
   }
   LoadedRows<T> loaded = load(config, data, model_folder(model));
@@ -74,9 +74,9 @@ std::optional<StoredRows<T>> add_rows(const C& config, const DataArgs& data, con
     out.learnt = tokens.learnt;
   }
   if (loaded.num_dropped > 0)
-    out.warnings.push_back(
-        fmt::format("{} rows: sequence_length = {}: {} of {} {} are longer and dropped; raise it to keep them", name,
-                    config.sequence_length, loaded.num_dropped, loaded.num_dropped + loaded.rows.size(), T::kMany));
+    out.warnings.push_back(fmt::format(
+        "{} rows: sequence_length = {}: {} of {} {} are longer and are dropped; raise sequence_length to keep them",
+        name, config.sequence_length, loaded.num_dropped, loaded.num_dropped + loaded.rows.size(), T::kMany));
   for (const std::string& text : loaded.texts()) out.warnings.push_back(fmt::format("{} rows: {}", name, text));
   return std::move(loaded.rows);
 }

@@ -74,8 +74,8 @@ Experience WholeLoss::select_batch(const std::vector<int64_t>& mini_batch) const
   Experience e = in_float64(select(step_, mini_batch));
   if (e.final_response_mask().sum().item<double>() == 0)
     throw user_error(
-        "the {} sequences have no token under final_response_mask, so there is no loss to check; take other "
-        "rollouts, or look at max_len_mask, difficulty_mask and the filters",
+        "none of the {} sequences has a token in final_response_mask, so there is no loss to check; use other "
+        "rollouts, or check max_len_mask, difficulty_mask and the filters",
         e.num_sequences());
   return e;
 }

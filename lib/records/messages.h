@@ -105,7 +105,7 @@ struct SamplingNews {
 
 /// Exchanged within a sampling group: the leader sends the news of all groups, the others their wish to stop.
 struct GroupMessage {
-  static constexpr MessageKind kMessage{"GRUP", 1, "news within a group"};
+  static constexpr MessageKind kMessage{"GRUP", 1, "news within a sampling group"};
   std::vector<SamplingNews> news;
   std::optional<StopKind> wish;
   template <class F>
@@ -147,7 +147,7 @@ struct EnvironmentAnswers {
 
 /// Broadcast from the sampling ranks to the others: the wish to stop, if any.
 struct StopWish {
-  static constexpr MessageKind kMessage{"STOP", 1, "a wish to stop"};
+  static constexpr MessageKind kMessage{"STOP", 1, "a request to stop"};
   std::optional<StopKind> kind;
   template <class F>
   void fields(F& field) {
@@ -157,7 +157,7 @@ struct StopWish {
 
 /// Broadcast from the sampling ranks to the others: true if more is sampled after the reward models have judged.
 struct SamplingContinues {
-  static constexpr MessageKind kMessage{"MORE", 1, "whether sampling goes on"};
+  static constexpr MessageKind kMessage{"MORE", 1, "decision to continue sampling"};
   bool goes_on = false;
   template <class F>
   void fields(F& field) {
@@ -275,7 +275,7 @@ struct JudgeRequest {
 
 /// The answer to a JudgeRequest.
 struct JudgeResponse {
-  static constexpr MessageKind kMessage{"SAID", 1, "a judge's words"};
+  static constexpr MessageKind kMessage{"SAID", 1, "a judge's answer"};
   std::string text;
   bool is_cut = false;
   template <class F>

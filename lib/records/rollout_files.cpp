@@ -56,9 +56,8 @@ void check_parts(const std::vector<File>& files) {
     const Share expected{.index = static_cast<int64_t>(i), .count = std::ssize(files)};
     const Share found = files[i].share;
     if (found.index == expected.index && found.count == expected.count) continue;
-    throw user_error(
-        "{}: is part {} of {}, and there are {} files of this step; all parts of one run are needed, and no others",
-        files[i].path.string(), found.index + 1, found.count, files.size());
+    throw user_error("{}: is part {} of {}, but this step has {} files; keep all parts of one run, and no other files",
+                     files[i].path.string(), found.index + 1, found.count, files.size());
   }
 }
 
@@ -67,9 +66,8 @@ void check_groups(const std::vector<RolloutRecord>& records, int64_t group_size,
     const auto n = static_cast<int64_t>(i);
     if (records[i].group_index != n / group_size || records[i].sample_index != n % group_size)
       throw user_error(
-          "{}: group_index {}, sample_index {} found where group {}, sample {} is due: num_return_sequences_in_group = "
-          "{} "
-          "needs groups 0, 1, 2, ... of {} responses each",
+          "{}: group_index {}, sample_index {} found where group {}, sample {} is expected: "
+          "num_return_sequences_in_group = {} needs groups 0, 1, 2, ... of {} responses each",
           origin, records[i].group_index, records[i].sample_index, n / group_size, n % group_size, group_size,
           group_size);
   }
@@ -85,8 +83,9 @@ void check_baselines(const std::vector<RolloutRecord>& baselines, int64_t num_gr
     const RolloutRecord* const found = group < std::ssize(baselines) ? &baselines[group] : nullptr;
     if (found && group < num_groups && found->group_index == group && found->sample_index == group_size) continue;
     throw user_error(
-        "{}: group {}: the estimator takes off the reward of one greedy response, a line with is_baseline: true and "
-        "sample_index {}, which is missing or there twice; replay what such a run sampled, or take another estimator",
+        "{}: group {}: the estimator subtracts the reward of one greedy response, a line with is_baseline: true and "
+        "sample_index {}; this line is missing or occurs twice; replay rollouts of a run with this estimator, or "
+        "choose another estimator",
         origin, found ? std::min(group, found->group_index) : group, group_size);
   }
 }
@@ -142,8 +141,9 @@ std::vector<RolloutRecord> read_replay(const fs::path& folder, int64_t step, int
   const std::string origin =
       files.empty() ? numbered(folder, "step_", step, ".jsonl").string() : files[0].path.string();
   if (files.empty())
-    throw user_error("rollout_replay = {}: step {} needs {}, which is missing; set max_steps to the recorded steps",
-                     folder.string(), step, origin);
+    throw user_error(
+        "rollout_replay = {}: step {} needs {}, which is missing; set max_steps to the number of recorded steps",
+        folder.string(), step, origin);
   check_parts(files);
   std::vector<RolloutRecord> records;
   for (const File& file : files)

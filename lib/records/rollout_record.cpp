@@ -169,11 +169,12 @@ class LineReader {
       log_probs.push_back(x.get<float>());
     }
     if (log_probs.size() != record_.response_ids.size())
-      throw user_error("{}: log_probs has {} entries: must be one per response token, of which there are {}",
-                       line_.origin(), log_probs.size(), record_.response_ids.size());
+      throw user_error("{}: log_probs has {} entries: must be one for each of the {} response tokens", line_.origin(),
+                       log_probs.size(), record_.response_ids.size());
   }
   void read(const char* key, std::vector<WeightsRun>& runs) {
-    constexpr const char* kExpected = "a list of [version, number of tokens], which together are the response's";
+    constexpr const char* kExpected =
+        "a list of [version, number of tokens], whose numbers add up to the response's tokens";
     int64_t tokens_left = std::ssize(record_.response_ids);
     for (const Json& run : line_.array(key)) {
       if (!run.is_array() || run.size() != 2 || !std::ranges::all_of(run, is_count))
@@ -193,17 +194,18 @@ class LineReader {
     for (const Json& token : lists) {
       if (!token.is_array() || token.empty() || token.size() != lists[0].size() ||
           !std::ranges::all_of(token, is_expert))
-        throw line_.wrong_value(key, token, "for each token a list of as many experts' numbers as the first one has");
+        throw line_.wrong_value(key, token, "one list of expert indices per token, all of the same length");
       for (const Json& expert : token) experts.push_back(expert.get<int16_t>());
     }
     if (std::ssize(lists) != record_.num_routed())
-      throw user_error("{}: {} has {} lists: must be one for each token of prompt and response but the last, {}",
+      throw user_error("{}: {} has {} lists: must be one per token of prompt and response except the last: {}",
                        line_.origin(), key, lists.size(), record_.num_routed());
   }
   void read(const char* key, std::vector<Turn>& turns) {
     constexpr const char* kExpected =
-        "a list of {tokens, environment_tokens, reward, valid, state}, whose tokens together are the response's and "
-        "whose last turn is the model's; one with own_context: true has its prompt before it";
+        "a list of {tokens, environment_tokens, reward, valid, state}: the tokens of all turns add up to the "
+        "response's, the last turn has no environment_tokens, and a turn with own_context: true follows "
+        "environment_tokens, its prompt";
     int64_t tokens_left = std::ssize(record_.response_ids);
     for (const Json& json : line_.array(key)) {
       if (!json.is_object()) throw line_.wrong_value(key, json, kExpected);
@@ -281,8 +283,8 @@ void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_s
     for (const auto* ids : {&record.prompt_ids, &record.response_ids})
       if (const int64_t largest = std::ranges::max(*ids); largest >= vocab_size)
         throw user_error(
-            "{}: step {}, group {}, sample {}: {} holds the token {}: the model has 0 to {}; replay what a model with "
-            "this vocabulary sampled",
+            "{}: step {}, group {}, sample {}: {} contains token {}: the model's tokens are 0 to {}; replay rollouts "
+            "of a model with this vocabulary",
             origin, record.step, record.group_index, record.sample_index,
             ids == &record.prompt_ids ? "prompt_ids" : "response_ids", largest, vocab_size - 1);
 }
@@ -294,14 +296,15 @@ void check_routed_experts(const std::vector<RolloutRecord>& records, int64_t wid
       throw user_error("{}: step {}, group {}, sample {}: {}", origin, r.step, r.group_index, r.sample_index, problem);
     };
     if (r.routed_experts.empty())
-      fail("has no routed_experts, which routing_replay needs; replay what was sampled with it, or set it to false");
+      fail(
+          "has no routed_experts, which routing_replay needs; replay rollouts recorded with routing_replay, or set "
+          "routing_replay to false");
     const int64_t recorded_width = std::ssize(r.routed_experts) / r.num_routed(),
                   largest = std::ranges::max(r.routed_experts);
     if (recorded_width != width)
-      fail(fmt::format("routed_experts has {} of a token: of this model's a token goes through {}", recorded_width,
-                       width));
+      fail(fmt::format("routed_experts has {} experts per token: this model uses {}", recorded_width, width));
     if (largest >= num_experts)
-      fail(fmt::format("routed_experts holds {}: the model's mixtures have 0 to {}", largest, num_experts - 1));
+      fail(fmt::format("routed_experts contains expert {}: the model's experts are 0 to {}", largest, num_experts - 1));
   }
 }
 

@@ -39,12 +39,12 @@ def check_preview(folder):
 
     text = validated()
     tokens = 5 + 3  # "00+1=" and "01" with its end, a token a byte
-    assert f"training rows: {ROWS} rows; tokens: p50 {tokens}, " in text and f"; {3 * ROWS} of {tokens * ROWS} are learnt" in text, text
+    assert f"training rows: {ROWS} rows; tokens: p50 {tokens}, " in text and f"; {3 * ROWS} of {tokens * ROWS} carry loss" in text, text
     assert f"{ROWS // BATCH * PASSES} updates of {BATCH} rows: {PASSES} passes over the training rows" in text, text
     with open(folder / "rows.jsonl", "a") as rows:
         rows.write(json.dumps(dict(question="long" * 9, answer="1")) + "\n")
     text = validated()
-    assert f"sequence_length = 32: 1 of {ROWS + 1} rows are longer and dropped; raise it to keep them" in text, text
+    assert f"sequence_length = 32: 1 of {ROWS + 1} rows are longer and are dropped; raise sequence_length to keep them" in text, text
     twice = folder / "twice.jsonl"
     asked = [dict(role="user", content="1+1=")]
     twice.write_text(json.dumps(dict(messages=asked, response="2")) + "\n" + json.dumps(dict(messages=[*asked, dict(role="assistant", content="2")], response="2")) + "\n")

@@ -84,7 +84,7 @@ TEST_CASE("a report that counts tokens says so, and gives neither FLOPs nor memo
   report.budgets[0].memory = std::nullopt;
   for (const std::string& text : {report_text(report, 32), report_html(report)}) {
     CAPTURE(text);
-    CHECK_THAT(text, Catch::Contains("no memory, because the shape of the model is not known"));
+    CHECK_THAT(text, Catch::Contains("no memory estimate, because the model's shape is unknown"));
     CHECK_THAT(text, !Catch::Contains("GFLOPs") && !Catch::Contains("FLOPs saved") && !Catch::Contains("activations"));
   }
   const Json json = report_json(report);
