@@ -65,7 +65,7 @@ TEST_CASE("the text shows both algorithms, a bar per micro-batch and the budgets
                            "train: actor_train, critic; budget 16 tokens", "rank 0", "rank 1", "50.0 %", "93.8 %",
                            "suggested: 16 tokens, a rule"})
     CHECK_THAT(text, Catch::Contains(part));
-  CHECK_THAT(report_text(small_report(), 1), Catch::Contains("and 1 micro-batches more"));
+  CHECK_THAT(report_text(small_report(), 1), Catch::Contains("and 1 more micro-batches"));
 }
 
 TEST_CASE("the JSON holds every micro-batch and the metrics of a training", "[packing]") {
