@@ -40,9 +40,10 @@ std::string first_line(const std::string& text) {
 void require(const arrow::Status& status, const std::string& location) {
   if (status.ok()) return;
   if (status.IsOutOfMemory())
-    throw user_error("{}: damaged, or a batch of rows takes more than {} MB; write it with smaller pages", location,
-                     kMaxArrowBytes >> 20);
-  throw user_error("{}: cannot be read on ({}); fetch or write it again", location, first_line(status.message()));
+    throw user_error("{}: damaged, or a batch of rows needs more than {} MB; write the file with smaller pages",
+                     location, kMaxArrowBytes >> 20);
+  throw user_error("{}: cannot be read further ({}); fetch or write the file again", location,
+                   first_line(status.message()));
 }
 
 template <class T>
@@ -69,7 +70,7 @@ Json float_value(double x) {
 }
 
 Json text_value(std::string_view text) {
-  if (!arrow::util::ValidateUTF8(text)) throw UserError("a string in it is no UTF-8");
+  if (!arrow::util::ValidateUTF8(text)) throw UserError("a string is not UTF-8");
   return std::string(text);
 }
 
@@ -139,7 +140,7 @@ Json text_like_value(const arrow::Array& array, int64_t i) {
     case Type::TIMESTAMP:
       return time_value<arrow::TimestampType>(array, i);
     default:
-      throw UserError("values of the type " + array.type()->ToString() + " are not read");
+      throw UserError("values of the type " + array.type()->ToString() + " are not supported");
   }
 }
 
@@ -216,10 +217,11 @@ Json value_at(const arrow::Array& array, int64_t i) {
 // --- Parquet ---
 
 void check_fields(const arrow::FieldVector& fields, const std::string& file, int depth) {
-  if (depth > kMaxColumnDepth) throw user_error("{}: columns nested more than {} levels deep", file, kMaxColumnDepth);
+  if (depth > kMaxColumnDepth)
+    throw user_error("{}: columns are nested more than {} levels deep", file, kMaxColumnDepth);
   std::vector<std::string> names;
   for (const auto& field : fields) {
-    if (!arrow::util::ValidateUTF8(field->name())) throw user_error("{}: the name of a column is no UTF-8", file);
+    if (!arrow::util::ValidateUTF8(field->name())) throw user_error("{}: the name of a column is not UTF-8", file);
     names.push_back(field->name());
     check_fields(field->type()->fields(), file, depth + 1);
   }
@@ -285,7 +287,8 @@ class ParquetRows : public RowReader {
     } catch (const UserError&) {
       throw;
     } catch (const std::exception& e) {  // parquet::ParquetException, std::bad_alloc, std::length_error
-      throw user_error("{}: cannot be read on ({}); fetch or write it again", location(), first_line(e.what()));
+      throw user_error("{}: cannot be read further ({}); fetch or write the file again", location(),
+                       first_line(e.what()));
     }
   }
   std::string location() const { return number_ == 0 ? file_ : fmt::format("{}:{}", file_, number_ + 1); }
@@ -323,7 +326,7 @@ class Decompressed : public ByteStream {
   }
   size_t read(char* out, size_t size) override {
     const int64_t count = require(stream_->Read(static_cast<int64_t>(size), out),
-                                  fmt::format("{}: behind {} bytes of its content", file_, num_bytes_));
+                                  fmt::format("{}: after {} bytes of content", file_, num_bytes_));
     num_bytes_ += count;
     return static_cast<size_t>(count);
   }

@@ -46,7 +46,7 @@ Json parse_chat(const Json& value, const std::string& origin, const std::string&
   const Json messages =
       value.is_string() ? parse_json(value.get_ref<const std::string&>(), origin + ": " + column) : value;
   if (!messages.is_array()) throw wrong_column(origin, column, messages, "a list of {role, content}");
-  if (messages.empty()) throw user_error("{}: {} = []: holds no message", origin, column);
+  if (messages.empty()) throw user_error("{}: {} = []: has no messages", origin, column);
   Json chat = Json::array();
   for (size_t i = 0; i < messages.size(); ++i) {
     const std::string key = fmt::format("{}[{}]", column, i);
@@ -103,7 +103,7 @@ Json template_variables(const Json& row, const std::string& origin) {
         found->is_string() ? parse_json(found->get_ref<const std::string&>(), origin + ": tools") : *found;
     const auto is_object = [](const Json& tool) { return tool.is_object(); };
     if (!tools.is_null() && (!tools.is_array() || !std::ranges::all_of(tools, is_object)))
-      throw wrong_column(origin, "tools", *found, "a list of tool schemas, or one as JSON");
+      throw wrong_column(origin, "tools", *found, "a list of tool schemas, or such a list as JSON text");
     if (!tools.empty()) variables["tools"] = tools;
   }
   if (const Json* kwargs = column(row, "chat_template_kwargs")) {
@@ -129,8 +129,9 @@ std::string render_row(const std::function<std::string(const Json& variables)>& 
   } catch (const UserError&) {  // the template reads the tools
     return text;
   }
-  throw user_error("{}: tools: the chat template does not show them; name one that does, or leave the column out",
-                   origin);
+  throw user_error(
+      "{}: tools: the chat template does not show the tools; choose a template that does, or remove the column",
+      origin);
 }
 
 }  // namespace roll

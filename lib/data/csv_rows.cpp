@@ -30,7 +30,7 @@ class CsvRows : public RowReader {
       names_.push_back(name);
     }
     if (names_.size() > kMaxColumns)
-      throw user_error("{}:1: names {} columns; at most {} are read", file_, names_.size(), kMaxColumns);
+      throw user_error("{}:1: names {} columns; at most {} are supported", file_, names_.size(), kMaxColumns);
   }
 
   bool next(Json& row) override {
@@ -38,10 +38,9 @@ class CsvRows : public RowReader {
       if (!read_record()) return false;
     } while (fields_.size() == 1 && !fields_[0]);  // a blank line
     if (fields_.size() != names_.size())
-      throw BadRow(
-          fmt::format("{}:{}: has {} fields, and the header names {} columns; put a field that holds commas in "
-                      "double quotes",
-                      file_, number_, fields_.size(), names_.size()));
+      throw BadRow(fmt::format(
+          "{}:{}: has {} fields, but the header names {} columns; put fields that contain commas in double quotes",
+          file_, number_, fields_.size(), names_.size()));
     row = Json::object();
     for (size_t i = 0; i < names_.size(); ++i)
       add_new(row, names_[i], fields_[i] ? Json(std::move(*fields_[i])) : Json());
@@ -92,7 +91,8 @@ class CsvRows : public RowReader {
     read_char();
     for (;;) {
       const int c = read_char();
-      if (c == kEnd) throw user_error("{}:{}: a double quote opens a field and none closes it", file_, number_);
+      if (c == kEnd)
+        throw user_error("{}:{}: a double quote opens a field, but no double quote closes it", file_, number_);
       if (c != '"') {
         text += static_cast<char>(c);
       } else if (peek() == '"') {
@@ -114,7 +114,7 @@ class CsvRows : public RowReader {
       const size_t bytes = character_bytes(text.substr(offset));
       if (bytes == 0) {
         fault_ =
-            fmt::format("byte 0x{:02x} is no UTF-8; save the file as UTF-8", static_cast<unsigned char>(text[offset]));
+            fmt::format("byte 0x{:02x} is not UTF-8; save the file as UTF-8", static_cast<unsigned char>(text[offset]));
         return true;
       }
       offset += bytes;

@@ -75,19 +75,21 @@ std::vector<fs::path> expand_folder(const fs::path& folder, const std::string& n
   std::vector<FileInFolder> found;
   add_files(folder, folder, 0, found);
   if (found.empty())
-    throw user_error(
-        "{}: no file of rows is in this folder (.jsonl, .json, .parquet, .csv, .tsv, also with .gz or .zst)", name);
+    throw user_error("{}: this folder has no row files (.jsonl, .json, .parquet, .csv, .tsv, also with .gz or .zst)",
+                     name);
   const std::string splits = list_values(found, [](const FileInFolder& file) { return file.split; });
   if (split) std::erase_if(found, [&](const FileInFolder& file) { return file.split != *split; });
   if (found.empty())
-    throw user_error("{}: has no files of the split {}; it has: {}; set data_args.split to one", name, *split, splits);
+    throw user_error(
+        "{}: has no files of the split {}; its splits are: {}; set data_args.split to a split of this list", name,
+        *split, splits);
   const auto differs = [&](const auto& field) {
     return [&, field](const FileInFolder& file) { return file.*field != found[0].*field; };
   };
   if (std::ranges::any_of(found, differs(&FileInFolder::split)))
-    throw user_error("{}: holds several splits: {}; set data_args.split to one", name, splits);
+    throw user_error("{}: has several splits: {}; set data_args.split to one", name, splits);
   if (std::ranges::any_of(found, differs(&FileInFolder::folder)))
-    throw user_error("{}: holds rows in several folders: {}; name one of them, as {}/{}", name,
+    throw user_error("{}: has rows in several folders: {}; name one folder, for example {}/{}", name,
                      list_values(found, [](const FileInFolder& file) { return file.folder; }), name,
                      found.back().folder);
   std::vector<fs::path> files;
@@ -119,12 +121,11 @@ std::vector<fs::path> expand_pattern(const std::string& pattern, const std::opti
   if (const auto dataset = paths.empty() ? find_dataset_folder(pattern) : std::nullopt)
     return expand_folder(*dataset, pattern, split);
   if (paths.empty())
-    throw user_error(
-        "{}: no such file; give the path of a file of rows, a list, a glob, a folder{}", pattern,
-        is_hub_name(dataset_repository(pattern)) && !is_data_file(pattern)
-            ? fmt::format(", or a data set that is in the Hub cache {} (hf download {} --repo-type dataset)",
-                          hub_cache().string(), dataset_repository(pattern))
-            : "");
+    throw user_error("{}: no such file; give the path of a row file, a list of paths, a glob, a folder{}", pattern,
+                     is_hub_name(dataset_repository(pattern)) && !is_data_file(pattern)
+                         ? fmt::format(", or a data set in the Hub cache {} (hf download {} --repo-type dataset)",
+                                       hub_cache().string(), dataset_repository(pattern))
+                         : "");
   std::vector<fs::path> files;
   for (const fs::path& path : paths) {
     if (!is_folder(path)) {
@@ -153,7 +154,7 @@ std::optional<std::string> usual_split(const std::vector<std::string>& patterns,
 }
 
 std::vector<fs::path> expand_files(const std::vector<std::string>& patterns, const std::optional<std::string>& split) {
-  if (patterns.empty()) throw UserError("[]: names no file; give a file of rows, a list, or a glob");
+  if (patterns.empty()) throw UserError("[]: names no file; give the path of a row file, a list of paths, or a glob");
   std::vector<fs::path> files;
   std::set<fs::path> seen;
   for (const std::string& pattern : patterns) {
@@ -161,12 +162,14 @@ std::vector<fs::path> expand_files(const std::vector<std::string>& patterns, con
       std::error_code ec;
       const fs::path canonical = fs::weakly_canonical(file, ec);
       if (ec == std::errc::too_many_symbolic_link_levels)
-        throw user_error("{}: a circle of symbolic links; give a file of rows", file.string());
-      if (ec) throw user_error("{}: cannot be looked at ({})", file.string(), ec.message());
+        throw user_error("{}: a loop of symbolic links; give a row file", file.string());
+      if (ec) throw user_error("{}: cannot be accessed ({})", file.string(), ec.message());
       if (!fs::is_regular_file(file, ec) && fs::exists(file, ec))
-        throw user_error("{}: is a pipe or device, and rows are read twice; write it to a file first", file.string());
+        throw user_error("{}: is a pipe or device, but rows are read twice; write the rows to a file first",
+                         file.string());
       if (!seen.insert(canonical).second)
-        throw user_error("{}: names {} a second time; its rows would count twice", pattern, file.string());
+        throw user_error("{}: names {} a second time; remove one name, or the rows would count twice", pattern,
+                         file.string());
       files.push_back(file);
     }
   }

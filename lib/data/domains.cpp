@@ -35,7 +35,7 @@ void assign_domains(std::span<Row> rows, const DomainTags& domains) {
   for (Row& row : rows) {
     if (!row.domain.empty()) {
       if (!domains.contains(row.domain))
-        throw user_error("{}: domain = {}: no reward of this name; declare rewards.{}{}", row.origin, row.domain,
+        throw user_error("{}: domain = {}: no reward has this name; declare rewards.{}{}", row.origin, row.domain,
                          row.domain, did_you_mean(row.domain, keys(domains)));
     } else if (const auto found = domain_by_tag.find(row.tag); found != domain_by_tag.end()) {
       row.domain = found->second;
@@ -44,7 +44,7 @@ void assign_domains(std::span<Row> rows, const DomainTags& domains) {
     } else if (row.tag.empty()) {
       throw user_error("{}: the row has neither a domain nor a tag; add one of the two columns", row.origin);
     } else {
-      throw user_error("{}: tag = {}: in no tag_included of any reward; add it to the domain that scores such rows{}",
+      throw user_error("{}: tag = {}: no tag_included lists this tag; add it to the reward that scores such rows{}",
                        row.origin, row.tag, did_you_mean(row.tag, keys(domain_by_tag)));
     }
   }

@@ -71,7 +71,7 @@ class JsonArray : public RowReader {
   int read_char() {
     const int c = in_->rdbuf()->sbumpc();
     if (c == std::istream::traits_type::eof())
-      throw user_error("{}: ends within element {} of its JSON array; fetch or write it again", file_, number_);
+      throw user_error("{}: ends within element {} of its JSON array; fetch or write the file again", file_, number_);
     return c;
   }
 
@@ -104,7 +104,8 @@ class JsonArray : public RowReader {
     is_closed_ = true;
     for (int c; (c = in_->rdbuf()->sbumpc()) != std::istream::traits_type::eof();)
       if (!is_blank(std::string(1, static_cast<char>(c))))
-        throw user_error("{}: something follows the JSON array, behind element {}; one array is read", file_, number_);
+        throw user_error("{}: text follows the JSON array, after element {}; a file may contain only one array", file_,
+                         number_);
   }
 
   std::unique_ptr<std::istream> in_;

@@ -67,8 +67,8 @@ void PromptWarnings::add(const Row& row) {
 std::string PromptWarnings::role_warnings() const {
   if (unknown_role_rows_.size() == 0) return "";
   return fmt::format(
-      "the role{} {} in {} ({}): chat templates know system, user, assistant and tool, and models nothing else; rename "
-      "{}, as human to user and gpt to assistant",
+      "the role{} {} in {} ({}): chat templates and models know only system, user, assistant and tool; rename {}, for "
+      "example human to user and gpt to assistant",
       roles_.size() == 1 ? "" : "s", fmt::join(roles_, ", "), count_rows(unknown_role_rows_.size()),
       unknown_role_rows_.text(), roles_.size() == 1 ? "it" : "them");
 }
@@ -77,13 +77,12 @@ std::string PromptWarnings::answer_warnings() const {
   std::string text;
   if (truth_rows_.size() > 0)
     text = fmt::format(
-        "{} of the assistant's answer as the last message, with the ground truth in it ({}): the policy reads the "
-        "answer before it is asked; leave that message out",
+        "{} with the assistant's answer as the last message, including the ground truth ({}): the policy reads the "
+        "answer before it responds; remove that message",
         count_rows(truth_rows_.size()), truth_rows_.text());
   if (answered_rows_.size() > 0)
     text += fmt::format(
-        "{}{} with the assistant's message as the last ({}): a response begins behind a finished turn; "
-        "leave that message out",
+        "{}{} with an assistant message as the last ({}): a response would follow a finished turn; remove that message",
         text.empty() ? "" : "; ", count_rows(answered_rows_.size()), answered_rows_.text());
   return text;
 }
@@ -123,8 +122,8 @@ std::string overlap_warning(const PromptKeys& training, const PromptKeys& valida
     }
   if (shared.size() == 0) return "";
   return fmt::format(
-      "{} of {} validation rows are training rows too ({}): the validation measures what was learnt by heart; take "
-      "them out of one of the two",
+      "{} of {} validation rows are training rows too ({}): the validation measures memorised answers; remove these "
+      "rows from one of the two sets",
       shared.size(), validation.keys.size(), shared.text());
 }
 

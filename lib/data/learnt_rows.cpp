@@ -34,7 +34,7 @@ void read_file(const std::filesystem::path& path, const DataArgs& data, LearntRo
     rows.push_back(std::move(row));
     if (rows.size() == kMostRows || bytes > kMostBytes) flush();
   }
-  if (count == 0) throw user_error("{}: holds no row", path.string());
+  if (count == 0) throw user_error("{}: has no rows", path.string());
   flush();
 }
 

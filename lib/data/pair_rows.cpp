@@ -41,7 +41,7 @@ PairRow encode_pair_row(Row& row, const PairColumns& columns, const SftEncoder& 
     encode_raw_pair(pair, form, encoder);
   }
   if (pair.prompt_ids.empty() || pair.chosen_ids.empty() || pair.rejected_ids.empty())
-    throw user_error("{}: its prompt or a response has no token", row.origin);
+    throw user_error("{}: the prompt or a response has no tokens", row.origin);
   return pair;
 }
 

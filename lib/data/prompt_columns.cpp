@@ -15,7 +15,7 @@ namespace roll {
 namespace {
 
 constexpr const char* kOneIsWrong =
-    "one of the two columns is wrong; leave it out, or name the right one in data_args.messages, data_args.question or "
+    "one of the two columns is wrong; remove it, or name the right one in data_args.messages, data_args.question or "
     "data_args.prompt";
 
 const Json* find_filled(const Row& row, const std::optional<std::string>& path) {
@@ -26,7 +26,7 @@ const Json* find_filled(const Row& row, const std::optional<std::string>& path) 
 std::string read_text(const Row& row, const std::string& path, const Json& value) {
   if (!value.is_string())
     throw wrong_column(row.origin, path, value,
-                       value.is_array() ? "a string (a list of messages is named in data_args.messages)" : "a string");
+                       value.is_array() ? "a string (name a list of messages in data_args.messages)" : "a string");
   return value.get<std::string>();
 }
 
@@ -52,7 +52,7 @@ void require_question(const Row& row, const ColumnText& text, const ColumnChat& 
                                     : std::any_of(messages.begin(), messages.end(), equals_text);
   if (!is_contained)
     throw user_error("{}: {}: is not {} in {}, so {}", row.origin, text.name,
-                     as_last ? "the user's last message" : "a message of the user's", chat.name, kOneIsWrong);
+                     as_last ? "the user's last message" : "a user message", chat.name, kOneIsWrong);
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ UserError no_prompt(const Row& row, const RowColumns& columns) {
     if (*path) wanted += (wanted.empty() ? "" : "' or '") + **path;
   return user_error(
       "{}: the row has no column '{}' for its prompt; it has: {}; name the right one in data_args.messages (a list of "
-      "messages), data_args.question (a text of the user's) or data_args.prompt (raw text){}",
+      "messages), data_args.question (the user's text) or data_args.prompt (raw text){}",
       row.origin, wanted.empty() ? "messages' or 'prompt" : wanted, column_names(row.raw), nearest_layout(row.raw));
 }
 

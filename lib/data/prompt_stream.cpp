@@ -62,7 +62,7 @@ PromptStream::PromptStream(RowStore rows, const std::map<std::string, double>& s
     if (shares.empty())
       shares_[name] = static_cast<double>(domain.num_rows()) / static_cast<double>(rows_->size());
     else if (!shares.contains(name))
-      throw user_error("{}: its domain {} has no share in domain_interleave_probs; add it (0 leaves the rows out)",
+      throw user_error("{}: its domain {} has no share in domain_interleave_probs; add a share (0 excludes the rows)",
                        rows_->at(domain.rows->rows.front()).origin, name);
   }
   for (const auto& [name, share] : shares_) {
@@ -79,8 +79,8 @@ void PromptStream::check_difficulties(const std::string& name, const RowStore::D
   if (std::ranges::count(rows.difficulties, rows.difficulties.front()) < std::ssize(rows.difficulties)) return;
   if (rows.rows.size() == 1) return;
   throw user_error(
-      "data_args.sampler = difficulty: all {} rows of domain {} have the difficulty {}; give them a column difficulty, "
-      "a number that is larger for harder ones",
+      "data_args.sampler = difficulty: all {} rows of domain {} have the difficulty {}; add a column difficulty with "
+      "larger numbers for harder rows",
       rows.rows.size(), name, rows.difficulties.front());
 }
 
@@ -109,7 +109,7 @@ std::map<std::string, int64_t> PromptStream::quota(int64_t count, int64_t step) 
   for (const auto& [name, prompts] : quota)
     if (prompts == 0 && shares_.at(name) > 0)
       throw user_error(
-          "domain {}: its share of {:.4g} gives it none of the {} prompts of a step; set domain_interleave_probs, or "
+          "domain {}: its share of {:.4g} gives none of the {} prompts of a step; set domain_interleave_probs, or "
           "raise rollout_batch_size",
           name, shares_.at(name), count);
   return quota;
@@ -206,9 +206,10 @@ void PromptStream::load_state(const Json& state) {
                      reason);
   };
   if (state.at("seed").get<uint64_t>() != seed_)
-    refuse(fmt::format("seed {} then, {} now", to_line(state["seed"]), seed_));
+    refuse(fmt::format("the seed was {}, now it is {}", to_line(state["seed"]), seed_));
   const Json& saved = state.at("domains");
-  if (saved.size() != domains_.size()) refuse(fmt::format("{} domains then, {} now", saved.size(), domains_.size()));
+  if (saved.size() != domains_.size())
+    refuse(fmt::format("there were {} domains, now there are {}", saved.size(), domains_.size()));
   for (auto& [name, domain] : domains_) {
     if (!saved.contains(name)) refuse(fmt::format("domain {} is new", name));
     const Json& cursor = saved[name];
@@ -222,7 +223,7 @@ void PromptStream::load_state(const Json& state) {
       refuse(fmt::format("domain {} has no position {}", name, domain.position));
     if (wants_pass_rates() && cursor.contains("pass_rates") &&
         !domain.pass_rates.load(cursor["pass_rates"].get<std::string>()))
-      refuse(fmt::format("the pass rates of domain {} are not those of {} rows", name, domain.num_rows()));
+      refuse(fmt::format("the pass rates of domain {} do not fit {} rows", name, domain.num_rows()));
     domain.drawn.clear();
     shuffle(name, domain);
   }

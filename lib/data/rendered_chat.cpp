@@ -48,13 +48,14 @@ class TurnSearch {
  private:
   [[noreturn]] void fail(size_t message) const {
     throw user_error(
-        "{}: messages[{}]: the chat template renders the turns before it differently once it is there, so what to "
-        "learn is not clear; give one assistant message per row",
+        "{}: messages[{}]: with this message, the chat template renders the turns before it differently, so the text "
+        "to learn cannot be located; give one assistant message per row",
         render_.origin, message);
   }
 
   size_t find_begin(size_t message, size_t from) {
-    if (message == 0) throw user_error("{}: messages[0]: is the assistant's; a prompt comes first", render_.origin);
+    if (message == 0)
+      throw user_error("{}: messages[0]: is an assistant message; a prompt must come first", render_.origin);
     const Json earlier = slice_messages(messages_, 0, message);
     const std::string with_opening = render_(earlier, true);
     if (text_.starts_with(with_opening)) return with_opening.size();
@@ -125,8 +126,7 @@ RenderedChat find_turns(const Json& messages, const ChatRenderer& render) {
 std::vector<int64_t> encode_to_end(std::span<const int64_t> before, const std::string& text, const std::string& origin,
                                    const SftEncoder& encoder) {
   if (encoder.eos_ids.empty())
-    throw user_error("{}: the tokenizer names no end token, so a raw response could not be ended; set eos_token",
-                     origin);
+    throw user_error("{}: the tokenizer has no end token, which a raw response needs; set eos_token", origin);
   std::vector<int64_t> ids = before.empty() ? encoder.encode(text, true) : encoder.encode_next(before, text);
   if (ids.empty() || ids.back() != encoder.eos_ids.front()) ids.push_back(encoder.eos_ids.front());
   return ids;

@@ -157,9 +157,8 @@ std::optional<KnownLayout> recognise_layout(const Json& row, const std::string& 
     std::vector<std::string> choices;
     for (const Preset* preset : fitting)
       choices.push_back(fmt::format("{} ({})", preset->name, to_text(preset->columns)));
-    throw user_error(
-        "{}: its columns ({}) are those of more than one layout: {}; set these keys of data_args to choose", file,
-        column_names(row), fmt::join(choices, " or "));
+    throw user_error("{}: its columns ({}) match more than one layout: {}; set the keys of one layout in data_args",
+                     file, column_names(row), fmt::join(choices, " or "));
   }
   KnownLayout layout{fitting[0]->name, fitting[0]->columns};
   if (layout.columns.tag && !row.contains(*layout.columns.tag)) layout.columns.tag.reset();
@@ -177,7 +176,7 @@ std::string nearest_layout(const Json& row) {
     }
   }
   if (!nearest) return "";
-  return fmt::format("; the nearest layout that is known, {} ({}), has {} too", nearest->name,
+  return fmt::format("; the nearest known layout, {} ({}), also has {}", nearest->name,
                      fmt::join(nearest->needed, ", "), fmt::join(missing_columns(*nearest, row), ", "));
 }
 

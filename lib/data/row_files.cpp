@@ -46,7 +46,7 @@ void for_each_row(const std::vector<fs::path>& files, const RowColumns& columns,
     RowFile rows(file, columns);
     int64_t count = 0;
     for (Row row; rows.next(row); ++count) take(std::move(row), rows);
-    if (count == 0) throw user_error("{}: holds no row", file.string());
+    if (count == 0) throw user_error("{}: has no rows", file.string());
   }
 }
 
@@ -83,7 +83,7 @@ void read_batches(const DataArgs& data, const RowSink& sink) {
       rows.push_back(std::move(row));
       if (rows.size() == kRowsAtOnce || bytes > kBytesAtOnce) flush();
     }
-    if (count == 0 && !sink.refuse) throw user_error("{}: holds no row", path.string());
+    if (count == 0 && !sink.refuse) throw user_error("{}: has no rows", path.string());
   }
   if (!rows.empty()) flush();
 }

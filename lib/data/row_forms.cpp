@@ -32,8 +32,8 @@ Json response_chat(const Row& row, const std::string& name, const Json& value) {
                                       : parse_chat(value, row.origin, name);
   const Json& last = chat.back();
   if (!is_assistant(last))
-    throw user_error("{}: {}: its last message is of '{}'; the response must be the assistant's", row.origin, name,
-                     last["role"].get<std::string>());
+    throw user_error("{}: {}: its last message has the role '{}'; a response must end with an assistant message",
+                     row.origin, name, last["role"].get<std::string>());
   if (last.contains("content") && content_text(last).empty() && !last.contains("tool_calls"))
     throw user_error("{}: {}: is empty; a response to learn needs text", row.origin, name);
   return chat;
@@ -45,8 +45,8 @@ Json after_prompt(const Row& row, const std::string& name, const Json& prompt, c
   const std::string role = chat[0]["role"].get<std::string>();
   if (is_assistant(chat[0]) || role == "tool" || is_assistant(prompt.back())) return chat;
   throw user_error(
-      "{}: {}: begins with other messages than the prompt's, so one of the two columns is wrong; leave the prompt's "
-      "column out where these messages hold it, or take them out here",
+      "{}: {}: begins with messages that differ from the prompt, so one of the two columns is wrong; remove the prompt "
+      "column if these messages contain the prompt, or remove these messages",
       row.origin, name);
 }
 
@@ -60,8 +60,8 @@ void require_no_variables(const Row& row) {
   for (const char* name : {"tools", "chat_template_kwargs"})
     if (const Json* value = column(row.raw, name); value && !template_variables(row.raw, row.origin).empty())
       throw user_error(
-          "{}: {}: belongs to a chat template, and this row's prompt is raw text; make it a list of messages, or leave "
-          "the column out",
+          "{}: {}: is for a chat template, but this row's prompt is raw text; make the prompt a list of messages, or "
+          "remove the column",
           row.origin, name);
 }
 
@@ -107,7 +107,7 @@ SftForm raw_form(const Row& row, const std::string& prompt, const Response& resp
   for (const char* name : kReasoningKeys)
     if (column(row.raw, name))
       throw user_error(
-          "{}: {}: a raw prompt has no place for it; write it into {}, or name the prompt in data_args.question",
+          "{}: {}: cannot be used with a raw prompt; write the text into {}, or name the prompt in data_args.question",
           row.origin, name, response.name);
   return {.prompt_text = prompt, .completion_text = response.value->get<std::string>()};
 }
@@ -119,7 +119,7 @@ SftForm answered_form(const Row& row, const PromptColumns& prompt_columns, const
                      to_line(*response.value).substr(0, 60), response.value->type_name());
   if (is_text) require_text(row, response.name, *response.value);
   if (prompt_columns.messages && is_assistant(prompt_columns.messages->chat.back()))
-    throw user_error("{}: {} end in an answer, and the column {} holds one, too; leave one of the two out", row.origin,
+    throw user_error("{}: {} end with an answer, and the column {} has one, too; remove one of the two", row.origin,
                      prompt_columns.messages->name, response.name);
   const std::optional<Json> prompt = prompt_columns.prompt_chat(!is_text);
   if (!prompt) return raw_form(row, prompt_columns.text->text, response);
@@ -144,7 +144,7 @@ SftForm bare_sft_form(const Row& row, const SftColumns& columns) {
   const bool may_be_text = !columns.prompt.names_prompt() && column(row.raw, "text");
   if (may_be_text && (!prompt_columns.is_empty() || response.value))
     throw user_error(
-        "{}: has a column text, which is learnt as it is, beside {}; leave one of them out, or name the prompt's "
+        "{}: has a column text, which is trained on unchanged, beside {}; remove one column, or name the prompt's "
         "column in data_args.messages, data_args.question or data_args.prompt",
         row.origin, prompt_columns.is_empty() ? response.name : prompt_columns.list_names());
   if (may_be_text) return text_form(row);
@@ -157,7 +157,7 @@ SftForm bare_sft_form(const Row& row, const SftColumns& columns) {
   if (!chat) throw user_error("{}: the row has no column 'response' or 'completion'", row.origin);
   if (std::none_of(chat->chat.begin(), chat->chat.end(), is_assistant))
     throw user_error(
-        "{}: {} hold no assistant message and there is no column 'response' or 'completion'; nothing to "
+        "{}: {} have no assistant message, and the row has no column 'response' or 'completion'; there is nothing to "
         "learn",
         row.origin, chat->name);
   return {.learnt = Learnt::kTurns, .prompt = chat->chat, .variables = template_variables(row.raw, row.origin)};
@@ -172,7 +172,8 @@ SftForm sft_form(const Row& row, const SftColumns& columns) {
     dress_messages(form.prompt, columns.prompt, row.origin);
   else if (form.learnt == Learnt::kAll)
     throw user_error(
-        "{}: text: is learnt as it is and has no prompt for data_args.{}; remove the key, or give the row a prompt",
+        "{}: text: is trained on unchanged, so it has no prompt for data_args.{}; remove the key, or give the row a "
+        "prompt",
         row.origin, columns.prompt.system ? "system" : "prompt_template");
   else
     form.prompt_text = dressed_text(form.prompt_text, columns.prompt, row.origin);
@@ -202,10 +203,9 @@ void require_prompt(const Row& row, const PromptColumns& prompt_columns, const P
                     const Json& chosen) {
   const auto refuse = [&](const std::string& name, bool has_more_turns) {
     throw user_error(
-        "{}: {}: {} begins with {}, so one of the two columns is wrong; leave {} out where the responses hold the "
-        "whole prompt",
-        row.origin, name, columns.chosen,
-        has_more_turns ? "more turns than this prompt has" : "another prompt than this", name);
+        "{}: {}: {} begins with {}, so one of the two columns is wrong; remove {} if the responses contain the whole "
+        "prompt",
+        row.origin, name, columns.chosen, has_more_turns ? "more turns than this prompt" : "a different prompt", name);
   };
   if (prompt_columns.prompt && !is_same(prompt_columns.prompt->chat, prompt))
     refuse(prompt_columns.prompt->name, starts_with(prompt, prompt_columns.prompt->chat));
@@ -218,7 +218,8 @@ void require_prompt(const Row& row, const PromptColumns& prompt_columns, const P
   if (prompt_columns.messages && !is_same(prompt_columns.messages->chat, prompt) &&
       !is_same(prompt_columns.messages->chat, chosen))
     throw user_error(
-        "{}: {}: are neither the prompt of {} nor all of it, so one of the two columns is wrong; leave {} out",
+        "{}: {}: are neither the prompt of {} nor the whole conversation, so one of the two columns is wrong; remove "
+        "{}",
         row.origin, prompt_columns.messages->name, columns.chosen, prompt_columns.messages->name);
 }
 
@@ -230,7 +231,8 @@ Json explicit_prompt(const Row& row, const PromptColumns& prompt_columns, const 
   const Json prompt_only = slice_messages(prompt, 0, length);
   if (prompt_only.empty() || !is_same(join_messages(prompt_only, chosen), prompt))
     throw user_error(
-        "{}: {} end in an answer that is not {}; leave that message out, or the column where {} holds the prompt",
+        "{}: {} end with an answer that differs from {}; remove that message, or remove the column if {} contains the "
+        "prompt",
         row.origin, prompt_columns.messages->name, name, name);
   return prompt_only;
 }
@@ -274,8 +276,8 @@ PairForm text_pair(const Row& row, const PromptColumns& prompt_columns, const Pa
                      row.origin, columns.chosen, columns.rejected);
   if (columns.prompt.dresses_prompts())
     throw user_error(
-        "{}: no column holds its prompt, so data_args.{} has no place in what {} and {} begin with; give the prompt a "
-        "column",
+        "{}: no column has the prompt, so data_args.{} cannot be added to the common beginning of {} and {}; give the "
+        "prompt a column",
         row.origin, columns.prompt.system ? "system" : "prompt_template", columns.chosen, columns.rejected);
   form.prompt = chosen.substr(0, length);
   form.chosen = chosen.substr(length);

@@ -29,8 +29,8 @@ class Expansion {
     content_bytes_ += bytes;
     if (content_bytes_ > std::max(kAlwaysAllowed, kMaxRatio * file_bytes_))
       throw user_error(
-          "{}: its {} bytes expand to more than {} MB, over {} times as much, which no data set does; if these rows "
-          "are meant, write them as JSON lines without compression",
+          "{}: its {} bytes expand to more than {} MB, over {} times as much, which no real data set does; if the rows "
+          "are right, write them as JSON lines without compression",
           name_, file_bytes_, content_bytes_ >> 20, kMaxRatio);
   }
 
@@ -135,7 +135,8 @@ std::unique_ptr<RowReader> open_rows(const fs::path& file) {
   const std::string_view beginning(first_bytes.data(), static_cast<size_t>(in.gcount()));
   if (beginning.starts_with("PAR1"))
     return std::make_unique<ExpandedRows>(arrow_library(name).open_parquet(name), file);
-  if (beginning.starts_with("PARE")) throw user_error("{}: is an encrypted Parquet file, which is not read", name);
+  if (beginning.starts_with("PARE"))
+    throw user_error("{}: is an encrypted Parquet file, which is not supported; decrypt it first", name);
   auto text = open_text(file, detect_codec(beginning));
   std::streambuf& bytes = *text->rdbuf();
   skip_byte_order_mark(bytes);

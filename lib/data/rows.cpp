@@ -24,7 +24,7 @@ double number_column(const Json& line, const std::string& name, const std::strin
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number))
-    throw wrong_column(origin, name, line[name], "a number, or a string that holds one");
+    throw wrong_column(origin, name, line[name], "a number, or a string with a number");
   return number;
 }
 
@@ -74,7 +74,7 @@ void name_columns(Json& line, const RowColumns& columns, const std::string& orig
     if (!part || part->empty())
       throw wrong_column(origin, truth, value,
                          columns.ground_truth_part == GroundTruthPart::kAfterHashes
-                             ? "a text with the answer behind ####"
+                             ? "a text with the answer after ####"
                              : "a text with the answer in \\boxed{}");
     value = *part;
   }
@@ -98,7 +98,7 @@ const Json* prompt_column(const Row& row, const std::optional<std::string>& path
 std::string prompt_column_text(const Row& row, const std::string& path, const Json& value) {
   if (!value.is_string())
     throw wrong_column(row.origin, path, value,
-                       value.is_array() ? "a string (a list of messages is named in data_args.messages)" : "a string");
+                       value.is_array() ? "a string (name a list of messages in data_args.messages)" : "a string");
   return value.get<std::string>();
 }
 
@@ -123,7 +123,7 @@ void read_prompt(Row& row, RowColumns columns) {
       if (*path) expected_columns += (expected_columns.empty() ? "" : "' or '") + **path;
     throw user_error(
         "{}: the row has no column '{}' for its prompt; it has: {}; name the right one in data_args.messages (a list "
-        "of messages), data_args.question (a text of the user's) or data_args.prompt (raw text){}",
+        "of messages), data_args.question (the user's text) or data_args.prompt (raw text){}",
         row.origin, expected_columns, column_names(row.raw), nearest_layout(row.raw));
   }
 }
@@ -131,7 +131,7 @@ void read_prompt(Row& row, RowColumns columns) {
 /// Replaces the mark {prompt} in `pattern` by `text`.
 std::string fill_template(std::string pattern, const std::string& text) {
   const size_t found = pattern.find(kPromptMark);
-  if (found == std::string::npos) throw user_error("data_args.prompt_template: must hold {} once", kPromptMark);
+  if (found == std::string::npos) throw user_error("data_args.prompt_template: must contain {} once", kPromptMark);
   return pattern.replace(found, kPromptMark.size(), text);
 }
 
@@ -148,7 +148,7 @@ void dress_row(Row& row, const RowColumns& columns) {
 Json parse_messages(const Json& value, const std::string& origin, const std::string& column) {
   Json messages = value.is_string() ? parse_json(value.get_ref<const std::string&>(), origin + ": " + column) : value;
   if (!messages.is_array()) throw wrong_column(origin, column, messages, "a list of {role, content}");
-  if (messages.empty()) throw user_error("{}: {} = []: holds no message; a prompt needs one", origin, column);
+  if (messages.empty()) throw user_error("{}: {} = []: has no messages; a prompt needs one", origin, column);
   for (size_t i = 0; i < messages.size(); ++i) {
     const std::string key = fmt::format("{}[{}]", column, i);
     if (!messages[i].is_object()) throw wrong_column(origin, key, messages[i], "an object {role, content}");
@@ -164,8 +164,8 @@ Json parse_messages(const Json& value, const std::string& origin, const std::str
 std::string dressed_text(const std::string& text, const RowColumns& columns, const std::string& origin) {
   if (columns.system)
     throw user_error(
-        "{}: its prompt is raw text, which no system message goes before (data_args.system); write it "
-        "into data_args.prompt_template",
+        "{}: the prompt is raw text, which cannot have a system message (data_args.system); write the text into "
+        "data_args.prompt_template",
         origin);
   return columns.prompt_template ? fill_template(*columns.prompt_template, text) : text;
 }
@@ -175,8 +175,7 @@ void dress_messages(Json& messages, const RowColumns& columns, const std::string
     const auto last =
         std::find_if(messages.rbegin(), messages.rend(), [](const Json& m) { return m["role"] == "user"; });
     if (last == messages.rend())
-      throw user_error("{}: no message is the user's, but data_args.prompt_template goes around the last of them",
-                       origin);
+      throw user_error("{}: has no user message, which data_args.prompt_template needs", origin);
     (*last)["content"] = fill_template(*columns.prompt_template, content_text(*last));
   }
   if (columns.system && !is_system(messages.front()))

@@ -205,7 +205,7 @@ def check_refused(folder):
     texts = pa.array([b"a", b"b\xff", b"c"]).view(pa.string())
     pq.write_table(pa.table({"prompt": texts, "ground_truth": pa.array(["1", "2", "3"])}), folder / "bytes.parquet")
     said = convert(folder, "bytes.parquet", wanted=2)
-    assert said == "roll: bytes.parquet:2: prompt: a string in it is no UTF-8\n", said
+    assert said == "roll: bytes.parquet:2: prompt: a string is not UTF-8\n", said
     done = subprocess.run([binary, "data", "check", "bytes.parquet"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 2 and "rows: 3, 1 unusable" in done.stdout, done  # the rows behind it are read
     pq.write_table(pa.Table.from_arrays([texts, texts], ["prompt", "prompt"]), folder / "twice.parquet")

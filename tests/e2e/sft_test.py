@@ -50,7 +50,7 @@ def check_preview(folder):
     twice.write_text(json.dumps(dict(messages=asked, response="2")) + "\n" + json.dumps(dict(messages=[*asked, dict(role="assistant", content="2")], response="2")) + "\n")
     unnamed = ["sft_train.data_args.prompt=null", "sft_train.data_args.response=null", "global_template=chatml"]
     text = validated(f"sft_train.data_args.file_name=[{twice}]", *unnamed, code=2)
-    assert "twice.jsonl:2: messages end in an answer, and the column response holds one, too; leave one of the two out" in text, text
+    assert "twice.jsonl:2: messages end with an answer, and the column response has one, too; remove one of the two" in text, text
     text = validated("sft_train.training_args.per_device_train_batch_size=25", code=2)
     assert f"{ROWS} rows x {PASSES} epochs are fewer than one update of 25; lower the batch size or add rows" in text, text
 
