@@ -23,7 +23,7 @@ void DataArgs::fields(Keys& v) {
     "domain shares that change over steps: a list of {step, probs}; domain_interleave_probs are the shares of step 1, "
     "shares between two steps are interpolated linearly, and after the last step they stay constant");
   v("sampler", sampler,
-    "order of a domain's rows: shuffled: anew in each epoch; difficulty: easy rows first in each epoch (column "
+    "order of a domain's rows; shuffled: anew in each epoch; difficulty: easy rows first in each epoch (column "
     "difficulty); pass_rate: shuffled, but a row is skipped more often if nearly all or nearly none of its last "
     "responses were right");
   v("sampler_floor", sampler_floor,
@@ -42,7 +42,7 @@ void DataArgs::fields(Keys& v) {
   v("ground_truth", ground_truth,
     "column of the right answer; null: ground_truth, or the column of a recognised layout");
   v("ground_truth_part", ground_truth_part,
-    "part of that column that is the answer: whole: the whole text; after_hashes: the text after the last ####; "
+    "part of that column that is the answer; whole: the whole text; after_hashes: the text after the last ####; "
     "last_boxed: the content of the last \\boxed{}");
   v("tag", tag, "column of the tag; null: tag");
   v("domain", domain, "column of the domain; null: domain");

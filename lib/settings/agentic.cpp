@@ -49,15 +49,15 @@ void check_manager(const EnvManagerConfig& manager, const Config& config, Checke
     check.require(config.agentic.custom_envs.contains(tag), manager.tags, "custom_envs has no {}; it has {}{}", tag,
                   known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")), did_you_mean(tag, known));
   check.require(std::set(manager.tags.begin(), manager.tags.end()).size() == manager.tags.size(), manager.tags,
-                "names a tag twice; name each once");
+                "names a tag twice; name each tag once");
   const auto& partition = manager.num_groups_partition;
   if (partition.empty()) {
     check.require(std::ssize(manager.tags) <= manager.num_env_groups, manager.num_env_groups,
-                  "is less than the {} tags; raise it", manager.tags.size());
+                  "must be at least the number of tags, {}", manager.tags.size());
     return;
   }
-  check.require(partition.size() == manager.tags.size(), partition, "has {} numbers for {} tags; give one for each",
-                partition.size(), manager.tags.size());
+  check.require(partition.size() == manager.tags.size(), partition,
+                "has {} numbers for {} tags; give one number per tag", partition.size(), manager.tags.size());
   check.require(std::accumulate(partition.begin(), partition.end(), int64_t{0}) == manager.num_env_groups, partition,
                 "must sum to {}", check.name(manager.num_env_groups));
 }
@@ -65,21 +65,20 @@ void check_manager(const EnvManagerConfig& manager, const Config& config, Checke
 void check_environment(const std::string& tag, const EnvironmentConfig& config, bool offline, Checker& check) {
   const std::string key_prefix = fmt::format("custom_envs.{}.", tag);
   if (!check.require_given(check.is_set(config.env_type) || config.env_config.python_class, config.env_type,
-                           "name what is played, as frozen_lake"))
+                           "name the type of the environment, for example frozen_lake"))
     return;
-  if (!check.require(
-          config.manager().has_value(), config.env_manager_cls,
-          "is not known; there are TrajEnvManager, in which all turns of a trajectory are one sequence, and "
-          "StepEnvManager, in which each has a prompt of its own; an agent that asks for itself is played by "
-          "env_type: openai, an environment in Python by env_type: python (configs/agentic.md)"))
+  if (!check.require(config.manager().has_value(), config.env_manager_cls,
+                     "is unknown; use TrajEnvManager, in which all turns of a trajectory form one sequence, or "
+                     "StepEnvManager, in which each turn has a separate prompt; for an external agent set env_type: "
+                     "openai, for an environment in Python env_type: python (configs/agentic.md)"))
     return;
   const bool answers_calls = config.env_type->is_agent || config.env_type->answers_calls;
   check.require(!config.has_contexts() || !answers_calls, config.env_manager_cls,
-                "shows a turn neither answers of tools nor what an agent said; {} needs TrajEnvManager",
+                "shows a turn neither tool answers nor messages of an agent; {} needs TrajEnvManager",
                 check.name(config.env_type));
   if (!config.has_contexts() && check.is_set(config.history_length))
-    check.note(
-        fmt::format("{}: TrajEnvManager shows all turns; StepEnvManager reads it", check.name(config.history_length)));
+    check.note(fmt::format("{}: has no effect with TrajEnvManager, which shows all turns; only StepEnvManager reads it",
+                           check.name(config.history_length)));
   const auto& environment_max_steps = config.env_config.max_steps;
   check.require(!environment_max_steps || *environment_max_steps == config.max_steps, environment_max_steps,
                 "differs from {}; keep one of the two", check.name(config.max_steps));
@@ -87,14 +86,13 @@ void check_environment(const std::string& tag, const EnvironmentConfig& config, 
     check.require(side >= 5 && side <= 32, config.env_config.dim_room, "each side must be in 5..32");
   const EnvironmentArgs& args = config.env_config;
   check.require(!args.python_class || config.env_type->name == std::string("python"), args.python_class,
-                "is played by env_type: python, and this is {}; remove one of the two", check.name(config.env_type));
+                "needs env_type: python, but {}; remove one of the two", check.name(config.env_type));
   check.require(!args.sandbox || config.env_type->is_program, args.sandbox,
-                "is for programs, env_type: command and python, and this is {}; remove it",
-                check.name(config.env_type));
+                "is only for programs (env_type: command or python), but {}; remove it", check.name(config.env_type));
   check.require(!args.sandbox || args.addresses.empty(), args.sandbox,
-                "the programs run on the hosts of addresses; start them there by roll serve-environment --sandbox");
+                "the programs run on the hosts of addresses; start them there with roll serve-environment --sandbox");
   check.require(args.sandbox || !args.memory_mb, args.memory_mb,
-                "bounds programs in a sandbox, and there is none; set sandbox: true, or remove it");
+                "limits programs in a sandbox, but there is no sandbox; set sandbox: true, or remove it");
   check.collect_named(config.agent_template, [&] { check_agent_template(config, key_prefix); });
   check.collect_named(config.env_type, [&] {
     make_environment(config, tag);
@@ -129,8 +127,8 @@ void complete_prompt_length(Config& config, Checker& check) {
   const bool has_contexts = most_contexts(config) > 1 && turn_tokens < sequence_length;
   if (!has_contexts && sequence_length > config.prompt_length) return;
   config.prompt_length = has_contexts ? sequence_length - turn_tokens : sequence_length / 2;
-  check.note(fmt::format("prompt_length = {}: {} {}, as long as it is not set", config.prompt_length,
-                         has_contexts ? fmt::format("what a turn of {} tokens leaves of", turn_tokens) : "half of",
+  check.note(fmt::format("prompt_length = {}: {} {}, because prompt_length is not set", config.prompt_length,
+                         has_contexts ? fmt::format("a turn of {} tokens subtracted from", turn_tokens) : "half of",
                          check.name(config.sequence_length)));
 }
 
@@ -151,7 +149,7 @@ void complete_normalization(Config& config, Checker& check) {
     Chosen<AdvantageEstimator>& estimator = experience.adv_estimator;
     if (experience.norm_mean_type || experience.norm_std_type || estimator != Chosen<AdvantageEstimator>("grpo"))
       return;
-    check.note(fmt::format("{}: is reinforce where {} says that rewards stay as they are", check.name(estimator),
+    check.note(fmt::format("{}: is replaced by reinforce, because {} leaves rewards unchanged", check.name(estimator),
                            check.key(config.agentic.reward_normalization)));
     estimator = "reinforce";
     return;
@@ -217,8 +215,8 @@ void complete_copied_batches(Config& config, Checker& check) {
       continue;
     if (worker == &config.actor_train || config.uses_critic())
       check.note(
-          fmt::format("{}: an update would have {} trajectories, and a step has {}: where ROLL copies each until "
-                      "there are enough, an update has the {} themselves, which is the same",
+          fmt::format("{}: an update would have {} trajectories, but a step has {}; ROLL would fill the update with "
+                      "copies, and here an update has each of the {} trajectories once, with the same gradient",
                       check.name(args.gradient_accumulation_steps), mini_batch, step_trajectories, step_trajectories));
     args.train_batch_size = step_trajectories;
     args.gradient_accumulation_steps = 1;
@@ -230,15 +228,15 @@ void check_agentic(const Config& config, bool offline, Checker& check) {
   const auto& adv_estimator = config.experience.adv_estimator;
   if (adv_estimator->weighs_turns) {
     check.require(agentic.is_used() || config.rollout_replay, adv_estimator,
-                  "weighs turns in environments, and there are none; name some in train_env_manager.tags, or take "
-                  "grpo or reinforce");
+                  "weighs turns in environments, but there are no environments; name some in train_env_manager.tags, "
+                  "or choose grpo or reinforce");
     check.require(!config.experience.add_token_level_kl, config.experience.add_token_level_kl,
-                  "{} takes the rewards of turns as they are; set use_kl_loss: true instead",
+                  "{} uses the rewards of turns without a KL term; set use_kl_loss: true instead",
                   check.name(adv_estimator));
   }
   if (!agentic.is_used()) {
     check.require(agentic.custom_envs.empty() || config.rollout_replay, agentic.custom_envs,
-                  "nothing plays them; name some in train_env_manager.tags, or remove them");
+                  "no manager plays these environments; name some in train_env_manager.tags, or remove them");
     return;
   }
   check_manager(agentic.train_env_manager, config, check);
@@ -250,8 +248,8 @@ void check_agentic(const Config& config, bool offline, Checker& check) {
       check_environment(tag, found->second, offline, check);
   if (most_contexts(config) > 1)
     check.note(
-        "StepEnvManager: turns have prompts of their own, and to losses each is a sequence; "
-        "rollout_batch_size and mini-batches count trajectories");
+        "StepEnvManager: each turn has a separate prompt and is one sequence in losses; rollout_batch_size and "
+        "mini-batches count trajectories");
   const int64_t group = agentic.train_env_manager.group_size, val_group = agentic.val_env_manager.group_size;
   check.require(config.rollout_batch_size % group == 0, config.rollout_batch_size,
                 "counts trajectories, and must be a multiple of {}", check.name(agentic.train_env_manager.group_size));
@@ -259,13 +257,15 @@ void check_agentic(const Config& config, bool offline, Checker& check) {
                 agentic.val_batch_size, "counts trajectories, and must be a multiple of {}, or -1",
                 check.name(agentic.val_env_manager.group_size));
   const auto& files = config.actor_train.data_args.file_name;
-  check.require(files.empty(), files, "levels come from environments, as train_env_manager names some; remove it");
+  check.require(files.empty(), files,
+                "training uses levels of environments, because train_env_manager has tags; remove it");
   const auto& val_files = config.validation.data_args.file_name;
   check.require(val_files.empty() || !agentic.validates(), val_files,
-                "levels come from val_env_manager; give these rows a name of their own, in validation.sets");
+                "the validation uses levels of val_env_manager; move these rows to a named set in validation.sets");
   const auto& estimator = config.experience.adv_estimator;
-  check.require(!estimator->reads_energies, estimator,
-                "compares tokens of one place in their responses, which turns do not have; take grpo or rloo");
+  check.require(
+      !estimator->reads_energies, estimator,
+      "compares tokens at the same position of responses, which is not possible with turns; choose grpo or rloo");
 }
 
 std::map<std::string, EnvironmentConfig> played_environments(const Config& config) {

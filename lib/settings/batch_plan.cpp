@@ -36,7 +36,7 @@ std::string bubble_text(const WorkerConfig& worker, int64_t max_micro_batches) {
   if (shape.num_stages == 1) return "";
   const bool is_lower_bound =
       worker.packing.budget(/*trains=*/true) || (shape.num_chunks > 1 && max_micro_batches % shape.num_stages != 0);
-  return fmt::format("; of {} stages{} each idles {} {:.0f} % of an update", shape.num_stages,
+  return fmt::format("; each of {} stages{} idles {} {:.0f} % of an update", shape.num_stages,
                      shape.num_chunks == 1 ? "" : fmt::format(" with {} chunks of layers", shape.num_chunks),
                      is_lower_bound ? "at least" : "about", 100 * bubble_share(shape, max_micro_batches));
 }
@@ -105,9 +105,9 @@ std::string batch_plan(const Config& config) {
       config.max_steps ? count(*config.max_steps, "step")
                        : fmt::format("{} over the rows", count(*config.num_train_epochs, "pass")));
   if (config.experience.adv_estimator->samples_baseline)
-    text += fmt::format("{} more, one to each prompt, for their rewards alone\n",
+    text += fmt::format("{} in addition, one per prompt; only their rewards are used\n",
                         count(config.prompts_per_step(), "greedy response"));
-  if (!config.trains()) return text + "samples only, and trains nothing: rollout_only = true";
+  if (!config.trains()) return text + "samples only, without training: rollout_only = true";
   text += role_plan(kPolicyRole, config, config.actor_train);
   if (config.uses_critic()) text += fmt::format("\n{}", role_plan(kCriticRole, config, config.critic));
   return text;

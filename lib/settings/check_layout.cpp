@@ -31,7 +31,7 @@ void check_stages(const WorkerConfig& worker, Checker& check) {
   const bool sets_end_stages = first || last;
   const auto& layout = s.pipeline_model_parallel_layout;
   const auto require_stages = [&](const auto& key) {
-    check.require(!key || pp.value_or(1) > 1, key, "says nothing of one stage: set {} above 1, or remove it",
+    check.require(!key || pp.value_or(1) > 1, key, "has no effect with one stage: set {} above 1, or remove it",
                   check.key(pp));
   };
   require_stages(first);
@@ -39,11 +39,11 @@ void check_stages(const WorkerConfig& worker, Checker& check) {
   require_stages(layout);
   const auto& chunks = s.virtual_pipeline_model_parallel_size;
   if (chunks.value_or(1) > 1) require_stages(chunks);
-  check.require(!sets_end_stages || !layout, layout, "says what all stages have; remove it, or {}",
+  check.require(!sets_end_stages || !layout, layout, "sets the layers of all stages; remove it, or {}",
                 first ? check.name(first) : check.name(last));
   for (const bool* counts : {&s.account_for_embedding_in_pipeline_split, &s.account_for_loss_in_pipeline_split})
     check.require(!*counts || (!sets_end_stages && !layout), *counts,
-                  "is for an even split, but other keys say how many layers stages have; remove it, or these");
+                  "is for an even split, but other keys set the layers of stages; remove it, or those keys");
 }
 
 /// Checks that the role's ranks can be split into groups that share a model.
@@ -67,8 +67,7 @@ void check_sizes(const WorkerConfig& worker, Checker& check) {
                 pp > 1 ? "a stage of the role" : "the role");
   check.require(
       s.expert_tensor_parallel_size.value_or(s.tensor_parallel()) == s.tensor_parallel(), s.expert_tensor_parallel_size,
-      "must be the role's tensor_model_parallel_size, which is {}: tensor ranks share experts' matrices as all "
-      "others",
+      "must be the role's tensor_model_parallel_size, {}: tensor ranks split experts' matrices like all others",
       s.tensor_parallel());
 }
 
@@ -86,13 +85,13 @@ void check_serving_role(const WorkerConfig& worker, Checker& check) {
 void check_recomputation(const StrategyConfig& s, Checker& check) {
   const auto& method = s.recompute_method;
   const auto& layers = s.recompute_num_layers;
-  check.require(!layers || method, layers, "says nothing without {}: set that to uniform or block", check.key(method));
-  check.require(method != RecomputeMethod::kBlock || layers, method, "needs {}: how many layers are recomputed",
+  check.require(!layers || method, layers, "has no effect without {}: set that to uniform or block", check.key(method));
+  check.require(method != RecomputeMethod::kBlock || layers, method, "needs {}, the number of recomputed layers",
                 check.key(layers));
-  check.require(method != RecomputeMethod::kAuto || !layers, layers, "is found out with {}; remove one of the two",
-                check.name(method));
+  check.require(method != RecomputeMethod::kAuto || !layers, layers,
+                "is chosen automatically with {}; remove one of the two", check.name(method));
   check.require(method != RecomputeMethod::kUniform || layers != 0, layers,
-                "with {} so many layers are recomputed together: must be at least 1", check.name(method));
+                "with {} it is the number of layers recomputed together: must be at least 1", check.name(method));
 }
 
 void check_trainer(const WorkerConfig& worker, Checker& check) {
@@ -101,13 +100,13 @@ void check_trainer(const WorkerConfig& worker, Checker& check) {
   const StrategyConfig& strategy = worker.strategy_args.strategy_config;
   check_recomputation(strategy, check);
   if (worker.wants_gathered_layers() && !worker.gathers_layers())
-    check.note(fmt::format(
-        "{}: the layers stay whole on every rank: they are not shared with adapters, with stages, with ranks that "
-        "share experts, or where {} is false",
-        strategy.zero_optimization.stage               ? check.name(strategy.zero_optimization.stage)
-        : check.is_set(strategy.reshard_after_forward) ? check.name(strategy.reshard_after_forward)
-                                                       : check.name(name),
-        check.key(strategy.use_distributed_optimizer)));
+    check.note(
+        fmt::format("{}: every rank keeps whole layers: layers are not split with adapters, with pipeline stages, with "
+                    "expert parallelism, or if {} is false",
+                    strategy.zero_optimization.stage               ? check.name(strategy.zero_optimization.stage)
+                    : check.is_set(strategy.reshard_after_forward) ? check.name(strategy.reshard_after_forward)
+                                                                   : check.name(name),
+                    check.key(strategy.use_distributed_optimizer)));
 }
 
 /// Returns the most groups of a domain per step. Each domain runs ahead by the same share of its groups, rounded down.
@@ -125,15 +124,16 @@ void check_sampling_ahead(const Config& config, Checker& check) {
   if (!config.samples_ahead()) return;
   std::vector<int> shared_ranks;
   std::ranges::set_intersection(learner_ranks(config), config.actor_infer.ranks, std::back_inserter(shared_ranks));
-  check.require(shared_ranks.empty(), config.async_generation_ratio,
-                "needs devices that only sample, but ranks {} also train or compute log-probs and values; give "
-                "actor_infer a device_mapping apart from actor_train, reference, teacher and critic, or set this to 0",
-                ranges_text(shared_ranks));
+  check.require(
+      shared_ranks.empty(), config.async_generation_ratio,
+      "needs devices that only sample, but ranks {} also train or compute log-probs and values; give actor_infer "
+      "devices that actor_train, reference, teacher and critic do not use (device_mapping), or set this to 0",
+      ranges_text(shared_ranks));
   const int64_t max_groups = most_groups_of_a_domain(config);
   if (config.async_generation_ratio * static_cast<double>(max_groups) < 1)
     check.note(fmt::format(
-        "{} of the {} groups that a domain owes a step is less than one: nothing is sampled ahead; "
-        "take {:.4g} or more",
+        "{} of the {} groups of a domain in a step is less than one group: nothing is sampled ahead; set {:.4g} or "
+        "more",
         check.name(config.async_generation_ratio), max_groups, std::ceil(1e4 / static_cast<double>(max_groups)) / 1e4));
 }
 
@@ -141,10 +141,9 @@ void check_sampling_ahead(const Config& config, Checker& check) {
 void note_sampler_context(const StrategyConfig& strategy, Checker& check) {
   if (strategy.context_parallel() <= 1) return;
   const auto& key = strategy.context_parallel_size ? strategy.context_parallel_size : strategy.ulysses_size;
-  check.note(
-      fmt::format("{}: sampling shares no sequence out over ranks; each group of {} tensor ranks samples "
-                  "responses of its own",
-                  check.name(key), strategy.tensor_parallel()));
+  check.note(fmt::format(
+      "{}: sampling splits no sequence over ranks; each group of {} tensor ranks samples different responses",
+      check.name(key), strategy.tensor_parallel()));
 }
 
 }  // namespace
@@ -165,7 +164,8 @@ void complete_expert_ranks(WorkerConfig& worker, Checker& check) {
   if (!ep_size) return;
   if (!is_fsdp2(strategy.strategy_name))
     return check.note(
-        fmt::format("{}: tensor ranks share every expert's matrices; {} says what a role that trains does",
+        fmt::format("{}: only the fsdp2 strategy reads it; here tensor ranks split every expert, and {} sets expert "
+                    "parallelism of a trained role",
                     check.key(ep_size), check.key(size)));
   check.require(!size || *size == *ep_size, ep_size, "is another spelling of {}; keep one of the two",
                 check.name(size));
@@ -205,7 +205,7 @@ void check_layout(const Config& config, Checker& check) {
   check.require(size_decides || devices.value_or(tp) == tp, devices,
                 "must equal the sampler's tensor_parallel_size, which is {}", tp);
   if (size_decides && devices.value_or(tp) != tp)
-    check.note(fmt::format("{}: under vllm tensor_parallel_size decides, which is {}", check.name(devices), tp));
+    check.note(fmt::format("{}: has no effect with vllm; tensor_parallel_size is {}", check.name(devices), tp));
   const int64_t& block = sampler.strategy_args.strategy_config.block_size;
   check.require(block % 8 == 0, block, "must be a multiple of 8");
   const auto& pages = sampler.strategy_args.strategy_config.num_gpu_blocks_override;
@@ -243,8 +243,8 @@ void check_split(const StrategyConfig& s, const ModelSpec& spec, Checker& check)
     with_adapters.insert(split.layer_stage(parameter.layer));
   for (int64_t stage = 0; stage < split.num_stages(); ++stage)
     check.require(with_adapters.contains(stage), s.pipeline_model_parallel_size,
-                  "no product of stage {} has adapters, so it would train nothing; name more in lora_target, or change "
-                  "the stages",
+                  "no matrix of stage {} has adapters, so the stage would train nothing; name more matrices in "
+                  "lora_target, or change the stages",
                   stage + 1);
 }
 
@@ -261,7 +261,7 @@ void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Che
   check.require(rule.empty(), tp, "{}", rule);
   check_split(s, spec, check);
   check.require(s.recompute_num_layers.value_or(0) <= spec.num_layers, s.recompute_num_layers,
-                "must be at most the model's layers, which are {}", spec.num_layers);
+                "must be at most the number of the model's layers, {}", spec.num_layers);
   const auto& ep = s.expert_model_parallel_size;
   check.require(spec.mixture || ep.value_or(1) == 1, ep, "the model has no experts; set it to 1");
   check.require(!spec.mixture || spec.mixture->routing.count % s.expert_parallel() == 0, ep,

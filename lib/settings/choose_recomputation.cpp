@@ -114,9 +114,9 @@ std::vector<std::string> choose_recomputation(Config& config, const RoleShapes& 
         most = middle;
     }
     const double needed = bytes_with(layers, role, config, models, on_gpu);
-    lines.push_back(fmt::format("{}: backward recomputes {} of {} layers, so that training takes {:.3g} of {:.3g} GB{}",
+    lines.push_back(fmt::format("{}: backward recomputes {} of {} layers, so training needs {:.3g} of {:.3g} GB{}",
                                 role.name, layers, role.num_layers, needed / 1e9, bytes / 1e9,
-                                needed > bytes ? ", which is more than there is" : ""));
+                                needed > bytes ? ", more than is available" : ""));
   }
   return lines;
 }
@@ -144,7 +144,7 @@ std::vector<std::string> recomputation_text(const Config& config, const RoleShap
   for (const ChoosingRole& role : choosing_roles(trial, models)) {
     const auto gb = [&](int64_t layers) { return bytes_with(layers, role, trial, models, on_gpu) / 1e9; };
     lines.push_back(fmt::format(
-        "{}: recompute_method = auto: training takes {:.3g} GB with no layer recomputed, {:.3g} GB with all {}",
+        "{}: recompute_method = auto: training needs {:.3g} GB with no layer recomputed, {:.3g} GB with all {}",
         role.name, gb(0), gb(role.num_layers), role.num_layers));
   }
   return lines;

@@ -21,7 +21,7 @@ void require_room(bool has_room, const std::optional<int64_t>& sequence, const a
 void complete_lengths(Config& config, Checker& check) {
   auto& response = config.response_length;
   auto& sequence = config.sequence_length;
-  if (!check.require(response || sequence, response, "set it, or {}", check.key(sequence))) return;
+  if (!check.require(response || sequence, response, "set this key, or {}", check.key(sequence))) return;
   if (!sequence) sequence = config.prompt_length + *response;
   if (!response) response = *sequence - config.prompt_length;
   require_room(*response >= 1, sequence, config.prompt_length, check);
@@ -43,7 +43,7 @@ void complete_validation_lengths(Config& config, Checker& check) {
 void complete_sampling(std::optional<int64_t>& max_new_tokens, int64_t room, const std::string& room_name,
                        Checker& check) {
   if (!max_new_tokens) max_new_tokens = room;
-  check.require(*max_new_tokens <= room, max_new_tokens, "is more than {} leaves; lower one or raise the other",
+  check.require(*max_new_tokens <= room, max_new_tokens, "is more than {} allows; lower one or raise the other",
                 room_name);
 }
 
@@ -60,7 +60,8 @@ void complete_generating(Config& config, Checker& check) {
   complete_sampling(validation.max_new_tokens, *config.val_sequence_length - *config.val_prompt_length,
                     check.name(config.val_sequence_length), check);
   constexpr const char* kGreedy =
-      "a greedy policy always gives one response, and there is nothing to compare; only the validation may be greedy";
+      "a greedy policy always gives the same response, so there is nothing to compare; only the validation may be "
+      "greedy";
   check.require(infer.do_sample.value_or(true), infer.do_sample, "must be true: {}", kGreedy);
   check.require(infer.temperature > 0 || !infer.do_sample.value_or(true), infer.temperature,
                 "must be above 0, usually 1: {}", kGreedy);
@@ -95,8 +96,8 @@ void complete_sets(Config& config, Checker& check) {
 void note_model_length(const Config& config, Checker& check) {
   const auto& length = config.actor_infer.strategy_args.strategy_config.max_model_len;
   if (length && config.sequence_length && *length < *config.sequence_length)
-    check.note(
-        fmt::format("{}: sequences may be longer, up to {}", check.name(length), check.name(config.sequence_length)));
+    check.note(fmt::format("{}: has no effect: sequences may be longer, up to {}", check.name(length),
+                           check.name(config.sequence_length)));
 }
 
 /// Fills the chat template; global_template wins, as in ROLL.
@@ -132,7 +133,8 @@ void complete_models(Config& config, Checker& check) {
   check.require(policy.has_value(), config.pretrain, "set it to the model's folder or Hub name");
   auto& sampler = config.actor_infer.model_args.model_name_or_path;
   if (!sampler) sampler = policy;
-  check.require(sampler == policy, sampler, "sampler and trainer are one policy, and {}", check.name(policy));
+  check.require(sampler == policy, sampler, "the sampler must use the model of the trainer, but {}",
+                check.name(policy));
   auto& reference = config.reference.model_args.model_name_or_path;
   if (!reference) reference = policy;
   auto& critic = config.critic.model_args.model_name_or_path;
@@ -148,14 +150,14 @@ void complete_sampler_dtype(Config& config, Checker& check) {
   auto& is_enabled = config.experience.train_infer_correction.is_weight.enabled;
   if (!config.actor_infer.model_args.reads_int8() || !config.trains() || check.is_set(is_enabled)) return;
   is_enabled = true;
-  check.note(fmt::format("{}: its tokens come from rounded weights, and so {} = true, as long as it is not set",
+  check.note(fmt::format("{}: tokens are sampled with rounded weights, so {} = true by default",
                          check.name(config.actor_infer.model_args.dtype), check.key(is_enabled)));
 }
 
 void complete_experience_keys(ExperienceConfig& experience, Checker& check) {
   check.require(
       !experience.adv_estimator->whitens || experience.whiten_advantages || !check.is_set(experience.whiten_advantages),
-      experience.whiten_advantages, "{} does; remove this, or take another estimator",
+      experience.whiten_advantages, "{} whitens advantages; remove this, or choose another estimator",
       check.name(experience.adv_estimator));
   experience.whiten_advantages = experience.whitens();
   const Normalisation normalisation = experience.normalisation();
@@ -187,7 +189,7 @@ void complete_routing(Config& config, Checker& check) {
   const RouterReplayMode& trainer = config.actor_train.router_replay.mode;
   const RouterReplayMode& sampler = config.actor_infer.router_replay.mode;
   check.require(trainer == sampler, check.is_set(sampler) ? sampler : trainer,
-                "what is recorded is what is replayed, but {}; set both to R3 or neither",
+                "must be the same for actor_train and actor_infer, but {}; set both to R3 or neither",
                 check.name(check.is_set(sampler) ? trainer : sampler));
   auto& replays = config.routing_replay;
   check.require(!replays || *replays || trainer == RouterReplayMode::kDisable, replays,
@@ -202,7 +204,7 @@ void note_strategies(const std::vector<const StrategyArgs*>& strategies, Checker
         std::ranges::find(names, enum_name(strategy->strategy_name)) == names.end())
       names.push_back(enum_name(strategy->strategy_name));
   if (!names.empty())
-    check.note(fmt::format("{}: {}: all strategies mean the built-in back-end", check.key(strategies[0]->strategy_name),
+    check.note(fmt::format("{}: {}: all strategies use the built-in back-end", check.key(strategies[0]->strategy_name),
                            fmt::join(names, ", ")));
 }
 
@@ -210,12 +212,13 @@ void complete_trackers(TrackConfig& track, Checker& check) {
   std::vector<TrackerKind>& trackers = track.track_with;
   const std::optional<std::string>& uri = track.tracker_kwargs.tracking_uri;
   if (std::ranges::find(trackers, TrackerKind::kMlflow) != trackers.end() && uri)
-    check.require(uri->find("://") == std::string::npos, uri, "is a server's; mlflow is written to a folder");
+    check.require(uri->find("://") == std::string::npos, uri,
+                  "is the address of a server, but mlflow is written to a folder; give a folder");
   const bool wants_service = std::erase(trackers, TrackerKind::kService) > 0;
   if (wants_service)
     check.note(
-        fmt::format("{}: nothing is sent to swanlab; stdout, jsonl and tensorboard hold the same metrics, "
-                    "and scripts/upload_metrics.py uploads the run folder's",
+        fmt::format("{}: nothing is sent to swanlab; stdout, jsonl and tensorboard have the same metrics, and "
+                    "scripts/upload_metrics.py uploads them from the run folder",
                     check.name(track.track_with)));
   if (!wants_service && std::ranges::find(trackers, TrackerKind::kWandb) == trackers.end()) return;
   for (const TrackerKind kind : TrackConfig{}.track_with)
@@ -270,7 +273,7 @@ void complete_shares(DataArgs& data, Checker& check) {
   for (const auto& [domain, share] : data.domain_interleave_probs) sum += share;
   if (sum <= 0 || sum > 1 - 1e-6 || !data.domain_interleave_schedule.empty()) return;
   for (auto& [domain, share] : data.domain_interleave_probs) share /= sum;
-  check.note(fmt::format("{}: the shares sum to {:.6g}, and each is divided by that",
+  check.note(fmt::format("{}: the shares sum to {:.6g}, and each is divided by this sum",
                          check.key(data.domain_interleave_probs), sum));
 }
 
@@ -278,10 +281,10 @@ void complete_shares(DataArgs& data, Checker& check) {
 void complete_length(Config& config, Checker& check) {
   if (config.num_train_epochs && !check.is_set(config.max_steps)) config.max_steps.reset();
   check.require_given(config.max_steps || config.num_train_epochs, config.max_steps,
-                      "type a number, or set num_train_epochs");
+                      "set a number of steps, or set num_train_epochs");
   if (!config.max_steps || !config.num_train_epochs) return;
   check.note_idle(config.num_train_epochs,
-                  fmt::format("{}: {} decides, unless it is null", check.name(config.num_train_epochs),
+                  fmt::format("{}: {} takes precedence, unless it is null", check.name(config.num_train_epochs),
                               check.name(config.max_steps)));
   config.num_train_epochs.reset();
 }
@@ -358,7 +361,8 @@ void complete(SftConfig& config, Checker& check) {
   complete_column(config.response_key, data.response, check);
   const bool is_at_top = config.query_key.has_value();
   check.require(!data.query || data.question, is_at_top ? config.query_key : data.query,
-                "follows a question: name its column in {}", check.key(is_at_top ? config.prompt_key : data.question));
+                "follows a question: name the question's column in {}",
+                check.key(is_at_top ? config.prompt_key : data.question));
   complete_data(data, config.validation.data_args, config.global_template);
   complete_divisor(config.loss, config.sequence_length);
   complete_ulysses(config.sft_train, check);

@@ -61,9 +61,9 @@ constexpr Trait kGreedyBaseline{"the reward of a greedy response as baseline",
                                 [](const AlgorithmSetting& s) { return s.is("remax"); }, advantage_keys};
 constexpr Trait kLengthWeighted{"the length-weighted mean of the group as baseline",
                                 [](const AlgorithmSetting& s) { return s.is("opo"); }, advantage_keys};
-constexpr Trait kTokenBaselineOfVerl{"a baseline of each token of the group, but for what one response alone has",
-                                     [](const AlgorithmSetting& s) { return s.is("optimal_token_baseline_verl"); },
-                                     advantage_keys};
+constexpr Trait kTokenBaselineOfVerl{
+    "a baseline of each token position of the group, except those of only one response",
+    [](const AlgorithmSetting& s) { return s.is("optimal_token_baseline_verl"); }, advantage_keys};
 constexpr Trait kCorrectedGroupMeanOfVerl{"the mean of the group as baseline, corrected for rewards of 0",
                                           [](const AlgorithmSetting& s) { return s.is("gpg_verl"); }, advantage_keys};
 constexpr Trait kDecoupled{"each reward normalised over its group, then their sum over the batch",
@@ -76,7 +76,7 @@ constexpr Trait kTokenBaseline{"a baseline of each token of the group",
 constexpr Trait kCorrectedGroupMean{"the mean of the group as baseline, corrected for groups that agree",
                                     [](const AlgorithmSetting& s) { return s.is("gpg"); }, advantage_keys};
 constexpr Trait kTurnsAndEpisodes{
-    "turns compared with those that began alike, and trajectories with their group",
+    "turns compared with turns from the same state, and trajectories with their group",
     [](const AlgorithmSetting& s) { return s.is("gigpo") && s.normalises(kGroup, kGroup); }, advantage_keys};
 
 constexpr Trait kClippedRatio{"PPO's clipped ratio of each token",

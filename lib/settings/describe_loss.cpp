@@ -33,11 +33,11 @@ std::string role_loss(const std::string& role, AggMode mode, const std::string& 
                       const LossModes& modes) {
   const auto update = fmt::format("a {}-sequence update", worker.mini_batch());
   if (worker.loss_func)
-    return fmt::format("{} loss: {} of {}, over {}; `roll check-loss` proves its normalisation", role,
+    return fmt::format("{} loss: {} of {}, over {}; `roll check-loss` checks its normalisation", role,
                        worker.loss_func.name, worker.loss_func.library, update);
   if (worker.pg_loss_reducer)
-    return fmt::format("{} loss: policy term reduced by {} of {}, over {}; `roll check-loss` proves it", role,
-                       worker.pg_loss_reducer.name, worker.pg_loss_reducer.library, update);
+    return fmt::format("{} loss: policy term reduced by {} of {}, over {}; `roll check-loss` checks its normalisation",
+                       role, worker.pg_loss_reducer.name, worker.pg_loss_reducer.library, update);
   const std::string scale =
       worker.apply_loss_scale ? "" : "; apply_loss_scale false: and by the number of micro-batches";
   return fmt::format("{} loss: {}: {}{}", role, enum_name(mode), reduction(mode, mask, update, modes.divisor), scale);

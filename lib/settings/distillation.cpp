@@ -95,15 +95,14 @@ std::vector<std::string> taught_domains(const TeacherConfig& teacher, const Conf
     if (is_wanted(domain)) found.insert(domain);
     if (!is_wanted(domain) && count == 0) continue;
     const auto other = std::ranges::find_if_not(tags, is_wanted);
-    check.require(
-        is_wanted(domain) || other == tags.end(), teacher.tag_included,
-        "names only some tags of rewards.{}: a domain's responses all have the same teachers; add {}, or give "
-        "these tags a domain of their own",
-        domain, other == tags.end() ? "" : *other);
+    check.require(is_wanted(domain) || other == tags.end(), teacher.tag_included,
+                  "names only some tags of rewards.{}: all responses of a domain have the same teachers; add {}, or "
+                  "give these tags a separate domain",
+                  domain, other == tags.end() ? "" : *other);
     domains.push_back(domain);
   }
   for (const std::string& tag : wanted)
-    check.require(found.contains(tag), teacher.tag_included, "no reward has the tag {}, and none is called so{}", tag,
+    check.require(found.contains(tag), teacher.tag_included, "no reward has the tag or the name {}{}", tag,
                   did_you_mean(tag, known));
   return domains;
 }
@@ -116,8 +115,8 @@ void note_untaught(const Config& config, Checker& check) {
     };
     if (!std::ranges::any_of(config.teacher, teaches))
       check.note(fmt::format("no teacher has a tag of rewards.{}: {}", domain,
-                             config.experience.is_pure_opd ? "its responses teach nothing"
-                                                           : "its responses are learnt from by their rewards alone"));
+                             config.experience.is_pure_opd ? "its responses have no effect"
+                                                           : "its responses are trained on by their rewards alone"));
   }
 }
 
@@ -125,13 +124,14 @@ void note_untaught(const Config& config, Checker& check) {
 /// distillation.
 void check_contradictions(const Config& config, const auto& flag, Checker& check) {
   const ExperienceConfig& experience = config.experience;
-  const std::string reason = fmt::format("the KL is that to the teachers, as {}; remove this", check.name(flag));
-  check.require(!config.loss.use_kl_loss, config.loss.use_kl_loss, "{}, and raise opd_kl_coef for more of it", reason);
+  const std::string reason = fmt::format("the KL to the teachers is used, because {}; remove this", check.name(flag));
+  check.require(!config.loss.use_kl_loss, config.loss.use_kl_loss, "{}, and raise opd_kl_coef for a stronger KL",
+                reason);
   check.require(!experience.add_token_level_kl, experience.add_token_level_kl,
-                "{}, and raise opd_kl_coef for more of it", reason);
+                "{}, and raise opd_kl_coef for a stronger KL", reason);
   check.require(!config.enable_reference.value_or(false), config.enable_reference, "{}", reason);
   check.require(config.pure_opd_pipeline_type == "rlvr", config.pure_opd_pipeline_type,
-                "this version distils single answers to prompts, no episodes of agents; set it to rlvr");
+                "this version distils single answers to prompts, not episodes of agents; set it to rlvr");
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ void Config::rewrite(Node& tree, std::vector<std::string>& notes) {
   if (!renamed_keys.empty()) {
     const bool has_flag = tree.find("is_pure_opd") != nullptr;
     notes.push_back(fmt::format("{}: read as actor_train and actor_infer{}", fmt::join(renamed_keys, ", "),
-                                has_flag ? "" : ", with is_pure_opd: true, as ROLL starts such a file"));
+                                has_flag ? "" : ", with is_pure_opd: true, as in ROLL"));
     if (!has_flag)
       tree.map.push_back(
           {"is_pure_opd", tree.place, Node{.kind = Node::Kind::kScalar, .text = "true", .place = tree.place}});
@@ -157,18 +157,19 @@ void complete_distillation(Config& config, Checker& check) {
   ExperienceConfig& experience = config.experience;
   if (!config.distils()) {
     check.require(config.teacher.empty(), config.teacher,
-                  "nothing is distilled; set is_pure_opd: true, or use_opd: true to keep the rewards, or remove it");
+                  "distillation is off; set is_pure_opd: true, or use_opd: true to keep the rewards, or remove it");
     return;
   }
   const bool& flag = experience.is_pure_opd ? experience.is_pure_opd : experience.use_opd;
   check.require(!experience.is_pure_opd || !experience.use_opd, experience.use_opd,
-                "adds the rewards, which {} leaves out; keep one of the two", check.name(experience.is_pure_opd));
-  check.require(!config.teacher.empty(), flag, "needs a teacher; describe it under teacher, as reference");
+                "uses the rewards, which {} ignores; keep one of the two", check.name(experience.is_pure_opd));
+  check.require(!config.teacher.empty(), flag,
+                "needs a teacher; describe a model under teacher, in the form of reference");
   check_contradictions(config, flag, check);
   auto& estimator = experience.adv_estimator;
   if (experience.is_pure_opd && !check.is_set(estimator)) estimator = "reinforce";
   check.require(!experience.is_pure_opd || estimator == Chosen<AdvantageEstimator>("reinforce"), estimator,
-                "advantages are the teachers' alone, as {}; remove this, or set use_opd: true in place of that",
+                "advantages come only from the teachers, because {}; remove this, or set use_opd: true instead",
                 check.name(experience.is_pure_opd));
   for (auto& [name, teacher] : config.teacher) {
     check.require_given(teacher.model.model_args.model_name_or_path.has_value(),
@@ -182,7 +183,7 @@ void complete_distillation(Config& config, Checker& check) {
 void check_teacher(const NamedSpec& teacher, const NamedSpec& learner, const char* learner_name, bool offline,
                    Checker& check) {
   check.require(teacher.spec.vocab_size >= learner.spec.vocab_size, teacher.name,
-                "its vocab_size is {}, and the {}'s {}: a teacher must know all tokens that the {} may write",
+                "its vocab_size is {}, but the {}'s is {}: a teacher must know all tokens that the {} may write",
                 teacher.spec.vocab_size, learner_name, learner.spec.vocab_size, learner_name);
   if (offline) return;
   check.collect(teacher.name,
@@ -197,8 +198,8 @@ void check_same_tokens(const std::filesystem::path& policy, const std::filesyste
   for (int64_t id = 0; id < policy_tokenizer.vocab_size(); ++id)
     if (const std::string token = policy_tokenizer.spelling(id); token != teacher_tokenizer.spelling(id))
       throw user_error(
-          "{}: its tokenizer is not the policy's: token {} is {}, and {} in {}; a teacher must read the tokens that "
-          "the policy writes, so take one of the same family",
+          "{}: its tokenizer differs from the policy's: token {} is {}, but {} in {}; a teacher must read the policy's "
+          "tokens, so choose a model of the same family",
           teacher.string(), id, quoted(teacher_tokenizer.spelling(id)), quoted(token), policy.string());
 }
 

@@ -58,7 +58,7 @@ std::string memory_lines(const Config& config, const RoleShapes& models) {
   }
   std::ranges::move(recomputation_text(config, models, on_gpu), std::back_inserter(lines));
   if (const int first = config.actor_train.ranks.front(); !on_gpu || can_run_on_cpu(config))
-    lines.push_back(fmt::format("computed on the CPU, rank {} takes about {:.3g} GB of memory in all", first,
+    lines.push_back(fmt::format("on the CPU, rank {} needs about {:.3g} GB of memory in total", first,
                                 estimate_memory(config, models, /*on_gpu=*/false, first).on_cpu() / 1e9));
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
@@ -96,7 +96,8 @@ std::string adapters_text(const RoleShapes& models) {
   return lines;
 }
 
-constexpr const char* kUnknownMemory = "memory of a rank: unknown, the model is not here and its name is not known";
+constexpr const char* kUnknownMemory =
+    "memory of a rank: unknown, because the model is not on this machine and its name is unknown";
 
 std::string check_models(const Config& config, bool offline, std::optional<RoleShapes>& known, Checker& check) {
   const auto& policy_name = config.actor_train.model_args.model_name_or_path;
@@ -141,7 +142,7 @@ std::string check_models(const Config& config, bool offline, std::optional<RoleS
   known = models;
   return fmt::format("{}{}\n{}{}", config.trains() ? adapters_text(models) : "", memory_lines(config, models),
                      cost_text(step_cost(config, models)),
-                     policy ? "" : "\nthe policy is not here: its shape is taken from its name");
+                     policy ? "" : "\nthe policy is not on this machine: its shape is inferred from its name");
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ template <class T>
 void place_pair(CheckedConfig<T>& result, WorkerConfig& trained, WorkerConfig& helper, const char* reason,
                 const LoadOptions& options, Checker& check) {
   check.require(!helper.device_mapping || helper.device_mapping == trained.device_mapping, helper.device_mapping,
-                "must be that of {}: {}", check.key(trained), reason);
+                "must be the same as for {}: {}", check.key(trained), reason);
   const std::vector<PlacedRole> roles{{check.key(trained), &trained}, {check.key(helper), &helper}};
   const auto num_devices = std::ssize(used_devices(roles));
   count_ranks(result, num_devices, any_mapping(roles), options, check);
@@ -42,7 +42,7 @@ void check_pair(const SftConfig& config, const WorkerConfig& trained, const Work
   check_adapters(trained, check);
   check_no_adapters(helper, check);
   check_sft_batch(trained, check);
-  check.require(!trained.loss_func, trained.loss_func.library, "roll {} has a loss of its own; remove it", config.kind);
+  check.require(!trained.loss_func, trained.loss_func.library, "roll {} has a built-in loss; remove it", config.kind);
   for (const WorkerConfig* worker : {&trained, &helper})
     check_dtype(worker->model_args, worker->device_mapping.has_value(), check);
   check_packing(trained, unit, /*trains=*/true, /*forwards=*/true, check);
@@ -90,14 +90,16 @@ CheckedConfig<DpoConfig> load_dpo_text(const std::string& yaml, const std::strin
     const LongestSequence pair{2 * config.sequence_length, "two responses of " + check.name(config.sequence_length)};
     check_pair(config, config.sft_train, config.reference, pair, options.offline, check);
     check.require(!config.ipo || config.label_smoothing == 0, config.label_smoothing,
-                  "is of DPO's loss, and {}; remove one of the two", check.name(config.ipo));
+                  "belongs to DPO's loss, but {}; remove one of the two", check.name(config.ipo));
     const auto policy =
         check_model(config, config.sft_train, config.pretrain, FolderUse::kWrites, options.offline, check);
     const auto reference =
         check_model(config, config.reference, config.pretrain, FolderUse::kForwards, options.offline, check);
     if (policy && reference)
-      check.require(policy->vocab_size <= reference->vocab_size, config.reference.model_args.model_name_or_path,
-                    "its vocab_size is {}, and the policy's {}", reference->vocab_size, policy->vocab_size);
+      check.require(
+          policy->vocab_size <= reference->vocab_size, config.reference.model_args.model_name_or_path,
+          "its vocab_size is {}, but the policy's is {}; choose a reference that knows all tokens of the policy",
+          reference->vocab_size, policy->vocab_size);
     if (policy && reference) result.models = RoleShapes{{kPolicyRole, *policy}, {kReferenceRole, *reference}};
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);
@@ -133,8 +135,7 @@ CheckedConfig<DistillConfig> load_distill_config(const std::filesystem::path& fi
   const auto body = [&](CheckedConfig<DistillConfig>& result, Checker& check) {
     const DistillConfig& config = result.config;
     const WorkerConfig &student = config.sft_train, &teacher = config.teacher;
-    place_pair(result, result.config.sft_train, result.config.teacher, "a step's ranks are all there is", options,
-               check);
+    place_pair(result, result.config.sft_train, result.config.teacher, "both roles use all ranks", options, check);
     check_pair(config, student, teacher, longest_sequence(config, check), options.offline, check);
     const ModelName& source = check.is_set(config.student_pretrain) ? config.student_pretrain : config.pretrain;
     const auto student_spec = check_model(config, student, source, FolderUse::kWrites, options.offline, check);

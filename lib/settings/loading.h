@@ -77,7 +77,7 @@ void check_length(const M& member, int64_t length, const std::optional<ModelSpec
   if (spec)
     check.require(length <= spec->max_positions, member,
                   "{} tokens are more than the {} positions of the model of {} (max_position_embeddings in its "
-                  "config.json); lower it, or take a model of longer texts",
+                  "config.json); lower it, or choose a model with a longer context",
                   length, spec->max_positions, role);
 }
 

@@ -369,7 +369,7 @@ std::string memory_text(const MemoryEstimate& memory) {
                         gb(std::max(memory.activations, memory.loaded_reference)), gb(memory.training()));
   text += " GB";
   if (memory.kv_cache > 0)
-    text += fmt::format("; in sampling {}, of these KV cache {} at most", gb(memory.sampling()), gb(memory.kv_cache));
+    text += fmt::format("; in sampling {}, with a KV cache of at most {}", gb(memory.sampling()), gb(memory.kv_cache));
   if (memory.checkpoint > 0)
     text += fmt::format("; {} of host memory for the copy of a checkpoint", gb(memory.checkpoint));
   return text;

@@ -45,17 +45,16 @@ bool only_samples(Config& config, Checker& check) {
   if (!config.agentic.is_used() || check.is_set(config.actor_train) || !check.is_set(config.actor_infer)) return false;
   bool has_no_training_key = true;
   for_each_training_key(config, [&](const Address& member) {
-    has_no_training_key = has_no_training_key &&
-                          check.require(!check.is_set(member), member,
-                                        "is about training, but actor_train, which would be trained, is not there; "
-                                        "describe it, or for a run that only samples set {}: true",
-                                        check.key(config.rollout_only));
+    has_no_training_key =
+        has_no_training_key && check.require(!check.is_set(member), member,
+                                             "is a training key, but actor_train is not set; describe actor_train, or "
+                                             "set {}: true for a run that only samples",
+                                             check.key(config.rollout_only));
   });
   if (has_no_training_key)
-    check.note(
-        fmt::format("{} is true: there is actor_infer and no actor_train, so that steps are sampled and scored, "
-                    "and nothing is trained",
-                    check.key(config.rollout_only)));
+    check.note(fmt::format(
+        "{} is true: actor_infer is set and actor_train is not, so steps are sampled and scored without training",
+        check.key(config.rollout_only)));
   return has_no_training_key;
 }
 
@@ -71,7 +70,7 @@ void note_idle(Config& config, Checker& check) {
   if (idle.empty()) return;
   const std::string rest = idle.size() > kShown ? fmt::format(" and {} more", idle.size() - kShown) : "";
   idle.resize(std::min(idle.size(), kShown));
-  check.note(fmt::format("{}{}: no effect, because of {}: nothing is trained, and `roll evaluate` is what validates",
+  check.note(fmt::format("{}{}: no effect, because of {}: nothing is trained; use `roll evaluate` for a validation",
                          fmt::join(idle, ", "), rest, check.name(config.rollout_only)));
 }
 
@@ -85,7 +84,7 @@ void complete_rollout_only(Config& config, Checker& check) {
 
 void place_policy_at_sampler(Config& config, Checker& check) {
   if (config.trains()) return;
-  check.require(!config.rollout_replay, config.rollout_replay, "is what is trained on, and {}; remove one of the two",
+  check.require(!config.rollout_replay, config.rollout_replay, "is for training, but {}; remove one of the two",
                 check.name(config.rollout_only));
   WorkerConfig &policy = config.actor_train, &sampler = config.actor_infer;
   // The policy takes the sampler's dtype; otherwise the trainer's dtype holds, in which its first step samples.
@@ -98,8 +97,9 @@ void place_policy_at_sampler(Config& config, Checker& check) {
 
 void require_training(const Config& config, const std::string& file, const std::string& command) {
   if (!config.trains())
-    throw user_error("--config = {}: describes a run that only samples (rollout_only: true); {} is about training",
-                     file, command);
+    throw user_error(
+        "--config = {}: describes a run that only samples (rollout_only: true), but {} needs a run that trains", file,
+        command);
 }
 
 }  // namespace roll

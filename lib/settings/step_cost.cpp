@@ -44,7 +44,7 @@ std::string cost_text(const StepCost& cost) {
                             : cost.total() < 1e15 ? std::pair(1e12, "TFLOP")
                                                   : std::pair(1e15, "PFLOP");
   return fmt::format(
-      "a step of full length: {:.0f} tokens, {:.3g} {} (sampling {:.3g}, log-probs and values {:.3g}, "
+      "a step of full-length sequences: {:.0f} tokens, {:.3g} {} (sampling {:.3g}, log-probs and values {:.3g}, "
       "training {:.3g})",
       cost.tokens, cost.total() / unit, name, cost.sampling / unit, cost.forwards / unit, cost.training / unit);
 }

@@ -75,9 +75,9 @@ def says(folder):
                              ({"prompt": "a", "chosen": [{"role": "user", "content": "b"}], "rejected": "c"}, [], "its last message has the role 'user'"),
                              (ultra_feedback("2+2=", "3+3="), [], "rows.jsonl:1: prompt: chosen begins with a different prompt, so one of the two"),
                              ({"prompt": "a", "chosen": "b", "rejected": "c" * 99}, [], "sequence_length = 64: all 1 pairs are longer"),
-                             ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["ipo=true", "label_smoothing=0.1"], "label_smoothing = 0.1: is of DPO's loss, and ipo = true"),
-                             ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["reference.device_mapping=[1]", "actor_train.device_mapping=[0]"], "must be that of actor_train"),
-                             ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["actor_train.loss_func={library: a.so, name: b}"], "roll dpo has a loss of its own"),
+                             ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["ipo=true", "label_smoothing=0.1"], "label_smoothing = 0.1: belongs to DPO's loss, but ipo = true"),
+                             ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["reference.device_mapping=[1]", "actor_train.device_mapping=[0]"], "must be the same as for actor_train"),
+                             ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["actor_train.loss_func={library: a.so, name: b}"], "roll dpo has a built-in loss"),
                              ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["beta=0"], "beta = 0"),
                              ({"prompt": "a", "chosen": "b", "rejected": "c"}, [], "fewer than one update of 12")):
         (folder / "rows.jsonl").write_text(json.dumps(row) + "\n")
