@@ -52,6 +52,7 @@ class PromptWarnings {
 
  private:
   bool are_sampled_;
+  // Rows whose last message contains the ground truth, rows that end with another answer, rows with an unknown role.
   Origins truth_rows_, answered_rows_, unknown_role_rows_;
   std::set<std::string> roles_;
 };

@@ -29,7 +29,7 @@ struct DataReport {
   std::vector<std::string> layouts{};  // "file: read as MATH's: keys of data_args"
   RowFacts facts;                      // over all readable rows
   std::vector<DomainView> views;
-  std::string first_prompt;  // after the chat template, as the model reads it
+  std::string first_prompt;  // first prompt, rendered by the chat template
   std::vector<std::string> warnings;
 };
 

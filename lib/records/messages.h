@@ -81,7 +81,7 @@ struct FinishedSample {
 /// Changes in a sampling group since its last message.
 struct SamplingChanges {
   std::vector<FinishedSample> finished;
-  std::vector<int64_t> held;  // prompt index of each response that waits for a reward model
+  std::vector<int64_t> held;  // prompt indices of the responses that wait for a reward model
   std::vector<SampleIndex> put_back;
   int64_t queue = 0;
   std::optional<StopKind> stop;
@@ -103,7 +103,7 @@ struct SamplingNews {
   }
 };
 
-/// Exchanged within a sampling group: the leader sends the news of all groups, the others their wish to stop.
+/// Exchanged within a sampling group: the leader sends the changes of all groups, the others a request to stop.
 struct GroupMessage {
   static constexpr MessageKind kMessage{"GRUP", 1, "news within a sampling group"};
   std::vector<SamplingNews> news;
@@ -145,7 +145,7 @@ struct EnvironmentAnswers {
   }
 };
 
-/// Broadcast from the sampling ranks to the others: the wish to stop, if any.
+/// Broadcast from the sampling ranks to the others: a request to stop the run, if there is one.
 struct StopWish {
   static constexpr MessageKind kMessage{"STOP", 1, "a request to stop"};
   std::optional<StopKind> kind;
@@ -155,7 +155,7 @@ struct StopWish {
   }
 };
 
-/// Broadcast from the sampling ranks to the others: true if more is sampled after the reward models have judged.
+/// Broadcast from the sampling ranks to the others: true if sampling continues after the reward models have judged.
 struct SamplingContinues {
   static constexpr MessageKind kMessage{"MORE", 1, "decision to continue sampling"};
   bool goes_on = false;

@@ -28,7 +28,7 @@ int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// Returns "; of 4 stages each idles about 27 % of an update", or "" without a pipeline. `max_micro_batches`:
+/// Returns "; each of 4 stages idles about 27 % of an update", or "" without a pipeline. `max_micro_batches`:
 /// micro-batches per update; if packed, their upper bound.
 std::string bubble_text(const WorkerConfig& worker, int64_t max_micro_batches) {
   const StrategyConfig& strategy = worker.strategy_args.strategy_config;
