@@ -36,11 +36,11 @@ struct DataFlags {
   Node reward;  // keys of FlaggedReward
 };
 
-/// A DataQuestion with the objects that it points to.
+/// A DataInspection with the objects that it points to.
 struct QuestionParts {
   DomainRules rules;
   std::optional<Tokenizer> tokenizer;
-  DataQuestion question;
+  DataInspection question;
   std::vector<std::pair<std::string, DataArgs>> validation;  // from a configuration: key and data_args of each set
   int64_t val_prompt_length = 0;
 };
@@ -60,7 +60,7 @@ void read_part(DataFlags& flags) {
 void set_question_from_flags(const DataFlags& flags, QuestionParts& parts) {
   FlaggedReward reward;
   read_flags(flags.reward, reward);
-  DataQuestion& question = parts.question;
+  DataInspection& question = parts.question;
   question.source.data = flags.data;
   question.source.prompt_length = flags.prompt_length.value_or(0);
   question.response_length = reward.response_length.value_or(0);
@@ -126,8 +126,8 @@ void note_reward(const std::vector<std::string>& files, const RowColumns& column
   std::fprintf(stderr, "note: no reward given; %s shows whether it can judge these rows\n", choice.c_str());
 }
 
-DataReport show(const DataQuestion& question) {
-  DataReport report = look_at(question);
+DataReport show(const DataInspection& question) {
+  DataReport report = inspect_data(question);
   std::fputs(to_text(report, question).c_str(), stdout);
   std::fflush(stdout);
   print_warnings(report.warnings);
@@ -138,7 +138,7 @@ DataReport show(const DataQuestion& question) {
 void check_validation(const QuestionParts& parts) {
   for (const auto& [key, data] : parts.validation) {
     std::printf("\n%s:\n", key.c_str());
-    DataQuestion question = parts.question;
+    DataInspection question = parts.question;
     question.source.data = data;
     question.source.prompt_length = parts.val_prompt_length;
     question.validation.clear();
@@ -156,7 +156,7 @@ void check_data_rows(DataFlags& flags) {
   QuestionParts parts;
   parts.question.log = &log;
   flags.config.empty() ? set_question_from_flags(flags, parts) : set_question_from_config(flags, parts);
-  DataQuestion& question = parts.question;
+  DataInspection& question = parts.question;
   question.lists_all = flags.lists_all;
   if (!flags.files.empty()) question.source.data.file_name = flags.files;
   if (question.source.data.file_name.empty())

@@ -188,14 +188,14 @@ RowsReport measure_rows(NewRun& run, const fs::path& model) {
   run.chat_template = choose_template(model, tokenizer);
   DomainRules rules;
   rules[run.reward] = make_reward(reward_args(run.reward), 0, "");
-  DataQuestion question;
+  DataInspection question;
   question.one_domain = run.reward;
   question.tokenizer = &tokenizer;
   question.source.model_folder = model;
   question.source.data.file_name = run.data;
   question.source.data.template_name = run.chat_template;
   question.source.rules = &rules;
-  const DataReport report = look_at(question);
+  const DataReport report = inspect_data(question);
   RowsReport rows_report{.text = to_text(report, question), .lines = report.layouts, .warnings = report.warnings};
   if (!report.bad.empty()) std::fputs(rows_report.text.c_str(), stdout);  // lists further problems
   require_usable(report);

@@ -47,7 +47,7 @@ Input::Input(const std::string& name, const std::string& flag)
 RowSource Input::rows(const std::function<bool(const Json& row)>& is_own_row) {
   std::error_code ec;
   if (path_ == "-" || !std::filesystem::is_regular_file(path_, ec)) return json_lines(stream(), name());
-  return rows_of_file(path_, is_own_row,
+  return read_row_file(path_, is_own_row,
                       [](const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_str()); });
 }
 

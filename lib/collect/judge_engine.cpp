@@ -36,7 +36,7 @@ JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshe
   for (auto& [name, tensor] : model_->parameters()) tensor.set_requires_grad(false);
 }
 
-JudgeAsked JudgeEngine::judge_prompt(const Question& question) const {
+JudgeRequest JudgeEngine::judge_prompt(const Question& question) const {
   Json messages = question.messages;
   for (Json& message : messages) message["content"] = tokenizer_.disarmed(message["content"]);
   const auto ids = tokenizer_.encode(chat_template_.render(messages, /*add_generation_prompt=*/true),
@@ -45,7 +45,7 @@ JudgeAsked JudgeEngine::judge_prompt(const Question& question) const {
 }
 
 std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Question>& local, int64_t step) {
-  std::vector<JudgeAsked> prompts;
+  std::vector<JudgeRequest> prompts;
   for (const Question& question : local) prompts.push_back(judge_prompt(question));
   const int64_t max_prompt_length = spec_.max_positions - sampling_.max_new_tokens;
   const auto share_out = [&](const std::vector<int64_t>& lengths) {
@@ -55,24 +55,24 @@ std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Questi
       if (lengths[question] <= max_prompt_length) shares[next_share++ % shares.size()].push_back(question);
     return shares;
   };
-  const auto answer = [&](const std::vector<JudgeAsked>& prompts) {
-    std::vector<JudgeSaid> replies;
+  const auto answer = [&](const std::vector<JudgeRequest>& prompts) {
+    std::vector<JudgeResponse> replies;
     for (const Generation& generation : generate(prompts, step))
       replies.push_back({.text = generation.text, .is_cut = generation.finish_reason == FinishReason::kLength});
     return replies;
   };
   std::vector<std::optional<JudgeWords>> answers;
   for (auto& reply :
-       request_answers<JudgeAsked, JudgeSaid>(prompts, mesh_, {share_out, answer}, "questions to a judge"))
+       request_answers<JudgeRequest, JudgeResponse>(prompts, mesh_, {share_out, answer}, "questions to a judge"))
     answers.push_back(reply ? std::optional(JudgeWords{.text = std::move(reply->text), .is_cut = reply->is_cut})
                             : std::nullopt);
   return answers;
 }
 
-std::vector<Generation> JudgeEngine::generate(const std::vector<JudgeAsked>& prompts, int64_t step) {
+std::vector<Generation> JudgeEngine::generate(const std::vector<JudgeRequest>& prompts, int64_t step) {
   if (prompts.empty()) return {};
   std::vector<GenerationRequest> requests;
-  for (const JudgeAsked& prompt : prompts)
+  for (const JudgeRequest& prompt : prompts)
     requests.push_back({.prompt_ids = {prompt.ids.begin(), prompt.ids.end()}, .sequence_id = prompt.name});
   SamplingParams params{.generating = sampling_,
                         .eos_ids = tokenizer_.eos_ids(),

@@ -33,8 +33,8 @@ class JudgeEngine {
   std::vector<std::optional<JudgeWords>> ask(const std::vector<Question>& local, int64_t step);
 
  private:
-  JudgeAsked judge_prompt(const Question& question) const;
-  std::vector<Generation> generate(const std::vector<JudgeAsked>& prompts, int64_t step);
+  JudgeRequest judge_prompt(const Question& question) const;
+  std::vector<Generation> generate(const std::vector<JudgeRequest>& prompts, int64_t step);
 
   SamplingSettings sampling_;
   CacheSettings cache_;

@@ -99,25 +99,25 @@ void RewardModels::score(Scorer& scorer, Held& held) {
     return rank_sequences({plans});
   };
   const auto answer = [&](const std::vector<ScorePrompt>& conversations) {
-    if (conversations.empty()) return std::vector<ScoreSaid>();
+    if (conversations.empty()) return std::vector<ScoreReply>();
     return scores(scorer, conversations, plans[scorer.mesh.mesh().place().dp]);
   };
   const auto replies =
-      request_answers<ScorePrompt, ScoreSaid>(local, scorer.mesh, {share_out, answer}, "conversations to score");
+      request_answers<ScorePrompt, ScoreReply>(local, scorer.mesh, {share_out, answer}, "conversations to score");
   for (size_t i = 0; i < queries.size(); ++i) {
     queries[i]->model_score = replies[i].value().score;
     queries[i]->model_s = watch.seconds();
   }
 }
 
-std::vector<ScoreSaid> RewardModels::scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations,
+std::vector<ScoreReply> RewardModels::scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations,
                                             const Partition& plan) {
   const Batch batch = make_value_batch(conversations);
   const at::Tensor values = forward_share(
       batch, share_indices(plan), device_, scorer.model->parallel(),
       [&](const Batch& part) { return scorer.model->values(part.tokens); }, {&log_, "reward model"},
       sharing_alignment(batch_lengths(batch), scorer.rule));
-  std::vector<ScoreSaid> results;
+  std::vector<ScoreReply> results;
   for (size_t i = 0; i < conversations.size(); ++i)
     results.push_back({values[batch.tokens.cu_seqlens[i + 1] - 1].item<float>()});
   return results;

@@ -51,7 +51,7 @@ class RewardModels {
   void load_scorer(const JudgingModel& judging, Meshes& meshes, const Roles& roles);
   void load_judge(const JudgingModel& judge, uint64_t seed, Meshes& meshes, const Roles& roles);
   void score(Scorer& scorer, Held& held);
-  std::vector<ScoreSaid> scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations, const Partition& plan);
+  std::vector<ScoreReply> scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations, const Partition& plan);
   void ask(Judge& judge, Held& held, int64_t step);
 
   at::Device device_;

@@ -176,7 +176,7 @@ void end_if_stopped(RoleMesh& samplers, std::optional<StopKind> kind) {
 }
 
 bool broadcast_goes_on(RoleMesh& samplers, bool wanted) {
-  return broadcast_message(GoesOn{wanted}, samplers).goes_on;
+  return broadcast_message(SamplingContinues{wanted}, samplers).goes_on;
 }
 
 }  // namespace

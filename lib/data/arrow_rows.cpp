@@ -28,7 +28,7 @@ namespace {
 /// Memory limit of a read (a page per column, or a batch of rows), since damaged files can request any size. Typical
 /// pages have 1 MB; with large rows, writers may produce hundreds.
 constexpr int64_t kMaxArrowBytes = int64_t{2} << 30;
-constexpr int64_t kMostRowsOfBatch = 256, kBytesOfBatch = 16 << 20;
+constexpr int64_t kMaxBatchRows = 256, kBatchBytes = 16 << 20;
 constexpr int64_t kColumnBuffer = 1 << 18;  // bytes read ahead of each column
 constexpr int kMaxColumnDepth = 100;        // below kMaxJsonDepth
 
@@ -36,18 +36,19 @@ std::string first_line(const std::string& text) {
   return text.substr(0, std::min(text.find('\n'), size_t{200}));
 }
 
-/// `place` starts the message.
-void require(const arrow::Status& status, const std::string& place) {
+/// `location` starts the message.
+void require(const arrow::Status& status, const std::string& location) {
   if (status.ok()) return;
   if (status.IsOutOfMemory())
-    throw user_error("{}: damaged, or a batch of rows takes more than {} MB; write it with smaller pages", place,
-                     kMaxArrowBytes >> 20);
-  throw user_error("{}: cannot be read on ({}); fetch or write it again", place, first_line(status.message()));
+    throw user_error("{}: damaged, or a batch of rows needs more than {} MB; write the file with smaller pages",
+                     location, kMaxArrowBytes >> 20);
+  throw user_error("{}: cannot be read further ({}); fetch or write the file again", location,
+                   first_line(status.message()));
 }
 
 template <class T>
-T require(arrow::Result<T> result, const std::string& place) {
-  require(result.status(), place);
+T require(arrow::Result<T> result, const std::string& location) {
+  require(result.status(), location);
   return std::move(result).ValueUnsafe();
 }
 
@@ -69,7 +70,7 @@ Json float_value(double x) {
 }
 
 Json text_value(std::string_view text) {
-  if (!arrow::util::ValidateUTF8(text)) throw UserError("a string in it is no UTF-8");
+  if (!arrow::util::ValidateUTF8(text)) throw UserError("a string is not UTF-8");
   return std::string(text);
 }
 
@@ -139,7 +140,7 @@ Json text_like_value(const arrow::Array& array, int64_t i) {
     case Type::TIMESTAMP:
       return time_value<arrow::TimestampType>(array, i);
     default:
-      throw UserError("values of the type " + array.type()->ToString() + " are not read");
+      throw UserError("values of the type " + array.type()->ToString() + " are not supported");
   }
 }
 
@@ -216,26 +217,27 @@ Json value_at(const arrow::Array& array, int64_t i) {
 // --- Parquet ---
 
 void check_fields(const arrow::FieldVector& fields, const std::string& file, int depth) {
-  if (depth > kMaxColumnDepth) throw user_error("{}: columns nested more than {} levels deep", file, kMaxColumnDepth);
+  if (depth > kMaxColumnDepth)
+    throw user_error("{}: columns are nested more than {} levels deep", file, kMaxColumnDepth);
   std::vector<std::string> names;
   for (const auto& field : fields) {
-    if (!arrow::util::ValidateUTF8(field->name())) throw user_error("{}: the name of a column is no UTF-8", file);
+    if (!arrow::util::ValidateUTF8(field->name())) throw user_error("{}: the name of a column is not UTF-8", file);
     names.push_back(field->name());
     check_fields(field->type()->fields(), file, depth + 1);
   }
   std::ranges::sort(names);
-  if (const auto twice = std::ranges::adjacent_find(names); twice != names.end())
-    throw user_error("{}: names the column '{}' twice; rename one", file, *twice);
+  if (const auto duplicate = std::ranges::adjacent_find(names); duplicate != names.end())
+    throw user_error("{}: names the column '{}' twice; rename one", file, *duplicate);
 }
 
 /// Returns the rows per batch from the footer's row sizes, which may be wrong.
-int64_t rows_of_batch(const parquet::FileMetaData& metadata) {
+int64_t choose_batch_rows(const parquet::FileMetaData& metadata) {
   int64_t row_bytes = 1;
   for (int g = 0; g < metadata.num_row_groups(); ++g) {
     const auto group = metadata.RowGroup(g);
     if (group->num_rows() > 0) row_bytes = std::max(row_bytes, group->total_byte_size() / group->num_rows());
   }
-  return std::clamp<int64_t>(kBytesOfBatch / row_bytes, 1, kMostRowsOfBatch);
+  return std::clamp<int64_t>(kBatchBytes / row_bytes, 1, kMaxBatchRows);
 }
 
 class ParquetRows : public RowReader {
@@ -243,7 +245,7 @@ class ParquetRows : public RowReader {
   explicit ParquetRows(const std::string& file) : file_(file) {
     arrow::util::InitializeUTF8();
     const auto bytes = open_file(file, &pool_);
-    located([&] {
+    with_location([&] {
       parquet::ReaderProperties reading(&pool_);
       reading.enable_buffered_stream();  // else a column is read for a whole row group, maybe the whole file
       reading.set_buffer_size(kColumnBuffer);
@@ -257,16 +259,16 @@ class ParquetRows : public RowReader {
       std::shared_ptr<arrow::Schema> schema;
       require(reader_->GetSchema(&schema), file_);
       check_fields(schema->fields(), file_, 1);
-      reader_->set_batch_size(rows_of_batch(*reader_->parquet_reader()->metadata()));
+      reader_->set_batch_size(choose_batch_rows(*reader_->parquet_reader()->metadata()));
     });
   }
 
   bool next(Json& row) override {
-    while (!batch_ || at_ == batch_->num_rows())
+    while (!batch_ || next_row_ == batch_->num_rows())
       if (!read_batch()) return false;
     ++number_;
     row = Json::object();
-    const int64_t i = at_++;
+    const int64_t i = next_row_++;
     for (int c = 0; c < batch_->num_columns(); ++c) try {
         add_new(row, batch_->column_name(c), value_at(*batch_->column(c), i));
       } catch (const UserError& e) {
@@ -279,27 +281,28 @@ class ParquetRows : public RowReader {
  private:
   /// Adds the location to all exceptions.
   template <class F>
-  void located(const F& read) {
+  void with_location(const F& read) {
     try {
       read();
     } catch (const UserError&) {
       throw;
     } catch (const std::exception& e) {  // parquet::ParquetException, std::bad_alloc, std::length_error
-      throw user_error("{}: cannot be read on ({}); fetch or write it again", place(), first_line(e.what()));
+      throw user_error("{}: cannot be read further ({}); fetch or write the file again", location(),
+                       first_line(e.what()));
     }
   }
-  std::string place() const { return number_ == 0 ? file_ : fmt::format("{}:{}", file_, number_ + 1); }
+  std::string location() const { return number_ == 0 ? file_ : fmt::format("{}:{}", file_, number_ + 1); }
 
   /// Reads the next batch; false at the end. Reads single row groups, since Arrow cannot read nested dictionaries
   /// across them.
   bool read_batch() {
     batch_ = nullptr;
-    at_ = 0;
+    next_row_ = 0;
     while (!batch_ && (batches_ || next_group_ < reader_->num_row_groups()))
-      located([&] {
-        if (!batches_) batches_ = require(reader_->GetRecordBatchReader({next_group_++}), place());
-        require(batches_->ReadNext(&batch_), place());
-        batch_ ? require(batch_->Validate(), place()) : batches_.reset();
+      with_location([&] {
+        if (!batches_) batches_ = require(reader_->GetRecordBatchReader({next_group_++}), location());
+        require(batches_->ReadNext(&batch_), location());
+        batch_ ? require(batch_->Validate(), location()) : batches_.reset();
       });
     return batch_ != nullptr;
   }
@@ -310,7 +313,7 @@ class ParquetRows : public RowReader {
   int next_group_ = 0;
   std::shared_ptr<arrow::RecordBatchReader> batches_;  // current row group; null: finished
   std::shared_ptr<arrow::RecordBatch> batch_;
-  int64_t at_ = 0, number_ = 0;
+  int64_t next_row_ = 0, number_ = 0;
 };
 
 // --- gzip and zstd ---
@@ -323,7 +326,7 @@ class Decompressed : public ByteStream {
   }
   size_t read(char* out, size_t size) override {
     const int64_t count = require(stream_->Read(static_cast<int64_t>(size), out),
-                                  fmt::format("{}: behind {} bytes of its content", file_, num_bytes_));
+                                  fmt::format("{}: after {} bytes of content", file_, num_bytes_));
     num_bytes_ += count;
     return static_cast<size_t>(count);
   }

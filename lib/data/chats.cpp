@@ -36,17 +36,17 @@ void check_content(const Json& message, const std::string& origin, const std::st
 }  // namespace
 
 Json normal_message(const Json& message) {
-  Json normal = template_message(message);
-  rename_key(normal, "from", "role");
-  rename_key(normal, "value", "content");
-  return normal;
+  Json normalised = template_message(message);
+  rename_key(normalised, "from", "role");
+  rename_key(normalised, "value", "content");
+  return normalised;
 }
 
 Json parse_chat(const Json& value, const std::string& origin, const std::string& column) {
   const Json messages =
       value.is_string() ? parse_json(value.get_ref<const std::string&>(), origin + ": " + column) : value;
   if (!messages.is_array()) throw wrong_column(origin, column, messages, "a list of {role, content}");
-  if (messages.empty()) throw user_error("{}: {} = []: holds no message", origin, column);
+  if (messages.empty()) throw user_error("{}: {} = []: has no messages", origin, column);
   Json chat = Json::array();
   for (size_t i = 0; i < messages.size(); ++i) {
     const std::string key = fmt::format("{}[{}]", column, i);
@@ -86,13 +86,13 @@ bool starts_with(const Json& chat, const Json& beginning) {
   return beginning.size() <= chat.size() && std::equal(beginning.begin(), beginning.end(), chat.begin(), is_same);
 }
 
-Json some_messages(const Json& chat, size_t begin, size_t end) {
+Json slice_messages(const Json& chat, size_t begin, size_t end) {
   return Json(Json::array_t(chat.begin() + static_cast<std::ptrdiff_t>(begin),
                             chat.begin() + static_cast<std::ptrdiff_t>(end)));
 }
 
-Json joined(Json chat, const Json& more) {
-  chat.insert(chat.end(), more.begin(), more.end());
+Json join_messages(Json chat, const Json& added) {
+  chat.insert(chat.end(), added.begin(), added.end());
   return chat;
 }
 
@@ -103,12 +103,12 @@ Json template_variables(const Json& row, const std::string& origin) {
         found->is_string() ? parse_json(found->get_ref<const std::string&>(), origin + ": tools") : *found;
     const auto is_object = [](const Json& tool) { return tool.is_object(); };
     if (!tools.is_null() && (!tools.is_array() || !std::ranges::all_of(tools, is_object)))
-      throw wrong_column(origin, "tools", *found, "a list of tool schemas, or one as JSON");
+      throw wrong_column(origin, "tools", *found, "a list of tool schemas, or such a list as JSON text");
     if (!tools.empty()) variables["tools"] = tools;
   }
-  if (const Json* more = column(row, "chat_template_kwargs")) {
-    if (!more->is_object()) throw wrong_column(origin, "chat_template_kwargs", *more, "an object");
-    variables.update(*more);
+  if (const Json* kwargs = column(row, "chat_template_kwargs")) {
+    if (!kwargs->is_object()) throw wrong_column(origin, "chat_template_kwargs", *kwargs, "an object");
+    variables.update(*kwargs);
   }
   return variables;
 }
@@ -122,15 +122,16 @@ std::string render_row(const std::function<std::string(const Json& variables)>& 
     throw user_error("{}: {}", origin, e.what());
   }
   if (!variables.contains("tools")) return text;
-  Json others = variables;
-  others["tools"] = Json::array();  // not null, which tools-only templates could not render
+  Json without_tools = variables;
+  without_tools["tools"] = Json::array();  // not null, which tools-only templates could not render
   try {
-    if (render(others) != text) return text;
+    if (render(without_tools) != text) return text;
   } catch (const UserError&) {  // the template reads the tools
     return text;
   }
-  throw user_error("{}: tools: the chat template does not show them; name one that does, or leave the column out",
-                   origin);
+  throw user_error(
+      "{}: tools: the chat template does not show the tools; choose a template that does, or remove the column",
+      origin);
 }
 
 }  // namespace roll

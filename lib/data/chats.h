@@ -30,10 +30,10 @@ bool is_same(const Json& a, const Json& b);
 bool starts_with(const Json& chat, const Json& beginning);
 
 /// Returns the messages in [begin, end).
-Json some_messages(const Json& chat, size_t begin, size_t end);
+Json slice_messages(const Json& chat, size_t begin, size_t end);
 
 /// Returns the concatenation of two message lists.
-Json joined(Json chat, const Json& more);
+Json join_messages(Json chat, const Json& added);
 
 /// Returns a row's template variables: the schemas in its column tools, and everything in its column
 /// chat_template_kwargs. UserError "origin: ...": a column is malformed.

@@ -14,7 +14,7 @@ namespace roll {
 
 namespace {
 
-constexpr size_t kMostColumns = 2000;
+constexpr size_t kMaxColumns = 2000;
 constexpr int kEnd = std::istream::traits_type::eof();
 
 class CsvRows : public RowReader {
@@ -29,8 +29,8 @@ class CsvRows : public RowReader {
       if (!distinct.insert(name).second) throw user_error("{}:1: names the column '{}' twice; rename one", file_, name);
       names_.push_back(name);
     }
-    if (names_.size() > kMostColumns)
-      throw user_error("{}:1: names {} columns; at most {} are read", file_, names_.size(), kMostColumns);
+    if (names_.size() > kMaxColumns)
+      throw user_error("{}:1: names {} columns; at most {} are supported", file_, names_.size(), kMaxColumns);
   }
 
   bool next(Json& row) override {
@@ -38,10 +38,9 @@ class CsvRows : public RowReader {
       if (!read_record()) return false;
     } while (fields_.size() == 1 && !fields_[0]);  // a blank line
     if (fields_.size() != names_.size())
-      throw BadRow(
-          fmt::format("{}:{}: has {} fields, and the header names {} columns; put a field that holds commas in "
-                      "double quotes",
-                      file_, number_, fields_.size(), names_.size()));
+      throw BadRow(fmt::format(
+          "{}:{}: has {} fields, but the header names {} columns; put fields that contain commas in double quotes",
+          file_, number_, fields_.size(), names_.size()));
     row = Json::object();
     for (size_t i = 0; i < names_.size(); ++i)
       add_new(row, names_[i], fields_[i] ? Json(std::move(*fields_[i])) : Json());
@@ -51,7 +50,7 @@ class CsvRows : public RowReader {
 
  private:
   int peek() { return in_->rdbuf()->sgetc(); }
-  int take() {
+  int read_char() {
     const int c = in_->rdbuf()->sbumpc();
     line_ += c == '\n';
     if (c != kEnd && ++num_bytes_ > kMaxJsonBytes)
@@ -69,11 +68,11 @@ class CsvRows : public RowReader {
     bool is_bad = false;
     do {
       fields_.push_back(peek() == '"' ? read_quoted(is_bad) : read_plain());
-      if (fields_.back()) is_bad |= first_wrong_byte(*fields_.back());
-    } while (peek() == static_cast<unsigned char>(separator_) && take() != kEnd);
-    if (peek() == '\r') take();
-    if (peek() == '\n') take();
-    if (is_bad) throw BadRow(fmt::format("{}:{}: {}", file_, number_, why_));
+      if (fields_.back()) is_bad |= has_invalid_utf8(*fields_.back());
+    } while (peek() == static_cast<unsigned char>(separator_) && read_char() != kEnd);
+    if (peek() == '\r') read_char();
+    if (peek() == '\n') read_char();
+    if (is_bad) throw BadRow(fmt::format("{}:{}: {}", file_, number_, fault_));
     return true;
   }
 
@@ -83,46 +82,48 @@ class CsvRows : public RowReader {
 
   std::optional<std::string> read_plain() {
     std::string text;
-    while (!ends_field(peek())) text += static_cast<char>(take());
+    while (!ends_field(peek())) text += static_cast<char>(read_char());
     return text.empty() ? std::nullopt : std::optional(std::move(text));
   }
 
   std::string read_quoted(bool& is_bad) {
     std::string text;
-    take();
+    read_char();
     for (;;) {
-      const int c = take();
-      if (c == kEnd) throw user_error("{}:{}: a double quote opens a field and none closes it", file_, number_);
+      const int c = read_char();
+      if (c == kEnd)
+        throw user_error("{}:{}: a double quote opens a field, but no double quote closes it", file_, number_);
       if (c != '"') {
         text += static_cast<char>(c);
       } else if (peek() == '"') {
-        text += static_cast<char>(take());
+        text += static_cast<char>(read_char());
       } else {
         break;
       }
     }
     if (!ends_field(peek())) {
       is_bad = true;
-      why_ = "text follows the double quote that closes a field; double the quotes within a field";
-      while (!ends_field(peek())) take();
+      fault_ = "text follows the double quote that closes a field; double the quotes within a field";
+      while (!ends_field(peek())) read_char();
     }
     return text;
   }
 
-  bool first_wrong_byte(std::string_view text) {
-    for (size_t at = 0; at < text.size();) {
-      const size_t bytes = character_bytes(text.substr(at));
+  bool has_invalid_utf8(std::string_view text) {
+    for (size_t offset = 0; offset < text.size();) {
+      const size_t bytes = character_bytes(text.substr(offset));
       if (bytes == 0) {
-        why_ = fmt::format("byte 0x{:02x} is no UTF-8; save the file as UTF-8", static_cast<unsigned char>(text[at]));
+        fault_ =
+            fmt::format("byte 0x{:02x} is not UTF-8; save the file as UTF-8", static_cast<unsigned char>(text[offset]));
         return true;
       }
-      at += bytes;
+      offset += bytes;
     }
     return false;
   }
 
   std::unique_ptr<std::istream> in_;
-  std::string file_, why_;
+  std::string file_, fault_;
   char separator_;
   std::vector<std::string> names_;
   std::vector<std::optional<std::string>> fields_;  // last record; unset: null

@@ -28,10 +28,10 @@ std::map<std::string, double> shares_at(const std::map<std::string, double>& fir
 class PassRates {
  public:
   PassRates() = default;
-  explicit PassRates(int64_t num_rows) : parts_(static_cast<size_t>(num_rows), '~') {}
+  explicit PassRates(int64_t num_rows) : codes_(static_cast<size_t>(num_rows), '~') {}
   /// Restores text(). False: it does not fit the number of rows, or has invalid characters.
   bool load(const std::string& text);
-  const std::string& text() const { return parts_; }
+  const std::string& text() const { return codes_; }
 
   /// Sets the pass rate; `rate` is clamped to 0..1.
   void set(int64_t row, double rate);
@@ -39,7 +39,7 @@ class PassRates {
   double weight(int64_t row, double floor) const;
 
  private:
-  std::string parts_;
+  std::string codes_;
 };
 
 }  // namespace roll

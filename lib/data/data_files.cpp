@@ -32,19 +32,19 @@ bool is_data_file(fs::path file) {
 }
 
 /// Returns "train" for train-00000-of-00002.parquet, train.jsonl and train_1.csv.
-std::string split_of(const std::string& name) {
+std::string parse_split(const std::string& name) {
   const std::string word = name.substr(0, name.find_first_of("-_."));
   return std::ranges::find(kSplits, word) == kSplits.end() ? "" : word;
 }
 
-FileInFolder file_in(const fs::path& folder, const fs::path& file) {
-  std::string split = split_of(file.filename());
-  fs::path place = file.parent_path().lexically_relative(folder);
-  if (split.empty() && split_of(place.filename()) == place.filename().string()) {
-    split = place.filename();
-    place = place.parent_path();
+FileInFolder describe_file(const fs::path& folder, const fs::path& file) {
+  std::string split = parse_split(file.filename());
+  fs::path subfolder = file.parent_path().lexically_relative(folder);
+  if (split.empty() && parse_split(subfolder.filename()) == subfolder.filename().string()) {
+    split = subfolder.filename();
+    subfolder = subfolder.parent_path();
   }
-  return {file, split, place == "." ? "" : place.string()};
+  return {file, split, subfolder == "." ? "" : subfolder.string()};
 }
 
 void add_files(const fs::path& root, const fs::path& folder, int depth, std::vector<FileInFolder>& found) {
@@ -55,40 +55,43 @@ void add_files(const fs::path& root, const fs::path& folder, int depth, std::vec
     if (is_folder(entry) && depth < kMaxFolderDepth)
       add_files(root, entry, depth + 1, found);
     else if (is_data_file(entry))
-      found.push_back(file_in(root, entry));
+      found.push_back(describe_file(root, entry));
   }
 }
 
 /// Lists the distinct values of a part of the files as "a, b".
 template <class F>
-std::string all_of(const std::vector<FileInFolder>& files, const F& part) {
-  std::set<std::string> names;
-  for (const FileInFolder& file : files) names.insert(part(file).empty() ? "(others)" : part(file));
+std::string list_values(const std::vector<FileInFolder>& files, const F& field) {
+  std::set<std::string> values;
+  for (const FileInFolder& file : files) values.insert(field(file).empty() ? "(others)" : field(file));
   std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  for (const std::string& value : values) text += (text.empty() ? "" : ", ") + value;
   return text;
 }
 
 /// `name`: as the user wrote it, for errors.
-std::vector<fs::path> files_of_folder(const fs::path& folder, const std::string& name,
-                                      const std::optional<std::string>& split) {
+std::vector<fs::path> expand_folder(const fs::path& folder, const std::string& name,
+                                    const std::optional<std::string>& split) {
   std::vector<FileInFolder> found;
   add_files(folder, folder, 0, found);
   if (found.empty())
-    throw user_error(
-        "{}: no file of rows is in this folder (.jsonl, .json, .parquet, .csv, .tsv, also with .gz or .zst)", name);
-  const std::string splits = all_of(found, [](const FileInFolder& file) { return file.split; });
+    throw user_error("{}: this folder has no row files (.jsonl, .json, .parquet, .csv, .tsv, also with .gz or .zst)",
+                     name);
+  const std::string splits = list_values(found, [](const FileInFolder& file) { return file.split; });
   if (split) std::erase_if(found, [&](const FileInFolder& file) { return file.split != *split; });
   if (found.empty())
-    throw user_error("{}: has no files of the split {}; it has: {}; set data_args.split to one", name, *split, splits);
-  const auto differs = [&](const auto& part) {
-    return [&, part](const FileInFolder& file) { return file.*part != found[0].*part; };
+    throw user_error(
+        "{}: has no files of the split {}; its splits are: {}; set data_args.split to a split of this list", name,
+        *split, splits);
+  const auto differs = [&](const auto& field) {
+    return [&, field](const FileInFolder& file) { return file.*field != found[0].*field; };
   };
   if (std::ranges::any_of(found, differs(&FileInFolder::split)))
-    throw user_error("{}: holds several splits: {}; set data_args.split to one", name, splits);
+    throw user_error("{}: has several splits: {}; set data_args.split to one", name, splits);
   if (std::ranges::any_of(found, differs(&FileInFolder::folder)))
-    throw user_error("{}: holds rows in several folders: {}; name one of them, as {}/{}", name,
-                     all_of(found, [](const FileInFolder& file) { return file.folder; }), name, found.back().folder);
+    throw user_error("{}: has rows in several folders: {}; name one folder, for example {}/{}", name,
+                     list_values(found, [](const FileInFolder& file) { return file.folder; }), name,
+                     found.back().folder);
   std::vector<fs::path> files;
   for (const FileInFolder& file : found) files.push_back(file.file);
   return files;
@@ -106,31 +109,30 @@ std::vector<fs::path> expand_glob(const std::string& pattern) {
 }
 
 /// Returns the folders that a pattern names.
-std::vector<fs::path> folders_of(const std::string& pattern) {
-  std::vector<fs::path> places = expand_glob(pattern);
-  if (const auto dataset = places.empty() ? find_dataset_folder(pattern) : std::nullopt) return {*dataset};
-  std::erase_if(places, [](const fs::path& place) { return !is_folder(place); });
-  return places;
+std::vector<fs::path> find_folders(const std::string& pattern) {
+  std::vector<fs::path> paths = expand_glob(pattern);
+  if (const auto dataset = paths.empty() ? find_dataset_folder(pattern) : std::nullopt) return {*dataset};
+  std::erase_if(paths, [](const fs::path& path) { return !is_folder(path); });
+  return paths;
 }
 
-std::vector<fs::path> files_of(const std::string& pattern, const std::optional<std::string>& split) {
-  const std::vector<fs::path> places = expand_glob(pattern);
-  if (const auto dataset = places.empty() ? find_dataset_folder(pattern) : std::nullopt)
-    return files_of_folder(*dataset, pattern, split);
-  if (places.empty())
-    throw user_error(
-        "{}: no such file; give the path of a file of rows, a list, a glob, a folder{}", pattern,
-        is_hub_name(dataset_repository(pattern)) && !is_data_file(pattern)
-            ? fmt::format(", or a data set that is in the Hub cache {} (hf download {} --repo-type dataset)",
-                          hub_cache().string(), dataset_repository(pattern))
-            : "");
+std::vector<fs::path> expand_pattern(const std::string& pattern, const std::optional<std::string>& split) {
+  const std::vector<fs::path> paths = expand_glob(pattern);
+  if (const auto dataset = paths.empty() ? find_dataset_folder(pattern) : std::nullopt)
+    return expand_folder(*dataset, pattern, split);
+  if (paths.empty())
+    throw user_error("{}: no such file; give the path of a row file, a list of paths, a glob, a folder{}", pattern,
+                     is_hub_name(dataset_repository(pattern)) && !is_data_file(pattern)
+                         ? fmt::format(", or a data set in the Hub cache {} (hf download {} --repo-type dataset)",
+                                       hub_cache().string(), dataset_repository(pattern))
+                         : "");
   std::vector<fs::path> files;
-  for (const fs::path& place : places) {
-    if (!is_folder(place)) {
-      files.push_back(place);
+  for (const fs::path& path : paths) {
+    if (!is_folder(path)) {
+      files.push_back(path);
       continue;
     }
-    for (fs::path& file : files_of_folder(place, place.string(), split)) files.push_back(std::move(file));
+    for (fs::path& file : expand_folder(path, path.string(), split)) files.push_back(std::move(file));
   }
   return files;
 }
@@ -140,7 +142,7 @@ std::vector<fs::path> files_of(const std::string& pattern, const std::optional<s
 std::optional<std::string> usual_split(const std::vector<std::string>& patterns,
                                        const std::vector<std::string>& usual) {
   for (const std::string& pattern : patterns)
-    for (const fs::path& folder : folders_of(pattern)) {
+    for (const fs::path& folder : find_folders(pattern)) {
       std::vector<FileInFolder> found;
       add_files(folder, folder, 0, found);
       std::set<std::string> splits;
@@ -152,20 +154,22 @@ std::optional<std::string> usual_split(const std::vector<std::string>& patterns,
 }
 
 std::vector<fs::path> expand_files(const std::vector<std::string>& patterns, const std::optional<std::string>& split) {
-  if (patterns.empty()) throw UserError("[]: names no file; give a file of rows, a list, or a glob");
+  if (patterns.empty()) throw UserError("[]: names no file; give the path of a row file, a list of paths, or a glob");
   std::vector<fs::path> files;
   std::set<fs::path> seen;
   for (const std::string& pattern : patterns) {
-    for (const fs::path& file : files_of(pattern, split)) {
+    for (const fs::path& file : expand_pattern(pattern, split)) {
       std::error_code ec;
-      const fs::path place = fs::weakly_canonical(file, ec);
+      const fs::path canonical = fs::weakly_canonical(file, ec);
       if (ec == std::errc::too_many_symbolic_link_levels)
-        throw user_error("{}: a circle of symbolic links; give a file of rows", file.string());
-      if (ec) throw user_error("{}: cannot be looked at ({})", file.string(), ec.message());
+        throw user_error("{}: a loop of symbolic links; give a row file", file.string());
+      if (ec) throw user_error("{}: cannot be accessed ({})", file.string(), ec.message());
       if (!fs::is_regular_file(file, ec) && fs::exists(file, ec))
-        throw user_error("{}: is a pipe or device, and rows are read twice; write it to a file first", file.string());
-      if (!seen.insert(place).second)
-        throw user_error("{}: names {} a second time; its rows would count twice", pattern, file.string());
+        throw user_error("{}: is a pipe or device, but rows are read twice; write the rows to a file first",
+                         file.string());
+      if (!seen.insert(canonical).second)
+        throw user_error("{}: names {} a second time; remove one name, or the rows would count twice", pattern,
+                         file.string());
       files.push_back(file);
     }
   }

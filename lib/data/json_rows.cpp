@@ -13,7 +13,7 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-Json parse_row_text(const std::string& text, const std::string& origin, const char* where) {
+Json parse_row_text(const std::string& text, const std::string& origin, const char* unit) {
   Json row;
   try {
     row = parse_json(text, origin);
@@ -21,7 +21,7 @@ Json parse_row_text(const std::string& text, const std::string& origin, const ch
     throw BadRow(e.what());
   }
   if (!row.is_object())
-    throw BadRow(fmt::format("{}: {} where a JSON object is needed, one per {}", origin, row.type_name(), where));
+    throw BadRow(fmt::format("{}: {} where a JSON object is needed, one per {}", origin, row.type_name(), unit));
   return row;
 }
 
@@ -29,11 +29,11 @@ class JsonLines : public RowReader {
  public:
   JsonLines(std::unique_ptr<std::istream> in, const std::string& file, int64_t line)
       : in_(std::move(in)), file_(file), line_(line - 1) {
-    if ((is_waiting_ = read_line())) refuse_other_format(text_, file_);
+    if ((has_read_ahead_ = read_line())) refuse_other_format(text_, file_);
   }
 
   bool next(Json& row) override {
-    if (!std::exchange(is_waiting_, false) && !read_line()) return false;
+    if (!std::exchange(has_read_ahead_, false) && !read_line()) return false;
     row = parse_row_text(text_, fmt::format("{}:{}", file_, line_), "line");
     return true;
   }
@@ -50,7 +50,7 @@ class JsonLines : public RowReader {
   std::unique_ptr<std::istream> in_;
   std::string file_, text_;
   int64_t line_;
-  bool is_waiting_;  // text_ was read ahead
+  bool has_read_ahead_;  // text_ was read ahead
 };
 
 class JsonArray : public RowReader {
@@ -68,10 +68,10 @@ class JsonArray : public RowReader {
   int64_t number() const override { return number_; }
 
  private:
-  int take() {
+  int read_char() {
     const int c = in_->rdbuf()->sbumpc();
     if (c == std::istream::traits_type::eof())
-      throw user_error("{}: ends within element {} of its JSON array; fetch or write it again", file_, number_);
+      throw user_error("{}: ends within element {} of its JSON array; fetch or write the file again", file_, number_);
     return c;
   }
 
@@ -80,7 +80,7 @@ class JsonArray : public RowReader {
     text_.clear();
     bool is_string = false;
     for (int depth = 0;;) {
-      const int c = take();
+      const int c = read_char();
       if (is_string) {
         is_string = c != '"';
       } else if (c == '"') {
@@ -94,7 +94,7 @@ class JsonArray : public RowReader {
         --depth;
       }
       text_ += static_cast<char>(c);
-      if (is_string && c == '\\') text_ += static_cast<char>(take());
+      if (is_string && c == '\\') text_ += static_cast<char>(read_char());
       if (text_.size() > kMaxJsonBytes)
         throw user_error("{}: element {} has more than {} MB", file_, number_, kMaxJsonBytes >> 20);
     }
@@ -104,7 +104,8 @@ class JsonArray : public RowReader {
     is_closed_ = true;
     for (int c; (c = in_->rdbuf()->sbumpc()) != std::istream::traits_type::eof();)
       if (!is_blank(std::string(1, static_cast<char>(c))))
-        throw user_error("{}: something follows the JSON array, behind element {}; one array is read", file_, number_);
+        throw user_error("{}: text follows the JSON array, after element {}; a file may contain only one array", file_,
+                         number_);
   }
 
   std::unique_ptr<std::istream> in_;

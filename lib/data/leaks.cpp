@@ -23,12 +23,12 @@ constexpr std::array<std::string_view, 8> kRoles = {"system", "developer", "user
 
 constexpr int kRoleColumns = 40;  // maximum width of a shown role
 
-const std::string& role_of(const Json& message) {
+const std::string& message_role(const Json& message) {
   return message["role"].get_ref<const std::string&>();
 }
 
 bool ends_with_assistant(const Row& row) {
-  return row.messages && role_of(row.messages->back()) == "assistant";
+  return row.messages && message_role(row.messages->back()) == "assistant";
 }
 
 std::string count_rows(size_t n) {
@@ -38,53 +38,52 @@ std::string count_rows(size_t n) {
 }  // namespace
 
 void Origins::add(const std::string& origin) {
-  if (first_.size() < most_) first_.push_back(origin);
+  if (listed_.size() < max_listed_) listed_.push_back(origin);
   ++count_;
 }
 
 std::string Origins::text() const {
-  const std::string shown = fmt::format("{}", fmt::join(first_, ", "));
-  return count_ > first_.size() ? fmt::format("{} and {} more", shown, count_ - first_.size()) : shown;
+  const std::string shown = fmt::format("{}", fmt::join(listed_, ", "));
+  return count_ > listed_.size() ? fmt::format("{} and {} more", shown, count_ - listed_.size()) : shown;
 }
 
 void PromptWarnings::add(const Row& row) {
   if (!row.messages) return;
-  bool is_odd = false;
+  bool has_unknown_role = false;
   for (const Json& message : *row.messages) {
-    const std::string& role = role_of(message);
+    const std::string& role = message_role(message);
     if (std::ranges::find(kRoles, role) != kRoles.end()) continue;
     roles_.insert(cut_to_width(on_one_line(role), kRoleColumns));
-    is_odd = true;
+    has_unknown_role = true;
   }
-  if (is_odd) odd_.add(row.origin);
+  if (has_unknown_role) unknown_role_rows_.add(row.origin);
   if (!ends_with_assistant(row)) return;
   const std::string_view truth = trimmed_text(row.ground_truth);
   if (truth.empty() && !are_sampled_) return;
-  const bool shows = !truth.empty() && content_text(row.messages->back()).find(truth) != std::string::npos;
-  (shows ? showing_ : ending_).add(row.origin);
+  const bool shows_truth = !truth.empty() && content_text(row.messages->back()).find(truth) != std::string::npos;
+  (shows_truth ? truth_rows_ : answered_rows_).add(row.origin);
 }
 
 std::string PromptWarnings::role_warnings() const {
-  if (odd_.size() == 0) return "";
+  if (unknown_role_rows_.size() == 0) return "";
   return fmt::format(
-      "the role{} {} in {} ({}): chat templates know system, user, assistant and tool, and models nothing else; rename "
-      "{}, as human to user and gpt to assistant",
-      roles_.size() == 1 ? "" : "s", fmt::join(roles_, ", "), count_rows(odd_.size()), odd_.text(),
-      roles_.size() == 1 ? "it" : "them");
+      "the role{} {} in {} ({}): chat templates and models know only system, user, assistant and tool; rename {}, for "
+      "example human to user and gpt to assistant",
+      roles_.size() == 1 ? "" : "s", fmt::join(roles_, ", "), count_rows(unknown_role_rows_.size()),
+      unknown_role_rows_.text(), roles_.size() == 1 ? "it" : "them");
 }
 
 std::string PromptWarnings::answer_warnings() const {
   std::string text;
-  if (showing_.size() > 0)
+  if (truth_rows_.size() > 0)
     text = fmt::format(
-        "{} of the assistant's answer as the last message, with the ground truth in it ({}): the policy reads the "
-        "answer before it is asked; leave that message out",
-        count_rows(showing_.size()), showing_.text());
-  if (ending_.size() > 0)
+        "{} with the assistant's answer as the last message, including the ground truth ({}): the policy reads the "
+        "answer before it responds; remove that message",
+        count_rows(truth_rows_.size()), truth_rows_.text());
+  if (answered_rows_.size() > 0)
     text += fmt::format(
-        "{}{} with the assistant's message as the last ({}): a response begins behind a finished turn; "
-        "leave that message out",
-        text.empty() ? "" : "; ", count_rows(ending_.size()), ending_.text());
+        "{}{} with an assistant message as the last ({}): a response would follow a finished turn; remove that message",
+        text.empty() ? "" : "; ", count_rows(answered_rows_.size()), answered_rows_.text());
   return text;
 }
 
@@ -98,7 +97,7 @@ uint64_t prompt_key(const Row& row) {
   if (!row.messages) return fnv1a(trimmed_text(row.prompt));
   std::string key;
   for (const Json& message : *row.messages) {
-    const std::string& role = role_of(message);
+    const std::string& role = message_role(message);
     // System messages and a shown answer do not change the question.
     if (role == "system" || (role == "assistant" && &message == &row.messages->back())) continue;
     key += fmt::format("{}{}", key.empty() ? "" : "\n", trimmed_text(content_text(message)));
@@ -106,23 +105,25 @@ uint64_t prompt_key(const Row& row) {
   return fnv1a(key);
 }
 
-std::string warning_of_shared(const AskedPrompts& training, const AskedPrompts& validation, size_t most) {
-  constexpr int64_t kNobody = -1;
-  std::unordered_map<uint64_t, int64_t> first_of;  // first training row with that question
-  for (const uint64_t key : validation.keys) first_of.emplace(key, kNobody);
-  for (size_t row = 0; row < training.keys.size() && !first_of.empty(); ++row)
-    if (const auto found = first_of.find(training.keys[row]); found != first_of.end() && found->second == kNobody)
+std::string overlap_warning(const PromptKeys& training, const PromptKeys& validation, size_t max_listed) {
+  constexpr int64_t kNoRow = -1;
+  std::unordered_map<uint64_t, int64_t> first_training_row;  // first training row with that question
+  for (const uint64_t key : validation.keys) first_training_row.emplace(key, kNoRow);
+  for (size_t row = 0; row < training.keys.size() && !first_training_row.empty(); ++row)
+    if (const auto found = first_training_row.find(training.keys[row]);
+        found != first_training_row.end() && found->second == kNoRow)
       found->second = static_cast<int64_t>(row);
-  Origins shared(most);
+  Origins shared(max_listed);
   for (size_t row = 0; row < validation.keys.size(); ++row)
-    if (const int64_t same = first_of.at(validation.keys[row]); same != kNobody) {
-      const std::string origin = validation.origin(static_cast<int64_t>(row)), first = training.origin(same);
-      shared.add(origin == first ? origin : fmt::format("{} is {}", origin, first));
+    if (const int64_t training_row = first_training_row.at(validation.keys[row]); training_row != kNoRow) {
+      const std::string origin = validation.origin(static_cast<int64_t>(row)),
+                        training_origin = training.origin(training_row);
+      shared.add(origin == training_origin ? origin : fmt::format("{} is {}", origin, training_origin));
     }
   if (shared.size() == 0) return "";
   return fmt::format(
-      "{} of {} validation rows are training rows too ({}): the validation measures what was learnt by heart; take "
-      "them out of one of the two",
+      "{} of {} validation rows are training rows too ({}): the validation measures memorised answers; remove these "
+      "rows from one of the two sets",
       shared.size(), validation.keys.size(), shared.text());
 }
 

@@ -19,14 +19,14 @@ constexpr size_t kShownOrigins = 5;
 /// Collects origins and prints the first few: "a.jsonl:3, a.jsonl:9 and 4 more".
 class Origins {
  public:
-  explicit Origins(size_t most = kShownOrigins) : most_(most) {}
+  explicit Origins(size_t max_listed = kShownOrigins) : max_listed_(max_listed) {}
   void add(const std::string& origin);
   size_t size() const { return count_; }
   std::string text() const;
 
  private:
-  size_t most_, count_ = 0;
-  std::vector<std::string> first_;
+  size_t max_listed_, count_ = 0;
+  std::vector<std::string> listed_;
 };
 
 /// Collects warnings about prompts, row by row.
@@ -34,8 +34,11 @@ class PromptWarnings {
  public:
   /// `are_sampled`: all rows are prompts to sample from. Otherwise rows without a ground truth may be fine-tuning data,
   /// which may end with an answer.
-  explicit PromptWarnings(size_t most = kShownOrigins, bool are_sampled = true)
-      : are_sampled_(are_sampled), showing_(most), ending_(most), odd_(most) {}
+  explicit PromptWarnings(size_t max_listed = kShownOrigins, bool are_sampled = true)
+      : are_sampled_(are_sampled),
+        truth_rows_(max_listed),
+        answered_rows_(max_listed),
+        unknown_role_rows_(max_listed) {}
   void add(const Row& row);
 
   /// Warns of prompts whose last message is the assistant's: they show the ground truth, or the response would follow a
@@ -49,7 +52,8 @@ class PromptWarnings {
 
  private:
   bool are_sampled_;
-  Origins showing_, ending_, odd_;
+  // Rows whose last message contains the ground truth, rows that end with another answer, rows with an unknown role.
+  Origins truth_rows_, answered_rows_, unknown_role_rows_;
   std::set<std::string> roles_;
 };
 
@@ -57,13 +61,13 @@ class PromptWarnings {
 uint64_t prompt_key(const Row& row);
 
 /// Question hashes of stored rows.
-struct AskedPrompts {
+struct PromptKeys {
   std::span<const uint64_t> keys;  // prompt_key()
   std::function<std::string(int64_t row)> origin;
 };
 
 /// Lists validation rows that ask the same as a training row; "" if there are none.
-std::string warning_of_shared(const AskedPrompts& training, const AskedPrompts& validation,
-                              size_t most = kShownOrigins);
+std::string overlap_warning(const PromptKeys& training, const PromptKeys& validation,
+                            size_t max_listed = kShownOrigins);
 
 }  // namespace roll

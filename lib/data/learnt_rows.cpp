@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMostRows = 1024, kMostBytes = 32 << 20;  // per batch
 
-bool has_form(const Json& row) {
+bool has_known_columns(const Json& row) {
   return std::ranges::any_of(std::array{"messages", "conversations", "prompt", "text"},
                              [&](const char* name) { return row.contains(name); });
 }
@@ -24,7 +24,7 @@ void read_file(const std::filesystem::path& path, const DataArgs& data, LearntRo
   std::vector<Row> rows;
   size_t bytes = 0;
   int64_t count = 0;
-  const auto pass_on = [&] {
+  const auto flush = [&] {
     if (!rows.empty()) take(rows, file.columns());
     rows.clear();
     bytes = 0;
@@ -32,10 +32,10 @@ void read_file(const std::filesystem::path& path, const DataArgs& data, LearntRo
   for (Row row; file.next(row); ++count) {
     bytes += num_bytes(row.raw);
     rows.push_back(std::move(row));
-    if (rows.size() == kMostRows || bytes > kMostBytes) pass_on();
+    if (rows.size() == kMostRows || bytes > kMostBytes) flush();
   }
-  if (count == 0) throw user_error("{}: holds no row", path.string());
-  pass_on();
+  if (count == 0) throw user_error("{}: has no rows", path.string());
+  flush();
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ bool LearntFile::next(Row& row) {
 }
 
 RowColumns learnt_columns(const Json& row, const std::string& file, LearntRows kind) {
-  if (kind == LearntRows::kPairs || has_form(row)) return {};
+  if (kind == LearntRows::kPairs || has_known_columns(row)) return {};
   if (row.contains("instruction") && row.contains("output")) return {.question = "instruction", .query = "input"};
   const auto layout = recognise_layout(row, file);
   return layout ? RowColumns{.question = layout->columns.question} : RowColumns{};

@@ -17,14 +17,15 @@ void encode_raw_pair(PairRow& pair, const PairForm& form, const SftEncoder& enco
 
 void encode_chat_pair(PairRow& pair, const PairForm& form, const SftEncoder& encoder) {
   const ChatRenderer render{encoder, form.variables, pair.origin};
-  const std::string asked = render(form.prompt, true);
-  const std::string better = render(joined(form.prompt, form.chosen), false);
-  const std::string worse = render(joined(form.prompt, form.rejected), false);
-  const size_t begin = std::min(common_beginning(asked, better, encoder), common_beginning(asked, worse, encoder));
-  pair.is_rewritten = begin < asked.size();
-  pair.prompt_ids = encoder.encode(std::string_view(asked).substr(0, begin), false);
-  pair.chosen_ids = encoder.behind(pair.prompt_ids, std::string_view(better).substr(begin));
-  pair.rejected_ids = encoder.behind(pair.prompt_ids, std::string_view(worse).substr(begin));
+  const std::string prompt_text = render(form.prompt, true);
+  const std::string chosen_text = render(join_messages(form.prompt, form.chosen), false);
+  const std::string rejected_text = render(join_messages(form.prompt, form.rejected), false);
+  const size_t begin = std::min(common_beginning(prompt_text, chosen_text, encoder),
+                                common_beginning(prompt_text, rejected_text, encoder));
+  pair.is_rewritten = begin < prompt_text.size();
+  pair.prompt_ids = encoder.encode(std::string_view(prompt_text).substr(0, begin), false);
+  pair.chosen_ids = encoder.encode_next(pair.prompt_ids, std::string_view(chosen_text).substr(begin));
+  pair.rejected_ids = encoder.encode_next(pair.prompt_ids, std::string_view(rejected_text).substr(begin));
 }
 
 }  // namespace
@@ -40,7 +41,7 @@ PairRow encode_pair_row(Row& row, const PairColumns& columns, const SftEncoder& 
     encode_raw_pair(pair, form, encoder);
   }
   if (pair.prompt_ids.empty() || pair.chosen_ids.empty() || pair.rejected_ids.empty())
-    throw user_error("{}: its prompt or a response has no token", row.origin);
+    throw user_error("{}: the prompt or a response has no tokens", row.origin);
   return pair;
 }
 

@@ -17,14 +17,14 @@ struct ColumnText {
 };
 
 /// The prompt columns of a row; several may be present.
-struct AskedColumns {
+struct PromptColumns {
   std::optional<ColumnChat> messages;  // column messages or conversations
   std::optional<ColumnChat> prompt;    // column prompt, if it is a list
   std::optional<ColumnText> question;  // text of a user message
   std::optional<ColumnText> text;      // raw prompt
 
   bool is_empty() const { return !messages && !prompt && !question && !text; }
-  std::string names() const;  // e.g. "messages and prompt"
+  std::string list_names() const;  // e.g. "messages and prompt"
   /// Returns the prompt as messages; nullopt if it is raw, unless `is_chat` makes it a user message.
   std::optional<Json> prompt_chat(bool is_chat) const;
   /// UserError (row.origin): two columns hold different prompts. `is_answered`: the response is in another column, so a
@@ -34,7 +34,7 @@ struct AskedColumns {
 
 /// Reads the columns that `columns` names. By default: messages or conversations, prompt as text or list, and ROLL's
 /// instruction for pairs. UserError: a column has the wrong type.
-AskedColumns find_asked(const Row& row, const RowColumns& columns, LearntRows kind);
+PromptColumns find_prompt_columns(const Row& row, const RowColumns& columns, LearntRows kind);
 
 /// Returns true if the message is the user's and equals `text` up to surrounding blanks.
 bool is_question(const Json& message, const std::string& text);

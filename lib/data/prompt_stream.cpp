@@ -50,9 +50,9 @@ PromptStream::PromptStream(RowStore rows, const std::map<std::string, double>& s
                            const Curriculum& curriculum)
     : rows_(std::make_shared<const RowStore>(std::move(rows))), shares_(shares), curriculum_(curriculum), seed_(seed) {
   if (rows_->size() == 0) throw UserError("data_args: there are no rows");
-  for (const auto& [name, rows_of] : rows_->domains()) {
-    Domain domain{.rows = &rows_of, .fingerprint = fmt::format("{:016x}", rows_of.fingerprint)};
-    if (curriculum_.sampler == DataSampler::kDifficulty) check_difficulties(name, rows_of);
+  for (const auto& [name, domain_rows] : rows_->domains()) {
+    Domain domain{.rows = &domain_rows, .fingerprint = fmt::format("{:016x}", domain_rows.fingerprint)};
+    if (curriculum_.sampler == DataSampler::kDifficulty) check_difficulties(name, domain_rows);
     if (wants_pass_rates()) domain.pass_rates = PassRates(domain.num_rows());
     domains_.emplace(name, std::move(domain));
   }
@@ -62,7 +62,7 @@ PromptStream::PromptStream(RowStore rows, const std::map<std::string, double>& s
     if (shares.empty())
       shares_[name] = static_cast<double>(domain.num_rows()) / static_cast<double>(rows_->size());
     else if (!shares.contains(name))
-      throw user_error("{}: its domain {} has no share in domain_interleave_probs; add it (0 leaves the rows out)",
+      throw user_error("{}: its domain {} has no share in domain_interleave_probs; add a share (0 excludes the rows)",
                        rows_->at(domain.rows->rows.front()).origin, name);
   }
   for (const auto& [name, share] : shares_) {
@@ -79,8 +79,8 @@ void PromptStream::check_difficulties(const std::string& name, const RowStore::D
   if (std::ranges::count(rows.difficulties, rows.difficulties.front()) < std::ssize(rows.difficulties)) return;
   if (rows.rows.size() == 1) return;
   throw user_error(
-      "data_args.sampler = difficulty: all {} rows of domain {} have the difficulty {}; give them a column difficulty, "
-      "a number that is larger for harder ones",
+      "data_args.sampler = difficulty: all {} rows of domain {} have the difficulty {}; add a column difficulty with "
+      "larger numbers for harder rows",
       rows.rows.size(), name, rows.difficulties.front());
 }
 
@@ -109,7 +109,7 @@ std::map<std::string, int64_t> PromptStream::quota(int64_t count, int64_t step) 
   for (const auto& [name, prompts] : quota)
     if (prompts == 0 && shares_.at(name) > 0)
       throw user_error(
-          "domain {}: its share of {:.4g} gives it none of the {} prompts of a step; set domain_interleave_probs, or "
+          "domain {}: its share of {:.4g} gives none of the {} prompts of a step; set domain_interleave_probs, or "
           "raise rollout_batch_size",
           name, shares_.at(name), count);
   return quota;
@@ -126,17 +126,17 @@ std::vector<std::shared_ptr<const Row>> PromptStream::next(const std::map<std::s
   for (const auto& [name, count] : counts) {
     for (int64_t i = 0; i < count; ++i) {
       Domain& domain = domains_.at(name);
-      Given given{domain.epoch, domain.position, 0};
-      given.row = draw(name, domain);
-      domain.given.push_back(given);
-      step.push_back(std::make_shared<const Row>(rows_->at(domain.rows->rows[given.row])));
+      DrawnRow drawn{domain.epoch, domain.position, 0};
+      drawn.row = draw_row(name, domain);
+      domain.drawn.push_back(drawn);
+      step.push_back(std::make_shared<const Row>(rows_->at(domain.rows->rows[drawn.row])));
     }
   }
   return step;
 }
 
 /// Draws the next row of the domain that is not skipped.
-int64_t PromptStream::draw(const std::string& name, Domain& domain) const {
+int64_t PromptStream::draw_row(const std::string& name, Domain& domain) const {
   for (;;) {
     if (domain.position == std::ssize(domain.order)) {
       ++domain.epoch;
@@ -144,11 +144,11 @@ int64_t PromptStream::draw(const std::string& name, Domain& domain) const {
       shuffle(name, domain);
     }
     const int64_t row = domain.order[domain.position++];
-    if (!passes_over(name, domain, row)) return row;
+    if (!skips_row(name, domain, row)) return row;
   }
 }
 
-bool PromptStream::passes_over(const std::string& name, const Domain& domain, int64_t row) const {
+bool PromptStream::skips_row(const std::string& name, const Domain& domain, int64_t row) const {
   if (!wants_pass_rates()) return false;
   return random_uniform({.seed = seed_,
                          .purpose = Purpose::kPassOver,
@@ -160,31 +160,32 @@ bool PromptStream::passes_over(const std::string& name, const Domain& domain, in
 void PromptStream::take_back(const std::map<std::string, int64_t>& counts) {
   for (const auto& [name, count] : counts) {
     Domain& domain = domains_.at(name);
-    ROLL_CHECK(count <= std::ssize(domain.given), "no more rows are taken back than were given");
+    ROLL_CHECK(count <= std::ssize(domain.drawn), "no more rows are taken back than were given");
     if (count == 0) continue;
-    const Given first = domain.given[domain.given.size() - static_cast<size_t>(count)];
-    domain.given.resize(domain.given.size() - static_cast<size_t>(count));
-    const bool is_earlier_epoch = first.epoch != domain.epoch;
-    domain.epoch = first.epoch;
-    domain.position = first.position;
+    const DrawnRow first_undone = domain.drawn[domain.drawn.size() - static_cast<size_t>(count)];
+    domain.drawn.resize(domain.drawn.size() - static_cast<size_t>(count));
+    const bool is_earlier_epoch = first_undone.epoch != domain.epoch;
+    domain.epoch = first_undone.epoch;
+    domain.position = first_undone.position;
     if (is_earlier_epoch) shuffle(name, domain);
   }
 }
 
 std::map<std::string, int64_t> PromptStream::settle(
     const std::map<std::string, std::vector<std::optional<double>>>& rates) {
-  std::map<std::string, int64_t> passed_over;
-  for (const auto& [name, of_domain] : rates) {
+  std::map<std::string, int64_t> num_skipped;
+  for (const auto& [name, domain_rates] : rates) {
     Domain& domain = domains_.at(name);
-    const std::vector<Given> given = std::exchange(domain.given, {});
-    ROLL_CHECK_EQ(of_domain.size(), given.size(), "each row that was given has had its turn");
-    for (size_t i = 0; i < given.size(); ++i)
-      if (wants_pass_rates() && of_domain[i]) domain.pass_rates.set(given[i].row, *of_domain[i]);
-    if (given.empty()) continue;
-    const int64_t turns = (domain.epoch - given[0].epoch) * domain.num_rows() + domain.position - given[0].position;
-    passed_over[name] = turns - std::ssize(given);
+    const std::vector<DrawnRow> drawn = std::exchange(domain.drawn, {});
+    ROLL_CHECK_EQ(domain_rates.size(), drawn.size(), "each row that was given has had its turn");
+    for (size_t i = 0; i < drawn.size(); ++i)
+      if (wants_pass_rates() && domain_rates[i]) domain.pass_rates.set(drawn[i].row, *domain_rates[i]);
+    if (drawn.empty()) continue;
+    const int64_t num_visited =
+        (domain.epoch - drawn[0].epoch) * domain.num_rows() + domain.position - drawn[0].position;
+    num_skipped[name] = num_visited - std::ssize(drawn);
   }
-  return passed_over;
+  return num_skipped;
 }
 
 Json PromptStream::state() const {
@@ -200,14 +201,15 @@ Json PromptStream::state() const {
 }
 
 void PromptStream::load_state(const Json& state) {
-  const auto refuse = [](const std::string& what) {
+  const auto refuse = [](const std::string& reason) {
     throw user_error("the prompt stream of the checkpoint does not fit: {}; resume with the data and seed of that run",
-                     what);
+                     reason);
   };
   if (state.at("seed").get<uint64_t>() != seed_)
-    refuse(fmt::format("seed {} then, {} now", to_line(state["seed"]), seed_));
+    refuse(fmt::format("the seed was {}, now it is {}", to_line(state["seed"]), seed_));
   const Json& saved = state.at("domains");
-  if (saved.size() != domains_.size()) refuse(fmt::format("{} domains then, {} now", saved.size(), domains_.size()));
+  if (saved.size() != domains_.size())
+    refuse(fmt::format("there were {} domains, now there are {}", saved.size(), domains_.size()));
   for (auto& [name, domain] : domains_) {
     if (!saved.contains(name)) refuse(fmt::format("domain {} is new", name));
     const Json& cursor = saved[name];
@@ -221,8 +223,8 @@ void PromptStream::load_state(const Json& state) {
       refuse(fmt::format("domain {} has no position {}", name, domain.position));
     if (wants_pass_rates() && cursor.contains("pass_rates") &&
         !domain.pass_rates.load(cursor["pass_rates"].get<std::string>()))
-      refuse(fmt::format("the pass rates of domain {} are not those of {} rows", name, domain.num_rows()));
-    domain.given.clear();
+      refuse(fmt::format("the pass rates of domain {} do not fit {} rows", name, domain.num_rows()));
+    domain.drawn.clear();
     shuffle(name, domain);
   }
 }

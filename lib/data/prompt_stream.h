@@ -64,7 +64,7 @@ class PromptStream {
 
  private:
   /// A drawn row, and the domain's cursor before it.
-  struct Given {
+  struct DrawnRow {
     int64_t epoch, position, row;
   };
   struct Domain {
@@ -73,14 +73,14 @@ class PromptStream {
     std::vector<int64_t> order{};  // permutation of the epoch
     int64_t epoch = 0, position = 0;
     PassRates pass_rates{};
-    std::vector<Given> given{};  // since the last settle()
+    std::vector<DrawnRow> drawn{};  // since the last settle()
 
     int64_t num_rows() const { return std::ssize(rows->rows); }
   };
 
   void shuffle(const std::string& name, Domain& domain) const;
-  int64_t draw(const std::string& name, Domain& domain) const;
-  bool passes_over(const std::string& name, const Domain& domain, int64_t row) const;
+  int64_t draw_row(const std::string& name, Domain& domain) const;
+  bool skips_row(const std::string& name, const Domain& domain, int64_t row) const;
   void check_difficulties(const std::string& name, const RowStore::Domain& rows) const;
   void check_scheduled() const;
 

@@ -17,9 +17,9 @@ struct ChatRenderer {
   std::string operator()(const Json& messages, bool add_generation_prompt) const;
 };
 
-/// Returns the length in bytes of the common prefix, cut to a token boundary of `asked`; all of `asked` if `whole`
+/// Returns the length in bytes of the common prefix, cut to a token boundary of `prompt`; all of `prompt` if `whole`
 /// continues it.
-size_t common_beginning(const std::string& asked, const std::string& whole, const SftEncoder& encoder);
+size_t common_beginning(const std::string& prompt, const std::string& whole, const SftEncoder& encoder);
 
 /// A rendered conversation and its assistant turns.
 struct RenderedChat {

@@ -34,7 +34,7 @@ bool has_chat(const Json& row) {
 
 /// A layout whose columns include another's wins over it, in any order.
 const std::vector<Preset>& presets() {
-  static const std::vector<Preset> all{
+  static const std::vector<Preset> list{
       {"verl's",
        {"prompt", "reward_model"},
        {.messages = "prompt", .ground_truth = "reward_model.ground_truth", .tag = "data_source"},
@@ -66,7 +66,7 @@ const std::vector<Preset>& presets() {
       {"problems and answers", {"problem", "answer"}, {.question = "problem", .ground_truth = "answer"}},
       {"MATH-500's", {"problem", "solution", "answer"}, {.question = "problem", .ground_truth = "answer"}},
   };
-  return all;
+  return list;
 }
 
 std::vector<std::string> missing_columns(const Preset& preset, const Json& row) {
@@ -76,22 +76,23 @@ std::vector<std::string> missing_columns(const Preset& preset, const Json& row) 
   return missing;
 }
 
-bool has_all(const std::vector<std::string>& names, const std::vector<std::string>& wanted) {
-  return std::ranges::all_of(wanted, [&](const auto& name) { return std::ranges::find(names, name) != names.end(); });
+bool has_all(const std::vector<std::string>& columns, const std::vector<std::string>& needed) {
+  return std::ranges::all_of(needed,
+                             [&](const auto& name) { return std::ranges::find(columns, name) != columns.end(); });
 }
 
 std::vector<const Preset*> fitting_presets(const Json& row) {
   std::vector<const Preset*> fitting;
   for (const Preset& preset : presets())
     if (missing_columns(preset, row).empty() && preset.fits(row)) fitting.push_back(&preset);
-  const auto is_part_of_another = [&](const Preset* one) {
+  const auto is_contained_in_another = [&](const Preset* preset) {
     return std::ranges::any_of(fitting, [&](const Preset* other) {
-      return other->needed.size() > one->needed.size() && has_all(other->needed, one->needed);
+      return other->needed.size() > preset->needed.size() && has_all(other->needed, preset->needed);
     });
   };
-  std::vector<const Preset*> whole;
-  std::ranges::remove_copy_if(fitting, std::back_inserter(whole), is_part_of_another);
-  return whole;
+  std::vector<const Preset*> remaining;
+  std::ranges::remove_copy_if(fitting, std::back_inserter(remaining), is_contained_in_another);
+  return remaining;
 }
 
 /// Returns true for roll's own columns: messages, or a raw prompt with a ground_truth. Messages beside problem and
@@ -156,9 +157,8 @@ std::optional<KnownLayout> recognise_layout(const Json& row, const std::string& 
     std::vector<std::string> choices;
     for (const Preset* preset : fitting)
       choices.push_back(fmt::format("{} ({})", preset->name, to_text(preset->columns)));
-    throw user_error(
-        "{}: its columns ({}) are those of more than one layout: {}; set these keys of data_args to choose", file,
-        column_names(row), fmt::join(choices, " or "));
+    throw user_error("{}: its columns ({}) match more than one layout: {}; set the keys of one layout in data_args",
+                     file, column_names(row), fmt::join(choices, " or "));
   }
   KnownLayout layout{fitting[0]->name, fitting[0]->columns};
   if (layout.columns.tag && !row.contains(*layout.columns.tag)) layout.columns.tag.reset();
@@ -167,16 +167,16 @@ std::optional<KnownLayout> recognise_layout(const Json& row, const std::string& 
 
 std::string nearest_layout(const Json& row) {
   const Preset* nearest = nullptr;
-  size_t most = 0;
+  size_t most_present = 0;
   for (const Preset& preset : presets()) {
     const size_t present = preset.needed.size() - missing_columns(preset, row).size();
-    if (present > most && present < preset.needed.size()) {
+    if (present > most_present && present < preset.needed.size()) {
       nearest = &preset;
-      most = present;
+      most_present = present;
     }
   }
   if (!nearest) return "";
-  return fmt::format("; the nearest layout that is known, {} ({}), has {} too", nearest->name,
+  return fmt::format("; the nearest known layout, {} ({}), also has {}", nearest->name,
                      fmt::join(nearest->needed, ", "), fmt::join(missing_columns(*nearest, row), ", "));
 }
 

@@ -45,8 +45,7 @@ struct KnownLayout {
 /// columns, or the layout is unknown. UserError "file: ...": two layouts match; lists columns and keys to set.
 std::optional<KnownLayout> recognise_layout(const Json& row, const std::string& file);
 
-/// Returns e.g. "; the nearest layout that is known, MATH's (problem, solution), has solution too"; "" if none is
-/// close.
+/// Returns e.g. "; the nearest known layout, MATH's (problem, solution), also has solution"; "" if none is close.
 std::string nearest_layout(const Json& row);
 
 }  // namespace roll

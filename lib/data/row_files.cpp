@@ -11,27 +11,27 @@ RowFile::RowFile(const fs::path& file, const RowColumns& columns)
     : name_(file.string()), reader_(open_rows(file)), columns_(columns) {
   if (columns.names_prompt()) return;
   try {
-    is_waiting_ = reader_->next(json_);
+    has_read_ahead_ = reader_->next(json_);
   } catch (const BadRow&) {
     reader_ = open_rows(file);  // next() will report it; the columns are taken as roll's own
     return;
   }
-  const auto layout = is_waiting_ ? recognise_layout(json_, name_) : std::nullopt;
+  const auto layout = has_read_ahead_ ? recognise_layout(json_, name_) : std::nullopt;
   if (!layout) return;
-  const RowColumns given = std::exchange(columns_, layout->columns);
-  if (given.ground_truth || given.ground_truth_part != GroundTruthPart::kWhole) {
-    columns_.ground_truth = given.ground_truth;
-    columns_.ground_truth_part = given.ground_truth_part;
+  const RowColumns configured = std::exchange(columns_, layout->columns);
+  if (configured.ground_truth || configured.ground_truth_part != GroundTruthPart::kWhole) {
+    columns_.ground_truth = configured.ground_truth;
+    columns_.ground_truth_part = configured.ground_truth_part;
   }
-  if (given.tag) columns_.tag = given.tag;
-  if (given.domain) columns_.domain = given.domain;
-  columns_.system = given.system;
-  columns_.prompt_template = given.prompt_template;
+  if (configured.tag) columns_.tag = configured.tag;
+  if (configured.domain) columns_.domain = configured.domain;
+  columns_.system = configured.system;
+  columns_.prompt_template = configured.prompt_template;
   note_ = fmt::format("{}: read as {}: {}", name_, layout->name, to_text(columns_));
 }
 
 bool RowFile::next(Row& row) {
-  if (!std::exchange(is_waiting_, false) && !reader_->next(json_)) return false;
+  if (!std::exchange(has_read_ahead_, false) && !reader_->next(json_)) return false;
   try {
     row = parse_row(json_, fmt::format("{}:{}", name_, reader_->number()), columns_);
   } catch (const UserError& e) {
@@ -46,7 +46,7 @@ void for_each_row(const std::vector<fs::path>& files, const RowColumns& columns,
     RowFile rows(file, columns);
     int64_t count = 0;
     for (Row row; rows.next(row); ++count) take(std::move(row), rows);
-    if (count == 0) throw user_error("{}: holds no row", file.string());
+    if (count == 0) throw user_error("{}: has no rows", file.string());
   }
 }
 
@@ -69,7 +69,7 @@ bool next_usable(RowFile& file, Row& row, const RowSink& sink) {
 void read_batches(const DataArgs& data, const RowSink& sink) {
   std::vector<Row> rows;
   size_t bytes = 0;
-  const auto pass_on = [&] {
+  const auto flush = [&] {
     sink.take(rows);
     rows.clear();
     bytes = 0;
@@ -81,11 +81,11 @@ void read_batches(const DataArgs& data, const RowSink& sink) {
     for (Row row; next_usable(file, row, sink); ++count) {
       bytes += num_bytes(row.raw);
       rows.push_back(std::move(row));
-      if (rows.size() == kRowsAtOnce || bytes > kBytesAtOnce) pass_on();
+      if (rows.size() == kRowsAtOnce || bytes > kBytesAtOnce) flush();
     }
-    if (count == 0 && !sink.refuse) throw user_error("{}: holds no row", path.string());
+    if (count == 0 && !sink.refuse) throw user_error("{}: has no rows", path.string());
   }
-  if (!rows.empty()) pass_on();
+  if (!rows.empty()) flush();
 }
 
 }  // namespace roll

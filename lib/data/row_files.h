@@ -42,8 +42,8 @@ class RowFile {
   std::string name_, note_;
   std::unique_ptr<RowReader> reader_;
   RowColumns columns_;
-  Json json_;                // the row read last
-  bool is_waiting_ = false;  // json_ was read ahead
+  Json json_;                    // the row read last
+  bool has_read_ahead_ = false;  // json_ was read ahead
 };
 
 /// Calls `take` for every row of all files. UserError: as RowFile, including BadRow; a file has no rows.

@@ -14,7 +14,7 @@ namespace roll {
 
 namespace {
 
-Json message_of(const char* role, const std::string& text) {
+Json make_message(const char* role, const std::string& text) {
   return {{"role", role}, {"content", text}};
 }
 
@@ -28,25 +28,25 @@ const Json& filled_column(const Row& row, const std::string& name) {
 
 /// Converts a response column to messages; a text becomes an assistant message.
 Json response_chat(const Row& row, const std::string& name, const Json& value) {
-  const Json chat = value.is_string() ? Json::array({message_of("assistant", value.get<std::string>())})
+  const Json chat = value.is_string() ? Json::array({make_message("assistant", value.get<std::string>())})
                                       : parse_chat(value, row.origin, name);
   const Json& last = chat.back();
   if (!is_assistant(last))
-    throw user_error("{}: {}: its last message is of '{}'; the response must be the assistant's", row.origin, name,
-                     last["role"].get<std::string>());
+    throw user_error("{}: {}: its last message has the role '{}'; a response must end with an assistant message",
+                     row.origin, name, last["role"].get<std::string>());
   if (last.contains("content") && content_text(last).empty() && !last.contains("tool_calls"))
     throw user_error("{}: {}: is empty; a response to learn needs text", row.origin, name);
   return chat;
 }
 
 /// Returns the messages of `chat` after `prompt`, if it begins with that.
-Json behind_prompt(const Row& row, const std::string& name, const Json& prompt, const Json& chat) {
-  if (starts_with(chat, prompt) && chat.size() > prompt.size()) return some_messages(chat, prompt.size(), chat.size());
+Json after_prompt(const Row& row, const std::string& name, const Json& prompt, const Json& chat) {
+  if (starts_with(chat, prompt) && chat.size() > prompt.size()) return slice_messages(chat, prompt.size(), chat.size());
   const std::string role = chat[0]["role"].get<std::string>();
   if (is_assistant(chat[0]) || role == "tool" || is_assistant(prompt.back())) return chat;
   throw user_error(
-      "{}: {}: begins with other messages than the prompt's, so one of the two columns is wrong; leave the prompt's "
-      "column out where these messages hold it, or take them out here",
+      "{}: {}: begins with messages that differ from the prompt, so one of the two columns is wrong; remove the prompt "
+      "column if these messages contain the prompt, or remove these messages",
       row.origin, name);
 }
 
@@ -60,8 +60,8 @@ void require_no_variables(const Row& row) {
   for (const char* name : {"tools", "chat_template_kwargs"})
     if (const Json* value = column(row.raw, name); value && !template_variables(row.raw, row.origin).empty())
       throw user_error(
-          "{}: {}: belongs to a chat template, and this row's prompt is raw text; make it a list of messages, or leave "
-          "the column out",
+          "{}: {}: is for a chat template, but this row's prompt is raw text; make the prompt a list of messages, or "
+          "remove the column",
           row.origin, name);
 }
 
@@ -82,12 +82,12 @@ Response find_response(const Row& row, const std::optional<std::string>& name) {
   Response found;
   std::vector<const char*> names{"response", "completion"};
   if (row.raw.contains("instruction")) names.push_back("output");  // Alpaca's
-  for (const char* each : names)
-    if (const Json* value = column(row.raw, each)) {
+  for (const char* candidate : names)
+    if (const Json* value = column(row.raw, candidate)) {
       if (found.value)
         throw user_error("{}: has the columns {} and {}; name the one to learn in data_args.response", row.origin,
-                         found.name, each);
-      found = {each, value};
+                         found.name, candidate);
+      found = {candidate, value};
     }
   return found;
 }
@@ -107,26 +107,26 @@ SftForm raw_form(const Row& row, const std::string& prompt, const Response& resp
   for (const char* name : kReasoningKeys)
     if (column(row.raw, name))
       throw user_error(
-          "{}: {}: a raw prompt has no place for it; write it into {}, or name the prompt in data_args.question",
+          "{}: {}: cannot be used with a raw prompt; write the text into {}, or name the prompt in data_args.question",
           row.origin, name, response.name);
   return {.prompt_text = prompt, .completion_text = response.value->get<std::string>()};
 }
 
-SftForm answered_form(const Row& row, const AskedColumns& asked, const Response& response) {
+SftForm answered_form(const Row& row, const PromptColumns& prompt_columns, const Response& response) {
   const bool is_text = response.value->is_string();
   if (!is_text && !response.value->is_array())
     throw user_error("{}: {} = {}: must be a string or a list of messages, not {}", row.origin, response.name,
                      to_line(*response.value).substr(0, 60), response.value->type_name());
   if (is_text) require_text(row, response.name, *response.value);
-  if (asked.messages && is_assistant(asked.messages->chat.back()))
-    throw user_error("{}: {} end in an answer, and the column {} holds one, too; leave one of the two out", row.origin,
-                     asked.messages->name, response.name);
-  const std::optional<Json> prompt = asked.prompt_chat(!is_text);
-  if (!prompt) return raw_form(row, asked.text->text, response);
+  if (prompt_columns.messages && is_assistant(prompt_columns.messages->chat.back()))
+    throw user_error("{}: {} end with an answer, and the column {} has one, too; remove one of the two", row.origin,
+                     prompt_columns.messages->name, response.name);
+  const std::optional<Json> prompt = prompt_columns.prompt_chat(!is_text);
+  if (!prompt) return raw_form(row, prompt_columns.text->text, response);
   Json chat = response_chat(row, response.name, *response.value);
   if (is_text) add_reasoning(row, chat.back());
   return {.prompt = *prompt,
-          .completion = behind_prompt(row, response.name, *prompt, chat),
+          .completion = after_prompt(row, response.name, *prompt, chat),
           .variables = template_variables(row.raw, row.origin)};
 }
 
@@ -139,23 +139,25 @@ SftForm text_form(const Row& row) {
 }
 
 SftForm bare_sft_form(const Row& row, const SftColumns& columns) {
-  const AskedColumns asked = find_asked(row, columns.prompt, LearntRows::kResponses);
+  const PromptColumns prompt_columns = find_prompt_columns(row, columns.prompt, LearntRows::kResponses);
   const Response response = find_response(row, columns.response);
   const bool may_be_text = !columns.prompt.names_prompt() && column(row.raw, "text");
-  if (may_be_text && (!asked.is_empty() || response.value))
+  if (may_be_text && (!prompt_columns.is_empty() || response.value))
     throw user_error(
-        "{}: has a column text, which is learnt as it is, beside {}; leave one of them out, or name the prompt's "
+        "{}: has a column text, which is trained on unchanged, beside {}; remove one column, or name the prompt's "
         "column in data_args.messages, data_args.question or data_args.prompt",
-        row.origin, asked.is_empty() ? response.name : asked.names());
+        row.origin, prompt_columns.is_empty() ? response.name : prompt_columns.list_names());
   if (may_be_text) return text_form(row);
-  if (asked.is_empty()) throw no_prompt(row, columns.prompt);
-  asked.require_agreement(row, response.value != nullptr);
-  if (response.value) return answered_form(row, asked, response);
-  const ColumnChat* chat = asked.messages ? &*asked.messages : asked.prompt ? &*asked.prompt : nullptr;
+  if (prompt_columns.is_empty()) throw no_prompt(row, columns.prompt);
+  prompt_columns.require_agreement(row, response.value != nullptr);
+  if (response.value) return answered_form(row, prompt_columns, response);
+  const ColumnChat* chat = prompt_columns.messages ? &*prompt_columns.messages
+                           : prompt_columns.prompt ? &*prompt_columns.prompt
+                                                   : nullptr;
   if (!chat) throw user_error("{}: the row has no column 'response' or 'completion'", row.origin);
   if (std::none_of(chat->chat.begin(), chat->chat.end(), is_assistant))
     throw user_error(
-        "{}: {} hold no assistant message and there is no column 'response' or 'completion'; nothing to "
+        "{}: {} have no assistant message, and the row has no column 'response' or 'completion'; there is nothing to "
         "learn",
         row.origin, chat->name);
   return {.learnt = Learnt::kTurns, .prompt = chat->chat, .variables = template_variables(row.raw, row.origin)};
@@ -170,7 +172,8 @@ SftForm sft_form(const Row& row, const SftColumns& columns) {
     dress_messages(form.prompt, columns.prompt, row.origin);
   else if (form.learnt == Learnt::kAll)
     throw user_error(
-        "{}: text: is learnt as it is and has no prompt for data_args.{}; remove the key, or give the row a prompt",
+        "{}: text: is trained on unchanged, so it has no prompt for data_args.{}; remove the key, or give the row a "
+        "prompt",
         row.origin, columns.prompt.system ? "system" : "prompt_template");
   else
     form.prompt_text = dressed_text(form.prompt_text, columns.prompt, row.origin);
@@ -192,76 +195,78 @@ size_t common_messages(const Json& chosen, const Json& rejected) {
 Json without_system(const Json& chat) {
   size_t begin = 0;
   while (begin < chat.size() && is_system(chat[begin])) ++begin;
-  return some_messages(chat, begin, chat.size());
+  return slice_messages(chat, begin, chat.size());
 }
 
 /// Checks the prompt columns against `prompt`, which was found in the responses.
-void require_prompt(const Row& row, const AskedColumns& asked, const PairColumns& columns, const Json& prompt,
+void require_prompt(const Row& row, const PromptColumns& prompt_columns, const PairColumns& columns, const Json& prompt,
                     const Json& chosen) {
-  const auto refuse = [&](const std::string& name, bool holds_more) {
+  const auto refuse = [&](const std::string& name, bool has_more_turns) {
     throw user_error(
-        "{}: {}: {} begins with {}, so one of the two columns is wrong; leave {} out where the responses hold the "
-        "whole prompt",
-        row.origin, name, columns.chosen, holds_more ? "more turns than this prompt has" : "another prompt than this",
-        name);
+        "{}: {}: {} begins with {}, so one of the two columns is wrong; remove {} if the responses contain the whole "
+        "prompt",
+        row.origin, name, columns.chosen, has_more_turns ? "more turns than this prompt" : "a different prompt", name);
   };
-  if (asked.prompt && !is_same(asked.prompt->chat, prompt))
-    refuse(asked.prompt->name, starts_with(prompt, asked.prompt->chat));
+  if (prompt_columns.prompt && !is_same(prompt_columns.prompt->chat, prompt))
+    refuse(prompt_columns.prompt->name, starts_with(prompt, prompt_columns.prompt->chat));
   const Json question = without_system(prompt);
-  for (const auto* text : {&asked.question, &asked.text})
+  for (const auto* text : {&prompt_columns.question, &prompt_columns.text})
     if (*text) {
-      const bool begins = !question.empty() && is_question(question[0], (*text)->text);
-      if (!begins || question.size() != 1) refuse((*text)->name, begins);
+      const bool is_first_question = !question.empty() && is_question(question[0], (*text)->text);
+      if (!is_first_question || question.size() != 1) refuse((*text)->name, is_first_question);
     }
-  if (asked.messages && !is_same(asked.messages->chat, prompt) && !is_same(asked.messages->chat, chosen))
+  if (prompt_columns.messages && !is_same(prompt_columns.messages->chat, prompt) &&
+      !is_same(prompt_columns.messages->chat, chosen))
     throw user_error(
-        "{}: {}: are neither the prompt of {} nor all of it, so one of the two columns is wrong; leave {} out",
-        row.origin, asked.messages->name, columns.chosen, asked.messages->name);
+        "{}: {}: are neither the prompt of {} nor the whole conversation, so one of the two columns is wrong; remove "
+        "{}",
+        row.origin, prompt_columns.messages->name, columns.chosen, prompt_columns.messages->name);
 }
 
 /// Returns the prompt of the columns, for responses that do not contain it.
-Json explicit_prompt(const Row& row, const AskedColumns& asked, const std::string& name, const Json& chosen) {
-  Json prompt = *asked.prompt_chat(/*is_chat=*/true);
-  if (!asked.messages || !is_assistant(prompt.back())) return prompt;
+Json explicit_prompt(const Row& row, const PromptColumns& prompt_columns, const std::string& name, const Json& chosen) {
+  Json prompt = *prompt_columns.prompt_chat(/*is_chat=*/true);
+  if (!prompt_columns.messages || !is_assistant(prompt.back())) return prompt;
   const size_t length = prompt.size() - std::min(prompt.size(), chosen.size());
-  const Json asking = some_messages(prompt, 0, length);
-  if (asking.empty() || !is_same(joined(asking, chosen), prompt))
+  const Json prompt_only = slice_messages(prompt, 0, length);
+  if (prompt_only.empty() || !is_same(join_messages(prompt_only, chosen), prompt))
     throw user_error(
-        "{}: {} end in an answer that is not {}; leave that message out, or the column where {} holds the prompt",
-        row.origin, asked.messages->name, name, name);
-  return asking;
+        "{}: {} end with an answer that differs from {}; remove that message, or remove the column if {} contains the "
+        "prompt",
+        row.origin, prompt_columns.messages->name, name, name);
+  return prompt_only;
 }
 
-PairForm chat_pair(const Row& row, const AskedColumns& asked, const PairColumns& columns) {
+PairForm chat_pair(const Row& row, const PromptColumns& prompt_columns, const PairColumns& columns) {
   PairForm form{.chosen = response_chat(row, columns.chosen, filled_column(row, columns.chosen)),
                 .rejected = response_chat(row, columns.rejected, filled_column(row, columns.rejected)),
                 .variables = template_variables(row.raw, row.origin)};
   const size_t common = common_messages(form.chosen, form.rejected);
-  const bool is_within = common > 0 && !is_assistant(form.chosen[0]);
-  if (is_within) {
-    form.prompt = some_messages(form.chosen, 0, common);
-    require_prompt(row, asked, columns, form.prompt, form.chosen);
-    form.chosen = some_messages(form.chosen, common, form.chosen.size());
-    form.rejected = some_messages(form.rejected, common, form.rejected.size());
+  const bool is_in_responses = common > 0 && !is_assistant(form.chosen[0]);
+  if (is_in_responses) {
+    form.prompt = slice_messages(form.chosen, 0, common);
+    require_prompt(row, prompt_columns, columns, form.prompt, form.chosen);
+    form.chosen = slice_messages(form.chosen, common, form.chosen.size());
+    form.rejected = slice_messages(form.rejected, common, form.rejected.size());
     return form;
   }
-  if (asked.is_empty())
+  if (prompt_columns.is_empty())
     throw user_error("{}: there is no prompt: the row has no column for it, and {} and {} begin differently",
                      row.origin, columns.chosen, columns.rejected);
-  asked.require_agreement(row, /*is_answered=*/true);
-  form.prompt = explicit_prompt(row, asked, columns.chosen, form.chosen);
-  form.chosen = behind_prompt(row, columns.chosen, form.prompt, form.chosen);
-  form.rejected = behind_prompt(row, columns.rejected, form.prompt, form.rejected);
+  prompt_columns.require_agreement(row, /*is_answered=*/true);
+  form.prompt = explicit_prompt(row, prompt_columns, columns.chosen, form.chosen);
+  form.chosen = after_prompt(row, columns.chosen, form.prompt, form.chosen);
+  form.rejected = after_prompt(row, columns.rejected, form.prompt, form.rejected);
   return form;
 }
 
-PairForm text_pair(const Row& row, const AskedColumns& asked, const PairColumns& columns) {
+PairForm text_pair(const Row& row, const PromptColumns& prompt_columns, const PairColumns& columns) {
   require_no_variables(row);
   PairForm form{.chosen = filled_column(row, columns.chosen), .rejected = filled_column(row, columns.rejected)};
   require_text(row, columns.chosen, form.chosen);
   require_text(row, columns.rejected, form.rejected);
-  if (asked.text) {
-    form.prompt = dressed_text(asked.text->text, columns.prompt, row.origin);
+  if (prompt_columns.text) {
+    form.prompt = dressed_text(prompt_columns.text->text, columns.prompt, row.origin);
     return form;
   }
   const std::string chosen = form.chosen.get<std::string>(), rejected = form.rejected.get<std::string>();
@@ -271,8 +276,8 @@ PairForm text_pair(const Row& row, const AskedColumns& asked, const PairColumns&
                      row.origin, columns.chosen, columns.rejected);
   if (columns.prompt.dresses_prompts())
     throw user_error(
-        "{}: no column holds its prompt, so data_args.{} has no place in what {} and {} begin with; give the prompt a "
-        "column",
+        "{}: no column has the prompt, so data_args.{} cannot be added to the common beginning of {} and {}; give the "
+        "prompt a column",
         row.origin, columns.prompt.system ? "system" : "prompt_template", columns.chosen, columns.rejected);
   form.prompt = chosen.substr(0, length);
   form.chosen = chosen.substr(length);
@@ -283,12 +288,13 @@ PairForm text_pair(const Row& row, const AskedColumns& asked, const PairColumns&
 }  // namespace
 
 PairForm pair_form(const Row& row, const PairColumns& columns) {
-  const AskedColumns asked = find_asked(row, columns.prompt, LearntRows::kPairs);
+  const PromptColumns prompt_columns = find_prompt_columns(row, columns.prompt, LearntRows::kPairs);
   const bool is_text =
       filled_column(row, columns.chosen).is_string() && filled_column(row, columns.rejected).is_string();
-  if (asked.is_empty() && columns.prompt.names_prompt()) throw no_prompt(row, columns.prompt);
-  if (is_text && !asked.messages && !asked.prompt && !asked.question) return text_pair(row, asked, columns);
-  PairForm form = chat_pair(row, asked, columns);
+  if (prompt_columns.is_empty() && columns.prompt.names_prompt()) throw no_prompt(row, columns.prompt);
+  if (is_text && !prompt_columns.messages && !prompt_columns.prompt && !prompt_columns.question)
+    return text_pair(row, prompt_columns, columns);
+  PairForm form = chat_pair(row, prompt_columns, columns);
   dress_messages(form.prompt, columns.prompt, row.origin);
   return form;
 }

@@ -25,13 +25,13 @@ class Expansion {
 
   /// UserError: the content is too large for the file.
   void add(size_t bytes) {
-    constexpr uint64_t kAlwaysAllowed = 256 << 20, kMostTimes = 500;
+    constexpr uint64_t kAlwaysAllowed = 256 << 20, kMaxRatio = 500;
     content_bytes_ += bytes;
-    if (content_bytes_ > std::max(kAlwaysAllowed, kMostTimes * file_bytes_))
+    if (content_bytes_ > std::max(kAlwaysAllowed, kMaxRatio * file_bytes_))
       throw user_error(
-          "{}: its {} bytes expand to more than {} MB, over {} times as much, which no data set does; if these rows "
-          "are meant, write them as JSON lines without compression",
-          name_, file_bytes_, content_bytes_ >> 20, kMostTimes);
+          "{}: its {} bytes expand to more than {} MB, over {} times as much, which no real data set does; if the rows "
+          "are right, write them as JSON lines without compression",
+          name_, file_bytes_, content_bytes_ >> 20, kMaxRatio);
   }
 
  private:
@@ -62,16 +62,16 @@ class StreamBuffer : public std::streambuf {
 
  protected:
   int_type underflow() override {
-    const size_t count = bytes_->read(piece_.data(), piece_.size());
+    const size_t count = bytes_->read(chunk_.data(), chunk_.size());
     expansion_.add(count);
-    setg(piece_.data(), piece_.data(), piece_.data() + count);
-    return count == 0 ? traits_type::eof() : traits_type::to_int_type(piece_[0]);
+    setg(chunk_.data(), chunk_.data(), chunk_.data() + count);
+    return count == 0 ? traits_type::eof() : traits_type::to_int_type(chunk_[0]);
   }
 
  private:
   std::unique_ptr<ByteStream> bytes_;
   Expansion expansion_;
-  std::array<char, 1 << 16> piece_;
+  std::array<char, 1 << 16> chunk_;
 };
 
 /// A decompressing stream; rethrows read errors.
@@ -87,7 +87,7 @@ class DecompressedFile : public std::istream {
   StreamBuffer buffer_;
 };
 
-const char* codec_of(std::string_view beginning) {
+const char* detect_codec(std::string_view beginning) {
   if (beginning.starts_with("\x1f\x8b"sv)) return "gzip";
   return beginning.starts_with("\x28\xb5\x2f\xfd"sv) ? "zstd" : nullptr;
 }
@@ -99,7 +99,7 @@ std::unique_ptr<std::istream> open_text(const fs::path& file, const char* codec)
 }
 
 /// Returns the separator of a table by its file extension; 0 for other files.
-char separator_of(fs::path file) {
+char table_separator(fs::path file) {
   if (file.extension() == ".gz" || file.extension() == ".zst") file = file.stem();
   return file.extension() == ".csv" ? ',' : file.extension() == ".tsv" ? '\t' : '\0';
 }
@@ -129,17 +129,18 @@ size_t num_bytes(const Json& value) {
 
 std::unique_ptr<RowReader> open_rows(const fs::path& file) {
   const std::string name = file.string();
-  std::array<char, 6> begin{};
+  std::array<char, 6> first_bytes{};
   std::ifstream in = open_to_read(file);
-  in.read(begin.data(), begin.size());
-  const std::string_view beginning(begin.data(), static_cast<size_t>(in.gcount()));
+  in.read(first_bytes.data(), first_bytes.size());
+  const std::string_view beginning(first_bytes.data(), static_cast<size_t>(in.gcount()));
   if (beginning.starts_with("PAR1"))
     return std::make_unique<ExpandedRows>(arrow_library(name).open_parquet(name), file);
-  if (beginning.starts_with("PARE")) throw user_error("{}: is an encrypted Parquet file, which is not read", name);
-  auto text = open_text(file, codec_of(beginning));
+  if (beginning.starts_with("PARE"))
+    throw user_error("{}: is an encrypted Parquet file, which is not supported; decrypt it first", name);
+  auto text = open_text(file, detect_codec(beginning));
   std::streambuf& bytes = *text->rdbuf();
   skip_byte_order_mark(bytes);
-  if (const char separator = separator_of(file)) return read_csv(std::move(text), name, separator);
+  if (const char separator = table_separator(file)) return read_csv(std::move(text), name, separator);
   const int64_t line = skip_blanks(bytes);
   if (bytes.sgetc() != '[') return read_json_lines(std::move(text), name, line);
   bytes.sbumpc();

@@ -12,17 +12,17 @@ RowSource json_lines(std::istream& in, const std::string& origin) {
   };
 }
 
-RowSource rows_of_file(const std::filesystem::path& file, const std::function<bool(const Json& row)>& is_own,
-                       const std::function<void(const std::string& text)>& note) {
+RowSource read_row_file(const std::filesystem::path& file, const std::function<bool(const Json& row)>& has_roll_columns,
+                        const std::function<void(const std::string& text)>& note) {
   return [=](const auto& take) {
     const auto rows = open_rows(file);
     std::optional<KnownLayout> layout;
     bool is_first = true;
     for (Json row; rows->next(row);) {
-      if (std::exchange(is_first, false) && !is_own(row) && (layout = recognise_layout(row, file.string())))
+      if (std::exchange(is_first, false) && !has_roll_columns(row) && (layout = recognise_layout(row, file.string())))
         note(fmt::format("{}: read as {}: {}", file.string(), layout->name, to_text(layout->columns)));
-      const std::string where = fmt::format("{}:{}", file.string(), rows->number());
-      take(layout ? own_columns(parse_row(row, where, layout->columns), layout->columns) : row, where);
+      const std::string origin = fmt::format("{}:{}", file.string(), rows->number());
+      take(layout ? own_columns(parse_row(row, origin, layout->columns), layout->columns) : row, origin);
     }
   };
 }

@@ -10,14 +10,14 @@ namespace roll {
 namespace {
 
 /// Encodes a row: the number of tokens and the tokens in 4 bytes each, then the message.
-std::string bytes_of(const Row& row) {
+std::string encode_row(const Row& row) {
   std::vector<int32_t> tokens{static_cast<int32_t>(row.prompt_ids.size())};
   tokens.insert(tokens.end(), row.prompt_ids.begin(), row.prompt_ids.end());
   return std::string(reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(int32_t)) +
          encode_message(row);
 }
 
-Row row_of(std::string_view bytes) {
+Row decode_row(std::string_view bytes) {
   int32_t count = 0;
   std::memcpy(&count, bytes.data(), sizeof count);
   std::vector<int32_t> tokens(static_cast<size_t>(count));
@@ -42,11 +42,11 @@ void RowStore::add(const Row& row, uint64_t key) {
       fnv1a({reinterpret_cast<const char*>(row.prompt_ids.data()), row.prompt_ids.size() * sizeof(int64_t)},
             domain.fingerprint);
   keys_.push_back(key);
-  bytes_.add(bytes_of(row));
+  bytes_.add(encode_row(row));
 }
 
 Row RowStore::at(int64_t index) const {
-  return row_of(bytes_.at(index));
+  return decode_row(bytes_.at(index));
 }
 
 }  // namespace roll

@@ -39,7 +39,7 @@ class RowStore {
   };
   const std::map<std::string, Domain>& domains() const { return domains_; }
   /// Returns the question hashes of the rows.
-  AskedPrompts prompts() const {
+  PromptKeys prompts() const {
     return {keys_, [this](int64_t row) { return at(row).origin; }};
   }
 
@@ -67,7 +67,7 @@ class StoredRows {
   }
   /// Identifies the rows and their order.
   uint64_t fingerprint() const { return fingerprint_; }
-  AskedPrompts prompts() const {
+  PromptKeys prompts() const {
     return {keys_, [this](int64_t row) { return at(row).origin; }};
   }
 

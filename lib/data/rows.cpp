@@ -24,7 +24,7 @@ double number_column(const Json& line, const std::string& name, const std::strin
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number))
-    throw wrong_column(origin, name, line[name], "a number, or a string that holds one");
+    throw wrong_column(origin, name, line[name], "a number, or a string with a number");
   return number;
 }
 
@@ -52,7 +52,7 @@ std::optional<std::string> within_braces(std::string_view text) {
 }
 
 /// Returns the requested part of a ground truth; nullopt if it is missing.
-std::optional<std::string> part_of(const std::string& text, GroundTruthPart part) {
+std::optional<std::string> extract_part(const std::string& text, GroundTruthPart part) {
   if (part == GroundTruthPart::kWhole) return text;
   const std::string_view mark = part == GroundTruthPart::kAfterHashes ? "####" : "\\boxed{";
   const size_t found = text.rfind(mark);
@@ -70,11 +70,11 @@ void name_columns(Json& line, const RowColumns& columns, const std::string& orig
     value = *found;
   if (columns.ground_truth_part != GroundTruthPart::kWhole && !value.is_null()) {
     if (!value.is_string()) throw wrong_column(origin, truth, value, "a string");
-    const auto part = part_of(value.get_ref<const std::string&>(), columns.ground_truth_part);
+    const auto part = extract_part(value.get_ref<const std::string&>(), columns.ground_truth_part);
     if (!part || part->empty())
       throw wrong_column(origin, truth, value,
                          columns.ground_truth_part == GroundTruthPart::kAfterHashes
-                             ? "a text with the answer behind ####"
+                             ? "a text with the answer after ####"
                              : "a text with the answer in \\boxed{}");
     value = *part;
   }
@@ -95,10 +95,10 @@ const Json* prompt_column(const Row& row, const std::optional<std::string>& path
   return value && !value->is_null() ? value : nullptr;
 }
 
-std::string text_of_prompt(const Row& row, const std::string& path, const Json& value) {
+std::string prompt_column_text(const Row& row, const std::string& path, const Json& value) {
   if (!value.is_string())
     throw wrong_column(row.origin, path, value,
-                       value.is_array() ? "a string (a list of messages is named in data_args.messages)" : "a string");
+                       value.is_array() ? "a string (name a list of messages in data_args.messages)" : "a string");
   return value.get<std::string>();
 }
 
@@ -110,27 +110,28 @@ void read_prompt(Row& row, RowColumns columns) {
   if (const Json* chat = prompt_column(row, columns.messages)) {
     row.messages = parse_messages(*chat, row.origin, *columns.messages);
   } else if (const Json* question = prompt_column(row, columns.question)) {
-    std::string content = text_of_prompt(row, *columns.question, *question);
+    std::string content = prompt_column_text(row, *columns.question, *question);
     if (const Json* query = prompt_column(row, columns.query))
-      if (const std::string more = text_of_prompt(row, *columns.query, *query); !more.empty()) content += "\n" + more;
+      if (const std::string query_text = prompt_column_text(row, *columns.query, *query); !query_text.empty())
+        content += "\n" + query_text;
     row.messages = Json{{{"role", "user"}, {"content", content}}};
   } else if (const Json* text = prompt_column(row, columns.prompt)) {
-    row.prompt = text_of_prompt(row, *columns.prompt, *text);
+    row.prompt = prompt_column_text(row, *columns.prompt, *text);
   } else {
-    std::string wanted;
+    std::string expected_columns;
     for (const auto* path : {&columns.messages, &columns.question, &columns.prompt})
-      if (*path) wanted += (wanted.empty() ? "" : "' or '") + **path;
+      if (*path) expected_columns += (expected_columns.empty() ? "" : "' or '") + **path;
     throw user_error(
         "{}: the row has no column '{}' for its prompt; it has: {}; name the right one in data_args.messages (a list "
-        "of messages), data_args.question (a text of the user's) or data_args.prompt (raw text){}",
-        row.origin, wanted, column_names(row.raw), nearest_layout(row.raw));
+        "of messages), data_args.question (the user's text) or data_args.prompt (raw text){}",
+        row.origin, expected_columns, column_names(row.raw), nearest_layout(row.raw));
   }
 }
 
 /// Replaces the mark {prompt} in `pattern` by `text`.
-std::string filled(std::string pattern, const std::string& text) {
+std::string fill_template(std::string pattern, const std::string& text) {
   const size_t found = pattern.find(kPromptMark);
-  if (found == std::string::npos) throw user_error("data_args.prompt_template: must hold {} once", kPromptMark);
+  if (found == std::string::npos) throw user_error("data_args.prompt_template: must contain {} once", kPromptMark);
   return pattern.replace(found, kPromptMark.size(), text);
 }
 
@@ -147,7 +148,7 @@ void dress_row(Row& row, const RowColumns& columns) {
 Json parse_messages(const Json& value, const std::string& origin, const std::string& column) {
   Json messages = value.is_string() ? parse_json(value.get_ref<const std::string&>(), origin + ": " + column) : value;
   if (!messages.is_array()) throw wrong_column(origin, column, messages, "a list of {role, content}");
-  if (messages.empty()) throw user_error("{}: {} = []: holds no message; a prompt needs one", origin, column);
+  if (messages.empty()) throw user_error("{}: {} = []: has no messages; a prompt needs one", origin, column);
   for (size_t i = 0; i < messages.size(); ++i) {
     const std::string key = fmt::format("{}[{}]", column, i);
     if (!messages[i].is_object()) throw wrong_column(origin, key, messages[i], "an object {role, content}");
@@ -163,10 +164,10 @@ Json parse_messages(const Json& value, const std::string& origin, const std::str
 std::string dressed_text(const std::string& text, const RowColumns& columns, const std::string& origin) {
   if (columns.system)
     throw user_error(
-        "{}: its prompt is raw text, which no system message goes before (data_args.system); write it "
-        "into data_args.prompt_template",
+        "{}: the prompt is raw text, which cannot have a system message (data_args.system); write the text into "
+        "data_args.prompt_template",
         origin);
-  return columns.prompt_template ? filled(*columns.prompt_template, text) : text;
+  return columns.prompt_template ? fill_template(*columns.prompt_template, text) : text;
 }
 
 void dress_messages(Json& messages, const RowColumns& columns, const std::string& origin) {
@@ -174,18 +175,17 @@ void dress_messages(Json& messages, const RowColumns& columns, const std::string
     const auto last =
         std::find_if(messages.rbegin(), messages.rend(), [](const Json& m) { return m["role"] == "user"; });
     if (last == messages.rend())
-      throw user_error("{}: no message is the user's, but data_args.prompt_template goes around the last of them",
-                       origin);
-    (*last)["content"] = filled(*columns.prompt_template, content_text(*last));
+      throw user_error("{}: has no user message, which data_args.prompt_template needs", origin);
+    (*last)["content"] = fill_template(*columns.prompt_template, content_text(*last));
   }
   if (columns.system && !is_system(messages.front()))
     messages.insert(messages.begin(), Json{{"role", "system"}, {"content", *columns.system}});
 }
 
-Row parse_learnt_row(const Json& columns_as_they_are, const std::string& origin, const RowColumns& columns) {
+Row parse_learnt_row(const Json& input, const std::string& origin, const RowColumns& columns) {
   Row row;
   row.origin = origin;
-  row.raw = columns_as_they_are;
+  row.raw = input;
   name_columns(row.raw, columns, origin);
   const Json& line = row.raw;
   row.id = text_column(line, "id", origin);
@@ -207,29 +207,29 @@ Row parse_row(const Json& line, const std::string& origin, const RowColumns& col
 }
 
 Json own_columns(const Row& row, const RowColumns& columns) {
-  Json own = Json::object();
-  std::vector<std::optional<std::string>> moved{"id", row.messages ? "messages" : "prompt"};
+  Json renamed = Json::object();
+  std::vector<std::optional<std::string>> handled{"id", row.messages ? "messages" : "prompt"};
   const auto keep = [&](const char* name) {
-    if (const Json* value = column(row.raw, name)) own[name] = *value;
+    if (const Json* value = column(row.raw, name)) renamed[name] = *value;
   };
   keep("id");
   if (row.messages)
-    own["messages"] = *row.messages;
+    renamed["messages"] = *row.messages;
   else
-    own["prompt"] = row.prompt;
-  moved.insert(moved.end(), {row.messages ? columns.messages : columns.prompt, columns.tag, columns.domain});
+    renamed["prompt"] = row.prompt;
+  handled.insert(handled.end(), {row.messages ? columns.messages : columns.prompt, columns.tag, columns.domain});
   for (const char* name : {"ground_truth", "tag", "domain"}) {
     keep(name);
-    moved.emplace_back(name);  // drops null columns too
+    handled.emplace_back(name);  // drops null columns too
   }
   if (row.messages && !prompt_column(row, columns.messages)) {
-    moved.push_back(columns.question);
-    moved.push_back(columns.query);
+    handled.push_back(columns.question);
+    handled.push_back(columns.query);
   }
-  if (columns.ground_truth_part == GroundTruthPart::kWhole) moved.push_back(columns.ground_truth);
+  if (columns.ground_truth_part == GroundTruthPart::kWhole) handled.push_back(columns.ground_truth);
   for (const auto& [name, value] : row.raw.items())
-    if (std::ranges::find(moved, name) == moved.end()) add_new(own, name, value);
-  return own;
+    if (std::ranges::find(handled, name) == handled.end()) add_new(renamed, name, value);
+  return renamed;
 }
 
 }  // namespace roll

@@ -28,22 +28,23 @@ void append_raw(SftRow& out, const SftForm& form, const SftEncoder& encoder) {
 
 void append_completion(SftRow& out, const SftForm& form, const SftEncoder& encoder) {
   const ChatRenderer render{encoder, form.variables, out.origin};
-  const std::string asked = render(form.prompt, true), whole = render(joined(form.prompt, form.completion), false);
-  const size_t begin = common_beginning(asked, whole, encoder);
-  out.is_rewritten = begin < asked.size();
-  append(out, encoder.encode(std::string_view(whole).substr(0, begin), false), false);
-  append(out, encoder.behind(out.ids, std::string_view(whole).substr(begin)), true);
+  const std::string prompt_text = render(form.prompt, true),
+                    full_text = render(join_messages(form.prompt, form.completion), false);
+  const size_t begin = common_beginning(prompt_text, full_text, encoder);
+  out.is_rewritten = begin < prompt_text.size();
+  append(out, encoder.encode(std::string_view(full_text).substr(0, begin), false), false);
+  append(out, encoder.encode_next(out.ids, std::string_view(full_text).substr(begin)), true);
 }
 
 void append_turns(SftRow& out, const SftForm& form, const SftEncoder& encoder) {
   const RenderedChat chat = find_turns(form.prompt, {encoder, form.variables, out.origin});
   out.is_rewritten = chat.is_rewritten;
   const std::string_view text = chat.text;
-  size_t at = 0;
+  size_t position = 0;
   for (const auto& [begin, end] : chat.turns) {
-    append(out, encoder.behind(out.ids, text.substr(at, begin - at)), false);
-    append(out, encoder.behind(out.ids, text.substr(begin, end - begin)), true);
-    at = end;
+    append(out, encoder.encode_next(out.ids, text.substr(position, begin - position)), false);
+    append(out, encoder.encode_next(out.ids, text.substr(begin, end - begin)), true);
+    position = end;
   }
 }
 

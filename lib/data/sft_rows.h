@@ -50,7 +50,8 @@ struct SftEncoder {
   std::function<std::vector<int64_t>(std::string_view text, bool add_special)> encode;
   /// Tokenizes a text that continues `before` (Tokenizer::encode_behind). If unset, uses encode().
   std::function<std::vector<int64_t>(std::span<const int64_t> before, std::string_view text)> encode_behind{};
-  std::vector<int64_t> behind(std::span<const int64_t> before, std::string_view text) const {
+  /// Tokenizes a text that continues `before`, by encode_behind or else encode().
+  std::vector<int64_t> encode_next(std::span<const int64_t> before, std::string_view text) const {
     return encode_behind ? encode_behind(before, text) : encode(text, false);
   }
   std::vector<int64_t> eos_ids;        // the first one ends a raw response

@@ -25,7 +25,7 @@ std::string temporary_folder() {
 Descriptor open_temporary() {
   std::string name = temporary_folder() + "/roll-rows-XXXXXX";
   Descriptor file(::mkostemp(name.data(), O_CLOEXEC));
-  if (!file) throw system_error("{}: cannot be made{}; {}", name, errno_text(), kRemedy);
+  if (!file) throw system_error("{}: cannot be created{}; {}", name, errno_text(), kRemedy);
   ::unlink(name.c_str());
   return file;
 }
@@ -47,7 +47,7 @@ void SpilledBytes::write(std::string_view bytes) {
     const ssize_t count = ::write(file_.get(), bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0)
-      throw system_error("{}: row {} cannot be kept there{}; {}", temporary_folder(), size(), errno_text(), kRemedy);
+      throw system_error("{}: row {} cannot be stored there{}; {}", temporary_folder(), size(), errno_text(), kRemedy);
     done += static_cast<size_t>(count);
   }
 }

@@ -52,8 +52,9 @@ DroppedRows tokenise_rows(std::vector<Row>& rows, const EncodeRow& encode, int64
 
 void require_some_left(const DroppedRows& dropped, int64_t num_rows, int64_t prompt_length) {
   if (num_rows > 0 && dropped.total() == num_rows)
-    throw user_error("prompt_length = {}: of {} rows {} are longer and {} are empty, none is left; raise it",
-                     prompt_length, num_rows, dropped.too_long, dropped.empty);
+    throw user_error(
+        "prompt_length = {}: of {} rows, {} are longer and {} are empty, so none is left; raise prompt_length",
+        prompt_length, num_rows, dropped.too_long, dropped.empty);
 }
 
 }  // namespace roll

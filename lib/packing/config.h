@@ -29,7 +29,7 @@ struct SequencePackingArgs {
   int64_t min_num_micro_batches_forward = 1;
 
   void fields(Keys& v) {
-    v("algorithm", algorithm, "none: in the given order; load_balance: equal work");
+    v("algorithm", algorithm, "none: sequences in the given order; load_balance: micro-batches of equal work");
     v("max_packed_sequence_length_train", max_packed_sequence_length_train, "tokens of a training micro-batch",
       token_range());
     v("max_packed_sequence_length_forward", max_packed_sequence_length_forward, "tokens of a log-prob micro-batch",
@@ -66,27 +66,27 @@ struct PackingArgs {
     v("use_sequence_packing", use_sequence_packing, "micro-batches hold as many sequences as fit a token budget",
       may_change());
     v("sequence_packing_args", sequence_packing_args, "budget and algorithm of packing", may_change());
-    const auto packs = [&](const auto& member, bool acts) {
-      v.only_if(member, acts || use_sequence_packing, use_sequence_packing);
+    const auto only_if_packing = [&](const auto& member, bool has_effect) {
+      v.only_if(member, has_effect || use_sequence_packing, use_sequence_packing);
     };
-    packs(sequence_packing_args.algorithm, false);
-    packs(sequence_packing_args.max_packed_sequence_length_forward, false);
-    packs(sequence_packing_args.min_num_micro_batches_forward, false);
-    packs(sequence_packing_args.max_packed_sequence_length_train, !trains);
-    packs(sequence_packing_args.min_num_micro_batches_train, !trains);
-    v("use_dynamic_batching_in_train", use_dynamic_batching_in_train, "the other spelling of a training token budget",
-      may_change());
-    v("max_tokens_per_microbatch_in_train", max_tokens_per_microbatch_in_train, "that budget, in tokens", token_range(),
-      may_change(), only_if(!trains || use_dynamic_batching_in_train, use_dynamic_batching_in_train));
-    v("use_dynamic_batching_in_infer", use_dynamic_batching_in_infer, "the other spelling of a log-prob token budget",
-      may_change());
-    v("max_tokens_per_microbatch_in_infer", max_tokens_per_microbatch_in_infer, "that budget, in tokens", token_range(),
-      may_change(), only_with(use_dynamic_batching_in_infer));
+    only_if_packing(sequence_packing_args.algorithm, false);
+    only_if_packing(sequence_packing_args.max_packed_sequence_length_forward, false);
+    only_if_packing(sequence_packing_args.min_num_micro_batches_forward, false);
+    only_if_packing(sequence_packing_args.max_packed_sequence_length_train, !trains);
+    only_if_packing(sequence_packing_args.min_num_micro_batches_train, !trains);
+    v("use_dynamic_batching_in_train", use_dynamic_batching_in_train,
+      "fill training micro-batches up to a token budget; another spelling of use_sequence_packing", may_change());
+    v("max_tokens_per_microbatch_in_train", max_tokens_per_microbatch_in_train, "tokens of a training micro-batch",
+      token_range(), may_change(), only_if(!trains || use_dynamic_batching_in_train, use_dynamic_batching_in_train));
+    v("use_dynamic_batching_in_infer", use_dynamic_batching_in_infer,
+      "fill log-prob micro-batches up to a token budget; another spelling of use_sequence_packing", may_change());
+    v("max_tokens_per_microbatch_in_infer", max_tokens_per_microbatch_in_infer, "tokens of a log-prob micro-batch",
+      token_range(), may_change(), only_with(use_dynamic_batching_in_infer));
     v("share_prompts", share_prompts,
-      "whether what sequences of a micro-batch begin with alike, such as the prompt of a group, is computed once; "
-      "auto: where that saves 5 % of the FLOPs",
+      "compute the common beginning of a micro-batch's sequences, such as a group's prompt, only once; auto: if that "
+      "saves 5 % of the FLOPs",
       may_change());
-    v.noted({"sequence_length_round_in_*"}, "nothing is padded, so nothing is rounded");
+    v.noted({"sequence_length_round_in_*"}, "sequences are not padded, so no length is rounded");
   }
 };
 

@@ -13,7 +13,8 @@ void check_budget(const PlannedItems& items, const std::vector<int64_t>& lengths
   for (size_t i = 0; i < lengths.size(); ++i)
     if (items.tokens[i] > options.budget)
       throw user_error(
-          "a sequence has {} tokens{}, and the budget of a micro-batch is {}; raise it to {} or more", lengths[i],
+          "a sequence has {} tokens{}, but the budget of a micro-batch is {}; raise the budget to {} or more",
+          lengths[i],
           options.alignment == 1 ? "" : fmt::format(" ({} after alignment to {})", items.tokens[i], options.alignment),
           options.budget, items.tokens[i]);
 }
@@ -29,11 +30,11 @@ PlannedItems plan_items(const std::vector<int64_t>& lengths, const PackOptions& 
 
 namespace {
 
-bool fits(const Partition& parts, const std::vector<int64_t>& tokens, int64_t budget) {
+bool keeps_budget(const Partition& parts, const std::vector<int64_t>& tokens, int64_t budget) {
   return std::ranges::all_of(parts, [&](const auto& part) { return part_sum(part, tokens) <= budget; });
 }
 
-Partition greedy(const std::vector<int64_t>& tokens, int64_t budget) {
+Partition pack_greedily(const std::vector<int64_t>& tokens, int64_t budget) {
   Partition parts;
   int64_t free = 0;
   for (size_t i = 0; i < tokens.size(); ++i) {
@@ -78,7 +79,7 @@ Partition balanced(const PlannedItems& sizes, int64_t k, int64_t budget) {
       feasible.push_back(std::move(candidate));
     };
     keep_if_repaired(by_work);
-    if (fits(by_work, sizes.tokens, budget)) return feasible.front();
+    if (keeps_budget(by_work, sizes.tokens, budget)) return feasible.front();
     keep_if_repaired(karmarkar_karp(by_tokens, k));
     Partition fitted = best_fit_decreasing(sizes.tokens, budget);
     if (std::ssize(fitted) <= k) {
@@ -104,7 +105,7 @@ Partition plan(const PlannedItems& sizes, const PackOptions& options, int64_t mi
   if (sizes.tokens.empty()) return {};
   min_parts = std::clamp<int64_t>(min_parts, 1, std::ssize(sizes.tokens));
   if (options.algorithm == PackAlgorithm::kLoadBalance) return load_balance(sizes, options, min_parts);
-  Partition parts = greedy(sizes.tokens, options.budget);
+  Partition parts = pack_greedily(sizes.tokens, options.budget);
   split_until(parts, sizes.tokens, min_parts);
   return parts;
 }

@@ -73,25 +73,25 @@ class KarmarkarKarp {
 
   void push(Differencing state) {
     const Entry entry{spread(state), bundles_[state.front()], states_.size()};
-    if (free_.empty()) {
+    if (free_states_.empty()) {
       states_.push_back(std::move(state));
       heap_.push(entry);
       return;
     }
-    states_[free_.back()] = std::move(state);
-    heap_.push({entry.spread, entry.largest, free_.back()});
-    free_.pop_back();
+    states_[free_states_.back()] = std::move(state);
+    heap_.push({entry.spread, entry.largest, free_states_.back()});
+    free_states_.pop_back();
   }
 
   Differencing pop() {
     const size_t index = heap_.top().state;
     heap_.pop();
-    free_.push_back(index);
+    free_states_.push_back(index);
     return std::move(states_[index]);
   }
 
   Differencing side_by_side(Differencing a, const Differencing& b) const {
-    place(a, a.size(), b);
+    replace_tail(a, a.size(), b);
     return a;
   }
 
@@ -103,12 +103,12 @@ class KarmarkarKarp {
       changed.push_back(lightest < a.size() ? join(a[lightest], b[j]) : b[j]);
     }
     std::sort(changed.begin(), changed.end(), heavier());
-    place(a, untouched, changed);
+    replace_tail(a, untouched, changed);
     return a;
   }
 
   /// Cuts `state` to its first `kept` bundles and merges `others` in; both are sorted.
-  void place(Differencing& state, size_t kept, const Differencing& others) const {
+  void replace_tail(Differencing& state, size_t kept, const Differencing& others) const {
     state.resize(kept);
     if (others.size() < 8) {
       for (const int64_t other : others)
@@ -147,7 +147,7 @@ class KarmarkarKarp {
   std::vector<Bundle> bundles_;  // initially one per item
   std::vector<int64_t> next_;
   std::vector<Differencing> states_;
-  std::vector<size_t> free_;
+  std::vector<size_t> free_states_;
   std::priority_queue<Entry> heap_;
 };
 

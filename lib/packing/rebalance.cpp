@@ -9,7 +9,7 @@ namespace roll {
 namespace {
 
 constexpr double kEvenEnough = 1e-4;  // less would not visibly shorten an update
-constexpr size_t kPartners = 8;       // parts tried as partners of the giving part; limits the time for large batches
+constexpr size_t kMaxPartners = 8;    // parts tried as partners of the giving part; limits the time for large batches
 
 /// Item `out` moves from part `from` to part `to`; `back`, if any, moves in exchange.
 struct Step {
@@ -18,15 +18,15 @@ struct Step {
   std::optional<int64_t> back;
 };
 
-void take(std::vector<int64_t>& part, int64_t item) {
+void remove_item(std::vector<int64_t>& part, int64_t item) {
   part.erase(std::find(part.begin(), part.end(), item));
 }
 
 void apply(Partition& parts, const Step& step) {
-  take(parts[step.from], step.out);
+  remove_item(parts[step.from], step.out);
   parts[step.to].push_back(step.out);
   if (!step.back) return;
-  take(parts[step.to], *step.back);
+  remove_item(parts[step.to], *step.back);
   parts[step.from].push_back(*step.back);
 }
 
@@ -36,7 +36,7 @@ std::vector<size_t> partners(const std::vector<T>& loads, size_t giver) {
   std::vector<size_t> order(loads.size());
   std::iota(order.begin(), order.end(), 0);
   order.erase(order.begin() + static_cast<int64_t>(giver));
-  const size_t n = std::min(order.size(), kPartners);
+  const size_t n = std::min(order.size(), kMaxPartners);
   std::partial_sort(order.begin(), order.begin() + static_cast<int64_t>(n), order.end(), [&](size_t a, size_t b) {
     if (loads[a] != loads[b]) return loads[a] < loads[b];
     return a < b;
@@ -77,7 +77,7 @@ struct Loads {
 };
 
 /// Returns a part's items sorted by weight, for binary search.
-std::vector<int64_t> by_weight(std::vector<int64_t> part, const std::vector<double>& weights) {
+std::vector<int64_t> sorted_by_weight(std::vector<int64_t> part, const std::vector<double>& weights) {
   std::sort(part.begin(), part.end(), [&](int64_t a, int64_t b) {
     if (weights[a] != weights[b]) return weights[a] < weights[b];
     return a < b;
@@ -92,10 +92,10 @@ class EveningSearch {
                 const Loads& loads, int64_t budget, bool moves)
       : parts_(parts), weights_(weights), tokens_(tokens), loads_(loads), budget_(budget), moves_(moves) {}
 
-  std::optional<Step> from(size_t heaviest) {
+  std::optional<Step> find_best_step(size_t heaviest) {
     best_peak_ = loads_.work[heaviest] * (1 - 1e-12);  // rounding is no gain
     for (const size_t to : partners(loads_.work, heaviest)) {
-      const std::vector<int64_t> candidates = by_weight(parts_[to], weights_);
+      const std::vector<int64_t> candidates = sorted_by_weight(parts_[to], weights_);
       for (const int64_t out : parts_[heaviest]) {
         if (moves_) consider({heaviest, to, out, std::nullopt});
         consider_swaps(heaviest, to, out, candidates);
@@ -107,11 +107,11 @@ class EveningSearch {
  private:
   /// Tries swaps whose difference is nearest to half the gap, the optimum.
   void consider_swaps(size_t heaviest, size_t to, int64_t out, const std::vector<int64_t>& candidates) {
-    const double wanted = weights_[out] - (loads_.work[heaviest] - loads_.work[to]) / 2;
-    const auto at = std::lower_bound(candidates.begin(), candidates.end(), wanted,
-                                     [&](int64_t i, double weight) { return weights_[i] < weight; });
-    const auto first = at - std::min<int64_t>(2, at - candidates.begin());
-    const auto last = at + std::min<int64_t>(2, candidates.end() - at);
+    const double wanted_weight = weights_[out] - (loads_.work[heaviest] - loads_.work[to]) / 2;
+    const auto nearest = std::lower_bound(candidates.begin(), candidates.end(), wanted_weight,
+                                          [&](int64_t i, double weight) { return weights_[i] < weight; });
+    const auto first = nearest - std::min<int64_t>(2, nearest - candidates.begin());
+    const auto last = nearest + std::min<int64_t>(2, candidates.end() - nearest);
     for (auto back = first; back != last; ++back) consider({heaviest, to, out, *back});
   }
 
@@ -147,7 +147,8 @@ void even_out_with(Partition& parts, const std::vector<double>& weights, const s
     const auto heaviest =
         static_cast<size_t>(std::max_element(loads.work.begin(), loads.work.end()) - loads.work.begin());
     if (parts.size() < 2 || loads.work[heaviest] <= mean * (1 + kEvenEnough)) return;
-    const std::optional<Step> step = EveningSearch(parts, weights, tokens, loads, budget, moves).from(heaviest);
+    const std::optional<Step> step =
+        EveningSearch(parts, weights, tokens, loads, budget, moves).find_best_step(heaviest);
     if (!step) return;
     apply(parts, *step);
     for (const size_t p : {step->from, step->to}) {

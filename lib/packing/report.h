@@ -88,7 +88,7 @@ std::string stage_title(const StageReport& stage);
 /// Returns "FLOPs" or "tokens".
 std::string work_name(const PackReport& report);
 /// Message of a report without memory estimates.
-inline constexpr const char* kNoMemory = "no memory, because the shape of the model is not known";
+inline constexpr const char* kNoMemory = "no memory estimate, because the model's shape is unknown";
 /// Formats 16384 as "16,384".
 std::string grouped(int64_t number);
 /// Formats 0.875 as "87.5 %".

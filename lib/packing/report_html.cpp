@@ -46,8 +46,8 @@ details { margin-top: 16px; } summary { cursor: pointer; color: var(--soft); }
 dt { font-weight: 600; margin-top: 8px; } dd { margin: 0; color: var(--soft); }
 )";
 
-std::string tile(const std::string& value, const std::string& what) {
-  return fmt::format("<div class=\"tile\"><b>{}</b><span>{}</span></div>\n", value, what);
+std::string tile(const std::string& value, const std::string& label) {
+  return fmt::format("<div class=\"tile\"><b>{}</b><span>{}</span></div>\n", value, label);
 }
 
 std::string header(const PackReport& report) {
@@ -183,15 +183,16 @@ std::string batches_table(const StageReport& stage) {
 }
 
 std::string stage_section(const StageReport& stage, const PackReport& report) {
-  const BatchReport& first = stage.batches.front();
+  const BatchReport& first_batch = stage.batches.front();
   std::string html =
       fmt::format("<section><h2>{}</h2>\n<p>{}{}</p>\n", escaped_html(stage_title(stage)),
                   stage.budget > 0 ? fmt::format("budget {} tokens", grouped(stage.budget)) : "not packed",
                   stage.alignment > 1 ? fmt::format(", alignment {}", stage.alignment) : "");
   html += summary_table(stage, report);
-  html += fmt::format("<h3>Step {}{}</h3>\n<div class=\"pair\">\n", first.step,
-                      stage.trains ? fmt::format(", mini-batch {}", first.number) : "");
-  for (size_t a = 0; a < stage.algorithms.size(); ++a) html += plan_column(stage.algorithms[a], first.plans[a], report);
+  html += fmt::format("<h3>Step {}{}</h3>\n<div class=\"pair\">\n", first_batch.step,
+                      stage.trains ? fmt::format(", mini-batch {}", first_batch.number) : "");
+  for (size_t a = 0; a < stage.algorithms.size(); ++a)
+    html += plan_column(stage.algorithms[a], first_batch.plans[a], report);
   return html + "</div>\n" + batches_table(stage) + "</section>\n";
 }
 
@@ -203,7 +204,7 @@ std::string budgets_section(const PackReport& report) {
       "<div class=\"scroll\"><table><tr><th>tokens</th><th>micro-batches<br>per "
       "rank</th><th>fill</th><th>imbalance</th>{}<th></th></tr>\n",
       has_memory ? "memory of a rank, estimated" : kNoMemory,
-      has_memory ? "<th>activations, GB</th><th>all memory, GB</th>" : "");
+      has_memory ? "<th>activations, GB</th><th>total memory, GB</th>" : "");
   for (const auto& row : report.budgets) {
     html += fmt::format("<tr{}><td>{}</td><td>{:.1f}</td><td>{}</td><td>{}</td>",
                         row.is_suggested ? " class=\"marked\"" : "", grouped(row.budget), row.micro_batches,
@@ -217,12 +218,12 @@ std::string budgets_section(const PackReport& report) {
   return html + fmt::format("</table></div>\n<p>Suggested: {}.</p></section>\n", escaped_html(report.budget_rule));
 }
 
-constexpr const char* kWords = R"(<section><h2>Words</h2><dl>
-<dt>fill</dt><dd>useful tokens of a micro-batch / budget; fillers are left out</dd>
-<dt>padding</dt><dd>tokens that alignment adds, as a share of all</dd>
+constexpr const char* kGlossary = R"(<section><h2>Terms</h2><dl>
+<dt>fill</dt><dd>useful tokens of a micro-batch / budget; fillers do not count</dd>
+<dt>padding</dt><dd>tokens that alignment adds, as a share of all tokens</dd>
 <dt>imbalance</dt><dd>largest / mean - 1; an update takes as long as its slowest rank</dd>
-<dt>saved over padding</dt><dd>against micro-batches of a fixed number of sequences, each padded to its longest</dd>
-<dt>filler</dt><dd>an empty micro-batch, so that all ranks make equally many</dd></dl></section>
+<dt>saved over padding</dt><dd>work saved, compared with micro-batches of a fixed number of sequences, each padded to its longest one</dd>
+<dt>filler</dt><dd>an empty micro-batch, added so that all ranks run the same number</dd></dl></section>
 )";
 
 }  // namespace
@@ -235,7 +236,7 @@ std::string report_html(const PackReport& report) {
       escaped_html(report.config), kStyle);
   html += header(report) + lengths_section(report);
   for (const auto& stage : report.stages) html += stage_section(stage, report);
-  return html + budgets_section(report) + kWords + "</body>\n</html>\n";
+  return html + budgets_section(report) + kGlossary + "</body>\n</html>\n";
 }
 
 }  // namespace roll

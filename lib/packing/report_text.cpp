@@ -55,16 +55,16 @@ std::string rule_text(const StageReport& stage) {
 }
 
 std::string stage_table(const StageReport& stage, const PackReport& report) {
-  const auto& first = stage.batches.front();
+  const auto& first_batch = stage.batches.front();
   int64_t sequences = 0;
-  for (const auto& rank : first.plans.front().ranks)
+  for (const auto& rank : first_batch.plans.front().ranks)
     for (const auto& m : rank) sequences += m.num_sequences;
   const auto num_batches = std::ssize(stage.batches);
-  const std::string kind = !stage.trains      ? "each step's "
-                           : num_batches == 1 ? "1 mini-batch of "
-                                              : grouped(num_batches) + " mini-batches of ";
+  const std::string batches_text = !stage.trains      ? "each step's "
+                                   : num_batches == 1 ? "1 mini-batch of "
+                                                      : grouped(num_batches) + " mini-batches of ";
   std::string text =
-      fmt::format("\n{}; {}\n{}{} sequences\n", stage_title(stage), rule_text(stage), kind, grouped(sequences));
+      fmt::format("\n{}; {}\n{}{} sequences\n", stage_title(stage), rule_text(stage), batches_text, grouped(sequences));
   text += fmt::format("  {:<16}{:>13}{:>9}{:>9}{:>20}{:>15}{:>9}{:>9}{:>9}\n", "", "micro-batches", "", "padding",
                       "imbalance of ranks", "imbalance of", work_name(report), "", "over");
   text += fmt::format("  {:<16}{:>13}{:>9}{:>9}{:>11}{:>9}{:>15}{:>9}{:>9}{:>9}\n", "", "per rank", "fill", "(align)",
@@ -93,8 +93,8 @@ std::string stage_bars(const StageReport& stage, int64_t max_bars) {
       text += fmt::format("  {:<9}{} {:>7} {:>9} tokens {:>5} sequences\n", k == 0 ? fmt::format("rank {}", rank) : "",
                           bar(share), percent(share), grouped(m.tokens), m.num_sequences);
     }
-  const int64_t all = stats.num_micro_batches() * std::ssize(stats.ranks);
-  if (bars < all) text += fmt::format("  ... and {} micro-batches more; --json has them all\n", grouped(all - bars));
+  const int64_t total = stats.num_micro_batches() * std::ssize(stats.ranks);
+  if (bars < total) text += fmt::format("  ... and {} more micro-batches; --json lists all\n", grouped(total - bars));
   return text;
 }
 
@@ -104,7 +104,7 @@ std::string budgets_text(const PackReport& report) {
   std::string text = fmt::format("\nother training budgets, load_balance, first step; {}\n",
                                  has_memory ? "memory of a rank in GB, estimated" : kNoMemory);
   text += fmt::format("  {:>10}{:>15}{:>9}{:>12}", "tokens", "micro-batches", "fill", "imbalance");
-  text += has_memory ? fmt::format("{:>13}{:>9}\n", "activations", "all") : "\n";
+  text += has_memory ? fmt::format("{:>13}{:>9}\n", "activations", "total") : "\n";
   for (const auto& row : report.budgets) {
     text += fmt::format("  {:>10}{:>15.1f}{:>9}{:>12}", grouped(row.budget), row.micro_batches, percent(row.fill),
                         percent(row.rank_imbalance));

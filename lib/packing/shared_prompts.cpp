@@ -15,28 +15,28 @@ constexpr double kWorthwhile = 0.05;  // share of the work
 }  // namespace
 
 SequenceSizes SequenceSizes::select(const std::vector<int64_t>& indices) const {
-  const auto of = [&](const std::vector<int64_t>& all) {
-    std::vector<int64_t> some;
-    for (size_t i = 0; i < indices.size() && !all.empty(); ++i) some.push_back(all[indices[i]]);
-    return some;
+  const auto pick = [&](const std::vector<int64_t>& values) {
+    std::vector<int64_t> picked;
+    for (size_t i = 0; i < indices.size() && !values.empty(); ++i) picked.push_back(values[indices[i]]);
+    return picked;
   };
-  SequenceSizes some{of(lengths), of(groups), of(prompts)};
-  for (size_t i = 0; i < indices.size() && !contexts.empty(); ++i) some.contexts.push_back(contexts[indices[i]]);
-  return some;
+  SequenceSizes selected{pick(lengths), pick(groups), pick(prompts)};
+  for (size_t i = 0; i < indices.size() && !contexts.empty(); ++i) selected.contexts.push_back(contexts[indices[i]]);
+  return selected;
 }
 
 int64_t SequenceSizes::aligned(int64_t sequence, int64_t alignment) const {
   if (contexts.empty()) return aligned_length(lengths[sequence], alignment);
-  int64_t all = 0;
-  for (const int64_t length : contexts[sequence]) all += aligned_length(length, alignment);
-  return all;
+  int64_t total = 0;
+  for (const int64_t length : contexts[sequence]) total += aligned_length(length, alignment);
+  return total;
 }
 
 double SequenceSizes::work(int64_t sequence, const Workload& workload) const {
   if (contexts.empty()) return workload(lengths[sequence]);
-  double all = 0;
-  for (const int64_t length : contexts[sequence]) all += workload(length);
-  return all;
+  double total = 0;
+  for (const int64_t length : contexts[sequence]) total += workload(length);
+  return total;
 }
 
 PlannedItems plan_items(const SequenceSizes& sizes, const PackOptions& options) {
@@ -74,20 +74,22 @@ Load total_load(const SequenceSizes& sizes, const std::vector<int64_t>& sequence
   return load;
 }
 
-bool shares_prompts(const SequenceSizes& sizes, SharePrompts wish, int64_t alignment, const Workload& workload) {
-  if (wish != SharePrompts::kAuto || sizes.groups.empty()) return wish == SharePrompts::kTrue;
-  const std::vector<int64_t> all = first_numbers(std::ssize(sizes.lengths));
-  const auto work = [&](bool shares) { return total_load(sizes, all, alignment, workload, shares).work; };
-  return work(true) <= (1 - kWorthwhile) * work(false);
+bool shares_prompts(const SequenceSizes& sizes, SharePrompts setting, int64_t alignment, const Workload& workload) {
+  if (setting != SharePrompts::kAuto || sizes.groups.empty()) return setting == SharePrompts::kTrue;
+  const std::vector<int64_t> all_sequences = first_numbers(std::ssize(sizes.lengths));
+  const auto total_work = [&](bool shares) {
+    return total_load(sizes, all_sequences, alignment, workload, shares).work;
+  };
+  return total_work(true) <= (1 - kWorthwhile) * total_work(false);
 }
 
-Partition cut_groups(const SequenceSizes& sizes, int64_t most, int64_t budget, int64_t alignment) {
+Partition cut_groups(const SequenceSizes& sizes, int64_t max_size, int64_t budget, int64_t alignment) {
   std::map<int64_t, std::vector<int64_t>> groups;
   for (int64_t i = 0; i < sizes.num_sequences(); ++i) groups[sizes.groups[i]].push_back(i);
-  Partition all;
+  Partition all_pieces;
   for (const auto& [number, members] : groups) {
     const int64_t size = std::ssize(members);
-    for (int64_t parts = (size + most - 1) / most;; ++parts) {
+    for (int64_t parts = (size + max_size - 1) / max_size;; ++parts) {
       Partition pieces;
       for (int64_t k = 0; k < parts; ++k)
         pieces.emplace_back(members.begin() + k * size / parts, members.begin() + (k + 1) * size / parts);
@@ -95,11 +97,11 @@ Partition cut_groups(const SequenceSizes& sizes, int64_t most, int64_t budget, i
                           return total_load(sizes, piece, alignment, {}, true).aligned_tokens <= budget;
                         });
       if (!fits && parts < size) continue;
-      std::ranges::move(pieces, std::back_inserter(all));
+      std::ranges::move(pieces, std::back_inserter(all_pieces));
       break;
     }
   }
-  return all;
+  return all_pieces;
 }
 
 }  // namespace roll

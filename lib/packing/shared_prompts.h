@@ -49,12 +49,12 @@ struct Load {
 Load total_load(const SequenceSizes& sizes, const std::vector<int64_t>& sequences, int64_t alignment,
                 const Workload& workload, bool shares);
 
-/// Returns true if a batch computes prompts once: as `wish` says; with auto, if whole groups would save 5 % of the
+/// Returns true if a batch computes prompts once: as `setting` says; with auto, if whole groups would save 5 % of the
 /// work. All ranks decide alike.
-bool shares_prompts(const SequenceSizes& sizes, SharePrompts wish, int64_t alignment, const Workload& workload);
+bool shares_prompts(const SequenceSizes& sizes, SharePrompts setting, int64_t alignment, const Workload& workload);
 
-/// Splits each group into pieces of at most `most` sequences, in the groups' order; into smaller ones if a piece would
-/// exceed `budget` aligned tokens (0: no budget).
-Partition cut_groups(const SequenceSizes& sizes, int64_t most, int64_t budget, int64_t alignment);
+/// Splits each group into pieces of at most `max_size` sequences, in the groups' order; into smaller ones if a piece
+/// would exceed `budget` aligned tokens (0: no budget).
+Partition cut_groups(const SequenceSizes& sizes, int64_t max_size, int64_t budget, int64_t alignment);
 
 }  // namespace roll

@@ -17,32 +17,32 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kAllGolds = 1'000'000'000;
+constexpr int64_t kNoGoldLimit = 1'000'000'000;
 constexpr size_t kShownFaults = 10, kShownCounts = 10, kShownPrompt = 600;
 
-DataLens lens_of(const DataQuestion& question) {
-  return {question.tokenizer, question.source.prompt_length, question.response_length, kAllGolds};
+ViewSettings view_settings(const DataInspection& inspection) {
+  return {inspection.tokenizer, inspection.source.prompt_length, inspection.response_length, kNoGoldLimit};
 }
 
 /// Inspects rows in batches.
-class DataLook {
+class DataInspector {
  public:
-  DataLook(const DataQuestion& question, DataReport& report)
-      : question_(question),
+  DataInspector(const DataInspection& inspection, DataReport& report)
+      : inspection_(inspection),
         report_(report),
-        prompts_(question.lists_all ? std::numeric_limits<size_t>::max() : kShownOrigins,
-                 question.source.rules != nullptr) {
-    if (question.tokenizer) encode_.emplace(question.source, *question.tokenizer);
+        prompts_(inspection.lists_all ? std::numeric_limits<size_t>::max() : kShownOrigins,
+                 inspection.source.rules != nullptr) {
+    if (inspection.tokenizer) encode_.emplace(inspection.source, *inspection.tokenizer);
   }
 
-  void look() {
-    if (question_.log) progress_.emplace(*question_.log, "rows", 0, "rows");
-    read_batches(question_.source.data,
+  void inspect() {
+    if (inspection_.log) progress_.emplace(*inspection_.log, "rows", 0, "rows");
+    read_batches(inspection_.source.data,
                  {.take = [&](std::vector<Row>& rows) { add(rows); },
                   .note_layout = [&](const std::string& note) { report_.layouts.push_back(note); },
                   .refuse = [&](const BadRow& bad) { report_.bad.emplace_back(bad.what()); }});
     report_.num_lines = num_rows_ + std::ssize(report_.bad) - num_unusable_;
-    report_.facts = facts_.all();
+    report_.facts = facts_.facts();
     progress_.reset();
   }
   const RowStore& rows() const { return rows_; }
@@ -54,8 +54,8 @@ class DataLook {
     if (progress_) progress_->advance(std::ssize(rows));
     for (const Row& row : rows) facts_.add(row);
     keep_usable(rows, [&](Row& row) { assign_domain(row); });
-    if (question_.source.rules)
-      keep_usable(rows, [&](Row& row) { check_reward_rows({&row, 1}, *question_.source.rules); });
+    if (inspection_.source.rules)
+      keep_usable(rows, [&](Row& row) { check_reward_rows({&row, 1}, *inspection_.source.rules); });
     if (encode_) encode_rows(rows);
     for (const Row& row : rows) {
       prompts_.add(row);
@@ -79,10 +79,10 @@ class DataLook {
   }
 
   void assign_domain(Row& row) const {
-    if (question_.one_domain) {
-      row.domain = *question_.one_domain;
-    } else if (!question_.source.domains.empty()) {
-      assign_domains({&row, 1}, question_.source.domains);
+    if (inspection_.one_domain) {
+      row.domain = *inspection_.one_domain;
+    } else if (!inspection_.source.domains.empty()) {
+      assign_domains({&row, 1}, inspection_.source.domains);
     }
   }
 
@@ -102,47 +102,45 @@ class DataLook {
     });
   }
 
-  const DataQuestion& question_;
+  const DataInspection& inspection_;
   DataReport& report_;
   std::optional<PromptEncoder> encode_;
-  FactsOfRows facts_;
+  RowFactsCollector facts_;
   PromptWarnings prompts_;
   RowStore rows_;
   std::optional<Progress> progress_;
   int64_t num_rows_ = 0, num_unusable_ = 0;  // num_unusable_ is a part of num_rows_
 };
 
-void warn_of_shared(const RowStore& rows, const DataQuestion& question, std::vector<std::string>& warnings) {
-  const size_t most = question.lists_all ? std::numeric_limits<size_t>::max() : kShownOrigins;
-  for (const DataArgs& set : question.validation) {
+void warn_of_overlap(const RowStore& rows, const DataInspection& inspection, std::vector<std::string>& warnings) {
+  const size_t max_listed = inspection.lists_all ? std::numeric_limits<size_t>::max() : kShownOrigins;
+  for (const DataArgs& set : inspection.validation) {
     RowStore validation;
     read_batches(set, {.take =
-                           [&](std::vector<Row>& some) {
-                             for (const Row& row : some) validation.add(row);
+                           [&](std::vector<Row>& batch) {
+                             for (const Row& row : batch) validation.add(row);
                            },
                        .note_layout = [](const std::string&) {},
                        .refuse = [](const BadRow&) {}});
-    if (const std::string text = warning_of_shared(rows.prompts(), validation.prompts(), most); !text.empty())
+    if (const std::string text = overlap_warning(rows.prompts(), validation.prompts(), max_listed); !text.empty())
       warnings.push_back(text);
   }
 }
 
-std::string first_prompt_of(const RowStore& rows, const Tokenizer* tokenizer) {
+std::string first_prompt_text(const RowStore& rows, const Tokenizer* tokenizer) {
   if (rows.size() == 0) return "";
-  const Row first = rows.at(0);
-  return tokenizer ? tokenizer->decode(first.prompt_ids) : prompt_text(first);
+  const Row first_row = rows.at(0);
+  return tokenizer ? tokenizer->decode(first_row.prompt_ids) : prompt_text(first_row);
 }
 
 void warn_of_repeats(const RowFacts& facts, std::vector<std::string>& warnings) {
   if (facts.contradicting > 0)
-    warnings.push_back(
-        fmt::format("prompts repeated with a different ground truth: {}, the first: {}; one of the two "
-                    "is wrong",
-                    facts.contradicting, facts.first_contradiction));
+    warnings.push_back(fmt::format(
+        "prompts repeated with a different ground truth: {}, the first: {}; one of the two answers is wrong",
+        facts.contradicting, facts.first_contradiction));
   if (facts.repeated > facts.contradicting)
-    warnings.push_back(
-        fmt::format("rows that repeat an earlier one: {}; the prompt is trained on as often as it is there",
-                    facts.repeated - facts.contradicting));
+    warnings.push_back(fmt::format("rows that repeat an earlier row: {}; training uses every repetition",
+                                   facts.repeated - facts.contradicting));
 }
 
 }  // namespace
@@ -153,37 +151,39 @@ void require_usable(const DataReport& report) {
                      report.bad.front());
 }
 
-DataReport look_at(const DataQuestion& question) {
+DataReport inspect_data(const DataInspection& inspection) {
   DataReport report;
-  DataLook data(question, report);
-  data.look();
-  const DataLens lens = lens_of(question);
-  const DomainRules nobody;
-  const DomainRules* const rules = question.source.rules ? question.source.rules : &nobody;
-  report.views = make_domain_views(data.rows(), *rules, lens);
-  report.first_prompt = first_prompt_of(data.rows(), question.tokenizer);
+  DataInspector data(inspection, report);
+  data.inspect();
+  const ViewSettings settings = view_settings(inspection);
+  const DomainRules no_rules;
+  const DomainRules* const rules = inspection.source.rules ? inspection.source.rules : &no_rules;
+  report.views = make_domain_views(data.rows(), *rules, settings);
+  report.first_prompt = first_prompt_text(data.rows(), inspection.tokenizer);
   warn_of_repeats(report.facts, report.warnings);
   for (std::string& warning : data.prompts().all()) report.warnings.push_back(std::move(warning));
-  warn_of_shared(data.rows(), question, report.warnings);
+  warn_of_overlap(data.rows(), inspection, report.warnings);
   for (const DomainView& view : report.views)
-    for (std::string& warning : domain_warnings(view, lens)) report.warnings.push_back(std::move(warning));
+    for (std::string& warning : domain_warnings(view, settings)) report.warnings.push_back(std::move(warning));
   return report;
 }
 
-std::string to_text(const DataReport& report, const DataQuestion& question) {
-  const DataLens lens = lens_of(question);
-  std::string text = fmt::format("rows: {}, of which {} cannot be used\n", report.num_lines, report.bad.size());
-  const size_t shown = question.lists_all ? report.bad.size() : std::min(kShownFaults, report.bad.size());
+std::string to_text(const DataReport& report, const DataInspection& inspection) {
+  const ViewSettings settings = view_settings(inspection);
+  std::string text = fmt::format("rows: {}, {} unusable\n", report.num_lines, report.bad.size());
+  const size_t shown = inspection.lists_all ? report.bad.size() : std::min(kShownFaults, report.bad.size());
   for (size_t i = 0; i < shown; ++i) text += fmt::format("  {}\n", report.bad[i]);
   if (report.bad.size() > shown) text += fmt::format("  and {} more; --all lists them\n", report.bad.size() - shown);
-  const size_t most = question.lists_all ? std::numeric_limits<size_t>::max() : kShownCounts;
-  for (const std::string& layout : report.layouts) text += fmt::format("{}; data_args may say so\n", layout);
-  text += fmt::format("columns: {}\n", counts_text(report.facts.columns, most));
-  text += fmt::format("tags: {}\n", counts_text(report.facts.tags, most));
-  if (!report.facts.domains.empty()) text += fmt::format("domains: {}\n", counts_text(report.facts.domains, most));
-  for (const DomainView& view : report.views) text += summary_line(view, lens) + "\n";
+  const size_t max_listed = inspection.lists_all ? std::numeric_limits<size_t>::max() : kShownCounts;
+  for (const std::string& layout : report.layouts)
+    text += fmt::format("{}; these keys can be set in data_args\n", layout);
+  text += fmt::format("columns: {}\n", counts_text(report.facts.columns, max_listed));
+  text += fmt::format("tags: {}\n", counts_text(report.facts.tags, max_listed));
+  if (!report.facts.domains.empty())
+    text += fmt::format("domains: {}\n", counts_text(report.facts.domains, max_listed));
+  for (const DomainView& view : report.views) text += summary_line(view, settings) + "\n";
   if (report.first_prompt.empty()) return text;
-  text += question.tokenizer ? "first prompt, as the model sees it:\n" : "first prompt:\n";
+  text += inspection.tokenizer ? "first prompt, as the model sees it:\n" : "first prompt:\n";
   const bool is_cut = report.first_prompt.size() > kShownPrompt;
   return text + fmt::format("{}{}\n", whole_characters(report.first_prompt, kShownPrompt), is_cut ? " ..." : "");
 }

@@ -12,7 +12,7 @@
 namespace roll {
 
 /// Rows to inspect, and the checks to make.
-struct DataQuestion {
+struct DataInspection {
   PromptSource source;                      // prompt_length 0: no limit
   std::optional<std::string> one_domain{};  // domain of all rows, overriding their own
   const Tokenizer* tokenizer = nullptr;     // null: lengths in characters
@@ -29,17 +29,17 @@ struct DataReport {
   std::vector<std::string> layouts{};  // "file: read as MATH's: keys of data_args"
   RowFacts facts;                      // over all readable rows
   std::vector<DomainView> views;
-  std::string first_prompt;  // after the chat template, as the model reads it
+  std::string first_prompt;  // first prompt, rendered by the chat template
   std::vector<std::string> warnings;
 };
 
 /// Inspects the rows. UserError: a file or the template is missing.
-DataReport look_at(const DataQuestion& question);
+DataReport inspect_data(const DataInspection& inspection);
 
 /// UserError: there are unusable lines.
 void require_usable(const DataReport& report);
 
 /// Formats the report as lines of text, each ending in a newline.
-std::string to_text(const DataReport& report, const DataQuestion& question);
+std::string to_text(const DataReport& report, const DataInspection& inspection);
 
 }  // namespace roll

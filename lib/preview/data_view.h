@@ -25,18 +25,19 @@ struct DomainView {
 };
 
 /// Settings for viewing rows.
-struct DataLens {
+struct ViewSettings {
   const Tokenizer* tokenizer = nullptr;            // null: lengths in characters
   int64_t prompt_length = 0, response_length = 0;  // tokens; 0: no limit
-  int64_t most_golds = 0;                          // gold responses to score, per domain
+  int64_t max_golds = 0;                           // gold responses to score, per domain
 };
 
 /// Returns one view per domain, sorted by name. Rows must have their domain and, with a tokenizer, prompt_ids.
-std::vector<DomainView> make_domain_views(const RowStore& rows, const DomainRules& rules, const DataLens& lens);
+std::vector<DomainView> make_domain_views(const RowStore& rows, const DomainRules& rules, const ViewSettings& settings);
 
-/// Returns e.g. "math_rule: 600 rows; prompts in tokens: p50 103, ...; 3 dropped; 598 of 600 golds scored right".
-std::string summary_line(const DomainView& view, const DataLens& lens);
+/// Returns e.g. "math_rule: 600 rows; prompts in tokens: p50 103, ...; 3 dropped; 598 of 600 gold answers scored as
+/// right".
+std::string summary_line(const DomainView& view, const ViewSettings& settings);
 /// Returns warnings, each with a remedy.
-std::vector<std::string> domain_warnings(const DomainView& view, const DataLens& lens);
+std::vector<std::string> domain_warnings(const DomainView& view, const ViewSettings& settings);
 
 }  // namespace roll

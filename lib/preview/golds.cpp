@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kShownWrong = 3;
 
-RewardQuery query_of(const Row& row, std::string response) {
+RewardQuery make_query(const Row& row, std::string response) {
   return {.row = row.raw,
           .messages = row.messages.value_or(Json{{{"role", "user"}, {"content", row.prompt}}}),
           .prompt = row.prompt,
@@ -24,45 +24,46 @@ RewardQuery query_of(const Row& row, std::string response) {
 }
 
 /// Returns the error text of a reward result.
-std::string error_in(const Json& detail) {
+std::string error_text(const Json& detail) {
   const Json& error = detail["error"];
   return error.is_string() ? error.get<std::string>() : to_line(error);
 }
 
-std::string complaint(const Row& row, const std::string& gold, const RewardResult& result) {
-  const std::string why =
-      result.detail.contains("error") ? error_in(result.detail) : fmt::format("scored {:g}", result.score);
-  return fmt::format("{}: {}: {}", row.origin, shown_text(gold), why);
+std::string describe_failure(const Row& row, const std::string& gold, const RewardResult& result) {
+  const std::string reason =
+      result.detail.contains("error") ? error_text(result.detail) : fmt::format("scored {:g}", result.score);
+  return fmt::format("{}: {}: {}", row.origin, shown_text(gold), reason);
 }
 
 }  // namespace
 
-Golds score_golds(const RowStore& rows, const std::vector<int64_t>& indices, RewardFunction& reward, int64_t most) {
+Golds score_golds(const RowStore& rows, const std::vector<int64_t>& indices, RewardFunction& reward,
+                  int64_t max_count) {
   Golds golds;
-  const int64_t n = std::ssize(indices), count = std::min(n, most);
+  const int64_t n = std::ssize(indices), count = std::min(n, max_count);
   for (int64_t i = 0; i < count; ++i) {
     const Row row = rows.at(indices[i * n / count]);
     const auto gold = reward.gold_response(row.raw);
     if (!gold) continue;
-    const RewardResult result = reward.score(query_of(row, *gold));
+    const RewardResult result = reward.score(make_query(row, *gold));
     ++golds.asked;
     if (result.score >= 1)
       ++golds.right;
     else if (golds.wrong.size() < kShownWrong)
-      golds.wrong.push_back(complaint(row, *gold, result));
+      golds.wrong.push_back(describe_failure(row, *gold, result));
   }
   return golds;
 }
 
-void try_out(const Row& row, RewardFunction& reward, const std::string& where) {
+void test_reward_code(const Row& row, RewardFunction& reward, const std::string& key) {
   reward.prepare();
-  const RewardResult result = reward.score(query_of(row, row.ground_truth));
+  const RewardResult result = reward.score(make_query(row, row.ground_truth));
   if (const auto failure = reward_failure(result.detail))
     throw user_error(
-        "{}: gave no reward for {}, asked once with its ground truth as the response: {}", where, row.origin,
+        "{}: returned no reward for {}, tried with its ground truth as the response: {}", key, row.origin,
         *failure == RewardFailure::kTimeout
-            ? "nothing came within timeout_s; let it flush each answer, as print(..., flush=True) does in Python"
-            : error_in(result.detail));
+            ? "no answer came within timeout_s; flush each answer, for example with print(..., flush=True) in Python"
+            : error_text(result.detail));
 }
 
 }  // namespace roll

@@ -16,10 +16,10 @@ struct Golds {
   std::vector<std::string> wrong;  // the first few: "file:line: gold: scored 0"
 };
 
-/// Scores gold_response() of up to `most` evenly spread rows of `indices`; rows without one are skipped.
-Golds score_golds(const RowStore& rows, const std::vector<int64_t>& indices, RewardFunction& reward, int64_t most);
+/// Scores gold_response() of up to `max_count` evenly spread rows of `indices`; rows without one are skipped.
+Golds score_golds(const RowStore& rows, const std::vector<int64_t>& indices, RewardFunction& reward, int64_t max_count);
 
 /// Calls the user's reward code once, with the ground truth as response. UserError: it returns no reward.
-void try_out(const Row& row, RewardFunction& reward, const std::string& where);
+void test_reward_code(const Row& row, RewardFunction& reward, const std::string& key);
 
 }  // namespace roll

@@ -10,7 +10,7 @@ namespace roll {
 
 struct GuessedReward {
   std::string type;
-  std::string why;  // "200 of the first 200 right answers hold a number or LaTeX"
+  std::string why;  // "200 of the first 200 rows have a number or LaTeX as the right answer"
 };
 
 /// Guesses from the first rows of the files, read with `columns` or a recognised layout. Picks the special type that

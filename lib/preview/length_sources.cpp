@@ -21,10 +21,10 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kLengthsEnd = int64_t{1} << 31;
-constexpr const char* kRule = "must be a whole number of tokens from 1 on, below 2^31";
+constexpr const char* kLengthRule = "must be a whole number of tokens, at least 1 and below 2^31";
 
 /// Returns 12 for "step_000012.jsonl" and for the first of its parts; 0 for any other name.
-int64_t step_of(const fs::path& file) {
+int64_t parse_step(const fs::path& file) {
   const std::string name = file.filename().string();
   const std::string_view prefix = "step_";
   if (!name.starts_with(prefix)) return 0;
@@ -36,31 +36,31 @@ int64_t step_of(const fs::path& file) {
   return rest == ".jsonl" || (rest.starts_with("-00001-of-") && rest.ends_with(".jsonl")) ? step : 0;
 }
 
-std::vector<int64_t> steps_in(const fs::path& folder) {
+std::vector<int64_t> list_steps(const fs::path& folder) {
   std::vector<int64_t> steps;
   if (!is_folder(folder)) return steps;
   for (const auto& entry : fs::directory_iterator(folder))
-    if (const int64_t step = step_of(entry.path()); step > 0) steps.push_back(step);
+    if (const int64_t step = parse_step(entry.path()); step > 0) steps.push_back(step);
   std::sort(steps.begin(), steps.end());
   return steps;
 }
 
-int64_t listed_object(const Json& json, const std::string& place) {
-  const auto size = [&](const char* key) -> int64_t {
+int64_t listed_object(const Json& json, const std::string& location) {
+  const auto list_size = [&](const char* key) -> int64_t {
     if (!json.contains(key)) return -1;
     if (!json[key].is_array())
-      throw user_error("{}: {} = {}: must be a list of token ids", place, key, to_line(json[key]).substr(0, 40));
+      throw user_error("{}: {} = {}: must be a list of token ids", location, key, to_line(json[key]).substr(0, 40));
     return static_cast<int64_t>(json[key].size());
   };
   if (json.contains("length")) {
     if (!json["length"].is_number_integer())
-      throw user_error("{}: length = {}: {}", place, to_line(json["length"]), kRule);
+      throw user_error("{}: length = {}: {}", location, to_line(json["length"]), kLengthRule);
     return json["length"].get<int64_t>();
   }
-  if (const int64_t ids = size("ids"); ids >= 0) return ids;
-  const int64_t prompt = size("prompt_ids"), response = size("response_ids");
+  if (const int64_t ids = list_size("ids"); ids >= 0) return ids;
+  const int64_t prompt = list_size("prompt_ids"), response = list_size("response_ids");
   if (prompt < 0 || response < 0)
-    throw user_error("{}: needs \"length\", or \"ids\", or \"prompt_ids\" and \"response_ids\"", place);
+    throw user_error("{}: needs \"length\", or \"ids\", or \"prompt_ids\" and \"response_ids\"", location);
   return prompt + response;
 }
 
@@ -73,11 +73,12 @@ int64_t listed_length(std::string_view line, const std::string& origin, int64_t 
   int64_t length = 0;
   const auto [stop, error] = std::from_chars(line.data(), line.data() + line.size(), length);
   if (error != std::errc() || stop != line.data() + line.size()) {
-    const std::string place = fmt::format("{}:{}", origin, number);
-    if (line.front() != '{') throw user_error("{}: {}: {}, or a JSON object", place, line.substr(0, 40), kRule);
-    length = listed_object(parse_json(line, place), place);
+    const std::string location = fmt::format("{}:{}", origin, number);
+    if (line.front() != '{')
+      throw user_error("{}: {}: {}, or a JSON object", location, line.substr(0, 40), kLengthRule);
+    length = listed_object(parse_json(line, location), location);
   }
-  if (length < 1 || length >= kLengthsEnd) throw user_error("{}:{}: {}: {}", origin, number, length, kRule);
+  if (length < 1 || length >= kLengthsEnd) throw user_error("{}:{}: {}: {}", origin, number, length, kLengthRule);
   return length;
 }
 
@@ -88,15 +89,17 @@ RecordedSteps recorded_steps(const fs::path& path) {
     throw user_error("--rollouts = {}: there is no such folder; give a run's output_dir, or its folder rollouts",
                      path.string());
   if (!is_folder(path)) {
-    const int64_t step = step_of(path);
+    const int64_t step = parse_step(path);
     if (step == 0)
-      throw user_error("--rollouts = {}: a single file must be called step_NNNNNN.jsonl; name its folder instead",
-                       path.string());
+      throw user_error(
+          "--rollouts = {}: a single file must be named step_NNNNNN.jsonl; give the folder of the file instead",
+          path.string());
     return {path.parent_path(), {step}};
   }
   for (const fs::path& folder : {path, path / "rollouts"})
-    if (auto steps = steps_in(folder); !steps.empty()) return {folder, std::move(steps)};
-  throw user_error("--rollouts = {}: neither it nor its folder rollouts holds step_NNNNNN.jsonl files", path.string());
+    if (auto steps = list_steps(folder); !steps.empty()) return {folder, std::move(steps)};
+  throw user_error("--rollouts = {}: neither this folder nor its folder rollouts contains step_NNNNNN.jsonl files",
+                   path.string());
 }
 
 fs::path folder_with_step(const fs::path& rollouts, int64_t step) {
@@ -150,7 +153,7 @@ LengthSource listed_lengths(std::istream& in, const std::string& origin, int64_t
   for (int64_t step = 0; step < num_steps; ++step)
     source.steps.push_back({step + 1, {lengths.begin() + step * per_step, lengths.begin() + (step + 1) * per_step}});
   if (const int64_t rest = std::ssize(lengths) - num_steps * per_step; rest > 0)
-    source.notes.push_back(fmt::format("the last {} lengths are left out: a step has {}", rest, per_step));
+    source.notes.push_back(fmt::format("the last {} lengths are ignored, because a step has {}", rest, per_step));
   return source;
 }
 
@@ -162,7 +165,7 @@ LengthSource modelled_lengths(const Config& config, const fs::path& model_folder
   const int64_t longest = config.response_length.value();
   LengthSource source{.text = "the prompts of the configured data", .notes = {}, .steps = {}};
   source.notes.push_back(fmt::format(
-      "responses are assumed: lognormal, mean {} and standard deviation {} tokens, cut to {} (--mean, --std)",
+      "response lengths are assumed: lognormal, mean {} and standard deviation {} tokens, cut to {} (--mean, --std)",
       responses.mean, responses.std, longest));
   for (int64_t step = 1; step <= num_steps; ++step) {
     StepLengths& lengths = source.steps.emplace_back();

@@ -17,13 +17,13 @@ namespace roll {
 namespace {
 
 /// Placeholder shape of the models; it only sets the costs for distributing sequences.
-const ModelSpec kSpec{.vocab_size = 1,
-                      .hidden_size = 64,
-                      .intermediate_size = 128,
-                      .num_layers = 2,
-                      .num_heads = 4,
-                      .num_kv_heads = 4,
-                      .head_dim = 16};
+const ModelSpec kPlaceholderSpec{.vocab_size = 1,
+                                 .hidden_size = 64,
+                                 .intermediate_size = 128,
+                                 .num_layers = 2,
+                                 .num_heads = 4,
+                                 .num_kv_heads = 4,
+                                 .head_dim = 16};
 
 struct Cut {
   std::string name;
@@ -38,7 +38,7 @@ struct Layout {
   std::string text() const { return fmt::format("ranks {}, {}, shuffle {}", num_ranks, cut.name, shuffle); }
 };
 
-std::vector<Cut> cuts_of(const LossStep& step) {
+std::vector<Cut> list_cuts(const LossStep& step) {
   std::vector<Cut> cuts;
   for (const int64_t size : {int64_t{1}, int64_t{3}, step.mini_batch})
     cuts.push_back({fmt::format("micro-batches of {} sequence{}", size, size == 1 ? "" : "s"), size});
@@ -61,7 +61,7 @@ std::vector<Cut> cuts_of(const LossStep& step) {
 std::vector<Layout> suggest_layouts(const LossStep& step) {
   std::vector<Layout> layouts;
   for (const int num_ranks : {1, 2, 4})
-    for (const Cut& cut : cuts_of(step))
+    for (const Cut& cut : list_cuts(step))
       for (const int64_t shuffle : {1, 2})
         if (num_ranks <= step.mini_batch) layouts.push_back({num_ranks, cut, shuffle});
   return layouts;
@@ -90,102 +90,102 @@ Config configured(Config config, const LossStep& step, const Layout& layout) {
     worker->training_args.train_batch_size = step.mini_batch;
     worker->training_args.per_device_train_batch_size = layout.cut.micro_batch;
     worker->infer_batch_size = layout.cut.micro_batch;
-    const SharePrompts wish = worker->packing.share_prompts;
+    const SharePrompts share_prompts = worker->packing.share_prompts;
     worker->packing = layout.cut.packing;
-    worker->packing.share_prompts = wish;
+    worker->packing.share_prompts = share_prompts;
   }
   return config;
 }
 
 /// Returns the table's entries for the tokens of a micro-batch.
-at::Tensor looked_up(const at::Tensor& table, const Batch& micro_batch) {
+at::Tensor read_table(const at::Tensor& table, const Batch& micro_batch) {
   return table.index_select(-1, micro_batch.tokens.ids);
 }
 
-ForwardPass lookup(const at::Tensor& table) {
-  return [table](const Batch& micro_batch) { return looked_up(table, micro_batch); };
+ForwardPass table_forward(const at::Tensor& table) {
+  return [table](const Batch& micro_batch) { return read_table(table, micro_batch); };
 }
 
 /// Returns models whose forward reads tables. Models in training have tables with gradients.
-StepModels models_of(const TokenTables& tables, const StepSettings& settings, Communicator& dp) {
+StepModels make_table_models(const TokenTables& tables, const StepSettings& settings, Communicator& dp) {
   StepModels models;
-  for (const auto& [role, place] : settings.places.roles) models.roles[role].spec = kSpec;
+  for (const auto& [role, place] : settings.places.roles) models.roles[role].spec = kPlaceholderSpec;
   for (const RolePass& pass : settings.forwards.passes) {
     const at::Tensor& table = pass.finds == Finding::kOldLogProbs ? tables.old_log_probs
                               : pass.finds == Finding::kValues    ? tables.old_values
                                                                   : tables.ref_log_probs;
-    models.roles[pass.role].forward = lookup(pass.width == 2 ? at::stack({table, tables.energies}) : table);
+    models.roles[pass.role].forward = table_forward(pass.width == 2 ? at::stack({table, tables.energies}) : table);
   }
   const at::Tensor log_probs = tables.log_probs.clone(), entropy = tables.entropy.clone();
   const auto policy = [log_probs, entropy](const Experience& e) -> Computed {
-    return {.policy = {looked_up(log_probs, e) * e.response_mask(), looked_up(entropy, e) * e.response_mask()}};
+    return {.policy = {read_table(log_probs, e) * e.response_mask(), read_table(entropy, e) * e.response_mask()}};
   };
   models.roles[kPolicyRole].trained.emplace(Trained{{{"log_probs", log_probs}, {"entropy", entropy}}, dp, policy});
   if (!settings.find_training(kCriticRole)) return models;
   const at::Tensor values = tables.values.clone();
-  const auto critic = [values](const Experience& e) -> Computed { return {.values = looked_up(values, e)}; };
+  const auto critic = [values](const Experience& e) -> Computed { return {.values = read_table(values, e)}; };
   models.roles[kCriticRole].trained.emplace(Trained{{{"values", values}}, dp, critic});
   return models;
 }
 
-LossAndGradient result_of(const FirstUpdates& first) {
+LossAndGradient to_result(const FirstUpdates& updates) {
   std::vector<at::Tensor> gradients;
-  for (const auto& [name, gradient] : first.gradients) gradients.push_back(gradient.to(at::kDouble));
-  return {first.losses.at(0).second, at::cat(gradients)};
+  for (const auto& [name, gradient] : updates.gradients) gradients.push_back(gradient.to(at::kDouble));
+  return {updates.losses.at(0).second, at::cat(gradients)};
 }
 
 using Results = ByRole<LossAndGradient>;
 
 /// Trains one step on one rank, which holds every n-th response.
-Results train_as(Communicator& world, const LossStep& from, const StepSettings& settings, int64_t number) {
-  std::ostream nowhere(nullptr);
-  Log log(nowhere, nowhere, {.rank = world.rank(), .num_ranks = world.size()});
+Results train_step(Communicator& world, const LossStep& loss_step, const StepSettings& settings, int64_t number) {
+  std::ostream null_stream(nullptr);
+  Log log(null_stream, null_stream, {.rank = world.rank(), .num_ranks = world.size()});
   std::vector<RolloutRecord> local;
-  for (size_t i = world.rank(); i < from.records.size(); i += world.size()) local.push_back(from.records[i]);
+  for (size_t i = world.rank(); i < loss_step.records.size(); i += world.size()) local.push_back(loss_step.records[i]);
 
   Meshes meshes(world);
   RoleMeshes roles = role_meshes(settings.places, meshes);
-  StepTrainer trainer(settings, models_of(from.tables, settings, roles.policy().mesh().dp()), role_losses(settings),
-                      roles, log);
+  StepTrainer trainer(settings, make_table_models(loss_step.tables, settings, roles.policy().mesh().dp()),
+                      role_losses(settings), roles, log);
   RlStep step{.number = number};
-  ByRole<FirstUpdates> first;
+  ByRole<FirstUpdates> first_updates;
   trainer.distribute(step, local);
-  if (roles.learners) trainer.learn(step, {.first = &first});
+  if (roles.learners) trainer.learn(step, {.first = &first_updates});
   Results results;
-  for (const auto& [role, of_role] : first) results[role] = result_of(of_role);
+  for (const auto& [role, updates] : first_updates) results[role] = to_result(updates);
   return results;
 }
 
 LayoutDeviation deviation(const std::string& role, const Layout& layout, const LossAndGradient& exact,
-                          const LossAndGradient& found) {
+                          const LossAndGradient& computed) {
   const double loss_scale = std::max(std::abs(exact.loss), exact.gradient.abs().sum().item<double>());
   const double norm = exact.gradient.norm().item<double>();
   const auto relative = [](double gap, double scale) { return scale > 0 ? gap / scale : gap; };
-  return {role, layout.text(), relative(std::abs(found.loss - exact.loss), loss_scale),
-          relative((found.gradient - exact.gradient).norm().item<double>(), norm)};
+  return {role, layout.text(), relative(std::abs(computed.loss - exact.loss), loss_scale),
+          relative((computed.gradient - exact.gradient).norm().item<double>(), norm)};
 }
 
 }  // namespace
 
 std::vector<LayoutDeviation> check_layouts(const LossStep& step, const Config& config) {
   const WholeLoss exact(step, config);
-  std::vector<LayoutDeviation> of_actor, of_critic;
+  std::vector<LayoutDeviation> actor_deviations, critic_deviations;
   for (const Layout& layout : suggest_layouts(step)) {
     const StepSettings settings = step_settings(configured(config, step, layout));
     const std::vector<int64_t> mini_batch =
         epoch_mini_batches(settings.policy().epochs, step.num_sequences(), layout.shuffle, 0).front();
     const LossAndGradient exact_actor = exact.actor(mini_batch);
-    Results found;
+    Results results;
     run_thread_ranks(layout.num_ranks, [&](Communicator& world) {
-      const Results results = train_as(world, step, settings, layout.shuffle);
-      if (world.is_first()) found = results;
+      const Results local_results = train_step(world, step, settings, layout.shuffle);
+      if (world.is_first()) results = local_results;
     });
-    of_actor.push_back(deviation("actor", layout, exact_actor, found.at(kPolicyRole)));
-    if (found.contains(kCriticRole))
-      of_critic.push_back(deviation("critic", layout, exact.critic(mini_batch), found.at(kCriticRole)));
+    actor_deviations.push_back(deviation("actor", layout, exact_actor, results.at(kPolicyRole)));
+    if (results.contains(kCriticRole))
+      critic_deviations.push_back(deviation("critic", layout, exact.critic(mini_batch), results.at(kCriticRole)));
   }
-  std::ranges::move(of_critic, std::back_inserter(of_actor));
-  return of_actor;
+  std::ranges::move(critic_deviations, std::back_inserter(actor_deviations));
+  return actor_deviations;
 }
 
 }  // namespace roll

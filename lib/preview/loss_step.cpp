@@ -45,46 +45,46 @@ constexpr int64_t kMaxLength = 40;
 /// turns start a new context.
 std::vector<Turn> random_turns(const Draws& draws, int64_t b, int64_t num_tokens, bool has_contexts) {
   int64_t position = 0;
-  const auto drawn = [&](int64_t most) {
-    return 1 + static_cast<int64_t>(random_uniform(draws(kTurns, b, position++)) * static_cast<double>(most));
+  const auto draw_up_to = [&](int64_t limit) {
+    return 1 + static_cast<int64_t>(random_uniform(draws(kTurns, b, position++)) * static_cast<double>(limit));
   };
   std::vector<Turn> turns;
-  for (int64_t left = num_tokens; left > 0;) {
-    Turn& turn = turns.emplace_back(Turn{.num_tokens = drawn(left), .state = drawn(3)});
+  for (int64_t tokens_left = num_tokens; tokens_left > 0;) {
+    Turn& turn = turns.emplace_back(Turn{.num_tokens = draw_up_to(tokens_left), .state = draw_up_to(3)});
     turn.reward = random_uniform(draws(kTurns, b, position++));
     turn.is_fresh = has_contexts && turns.size() > 1 && random_uniform(draws(kTurns, b, position++)) < 0.5;
-    left -= turn.num_tokens;
-    if (left == 1) {  // too few for an environment's answer and another turn
+    tokens_left -= turn.num_tokens;
+    if (tokens_left == 1) {  // too few for an environment's answer and another turn
       ++turn.num_tokens;
-      left = 0;
+      tokens_left = 0;
     }
-    if (left > 0) turn.num_environment_tokens = drawn(left - 1);
-    left -= turn.num_environment_tokens;
+    if (tokens_left > 0) turn.num_environment_tokens = draw_up_to(tokens_left - 1);
+    tokens_left -= turn.num_environment_tokens;
   }
   return turns;
 }
 
 /// Makes response `b` with random lengths and facts.
 RolloutRecord random_record(const Draws& draws, int64_t group, int64_t sample, int64_t b, bool is_baseline) {
-  const auto length = [&](int64_t position) {
+  const auto draw_length = [&](int64_t position) {
     return 1 + static_cast<size_t>(random_uniform(draws(kLengths, b, position)) *
                                    random_uniform(draws(kLengths, b, position + 1)) * kMaxLength);
   };
-  const auto fact = [&](int64_t position) { return random_uniform(draws(kFacts, b, position)); };
+  const auto draw_fact = [&](int64_t position) { return random_uniform(draws(kFacts, b, position)); };
   RolloutRecord record{.step = 1,
                        .domain = group % 2 == 0 ? "even" : "odd",
                        .group_index = group,
                        .sample_index = sample,
                        .is_baseline = is_baseline,
-                       .prompt_ids = std::vector<int64_t>(length(0)),
-                       .response_ids = std::vector<int64_t>(length(2)),
-                       .finish_reason = fact(1) < 0.25 ? "length" : "stop",
-                       .is_judged = fact(3) > 0.1,
-                       .difficulty = fact(2)};
+                       .prompt_ids = std::vector<int64_t>(draw_length(0)),
+                       .response_ids = std::vector<int64_t>(draw_length(2)),
+                       .finish_reason = draw_fact(1) < 0.25 ? "length" : "stop",
+                       .is_judged = draw_fact(3) > 0.1,
+                       .difficulty = draw_fact(2)};
   if (record.is_judged) {
-    record.score = fact(0) < 0.5 ? 0 : 1;
-    record.reward = record.score - 1.5 * fact(4);
-    record.reward_detail["parts"] = parts_json({{1, record.score}, {-1.5, fact(4)}});
+    record.score = draw_fact(0) < 0.5 ? 0 : 1;
+    record.reward = record.score - 1.5 * draw_fact(4);
+    record.reward_detail["parts"] = parts_json({{1, record.score}, {-1.5, draw_fact(4)}});
   }
   for (int64_t t = 0; t < std::ssize(record.response_ids); ++t)
     record.log_probs.push_back(static_cast<float>(-3 * random_uniform(draws(kOldLogProbs, b, t)) - 0.05));
@@ -147,14 +147,14 @@ int64_t LossStep::num_sequences() const {
 }
 
 LossStep random_loss_step(const Config& config) {
-  constexpr int64_t kFewest = 16, kMost = 32;
+  constexpr int64_t kMinSequences = 16, kMaxSequences = 32;
   const int64_t group_size = config.num_return_sequences_in_group;
-  const int64_t wanted = std::clamp(config.actor_train.mini_batch(), kFewest, kMost);
-  const int64_t groups_of_mini_batch = std::max<int64_t>(1, wanted / group_size);
+  const int64_t wanted_sequences = std::clamp(config.actor_train.mini_batch(), kMinSequences, kMaxSequences);
+  const int64_t groups_per_mini_batch = std::max<int64_t>(1, wanted_sequences / group_size);
   const Draws draws{static_cast<uint64_t>(config.seed)};
   const bool has_turns = config.agentic.is_used() || config.experience.adv_estimator->weighs_turns;
   std::vector<RolloutRecord> records;
-  for (int64_t group = 0; group < 2 * groups_of_mini_batch; ++group) {
+  for (int64_t group = 0; group < 2 * groups_per_mini_batch; ++group) {
     for (int64_t sample = 0; sample < group_size; ++sample)
       records.push_back(random_record(draws, group, sample, std::ssize(records), false));
     if (config.experience.adv_estimator->samples_baseline)
@@ -163,12 +163,12 @@ LossStep random_loss_step(const Config& config) {
   if (has_turns)
     for (int64_t b = 0; b < std::ssize(records); ++b)
       records[b].turns = random_turns(draws, b, std::ssize(records[b].response_ids), most_contexts(config) > 1);
-  return complete(std::move(records), groups_of_mini_batch * group_size, config);
+  return complete(std::move(records), groups_per_mini_batch * group_size, config);
 }
 
 LossStep make_loss_step(std::vector<RolloutRecord> records, const Config& config) {
-  const int64_t all = num_responses(records);
-  return complete(std::move(records), all, config);
+  const int64_t mini_batch = num_responses(records);
+  return complete(std::move(records), mini_batch, config);
 }
 
 }  // namespace roll

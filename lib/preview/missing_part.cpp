@@ -10,9 +10,9 @@ namespace roll {
 
 std::string missing_tokenizer(const std::string& model) {
   const auto folder = find_model_folder(model);
-  if (!folder) return model + " is not here";
+  if (!folder) return model + " is not on this machine";
   const auto tokenizer = tokenizer_folder(*folder) / "tokenizer.json";
-  return is_there(tokenizer) ? "" : tokenizer.string() + " is not there";
+  return is_there(tokenizer) ? "" : tokenizer.string() + " does not exist";
 }
 
 std::string missing_part(const std::string& model, const DataArgs& data, bool offline) {

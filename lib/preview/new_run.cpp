@@ -10,48 +10,48 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kGroup = 8;        // responses per prompt
-constexpr int64_t kSftRows = 32;     // rows per fine-tuning update, if there are enough
-constexpr int64_t kLengthStep = 32;  // lengths are rounded up to a multiple
-constexpr int64_t kFewParameters = 100'000'000;
+constexpr int64_t kGroupSize = 8;        // responses per prompt
+constexpr int64_t kSftRows = 32;         // rows per fine-tuning update, if there are enough
+constexpr int64_t kLengthMultiple = 32;  // lengths are rounded up to a multiple
+constexpr int64_t kSmallModelParameters = 100'000'000;
 
 int64_t rounded_up(int64_t n, int64_t step) {
   return (n + step - 1) / step * step;
 }
 
 /// Returns a length in tokens, rounded up, that fits nearly all sequences; a few outliers must not inflate every step.
-int64_t length_for(const LengthSummary& lengths, bool wants_all = false) {
+int64_t choose_length(const LengthSummary& lengths, bool wants_all = false) {
   const bool keeps_all = wants_all || lengths.max * 2 <= lengths.p99 * 3;
-  return rounded_up(std::max<int64_t>(keeps_all ? lengths.max : lengths.p99, 1), kLengthStep);
+  return rounded_up(std::max<int64_t>(keeps_all ? lengths.max : lengths.p99, 1), kLengthMultiple);
 }
 
 /// Values derived from model, rows and devices.
 struct Sizes {
-  int64_t prompt, response;  // tokens
-  int64_t prompts, update;   // prompts per step; sequences per update
+  int64_t prompt_length, response_length;  // tokens
+  int64_t num_prompts, update_size;        // prompts per step; sequences per update
   double learning_rate;
 };
 
 /// Two updates per step; every data rank gets whole prompts.
-Sizes sizes_of(const NewRun& run, const ModelSpec& spec, const NewLayout& layout) {
+Sizes choose_sizes(const NewRun& run, const ModelSpec& spec, const NewLayout& layout) {
   const int64_t data_ranks = std::max<int64_t>(1, run.num_devices / layout.tensor_ranks);
-  const int64_t unit = 2 * data_ranks, wanted = std::min(std::max(run.prompts_per_step, unit), run.num_rows);
+  const int64_t unit = 2 * data_ranks, wanted_prompts = std::min(std::max(run.prompts_per_step, unit), run.num_rows);
   Sizes sizes{};
-  sizes.prompt = length_for(run.prompts, run.keeps_all);
-  const int64_t positions = for_length(spec, sizes.prompt + 1).max_positions;
-  sizes.response = std::min<int64_t>(run.on_gpu ? 2048 : 256, positions - sizes.prompt);
-  if (sizes.response < 1)
-    throw user_error("--model = {}: its {} positions leave no room for a response behind prompts of {} tokens",
-                     run.model, positions, sizes.prompt);
-  sizes.prompts = std::max(wanted / unit, int64_t{1}) * unit;
-  sizes.update = sizes.prompts * kGroup / 2;
-  sizes.learning_rate = spec.num_parameters() < kFewParameters ? 1e-4 : 1e-6;
+  sizes.prompt_length = choose_length(run.prompts, run.keeps_all);
+  const int64_t positions = for_length(spec, sizes.prompt_length + 1).max_positions;
+  sizes.response_length = std::min<int64_t>(run.on_gpu ? 2048 : 256, positions - sizes.prompt_length);
+  if (sizes.response_length < 1)
+    throw user_error("--model = {}: its {} positions leave no room for a response after prompts of {} tokens",
+                     run.model, positions, sizes.prompt_length);
+  sizes.num_prompts = std::max(wanted_prompts / unit, int64_t{1}) * unit;
+  sizes.update_size = sizes.num_prompts * kGroupSize / 2;
+  sizes.learning_rate = spec.num_parameters() < kSmallModelParameters ? 1e-4 : 1e-6;
   return sizes;
 }
 
 std::string devices_text(const NewRun& run) {
-  const char* const word = run.on_gpu ? "GPU" : "CPU process";
-  return fmt::format("{} {}{}", run.num_devices, word, run.num_devices == 1 ? "" : run.on_gpu ? "s" : "es");
+  const char* const device_word = run.on_gpu ? "GPU" : "CPU process";
+  return fmt::format("{} {}{}", run.num_devices, device_word, run.num_devices == 1 ? "" : run.on_gpu ? "s" : "es");
 }
 
 /// Returns the flags after the command that starts the run.
@@ -60,12 +60,12 @@ std::string ranks_flag(const NewRun& run) {
 }
 
 std::string head_text(const NewRun& run, const ModelSpec& spec, const Sizes& sizes) {
-  const double passes = static_cast<double>(200 * sizes.prompts) / static_cast<double>(run.num_rows);
+  const double passes = static_cast<double>(200 * sizes.num_prompts) / static_cast<double>(run.num_rows);
   return fmt::format(
-      R"(# {} with the reward {}, on {}. Made by `roll new`: change what you like.
+      R"(# {} with the reward {}, on {}. Written by `roll new`; edit it as you like.
 #
 # start     roll train --config {}/config.yaml{}
-# ask       roll validate-config --config ... says what it would do; `roll explain KEY` what a key means
+# check     roll validate-config --config ... prints what the run would do; `roll explain KEY` explains a key
 
 exp_name: {}
 output_dir: {}  # metrics, responses and checkpoints of the run
@@ -76,51 +76,51 @@ save_steps: 50
 )",
       enum_name(run.algorithm), run.reward, devices_text(run), run.folder, ranks_flag(run),
       yaml_text(std::filesystem::path(run.folder).filename().string()), yaml_text(run.output_dir), yaml_text(run.model),
-      static_cast<double>(spec.num_parameters()) / 1e6, sizes.prompts, passes, run.num_rows,
-      run.validation ? "eval_steps: 10  # a validation every so many steps\n" : "");
+      static_cast<double>(spec.num_parameters()) / 1e6, sizes.num_prompts, passes, run.num_rows,
+      run.validation ? "eval_steps: 10  # steps between validations\n" : "");
 }
 
 std::string sizes_text(const NewRun& run, const Sizes& sizes) {
   return fmt::format(
-      R"(# {} x {} = {} responses a step, learnt from in two updates.
-rollout_batch_size: {}  # prompts of a step; more make steadier and slower steps
-num_return_sequences_in_group: {}  # responses to each prompt: the better ones are learnt from, so they must differ
-prompt_length: {}  # tokens; of your prompts half have at most {}, 99 % at most {}, the longest {}; longer ones are dropped
-response_length: {}  # tokens; what is longer is cut. Raise it where rollout/truncated_ratio is not small
+      R"(# {} x {} = {} responses per step, used in two updates.
+rollout_batch_size: {}  # prompts per step; more prompts make steps steadier and slower
+num_return_sequences_in_group: {}  # responses per prompt; they are compared with each other, so they must differ
+prompt_length: {}  # tokens; half of your prompts have at most {}, 99 % at most {}, the longest has {}; longer ones are dropped
+response_length: {}  # tokens; longer responses are cut. Raise this if rollout/truncated_ratio is not small
 
 )",
-      sizes.prompts, kGroup, sizes.prompts * kGroup, sizes.prompts, kGroup, sizes.prompt, run.prompts.p50,
-      run.prompts.p99, run.prompts.max, sizes.response);
+      sizes.num_prompts, kGroupSize, sizes.num_prompts * kGroupSize, sizes.num_prompts, kGroupSize, sizes.prompt_length,
+      run.prompts.p50, run.prompts.p99, run.prompts.max, sizes.response_length);
 }
 
 const char* algorithm_text(NewAlgorithm algorithm) {
   switch (algorithm) {
     case NewAlgorithm::kGrpo:
-      return R"(# GRPO: a response is as good as its reward is above the mean of its group, in deviations.
+      return R"(# GRPO: the advantage of a response is its reward minus its group's mean, divided by the group's deviation.
 adv_estimator: grpo
-pg_clip: 0.2  # how far one step may move a token's probability
+pg_clip: 0.2  # limits how far an update may change a token's probability
 loss_agg_mode: seq-mean-token-mean
-# use_kl_loss: true  # keeps the policy near its first weights, which costs a second model
+# use_kl_loss: true  # keeps the policy near its initial weights, and needs memory for a second model
 
 )";
     case NewAlgorithm::kPpo:
-      return R"(# PPO: a critic says what each token may still expect; it begins as the policy, with a head of zeros.
+      return R"(# PPO: a critic predicts the reward to come at each token; it starts as the policy with a zero value head.
 adv_estimator: gae
 gamma: 1.0
 lambd: 1.0
 whiten_advantages: true
-critic_warmup: 5  # first steps that train the critic only
-pg_clip: 0.2  # how far one step may move a token's probability
+critic_warmup: 5  # number of first steps that train only the critic
+pg_clip: 0.2  # limits how far an update may change a token's probability
 value_clip: 0.5
 loss_agg_mode: token-mean
 
 )";
     case NewAlgorithm::kReinforce:
-      return R"(# REINFORCE with the group's mean as the baseline, and the deviation of the whole step.
+      return R"(# REINFORCE: the advantage is the reward minus the group's mean, divided by the deviation of the whole step.
 adv_estimator: reinforce
 norm_mean_type: group
 norm_std_type: batch
-pg_clip: 0.2  # how far one step may move a token's probability
+pg_clip: 0.2  # limits how far an update may change a token's probability
 loss_agg_mode: token-mean
 
 )";
@@ -131,9 +131,9 @@ loss_agg_mode: token-mean
 /// Packing and placement keys of a trained role; `length` tokens must fit into a micro-batch.
 std::string packing_text(const NewRun& run, int64_t length) {
   std::string text = fmt::format(
-      R"(  use_sequence_packing: true  # sequences lie behind each other, without padding
+      R"(  use_sequence_packing: true  # puts sequences one after another, without padding
   sequence_packing_args:
-    max_packed_sequence_length_train: {}  # tokens of a micro-batch: memory against speed
+    max_packed_sequence_length_train: {}  # tokens of a micro-batch; more are faster and need more memory
     max_packed_sequence_length_forward: {}
 )",
       std::max<int64_t>(run.on_gpu ? 8192 : 4096, length), std::max<int64_t>(run.on_gpu ? 16384 : 8192, length));
@@ -145,14 +145,14 @@ std::string packing_text(const NewRun& run, int64_t length) {
 std::string trained_text(const NewRun& run, const Sizes& sizes, double learning_rate) {
   return fmt::format(
              R"(  training_args:
-    learning_rate: {:.1e}  # too high: rewards rise, then fall to nothing; too low: nothing happens
+    learning_rate: {:.1e}  # too high: rewards rise, then collapse; too low: rewards do not change
     train_batch_size: {}  # sequences of an update, on any number of ranks
     lr_scheduler_type: constant_with_warmup
     warmup_steps: 5
     weight_decay: 0
 )",
-             learning_rate, sizes.update) +
-         packing_text(run, sizes.prompt + sizes.response);
+             learning_rate, sizes.update_size) +
+         packing_text(run, sizes.prompt_length + sizes.response_length);
 }
 
 std::string tensor_ranks_text(const NewLayout& layout) {
@@ -162,16 +162,17 @@ std::string tensor_ranks_text(const NewLayout& layout) {
       layout.tensor_ranks);
 }
 
-/// `is_known`: the rows use roll's own column names.
-std::string data_text(const NewRun& run, bool is_known = false) {
+/// `has_roll_columns`: the rows use roll's own column names.
+std::string data_text(const NewRun& run, bool has_roll_columns = false) {
   std::string text = "  data_args:\n    file_name:\n";
   for (const std::string& file : run.data) text += fmt::format("      - {}\n", yaml_text(file));
   if (run.layout)
     text += fmt::format("    {}\n", to_text(*run.layout, "\n    "));
-  else if (!is_known)
+  else if (!has_roll_columns)
     text += run.has_messages ? "    messages: messages  # column of {role, content} lists\n"
                              : "    prompt: prompt  # column of raw text\n";
-  if (run.chat_template) text += fmt::format("    template: {}  # the model has none of its own\n", *run.chat_template);
+  if (run.chat_template)
+    text += fmt::format("    template: {}  # chat template; the model has none\n", *run.chat_template);
   return text;
 }
 
@@ -181,7 +182,7 @@ std::string roles_text(const NewRun& run, const Sizes& sizes, const NewLayout& l
                      trained_text(run, sizes, sizes.learning_rate) + tensor_ranks_text(layout);
   text += fmt::format(
       "\nactor_infer:\n  model_args: {{dtype: {}}}\n  generating_args: {{temperature: 1.0, top_p: 1.0, top_k: 0}}  # "
-      "as the policy is: what it may draw is what it learns from\n",
+      "the policy's own distribution, which training assumes\n",
       dtype);
   text += tensor_ranks_text(layout);
   if (run.algorithm == NewAlgorithm::kPpo)
@@ -201,17 +202,17 @@ std::string rewards_text(const NewRun& run) {
 
 std::string sft_head_text(const NewRun& run, const ModelSpec& spec) {
   return fmt::format(
-      R"(# Supervised fine-tuning, on {}. Made by `roll new --sft`: change what you like.
+      R"(# Supervised fine-tuning, on {}. Written by `roll new --sft`; edit it as you like.
 #
 # start     roll sft --config {}/config.yaml{}
-# ask       roll validate-config --config ... says what it would do; `roll explain KEY` what a key means
-# after     pretrain of a reinforcement: {}/checkpoints/latest/actor
+# check     roll validate-config --config ... prints what the run would do; `roll explain KEY` explains a key
+# next      reinforcement learning from this model: pretrain: {}/checkpoints/latest/actor
 
 exp_name: {}
 output_dir: {}  # metrics and checkpoints of the run
 pretrain: {}  # {:.3g} M parameters
 num_train_epochs: 3  # passes over your {} rows
-save_steps: 0  # a checkpoint every so many updates; 0: at the end
+save_steps: 0  # updates between checkpoints; 0: only at the end
 )",
       devices_text(run), run.folder, ranks_flag(run), run.output_dir,
       yaml_text(std::filesystem::path(run.folder).filename().string()), yaml_text(run.output_dir), yaml_text(run.model),
@@ -221,28 +222,29 @@ save_steps: 0  # a checkpoint every so many updates; 0: at the end
 }  // namespace
 
 std::string new_sft_config(const NewRun& run, const ModelSpec& spec) {
-  const int64_t length = std::min<int64_t>(length_for(run.prompts), spec.most_positions());
-  const int64_t of_each_device = std::max<int64_t>(1, std::min(kSftRows, run.num_rows) / run.num_devices);
+  const int64_t length = std::min<int64_t>(choose_length(run.prompts), spec.most_positions());
+  const int64_t rows_per_device = std::max<int64_t>(1, std::min(kSftRows, run.num_rows) / run.num_devices);
   std::string text = sft_head_text(run, spec);
   text += fmt::format(
-      R"(sequence_length: {}  # tokens; of your rows half have at most {}, 99 % at most {}, the longest {}; longer ones are dropped
+      R"(sequence_length: {}  # tokens; half of your rows have at most {}, 99 % at most {}, the longest has {}; longer ones are dropped
 
 sft_train:
   model_args: {{dtype: {}}}
 {}  training_args:
-    learning_rate: {:.1e}  # too high: the loss jumps; too low: it stays
+    learning_rate: {:.1e}  # too high: the loss jumps; too low: the loss hardly changes
     train_batch_size: {}  # rows of an update, on any number of ranks
     lr_scheduler_type: cosine
     warmup_ratio: 0.03
     weight_decay: 0
 )",
       length, run.prompts.p50, run.prompts.p99, run.prompts.max, run.on_gpu ? "bf16" : "fp32",
-      data_text(run, /*is_known=*/true), spec.num_parameters() < kFewParameters ? 1e-3 : 1e-5,
-      of_each_device * run.num_devices);
+      data_text(run, /*has_roll_columns=*/true), spec.num_parameters() < kSmallModelParameters ? 1e-3 : 1e-5,
+      rows_per_device * run.num_devices);
   text += packing_text(run, length);
   if (run.validation)
     text += fmt::format(
-        "\nvalidation:  # at the end; eval_steps: 50 measures every 50 updates\n  data_args:\n    file_name: {}\n",
+        "\nvalidation:  # runs at the end; eval_steps: 50 also runs it every 50 updates\n  data_args:\n    file_name: "
+        "{}\n",
         yaml_text(*run.validation));
   return text;
 }
@@ -258,8 +260,8 @@ std::vector<NewLayout> suggest_layouts(const NewRun& run, const ModelSpec& spec)
 }
 
 std::string new_config(const NewRun& run, const ModelSpec& spec, const NewLayout& layout) {
-  const Sizes sizes = sizes_of(run, spec, layout);
-  const char* const offload = "offload: true  # what only training needs waits in host memory while GPUs sample\n\n";
+  const Sizes sizes = choose_sizes(run, spec, layout);
+  const char* const offload = "offload: true  # keeps the state of training in host memory while the GPUs sample\n\n";
   return head_text(run, spec, sizes) + sizes_text(run, sizes) + algorithm_text(run.algorithm) +
          (layout.offload ? offload : "") + roles_text(run, sizes, layout) + rewards_text(run);
 }

@@ -23,13 +23,13 @@ namespace {
 /// A training or forward pass of a role over the sequences of a step.
 struct Pass {
   Stage stage;
-  std::string role;  // key of the worker in the configuration
-  std::string who;   // name in the metrics, see packing_prefix()
+  std::string role;          // key of the worker in the configuration
+  std::string metrics_name;  // name in the metrics, see packing_prefix()
   const WorkerConfig& worker;
   Workload workload;
 };
 
-std::vector<Pass> passes_of(const Config& config, const RoleShapes& shapes) {
+std::vector<Pass> list_passes(const Config& config, const RoleShapes& shapes) {
   const auto workload = [&](const std::string& role) {
     return shapes.empty() ? Workload() : make_workload(shapes.at(role));
   };
@@ -54,7 +54,7 @@ struct NamedRule {
 };
 
 /// Returns the configured rule and, for comparison, the other algorithm and the other choice of prompt sharing.
-std::vector<NamedRule> rules_of(const BatchRule& configured, const LengthSource& source) {
+std::vector<NamedRule> make_rules(const BatchRule& configured, const LengthSource& source) {
   std::vector<NamedRule> rules = {{algorithm_name(configured), configured}};
   if (configured.is_packed) {
     BatchRule other = configured;
@@ -77,14 +77,15 @@ std::vector<NamedRule> rules_of(const BatchRule& configured, const LengthSource&
 
 /// Returns a key that is equal for passes with equal plans.
 std::string plan_key(const Pass& pass, const BatchRule& rule) {
-  const PackOptions& p = rule.packing;
+  const PackOptions& packing = rule.packing;
   return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", pass.worker.strategy_args.strategy_config.model_ranks(),
-                     pass.stage == Stage::kTrain, rule.is_packed, rule.num_sequences, algorithm_name(rule), p.budget,
-                     p.alignment, p.min_num_micro_batches, static_cast<int>(p.share_prompts), p.workload.linear,
-                     p.workload.attention, pass.stage == Stage::kTrain ? pass.worker.mini_batch_per_rank() : 0);
+                     pass.stage == Stage::kTrain, rule.is_packed, rule.num_sequences, algorithm_name(rule),
+                     packing.budget, packing.alignment, packing.min_num_micro_batches,
+                     static_cast<int>(packing.share_prompts), packing.workload.linear, packing.workload.attention,
+                     pass.stage == Stage::kTrain ? pass.worker.mini_batch_per_rank() : 0);
 }
 
-Partition batches_of(const Config& config, const Pass& pass, const StepLengths& step) {
+Partition list_batches(const Config& config, const Pass& pass, const StepLengths& step) {
   if (pass.stage == Stage::kTrain)
     return step_mini_batches(epoch_rule(config, pass.worker), std::ssize(step.lengths), step.step);
   return {first_numbers(std::ssize(step.lengths))};
@@ -103,7 +104,7 @@ void add_step(StageReport& report, const Config& config, const Pass& pass, const
               const StepLengths& step) {
   const SequenceSizes sizes = step.sizes();
   int64_t number = 0;
-  for (const auto& indices : batches_of(config, pass, step)) {
+  for (const auto& indices : list_batches(config, pass, step)) {
     report.batches.push_back(batch_report(sizes.select(indices), rules, pass.worker.data_ranks()));
     report.batches.back().step = step.step;
     report.batches.back().number = ++number;
@@ -124,7 +125,7 @@ StageReport stage_report(const Config& config, const Pass& pass, const std::vect
                      .budget = rule.packing.budget,
                      .alignment = rule.packing.alignment,
                      .padded_size = rule.num_sequences};
-  for (const auto& each : rules) report.algorithms.push_back(each.name);
+  for (const auto& named_rule : rules) report.algorithms.push_back(named_rule.name);
   for (const auto& step : source.steps) try {
       add_step(report, config, pass, rules, step);
     } catch (const UserError& e) {
@@ -138,9 +139,9 @@ StageReport stage_report(const Config& config, const Pass& pass, const std::vect
 }
 
 /// Adds the metrics that training reports for this pass, per step.
-void add_metrics(StageReport& report, const std::string& who) {
+void add_metrics(StageReport& report, const std::string& metrics_name) {
   std::map<int64_t, Metrics> steps;
-  for (const auto& batch : report.batches) add_packing_metrics(who, batch.plans.front(), steps[batch.step]);
+  for (const auto& batch : report.batches) add_packing_metrics(metrics_name, batch.plans.front(), steps[batch.step]);
   const bool is_new = report.metrics.empty();
   for (auto& [step, metrics] : steps) {
     if (is_new) report.metrics.push_back({step, {}});
@@ -155,9 +156,9 @@ void add_metrics(StageReport& report, const std::string& who) {
 
 RoleSpecs role_specs(const Config& config, const std::string& arch) {
   if (!arch.empty()) {
-    RoleSpecs all{.notes = {fmt::format("FLOPs and memory are those of --arch {}", arch)}};
-    for (const auto& [role, worker] : learning_roles(config)) all.shapes.emplace(role, known_shape(arch));
-    return all;
+    RoleSpecs arch_specs{.notes = {fmt::format("FLOPs and memory are estimated for --arch {}", arch)}};
+    for (const auto& [role, worker] : learning_roles(config)) arch_specs.shapes.emplace(role, known_shape(arch));
+    return arch_specs;
   }
   RoleSpecs specs;
   std::set<std::string> notes, unknown;
@@ -168,18 +169,19 @@ RoleSpecs role_specs(const Config& config, const std::string& arch) {
     } else if (const KnownShape* known = find_known_shape(name)) {
       specs.shapes.emplace(role, known->spec);
       notes.insert(
-          fmt::format("FLOPs and memory are those of {}, a known shape: {} is not on this machine", known->name, name));
+          fmt::format("FLOPs and memory are estimated for {}, a known shape, because {} is not on this machine",
+                      known->name, name));
     } else {
       unknown.insert(name);
     }
   }
   if (!unknown.empty()) {
-    const std::string why = fmt::format("{} {} not on this machine, and no known shape has that name",
-                                        fmt::join(unknown, ", "), unknown.size() == 1 ? "is" : "are");
+    const std::string reason = fmt::format("{} {} not on this machine, and no known shape has that name",
+                                           fmt::join(unknown, ", "), unknown.size() == 1 ? "is" : "are");
     return {.notes = {fmt::format("work is counted in tokens, not in FLOPs, and memory is not estimated: {}; give a "
-                                  "shape, as --arch Qwen2.5-7B",
-                                  why)},
-            .why_unknown = why};
+                                  "shape, for example --arch Qwen2.5-7B",
+                                  reason)},
+            .why_unknown = reason};
   }
   specs.notes.assign(notes.begin(), notes.end());
   return specs;
@@ -197,16 +199,16 @@ PackReport pack_preview(const Config& config, const RoleSpecs& specs, const Leng
   for (const auto& step : source.steps)
     report.lengths.insert(report.lengths.end(), step.lengths.begin(), step.lengths.end());
   std::vector<std::string> keys;
-  for (const Pass& pass : passes_of(config, specs.shapes)) {
-    const auto rules = rules_of(batch_rule(pass.worker, pass.stage).with(pass.workload), source);
+  for (const Pass& pass : list_passes(config, specs.shapes)) {
+    const auto rules = make_rules(batch_rule(pass.worker, pass.stage).with(pass.workload), source);
     const std::string key = plan_key(pass, rules.front().rule);
-    auto found = static_cast<size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
-    if (found == keys.size()) {
+    auto stage_index = static_cast<size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
+    if (stage_index == keys.size()) {
       keys.push_back(key);
       report.stages.push_back(stage_report(config, pass, rules, source));
     }
-    report.stages[found].roles.push_back(pass.role);
-    if (specs.are_known()) add_metrics(report.stages[found], pass.who);  // training balances by FLOPs
+    report.stages[stage_index].roles.push_back(pass.role);
+    if (specs.are_known()) add_metrics(report.stages[stage_index], pass.metrics_name);  // training balances by FLOPs
   }
   add_budgets(report, config, specs.are_known() ? std::optional(specs.shapes) : std::nullopt, source.steps.front(),
               memory_bytes);

@@ -16,38 +16,38 @@ namespace roll {
 namespace {
 
 /// Token counts of fine-tuning or preference rows.
-struct LearntTokens {
+struct TokenCounts {
   std::vector<int64_t> lengths{};  // tokens per sequence
   int64_t learnt = 0;
   std::string text{};
 };
 
-LearntTokens learnt_of(const StoredRows<SftRow>& rows) {
-  LearntTokens all;
+TokenCounts count_tokens(const StoredRows<SftRow>& rows) {
+  TokenCounts counts;
   for (int64_t i = 0; i < rows.size(); ++i) {
     const SftRow row = rows.at(i);
-    all.lengths.push_back(std::ssize(row.ids));
-    all.learnt += std::ranges::count(row.labels_mask, 1);
+    counts.lengths.push_back(std::ssize(row.ids));
+    counts.learnt += std::ranges::count(row.labels_mask, 1);
   }
-  all.text = fmt::format("tokens: {}; {} of {} are learnt", to_text(summarise_lengths(all.lengths)), all.learnt,
-                         std::reduce(all.lengths.begin(), all.lengths.end()));
-  return all;
+  counts.text = fmt::format("tokens: {}; {} of {} carry loss", to_text(summarise_lengths(counts.lengths)),
+                            counts.learnt, std::reduce(counts.lengths.begin(), counts.lengths.end()));
+  return counts;
 }
 
-LearntTokens learnt_of(const StoredRows<PairRow>& rows) {
-  LearntTokens all;
+TokenCounts count_tokens(const StoredRows<PairRow>& rows) {
+  TokenCounts counts;
   std::vector<int64_t> chosen, rejected;
   for (int64_t i = 0; i < rows.size(); ++i) {
     const PairRow row = rows.at(i);
     for (const auto& [ids, lengths] : {std::pair(&row.chosen_ids, &chosen), std::pair(&row.rejected_ids, &rejected)}) {
       lengths->push_back(std::ssize(*ids));
-      all.lengths.push_back(std::ssize(row.prompt_ids) + std::ssize(*ids));
-      all.learnt += std::ssize(*ids);
+      counts.lengths.push_back(std::ssize(row.prompt_ids) + std::ssize(*ids));
+      counts.learnt += std::ssize(*ids);
     }
   }
-  all.text = fmt::format("tokens of chosen responses: {}; of rejected ones: {}", to_text(summarise_lengths(chosen)),
-                         to_text(summarise_lengths(rejected)));
-  return all;
+  counts.text = fmt::format("tokens of chosen responses: {}; of rejected ones: {}", to_text(summarise_lengths(chosen)),
+                            to_text(summarise_lengths(rejected)));
+  return counts;
 }
 
 LoadedRows<SftRow> load(const RowConfig& config, const DataArgs& data, const std::filesystem::path& folder) {
@@ -63,20 +63,20 @@ std::optional<StoredRows<T>> add_rows(const C& config, const DataArgs& data, con
                                       ConfigData& out, bool is_training = false) {
   const std::string& model = *config.trained.model_args.model_name_or_path;
   if (const std::string missing = missing_part(model, data, offline); !missing.empty()) {
-    out.lines.push_back(fmt::format("{} rows: not measured, as {}", name, missing));
+    out.lines.push_back(fmt::format("{} rows: not measured, because {}", name, missing));
     return {};
   }
   LoadedRows<T> loaded = load(config, data, model_folder(model));
-  LearntTokens tokens = learnt_of(loaded.rows);
+  TokenCounts tokens = count_tokens(loaded.rows);
   out.lines.push_back(fmt::format("{} rows: {} {}; {}", name, loaded.rows.size(), T::kMany, tokens.text));
   if (is_training) {
     out.lengths = std::move(tokens.lengths);
     out.learnt = tokens.learnt;
   }
   if (loaded.num_dropped > 0)
-    out.warnings.push_back(
-        fmt::format("{} rows: sequence_length = {}: {} of {} {} are longer and dropped; raise it to keep them", name,
-                    config.sequence_length, loaded.num_dropped, loaded.num_dropped + loaded.rows.size(), T::kMany));
+    out.warnings.push_back(fmt::format(
+        "{} rows: sequence_length = {}: {} of {} {} are longer and are dropped; raise sequence_length to keep them",
+        name, config.sequence_length, loaded.num_dropped, loaded.num_dropped + loaded.rows.size(), T::kMany));
   for (const std::string& text : loaded.texts()) out.warnings.push_back(fmt::format("{} rows: {}", name, text));
   return std::move(loaded.rows);
 }
@@ -94,8 +94,8 @@ ConfigData view_rows(const C& config, bool offline) {
   if (config.validation.data_args.file_name.empty()) return out;
   const auto validation = add_rows<T>(config, config.validation.data_args, "validation", offline, out);
   if (!training || !validation) return out;
-  const std::string shared = warning_of_shared(training->prompts(), validation->prompts());
-  if (!shared.empty()) out.warnings.push_back(shared);
+  const std::string overlap = overlap_warning(training->prompts(), validation->prompts());
+  if (!overlap.empty()) out.warnings.push_back(overlap);
   return out;
 }
 

@@ -21,10 +21,10 @@ struct RowFacts {
 };
 
 /// Collects the facts row by row; keeps about 40 bytes per row.
-class FactsOfRows {
+class RowFactsCollector {
  public:
   void add(const Row& row);
-  const RowFacts& all() const { return facts_; }
+  const RowFacts& facts() const { return facts_; }
 
  private:
   struct Origin {
@@ -40,7 +40,7 @@ class FactsOfRows {
 
   RowFacts facts_;
   std::vector<std::string> files_;
-  std::unordered_map<uint64_t, Seen> first_with_;  // key: hash of the prompt
+  std::unordered_map<uint64_t, Seen> first_row_by_prompt_;  // key: hash of the prompt
 };
 
 RowFacts row_facts(const std::vector<Row>& rows);
@@ -48,7 +48,7 @@ RowFacts row_facts(const std::vector<Row>& rows);
 /// Returns the messages as one line of JSON, or the prompt.
 std::string prompt_text(const Row& row);
 
-/// Returns e.g. "deepmath_103k 600, gsm8k 12", largest first, at most `most` entries; "none" if empty.
-std::string counts_text(const std::map<std::string, int64_t>& counts, size_t most = 10);
+/// Returns e.g. "deepmath_103k 600, gsm8k 12", largest first, at most `max_entries` entries; "none" if empty.
+std::string counts_text(const std::map<std::string, int64_t>& counts, size_t max_entries = 10);
 
 }  // namespace roll

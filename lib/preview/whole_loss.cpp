@@ -15,9 +15,9 @@ namespace roll {
 
 namespace {
 
-Experience responses_of(std::vector<RolloutRecord> records) {
-  const std::unique_ptr<Communicator> alone = make_single_communicator({});
-  const StepIndex index = make_step_index(records, *alone, /*with_parts=*/true);
+Experience make_responses(std::vector<RolloutRecord> records) {
+  const std::unique_ptr<Communicator> communicator = make_single_communicator({});
+  const StepIndex index = make_step_index(records, *communicator, /*with_parts=*/true);
   return make_experience(records, index.facts, first_numbers(index.facts.num_sequences()));
 }
 
@@ -28,7 +28,7 @@ Experience in_float64(Experience e) {
   return e;
 }
 
-at::Tensor leaf(const at::Tensor& table) {
+at::Tensor make_leaf(const at::Tensor& table) {
   return table.to(at::kDouble, false, true).requires_grad_();
 }
 
@@ -53,7 +53,7 @@ WholeLoss::WholeLoss(const LossStep& step, const Config& config)
       actor_loss_(step_settings(config).policy().loss),
       critic_loss_(critic_settings(config)),
       num_groups_(1 + step.records.back().group_index),
-      step_(responses_of(step.records)) {
+      step_(make_responses(step.records)) {
   step_.old_log_probs = tables_.old_log_probs;
   if (config.experience.adv_estimator->reads_energies) step_.energies = tables_.energies;
   if (config.uses_reference()) step_.ref_log_probs = tables_.ref_log_probs;
@@ -61,20 +61,21 @@ WholeLoss::WholeLoss(const LossStep& step, const Config& config)
     // In the step, every teacher teaches all sequences, and all use the same table.
     double kl_coef = 0;
     for (const auto& [name, teacher] : config.teacher) kl_coef += teacher.opd_kl_coef.value_or(1);
-    const at::Tensor d = (tables_.old_log_probs - tables_.ref_log_probs).masked_fill(step_.response_mask().eq(0), 0);
-    step_.teacher_kl = kl_term(d, config.experience.kl_penalty) * kl_coef;
+    const at::Tensor log_ratios =
+        (tables_.old_log_probs - tables_.ref_log_probs).masked_fill(step_.response_mask().eq(0), 0);
+    step_.teacher_kl = kl_term(log_ratios, config.experience.kl_penalty) * kl_coef;
   }
   if (config.uses_critic()) step_.values = tables_.old_values;
   ExperienceState state(config.experience);
   complete_experience(step_, config.experience, num_groups_, state);
 }
 
-Experience WholeLoss::part(const std::vector<int64_t>& mini_batch) const {
+Experience WholeLoss::select_batch(const std::vector<int64_t>& mini_batch) const {
   Experience e = in_float64(select(step_, mini_batch));
   if (e.final_response_mask().sum().item<double>() == 0)
     throw user_error(
-        "the {} sequences have no token under final_response_mask, so there is no loss to check; take other "
-        "rollouts, or look at max_len_mask, difficulty_mask and the filters",
+        "none of the {} sequences has a token in final_response_mask, so there is no loss to check; use other "
+        "rollouts, or check max_len_mask, difficulty_mask and the filters",
         e.num_sequences());
   return e;
 }
@@ -84,11 +85,11 @@ MiniBatchCounts WholeLoss::counts(const Experience& mini_batch, const LossSettin
 }
 
 LossAndGradient WholeLoss::actor(const std::vector<int64_t>& mini_batch) const {
-  Experience e = part(mini_batch);
+  Experience e = select_batch(mini_batch);
   const LossSettings& loss = actor_loss_.settings();
   e.sample_weights = sample_weights(column(e.responses, &ResponseFacts::difficulty),
                                     tokens_per_sequence(e.final_response_mask(), e.tokens.cu_seqlens), loss);
-  const std::vector<at::Tensor> tables = {leaf(tables_.log_probs), leaf(tables_.entropy)};
+  const std::vector<at::Tensor> tables = {make_leaf(tables_.log_probs), make_leaf(tables_.entropy)};
   const auto computed = [&](const at::Tensor& table) {
     return table.index_select(0, e.tokens.ids) * e.response_mask();
   };
@@ -96,8 +97,8 @@ LossAndGradient WholeLoss::actor(const std::vector<int64_t>& mini_batch) const {
 }
 
 LossAndGradient WholeLoss::critic(const std::vector<int64_t>& mini_batch) const {
-  const Experience e = part(mini_batch);
-  const at::Tensor values = leaf(tables_.values);
+  const Experience e = select_batch(mini_batch);
+  const at::Tensor values = make_leaf(tables_.values);
   return backward(critic_loss_(e, values.index_select(0, e.tokens.ids), counts(e, critic_loss_.settings())), {values});
 }
 

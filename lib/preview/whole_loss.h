@@ -24,7 +24,7 @@ class WholeLoss {
   LossAndGradient critic(const std::vector<int64_t>& mini_batch) const;
 
  private:
-  Experience part(const std::vector<int64_t>& mini_batch) const;
+  Experience select_batch(const std::vector<int64_t>& mini_batch) const;
   MiniBatchCounts counts(const Experience& mini_batch, const LossSettings& loss) const;
 
   const TokenTables& tables_;

@@ -10,60 +10,61 @@ namespace roll {
 
 namespace {
 
-GroupSummary scores_of(int64_t group, const std::vector<size_t>& places, const std::vector<ScoredResponse>& responses) {
-  GroupSummary scores{.group = group, .best = places.front(), .worst = places.front(), .places = places};
+GroupSummary summarise_group(int64_t group, const std::vector<size_t>& members,
+                             const std::vector<ScoredResponse>& responses) {
+  GroupSummary summary{.group = group, .best = members.front(), .worst = members.front(), .members = members};
   double sum = 0, squares = 0;
-  for (const size_t place : places) {
-    const double score = responses[place].score;
+  for (const size_t index : members) {
+    const double score = responses[index].score;
     sum += score;
-    if (score > responses[scores.best].score) scores.best = place;
-    if (score < responses[scores.worst].score) scores.worst = place;
+    if (score > responses[summary.best].score) summary.best = index;
+    if (score < responses[summary.worst].score) summary.worst = index;
   }
-  const auto count = static_cast<double>(places.size());
-  scores.mean = sum / count;
-  for (const size_t place : places) squares += std::pow(responses[place].score - scores.mean, 2);
+  const auto count = static_cast<double>(members.size());
+  summary.mean = sum / count;
+  for (const size_t index : members) squares += std::pow(responses[index].score - summary.mean, 2);
   // Equal scores have spread 0, even if the mean was rounded.
-  const bool agrees = responses[scores.best].score == responses[scores.worst].score;
-  scores.spread = agrees ? 0 : std::sqrt(squares / count);
-  return scores;
+  const bool agrees = responses[summary.best].score == responses[summary.worst].score;
+  summary.spread = agrees ? 0 : std::sqrt(squares / count);
+  return summary;
 }
 
 }  // namespace
 
-std::vector<GroupSummary> group_scores(const std::vector<ScoredResponse>& responses) {
-  std::map<int64_t, std::vector<size_t>> places_of;
-  for (size_t place = 0; place < responses.size(); ++place)
-    if (responses[place].is_judged) places_of[responses[place].group].push_back(place);
+std::vector<GroupSummary> summarise_groups(const std::vector<ScoredResponse>& responses) {
+  std::map<int64_t, std::vector<size_t>> members_by_group;
+  for (size_t index = 0; index < responses.size(); ++index)
+    if (responses[index].is_judged) members_by_group[responses[index].group].push_back(index);
   std::vector<GroupSummary> groups;
-  for (const auto& [group, places] : places_of) groups.push_back(scores_of(group, places, responses));
+  for (const auto& [group, members] : members_by_group) groups.push_back(summarise_group(group, members, responses));
   return groups;
 }
 
 InformativeGroups informative_groups(const std::vector<GroupSummary>& groups) {
-  InformativeGroups telling;
+  InformativeGroups informative;
   for (size_t i = 0; i < groups.size(); ++i) {
-    if (groups[i].mean > groups[telling.best].mean) telling.best = i;
-    if (groups[i].mean < groups[telling.worst].mean) telling.worst = i;
-    if (groups[i].spread > 0) telling.mixed.push_back(i);
+    if (groups[i].mean > groups[informative.best].mean) informative.best = i;
+    if (groups[i].mean < groups[informative.worst].mean) informative.worst = i;
+    if (groups[i].spread > 0) informative.mixed.push_back(i);
   }
-  std::ranges::stable_sort(telling.mixed, std::greater(), [&](size_t i) { return groups[i].spread; });
-  return telling;
+  std::ranges::stable_sort(informative.mixed, std::greater(), [&](size_t i) { return groups[i].spread; });
+  return informative;
 }
 
 std::vector<int64_t> informative_responses(const std::vector<ScoredResponse>& responses, int64_t count) {
-  const std::vector<GroupSummary> groups = group_scores(responses);
+  const std::vector<GroupSummary> groups = summarise_groups(responses);
   if (groups.empty()) return {};
-  const InformativeGroups telling = informative_groups(groups);
+  const InformativeGroups informative = informative_groups(groups);
   std::vector<size_t> wanted;
-  for (const size_t i : telling.mixed) {
+  for (const size_t i : informative.mixed) {
     wanted.push_back(groups[i].best);
     wanted.push_back(groups[i].worst);
   }
   const auto behind_first_pair = wanted.begin() + std::min<std::ptrdiff_t>(2, std::ssize(wanted));
-  wanted.insert(behind_first_pair, {groups[telling.best].best, groups[telling.worst].worst});
+  wanted.insert(behind_first_pair, {groups[informative.best].best, groups[informative.worst].worst});
   std::set<int64_t> chosen;
-  for (const size_t place : wanted)
-    if (std::ssize(chosen) < count) chosen.insert(static_cast<int64_t>(place));
+  for (const size_t index : wanted)
+    if (std::ssize(chosen) < count) chosen.insert(static_cast<int64_t>(index));
   return {chosen.begin(), chosen.end()};
 }
 

@@ -18,12 +18,12 @@ struct ScoredResponse {
 /// Summary of a group with at least one judged response. Indices refer to the response list; ties go to the first.
 struct GroupSummary {
   int64_t group = 0;
-  double mean = 0, spread = 0;   // spread: population standard deviation; 0 if all scores agree
-  size_t best = 0, worst = 0;    // indices of responses
-  std::vector<size_t> places{};  // indices of the judged responses
+  double mean = 0, spread = 0;    // spread: population standard deviation; 0 if all scores agree
+  size_t best = 0, worst = 0;     // indices of responses
+  std::vector<size_t> members{};  // indices of the judged responses
 };
 /// Returns a summary per group with a judged response, ordered by group.
-std::vector<GroupSummary> group_scores(const std::vector<ScoredResponse>& responses);
+std::vector<GroupSummary> summarise_groups(const std::vector<ScoredResponse>& responses);
 
 /// Indices into the list of groups; ties go to the first.
 struct InformativeGroups {

@@ -81,7 +81,7 @@ struct FinishedSample {
 /// Changes in a sampling group since its last message.
 struct SamplingChanges {
   std::vector<FinishedSample> finished;
-  std::vector<int64_t> held;  // prompt index of each response that waits for a reward model
+  std::vector<int64_t> held;  // prompt indices of the responses that wait for a reward model
   std::vector<SampleIndex> put_back;
   int64_t queue = 0;
   std::optional<StopKind> stop;
@@ -103,9 +103,9 @@ struct SamplingNews {
   }
 };
 
-/// Exchanged within a sampling group: the leader sends the news of all groups, the others their wish to stop.
+/// Exchanged within a sampling group: the leader sends the changes of all groups, the others a request to stop.
 struct GroupMessage {
-  static constexpr MessageKind kMessage{"GRUP", 1, "news within a group"};
+  static constexpr MessageKind kMessage{"GRUP", 1, "news within a sampling group"};
   std::vector<SamplingNews> news;
   std::optional<StopKind> wish;
   template <class F>
@@ -145,9 +145,9 @@ struct EnvironmentAnswers {
   }
 };
 
-/// Broadcast from the sampling ranks to the others: the wish to stop, if any.
+/// Broadcast from the sampling ranks to the others: a request to stop the run, if there is one.
 struct StopWish {
-  static constexpr MessageKind kMessage{"STOP", 1, "a wish to stop"};
+  static constexpr MessageKind kMessage{"STOP", 1, "a request to stop"};
   std::optional<StopKind> kind;
   template <class F>
   void fields(F& field) {
@@ -155,9 +155,9 @@ struct StopWish {
   }
 };
 
-/// Broadcast from the sampling ranks to the others: true if more is sampled after the reward models have judged.
-struct GoesOn {
-  static constexpr MessageKind kMessage{"MORE", 1, "whether sampling goes on"};
+/// Broadcast from the sampling ranks to the others: true if sampling continues after the reward models have judged.
+struct SamplingContinues {
+  static constexpr MessageKind kMessage{"MORE", 1, "decision to continue sampling"};
   bool goes_on = false;
   template <class F>
   void fields(F& field) {
@@ -252,7 +252,7 @@ struct ScorePrompt {
 };
 
 /// The answer to a ScorePrompt.
-struct ScoreSaid {
+struct ScoreReply {
   static constexpr MessageKind kMessage{"SCOR", 1, "a model's score"};
   float score = 0;
   template <class F>
@@ -262,7 +262,7 @@ struct ScoreSaid {
 };
 
 /// A prompt for a judge model.
-struct JudgeAsked {
+struct JudgeRequest {
   static constexpr MessageKind kMessage{"JUDG", 1, "a question to a judge"};
   uint64_t name = 0;  // key of its random numbers
   std::vector<int32_t> ids;
@@ -273,9 +273,9 @@ struct JudgeAsked {
   }
 };
 
-/// The answer to a JudgeAsked.
-struct JudgeSaid {
-  static constexpr MessageKind kMessage{"SAID", 1, "a judge's words"};
+/// The answer to a JudgeRequest.
+struct JudgeResponse {
+  static constexpr MessageKind kMessage{"SAID", 1, "a judge's answer"};
   std::string text;
   bool is_cut = false;
   template <class F>

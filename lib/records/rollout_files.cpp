@@ -18,13 +18,13 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Parses the file name's suffix after the step number; nullopt if it does not name a part.
-std::optional<Share> share_in(std::string_view suffix) {
+std::optional<Share> parse_share(std::string_view suffix) {
   Share share;
   if (!suffix.starts_with('-') || !suffix.ends_with(".jsonl")) return std::nullopt;
   const char* const end = suffix.data() + suffix.size();
-  const auto [of, error] = std::from_chars(suffix.data() + 1, end, share.index);
-  if (error != std::errc() || !std::string_view(of, end).starts_with("-of-")) return std::nullopt;
-  std::from_chars(of + 4, end, share.count);
+  const auto [after_index, error] = std::from_chars(suffix.data() + 1, end, share.index);
+  if (error != std::errc() || !std::string_view(after_index, end).starts_with("-of-")) return std::nullopt;
+  std::from_chars(after_index + 4, end, share.count);
   --share.index;
   return part_suffix(share) == suffix ? std::optional(share) : std::nullopt;
 }
@@ -35,7 +35,7 @@ struct File {
 };
 
 /// Returns the files of a step, sorted by part.
-std::vector<File> files_of(const fs::path& folder, const std::string& prefix, int64_t number) {
+std::vector<File> find_files(const fs::path& folder, const std::string& prefix, int64_t number) {
   std::vector<File> files;
   if (!is_there(folder)) return files;
   const std::string begin = numbered("", prefix, number, "").string();
@@ -44,7 +44,7 @@ std::vector<File> files_of(const fs::path& folder, const std::string& prefix, in
     if (!name.starts_with(begin)) continue;
     const std::string suffix = name.substr(begin.size());
     if (suffix == ".jsonl") files.push_back({entry.path(), {}});
-    if (const auto share = share_in(suffix)) files.push_back({entry.path(), *share});
+    if (const auto share = parse_share(suffix)) files.push_back({entry.path(), *share});
   }
   std::ranges::sort(files, {}, [](const File& file) { return std::pair(file.share.count, file.share.index); });
   return files;
@@ -53,12 +53,11 @@ std::vector<File> files_of(const fs::path& folder, const std::string& prefix, in
 /// UserError: a part is missing, or parts of different sets are mixed.
 void check_parts(const std::vector<File>& files) {
   for (size_t i = 0; i < files.size(); ++i) {
-    const Share due{.index = static_cast<int64_t>(i), .count = std::ssize(files)};
+    const Share expected{.index = static_cast<int64_t>(i), .count = std::ssize(files)};
     const Share found = files[i].share;
-    if (found.index == due.index && found.count == due.count) continue;
-    throw user_error(
-        "{}: is part {} of {}, and there are {} files of this step; all parts of one run are needed, and no others",
-        files[i].path.string(), found.index + 1, found.count, files.size());
+    if (found.index == expected.index && found.count == expected.count) continue;
+    throw user_error("{}: is part {} of {}, but this step has {} files; keep all parts of one run, and no other files",
+                     files[i].path.string(), found.index + 1, found.count, files.size());
   }
 }
 
@@ -67,9 +66,8 @@ void check_groups(const std::vector<RolloutRecord>& records, int64_t group_size,
     const auto n = static_cast<int64_t>(i);
     if (records[i].group_index != n / group_size || records[i].sample_index != n % group_size)
       throw user_error(
-          "{}: group_index {}, sample_index {} found where group {}, sample {} is due: num_return_sequences_in_group = "
-          "{} "
-          "needs groups 0, 1, 2, ... of {} responses each",
+          "{}: group_index {}, sample_index {} found where group {}, sample {} is expected: "
+          "num_return_sequences_in_group = {} needs groups 0, 1, 2, ... of {} responses each",
           origin, records[i].group_index, records[i].sample_index, n / group_size, n % group_size, group_size,
           group_size);
   }
@@ -85,8 +83,9 @@ void check_baselines(const std::vector<RolloutRecord>& baselines, int64_t num_gr
     const RolloutRecord* const found = group < std::ssize(baselines) ? &baselines[group] : nullptr;
     if (found && group < num_groups && found->group_index == group && found->sample_index == group_size) continue;
     throw user_error(
-        "{}: group {}: the estimator takes off the reward of one greedy response, a line with is_baseline: true and "
-        "sample_index {}, which is missing or there twice; replay what such a run sampled, or take another estimator",
+        "{}: group {}: the estimator subtracts the reward of one greedy response, a line with is_baseline: true and "
+        "sample_index {}; this line is missing or occurs twice; replay rollouts of a run with this estimator, or "
+        "choose another estimator",
         origin, found ? std::min(group, found->group_index) : group, group_size);
   }
 }
@@ -104,7 +103,7 @@ std::optional<Share> sampler_share(RoleMesh& sampler) {
 
 std::vector<fs::path> rollout_files(const fs::path& folder, const std::string& prefix, int64_t number) {
   std::vector<fs::path> paths;
-  for (const File& file : files_of(folder, prefix, number)) paths.push_back(file.path);
+  for (const File& file : find_files(folder, prefix, number)) paths.push_back(file.path);
   return paths;
 }
 
@@ -123,26 +122,28 @@ std::vector<int64_t> rollout_numbers(const fs::path& folder, const std::string& 
 void take_back_rollouts(const fs::path& folder, const std::string& prefix, int64_t step) {
   for (const int64_t number : rollout_numbers(folder, prefix))
     if (number > step)
-      for (const File& file : files_of(folder, prefix, number)) fs::remove(file.path);
+      for (const File& file : find_files(folder, prefix, number)) fs::remove(file.path);
 }
 
 void write_rollouts(const fs::path& folder, const std::string& prefix, int64_t number,
                     const std::vector<RolloutRecord>& records, Share share) {
   make_folder(folder);
   if (share.index == 0)
-    for (const File& file : files_of(folder, prefix, number))
+    for (const File& file : find_files(folder, prefix, number))
       if (file.share.count != share.count) fs::remove(file.path);
   write_file_atomic(numbered(folder, prefix, number, part_suffix(share)), to_lines(records));
 }
 
 std::vector<RolloutRecord> read_replay(const fs::path& folder, int64_t step, int64_t group_size, bool with_baselines,
                                        Share share) {
-  std::vector<File> files = files_of(folder, "step_", step);
-  if (files.empty()) files = files_of(folder / "rollouts", "step_", step);
-  const std::string place = files.empty() ? numbered(folder, "step_", step, ".jsonl").string() : files[0].path.string();
+  std::vector<File> files = find_files(folder, "step_", step);
+  if (files.empty()) files = find_files(folder / "rollouts", "step_", step);
+  const std::string origin =
+      files.empty() ? numbered(folder, "step_", step, ".jsonl").string() : files[0].path.string();
   if (files.empty())
-    throw user_error("rollout_replay = {}: step {} needs {}, which is missing; set max_steps to the recorded steps",
-                     folder.string(), step, place);
+    throw user_error(
+        "rollout_replay = {}: step {} needs {}, which is missing; set max_steps to the number of recorded steps",
+        folder.string(), step, origin);
   check_parts(files);
   std::vector<RolloutRecord> records;
   for (const File& file : files)
@@ -160,9 +161,9 @@ std::vector<RolloutRecord> read_replay(const fs::path& folder, int64_t step, int
   const auto first_baseline = std::ranges::stable_partition(records, std::logical_not(), &RolloutRecord::is_baseline);
   std::vector<RolloutRecord> baselines(first_baseline.begin(), first_baseline.end());
   records.erase(first_baseline.begin(), first_baseline.end());
-  check_groups(records, group_size, place);
+  check_groups(records, group_size, origin);
   if (with_baselines) {
-    check_baselines(baselines, std::ssize(records) / group_size, group_size, place);
+    check_baselines(baselines, std::ssize(records) / group_size, group_size, origin);
     std::ranges::move(baselines, std::back_inserter(records));
     sort_records(records);
   }

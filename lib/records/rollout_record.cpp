@@ -22,7 +22,7 @@ class LineWriter {
 
   template <class T>
   void operator()(const char* key, const T& value) {
-    if (writes_defaults_ || value != T()) line_[key] = json_of(value);
+    if (writes_defaults_ || value != T()) line_[key] = encode(value);
   }
   Json line() {
     RolloutRecord& fields = const_cast<RolloutRecord&>(record_);  // one list for both directions; writing only reads
@@ -35,16 +35,16 @@ class LineWriter {
 
  private:
   template <class T>
-  static Json json_of(const T& value) {
+  static Json encode(const T& value) {
     return value;
   }
-  static Json json_of(double value) { return json_float(value); }
-  static Json json_of(const std::vector<float>& values) {
+  static Json encode(double value) { return json_float(value); }
+  static Json encode(const std::vector<float>& values) {
     Json list = Json::array();
     for (const float value : values) list.push_back(json_float(value));
     return list;
   }
-  static Json json_of(const std::vector<Turn>& turns) {
+  static Json encode(const std::vector<Turn>& turns) {
     Json list = Json::array();
     for (const Turn& turn : turns) {
       list.push_back({{"tokens", turn.num_tokens},
@@ -56,13 +56,13 @@ class LineWriter {
     }
     return list;
   }
-  static Json json_of(const std::vector<WeightsRun>& weights) {
+  static Json encode(const std::vector<WeightsRun>& weights) {
     Json list = Json::array();
     for (const auto& [version, num_tokens] : weights) list.push_back({version, num_tokens});
     return list;
   }
   /// A list for each token.
-  Json json_of(const std::vector<int16_t>& experts) const {
+  Json encode(const std::vector<int16_t>& experts) const {
     const int64_t width = std::ssize(experts) / record_.num_routed();
     Json lists = Json::array();
     for (auto first = experts.begin(); first != experts.end(); first += width)
@@ -86,16 +86,17 @@ namespace {
 constexpr double kRounding = 1e-3;  // tolerance: a kernel may round the log-prob of a certain token above 0
 
 /// Typed access to the fields of a line; errors name file and line.
-class Keys {
+class JsonFields {
  public:
-  Keys(const Json& json, std::string origin) : json_(json), origin_(std::move(origin)) {}
+  JsonFields(const Json& json, std::string origin) : json_(json), origin_(std::move(origin)) {}
 
   bool has(const char* key) const { return json_.contains(key); }
   bool is_null(const char* key) const { return has(key) && json_.at(key).is_null(); }
-  const Json& at(const char* key, bool (Json::*is)() const noexcept, const char* what) const {
+  const Json& at(const char* key, bool (Json::*has_type)() const noexcept, const char* expected) const {
     const auto found = json_.find(key);
-    if (found == json_.end()) throw user_error("{}: {} is missing; a rollout line needs it ({})", origin_, key, what);
-    if (!((*found).*is)()) throw bad(key, *found, what);
+    if (found == json_.end())
+      throw user_error("{}: {} is missing; a rollout line needs it ({})", origin_, key, expected);
+    if (!((*found).*has_type)()) throw wrong_value(key, *found, expected);
     return *found;
   }
   std::string text(const char* key) const { return at(key, &Json::is_string, "a string").get<std::string>(); }
@@ -104,12 +105,13 @@ class Keys {
   double number(const char* key) const { return at(key, &Json::is_number, "a number").get<double>(); }
   double reward(const char* key) const {
     const double value = number(key);
-    if (!(std::abs(value) <= kLargestReward)) throw bad(key, json_.at(key), fmt::format("within +-{}", kLargestReward));
+    if (!(std::abs(value) <= kLargestReward))
+      throw wrong_value(key, json_.at(key), fmt::format("within +-{}", kLargestReward));
     return value;
   }
   const Json& array(const char* key) const { return at(key, &Json::is_array, "a list"); }
-  UserError bad(const char* key, const Json& value, const std::string& what) const {
-    return user_error("{}: {} = {}: must be {}", origin_, key, to_line(value).substr(0, 60), what);
+  UserError wrong_value(const char* key, const Json& value, const std::string& expected) const {
+    return user_error("{}: {} = {}: must be {}", origin_, key, to_line(value).substr(0, 60), expected);
   }
   const std::string& origin() const { return origin_; }
 
@@ -131,14 +133,14 @@ class LineReader {
     record_.is_judged = !line_.is_null("reward");
     record_.core_fields(*this);
     if (!line_.has("score")) record_.score = record_.reward;
-    may_lack_ = true;
+    may_be_missing_ = true;
     record_.rare_fields(*this);
     return std::move(record_);
   }
   template <class T>
   void operator()(const char* key, T& value) {
-    constexpr std::array<std::string_view, 3> kNewer = {"score", "reward_detail", "difficulty"};
-    const bool is_needed = !may_lack_ && std::ranges::find(kNewer, key) == kNewer.end();
+    constexpr std::array<std::string_view, 3> kAddedLater = {"score", "reward_detail", "difficulty"};
+    const bool is_needed = !may_be_missing_ && std::ranges::find(kAddedLater, key) == kAddedLater.end();
     if (is_needed || line_.has(key)) read(key, value);
   }
 
@@ -155,56 +157,59 @@ class LineReader {
   }
   void read(const char* key, std::vector<int64_t>& ids) {
     for (const Json& id : line_.array(key)) {
-      if (!is_count(id)) throw line_.bad(key, id, "a list of token ids, each >= 0");
+      if (!is_count(id)) throw line_.wrong_value(key, id, "a list of token ids, each >= 0");
       ids.push_back(id.get<int64_t>());
     }
-    if (ids.empty()) throw line_.bad(key, line_.array(key), "a list of at least one token id");
+    if (ids.empty()) throw line_.wrong_value(key, line_.array(key), "a list of at least one token id");
   }
   void read(const char* key, std::vector<float>& log_probs) {
     for (const Json& x : line_.array(key)) {
       const bool is_log_prob = x.is_number() && x.get<double>() <= kRounding && std::isfinite(x.get<float>());
-      if (!is_log_prob) throw line_.bad(key, x, "a list of finite numbers, none above 0");
+      if (!is_log_prob) throw line_.wrong_value(key, x, "a list of finite numbers, none above 0");
       log_probs.push_back(x.get<float>());
     }
     if (log_probs.size() != record_.response_ids.size())
-      throw user_error("{}: log_probs has {} entries: must be one per response token, of which there are {}",
-                       line_.origin(), log_probs.size(), record_.response_ids.size());
+      throw user_error("{}: log_probs has {} entries: must be one for each of the {} response tokens", line_.origin(),
+                       log_probs.size(), record_.response_ids.size());
   }
   void read(const char* key, std::vector<WeightsRun>& runs) {
-    constexpr const char* kWhat = "a list of [version, number of tokens], which together are the response's";
-    int64_t rest = std::ssize(record_.response_ids);
+    constexpr const char* kExpected =
+        "a list of [version, number of tokens], whose numbers add up to the response's tokens";
+    int64_t tokens_left = std::ssize(record_.response_ids);
     for (const Json& run : line_.array(key)) {
-      if (!run.is_array() || run.size() != 2 || !std::ranges::all_of(run, is_count)) throw line_.bad(key, run, kWhat);
+      if (!run.is_array() || run.size() != 2 || !std::ranges::all_of(run, is_count))
+        throw line_.wrong_value(key, run, kExpected);
       runs.push_back({.version = run[0], .num_tokens = run[1]});
-      rest -= std::min(rest + 1, runs.back().num_tokens);
+      tokens_left -= std::min(tokens_left + 1, runs.back().num_tokens);
     }
-    if (rest != 0) throw line_.bad(key, line_.array(key), kWhat);
+    if (tokens_left != 0) throw line_.wrong_value(key, line_.array(key), kExpected);
   }
   void read(const char* key, std::vector<int16_t>& experts) {
     const Json& lists = line_.array(key);
     // Contexts that end before the response does have -1 for their last token.
-    const int64_t least = std::ranges::any_of(record_.turns, &Turn::is_fresh) ? -1 : 0;
+    const int64_t smallest = std::ranges::any_of(record_.turns, &Turn::is_fresh) ? -1 : 0;
     const auto is_expert = [&](const Json& e) {
-      return e.is_number_integer() && e.get<int64_t>() >= least && e.get<int64_t>() <= INT16_MAX;
+      return e.is_number_integer() && e.get<int64_t>() >= smallest && e.get<int64_t>() <= INT16_MAX;
     };
     for (const Json& token : lists) {
       if (!token.is_array() || token.empty() || token.size() != lists[0].size() ||
           !std::ranges::all_of(token, is_expert))
-        throw line_.bad(key, token, "for each token a list of as many experts' numbers as the first one has");
+        throw line_.wrong_value(key, token, "one list of expert indices per token, all of the same length");
       for (const Json& expert : token) experts.push_back(expert.get<int16_t>());
     }
     if (std::ssize(lists) != record_.num_routed())
-      throw user_error("{}: {} has {} lists: must be one for each token of prompt and response but the last, {}",
+      throw user_error("{}: {} has {} lists: must be one per token of prompt and response except the last: {}",
                        line_.origin(), key, lists.size(), record_.num_routed());
   }
   void read(const char* key, std::vector<Turn>& turns) {
-    constexpr const char* kWhat =
-        "a list of {tokens, environment_tokens, reward, valid, state}, whose tokens together are the response's and "
-        "whose last turn is the model's; one with own_context: true has its prompt before it";
-    int64_t rest = std::ssize(record_.response_ids);
+    constexpr const char* kExpected =
+        "a list of {tokens, environment_tokens, reward, valid, state}: the tokens of all turns add up to the "
+        "response's, the last turn has no environment_tokens, and a turn with own_context: true follows "
+        "environment_tokens, its prompt";
+    int64_t tokens_left = std::ssize(record_.response_ids);
     for (const Json& json : line_.array(key)) {
-      if (!json.is_object()) throw line_.bad(key, json, kWhat);
-      const Keys turn(json, fmt::format("{}: {}", line_.origin(), key));
+      if (!json.is_object()) throw line_.wrong_value(key, json, kExpected);
+      const JsonFields turn(json, fmt::format("{}: {}", line_.origin(), key));
       const bool has_prompt = !turns.empty() && turns.back().num_environment_tokens > 0;
       turns.push_back({.num_tokens = turn.integer("tokens"),
                        .num_environment_tokens = turn.integer("environment_tokens"),
@@ -214,17 +219,17 @@ class LineReader {
                        .is_fresh = turn.has("own_context") && turn.flag("own_context")});
       const Turn& last = turns.back();
       if (last.num_tokens < 1 || last.num_environment_tokens < 0 || (last.is_fresh && !has_prompt))
-        throw line_.bad(key, json, kWhat);
-      rest -= std::min(rest + 1, last.num_tokens);
-      rest -= std::min(rest + 1, last.num_environment_tokens);
+        throw line_.wrong_value(key, json, kExpected);
+      tokens_left -= std::min(tokens_left + 1, last.num_tokens);
+      tokens_left -= std::min(tokens_left + 1, last.num_environment_tokens);
     }
-    if (rest != 0 || turns.empty() || turns.back().num_environment_tokens != 0)
-      throw line_.bad(key, line_.array(key), kWhat);
+    if (tokens_left != 0 || turns.empty() || turns.back().num_environment_tokens != 0)
+      throw line_.wrong_value(key, line_.array(key), kExpected);
   }
 
-  const Keys line_;
+  const JsonFields line_;
   RolloutRecord record_;
-  bool may_lack_ = false;
+  bool may_be_missing_ = false;
 };
 
 }  // namespace
@@ -278,8 +283,8 @@ void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_s
     for (const auto* ids : {&record.prompt_ids, &record.response_ids})
       if (const int64_t largest = std::ranges::max(*ids); largest >= vocab_size)
         throw user_error(
-            "{}: step {}, group {}, sample {}: {} holds the token {}: the model has 0 to {}; replay what a model with "
-            "this vocabulary sampled",
+            "{}: step {}, group {}, sample {}: {} contains token {}: the model's tokens are 0 to {}; replay rollouts "
+            "of a model with this vocabulary",
             origin, record.step, record.group_index, record.sample_index,
             ids == &record.prompt_ids ? "prompt_ids" : "response_ids", largest, vocab_size - 1);
 }
@@ -287,16 +292,19 @@ void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_s
 void check_routed_experts(const std::vector<RolloutRecord>& records, int64_t width, int64_t num_experts,
                           const std::string& origin) {
   for (const RolloutRecord& r : records) {
-    const auto fail = [&](const std::string& what) {
-      throw user_error("{}: step {}, group {}, sample {}: {}", origin, r.step, r.group_index, r.sample_index, what);
+    const auto fail = [&](const std::string& problem) {
+      throw user_error("{}: step {}, group {}, sample {}: {}", origin, r.step, r.group_index, r.sample_index, problem);
     };
     if (r.routed_experts.empty())
-      fail("has no routed_experts, which routing_replay needs; replay what was sampled with it, or set it to false");
-    const int64_t own = std::ssize(r.routed_experts) / r.num_routed(), largest = std::ranges::max(r.routed_experts);
-    if (own != width)
-      fail(fmt::format("routed_experts has {} of a token: of this model's a token goes through {}", own, width));
+      fail(
+          "has no routed_experts, which routing_replay needs; replay rollouts recorded with routing_replay, or set "
+          "routing_replay to false");
+    const int64_t recorded_width = std::ssize(r.routed_experts) / r.num_routed(),
+                  largest = std::ranges::max(r.routed_experts);
+    if (recorded_width != width)
+      fail(fmt::format("routed_experts has {} experts per token: this model uses {}", recorded_width, width));
     if (largest >= num_experts)
-      fail(fmt::format("routed_experts holds {}: the model's mixtures have 0 to {}", largest, num_experts - 1));
+      fail(fmt::format("routed_experts contains expert {}: the model's experts are 0 to {}", largest, num_experts - 1));
   }
 }
 

@@ -131,7 +131,7 @@ Json step_json(RunRecord& run, const fs::path& folder, int64_t step) {
   const std::vector<RolloutRecord> records = records_of(run, folder, "step_", step);
   std::vector<ScoredResponse> scored;
   for (const RolloutRecord& r : records) scored.push_back({r.group_index, r.score, r.is_judged});
-  const std::vector<GroupSummary> groups = group_scores(scored);
+  const std::vector<GroupSummary> groups = summarise_groups(scored);
   Json json{{"step", step}, {"num_groups", groups.size()}, {"groups", Json::array()}};
   if (groups.empty()) return json;
   const TokensOf tokens = tokens_of(run, step);

@@ -20,7 +20,7 @@ Node text_node(const std::string& text, const Place& place) {
 }
 
 /// Returns the groups of each tag; for a wrong partition, check_manager() complains.
-std::vector<int64_t> groups_of(const EnvManagerConfig& manager) {
+std::vector<int64_t> groups_per_tag(const EnvManagerConfig& manager) {
   const auto num_tags = std::ssize(manager.tags);
   if (!manager.num_groups_partition.empty()) return manager.num_groups_partition;
   std::vector<int64_t> groups(num_tags, manager.num_env_groups / std::max<int64_t>(1, num_tags));
@@ -29,15 +29,15 @@ std::vector<int64_t> groups_of(const EnvManagerConfig& manager) {
 }
 
 /// Shares `count` out over the tags in proportion to their groups.
-std::map<std::string, int64_t> shared_out(const EnvManagerConfig& manager, int64_t count) {
-  const std::vector<int64_t> groups = groups_of(manager);
-  const int64_t all = std::max<int64_t>(1, std::accumulate(groups.begin(), groups.end(), int64_t{0}));
+std::map<std::string, int64_t> split_by_groups(const EnvManagerConfig& manager, int64_t count) {
+  const std::vector<int64_t> groups = groups_per_tag(manager);
+  const int64_t num_groups = std::max<int64_t>(1, std::accumulate(groups.begin(), groups.end(), int64_t{0}));
   std::map<std::string, int64_t> levels;
-  int64_t before = 0;
+  int64_t groups_before = 0;
   for (size_t i = 0; i < manager.tags.size(); ++i) {
-    const int64_t first = count * before / all;
-    before += groups.at(i);
-    levels[manager.tags[i]] += count * before / all - first;
+    const int64_t start = count * groups_before / num_groups;
+    groups_before += groups.at(i);
+    levels[manager.tags[i]] += count * groups_before / num_groups - start;
   }
   return levels;
 }
@@ -49,60 +49,58 @@ void check_manager(const EnvManagerConfig& manager, const Config& config, Checke
     check.require(config.agentic.custom_envs.contains(tag), manager.tags, "custom_envs has no {}; it has {}{}", tag,
                   known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")), did_you_mean(tag, known));
   check.require(std::set(manager.tags.begin(), manager.tags.end()).size() == manager.tags.size(), manager.tags,
-                "names a tag twice; name each once");
+                "names a tag twice; name each tag once");
   const auto& partition = manager.num_groups_partition;
   if (partition.empty()) {
     check.require(std::ssize(manager.tags) <= manager.num_env_groups, manager.num_env_groups,
-                  "is less than the {} tags; raise it", manager.tags.size());
+                  "must be at least the number of tags, {}", manager.tags.size());
     return;
   }
-  check.require(partition.size() == manager.tags.size(), partition, "has {} numbers for {} tags; give one for each",
-                partition.size(), manager.tags.size());
+  check.require(partition.size() == manager.tags.size(), partition,
+                "has {} numbers for {} tags; give one number per tag", partition.size(), manager.tags.size());
   check.require(std::accumulate(partition.begin(), partition.end(), int64_t{0}) == manager.num_env_groups, partition,
                 "must sum to {}", check.name(manager.num_env_groups));
 }
 
 void check_environment(const std::string& tag, const EnvironmentConfig& config, bool offline, Checker& check) {
-  const std::string where = fmt::format("custom_envs.{}.", tag);
+  const std::string key_prefix = fmt::format("custom_envs.{}.", tag);
   if (!check.require_given(check.is_set(config.env_type) || config.env_config.python_class, config.env_type,
-                           "name what is played, as frozen_lake"))
+                           "name the type of the environment, for example frozen_lake"))
     return;
-  if (!check.require(
-          config.manager().has_value(), config.env_manager_cls,
-          "is not known; there are TrajEnvManager, in which all turns of a trajectory are one sequence, and "
-          "StepEnvManager, in which each has a prompt of its own; an agent that asks for itself is played by "
-          "env_type: openai, an environment in Python by env_type: python (configs/agentic.md)"))
+  if (!check.require(config.manager().has_value(), config.env_manager_cls,
+                     "is unknown; use TrajEnvManager, in which all turns of a trajectory form one sequence, or "
+                     "StepEnvManager, in which each turn has a separate prompt; for an external agent set env_type: "
+                     "openai, for an environment in Python env_type: python (configs/agentic.md)"))
     return;
   const bool answers_calls = config.env_type->is_agent || config.env_type->answers_calls;
   check.require(!config.has_contexts() || !answers_calls, config.env_manager_cls,
-                "shows a turn neither answers of tools nor what an agent said; {} needs TrajEnvManager",
+                "shows a turn neither tool answers nor messages of an agent; {} needs TrajEnvManager",
                 check.name(config.env_type));
   if (!config.has_contexts() && check.is_set(config.history_length))
-    check.note(
-        fmt::format("{}: TrajEnvManager shows all turns; StepEnvManager reads it", check.name(config.history_length)));
-  const auto& inner = config.env_config.max_steps;
-  check.require(!inner || *inner == config.max_steps, inner, "differs from {}; keep one of the two",
-                check.name(config.max_steps));
+    check.note(fmt::format("{}: has no effect with TrajEnvManager, which shows all turns; only StepEnvManager reads it",
+                           check.name(config.history_length)));
+  const auto& environment_max_steps = config.env_config.max_steps;
+  check.require(!environment_max_steps || *environment_max_steps == config.max_steps, environment_max_steps,
+                "differs from {}; keep one of the two", check.name(config.max_steps));
   for (const int64_t side : config.env_config.dim_room)
     check.require(side >= 5 && side <= 32, config.env_config.dim_room, "each side must be in 5..32");
   const EnvironmentArgs& args = config.env_config;
   check.require(!args.python_class || config.env_type->name == std::string("python"), args.python_class,
-                "is played by env_type: python, and this is {}; remove one of the two", check.name(config.env_type));
+                "needs env_type: python, but {}; remove one of the two", check.name(config.env_type));
   check.require(!args.sandbox || config.env_type->is_program, args.sandbox,
-                "is for programs, env_type: command and python, and this is {}; remove it",
-                check.name(config.env_type));
+                "is only for programs (env_type: command or python), but {}; remove it", check.name(config.env_type));
   check.require(!args.sandbox || args.addresses.empty(), args.sandbox,
-                "the programs run on the hosts of addresses; start them there by roll serve-environment --sandbox");
+                "the programs run on the hosts of addresses; start them there with roll serve-environment --sandbox");
   check.require(args.sandbox || !args.memory_mb, args.memory_mb,
-                "bounds programs in a sandbox, and there is none; set sandbox: true, or remove it");
-  check.collect_named(config.agent_template, [&] { check_agent_template(config, where); });
+                "limits programs in a sandbox, but there is no sandbox; set sandbox: true, or remove it");
+  check.collect_named(config.agent_template, [&] { check_agent_template(config, key_prefix); });
   check.collect_named(config.env_type, [&] {
     make_environment(config, tag);
-    if (config.env_type->check && !offline) config.env_type->check(config.env_config, where + "env_config.");
+    if (config.env_type->check && !offline) config.env_type->check(config.env_config, key_prefix + "env_config.");
   });
 }
 
-void complete_sampling_of(Config& config, Checker& check) {
+void complete_agentic_sampling(Config& config, Checker& check) {
   GeneratingArgs &infer = config.actor_infer.generating_args, &validation = config.validation.generating_args;
   AgenticConfig& agentic = config.agentic;
   if (check.is_set(agentic.train_env_manager.generating_args)) infer = agentic.train_env_manager.generating_args;
@@ -119,18 +117,18 @@ void complete_sampling_of(Config& config, Checker& check) {
 
 /// Fills prompt_length from sequence_length, because ROLL's recipes of environments only set the latter.
 void complete_prompt_length(Config& config, Checker& check) {
-  const int64_t sequence = *config.sequence_length;
-  int64_t turn = 0;
+  const int64_t sequence_length = *config.sequence_length;
+  int64_t turn_tokens = 0;
   for (const std::string& tag : config.agentic.train_env_manager.tags)
     if (const auto found = config.agentic.custom_envs.find(tag); found != config.agentic.custom_envs.end())
-      turn = std::max(turn, found->second.max_tokens_per_step);
+      turn_tokens = std::max(turn_tokens, found->second.max_tokens_per_step);
   for (const WorkerConfig* worker : {&config.actor_infer, &config.validation})
-    turn = std::max(turn, worker->generating_args.max_new_tokens.value_or(0));
-  const bool has_contexts = most_contexts(config) > 1 && turn < sequence;
-  if (!has_contexts && sequence > config.prompt_length) return;
-  config.prompt_length = has_contexts ? sequence - turn : sequence / 2;
-  check.note(fmt::format("prompt_length = {}: {} {}, as long as it is not set", config.prompt_length,
-                         has_contexts ? fmt::format("what a turn of {} tokens leaves of", turn) : "half of",
+    turn_tokens = std::max(turn_tokens, worker->generating_args.max_new_tokens.value_or(0));
+  const bool has_contexts = most_contexts(config) > 1 && turn_tokens < sequence_length;
+  if (!has_contexts && sequence_length > config.prompt_length) return;
+  config.prompt_length = has_contexts ? sequence_length - turn_tokens : sequence_length / 2;
+  check.note(fmt::format("prompt_length = {}: {} {}, because prompt_length is not set", config.prompt_length,
+                         has_contexts ? fmt::format("a turn of {} tokens subtracted from", turn_tokens) : "half of",
                          check.name(config.sequence_length)));
 }
 
@@ -139,11 +137,11 @@ void complete_normalization(Config& config, Checker& check) {
   if (!check.is_set(config.agentic.reward_normalization)) return;
   ExperienceConfig& experience = config.experience;
   const std::optional<NormType> type = grouping == RewardGrouping::kGroup ? NormType::kGroup : NormType::kBatch;
-  const auto fill = [&](std::optional<NormType>& member, const std::optional<NormType>& wanted) {
-    if (!wanted) return;
-    check.require(!check.is_set(member) || member == wanted, member, "differs from {}; keep one of the two",
+  const auto fill = [&](std::optional<NormType>& member, const std::optional<NormType>& wanted_type) {
+    if (!wanted_type) return;
+    check.require(!check.is_set(member) || member == wanted_type, member, "differs from {}; keep one of the two",
                   check.key(config.agentic.reward_normalization));
-    member = wanted;
+    member = wanted_type;
   };
   fill(experience.norm_mean_type, method == RewardMethod::kIdentity ? mean : type);
   fill(experience.norm_std_type, method == RewardMethod::kMeanStd ? type : deviation);
@@ -151,7 +149,7 @@ void complete_normalization(Config& config, Checker& check) {
     Chosen<AdvantageEstimator>& estimator = experience.adv_estimator;
     if (experience.norm_mean_type || experience.norm_std_type || estimator != Chosen<AdvantageEstimator>("grpo"))
       return;
-    check.note(fmt::format("{}: is reinforce where {} says that rewards stay as they are", check.name(estimator),
+    check.note(fmt::format("{}: is replaced by reinforce, because {} leaves rewards unchanged", check.name(estimator),
                            check.key(config.agentic.reward_normalization)));
     estimator = "reinforce";
     return;
@@ -165,10 +163,10 @@ void complete_normalization(Config& config, Checker& check) {
 void add_environment_rewards(Node& tree) {
   std::vector<Node> tags;
   for (const char* manager : {"train_env_manager", "val_env_manager"})
-    if (const Node* its = tree.find(manager))
-      if (const Node* named = its->find("tags")) {
-        if (named->kind == Node::Kind::kScalar) tags.push_back(*named);
-        tags.insert(tags.end(), named->list.begin(), named->list.end());
+    if (const Node* manager_node = tree.find(manager))
+      if (const Node* tags_node = manager_node->find("tags")) {
+        if (tags_node->kind == Node::Kind::kScalar) tags.push_back(*tags_node);
+        tags.insert(tags.end(), tags_node->list.begin(), tags_node->list.end());
       }
   if (tags.empty()) return;
   if (!tree.find("rewards"))
@@ -196,46 +194,49 @@ void complete_agentic(Config& config, Checker& check) {
   check.require(!check.is_set(group) || group == train.group_size, group, "differs from {}; keep one of the two",
                 check.name(train.group_size));
   group = train.group_size;
-  complete_sampling_of(config, check);
+  complete_agentic_sampling(config, check);
   if (!check.is_set(config.prompt_length) && config.sequence_length) complete_prompt_length(config, check);
   complete_normalization(config, check);
   auto& shares = config.actor_train.data_args.domain_interleave_probs;
-  const std::vector<int64_t> groups = groups_of(train);
+  const std::vector<int64_t> groups = groups_per_tag(train);
   if (!shares.empty() || groups.size() != train.tags.size()) return;
-  const double all = static_cast<double>(std::accumulate(groups.begin(), groups.end(), int64_t{0}));
-  for (size_t i = 0; i < groups.size(); ++i) shares[train.tags[i]] = static_cast<double>(groups[i]) / all;
+  const double num_groups = static_cast<double>(std::accumulate(groups.begin(), groups.end(), int64_t{0}));
+  for (size_t i = 0; i < groups.size(); ++i) shares[train.tags[i]] = static_cast<double>(groups[i]) / num_groups;
 }
 
 void complete_copied_batches(Config& config, Checker& check) {
-  const int64_t own = config.sequences_per_step();
-  if (!config.agentic.is_used() || !config.trains() || own <= 0) return;
+  const int64_t step_trajectories = config.sequences_per_step();
+  if (!config.agentic.is_used() || !config.trains() || step_trajectories <= 0) return;
   for (WorkerConfig* worker : config.trainable()) {
     TrainingArgs& args = worker->training_args;
-    const int64_t wanted = worker->mini_batch();
-    if (args.train_batch_size || wanted <= own || wanted % own != 0 || own % worker->data_ranks() != 0) continue;
+    const int64_t mini_batch = worker->mini_batch();
+    if (args.train_batch_size || mini_batch <= step_trajectories || mini_batch % step_trajectories != 0 ||
+        step_trajectories % worker->data_ranks() != 0)
+      continue;
     if (worker == &config.actor_train || config.uses_critic())
       check.note(
-          fmt::format("{}: an update would have {} trajectories, and a step has {}: where ROLL copies each until "
-                      "there are enough, an update has the {} themselves, which is the same",
-                      check.name(args.gradient_accumulation_steps), wanted, own, own));
-    args.train_batch_size = own;
+          fmt::format("{}: an update would have {} trajectories, but a step has {}; ROLL would fill the update with "
+                      "copies, and here an update has each of the {} trajectories once, with the same gradient",
+                      check.name(args.gradient_accumulation_steps), mini_batch, step_trajectories, step_trajectories));
+    args.train_batch_size = step_trajectories;
     args.gradient_accumulation_steps = 1;
   }
 }
 
 void check_agentic(const Config& config, bool offline, Checker& check) {
   const AgenticConfig& agentic = config.agentic;
-  const auto& kind = config.experience.adv_estimator;
-  if (kind->weighs_turns) {
-    check.require(agentic.is_used() || config.rollout_replay, kind,
-                  "weighs turns in environments, and there are none; name some in train_env_manager.tags, or take "
-                  "grpo or reinforce");
+  const auto& adv_estimator = config.experience.adv_estimator;
+  if (adv_estimator->weighs_turns) {
+    check.require(agentic.is_used() || config.rollout_replay, adv_estimator,
+                  "weighs turns in environments, but there are no environments; name some in train_env_manager.tags, "
+                  "or choose grpo or reinforce");
     check.require(!config.experience.add_token_level_kl, config.experience.add_token_level_kl,
-                  "{} takes the rewards of turns as they are; set use_kl_loss: true instead", check.name(kind));
+                  "{} uses the rewards of turns without a KL term; set use_kl_loss: true instead",
+                  check.name(adv_estimator));
   }
   if (!agentic.is_used()) {
     check.require(agentic.custom_envs.empty() || config.rollout_replay, agentic.custom_envs,
-                  "nothing plays them; name some in train_env_manager.tags, or remove them");
+                  "no manager plays these environments; name some in train_env_manager.tags, or remove them");
     return;
   }
   check_manager(agentic.train_env_manager, config, check);
@@ -247,8 +248,8 @@ void check_agentic(const Config& config, bool offline, Checker& check) {
       check_environment(tag, found->second, offline, check);
   if (most_contexts(config) > 1)
     check.note(
-        "StepEnvManager: turns have prompts of their own, and to losses each is a sequence; "
-        "rollout_batch_size and mini-batches count trajectories");
+        "StepEnvManager: each turn has a separate prompt and is one sequence in losses; rollout_batch_size and "
+        "mini-batches count trajectories");
   const int64_t group = agentic.train_env_manager.group_size, val_group = agentic.val_env_manager.group_size;
   check.require(config.rollout_batch_size % group == 0, config.rollout_batch_size,
                 "counts trajectories, and must be a multiple of {}", check.name(agentic.train_env_manager.group_size));
@@ -256,13 +257,15 @@ void check_agentic(const Config& config, bool offline, Checker& check) {
                 agentic.val_batch_size, "counts trajectories, and must be a multiple of {}, or -1",
                 check.name(agentic.val_env_manager.group_size));
   const auto& files = config.actor_train.data_args.file_name;
-  check.require(files.empty(), files, "levels come from environments, as train_env_manager names some; remove it");
+  check.require(files.empty(), files,
+                "training uses levels of environments, because train_env_manager has tags; remove it");
   const auto& val_files = config.validation.data_args.file_name;
   check.require(val_files.empty() || !agentic.validates(), val_files,
-                "levels come from val_env_manager; give these rows a name of their own, in validation.sets");
+                "the validation uses levels of val_env_manager; move these rows to a named set in validation.sets");
   const auto& estimator = config.experience.adv_estimator;
-  check.require(!estimator->reads_energies, estimator,
-                "compares tokens of one place in their responses, which turns do not have; take grpo or rloo");
+  check.require(
+      !estimator->reads_energies, estimator,
+      "compares tokens at the same position of responses, which is not possible with turns; choose grpo or rloo");
 }
 
 std::map<std::string, EnvironmentConfig> played_environments(const Config& config) {
@@ -278,24 +281,25 @@ std::map<std::string, EnvironmentConfig> played_environments(const Config& confi
 }
 
 int64_t most_contexts(const Config& config) {
-  int64_t most = 1;
-  if (!config.agentic.is_used()) return most;
+  int64_t max_contexts = 1;
+  if (!config.agentic.is_used()) return max_contexts;
   for (const std::string& tag : config.agentic.train_env_manager.tags)
     if (const auto found = config.agentic.custom_envs.find(tag);
         found != config.agentic.custom_envs.end() && found->second.has_contexts())
-      most = std::max(most, found->second.max_steps);
-  return most;
+      max_contexts = std::max(max_contexts, found->second.max_steps);
+  return max_contexts;
 }
 
 std::map<std::string, int64_t> training_levels(const Config& config) {
   const EnvManagerConfig& manager = config.agentic.train_env_manager;
-  return shared_out(manager, manager.num_levels.value_or(std::max(kTrainingLevels, config.prompts_per_step())));
+  return split_by_groups(manager, manager.num_levels.value_or(std::max(kTrainingLevels, config.prompts_per_step())));
 }
 
 std::map<std::string, int64_t> validation_levels(const Config& config) {
   const EnvManagerConfig& manager = config.agentic.val_env_manager;
-  const int64_t all = config.agentic.val_batch_size;
-  return shared_out(manager, manager.num_levels.value_or(all > 0 ? all / manager.group_size : manager.num_env_groups));
+  const int64_t batch_size = config.agentic.val_batch_size;
+  return split_by_groups(
+      manager, manager.num_levels.value_or(batch_size > 0 ? batch_size / manager.group_size : manager.num_env_groups));
 }
 
 }  // namespace roll

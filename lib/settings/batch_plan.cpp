@@ -20,42 +20,42 @@ namespace roll {
 namespace {
 
 /// Returns "1 update", "2 updates", "3 micro-batches".
-std::string count(int64_t n, std::string_view what) {
-  const bool hisses = what.ends_with("s") || what.ends_with("ch");
-  if (n != 1 && what.ends_with("y")) return fmt::format("{} {}ies", n, what.substr(0, what.size() - 1));
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : hisses ? "es" : "s");
+std::string count(int64_t n, std::string_view noun) {
+  const bool adds_es = noun.ends_with("s") || noun.ends_with("ch");
+  if (n != 1 && noun.ends_with("y")) return fmt::format("{} {}ies", n, noun.substr(0, noun.size() - 1));
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : adds_es ? "es" : "s");
 }
 
 int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// Returns "; of 4 stages each idles about 27 % of an update", or "" without a pipeline. `most`: micro-batches per
-/// update; if packed, their upper bound.
-std::string bubble(const WorkerConfig& worker, int64_t most) {
+/// Returns "; each of 4 stages idles about 27 % of an update", or "" without a pipeline. `max_micro_batches`:
+/// micro-batches per update; if packed, their upper bound.
+std::string bubble_text(const WorkerConfig& worker, int64_t max_micro_batches) {
   const StrategyConfig& strategy = worker.strategy_args.strategy_config;
   const PipelineShape shape{strategy.pipeline_parallel(), num_chunks(strategy)};
   if (shape.num_stages == 1) return "";
-  const bool is_least =
-      worker.packing.budget(/*trains=*/true) || (shape.num_chunks > 1 && most % shape.num_stages != 0);
-  return fmt::format("; of {} stages{} each idles {} {:.0f} % of an update", shape.num_stages,
+  const bool is_lower_bound =
+      worker.packing.budget(/*trains=*/true) || (shape.num_chunks > 1 && max_micro_batches % shape.num_stages != 0);
+  return fmt::format("; each of {} stages{} idles {} {:.0f} % of an update", shape.num_stages,
                      shape.num_chunks == 1 ? "" : fmt::format(" with {} chunks of layers", shape.num_chunks),
-                     is_least ? "at least" : "about", 100 * bubble_share(shape, most));
+                     is_lower_bound ? "at least" : "about", 100 * bubble_share(shape, max_micro_batches));
 }
 
 /// Returns "at most 13 micro-batches of 8192 tokens" or "4 micro-batches of 8 sequences".
 std::string micro_batches(int64_t sequence_length, const WorkerConfig& worker, const char* unit = "sequence") {
   const auto budget = worker.packing.budget(/*trains=*/true);
   if (!budget) {
-    const int64_t all = ceil_div(worker.mini_batch_per_rank(), worker.micro_batch());
-    return fmt::format("{} of {} each per rank{}", count(all, "micro-batch"), count(worker.micro_batch(), unit),
-                       bubble(worker, all));
+    const int64_t num_micro_batches = ceil_div(worker.mini_batch_per_rank(), worker.micro_batch());
+    return fmt::format("{} of {} each per rank{}", count(num_micro_batches, "micro-batch"),
+                       count(worker.micro_batch(), unit), bubble_text(worker, num_micro_batches));
   }
   // Sequences are not split, so full-length ones may leave part of the budget unused.
-  const int64_t full = std::max<int64_t>(1, *budget / sequence_length);
-  const int64_t most = ceil_div(worker.mini_batch_per_rank(), full);
-  return fmt::format("at most {} of {} tokens each per rank{}", count(most, "micro-batch"), *budget,
-                     bubble(worker, most));
+  const int64_t sequences_per_budget = std::max<int64_t>(1, *budget / sequence_length);
+  const int64_t max_micro_batches = ceil_div(worker.mini_batch_per_rank(), sequences_per_budget);
+  return fmt::format("at most {} of {} tokens each per rank{}", count(max_micro_batches, "micro-batch"), *budget,
+                     bubble_text(worker, max_micro_batches));
 }
 
 /// Returns "2 data-parallel ranks x 2 stages x 2 context x 4 tensor".
@@ -107,9 +107,9 @@ std::string batch_plan(const Config& config) {
       config.max_steps ? count(*config.max_steps, "step")
                        : fmt::format("{} over the rows", count(*config.num_train_epochs, "pass")));
   if (config.experience.adv_estimator->samples_baseline)
-    text += fmt::format("{} more, one to each prompt, for their rewards alone\n",
+    text += fmt::format("{} in addition, one per prompt; only their rewards are used\n",
                         count(config.prompts_per_step(), "greedy response"));
-  if (!config.trains()) return text + "samples only, and trains nothing: rollout_only = true";
+  if (!config.trains()) return text + "samples only, without training: rollout_only = true";
   const char* separator = "";
   for (const auto& [name, worker] : trained_roles(config))
     text += fmt::format("{}{}", std::exchange(separator, "\n"), role_plan(name, config, *worker));
@@ -130,8 +130,8 @@ std::string sft_plan(const RowConfig& config) {
 FullMicroBatch full_micro_batch(const Config& config, const WorkerConfig& worker, const Workload& workload,
                                 bool trains) {
   const StrategyConfig& layout = worker.strategy_args.strategy_config;
-  const int64_t of_context = config.sequence_length.value_or(0), contexts = most_contexts(config);
-  const int64_t length = contexts * of_context, group = config.num_return_sequences_in_group;
+  const int64_t context_length = config.sequence_length.value_or(0), contexts = most_contexts(config);
+  const int64_t length = contexts * context_length, group = config.num_return_sequences_in_group;
   const int64_t sequences = trains ? worker.micro_batch() : worker.infer_batch_size;
   const std::optional<int64_t> budget = worker.packing.budget(trains);
   const int64_t tokens = budget.value_or(sequences * length);
@@ -141,18 +141,18 @@ FullMicroBatch full_micro_batch(const Config& config, const WorkerConfig& worker
   const int64_t alignment = sequence_alignment(layout.context_parallel(), layout.tensor_parallel());
   SequenceSizes sizes(std::vector<int64_t>(group, length), std::vector<int64_t>(group, 0),
                       std::vector<int64_t>(group, config.prompt_length));
-  if (contexts > 1) sizes.contexts.assign(group, std::vector<int64_t>(contexts, of_context));
+  if (contexts > 1) sizes.contexts.assign(group, std::vector<int64_t>(contexts, context_length));
   if (!shares_prompts(sizes, worker.packing.share_prompts, alignment, workload)) return {tokens, tokens};
   const int64_t shared = shared_tokens(config.prompt_length, alignment);
-  const auto groups_of = [group](int64_t n) { return (n + group - 1) / group; };
+  const auto count_groups = [group](int64_t n) { return (n + group - 1) / group; };
   if (budget) {
-    const int64_t most = std::max<int64_t>(1, (tokens - shared) / (length - shared));
-    return {tokens, tokens + (most - groups_of(most)) * shared};
+    const int64_t num_sequences = std::max<int64_t>(1, (tokens - shared) / (length - shared));
+    return {tokens, tokens + (num_sequences - count_groups(num_sequences)) * shared};
   }
   // Micro-batches take consecutive sequences and may begin within a group.
   const bool is_even = sequences % group == 0 || group % sequences == 0;
-  const int64_t met = is_even ? groups_of(sequences) : (sequences - 2) / group + 2;
-  return {tokens - (sequences - met) * shared, tokens};
+  const int64_t num_groups = is_even ? count_groups(sequences) : (sequences - 2) / group + 2;
+  return {tokens - (sequences - num_groups) * shared, tokens};
 }
 
 }  // namespace roll

@@ -9,7 +9,7 @@ namespace {
 
 /// Calls f with the key that asks for adapters.
 template <class F>
-void with_asking_key(const ModelArgs& args, const F& f) {
+void with_adapter_key(const ModelArgs& args, const F& f) {
   if (args.lora_target.empty())
     f(args.lora_rank);
   else
@@ -21,25 +21,26 @@ void with_asking_key(const ModelArgs& args, const F& f) {
 void check_adapters(const WorkerConfig& trained, Checker& check) {
   const ModelArgs& args = trained.model_args;
   if (args.trains_adapters()) {
-    if (args.lora_target.empty()) check.note(check.name(args.lora_rank) + ": lora_target is taken as all-linear");
+    if (args.lora_target.empty())
+      check.note(check.name(args.lora_rank) + ": lora_target is not set, so it is all-linear");
     return;
   }
-  const auto note = [&](const auto& key) {
-    if (check.is_set(key)) check.note_idle(key, check.name(key) + ": it only matters with lora_rank and lora_target");
+  const auto note_ignored = [&](const auto& key) {
+    if (check.is_set(key)) check.note_idle(key, check.name(key) + ": has no effect without lora_rank and lora_target");
   };
   check.require(!args.quantise_base, args.quantise_base,
-                "only weights that adapters are trained beside are quantised; give lora_rank, or remove it");
-  note(args.lora_alpha), note(args.lora_dropout), note(args.additional_target), note(args.use_dora),
-      note(args.use_rslora);
+                "only the frozen weights under trained adapters are quantised; set lora_rank, or remove it");
+  note_ignored(args.lora_alpha), note_ignored(args.lora_dropout), note_ignored(args.additional_target),
+      note_ignored(args.use_dora), note_ignored(args.use_rslora);
 }
 
 void check_no_adapters(const WorkerConfig& worker, Checker& check) {
   check.require(!worker.model_args.quantise_base, worker.model_args.quantise_base,
-                "only weights that adapters are trained beside are quantised; remove it");
+                "only the frozen weights under trained adapters are quantised; remove it");
   if (!worker.model_args.trains_adapters()) return;
-  with_asking_key(worker.model_args, [&](const auto& key) {
+  with_adapter_key(worker.model_args, [&](const auto& key) {
     check.require(false, key,
-                  "this role trains nothing; remove it, or name a folder with adapters as model_name_or_path");
+                  "this role is not trained; remove the key, or name a folder with adapters as model_name_or_path");
   });
 }
 
@@ -49,15 +50,16 @@ void check_adapters(const Config& config, Checker& check) {
     if (name != kReferenceRole)
       check_no_adapters(*worker, check);
     else if (worker->model_args.trains_adapters())
-      check.note(name + ": the reference has no adapters, lora_* of its model_args means nothing");
+      check.note(name + ": the reference has no adapters, so lora_* in its model_args has no effect");
   for (const JudgingModel& judge : judging_models(config)) check_no_adapters(*judge.worker, check);
   const ModelArgs &sampler = config.actor_infer.model_args, &actor = config.actor_train.model_args;
   if (!sampler.trains_adapters()) return;
-  with_asking_key(sampler, [&](const auto& key) {
-    check.require(actor.trains_adapters(), key, "the sampler has the adapters of actor_train, which trains none");
+  with_adapter_key(sampler, [&](const auto& key) {
+    check.require(actor.trains_adapters(), key,
+                  "the sampler uses the adapters of actor_train, which trains none; remove it");
   });
   check.require(!actor.trains_adapters() || make_lora_spec(sampler, 0)->rank == make_lora_spec(actor, 0)->rank,
-                sampler.lora_rank, "the sampler has the adapters of actor_train, whose rank is {}; remove it",
+                sampler.lora_rank, "the sampler uses the adapters of actor_train, whose rank is {}; remove it",
                 make_lora_spec(actor, 0).value_or(LoraSpec()).rank);
 }
 

@@ -32,14 +32,14 @@ std::string mini_batch_text(const WorkerConfig& worker, const Checker& check) {
 bool check_train_batch(const WorkerConfig& worker, Checker& check) {
   const TrainingArgs& args = worker.training_args;
   if (!args.train_batch_size) return true;
-  const bool is_shared =
+  const bool is_divisible =
       check.require(*args.train_batch_size % worker.data_ranks() == 0, args.train_batch_size,
                     "must be a multiple of the {} data-parallel ranks that share it{}", worker.data_ranks(),
                     nearest_multiples(*args.train_batch_size, worker.data_ranks()));
   return check.require(args.gradient_accumulation_steps == 1, args.gradient_accumulation_steps,
-                       "{} says already what an update has; leave this out, or set that one to null",
+                       "{} already sets the size of an update; remove this key, or set train_batch_size to null",
                        check.name(args.train_batch_size)) &&
-         is_shared;
+         is_divisible;
 }
 
 void check_schedule(const TrainingArgs& args, Checker& check) {
@@ -63,14 +63,14 @@ void check_mini_batch(const Config& config, const WorkerConfig& worker, Checker&
 /// Notes that batch sizes per rank make the run depend on the number of ranks, if -n or the hosts decide that number.
 void note_per_device(const WorkerConfig& worker, Checker& check) {
   const TrainingArgs& args = worker.training_args;
-  const int64_t ranks = worker.data_ranks(), of_rank = worker.mini_batch_per_rank();
+  const int64_t ranks = worker.data_ranks(), rank_batch = worker.mini_batch_per_rank();
   if (args.train_batch_size || worker.device_mapping || ranks == 1) return;
-  check.note(fmt::format(
-      "{}: counts for each of {} data-parallel ranks, so an update has {} sequences where one rank has {}, "
-      "and there are {} times fewer updates: another run. For the same one on any number of ranks set {} = {} "
-      "and no {}",
-      check.name(args.per_device_train_batch_size), ranks, worker.mini_batch(), of_rank, ranks,
-      check.key(args.train_batch_size), of_rank, check.key(args.gradient_accumulation_steps)));
+  check.note(
+      fmt::format("{}: counts for each of {} data-parallel ranks, so an update has {} sequences instead of the {} of "
+                  "one rank, and there are {} times fewer updates, which changes the result. For the same updates on "
+                  "any number of ranks, set {} = {} and remove {}",
+                  check.name(args.per_device_train_batch_size), ranks, worker.mini_batch(), rank_batch, ranks,
+                  check.key(args.train_batch_size), rank_batch, check.key(args.gradient_accumulation_steps)));
 }
 
 void check_whole_groups(const Config& config, Checker& check) {
@@ -94,15 +94,16 @@ void check_whole_groups(const Config& config, Checker& check) {
 
 /// Checks that a token budget holds the longest sequence. `is_needed`: no other rule cuts micro-batches.
 void check_budget(const std::optional<int64_t>& budget, const LongestSequence& longest, bool packs, bool is_needed,
-                  const StrategyConfig& strategy, const std::string& wish, Checker& check) {
+                  const StrategyConfig& strategy, const std::string& packing_key, Checker& check) {
   if (!packs) return;
   if (!budget && !is_needed)
-    return check.note(fmt::format("{}: {} is not set, and micro-batches hold as many sequences as without packing",
-                                  wish, check.key(budget)));
+    return check.note(fmt::format("{}: {} is not set, so micro-batches have as many sequences as without packing",
+                                  packing_key, check.key(budget)));
   const int64_t alignment = sequence_alignment(strategy.context_parallel(), strategy.tensor_parallel());
   const int64_t needed = longest.contexts * aligned_length(longest.tokens, alignment);
-  if (check.require(budget.has_value(), budget, "{} needs this many tokens per micro-batch; set it to {} or more ({})",
-                    wish, needed, longest.name))
+  if (check.require(budget.has_value(), budget,
+                    "{} needs a number of tokens per micro-batch; set this key to {} or more ({})", packing_key, needed,
+                    longest.name))
     check.require(*budget >= needed, budget, "cannot hold one sequence of {} tokens ({}); set it to {} or more", needed,
                   longest.name, needed);
 }
@@ -115,21 +116,21 @@ void check_packing(const WorkerConfig& worker, const LongestSequence& longest, b
   const SequencePackingArgs& args = packing.sequence_packing_args;
   for (const bool* dynamic : {&packing.use_dynamic_batching_in_train, &packing.use_dynamic_batching_in_infer})
     if (!check.require(!*dynamic || !packing.use_sequence_packing, *dynamic,
-                       "{} is the other spelling of a token budget; keep one of the two",
+                       "{} is another spelling of a token budget; keep one of the two",
                        check.name(packing.use_sequence_packing)))
       return;
-  const std::string wish = check.name(packing.use_sequence_packing);
+  const std::string packing_key = check.name(packing.use_sequence_packing);
   const auto& layout = worker.strategy_args.strategy_config;
   const bool balances = args.algorithm == PackAlgorithm::kLoadBalance;  // otherwise cuts as without packing
   if (trains) {
-    check_budget(args.max_packed_sequence_length_train, longest, packing.use_sequence_packing, balances, layout, wish,
-                 check);
+    check_budget(args.max_packed_sequence_length_train, longest, packing.use_sequence_packing, balances, layout,
+                 packing_key, check);
     check_budget(packing.max_tokens_per_microbatch_in_train, longest, packing.use_dynamic_batching_in_train,
                  /*is_needed=*/true, layout, check.name(packing.use_dynamic_batching_in_train), check);
   }
   if (forwards) {
-    check_budget(args.max_packed_sequence_length_forward, longest, packing.use_sequence_packing, balances, layout, wish,
-                 check);
+    check_budget(args.max_packed_sequence_length_forward, longest, packing.use_sequence_packing, balances, layout,
+                 packing_key, check);
     check_budget(packing.max_tokens_per_microbatch_in_infer, longest, packing.use_dynamic_batching_in_infer,
                  /*is_needed=*/true, layout, check.name(packing.use_dynamic_batching_in_infer), check);
   }
@@ -143,7 +144,7 @@ void check_sft_batch(const WorkerConfig& worker, Checker& check) {
 
 void check_batches(const Config& config, Checker& check) {
   check.require(!config.num_train_epochs || !config.rollout_replay, config.num_train_epochs,
-                "counts passes over rows, and rollout_replay reads none; set max_steps");
+                "counts passes over rows, but rollout_replay reads no rows; set max_steps");
   if (!check.require(config.sequences_per_step() <= kMaxSequences, config.rollout_batch_size,
                      "{} prompts x {} responses = {} sequences; a step holds at most {}", config.prompts_per_step(),
                      config.num_return_sequences_in_group, config.sequences_per_step(), kMaxSequences))

@@ -42,9 +42,10 @@ std::vector<Row> first_rows(const fs::path& file, const RowColumns& columns) {
 }
 
 void check_template(const std::string& name, const auto& member, Checker& check) {
-  const auto& names = ChatTemplate::names();
-  check.require(std::find(names.begin(), names.end(), name) != names.end(), member,
-                "there is no template {}; there are {}{}", name, fmt::join(names, ", "), did_you_mean(name, names));
+  const auto& templates = ChatTemplate::names();
+  check.require(std::find(templates.begin(), templates.end(), name) != templates.end(), member,
+                "there is no template {}; the templates are {}{}", name, fmt::join(templates, ", "),
+                did_you_mean(name, templates));
 }
 
 void check_templates(const std::optional<std::string>& global, const DataArgs& data, Checker& check) {
@@ -52,7 +53,7 @@ void check_templates(const std::optional<std::string>& global, const DataArgs& d
   if (data.template_name && !global && check.is_set(data.template_name))
     check_template(*data.template_name, data.template_name, check);
   if (data.template_name && global && *data.template_name != *global)
-    check.note(fmt::format("{} wins over {}", check.name(global), check.name(data.template_name)));
+    check.note(fmt::format("{} takes precedence over {}", check.name(global), check.name(data.template_name)));
 }
 
 /// Tags and rewards of the domains that rows may belong to; without tags, rows need no domain.
@@ -92,8 +93,8 @@ std::vector<fs::path> existing_files(const DataArgs& data, bool offline, Checker
   for (const std::string& pattern : data.file_name) try {
       for (const fs::path& file : expand_files({pattern}, data.split)) files.push_back(file);
     } catch (const UserError&) {
-      check.note(
-          fmt::format("{}: {} is not here: its rows are not checked (--offline)", check.key(data.file_name), pattern));
+      check.note(fmt::format("{}: {} is not on this machine, so its rows are not checked (--offline)",
+                             check.key(data.file_name), pattern));
     }
   return files;
 }
@@ -134,8 +135,8 @@ void check_shares(const std::map<std::string, double>& shares, const auto& key, 
   if (!is_whole || !is_valid) return;
   for (const auto& [domain, prompts] : split_by_share(shares, config.prompts_per_step()))
     check.require(prompts > 0 || shares.at(domain) == 0, key,
-                  "the share of {} is {}, which gives it none of the prompts of a step ({}); raise one of the two, or "
-                  "drop the domain",
+                  "the share of {} is {}, which gives none of the prompts of a step ({}); raise one of the two, or "
+                  "remove the domain",
                   domain, shares.at(domain), check.name(config.rollout_batch_size));
 }
 
@@ -145,53 +146,56 @@ void check_curriculum(const Config& config, Checker& check) {
     check_shares(data.domain_interleave_probs, data.domain_interleave_probs, config, check);
   const auto& schedule = data.domain_interleave_schedule;
   check.require(schedule.empty() || !data.domain_interleave_probs.empty(), schedule,
-                "starts from the shares of step 1; set {} to these", check.key(data.domain_interleave_probs));
-  int64_t before = 1;
+                "needs the shares of step 1; set {} to these", check.key(data.domain_interleave_probs));
+  int64_t previous_step = 1;
   for (const ScheduledShares& scheduled : schedule) {
-    check.require(scheduled.step > before, scheduled.step,
-                  "the steps of a schedule rise, from 2 on, and this comes behind step {}", before);
-    before = scheduled.step;
+    check.require(scheduled.step > previous_step, scheduled.step,
+                  "the steps of a schedule must rise, from 2 on, but this one follows step {}", previous_step);
+    previous_step = scheduled.step;
     check_shares(scheduled.probs, scheduled.probs, config, check);
   }
 }
 
 /// Rejects curriculum keys for rows that are read in file order or shuffled separately.
 void refuse_curriculum(const DataArgs& data, Checker& check) {
-  constexpr const char* kElsewhere = "belongs to the actor_train.data_args of a reinforcement; remove it here";
-  check.require(data.sampler == DataSampler::kShuffled, data.sampler, kElsewhere);
-  check.require(data.domain_interleave_schedule.empty(), data.domain_interleave_schedule, kElsewhere);
+  constexpr const char* kTrainingOnly = "belongs to actor_train.data_args of `roll train`; remove it here";
+  check.require(data.sampler == DataSampler::kShuffled, data.sampler, kTrainingOnly);
+  check.require(data.domain_interleave_schedule.empty(), data.domain_interleave_schedule, kTrainingOnly);
 }
 
 void check_prompt_template(const DataArgs& data, Checker& check) {
   if (!data.prompt_template) return;
   const size_t found = data.prompt_template->find(kPromptMark);
   check.require(found != std::string::npos && data.prompt_template->rfind(kPromptMark) == found, data.prompt_template,
-                "must hold {} once: the row's text goes there", kPromptMark);
+                "must contain {} once, where the row's text is inserted", kPromptMark);
 }
 
 /// Checks that no two domains have the same tag, because both would claim its rows.
 bool check_tags(const Config& config, Checker& check) {
   bool is_unique = true;
-  std::map<std::string, std::string> owner;
+  std::map<std::string, std::string> domain_by_tag;
   for (const auto& [domain, worker] : config.rewards)
     for (const std::string& tag : worker.reward.tag_included) {
-      const auto [found, is_new] = owner.emplace(tag, domain);
-      is_unique &= check.require(is_new || found->second == domain, worker.reward.tag_included,
-                                 "the tag {} belongs to {} already; remove it from one of the two", tag, found->second);
+      const auto [found, is_new] = domain_by_tag.emplace(tag, domain);
+      is_unique &=
+          check.require(is_new || found->second == domain, worker.reward.tag_included,
+                        "the tag {} already belongs to {}; remove the tag from one of the two", tag, found->second);
     }
   return is_unique;
 }
 
 void check_domain_names(const Config& config, Checker& check) {
   for (const auto& [domain, worker] : config.rewards)
-    check.require(!is_open_family(domain), config.rewards,
-                  "a domain cannot be called {}: its metrics {}/... would mix with the run's own; name it otherwise",
-                  domain, domain);
+    check.require(
+        !is_open_family(domain), config.rewards,
+        "a domain cannot be named {}: its metrics {}/... would mix with the run's metrics; choose another name", domain,
+        domain);
 }
 
 /// Checks a set's name, which is part of file and metric names.
 void check_set_name(const std::string& name, const auto& sets, Checker& check) {
-  check.require(is_set_name(name), sets, "the set is called '{}'; a name has letters, digits, - and _ only", name);
+  check.require(is_set_name(name), sets, "the set is named '{}'; a name may contain only letters, digits, - and _",
+                name);
 }
 
 /// Returns the domains' rewards, except those that cannot be made.
@@ -199,9 +203,9 @@ DomainRules check_rewards(const Config& config, bool offline, Checker& check) {
   DomainRules rules;
   for (const auto& [domain, worker] : config.rewards) {
     const RewardArgs& reward = worker.reward;
-    const std::string where = fmt::format("{}.{}.", check.key(config.rewards), domain);
+    const std::string key_prefix = fmt::format("{}.{}.", check.key(config.rewards), domain);
     const auto make = [&] {
-      auto rule = make_reward(reward, config.response_length.value_or(0), where);
+      auto rule = make_reward(reward, config.response_length.value_or(0), key_prefix);
       if (!offline) rule->check_files();
       rules[domain] = std::move(rule);
     };
@@ -213,39 +217,39 @@ DomainRules check_rewards(const Config& config, bool offline, Checker& check) {
 }
 
 void note_reward_model(const Config& config, Checker& check) {
-  const auto is_asked = [](const auto& domain) { return domain.second.shares_model(); };
-  if (check.is_set(config.reward_model) && !std::ranges::any_of(config.rewards, is_asked))
-    check.note(
-        fmt::format("{} has no effect, as no reward has judge_model_type: cluster", check.key(config.reward_model)));
+  const auto is_shared = [](const auto& domain) { return domain.second.shares_model(); };
+  if (check.is_set(config.reward_model) && !std::ranges::any_of(config.rewards, is_shared))
+    check.note(fmt::format("{} has no effect, because no reward has judge_model_type: cluster",
+                           check.key(config.reward_model)));
 }
 
-DomainTags tags_of(const Config& config) {
+DomainTags domain_tags(const Config& config) {
   DomainTags tags;
   for (const auto& [domain, worker] : config.rewards) tags[domain] = worker.reward.tag_included;
   return tags;
 }
 
-template <class Place>
-void check_place(const Place& key, const std::optional<std::string>& path, Checker& check) {
+template <class Key>
+void check_output_path(const Key& key, const std::optional<std::string>& path, Checker& check) {
   const auto checkpoint = path && !path->empty() ? checkpoint_around(*path) : std::nullopt;
-  check.require(!checkpoint, key, "lies in the checkpoint {}, which stays as it was written; choose another place",
+  check.require(!checkpoint, key, "lies in the checkpoint {}, which must not change; choose another folder",
                 checkpoint ? checkpoint->string() : "");
 }
 
 /// Checks that the run writes into no existing checkpoint.
 template <class C>
-void check_places(const C& config, Checker& check) {
-  check_place(config.output_dir, config.output_dir, check);
-  check_place(config.logging_dir, config.logging_dir, check);
-  check_place(config.track.tracker_kwargs.log_dir, config.track.tracker_kwargs.log_dir, check);
-  check_place(config.track.tracker_kwargs.tracking_uri, config.track.tracker_kwargs.tracking_uri, check);
+void check_output_paths(const C& config, Checker& check) {
+  check_output_path(config.output_dir, config.output_dir, check);
+  check_output_path(config.logging_dir, config.logging_dir, check);
+  check_output_path(config.track.tracker_kwargs.log_dir, config.track.tracker_kwargs.log_dir, check);
+  check_output_path(config.track.tracker_kwargs.tracking_uri, config.track.tracker_kwargs.tracking_uri, check);
 }
 
 }  // namespace
 
 void check_data(const Config& config, bool offline, Checker& check) {
-  check_places(config, check);
-  check_place(config.rollout_dump_dir, config.rollout_dump_dir, check);
+  check_output_paths(config, check);
+  check_output_path(config.rollout_dump_dir, config.rollout_dump_dir, check);
   check_best_metric(config, offline, check);
   if (config.global_template) check_template(*config.global_template, config.global_template, check);
   for (const auto& [tag, name] : config.tag_to_template) check_template(name, config.tag_to_template, check);
@@ -258,11 +262,11 @@ void check_data(const Config& config, bool offline, Checker& check) {
   if (config.rollout_replay)
     return void(check.require(is_folder(*config.rollout_replay), config.rollout_replay, "there is no such folder"));
   check.require_given(!config.rewards.empty(), config.rewards,
-                      "describe at least one, as rewards: {math: {type: math_rule}}");
+                      "describe at least one reward, for example rewards: {math: {type: math_rule}}");
   check_domain_names(config, check);
   check_curriculum(config, check);
   refuse_curriculum(config.validation.data_args, check);
-  if (check_tags(config, check)) domains.tags = tags_of(config);
+  if (check_tags(config, check)) domains.tags = domain_tags(config);
   const DataArgs& data = config.actor_train.data_args;
   if (!config.agentic.is_used() && check.require_given(!data.file_name.empty(), data.file_name, kNameRows))
     check_files(data, domains, offline, check);
@@ -278,7 +282,7 @@ void check_data(const Config& config, bool offline, Checker& check) {
 }
 
 void check_data(const RowConfig& config, bool offline, Checker& check) {
-  check_places(config, check);
+  check_output_paths(config, check);
   check_best_metric(config, check);
   if (config.global_template) check_template(*config.global_template, config.global_template, check);
   for (const DataArgs* data : {&config.trained.data_args, &config.validation.data_args}) {
@@ -286,7 +290,7 @@ void check_data(const RowConfig& config, bool offline, Checker& check) {
     refuse_curriculum(*data, check);
     check_prompt_template(*data, check);
     check.require(config.kind == "dpo" || !data->prompt || data->response, data->response,
-                  "{} needs it: the column of what is learnt", check.name(data->prompt));
+                  "{} needs this key: the column with the text to learn", check.name(data->prompt));
     const auto check_all = [&](const std::vector<fs::path>& files) { check_learnt_rows(files, *data, config); };
     if (!data->file_name.empty()) check_files(*data, check_all, offline, check);
   }

@@ -11,14 +11,14 @@ namespace roll {
 void check_dtype(const ModelArgs& args, bool on_gpu, Checker& check) {
   const auto& dtype = args.dtype;
   check.require(dtype != Dtype::kInt8, dtype,
-                "only a sampler reads weights of 8 bits (actor_infer); take fp32 or bf16");
+                "only a sampler (actor_infer) can use 8-bit weights; choose fp32 or bf16");
   if (on_gpu) return;
   if (dtype == Dtype::kBf16 && !multiplies_bfloat16())
     check.note(
-        fmt::format("{}: this CPU does not multiply it faster than fp32, so that it saves memory but takes more time",
+        fmt::format("{}: this CPU does not multiply bf16 faster than fp32, so bf16 saves memory but takes more time",
                     check.name(dtype)));
   if (dtype == Dtype::kFp16)
-    check.note(fmt::format("{}: only a GPU computes in it; a CPU in fp32 or bf16", check.name(dtype)));
+    check.note(fmt::format("{}: only a GPU computes in fp16; a CPU computes in fp32 or bf16", check.name(dtype)));
 }
 
 namespace {
@@ -28,7 +28,7 @@ void note_sampler_dtype(const Config& config, bool on_gpu, Checker& check) {
   const auto& sampler = config.actor_infer.model_args.dtype;
   const Dtype trained = config.actor_train.model_args.dtype.value_or(on_gpu ? Dtype::kBf16 : Dtype::kFp32);
   if (sampler && *sampler != trained && *sampler != Dtype::kInt8)
-    check.note(fmt::format("{}: is not read; the sampler reads the trained weights, which are {}", check.name(sampler),
+    check.note(fmt::format("{}: has no effect; the sampler uses the trained weights, which are {}", check.name(sampler),
                            enum_name(trained)));
 }
 
@@ -42,7 +42,7 @@ void check_dtypes(const Config& config, Checker& check) {
     if (worker != &config.actor_train) check_dtype(worker->model_args, on_gpu, check);
   for (const JudgingModel& judge : judging_models(config)) check_dtype(judge.worker->model_args, on_gpu, check);
   if (config.actor_infer.model_args.reads_int8() && on_gpu)
-    check.note(fmt::format("{}: only a CPU samples so, and a run on a GPU ends at its start",
+    check.note(fmt::format("{}: only a CPU samples with 8-bit weights; on a GPU the run ends at its start",
                            check.name(config.actor_infer.model_args.dtype)));
 }
 

@@ -28,22 +28,22 @@ void check_stages(const WorkerConfig& worker, Checker& check) {
   const StrategyConfig& s = worker.strategy_args.strategy_config;
   const auto& pp = s.pipeline_model_parallel_size;
   const auto &first = s.num_layers_in_first_pipeline_stage, &last = s.num_layers_in_last_pipeline_stage;
-  const bool says_ends = first || last;
+  const bool sets_end_stages = first || last;
   const auto& layout = s.pipeline_model_parallel_layout;
-  const auto check_several = [&](const auto& key) {
-    check.require(!key || pp.value_or(1) > 1, key, "says nothing of one stage: set {} above 1, or remove it",
+  const auto require_stages = [&](const auto& key) {
+    check.require(!key || pp.value_or(1) > 1, key, "has no effect with one stage: set {} above 1, or remove it",
                   check.key(pp));
   };
-  check_several(first);
-  check_several(last);
-  check_several(layout);
+  require_stages(first);
+  require_stages(last);
+  require_stages(layout);
   const auto& chunks = s.virtual_pipeline_model_parallel_size;
-  if (chunks.value_or(1) > 1) check_several(chunks);
-  check.require(!says_ends || !layout, layout, "says what all stages have; remove it, or {}",
+  if (chunks.value_or(1) > 1) require_stages(chunks);
+  check.require(!sets_end_stages || !layout, layout, "sets the layers of all stages; remove it, or {}",
                 first ? check.name(first) : check.name(last));
   for (const bool* counts : {&s.account_for_embedding_in_pipeline_split, &s.account_for_loss_in_pipeline_split})
-    check.require(!*counts || (!says_ends && !layout), *counts,
-                  "is for an even split, but other keys say how many layers stages have; remove it, or these");
+    check.require(!*counts || (!sets_end_stages && !layout), *counts,
+                  "is for an even split, but other keys set the layers of stages; remove it, or those keys");
 }
 
 /// Checks that the role's ranks can be split into groups that share a model.
@@ -67,14 +67,13 @@ void check_sizes(const WorkerConfig& worker, Checker& check) {
                 pp > 1 ? "a stage of the role" : "the role");
   check.require(
       s.expert_tensor_parallel_size.value_or(s.tensor_parallel()) == s.tensor_parallel(), s.expert_tensor_parallel_size,
-      "must be the role's tensor_model_parallel_size, which is {}: tensor ranks share experts' matrices as all "
-      "others",
+      "must be the role's tensor_model_parallel_size, {}: tensor ranks split experts' matrices like all others",
       s.tensor_parallel());
 }
 
 /// Checks that a role that answers requests has no pipeline and no expert parallelism: its groups of tensor ranks work
 /// independently, so expert ranks would wait for each other.
-void check_requested(const WorkerConfig& worker, Checker& check) {
+void check_serving_role(const WorkerConfig& worker, Checker& check) {
   const auto& pp = worker.strategy_args.strategy_config.pipeline_model_parallel_size;
   check.require(pp.value_or(1) == 1, pp,
                 "a role that answers requests holds all layers on each group of tensor ranks; set it to 1");
@@ -86,13 +85,13 @@ void check_requested(const WorkerConfig& worker, Checker& check) {
 void check_recomputation(const StrategyConfig& s, Checker& check) {
   const auto& method = s.recompute_method;
   const auto& layers = s.recompute_num_layers;
-  check.require(!layers || method, layers, "says nothing without {}: set that to uniform or block", check.key(method));
-  check.require(method != RecomputeMethod::kBlock || layers, method, "needs {}: how many layers are recomputed",
+  check.require(!layers || method, layers, "has no effect without {}: set that to uniform or block", check.key(method));
+  check.require(method != RecomputeMethod::kBlock || layers, method, "needs {}, the number of recomputed layers",
                 check.key(layers));
-  check.require(method != RecomputeMethod::kAuto || !layers, layers, "is found out with {}; remove one of the two",
-                check.name(method));
+  check.require(method != RecomputeMethod::kAuto || !layers, layers,
+                "is chosen automatically with {}; remove one of the two", check.name(method));
   check.require(method != RecomputeMethod::kUniform || layers != 0, layers,
-                "with {} so many layers are recomputed together: must be at least 1", check.name(method));
+                "with {} it is the number of layers recomputed together: must be at least 1", check.name(method));
 }
 
 void check_trainer(const WorkerConfig& worker, Checker& check) {
@@ -101,84 +100,88 @@ void check_trainer(const WorkerConfig& worker, Checker& check) {
   const StrategyConfig& strategy = worker.strategy_args.strategy_config;
   check_recomputation(strategy, check);
   if (worker.wants_gathered_layers() && !worker.gathers_layers())
-    check.note(fmt::format(
-        "{}: the layers stay whole on every rank: they are not shared with adapters, with stages, with ranks that "
-        "share experts, or where {} is false",
-        strategy.zero_optimization.stage               ? check.name(strategy.zero_optimization.stage)
-        : check.is_set(strategy.reshard_after_forward) ? check.name(strategy.reshard_after_forward)
-                                                       : check.name(name),
-        check.key(strategy.use_distributed_optimizer)));
+    check.note(
+        fmt::format("{}: every rank keeps whole layers: layers are not split with adapters, with pipeline stages, with "
+                    "expert parallelism, or if {} is false",
+                    strategy.zero_optimization.stage               ? check.name(strategy.zero_optimization.stage)
+                    : check.is_set(strategy.reshard_after_forward) ? check.name(strategy.reshard_after_forward)
+                                                                   : check.name(name),
+                    check.key(strategy.use_distributed_optimizer)));
 }
 
 /// Returns the most groups of a domain per step. Each domain runs ahead by the same share of its groups, rounded down.
 int64_t most_groups_of_a_domain(const Config& config) {
   const auto& shares = config.actor_train.data_args.domain_interleave_probs;
   if (shares.empty()) return config.prompts_per_step();  // the rows decide, and are not read here
-  int64_t most = 1;
-  for (const auto& [domain, groups] : split_by_share(shares, config.prompts_per_step())) most = std::max(most, groups);
-  return most;
+  int64_t largest = 1;
+  for (const auto& [domain, groups] : split_by_share(shares, config.prompts_per_step()))
+    largest = std::max(largest, groups);
+  return largest;
 }
 
 /// Checks that async rollout has devices that only sample, because they are busy while the others train.
 void check_sampling_ahead(const Config& config, Checker& check) {
   if (!config.samples_ahead()) return;
-  std::vector<int> both;
-  std::ranges::set_intersection(learner_ranks(config), config.actor_infer.ranks, std::back_inserter(both));
-  check.require(both.empty(), config.async_generation_ratio,
-                "needs devices that only sample, but ranks {} also train or compute log-probs and values; give "
-                "actor_infer a device_mapping apart from actor_train, reference, teacher and critic, or set this to 0",
-                ranges_text(both));
-  const int64_t owed = most_groups_of_a_domain(config);
-  if (config.async_generation_ratio * static_cast<double>(owed) < 1)
-    check.note(
-        fmt::format("{} of the {} groups that a domain owes a step is less than one: nothing is sampled ahead; "
-                    "take {:.4g} or more",
-                    check.name(config.async_generation_ratio), owed, std::ceil(1e4 / static_cast<double>(owed)) / 1e4));
+  std::vector<int> shared_ranks;
+  std::ranges::set_intersection(learner_ranks(config), config.actor_infer.ranks, std::back_inserter(shared_ranks));
+  check.require(
+      shared_ranks.empty(), config.async_generation_ratio,
+      "needs devices that only sample, but ranks {} also train or compute log-probs and values; give actor_infer "
+      "devices that actor_train, reference, teacher and critic do not use (device_mapping), or set this to 0",
+      ranges_text(shared_ranks));
+  const int64_t max_groups = most_groups_of_a_domain(config);
+  if (config.async_generation_ratio * static_cast<double>(max_groups) < 1)
+    check.note(fmt::format(
+        "{} of the {} groups of a domain in a step is less than one group: nothing is sampled ahead; set {:.4g} or "
+        "more",
+        check.name(config.async_generation_ratio), max_groups, std::ceil(1e4 / static_cast<double>(max_groups)) / 1e4));
 }
 
 /// Notes that sampling has no context parallelism: attention reads KV cache pages of one group of tensor ranks.
 void note_sampler_context(const StrategyConfig& strategy, Checker& check) {
   if (strategy.context_parallel() <= 1) return;
   const auto& key = strategy.context_parallel_size ? strategy.context_parallel_size : strategy.ulysses_size;
-  check.note(
-      fmt::format("{}: sampling shares no sequence out over ranks; each group of {} tensor ranks samples "
-                  "responses of its own",
-                  check.name(key), strategy.tensor_parallel()));
+  check.note(fmt::format(
+      "{}: sampling splits no sequence over ranks; each group of {} tensor ranks samples different responses",
+      check.name(key), strategy.tensor_parallel()));
 }
 
 }  // namespace
 
 void complete_ulysses(WorkerConfig& worker, Checker& check) {
-  const auto& wanted = worker.model_args.ulysses_size;
+  const auto& model_args_size = worker.model_args.ulysses_size;
   auto& size = worker.strategy_args.strategy_config.ulysses_size;
-  if (!wanted) return;
-  check.require(!size || *size == *wanted, wanted, "is another spelling of {}; keep one of the two", check.name(size));
-  size = wanted;
+  if (!model_args_size) return;
+  check.require(!size || *size == *model_args_size, model_args_size, "is another spelling of {}; keep one of the two",
+                check.name(size));
+  size = model_args_size;
 }
 
 void complete_expert_ranks(WorkerConfig& worker, Checker& check) {
   StrategyArgs& strategy = worker.strategy_args;
-  const auto& wanted = strategy.strategy_config.ep_size;
+  const auto& ep_size = strategy.strategy_config.ep_size;
   auto& size = strategy.strategy_config.expert_model_parallel_size;
-  if (!wanted) return;
+  if (!ep_size) return;
   if (!is_fsdp2(strategy.strategy_name))
     return check.note(
-        fmt::format("{}: tensor ranks share every expert's matrices; {} says what a role that trains does",
-                    check.key(wanted), check.key(size)));
-  check.require(!size || *size == *wanted, wanted, "is another spelling of {}; keep one of the two", check.name(size));
-  size = wanted;
+        fmt::format("{}: only the fsdp2 strategy reads it; here tensor ranks split every expert, and {} sets expert "
+                    "parallelism of a trained role",
+                    check.key(ep_size), check.key(size)));
+  check.require(!size || *size == *ep_size, ep_size, "is another spelling of {}; keep one of the two",
+                check.name(size));
+  size = ep_size;
 }
 
 void complete_zero(WorkerConfig& worker, Checker& check) {
   StrategyConfig& strategy = worker.strategy_args.strategy_config;
   const auto& stage = strategy.zero_optimization.stage;
   if (!stage) return;
-  const auto set = [&](auto& key, bool value) {
+  const auto set_key = [&](auto& key, bool value) {
     check.require(!check.is_set(key) || key == value, stage, "contradicts {}; keep one of the two", check.name(key));
     key = value;
   };
-  set(strategy.use_distributed_optimizer, *stage > 0);
-  set(strategy.reshard_after_forward, *stage == 3);
+  set_key(strategy.use_distributed_optimizer, *stage > 0);
+  set_key(strategy.reshard_after_forward, *stage == 3);
 }
 
 void check_layout(const WorkerConfig& worker, Checker& check) {
@@ -194,15 +197,15 @@ void check_layout(const Config& config, Checker& check) {
   for (const auto& [name, worker] : trained_roles(config)) check_layout(*worker, check);
   const WorkerConfig& sampler = config.actor_infer;
   check_sizes(sampler, check);
-  check_requested(sampler, check);
+  check_serving_role(sampler, check);
   note_sampler_context(sampler.strategy_args.strategy_config, check);
   const int64_t tp = sampler.strategy_args.strategy_config.tensor_parallel();
   const auto& devices = sampler.num_gpus_per_worker;
-  const bool decides = sampler.strategy_args.strategy_name == Strategy::kVllm;  // true in ROLL too
-  check.require(decides || devices.value_or(tp) == tp, devices,
+  const bool size_decides = sampler.strategy_args.strategy_name == Strategy::kVllm;  // true in ROLL too
+  check.require(size_decides || devices.value_or(tp) == tp, devices,
                 "must equal the sampler's tensor_parallel_size, which is {}", tp);
-  if (decides && devices.value_or(tp) != tp)
-    check.note(fmt::format("{}: under vllm tensor_parallel_size decides, which is {}", check.name(devices), tp));
+  if (size_decides && devices.value_or(tp) != tp)
+    check.note(fmt::format("{}: has no effect with vllm; tensor_parallel_size is {}", check.name(devices), tp));
   const int64_t& block = sampler.strategy_args.strategy_config.block_size;
   check.require(block % 8 == 0, block, "must be a multiple of 8");
   const auto& pages = sampler.strategy_args.strategy_config.num_gpu_blocks_override;
@@ -214,7 +217,7 @@ void check_layout(const Config& config, Checker& check) {
   for (const auto& [name, worker] : reference_roles(config)) check_sizes(*worker, check);
   for (const JudgingModel& judge : judging_models(config)) {
     check_sizes(*judge.worker, check);
-    check_requested(*judge.worker, check);
+    check_serving_role(*judge.worker, check);
     if (judge.writes()) note_sampler_context(judge.worker->strategy_args.strategy_config, check);
   }
 }
@@ -223,8 +226,8 @@ namespace {
 
 /// Checks that the model's layers can be split over the pipeline stages, and that every stage has adapters to train.
 void check_split(const StrategyConfig& s, const ModelSpec& spec, Checker& check) {
-  const auto found = try_stage_split(s, spec.num_layers);
-  if (const auto* fault = std::get_if<SplitFault>(&found)) {
+  const auto split_result = try_stage_split(s, spec.num_layers);
+  if (const auto* fault = std::get_if<SplitFault>(&split_result)) {
     using Key = SplitFault::Key;
     check.require(fault->key != Key::kSize, s.pipeline_model_parallel_size, "{}", fault->rule);
     check.require(fault->key != Key::kChunks, s.virtual_pipeline_model_parallel_size, "{}", fault->rule);
@@ -232,15 +235,15 @@ void check_split(const StrategyConfig& s, const ModelSpec& spec, Checker& check)
     check.require(fault->key != Key::kLast, s.num_layers_in_last_pipeline_stage, "{}", fault->rule);
     check.require(fault->key != Key::kLayout, s.pipeline_model_parallel_layout, "{}", fault->rule);
   }
-  if (!spec.lora || !std::holds_alternative<StageSplit>(found)) return;
-  const auto& split = std::get<StageSplit>(found);
+  if (!spec.lora || !std::holds_alternative<StageSplit>(split_result)) return;
+  const auto& split = std::get<StageSplit>(split_result);
   std::set<int64_t> with_adapters;
   for (const ParameterShape& parameter : select_trained(spec, backbone_parameters(spec)))
     with_adapters.insert(split.layer_stage(parameter.layer));
   for (int64_t stage = 0; stage < split.num_stages(); ++stage)
     check.require(with_adapters.contains(stage), s.pipeline_model_parallel_size,
-                  "no product of stage {} has adapters, so it would train nothing; name more in lora_target, or change "
-                  "the stages",
+                  "no matrix of stage {} has adapters, so the stage would train nothing; name more matrices in "
+                  "lora_target, or change the stages",
                   stage + 1);
 }
 
@@ -257,7 +260,7 @@ void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Che
   check.require(rule.empty(), tp, "{}", rule);
   check_split(s, spec, check);
   check.require(s.recompute_num_layers.value_or(0) <= spec.num_layers, s.recompute_num_layers,
-                "must be at most the model's layers, which are {}", spec.num_layers);
+                "must be at most the number of the model's layers, {}", spec.num_layers);
   const auto& ep = s.expert_model_parallel_size;
   check.require(spec.mixture || ep.value_or(1) == 1, ep, "the model has no experts; set it to 1");
   check.require(!spec.mixture || spec.mixture->routing.count % s.expert_parallel() == 0, ep,

@@ -14,9 +14,9 @@ namespace {
 
 void check_spellings(const LossConfig& loss, Checker& check) {
   if (!loss.loss_aggregation) return;
-  const AggMode meant = agg_mode(*loss.loss_aggregation);
-  check.require(!check.is_set(loss.loss_agg_mode) || loss.loss_agg_mode == meant, loss.loss_aggregation,
-                "means {}, but {} ({}); keep one of the two", enum_name(meant), check.name(loss.loss_agg_mode),
+  const AggMode implied_mode = agg_mode(*loss.loss_aggregation);
+  check.require(!check.is_set(loss.loss_agg_mode) || loss.loss_agg_mode == implied_mode, loss.loss_aggregation,
+                "means {}, but {} ({}); keep one of the two", enum_name(implied_mode), check.name(loss.loss_agg_mode),
                 check.place(loss.loss_agg_mode).text());
 }
 
@@ -27,9 +27,9 @@ std::string mode_name(const LossConfig& loss, Checker& check) {
 
 void check_per_token(const LossConfig& loss, Checker& check) {
   if (!loss.calculate_per_token_loss) return;
-  const AggMode other = loss.loss_aggregation ? agg_mode(*loss.loss_aggregation) : loss.loss_agg_mode;
+  const AggMode chosen_mode = loss.loss_aggregation ? agg_mode(*loss.loss_aggregation) : loss.loss_agg_mode;
   const bool other_is_set = loss.loss_aggregation || check.is_set(loss.loss_agg_mode);
-  check.require(!other_is_set || other == AggMode::kTokenMean, loss.calculate_per_token_loss,
+  check.require(!other_is_set || chosen_mode == AggMode::kTokenMean, loss.calculate_per_token_loss,
                 "means token-mean, but {}; keep one of the two", mode_name(loss, check));
 }
 
@@ -37,7 +37,7 @@ void check_divisor(const LossConfig& loss, Checker& check) {
   const auto& divisor = loss.loss_aggregation_divisor;
   const AggMode mode = loss_modes(loss).policy;
   check.require(divisor || mode != AggMode::kConstant, divisor,
-                "{} needs it; the Dr.GRPO paper takes the response length", mode_name(loss, check));
+                "{} needs a divisor; the Dr.GRPO paper uses the response length", mode_name(loss, check));
   check.require(!divisor || has_divisor(mode), divisor,
                 "only the modes constant and seq-mean-token-sum-norm have a divisor, but {}; remove it",
                 mode_name(loss, check));
@@ -47,8 +47,8 @@ void check_divisor(const LossConfig& loss, Checker& check) {
 void note_kl_estimate(const LossConfig& loss, Checker& check) {
   if (!loss.use_kl_loss || loss.kl_loss_coef == 0 || loss.kl_loss_penalty != KlPenalty::kKl) return;
   check.note(fmt::format(
-      "{}: on the policy's own samples the gradient of this estimate is zero in expectation, so it adds noise "
-      "and does not hold the policy near the reference; mse has the gradient of the KL, k3 one near it",
+      "{}: on the policy's own samples the gradient of this estimate is zero in expectation, so it adds noise and does "
+      "not hold the policy near the reference; mse has the gradient of the KL, and k3 a similar one",
       check.name(loss.kl_loss_penalty)));
 }
 
@@ -68,7 +68,7 @@ void check_plugin(const PluginArgs& plugin, bool offline, Checker& check) {
                            fmt::format("give the name in the ROLL_LOSS(name, function) of {}", plugin.library)))
     return;
   if (offline && !is_there(plugin.library))
-    return check.note(fmt::format("{}: not here, so not checked", check.name(plugin.library)));
+    return check.note(fmt::format("{}: not on this machine, so not checked", check.name(plugin.library)));
   check.collect_named(plugin.library, [&] { check_plugin_file(plugin, check.key(plugin)); });
 }
 
@@ -76,7 +76,7 @@ void check_masks(const std::vector<std::string>& keys, const LossMasks& masks, C
   bool all_known = true;
   for (const std::string& key : keys)
     all_known &= check.require(std::ranges::find(masks.known, key) != masks.known.end(), keys,
-                               "there is no mask {}; there are {}{}", key, fmt::join(masks.known, ", "),
+                               "there is no mask {}; the masks are {}{}", key, fmt::join(masks.known, ", "),
                                did_you_mean(key, masks.known));
   if (!all_known) return;
   std::vector<std::string> left_out;
@@ -98,7 +98,7 @@ void check_bounds(const double& low, const double& high, Checker& check) {
 void check_policy(const PolicyArgs& policy, const LossConfig& loss, Checker& check) {
   const char* const own_ratio = policy.pg_variant->own_ratio;
   check.require(!own_ratio || loss.importance_sampling == ImportanceSampling::kToken, loss.importance_sampling,
-                "{} has {} of its own; remove this", check.name(policy.pg_variant), own_ratio ? own_ratio : "");
+                "{} uses {} instead; remove this", check.name(policy.pg_variant), own_ratio ? own_ratio : "");
   check_bounds(policy.tis_lower_bound, policy.tis_upper_bound, check);
 }
 

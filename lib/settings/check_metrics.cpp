@@ -34,29 +34,30 @@ bool has_domain(const std::string& name, const MetricWords& row) {
 }
 
 /// Complains, at the key that waits for the metric, if it is not measured. Returns `is_measured`.
-bool require_measured(bool is_measured, const CheckpointConfig& config, const std::string& why, Checker& check) {
-  const std::string rule = fmt::format("{} {}", check.name(config.metric_for_best_model), why);
+bool require_measured(bool is_measured, const CheckpointConfig& config, const std::string& reason, Checker& check) {
+  const std::string rule = fmt::format("{} {}", check.name(config.metric_for_best_model), reason);
   return config.early_stopping_patience > 0 ? check.require(is_measured, config.early_stopping_patience, "{}", rule)
                                             : check.require(is_measured, config.best_ckpt_to_keep, "{}", rule);
 }
 
 constexpr const char* kNoValidation =
-    "is measured in validations, and there are none; set eval_steps and validation.data_args.file_name";
+    "is measured in validations, but there are no validations; set eval_steps and validation.data_args.file_name";
 
 /// Checks that the metric is known, unless a loss plug-in may measure it. Returns true if it is known.
 bool check_name(const CheckpointConfig& config, bool has_plugins, Checker& check) {
   const std::string& name = config.metric_for_best_model;
   if (find_metric(name) || has_plugins || (!is_watched(config) && !check.is_set(config.metric_for_best_model)))
     return find_metric(name) != nullptr;
-  return check.require(false, config.metric_for_best_model, "no run measures it; `roll metrics` lists what is{}",
+  return check.require(false, config.metric_for_best_model,
+                       "no run measures this metric; `roll metrics` lists all metrics{}",
                        did_you_mean(name, metric_names()));
 }
 
 /// Checks that validation rows have the tag of val_correct/TAG/mean, val_score/... or val_prompts/TAG.
 void check_tag(const Config& config, Checker& check) {
   const std::string& name = config.checkpoints.metric_for_best_model;
-  constexpr std::array kOfTags = {"val_correct/", "val_score/", "val_prompts/"};
-  if (!begins_with_any(name, kOfTags)) return;
+  constexpr std::array kTagPrefixes = {"val_correct/", "val_score/", "val_prompts/"};
+  if (!begins_with_any(name, kTagPrefixes)) return;
   const size_t begin = name.find('/') + 1, last = name.rfind('/');
   const std::string tag = name.substr(begin, last >= begin ? last - begin : name.npos);
   if (tag == "all") return;
@@ -67,7 +68,7 @@ void check_tag(const Config& config, Checker& check) {
   });
   const std::vector<std::string> known(tags.begin(), tags.end());
   check.require(tags.contains(tag), config.checkpoints.metric_for_best_model,
-                "no validation row has the tag {}; there is all{}{}{}", tag, known.empty() ? "" : ", and of tags ",
+                "no validation row has the tag {}; use all{}{}{}", tag, known.empty() ? "" : ", or one of the tags ",
                 fmt::join(known, ", "), did_you_mean(tag, known));
 }
 
@@ -79,7 +80,7 @@ void check_set_metric(const Config& config, Checker& check) {
     for (const std::string& metric : set_metric_names(set, args.generating_args.num_return_sequences.value_or(1)))
       known.push_back(metric);
   check.require(std::ranges::find(known, name) != known.end(), config.checkpoints.metric_for_best_model,
-                "no validation set has it; there is {}{}",
+                "no validation set has this metric; there is {}{}",
                 known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")), did_you_mean(name, known));
 }
 
@@ -91,29 +92,29 @@ void check_best_metric(const Config& config, bool offline, Checker& check) {
   const bool has_plugins = config.actor_train.loss_func || config.actor_train.pg_loss_reducer;
   if (!check_name(keys, has_plugins, check) || !is_watched(keys)) return;
   const MetricWords& row = *find_metric(name);
-  const auto require = [&](bool is_measured, const std::string& why) {
-    return require_measured(is_measured, keys, why, check);
+  const auto require = [&](bool is_measured, const std::string& reason) {
+    return require_measured(is_measured, keys, reason, check);
   };
   if (has_domain(name, row))
     require(config.rewards.contains(first_part(name)),
-            fmt::format("is of a domain, and rewards has no {}", first_part(name)));
+            fmt::format("belongs to a domain, but rewards has no {}", first_part(name)));
   require(!begins_with_any(name, kSftPrefixes),
-          fmt::format("is measured by `roll {}`; of responses there is val_correct/all/mean",
+          fmt::format("is measured by `roll {}`; for responses use val_correct/all/mean",
                       name.starts_with("dpo/") || name.starts_with("logps/") ? "dpo"
                       : name.starts_with("distill/")                         ? "distill"
                                                                              : "sft"));
   require(config.uses_critic() || !std::string_view(row.name).starts_with("critic/"),
-          "is the critic's, and there is none: " + check.name(config.experience.adv_estimator));
+          "belongs to a critic, but there is no critic: " + check.name(config.experience.adv_estimator));
   const bool is_kl = row.name == std::string_view("kl") || row.name == std::string_view("actor/kl_loss");
   require(config.uses_reference() || !is_kl,
-          "is measured against a reference, and there is none; set enable_reference");
+          "is measured against a reference, but there is no reference; set enable_reference");
   require(config.distils() || row.name != std::string_view("teacher_kl"),
-          "is measured against a teacher, and there is none; set is_pure_opd or use_opd");
-  const bool is_of_set = std::string_view(row.name).starts_with("val/*/");
-  if (!is_of_set && !name.starts_with("val_")) return;
+          "is measured against a teacher, but there is no teacher; set is_pure_opd or use_opd");
+  const bool is_set_metric = std::string_view(row.name).starts_with("val/*/");
+  if (!is_set_metric && !name.starts_with("val_")) return;
   if (require(config.validates() && config.eval_steps > 0, kNoValidation) && !offline)
     check.collect(keys.metric_for_best_model, [&] { check_tag(config, check); });
-  if (is_of_set) check_set_metric(config, check);
+  if (is_set_metric) check_set_metric(config, check);
 }
 
 void check_best_metric(const RowConfig& config, Checker& check) {
@@ -121,10 +122,10 @@ void check_best_metric(const RowConfig& config, Checker& check) {
   const std::string& name = keys.metric_for_best_model;
   if (!check_name(keys, static_cast<bool>(config.trained.loss_func), check) || !is_watched(keys)) return;
   constexpr std::array kShared = {"time/", "perf/", "packing/", "comm/", "memory/", "system/"};
-  std::vector<std::string> of_kind = {config.kind + "/", "val/"};
-  if (config.kind == "dpo") of_kind.insert(of_kind.end(), {"rewards/", "logps/"});
-  require_measured(begins_with_any(name, of_kind) || begins_with_any(name, kShared), keys,
-                   fmt::format("is measured by `roll train`; here it is val/loss or {}/loss", config.kind), check);
+  std::vector<std::string> prefixes = {config.kind + "/", "val/"};
+  if (config.kind == "dpo") prefixes.insert(prefixes.end(), {"rewards/", "logps/"});
+  require_measured(begins_with_any(name, prefixes) || begins_with_any(name, kShared), keys,
+                   fmt::format("is measured by `roll train`; here use val/loss or {}/loss", config.kind), check);
   const bool validates = !config.validation.data_args.file_name.empty();
   const bool repeats = config.eval_steps > 0 || keys.early_stopping_patience == 0;  // false: only measured at the end
   if (name.starts_with("val/")) require_measured(validates && repeats, keys, kNoValidation, check);

@@ -19,23 +19,21 @@ struct CheckpointConfig {
   std::string resume_from_checkpoint = "false";
 
   void fields(Keys& v) {
-    v("save_steps", save_steps, "a checkpoint every so many steps; 0 or -1: only at the end", at_least(-1),
-      may_change());
-    v("max_ckpt_to_keep", max_ckpt_to_keep, "newest checkpoints kept; 0: all", at_least(0), may_change());
+    v("save_steps", save_steps, "steps between checkpoints; 0 or -1: only at the end", at_least(-1), may_change());
+    v("max_ckpt_to_keep", max_ckpt_to_keep, "number of newest checkpoints to keep; 0: all", at_least(0), may_change());
     v("best_ckpt_to_keep", best_ckpt_to_keep,
-      "checkpoints kept beside them, the best by metric_for_best_model; a new best is saved at once", at_least(0),
-      may_change());
-    v("metric_for_best_model", metric_for_best_model, "the metric that tells which checkpoints are best", may_change());
+      "number of best checkpoints, by metric_for_best_model, to keep in addition; a new best is saved at once",
+      at_least(0), may_change());
+    v("metric_for_best_model", metric_for_best_model, "metric that ranks the checkpoints", may_change());
     v("greater_is_better", greater_is_better, "false: the smallest metric_for_best_model is the best", may_change());
     v("early_stopping_patience", early_stopping_patience,
-      "the run ends early, with a checkpoint, once metric_for_best_model was measured so many times in a row without "
-      "improving on its best; 0: never",
+      "the run ends early, with a checkpoint, after so many measurements of metric_for_best_model in a row without a "
+      "new best; 0: never",
       at_least(0), may_change());
     v("early_stopping_threshold", early_stopping_threshold,
-      "early_stopping_patience counts an improvement only where it is larger than this", within(0, 1'000'000),
-      may_change());
+      "early_stopping_patience counts only improvements larger than this", within(0, 1'000'000), may_change());
     v("resume_from_checkpoint", resume_from_checkpoint,
-      "true: go on with the run in output_dir, where there is one; or a checkpoint's folder", bool_or_text(),
+      "true: resume the run in output_dir, if there is one; or the folder of a checkpoint", bool_or_text(),
       may_change());
   }
 };

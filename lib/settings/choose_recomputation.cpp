@@ -14,7 +14,7 @@ namespace {
 
 /// Returns the bytes of training, with the estimate's error and the memory of the program itself.
 double bytes_for_training(const MemoryEstimate& memory, bool on_gpu) {
-  const double error = 0.1 * std::max(memory.activations, memory.visiting);
+  const double error = 0.1 * std::max(memory.activations, memory.loaded_reference);
   return memory.training() + error + (on_gpu ? 1e9 : memory.checkpoint + kProgramOnCpu);
 }
 
@@ -43,10 +43,10 @@ std::vector<ChoosingRole> choosing_roles(Config& config, const RoleShapes& model
 /// Returns the configuration with automatic prompt sharing off: auto shares nothing if most prompts of a step are
 /// short, and even then some may be long.
 Config without_sharing(Config config) {
-  const auto decide = [](WorkerConfig& worker) {
+  const auto disable_sharing = [](WorkerConfig& worker) {
     if (worker.packing.share_prompts == SharePrompts::kAuto) worker.packing.share_prompts = SharePrompts::kFalse;
   };
-  for (WorkerConfig* worker : {&config.actor_train, &config.critic, &config.reference}) decide(*worker);
+  for (WorkerConfig* worker : {&config.actor_train, &config.critic, &config.reference}) disable_sharing(*worker);
   return config;
 }
 
@@ -59,9 +59,10 @@ double bytes_with(int64_t layers, const ChoosingRole& role, const Config& config
   strategy.recompute_num_layers = layers;
   const Config fullest = without_sharing(config);
   double most = 0;
-  for (const RankClass& same : rank_classes(config))
-    if (std::ranges::binary_search(role.worker.ranks, same.ranks.front()))
-      most = std::max(most, bytes_for_training(estimate_memory(fullest, models, on_gpu, same.ranks.front()), on_gpu));
+  for (const RankClass& rank_class : rank_classes(config))
+    if (std::ranges::binary_search(role.worker.ranks, rank_class.ranks.front()))
+      most = std::max(most,
+                      bytes_for_training(estimate_memory(fullest, models, on_gpu, rank_class.ranks.front()), on_gpu));
   return most;
 }
 
@@ -113,9 +114,9 @@ std::vector<std::string> choose_recomputation(Config& config, const RoleShapes& 
         most = middle;
     }
     const double needed = bytes_with(layers, role, config, models, on_gpu);
-    lines.push_back(fmt::format("{}: backward recomputes {} of {} layers, so that training takes {:.3g} of {:.3g} GB{}",
+    lines.push_back(fmt::format("{}: backward recomputes {} of {} layers, so training needs {:.3g} of {:.3g} GB{}",
                                 role.name, layers, role.num_layers, needed / 1e9, bytes / 1e9,
-                                needed > bytes ? ", which is more than there is" : ""));
+                                needed > bytes ? ", more than is available" : ""));
   }
   return lines;
 }
@@ -139,11 +140,11 @@ std::vector<std::string> choose_recomputation(DistillConfig& config, const RoleS
 
 std::vector<std::string> recomputation_text(const Config& config, const RoleShapes& models, bool on_gpu) {
   std::vector<std::string> lines;
-  Config tried = config;
-  for (const ChoosingRole& role : choosing_roles(tried, models)) {
-    const auto gb = [&](int64_t layers) { return bytes_with(layers, role, tried, models, on_gpu) / 1e9; };
+  Config trial = config;
+  for (const ChoosingRole& role : choosing_roles(trial, models)) {
+    const auto gb = [&](int64_t layers) { return bytes_with(layers, role, trial, models, on_gpu) / 1e9; };
     lines.push_back(fmt::format(
-        "{}: recompute_method = auto: training takes {:.3g} GB with no layer recomputed, {:.3g} GB with all {}",
+        "{}: recompute_method = auto: training needs {:.3g} GB with no layer recomputed, {:.3g} GB with all {}",
         role.name, gb(0), gb(role.num_layers), role.num_layers));
   }
   return lines;

@@ -21,7 +21,7 @@ void require_room(bool has_room, const std::optional<int64_t>& sequence, const a
 void complete_lengths(Config& config, Checker& check) {
   auto& response = config.response_length;
   auto& sequence = config.sequence_length;
-  if (!check.require(response || sequence, response, "set it, or {}", check.key(sequence))) return;
+  if (!check.require(response || sequence, response, "set this key, or {}", check.key(sequence))) return;
   if (!sequence) sequence = config.prompt_length + *response;
   if (!response) response = *sequence - config.prompt_length;
   require_room(*response >= 1, sequence, config.prompt_length, check);
@@ -43,7 +43,7 @@ void complete_validation_lengths(Config& config, Checker& check) {
 void complete_sampling(std::optional<int64_t>& max_new_tokens, int64_t room, const std::string& room_name,
                        Checker& check) {
   if (!max_new_tokens) max_new_tokens = room;
-  check.require(*max_new_tokens <= room, max_new_tokens, "is more than {} leaves; lower one or raise the other",
+  check.require(*max_new_tokens <= room, max_new_tokens, "is more than {} allows; lower one or raise the other",
                 room_name);
 }
 
@@ -60,7 +60,8 @@ void complete_generating(Config& config, Checker& check) {
   complete_sampling(validation.max_new_tokens, *config.val_sequence_length - *config.val_prompt_length,
                     check.name(config.val_sequence_length), check);
   constexpr const char* kGreedy =
-      "a greedy policy always gives one response, and there is nothing to compare; only the validation may be greedy";
+      "a greedy policy always gives the same response, so there is nothing to compare; only the validation may be "
+      "greedy";
   check.require(infer.do_sample.value_or(true), infer.do_sample, "must be true: {}", kGreedy);
   check.require(infer.temperature > 0 || !infer.do_sample.value_or(true), infer.temperature,
                 "must be above 0, usually 1: {}", kGreedy);
@@ -95,8 +96,8 @@ void complete_sets(Config& config, Checker& check) {
 void note_model_length(const Config& config, Checker& check) {
   const auto& length = config.actor_infer.strategy_args.strategy_config.max_model_len;
   if (length && config.sequence_length && *length < *config.sequence_length)
-    check.note(
-        fmt::format("{}: sequences may be longer, up to {}", check.name(length), check.name(config.sequence_length)));
+    check.note(fmt::format("{}: has no effect: sequences may be longer, up to {}", check.name(length),
+                           check.name(config.sequence_length)));
 }
 
 /// Fills the chat template; global_template wins, as in ROLL.
@@ -132,7 +133,8 @@ void complete_models(Config& config, Checker& check) {
   check.require(policy.has_value(), config.pretrain, "set it to the model's folder or Hub name");
   auto& sampler = config.actor_infer.model_args.model_name_or_path;
   if (!sampler) sampler = policy;
-  check.require(sampler == policy, sampler, "sampler and trainer are one policy, and {}", check.name(policy));
+  check.require(sampler == policy, sampler, "the sampler must use the model of the trainer, but {}",
+                check.name(policy));
   auto& reference = config.reference.model_args.model_name_or_path;
   if (!reference) reference = policy;
   auto& critic = config.critic.model_args.model_name_or_path;
@@ -145,17 +147,17 @@ void complete_models(Config& config, Checker& check) {
 
 /// Enables importance weights for an int8 sampler, whose token probabilities differ from the trained weights'.
 void complete_sampler_dtype(Config& config, Checker& check) {
-  auto& weighs = config.experience.train_infer_correction.is_weight.enabled;
-  if (!config.actor_infer.model_args.reads_int8() || !config.trains() || check.is_set(weighs)) return;
-  weighs = true;
-  check.note(fmt::format("{}: its tokens come from rounded weights, and so {} = true, as long as it is not set",
-                         check.name(config.actor_infer.model_args.dtype), check.key(weighs)));
+  auto& is_enabled = config.experience.train_infer_correction.is_weight.enabled;
+  if (!config.actor_infer.model_args.reads_int8() || !config.trains() || check.is_set(is_enabled)) return;
+  is_enabled = true;
+  check.note(fmt::format("{}: tokens are sampled with rounded weights, so {} = true by default",
+                         check.name(config.actor_infer.model_args.dtype), check.key(is_enabled)));
 }
 
 void complete_experience_keys(ExperienceConfig& experience, Checker& check) {
   check.require(
       !experience.adv_estimator->whitens || experience.whiten_advantages || !check.is_set(experience.whiten_advantages),
-      experience.whiten_advantages, "{} does; remove this, or take another estimator",
+      experience.whiten_advantages, "{} whitens advantages; remove this, or choose another estimator",
       check.name(experience.adv_estimator));
   experience.whiten_advantages = experience.whitens();
   const Normalisation normalisation = experience.normalisation();
@@ -163,7 +165,7 @@ void complete_experience_keys(ExperienceConfig& experience, Checker& check) {
   experience.norm_std_type = normalisation.deviation;
 }
 
-void count_mask(const std::string& mask, std::vector<std::string>& keys) {
+void add_mask(const std::string& mask, std::vector<std::string>& keys) {
   if (std::ranges::find(keys, mask) == keys.end()) keys.push_back(mask);
 }
 
@@ -187,7 +189,7 @@ void complete_routing(Config& config, Checker& check) {
   const RouterReplayMode& trainer = config.actor_train.router_replay.mode;
   const RouterReplayMode& sampler = config.actor_infer.router_replay.mode;
   check.require(trainer == sampler, check.is_set(sampler) ? sampler : trainer,
-                "what is recorded is what is replayed, but {}; set both to R3 or neither",
+                "must be the same for actor_train and actor_infer, but {}; set both to R3 or neither",
                 check.name(check.is_set(sampler) ? trainer : sampler));
   auto& replays = config.routing_replay;
   check.require(!replays || *replays || trainer == RouterReplayMode::kDisable, replays,
@@ -202,36 +204,37 @@ void note_strategies(const std::vector<const StrategyArgs*>& strategies, Checker
         std::ranges::find(names, enum_name(strategy->strategy_name)) == names.end())
       names.push_back(enum_name(strategy->strategy_name));
   if (!names.empty())
-    check.note(fmt::format("{}: {}: all strategies mean the built-in back-end", check.key(strategies[0]->strategy_name),
+    check.note(fmt::format("{}: {}: all strategies use the built-in back-end", check.key(strategies[0]->strategy_name),
                            fmt::join(names, ", ")));
 }
 
 void complete_trackers(TrackConfig& track, Checker& check) {
-  std::vector<TrackerKind>& kinds = track.track_with;
+  std::vector<TrackerKind>& trackers = track.track_with;
   const std::optional<std::string>& uri = track.tracker_kwargs.tracking_uri;
-  if (std::ranges::find(kinds, TrackerKind::kMlflow) != kinds.end() && uri)
-    check.require(uri->find("://") == std::string::npos, uri, "is a server's; mlflow is written to a folder");
-  const bool is_sent = std::erase(kinds, TrackerKind::kService) > 0;
-  if (is_sent)
+  if (std::ranges::find(trackers, TrackerKind::kMlflow) != trackers.end() && uri)
+    check.require(uri->find("://") == std::string::npos, uri,
+                  "is the address of a server, but mlflow is written to a folder; give a folder");
+  const bool wants_service = std::erase(trackers, TrackerKind::kService) > 0;
+  if (wants_service)
     check.note(
-        fmt::format("{}: nothing is sent to swanlab; stdout, jsonl and tensorboard hold the same metrics, "
-                    "and scripts/upload_metrics.py uploads the run folder's",
+        fmt::format("{}: nothing is sent to swanlab; stdout, jsonl and tensorboard have the same metrics, and "
+                    "scripts/upload_metrics.py uploads them from the run folder",
                     check.name(track.track_with)));
-  if (!is_sent && std::ranges::find(kinds, TrackerKind::kWandb) == kinds.end()) return;
+  if (!wants_service && std::ranges::find(trackers, TrackerKind::kWandb) == trackers.end()) return;
   for (const TrackerKind kind : TrackConfig{}.track_with)
-    if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
+    if (std::ranges::find(trackers, kind) == trackers.end()) trackers.push_back(kind);
 }
 
 void split_commas(std::vector<std::string>& names) {
-  std::vector<std::string> all;
+  std::vector<std::string> parts;
   for (const std::string& name : names)
     for (size_t from = 0; from <= name.size();) {
       const size_t comma = std::min(name.find(',', from), name.size());
       const size_t first = std::min(name.find_first_not_of(' ', from), comma);
-      if (comma > first) all.push_back(name.substr(first, comma - first));
+      if (comma > first) parts.push_back(name.substr(first, comma - first));
       from = comma + 1;
     }
-  names = all;
+  names = parts;
 }
 
 void complete_names(ModelArgs& args) {
@@ -239,12 +242,12 @@ void complete_names(ModelArgs& args) {
 }
 
 void complete_additional_prompts(Config& config, Checker& check) {
-  const auto& older = config.use_additional_prompts;
-  auto& wanted = config.is_use_additional_prompts;
-  if (!older) return;
-  check.require(!check.is_set(wanted) || wanted == *older, older, "is an older name of {}; keep one of the two",
-                check.name(wanted));
-  wanted = *older;
+  const auto& old_key = config.use_additional_prompts;
+  auto& new_key = config.is_use_additional_prompts;
+  if (!old_key) return;
+  check.require(!check.is_set(new_key) || new_key == *old_key, old_key, "is an older name of {}; keep one of the two",
+                check.name(new_key));
+  new_key = *old_key;
 }
 
 /// Fills the sampler's tensor-parallel size from num_gpus_per_worker, as ROLL does under SGLang; not under vLLM.
@@ -256,11 +259,12 @@ void complete_engine_ranks(WorkerConfig& sampler) {
 }
 
 /// Fills a column from its spelling at the top level.
-void complete_column(const std::optional<std::string>& wanted, std::optional<std::string>& column, Checker& check) {
-  if (!wanted) return;
-  check.require(!column || *column == *wanted, wanted, "is another spelling of {}; keep one of the two",
+void complete_column(const std::optional<std::string>& top_level_key, std::optional<std::string>& column,
+                     Checker& check) {
+  if (!top_level_key) return;
+  check.require(!column || *column == *top_level_key, top_level_key, "is another spelling of {}; keep one of the two",
                 check.name(column));
-  column = wanted;
+  column = top_level_key;
 }
 
 /// Scales domain shares so that they sum to 1. (ROLL gives the last domain the remainder.)
@@ -269,7 +273,7 @@ void complete_shares(DataArgs& data, Checker& check) {
   for (const auto& [domain, share] : data.domain_interleave_probs) sum += share;
   if (sum <= 0 || sum > 1 - 1e-6 || !data.domain_interleave_schedule.empty()) return;
   for (auto& [domain, share] : data.domain_interleave_probs) share /= sum;
-  check.note(fmt::format("{}: the shares sum to {:.6g}, and each is divided by that",
+  check.note(fmt::format("{}: the shares sum to {:.6g}, and each is divided by this sum",
                          check.key(data.domain_interleave_probs), sum));
 }
 
@@ -277,10 +281,10 @@ void complete_shares(DataArgs& data, Checker& check) {
 void complete_length(Config& config, Checker& check) {
   if (config.num_train_epochs && !check.is_set(config.max_steps)) config.max_steps.reset();
   check.require_given(config.max_steps || config.num_train_epochs, config.max_steps,
-                      "type a number, or set num_train_epochs");
+                      "set a number of steps, or set num_train_epochs");
   if (!config.max_steps || !config.num_train_epochs) return;
   check.note_idle(config.num_train_epochs,
-                  fmt::format("{}: {} decides, unless it is null", check.name(config.num_train_epochs),
+                  fmt::format("{}: {} takes precedence, unless it is null", check.name(config.num_train_epochs),
                               check.name(config.max_steps)));
   config.num_train_epochs.reset();
 }
@@ -299,8 +303,8 @@ void complete_judging_models(Config& config) {
   }
   if (!is_shared) return;
   complete_folder(config.reward_model);
-  GeneratingArgs& says = config.reward_model.generating_args;
-  if (!says.max_new_tokens) says.max_new_tokens = LlmJudgeArgs().generating_args.max_new_tokens;
+  GeneratingArgs& judge_sampling = config.reward_model.generating_args;
+  if (!judge_sampling.max_new_tokens) judge_sampling.max_new_tokens = LlmJudgeArgs().generating_args.max_new_tokens;
 }
 
 void complete(Config& config, Checker& check) {
@@ -319,7 +323,7 @@ void complete(Config& config, Checker& check) {
   complete_distillation(config, check);
   complete_sampler_dtype(config, check);
   complete_experience_keys(config.experience, check);
-  if (config.loss.positive_loss_coef > 0) count_mask("positive_response_mask", config.loss.loss_mask_keys);
+  if (config.loss.positive_loss_coef > 0) add_mask("positive_response_mask", config.loss.loss_mask_keys);
   if (config.sequence_length) complete_divisor(config.loss, *config.sequence_length);
   complete_mock(config, check);
   complete_routing(config, check);
@@ -357,7 +361,8 @@ void complete(RowConfig& config, Checker& check) {
   complete_column(config.response_key, data.response, check);
   const bool is_at_top = config.query_key.has_value();
   check.require(!data.query || data.question, is_at_top ? config.query_key : data.query,
-                "follows a question: name its column in {}", check.key(is_at_top ? config.prompt_key : data.question));
+                "follows a question: name the question's column in {}",
+                check.key(is_at_top ? config.prompt_key : data.question));
   complete_data(data, config.validation.data_args, config.global_template);
   complete_divisor(config.loss, config.sequence_length);
   complete_ulysses(config.trained, check);

@@ -57,7 +57,7 @@ void flatten(const Node& node, const std::string& key, Flat& flat) {
   for (const MapEntry& entry : node.map) flatten(entry.value, key.empty() ? entry.key : key + "." + entry.key, flat);
 }
 
-std::string text_at(const Flat& flat, const std::string& key) {
+std::string find_value(const Flat& flat, const std::string& key) {
   const auto found = flat.find(key);
   return found == flat.end() ? "" : found->second;
 }
@@ -65,17 +65,17 @@ std::string text_at(const Flat& flat, const std::string& key) {
 }  // namespace
 
 std::vector<ConfigChange> config_changes(const std::string& before, const std::string& origin, const std::string& now) {
-  Flat then, here;
-  flatten(parse_yaml(before, origin), "", then);
-  flatten(parse_yaml(now, "the configuration"), "", here);
+  Flat old_values, new_values;
+  flatten(parse_yaml(before, origin), "", old_values);
+  flatten(parse_yaml(now, "the configuration"), "", new_values);
   std::set<std::string> keys;
-  for (const Flat* flat : {&then, &here})
+  for (const Flat* flat : {&old_values, &new_values})
     for (const auto& [key, value] : *flat) keys.insert(key);
   std::vector<ConfigChange> changes;
   for (const std::string& key : keys) {
-    const std::string old = text_at(then, key), fresh = text_at(here, key);
-    if (old == fresh || is_free(key)) continue;
-    changes.push_back({key, old, fresh});
+    const std::string old_value = find_value(old_values, key), new_value = find_value(new_values, key);
+    if (old_value == new_value || is_free(key)) continue;
+    changes.push_back({key, old_value, new_value});
   }
   return changes;
 }

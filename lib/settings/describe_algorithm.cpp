@@ -61,9 +61,9 @@ constexpr Trait kGreedyBaseline{"the reward of a greedy response as baseline",
                                 [](const AlgorithmSetting& s) { return s.is("remax"); }, advantage_keys};
 constexpr Trait kLengthWeighted{"the length-weighted mean of the group as baseline",
                                 [](const AlgorithmSetting& s) { return s.is("opo"); }, advantage_keys};
-constexpr Trait kTokenBaselineOfVerl{"a baseline of each token of the group, but for what one response alone has",
-                                     [](const AlgorithmSetting& s) { return s.is("optimal_token_baseline_verl"); },
-                                     advantage_keys};
+constexpr Trait kTokenBaselineOfVerl{
+    "a baseline of each token position of the group, except those of only one response",
+    [](const AlgorithmSetting& s) { return s.is("optimal_token_baseline_verl"); }, advantage_keys};
 constexpr Trait kCorrectedGroupMeanOfVerl{"the mean of the group as baseline, corrected for rewards of 0",
                                           [](const AlgorithmSetting& s) { return s.is("gpg_verl"); }, advantage_keys};
 constexpr Trait kDecoupled{"each reward normalised over its group, then their sum over the batch",
@@ -76,7 +76,7 @@ constexpr Trait kTokenBaseline{"a baseline of each token of the group",
 constexpr Trait kCorrectedGroupMean{"the mean of the group as baseline, corrected for groups that agree",
                                     [](const AlgorithmSetting& s) { return s.is("gpg"); }, advantage_keys};
 constexpr Trait kTurnsAndEpisodes{
-    "turns compared with those that began alike, and trajectories with their group",
+    "turns compared with turns from the same state, and trajectories with their group",
     [](const AlgorithmSetting& s) { return s.is("gigpo") && s.normalises(kGroup, kGroup); }, advantage_keys};
 
 constexpr Trait kClippedRatio{"PPO's clipped ratio of each token",
@@ -287,13 +287,13 @@ constexpr const Trait* kTechniques[] = {&kClipHigher,     &kDynamicSampling,   &
                                         &kLengthAdaptive, &kPositiveExamples,  &kTruncatedSampling, &kEntropyBonus,
                                         &kDistillation,   &kWhitenedAdvantages};
 
-std::vector<const Trait*> missing_of(const Algorithm& algorithm, const AlgorithmSetting& setting) {
+std::vector<const Trait*> missing_traits(const Algorithm& algorithm, const AlgorithmSetting& setting) {
   std::vector<const Trait*> missing;
-  const auto look = [&](const Trait* trait) {
+  const auto check_trait = [&](const Trait* trait) {
     if (trait && !trait->holds(setting)) missing.push_back(trait);
   };
-  look(algorithm.advantages), look(algorithm.policy);
-  for (const Trait* trait : algorithm.others) look(trait);
+  check_trait(algorithm.advantages), check_trait(algorithm.policy);
+  for (const Trait* trait : algorithm.others) check_trait(trait);
   return missing;
 }
 
@@ -301,14 +301,14 @@ std::vector<const Trait*> missing_of(const Algorithm& algorithm, const Algorithm
 /// algorithm with more traits.
 std::pair<int64_t, int64_t> distance(const Algorithm& algorithm, const AlgorithmSetting& setting) {
   int64_t sum = 0;
-  for (const Trait* trait : missing_of(algorithm, setting))
+  for (const Trait* trait : missing_traits(algorithm, setting))
     sum += trait == algorithm.advantages ? 10000 : trait == algorithm.policy ? 100 : 1;
-  const auto said = std::ranges::count_if(algorithm.others, [](const Trait* trait) { return trait != nullptr; });
-  return {sum, -said};
+  const auto num_traits = std::ranges::count_if(algorithm.others, [](const Trait* trait) { return trait != nullptr; });
+  return {sum, -num_traits};
 }
 
 /// Returns "a, b and c".
-std::string listed(const std::vector<std::string>& parts) {
+std::string join_words(const std::vector<std::string>& parts) {
   if (parts.size() < 2) return fmt::format("{}", fmt::join(parts, ""));
   return fmt::format("{} and {}", fmt::join(parts.begin(), parts.end() - 1, ", "), parts.back());
 }
@@ -328,13 +328,13 @@ std::string describe_algorithm(const Config& config) {
   std::vector<std::string> techniques, differences;
   for (const Trait* technique : kTechniques)
     if (technique->holds(setting) && !nearest.has(technique)) techniques.emplace_back(technique->name);
-  for (const Trait* trait : missing_of(nearest, setting))
+  for (const Trait* trait : missing_traits(nearest, setting))
     differences.push_back(fmt::format("{} (here {})", trait->name, trait->keys(setting)));
   std::string text =
       fmt::format("algorithm: {}{} ({})", differences.empty() ? "" : "nearest to ", nearest.name, nearest.paper);
-  if (!differences.empty()) text += fmt::format(", which has {}", listed(differences));
+  if (!differences.empty()) text += fmt::format(", which has {}", join_words(differences));
   if (!techniques.empty())
-    text += fmt::format("{} {}", differences.empty() ? " with" : "; added to it:", listed(techniques));
+    text += fmt::format("{} {}", differences.empty() ? " with" : "; added to it:", join_words(techniques));
   return text;
 }
 

@@ -9,7 +9,7 @@ namespace roll {
 namespace {
 
 std::string reduction(AggMode mode, const std::string& mask, const std::string& update, double divisor) {
-  const std::string of_sequence = fmt::format("each sequence by its {} tokens", mask);
+  const std::string per_sequence = fmt::format("each sequence by its {} tokens", mask);
   const std::string sequences = fmt::format("by the sequences with one in {}", update);
   switch (mode) {
     case AggMode::kTokenMean:
@@ -17,7 +17,7 @@ std::string reduction(AggMode mode, const std::string& mask, const std::string& 
     case AggMode::kSeqMeanTokenSum:
       return fmt::format("sums over {} tokens, {}", mask, sequences);
     case AggMode::kSeqMeanTokenMean:
-      return fmt::format("{}, then {}", of_sequence, sequences);
+      return fmt::format("{}, then {}", per_sequence, sequences);
     case AggMode::kSeqMeanTokenSumNorm:
       return fmt::format("sums over {} tokens by {}", mask, divisor);
     case AggMode::kPromptMean:
@@ -33,11 +33,11 @@ std::string role_loss(const std::string& role, AggMode mode, const std::string& 
                       const LossModes& modes) {
   const auto update = fmt::format("a {}-sequence update", worker.mini_batch());
   if (worker.loss_func)
-    return fmt::format("{} loss: {} of {}, over {}; `roll check-loss` proves its normalisation", role,
+    return fmt::format("{} loss: {} of {}, over {}; `roll check-loss` checks its normalisation", role,
                        worker.loss_func.name, worker.loss_func.library, update);
   if (worker.pg_loss_reducer)
-    return fmt::format("{} loss: policy term reduced by {} of {}, over {}; `roll check-loss` proves it", role,
-                       worker.pg_loss_reducer.name, worker.pg_loss_reducer.library, update);
+    return fmt::format("{} loss: policy term reduced by {} of {}, over {}; `roll check-loss` checks its normalisation",
+                       role, worker.pg_loss_reducer.name, worker.pg_loss_reducer.library, update);
   const std::string scale =
       worker.apply_loss_scale ? "" : "; apply_loss_scale false: and by the number of micro-batches";
   return fmt::format("{} loss: {}: {}{}", role, enum_name(mode), reduction(mode, mask, update, modes.divisor), scale);
@@ -60,12 +60,12 @@ std::string describe_loss(const DpoConfig& config) {
 
 std::string describe_loss(const DistillConfig& config) {
   const DivergenceArgs& args = config.divergence;
-  const std::string of =
+  const std::string compared_tokens =
       config.logits_topk > 0 ? fmt::format("its {} likeliest tokens", config.logits_topk) : "all tokens";
   const LossModes modes = loss_modes(config.loss);
   return fmt::format("distill loss: {:.3g} x {} to the teacher over {} + {:.3g} x cross-entropy; {}: {}",
-                     args.distill_loss_weight, enum_name(args.kd_objective), of, 1 - args.distill_loss_weight,
-                     enum_name(modes.policy),
+                     args.distill_loss_weight, enum_name(args.kd_objective), compared_tokens,
+                     1 - args.distill_loss_weight, enum_name(modes.policy),
                      reduction(modes.policy, "labels_mask",
                                fmt::format("a {}-sequence update", config.trained.mini_batch()), modes.divisor));
 }

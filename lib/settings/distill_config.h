@@ -24,9 +24,9 @@ struct DistillConfig : RowConfig {
     v("student_pretrain", student_pretrain, "ROLL's spelling of pretrain: the student's first weights");
     v("teacher_pretrain", teacher_pretrain, "the teacher: HF folder or Hub name");
     v("logits_topk", logits_topk,
-      "so many of the teacher's likeliest tokens are compared at each position, 8 bytes each; 0: the whole vocabulary",
+      "number of the teacher's likeliest tokens to compare at each position, 8 bytes each; 0: the whole vocabulary",
       within(0, 1 << 24));
-    v("distill_on_prompt", distill_on_prompt, "prompts are learnt like answers");
+    v("distill_on_prompt", distill_on_prompt, "true: train on prompts, too, like on answers");
     v("prompt_key", prompt_key, "column of a text before the question");
     v("question_key", question_key, "column of the question");
     v("answer_key", answer_key, "ROLL's spelling of student.data_args.response");
@@ -34,13 +34,13 @@ struct DistillConfig : RowConfig {
     v("teacher", teacher, "the frozen model, on the ranks of student");
     v("validation", validation, "data of the validation", may_change());
     v.noted({"logits_transfer_backend"},
-            "one all-to-all brings the teacher's likeliest tokens to where they are learnt");
+            "one all-to-all sends the teacher's likeliest tokens to the ranks that train on them");
     v.noted({"num_nodes", "local_rank", "rpc_timeout", "is_offload_states", "is_offload_optimizer_states_in_train_step",
              "base_dir"},
             "one program runs all roles; there are no remote calls to tune");
     v.refused({"system_key"},
-              "a row's own system prompt is a message of it: name the column of messages; data_args.system is one for "
-              "all rows");
+              "write the system prompt of a row as a message and name the column of messages; data_args.system sets "
+              "one for all rows");
   }
 };
 

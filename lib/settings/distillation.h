@@ -18,9 +18,10 @@ struct NamedSpec {
   const std::optional<std::string>& name;
   const ModelSpec& spec;
 };
-/// Checks that the teacher has all tokens of the learner under the same ids. `who`: the learner's name in messages.
-/// Reads both tokenizers unless `offline`.
-void check_teacher(const NamedSpec& teacher, const NamedSpec& learner, const char* who, bool offline, Checker& check);
+/// Checks that the teacher has all tokens of the learner under the same ids. `learner_name`: the learner's name in
+/// messages. Reads both tokenizers unless `offline`.
+void check_teacher(const NamedSpec& teacher, const NamedSpec& learner, const char* learner_name, bool offline,
+                   Checker& check);
 
 /// Checks that every token of the policy has the same id in the teacher. UserError: a token differs, or a folder has no
 /// tokenizer.

@@ -21,7 +21,7 @@ struct DpoConfig : RowConfig {
     v("beta", beta, "strength of the pull towards the reference: the reward of a response is beta x its log-ratio",
       within(1e-6, 1'000'000));
     v("ipo", ipo, "IPO's squared loss, (margin of the log-ratios - 1 / (2 beta))^2, in place of DPO's logistic one");
-    v("label_smoothing", label_smoothing, "share of pairs that are taken to be labelled the wrong way round (cDPO)",
+    v("label_smoothing", label_smoothing, "share of pairs that are assumed to be labelled the wrong way round (cDPO)",
       within(0, 0.5));
     v("chosen_key", chosen_key, "column of the better response: a text, or messages that end with it");
     v("rejected_key", rejected_key, "column of the worse response");

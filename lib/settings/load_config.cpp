@@ -19,7 +19,7 @@ namespace roll {
 
 namespace {
 
-void place(CheckedConfig<Config>& result, const LoadOptions& options, Checker& check) {
+void place_run(CheckedConfig<Config>& result, const LoadOptions& options, Checker& check) {
   const auto roles = placed_roles(result.config);
   const auto num_devices = std::ssize(used_devices(roles));
   count_ranks(result, num_devices, any_mapping(roles), options, check);
@@ -46,18 +46,19 @@ void check_lengths(const Config& config, const std::optional<ModelSpec>& spec, c
 }
 
 /// Returns the memory estimates, a line per class of ranks.
-std::string memory_of(const Config& config, const RoleShapes& models) {
+std::string memory_lines(const Config& config, const RoleShapes& models) {
   const bool on_gpu = config.actor_train.device_mapping.has_value();
   const auto classes = rank_classes(config);
   std::vector<std::string> lines;
   for (const auto& [ranks, roles] : classes) {
-    const std::string whose = classes.size() == 1 ? "a rank" : fmt::format("each of the ranks {}", ranges_text(ranks));
-    lines.push_back(fmt::format("memory of {} ({}), about: {}", whose, on_gpu ? "GPU" : "CPU",
+    const std::string holders =
+        classes.size() == 1 ? "a rank" : fmt::format("each of the ranks {}", ranges_text(ranks));
+    lines.push_back(fmt::format("memory of {} ({}), about: {}", holders, on_gpu ? "GPU" : "CPU",
                                 memory_text(estimate_memory(config, models, on_gpu, ranks.front()))));
   }
   std::ranges::move(recomputation_text(config, models, on_gpu), std::back_inserter(lines));
   if (const int first = config.actor_train.ranks.front(); !on_gpu || can_run_on_cpu(config))
-    lines.push_back(fmt::format("computed on the CPU, rank {} takes about {:.3g} GB of memory in all", first,
+    lines.push_back(fmt::format("on the CPU, rank {} needs about {:.3g} GB of memory in total", first,
                                 estimate_memory(config, models, /*on_gpu=*/false, first).on_cpu() / 1e9));
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
@@ -81,7 +82,7 @@ void check_references(const Config& config, const std::optional<ModelSpec>& poli
 
 /// Returns a line per role that trains adapters.
 std::string adapters_text(const RoleShapes& models) {
-  const auto text = [](const char* role, const ModelSpec& spec, const auto& select_parameters) {
+  const auto describe_role = [](const char* role, const ModelSpec& spec, const auto& select_parameters) {
     if (!spec.lora) return std::string();
     double all = 0, trained = 0;
     for (const ParameterShape& parameter : select_parameters(spec))
@@ -89,30 +90,32 @@ std::string adapters_text(const RoleShapes& models) {
     return fmt::format("{} trains {}: {:.2f} M of {:.1f} M parameters\n", role, describe(*spec.lora), trained / 1e6,
                        all / 1e6);
   };
-  std::string lines = text(kPolicyRole, policy_shape(models), policy_parameters);
+  std::string lines = describe_role(kPolicyRole, policy_shape(models), policy_parameters);
   if (const auto critic = models.find(kCriticRole); critic != models.end())
-    lines += text(kCriticRole, critic->second, critic_parameters);
+    lines += describe_role(kCriticRole, critic->second, critic_parameters);
   return lines;
 }
 
-constexpr const char* kUnknownMemory = "memory of a rank: unknown, the model is not here and its name is not known";
+constexpr const char* kUnknownMemory =
+    "memory of a rank: unknown, because the model is not on this machine and its name is unknown";
 
 std::string check_models(const Config& config, bool offline, std::optional<RoleShapes>& known, Checker& check) {
   const auto& policy_name = config.actor_train.model_args.model_name_or_path;
   const int64_t longest = config.longest_sequence();
-  const auto policy =
-      read_spec(policy_name, written(policy_name, config.pretrain, check), FolderUse::kWrites, longest, offline, check);
+  const auto policy = read_spec(policy_name, written_key(policy_name, config.pretrain, check), FolderUse::kWrites,
+                                longest, offline, check);
   // A role with the policy's model takes its shape, so that notes about the folder appear once.
   const auto spec_of_role = [&](const WorkerConfig& worker, const ModelName& source, FolderUse use) {
     const auto& name = worker.model_args.model_name_or_path;
-    return name == policy_name ? policy : read_spec(name, written(name, source, check), use, longest, offline, check);
+    return name == policy_name ? policy
+                               : read_spec(name, written_key(name, source, check), use, longest, offline, check);
   };
   std::optional<ModelSpec> critic;
   if (config.uses_critic()) critic = spec_of_role(config.critic, config.reward_pretrain, FolderUse::kGivesValues);
   RoleShapes models;
   for (const JudgingModel& judge : judging_models(config)) {
     const auto& name = judge.worker->model_args.model_name_or_path;
-    const auto& key = written(name, config.reward_pretrain, check);
+    const auto& key = written_key(name, config.reward_pretrain, check);
     const FolderUse use = judge.writes() ? FolderUse::kWrites : FolderUse::kReads;
     const auto spec = read_spec(name, key, use, judge.longest_sequence, offline, check);
     if (spec) check_model_layout(judge.worker->strategy_args, *spec, check);
@@ -137,9 +140,9 @@ std::string check_models(const Config& config, bool offline, std::optional<RoleS
     for (const WorkerConfig* worker : {&config.actor_train, &config.actor_infer})
       check_model_layout(worker->strategy_args, *planned_policy, check);
   known = models;
-  return fmt::format("{}{}\n{}{}", config.trains() ? adapters_text(models) : "", memory_of(config, models),
+  return fmt::format("{}{}\n{}{}", config.trains() ? adapters_text(models) : "", memory_lines(config, models),
                      cost_text(step_cost(config, models)),
-                     policy ? "" : "\nthe policy is not here: its shape is taken from its name");
+                     policy ? "" : "\nthe policy is not on this machine: its shape is inferred from its name");
 }
 
 }  // namespace
@@ -157,7 +160,7 @@ CheckedConfig<Config> load_config_text(const std::string& yaml, const std::strin
                                        const std::vector<std::string>& overrides, const LoadOptions& options) {
   const auto body = [&](CheckedConfig<Config>& result, Checker& check) {
     const Config& config = result.config;
-    place(result, options, check), complete_copied_batches(result.config, check);
+    place_run(result, options, check), complete_copied_batches(result.config, check);
     note_idle_keys(config, check);
     check_filters(config, check);
     if (config.trains()) check_training(config, options.offline, check);

@@ -10,7 +10,7 @@ namespace roll {
 
 namespace {
 
-void place(CheckedConfig<SftConfig>& result, const LoadOptions& options, Checker& check) {
+void place_role(CheckedConfig<SftConfig>& result, const LoadOptions& options, Checker& check) {
   WorkerConfig& worker = result.config.trained;
   const auto& mapping = worker.device_mapping;
   const int64_t num_devices = mapping ? std::ssize(mapping->devices) : 0;
@@ -24,10 +24,10 @@ LongestSequence longest_sequence(const RowConfig& config, Checker& check) {
 
 /// Places the trained role and its frozen helper, which must be on the same devices.
 template <class T>
-void place_pair(CheckedConfig<T>& result, WorkerConfig& trained, WorkerConfig& helper, const char* why,
+void place_pair(CheckedConfig<T>& result, WorkerConfig& trained, WorkerConfig& helper, const char* reason,
                 const LoadOptions& options, Checker& check) {
   check.require(!helper.device_mapping || helper.device_mapping == trained.device_mapping, helper.device_mapping,
-                "must be that of {}: {}", check.key(trained), why);
+                "must be the same as for {}: {}", check.key(trained), reason);
   const std::vector<PlacedRole> roles{{check.key(trained), &trained}, {check.key(helper), &helper}};
   const auto num_devices = std::ssize(used_devices(roles));
   count_ranks(result, num_devices, any_mapping(roles), options, check);
@@ -42,7 +42,7 @@ void check_pair(const RowConfig& config, const WorkerConfig& trained, const Work
   check_adapters(trained, check);
   check_no_adapters(helper, check);
   check_sft_batch(trained, check);
-  check.require(!trained.loss_func, trained.loss_func.library, "roll {} has a loss of its own; remove it", config.kind);
+  check.require(!trained.loss_func, trained.loss_func.library, "roll {} has a built-in loss; remove it", config.kind);
   for (const WorkerConfig* worker : {&trained, &helper})
     check_dtype(worker->model_args, worker->device_mapping.has_value(), check);
   check_packing(trained, unit, /*trains=*/true, /*forwards=*/true, check);
@@ -54,7 +54,7 @@ void check_pair(const RowConfig& config, const WorkerConfig& trained, const Work
 std::optional<ModelSpec> check_model(const RowConfig& config, const WorkerConfig& worker, const ModelName& source,
                                      FolderUse use, bool offline, Checker& check) {
   const auto& name = worker.model_args.model_name_or_path;
-  const auto spec = read_spec(name, written(name, source, check), use, config.sequence_length, offline, check);
+  const auto spec = read_spec(name, written_key(name, source, check), use, config.sequence_length, offline, check);
   check_length(config.sequence_length, config.sequence_length, spec, check.key(worker), check);
   if (spec) check_model_layout(worker.strategy_args, *spec, check);
   return trained_spec(spec, worker, check);
@@ -64,7 +64,7 @@ CheckedConfig<SftConfig> load_sft_text(const std::string& yaml, const std::strin
                                        const std::vector<std::string>& overrides, const LoadOptions& options) {
   const auto body = [&](CheckedConfig<SftConfig>& result, Checker& check) {
     const RowConfig& config = result.config;
-    place(result, options, check);
+    place_role(result, options, check);
     check_layout(config.trained, check);
     check_adapters(config.trained, check);
     check_sft_batch(config.trained, check);
@@ -90,14 +90,16 @@ CheckedConfig<DpoConfig> load_dpo_text(const std::string& yaml, const std::strin
     const LongestSequence pair{2 * config.sequence_length, "two responses of " + check.name(config.sequence_length)};
     check_pair(config, config.trained, config.reference, pair, options.offline, check);
     check.require(!config.ipo || config.label_smoothing == 0, config.label_smoothing,
-                  "is of DPO's loss, and {}; remove one of the two", check.name(config.ipo));
+                  "belongs to DPO's loss, but {}; remove one of the two", check.name(config.ipo));
     const auto policy =
         check_model(config, config.trained, config.pretrain, FolderUse::kWrites, options.offline, check);
     const auto reference =
         check_model(config, config.reference, config.pretrain, FolderUse::kForwards, options.offline, check);
     if (policy && reference)
-      check.require(policy->vocab_size <= reference->vocab_size, config.reference.model_args.model_name_or_path,
-                    "its vocab_size is {}, and the policy's {}", reference->vocab_size, policy->vocab_size);
+      check.require(
+          policy->vocab_size <= reference->vocab_size, config.reference.model_args.model_name_or_path,
+          "its vocab_size is {}, but the policy's is {}; choose a reference that knows all tokens of the policy",
+          reference->vocab_size, policy->vocab_size);
     if (policy && reference) result.models = RoleShapes{{kPolicyRole, *policy}, {kReferenceRole, *reference}};
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);
@@ -133,19 +135,20 @@ CheckedConfig<DistillConfig> load_distill_config(const std::filesystem::path& fi
   const auto body = [&](CheckedConfig<DistillConfig>& result, Checker& check) {
     const DistillConfig& config = result.config;
     const WorkerConfig &student = config.trained, &teacher = config.teacher;
-    place_pair(result, result.config.trained, result.config.teacher, "a step's ranks are all there is", options, check);
+    place_pair(result, result.config.trained, result.config.teacher, "both roles use all ranks", options, check);
     check_pair(config, student, teacher, longest_sequence(config, check), options.offline, check);
     const ModelName& source = check.is_set(config.student_pretrain) ? config.student_pretrain : config.pretrain;
-    const auto learns = check_model(config, student, source, FolderUse::kWrites, options.offline, check);
-    const auto teaches =
+    const auto student_spec = check_model(config, student, source, FolderUse::kWrites, options.offline, check);
+    const auto teacher_spec =
         check_model(config, teacher, config.teacher_pretrain, FolderUse::kForwards, options.offline, check);
-    if (learns)
-      check.require(config.logits_topk <= learns->vocab_size, config.logits_topk,
-                    "is more than the {} tokens of the student", learns->vocab_size);
-    if (learns && teaches)
-      check_teacher({teacher.model_args.model_name_or_path, *teaches}, {student.model_args.model_name_or_path, *learns},
-                    "student", options.offline, check);
-    if (learns && teaches) result.models = RoleShapes{{kPolicyRole, *learns}, {kReferenceRole, *teaches}};
+    if (student_spec)
+      check.require(config.logits_topk <= student_spec->vocab_size, config.logits_topk,
+                    "is more than the {} tokens of the student", student_spec->vocab_size);
+    if (student_spec && teacher_spec)
+      check_teacher({teacher.model_args.model_name_or_path, *teacher_spec},
+                    {student.model_args.model_name_or_path, *student_spec}, "student", options.offline, check);
+    if (student_spec && teacher_spec)
+      result.models = RoleShapes{{kPolicyRole, *student_spec}, {kReferenceRole, *teacher_spec}};
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);
   };
@@ -157,15 +160,15 @@ std::string find_command(const std::filesystem::path& file) {
   const Node tree = read_tree(read_file(file), file.string(), {}, notes);
   if (tree.kind != Node::Kind::kMap) return "train";
   DpoConfig dpo;
-  RowConfig sft;
-  const KeyIndex of_dpo(dpo, {}, ""), of_sft(sft, {}, "");
+  SftConfig sft;
+  const KeyIndex dpo_keys(dpo, {}, ""), sft_keys(sft, {}, "");
   const auto has = [&](const KeyIndex& keys, const Address& member) { return tree.find(keys.key(member)) != nullptr; };
-  if (has(of_sft, sft.trained)) return "sft";
+  if (has(sft_keys, sft.trained)) return "sft";
   DistillConfig distill;
-  const KeyIndex of_distill(distill, {}, "");
-  if (has(of_distill, distill.sft_train) || has(of_distill, distill.student_pretrain)) return "distill";
-  const bool names_pairs = has(of_dpo, dpo.beta) || has(of_dpo, dpo.ipo) || has(of_dpo, dpo.label_smoothing) ||
-                           has(of_dpo, dpo.chosen_key) || has(of_dpo, dpo.rejected_key);
+  const KeyIndex distill_keys(distill, {}, "");
+  if (has(distill_keys, distill.trained) || has(distill_keys, distill.student_pretrain)) return "distill";
+  const bool names_pairs = has(dpo_keys, dpo.beta) || has(dpo_keys, dpo.ipo) || has(dpo_keys, dpo.label_smoothing) ||
+                           has(dpo_keys, dpo.chosen_key) || has(dpo_keys, dpo.rejected_key);
   return names_pairs && !tree.find("rewards") ? "dpo" : "train";
 }
 

@@ -6,8 +6,8 @@
 
 namespace roll {
 
-const ModelName& written(const ModelName& own, const ModelName& source, const Checker& check) {
-  return check.is_set(own) || !source ? own : source;
+const ModelName& written_key(const ModelName& role_key, const ModelName& source, const Checker& check) {
+  return check.is_set(role_key) || !source ? role_key : source;
 }
 
 std::optional<ModelSpec> read_spec(const ModelName& name, const ModelName& key, FolderUse use, int64_t longest,
@@ -17,7 +17,7 @@ std::optional<ModelSpec> read_spec(const ModelName& name, const ModelName& key, 
   const auto folder = find_model_folder(*name);
   if (!folder && !offline) check.require(false, key, "{}", missing_model(*name));
   if (folder && is_folder(*name) && *folder != *name)
-    check.note(fmt::format("{}: a run's folder; its model is {}", check.name(key), folder->string()));
+    check.note(fmt::format("{}: is the folder of a run; the model is {}", check.name(key), folder->string()));
   if (folder)
     check.collect(key, [&] {
       spec = for_length(read_spec(*folder), longest);
@@ -35,11 +35,11 @@ std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const Worke
   if (spec && args.lora_target.empty()) check.collect_named(args.lora_rank, adapt);
   if (spec && !args.lora_target.empty()) check.collect_named(args.lora_target, adapt);
   check.require(!spec || !spec->quantised || spec->lora, args.model_name_or_path,
-                "its weights are quantised (quantization_config), so that only adapters can be trained beside them; "
-                "give lora_rank, or the model that was not quantised");
+                "its weights are quantised (quantization_config), so only adapters can be trained; set lora_rank, or "
+                "name the model without quantisation");
   const double& bias_step = worker.strategy_args.strategy_config.moe_router_bias_update_rate;
   check.require(!spec || !spec->lora || bias_step == 0, bias_step,
-                "adapters are trained, and biases of routers are the base's, which stays as it is; leave it out");
+                "adapters are trained, but router biases belong to the frozen base model; leave it out");
   return spec;
 }
 

@@ -59,8 +59,8 @@ inline const std::optional<DeviceMapping>& any_mapping(const std::vector<PlacedR
 
 using ModelName = std::optional<std::string>;
 
-/// Returns the key that the user wrote: `own` if it is set, else the `source` that it was filled from.
-const ModelName& written(const ModelName& own, const ModelName& source, const Checker& check);
+/// Returns the key that the user wrote: `role_key` if it is set, else the `source` that it was filled from.
+const ModelName& written_key(const ModelName& role_key, const ModelName& source, const Checker& check);
 
 /// Returns a role's model shape for sequences of up to `longest` tokens; nullopt if the folder is absent and `offline`.
 /// `key`: named in complaints. Unless `offline`, the folder must hold what `use` needs.
@@ -77,7 +77,7 @@ void check_length(const M& member, int64_t length, const std::optional<ModelSpec
   if (spec)
     check.require(length <= spec->max_positions, member,
                   "{} tokens are more than the {} positions of the model of {} (max_position_embeddings in its "
-                  "config.json); lower it, or take a model of longer texts",
+                  "config.json); lower it, or choose a model with a longer context",
                   length, spec->max_positions, role);
 }
 

@@ -26,23 +26,23 @@ namespace roll {
 namespace {
 
 /// Returns the first tensor rank's shard of a parameter; no shard is larger.
-FlatParameter largest_part(const ParameterShape& parameter, int64_t tp) {
+FlatParameter largest_shard(const ParameterShape& parameter, int64_t tp) {
   return flat_shard(parameter, 0, tp);
 }
 
-double numel_of_part(const ParameterShape& parameter, int64_t tp) {
-  return static_cast<double>(largest_part(parameter, tp).numel);
+double shard_numel(const ParameterShape& parameter, int64_t tp) {
+  return static_cast<double>(largest_shard(parameter, tp).numel);
 }
 
 /// Returns the bytes of a frozen parameter; `bytes` per element, unless it is quantised.
 double frozen_bytes(const ParameterShape& parameter, int64_t tp, double bytes) {
-  if (!parameter.quantised) return (parameter.is_wide ? std::max(bytes, 4.0) : bytes) * numel_of_part(parameter, tp);
+  if (!parameter.quantised) return (parameter.is_wide ? std::max(bytes, 4.0) : bytes) * shard_numel(parameter, tp);
   const std::vector<ParameterShape> stored = stored_shapes(parameter);
-  return numel_of_part(stored[0], tp) + 4 * numel_of_part(stored[1], tp);
+  return shard_numel(stored[0], tp) + 4 * shard_numel(stored[1], tp);
 }
 
 /// Pipeline stage of a role's model on a rank.
-struct OwnStage {
+struct RoleStage {
   StageSplit split{};
   int64_t index = 0;
 
@@ -50,10 +50,10 @@ struct OwnStage {
   bool has(const ParameterShape& p) const {
     return split.layer_stage(p.layer) == index || (p.is_at_both_ends && is_last());
   }
-  std::vector<ParameterShape> of(const std::vector<ParameterShape>& parameters) const {
-    std::vector<ParameterShape> own;
-    std::ranges::copy_if(parameters, std::back_inserter(own), [this](const ParameterShape& p) { return has(p); });
-    return own;
+  std::vector<ParameterShape> select(const std::vector<ParameterShape>& parameters) const {
+    std::vector<ParameterShape> selected;
+    std::ranges::copy_if(parameters, std::back_inserter(selected), [this](const ParameterShape& p) { return has(p); });
+    return selected;
   }
   /// Layers of the stage; empty: all layers.
   std::vector<int64_t> layers() const {
@@ -61,7 +61,7 @@ struct OwnStage {
   }
 };
 
-OwnStage stage_on(int rank, const WorkerConfig& worker, const ModelSpec& spec) {
+RoleStage stage_on(int rank, const WorkerConfig& worker, const ModelSpec& spec) {
   const auto split = try_stage_split(worker.strategy_args.strategy_config, spec.num_layers);
   if (!std::holds_alternative<StageSplit>(split)) return {};
   return {std::get<StageSplit>(split), mesh_place(*rank_in_role(rank, worker), mesh_shape(worker)).pp};
@@ -69,15 +69,15 @@ OwnStage stage_on(int rank, const WorkerConfig& worker, const ModelSpec& spec) {
 
 /// Returns the bytes of the policy's weights without adapters. `is_dense`: as if they were not quantised.
 double policy_bytes(const ModelSpec& spec, int64_t tp, double bytes, bool is_dense = false, int64_t ep = 1,
-                    const OwnStage& stage = {}) {
-  double all = 0;
+                    const RoleStage& stage = {}) {
+  double total = 0;
   const auto parameters = shared_policy_parameters(spec);
   for (const ParameterShape& parameter : *parameters) {
     if (parameter.is_adapter || !stage.has(parameter) || (parameter.expert && parameter.expert->owner(ep) != 0))
       continue;
-    all += is_dense ? bytes * numel_of_part(parameter, tp) : frozen_bytes(parameter, tp, bytes);
+    total += is_dense ? bytes * shard_numel(parameter, tp) : frozen_bytes(parameter, tp, bytes);
   }
-  return all;
+  return total;
 }
 
 /// Returns the number of elements of the layers' matrices.
@@ -85,7 +85,7 @@ double layer_numel(const ModelSpec& spec, int64_t tp) {
   double numel = 0;
   const auto parameters = backbone_parameters(spec);
   for (const auto& parameter : std::span(parameters).subspan(1))  // the first one is the embedding
-    if (!parameter.is_adapter && parameter.shape.size() == 2) numel += numel_of_part(parameter, tp);
+    if (!parameter.is_adapter && parameter.shape.size() == 2) numel += shard_numel(parameter, tp);
   return numel;
 }
 
@@ -95,26 +95,26 @@ int64_t tensor_ranks(const WorkerConfig& worker) {
 
 /// Subtracts the memory that gathering layers saves in an update: at a time, only two layers' weights and one layer's
 /// gradients are whole.
-void take_away_layers(MemoryEstimate& memory, const WorkerConfig& worker, const std::vector<ParameterShape>& parameters,
-                      double bytes) {
+void subtract_gathered_layers(MemoryEstimate& memory, const WorkerConfig& worker,
+                              const std::vector<ParameterShape>& parameters, double bytes) {
   const auto holders = static_cast<double>(worker.ranks.size()) / static_cast<double>(tensor_ranks(worker));
   if (!worker.gathers_layers()) return;
   std::map<int64_t, double> layers;  // elements of recomputed layers; others stay whole until their backward
   for (const ParameterShape& parameter : parameters) {
-    const FlatParameter own = largest_part(parameter, tensor_ranks(worker));
+    const FlatParameter shard = largest_shard(parameter, tensor_ranks(worker));
     const int64_t layer = layer_number(parameter.name);
-    if (layer >= 0 && own.is_matrix && own.copies == 1 && layer < worker.recomputation().layers &&
+    if (layer >= 0 && shard.is_matrix && shard.copies == 1 && layer < worker.recomputation().layers &&
         !is_frozen(parameter.name, worker.model_args.freeze_module_prefix))
-      layers[layer] += static_cast<double>(own.numel);
+      layers[layer] += static_cast<double>(shard.numel);
   }
-  double all = 0, largest = 0;
+  double total = 0, largest = 0;
   for (const auto& [layer, numel] : layers) {
-    all += numel;
+    total += numel;
     largest = std::max(largest, numel);
   }
-  const double away = all * (1 - 1 / holders);
-  memory.gathered += std::max(0.0, away - 2 * largest) * bytes;
-  memory.gradients -= std::max(0.0, away - largest) * 4;
+  const double absent = total * (1 - 1 / holders);
+  memory.gathered += std::max(0.0, absent - 2 * largest) * bytes;
+  memory.gradients -= std::max(0.0, absent - largest) * 4;
 }
 
 void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::vector<ParameterShape>& parameters,
@@ -131,34 +131,34 @@ void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::
     std::vector<FlatParameter> parameters;
     int64_t numel = 0;
   };
-  Trained of_all, of_experts;  // sharded over all ranks; over ranks with the same experts
+  Trained shared_by_all, expert_group;  // sharded over all ranks; over ranks with the same experts
   for (const auto& parameter : held_by(parameters, 0, ep)) {
-    FlatParameter own = largest_part(parameter, tp);
-    if (pp > 1 && parameter.is_at_both_ends) own.copies *= 2;
+    FlatParameter shard = largest_shard(parameter, tp);
+    if (pp > 1 && parameter.is_at_both_ends) shard.copies *= 2;
     const bool is_base = has_adapters && !parameter.is_adapter;
     if (is_base || parameter.is_constant || is_frozen(parameter.name, worker.model_args.freeze_module_prefix)) {
       memory.weights += frozen_bytes(parameter, tp, bytes);
     } else {
-      Trained& kind = ep > 1 && parameter.expert ? of_experts : of_all;
-      kind.parameters.push_back(own);
-      kind.numel += own.numel;
+      Trained& group = ep > 1 && parameter.expert ? expert_group : shared_by_all;
+      group.parameters.push_back(shard);
+      group.numel += shard.numel;
     }
   }
-  for (const Trained* kind : {&of_all, &of_experts}) {
-    if (kind->parameters.empty()) continue;
-    const int64_t shards = !shares ? 1 : kind == &of_experts ? holders / ep : holders;
+  for (const Trained* group : {&shared_by_all, &expert_group}) {
+    if (group->parameters.empty()) continue;
+    const int64_t shards = !shares ? 1 : group == &expert_group ? holders / ep : holders;
     const auto numel =
-        static_cast<double>(plan_flat_layout(kind->parameters, shards, bucket_elements_for(kind->numel)).total);
+        static_cast<double>(plan_flat_layout(group->parameters, shards, bucket_elements_for(group->numel)).total);
     memory.weights += (has_adapters ? 4 : bytes) * numel;
     memory.gradients += 4 * numel;
     memory.optimizer += (8 + master) * numel / static_cast<double>(shards);
   }
-  take_away_layers(memory, worker, parameters, bytes);
+  subtract_gathered_layers(memory, worker, parameters, bytes);
 }
 
 /// Returns the activation rule of a role's largest micro-batch, in training or in a forward pass.
-ActivationRule rule_of(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, bool on_gpu,
-                       bool trains) {
+ActivationRule activation_rule(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, bool on_gpu,
+                               bool trains) {
   const StrategyConfig& layout = worker.strategy_args.strategy_config;
   const auto [tokens, whole] = full_micro_batch(config, worker, make_workload(spec), trains);
   return {.tokens = tokens,
@@ -172,9 +172,9 @@ ActivationRule rule_of(const Config& config, const WorkerConfig& worker, const M
           .deterministic = config.deterministic};
 }
 
-double training_bytes(const Config& config, const PlannedUpdate& update, const ModelSpec& spec, const OwnStage& stage,
+double training_bytes(const Config& config, const PlannedUpdate& update, const ModelSpec& spec, const RoleStage& stage,
                       bool on_gpu) {
-  ActivationRule rule = rule_of(config, *update.worker, spec, on_gpu, /*trains=*/true);
+  ActivationRule rule = activation_rule(config, *update.worker, spec, on_gpu, /*trains=*/true);
   rule.recomputation = update.worker->recomputation();
   rule.has_lm_head = update.has_lm_head && stage.is_last();
   rule.layers = stage.layers();
@@ -182,9 +182,9 @@ double training_bytes(const Config& config, const PlannedUpdate& update, const M
   return training_activation_bytes(spec, rule);
 }
 
-double forward_bytes(const Config& config, const PlannedPass& pass, const ModelSpec& spec, const OwnStage& stage,
+double forward_bytes(const Config& config, const PlannedPass& pass, const ModelSpec& spec, const RoleStage& stage,
                      bool on_gpu) {
-  ActivationRule rule = rule_of(config, *pass.worker, spec, on_gpu, /*trains=*/false);
+  ActivationRule rule = activation_rule(config, *pass.worker, spec, on_gpu, /*trains=*/false);
   rule.has_lm_head = pass.has_lm_head() && stage.is_last();
   rule.layers = stage.layers();
   return forward_activation_bytes(spec, rule);
@@ -208,24 +208,25 @@ double kv_bytes(const Config& config, const ModelSpec& spec, double bytes) {
 }
 
 /// Returns true if both models have the same base folder; either may have adapters.
-bool have_one_base(const WorkerConfig& a, const WorkerConfig& b) {
+bool share_base(const WorkerConfig& a, const WorkerConfig& b) {
   const auto &one = a.model_args.model_name_or_path, &other = b.model_args.model_name_or_path;
   return one == other || (one && other && base_folder(*one) == base_folder(*other));
 }
 
 /// Returns true if the critic trains adapters on the actor's base (step/roles.cpp).
-bool is_on_policy_base(const Config& config, const ModelSpec& policy, const ModelSpec& its) {
+bool is_on_policy_base(const Config& config, const ModelSpec& policy, const ModelSpec& critic_spec) {
   const WorkerConfig &critic = config.critic, &actor = config.actor_train;
-  return policy.lora && its.lora && policy.quantised == its.quantised && critic.ranks == actor.ranks &&
+  return policy.lora && critic_spec.lora && policy.quantised == critic_spec.quantised && critic.ranks == actor.ranks &&
          mesh_shape(critic) == mesh_shape(actor) && critic.model_args.dtype == actor.model_args.dtype &&
-         have_one_base(critic, actor);
+         share_base(critic, actor);
 }
 
 /// Returns true if the reference is the actor without its adapters (step/roles.cpp).
-bool is_policy_base(const WorkerConfig& reference, const ModelSpec& its, const WorkerConfig& actor,
+bool is_policy_base(const WorkerConfig& reference, const ModelSpec& reference_spec, const WorkerConfig& actor,
                     const ModelSpec& policy) {
-  return policy.lora && !its.lora && reference.ranks == actor.ranks && mesh_shape(reference) == mesh_shape(actor) &&
-         reference.model_args.dtype == actor.model_args.dtype && have_one_base(reference, actor);
+  return policy.lora && !reference_spec.lora && reference.ranks == actor.ranks &&
+         mesh_shape(reference) == mesh_shape(actor) && reference.model_args.dtype == actor.model_args.dtype &&
+         share_base(reference, actor);
 }
 
 /// Returns true if the judging model shares the actor's frozen base (Roles::base_for).
@@ -237,19 +238,19 @@ bool is_on_policy_base(const Config& config, const ModelSpec& policy, const Judg
   return policy.lora && !policy.quantised && (judge.writes() || spec.lora) && judge.worker->ranks == actor.ranks &&
          shape == mesh_shape(actor) &&
          model_dtype(judge.worker->model_args, device) == model_dtype(actor.model_args, device) &&
-         have_one_base(*judge.worker, actor);
+         share_base(*judge.worker, actor);
 }
 
 double judging_bytes(const Config& config, const ModelSpec& policy, const JudgingModel& judge, const ModelSpec& spec,
                      at::DeviceType device) {
-  std::vector<ParameterShape> own = judge.writes() ? policy_parameters(spec) : critic_parameters(spec);
+  std::vector<ParameterShape> parameters = judge.writes() ? policy_parameters(spec) : critic_parameters(spec);
   if (is_on_policy_base(config, policy, judge, spec, device))
-    own = spec.lora ? select_trained(spec, own) : std::vector<ParameterShape>();
-  double all = 0;
-  for (const ParameterShape& parameter : own)
-    all += static_cast<double>(parameter.is_adapter ? 4 : bytes_per_number(judge.worker->model_args, device)) *
-           static_cast<double>(largest_part(parameter, tensor_ranks(*judge.worker)).numel);
-  return all;
+    parameters = spec.lora ? select_trained(spec, parameters) : std::vector<ParameterShape>();
+  double total = 0;
+  for (const ParameterShape& parameter : parameters)
+    total += static_cast<double>(parameter.is_adapter ? 4 : bytes_per_number(judge.worker->model_args, device)) *
+             static_cast<double>(largest_shard(parameter, tensor_ranks(*judge.worker)).numel);
+  return total;
 }
 
 /// Adds the sampler, which has the trainer's dtype.
@@ -277,26 +278,26 @@ class RankMemory {
         device_(on_gpu ? at::kCUDA : at::kCPU),
         rank_(rank) {}
 
-  MemoryEstimate all() {
+  MemoryEstimate estimate() {
     for (const PlannedUpdate& update : plan_.updates)
-      if (lives(*update.worker) && models_.contains(update.role)) add_trained_role(update);
+      if (has_role(*update.worker) && models_.contains(update.role)) add_trained_role(update);
     for (const PlannedPass& pass : plan_.passes)
-      if (lives(*pass.worker) && (pass.finds == Finding::kReference || pass.finds == Finding::kTeacher))
+      if (has_role(*pass.worker) && (pass.finds == Finding::kReference || pass.finds == Finding::kTeacher))
         add_frozen_role(pass);
     for (const JudgingModel& judge : judging_models(config_))
-      if (const auto found = models_.find(judge.role); found != models_.end() && lives(*judge.worker))
+      if (const auto found = models_.find(judge.role); found != models_.end() && has_role(*judge.worker))
         memory_.weights += judging_bytes(config_, policy_, judge, found->second, device_);
-    if (lives(config_.actor_infer)) add_sampler(memory_, config_, policy_, on_gpu_, rank_);
+    if (has_role(config_.actor_infer)) add_sampler(memory_, config_, policy_, on_gpu_, rank_);
     return memory_;
   }
 
  private:
-  bool lives(const WorkerConfig& worker) const { return std::ranges::binary_search(worker.ranks, rank_); }
+  bool has_role(const WorkerConfig& worker) const { return std::ranges::binary_search(worker.ranks, rank_); }
   bool offloads() const { return config_.offload && on_gpu_; }
-  double bytes_of(const WorkerConfig& worker) const {
+  double element_bytes(const WorkerConfig& worker) const {
     return static_cast<double>(bytes_per_number(worker.model_args, device_));
   }
-  void hold(double activations) { memory_.activations = std::max(memory_.activations, activations); }
+  void raise_activations(double activations) { memory_.activations = std::max(memory_.activations, activations); }
 
   void add_trained_role(const PlannedUpdate& update) {
     const WorkerConfig& worker = *update.worker;
@@ -305,37 +306,38 @@ class RankMemory {
     const std::vector<ParameterShape> parameters =
         is_critic ? critic_parameters(spec) : *shared_policy_parameters(spec);
     const MemoryEstimate before = memory_;
-    const OwnStage stage = stage_on(rank_, worker, spec);
-    std::vector<ParameterShape> own = stage.of(parameters);
-    if (is_critic && is_on_policy_base(config_, policy_, spec)) own = select_trained(spec, std::move(own));
-    add_trained(memory_, worker, own, model_dtype(worker.model_args, device_));
+    const RoleStage stage = stage_on(rank_, worker, spec);
+    std::vector<ParameterShape> held = stage.select(parameters);
+    if (is_critic && is_on_policy_base(config_, policy_, spec)) held = select_trained(spec, std::move(held));
+    add_trained(memory_, worker, held, model_dtype(worker.model_args, device_));
     if (offloads()) {
-      memory_.put_away += memory_.gradients + memory_.optimizer - before.gradients - before.optimizer;
-      if (is_critic) memory_.put_away += memory_.weights - before.weights;
+      memory_.offloaded += memory_.gradients + memory_.optimizer - before.gradients - before.optimizer;
+      if (is_critic) memory_.offloaded += memory_.weights - before.weights;
     }
-    hold(training_bytes(config_, update, spec, stage, on_gpu_));
-    if (const PlannedPass* pass = plan_.find_pass(worker)) hold(forward_bytes(config_, *pass, spec, stage, on_gpu_));
+    raise_activations(training_bytes(config_, update, spec, stage, on_gpu_));
+    if (const PlannedPass* pass = plan_.find_pass(worker))
+      raise_activations(forward_bytes(config_, *pass, spec, stage, on_gpu_));
     memory_.checkpoint += memory_.optimizer - before.optimizer;
     if (rank_ != worker.ranks.front()) return;
     for (const auto& parameter : select_trained(spec, parameters))
       memory_.checkpoint +=
-          (parameter.is_adapter ? 4 : bytes_of(worker)) * static_cast<double>(largest_part(parameter, 1).numel);
+          (parameter.is_adapter ? 4 : element_bytes(worker)) * static_cast<double>(largest_shard(parameter, 1).numel);
   }
 
   void add_frozen_role(const PlannedPass& pass) {
     const WorkerConfig& worker = *pass.worker;
     const ModelSpec spec = shape_of_role(models_, pass.role);
-    const OwnStage stage = stage_on(rank_, worker, spec);
+    const RoleStage stage = stage_on(rank_, worker, spec);
     const double weights = is_policy_base(worker, spec, config_.actor_train, policy_)
                                ? 0
-                               : policy_bytes(spec, tensor_ranks(worker), bytes_of(worker), /*is_dense=*/false,
+                               : policy_bytes(spec, tensor_ranks(worker), element_bytes(worker), /*is_dense=*/false,
                                               worker.strategy_args.strategy_config.expert_parallel(), stage);
     const double forward = forward_bytes(config_, pass, spec, stage, on_gpu_);
     if (offloads()) {
-      memory_.visiting = std::max(memory_.visiting, weights + forward);
+      memory_.loaded_reference = std::max(memory_.loaded_reference, weights + forward);
     } else {
       memory_.weights += weights;
-      hold(forward);
+      raise_activations(forward);
     }
   }
 
@@ -352,7 +354,7 @@ class RankMemory {
 }  // namespace
 
 MemoryEstimate estimate_memory(const Config& config, const RoleShapes& models, bool on_gpu, int rank) {
-  return RankMemory(config, models, on_gpu, rank).all();
+  return RankMemory(config, models, on_gpu, rank).estimate();
 }
 
 std::string memory_text(const MemoryEstimate& memory) {
@@ -363,11 +365,11 @@ std::string memory_text(const MemoryEstimate& memory) {
   if (memory.gathered > 0) text += fmt::format(" (layers gathered one by one, {} between updates)", gb(memory.weights));
   if (memory.activations > 0)
     text += fmt::format(" + gradients {} + optimizer {} + {} {} = {}", gb(memory.gradients), gb(memory.optimizer),
-                        memory.visiting > memory.activations ? "a reference's forward" : "activations",
-                        gb(std::max(memory.activations, memory.visiting)), gb(memory.training()));
+                        memory.loaded_reference > memory.activations ? "a reference's forward" : "activations",
+                        gb(std::max(memory.activations, memory.loaded_reference)), gb(memory.training()));
   text += " GB";
   if (memory.kv_cache > 0)
-    text += fmt::format("; in sampling {}, of these KV cache {} at most", gb(memory.sampling()), gb(memory.kv_cache));
+    text += fmt::format("; in sampling {}, with a KV cache of at most {}", gb(memory.sampling()), gb(memory.kv_cache));
   if (memory.checkpoint > 0)
     text += fmt::format("; {} of host memory for the copy of a checkpoint", gb(memory.checkpoint));
   return text;

@@ -20,20 +20,22 @@ inline constexpr double kProgramOnCpu = 0.15e9;  // bytes, with LibTorch; 0.1 to
 /// those of the fullest micro-batches, all tokens labelled, within ten percent. Allocator slack and the framework
 /// itself (about 1 GB on a GPU) come on top.
 struct MemoryEstimate {
-  double weights = 0;      // all models; includes the sampler's copy if it cannot share the trainer's tensors
-  double gradients = 0;    // policy and critic, float32
-  double optimizer = 0;    // Adam's moments, and extra bytes for float32 master weights
-  double activations = 0;  // largest micro-batch, in training or a forward pass
-  double kv_cache = 0;     // max_running_requests full-length sequences; a GPU uses less if memory is short
-  double merged = 0;       // GPU sampler's copy of the layers with adapters merged in
-  double put_away = 0;     // part of the first three that `offload` moves to the host during sampling
-  double gathered = 0;     // part of `weights` that is absent in updates that gather layers (ZeRO-3)
-  double visiting = 0;     // under `offload`: largest reference, weights and activations of its forward
-  double checkpoint = 0;   // host copy: optimizer state; on a role's first rank also its trained weights
+  double weights = 0;           // all models; includes the sampler's copy if it cannot share the trainer's tensors
+  double gradients = 0;         // policy and critic, float32
+  double optimizer = 0;         // Adam's moments, and extra bytes for float32 master weights
+  double activations = 0;       // largest micro-batch, in training or a forward pass
+  double kv_cache = 0;          // max_running_requests full-length sequences; a GPU uses less if memory is short
+  double merged = 0;            // GPU sampler's copy of the layers with adapters merged in
+  double offloaded = 0;         // part of the first three that `offload` moves to the host during sampling
+  double gathered = 0;          // part of `weights` that is absent in updates that gather layers (ZeRO-3)
+  double loaded_reference = 0;  // under `offload`: largest reference, weights and activations of its forward
+  double checkpoint = 0;        // host copy: optimizer state; on a role's first rank also its trained weights
 
   /// Device memory, bytes, while training or sampling.
-  double training() const { return weights - gathered + gradients + optimizer + std::max(activations, visiting); }
-  double sampling() const { return weights + gradients + optimizer - put_away + merged + kv_cache; }
+  double training() const {
+    return weights - gathered + gradients + optimizer + std::max(activations, loaded_reference);
+  }
+  double sampling() const { return weights + gradients + optimizer - offloaded + merged + kv_cache; }
   double total() const { return std::max(training(), sampling()); }
   /// Host memory, bytes, of a rank that computes on the CPU; includes the copy of a checkpoint.
   double on_cpu() const { return total() + checkpoint + kProgramOnCpu; }

@@ -16,7 +16,7 @@ namespace roll {
 namespace {
 
 /// Returns the ranks of `mapping`'s devices: their indices in `devices`, ascending.
-std::vector<int> ranks_of(const DeviceMapping& mapping, const std::vector<int64_t>& devices) {
+std::vector<int> mapped_ranks(const DeviceMapping& mapping, const std::vector<int64_t>& devices) {
   std::vector<int> ranks;
   for (const int64_t device : mapping.devices)
     ranks.push_back(static_cast<int>(std::ranges::lower_bound(devices, device) - devices.begin()));
@@ -24,14 +24,14 @@ std::vector<int> ranks_of(const DeviceMapping& mapping, const std::vector<int64_
   return ranks;
 }
 
-/// Returns " (stage 1 of 4)" for the worker's rank at index `place`; "" without a pipeline.
-std::string stage_text(const WorkerConfig& worker, int64_t place) {
+/// Returns " (stage 1 of 4)" for the worker's rank with this index; "" without a pipeline.
+std::string stage_text(const WorkerConfig& worker, int64_t index) {
   const MeshShape shape = mesh_shape(worker);
-  return shape.pp == 1 ? "" : fmt::format(" (stage {} of {})", mesh_place(place, shape).pp + 1, shape.pp);
+  return shape.pp == 1 ? "" : fmt::format(" (stage {} of {})", mesh_place(index, shape).pp + 1, shape.pp);
 }
 
 template <class Worker, class C>
-std::vector<Placed<Worker>> references_of(C& config) {
+std::vector<Placed<Worker>> collect_references(C& config) {
   std::vector<Placed<Worker>> roles;
   if (config.uses_reference()) roles.push_back({kReferenceRole, &config.reference});
   if (config.distils())
@@ -41,7 +41,7 @@ std::vector<Placed<Worker>> references_of(C& config) {
 }
 
 template <class Worker, class C>
-std::vector<Placed<Worker>> trained_roles_of(C& config) {
+std::vector<Placed<Worker>> collect_trained_roles(C& config) {
   std::vector<Placed<Worker>> roles;
   if (config.trains()) roles.push_back({kPolicyRole, &config.actor_train});
   if (config.uses_critic()) roles.push_back({kCriticRole, &config.critic});
@@ -49,16 +49,16 @@ std::vector<Placed<Worker>> trained_roles_of(C& config) {
 }
 
 template <class Worker, class C>
-std::vector<Placed<Worker>> learning_roles_of(C& config) {
-  std::vector<Placed<Worker>> roles = trained_roles_of<Worker>(config);
-  const auto references = references_of<Worker>(config);
+std::vector<Placed<Worker>> collect_learning_roles(C& config) {
+  std::vector<Placed<Worker>> roles = collect_trained_roles<Worker>(config);
+  const auto references = collect_references<Worker>(config);
   roles.insert(roles.begin() + (roles.empty() ? 0 : 1), references.begin(), references.end());
   return roles;
 }
 
 template <class Worker, class C>
-std::vector<Placed<Worker>> roles_of(C& config) {
-  std::vector<Placed<Worker>> roles = learning_roles_of<Worker>(config);
+std::vector<Placed<Worker>> collect_roles(C& config) {
+  std::vector<Placed<Worker>> roles = collect_learning_roles<Worker>(config);
   roles.insert(roles.begin() + (config.trains() ? 1 : 0), {"actor_infer", &config.actor_infer});
   bool is_shared = false;
   for (auto& [domain, worker] : config.rewards) {
@@ -72,27 +72,27 @@ std::vector<Placed<Worker>> roles_of(C& config) {
 }  // namespace
 
 std::vector<PlacedRole> placed_roles(Config& config) {
-  return roles_of<WorkerConfig>(config);
+  return collect_roles<WorkerConfig>(config);
 }
 std::vector<Placed<const WorkerConfig>> placed_roles(const Config& config) {
-  return roles_of<const WorkerConfig>(config);
+  return collect_roles<const WorkerConfig>(config);
 }
 
 std::vector<PlacedRole> trained_roles(Config& config) {
-  return trained_roles_of<WorkerConfig>(config);
+  return collect_trained_roles<WorkerConfig>(config);
 }
 std::vector<Placed<const WorkerConfig>> trained_roles(const Config& config) {
-  return trained_roles_of<const WorkerConfig>(config);
+  return collect_trained_roles<const WorkerConfig>(config);
 }
 
 std::vector<PlacedRole> learning_roles(Config& config) {
-  return learning_roles_of<WorkerConfig>(config);
+  return collect_learning_roles<WorkerConfig>(config);
 }
 std::vector<Placed<const WorkerConfig>> learning_roles(const Config& config) {
-  return learning_roles_of<const WorkerConfig>(config);
+  return collect_learning_roles<const WorkerConfig>(config);
 }
 std::vector<Placed<const WorkerConfig>> reference_roles(const Config& config) {
-  return references_of<const WorkerConfig>(config);
+  return collect_references<const WorkerConfig>(config);
 }
 
 std::vector<int64_t> used_devices(const std::vector<PlacedRole>& roles) {
@@ -126,11 +126,11 @@ std::vector<int> all_ranks(int64_t num_ranks) {
 
 void place_roles(const std::vector<PlacedRole>& roles, int64_t num_ranks) {
   const std::vector<int64_t> devices = used_devices(roles);
-  const WorkerConfig* const first = roles.front().worker;
+  const WorkerConfig* const first_worker = roles.front().worker;
   for (const auto& [name, worker] : roles)
-    worker->ranks = worker->device_mapping ? ranks_of(*worker->device_mapping, devices)
-                    : worker == first      ? all_ranks(num_ranks)
-                                           : first->ranks;
+    worker->ranks = worker->device_mapping   ? mapped_ranks(*worker->device_mapping, devices)
+                    : worker == first_worker ? all_ranks(num_ranks)
+                                             : first_worker->ranks;
 }
 
 void place_roles(Config& config, int64_t num_ranks) {
@@ -144,9 +144,9 @@ bool shares_weights(const Config& config, int rank) {
   const StrategyConfig& training = config.actor_train.strategy_args.strategy_config;
   if (tp != training.tensor_parallel() || training.expert_parallel() > 1 || training.pipeline_parallel() > 1)
     return false;
-  const auto place = std::ranges::find(sampler, rank) - sampler.begin();
-  if (place == std::ssize(sampler)) return false;
-  const auto group = sampler.begin() + place / tp * tp;
+  const auto index = std::ranges::find(sampler, rank) - sampler.begin();
+  if (index == std::ssize(sampler)) return false;
+  const auto group = sampler.begin() + index / tp * tp;
   const auto found = std::ranges::find(trainer, *group);
   return found != trainer.end() && (found - trainer.begin()) % tp == 0 && std::equal(group, group + tp, found);
 }
@@ -156,9 +156,9 @@ bool shares_weights(const Config& config) {
 }
 
 std::vector<int> learner_ranks(const Config& config) {
-  const bool is_part = config.samples_ahead();
+  const bool only_learning = config.samples_ahead();
   std::set<int> ranks(config.actor_train.ranks.begin(), config.actor_train.ranks.end());
-  for (const auto& [name, worker] : is_part ? learning_roles(config) : placed_roles(config))
+  for (const auto& [name, worker] : only_learning ? learning_roles(config) : placed_roles(config))
     ranks.insert(worker->ranks.begin(), worker->ranks.end());
   return {ranks.begin(), ranks.end()};
 }
@@ -173,8 +173,8 @@ std::vector<int> training_ranks(const Config& config) {
 std::vector<RankClass> rank_classes(const Config& config) {
   std::map<int, std::vector<std::string>> roles;  // by rank
   for (const auto& [name, worker] : placed_roles(config))
-    for (int64_t place = 0; place < std::ssize(worker->ranks); ++place)
-      roles[worker->ranks[place]].push_back(name + stage_text(*worker, place));
+    for (int64_t index = 0; index < std::ssize(worker->ranks); ++index)
+      roles[worker->ranks[index]].push_back(name + stage_text(*worker, index));
   std::vector<RankClass> classes;
   for (const auto& [rank, names] : roles) {
     const auto found = std::ranges::find(classes, names, &RankClass::roles);

@@ -18,19 +18,19 @@ void RewardRowCheck::add(std::span<const Row> rows) {
     try {
       rule->second->check_row(row.raw);
     } catch (const UserError& error) {
-      if (first_.empty())
-        first_ = fmt::format("{}: {} (needed by rewards.{})", row.origin, error.what(), row.domain);
+      if (first_error_.empty())
+        first_error_ = fmt::format("{}: {} (needed by rewards.{})", row.origin, error.what(), row.domain);
       else
-        others_.add(row.origin);
+        other_rows_.add(row.origin);
     }
   }
 }
 
 void RewardRowCheck::throw_if_any() const {
-  if (first_.empty()) return;
-  if (others_.size() == 0) throw UserError(first_);
-  throw user_error("{}; and {} more such row{} ({}); `roll data check --all` shows each", first_, others_.size(),
-                   others_.size() > 1 ? "s" : "", others_.text());
+  if (first_error_.empty()) return;
+  if (other_rows_.size() == 0) throw UserError(first_error_);
+  throw user_error("{}; and {} more such row{} ({}); `roll data check --all` shows each", first_error_,
+                   other_rows_.size(), other_rows_.size() > 1 ? "s" : "", other_rows_.text());
 }
 
 void check_reward_rows(std::span<const Row> rows, const DomainRules& rules) {

@@ -31,8 +31,8 @@ class RewardRowCheck {
 
  private:
   const DomainRules& rules_;
-  std::string first_;
-  Origins others_;
+  std::string first_error_;
+  Origins other_rows_;
 };
 
 /// Checks that each row's reward can judge it; skips rows whose domain is not in `rules`. UserError: some row cannot be

@@ -22,7 +22,7 @@ struct RolloutMock {
   void fields(Keys& v) {
     v("enable", enable, "write or replay rollouts");
     v("mode", mode, "dump: as rollout_dump_dir; mock: as rollout_replay");
-    v("dump_dir", dump_dir, "that folder", only_with(enable));
+    v("dump_dir", dump_dir, "folder of the rollouts", only_with(enable));
   }
 };
 

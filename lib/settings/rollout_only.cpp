@@ -14,45 +14,48 @@ namespace {
 using VisitAddress = std::function<void(const Address& member)>;
 
 /// Calls f(member) for each key of a struct; a group counts as one key.
-void for_each_key(const AnyMember& group, const VisitAddress& f) {
+void for_each_key(const AnyMember& group, const VisitAddress& visit) {
   walk(group, WalkDepth::kTop, [&](const KeyInfo&, const AnyMember& member) {
-    if (member.type) f(member);
+    if (member.type) visit(member);
   });
 }
 
 /// Calls f for the training keys outside actor_train.
-void for_each_training_key(Config& config, const VisitAddress& f) {
-  for_each_key(config.loss, f), for_each_key(config.experience, f);
-  f(config.reference), f(config.teacher), f(config.critic), f(config.ppo_epochs), f(config.max_grad_norm);
-  f(config.critic_warmup), f(config.enable_reference), f(config.enable_old_logprobs_recompute);
-  f(config.opd_kl_coef), f(config.max_nonfinite_updates);
+void for_each_training_key(Config& config, const VisitAddress& visit) {
+  for_each_key(config.loss, visit), for_each_key(config.experience, visit);
+  visit(config.reference), visit(config.teacher), visit(config.critic), visit(config.ppo_epochs),
+      visit(config.max_grad_norm);
+  visit(config.critic_warmup), visit(config.enable_reference), visit(config.enable_old_logprobs_recompute);
+  visit(config.opd_kl_coef), visit(config.max_nonfinite_updates);
 }
 
 /// Calls f for all keys that a run without training ignores.
-void for_each_idle_key(Config& config, const VisitAddress& f) {
-  for_each_training_key(config, f);
-  for_each_key(config.actor_train.policy, f);
-  f(config.actor_train.training_args), f(config.actor_train.loss_func), f(config.actor_train.pg_loss_reducer);
-  f(config.async_generation_ratio), f(config.offload), f(config.dump_experience), f(config.dump_samples);
-  f(config.validation), f(config.agentic.val_env_manager), f(config.eval_steps);
+void for_each_idle_key(Config& config, const VisitAddress& visit) {
+  for_each_training_key(config, visit);
+  for_each_key(config.actor_train.policy, visit);
+  visit(config.actor_train.training_args), visit(config.actor_train.loss_func),
+      visit(config.actor_train.pg_loss_reducer);
+  visit(config.async_generation_ratio), visit(config.offload), visit(config.dump_experience),
+      visit(config.dump_samples);
+  visit(config.validation), visit(config.agentic.val_env_manager), visit(config.eval_steps);
 }
 
 /// Returns true if the sampler is the only role and no training key is set; complains if only actor_train is missing.
-bool is_sampling_alone(Config& config, Checker& check) {
+bool only_samples(Config& config, Checker& check) {
   if (!config.agentic.is_used() || check.is_set(config.actor_train) || !check.is_set(config.actor_infer)) return false;
-  bool is_alone = true;
+  bool has_no_training_key = true;
   for_each_training_key(config, [&](const Address& member) {
-    is_alone = is_alone && check.require(!check.is_set(member), member,
-                                         "is about training, but actor_train, which would be trained, is not there; "
-                                         "describe it, or for a run that only samples set {}: true",
-                                         check.key(config.rollout_only));
+    has_no_training_key =
+        has_no_training_key && check.require(!check.is_set(member), member,
+                                             "is a training key, but actor_train is not set; describe actor_train, or "
+                                             "set {}: true for a run that only samples",
+                                             check.key(config.rollout_only));
   });
-  if (is_alone)
-    check.note(
-        fmt::format("{} is true: there is actor_infer and no actor_train, so that steps are sampled and scored, "
-                    "and nothing is trained",
-                    check.key(config.rollout_only)));
-  return is_alone;
+  if (has_no_training_key)
+    check.note(fmt::format(
+        "{} is true: actor_infer is set and actor_train is not, so steps are sampled and scored without training",
+        check.key(config.rollout_only)));
+  return has_no_training_key;
 }
 
 void note_idle(Config& config, Checker& check) {
@@ -65,23 +68,23 @@ void note_idle(Config& config, Checker& check) {
     if (!acts && check.is_set(member)) idle.push_back(check.key(member));
   });
   if (idle.empty()) return;
-  const std::string more = idle.size() > kShown ? fmt::format(" and {} more", idle.size() - kShown) : "";
+  const std::string rest = idle.size() > kShown ? fmt::format(" and {} more", idle.size() - kShown) : "";
   idle.resize(std::min(idle.size(), kShown));
-  check.note(fmt::format("{}{}: no effect, because of {}: nothing is trained, and `roll evaluate` is what validates",
-                         fmt::join(idle, ", "), more, check.name(config.rollout_only)));
+  check.note(fmt::format("{}{}: no effect, because of {}: nothing is trained; use `roll evaluate` for a validation",
+                         fmt::join(idle, ", "), rest, check.name(config.rollout_only)));
 }
 
 }  // namespace
 
 void complete_rollout_only(Config& config, Checker& check) {
-  auto& wish = config.rollout_only;
-  if (!wish) wish = is_sampling_alone(config, check);
-  if (*wish) note_idle(config, check);
+  auto& rollout_only = config.rollout_only;
+  if (!rollout_only) rollout_only = only_samples(config, check);
+  if (*rollout_only) note_idle(config, check);
 }
 
 void place_policy_at_sampler(Config& config, Checker& check) {
   if (config.trains()) return;
-  check.require(!config.rollout_replay, config.rollout_replay, "is what is trained on, and {}; remove one of the two",
+  check.require(!config.rollout_replay, config.rollout_replay, "is for training, but {}; remove one of the two",
                 check.name(config.rollout_only));
   WorkerConfig &policy = config.actor_train, &sampler = config.actor_infer;
   // The policy takes the sampler's dtype; otherwise the trainer's dtype holds, in which its first step samples.
@@ -94,8 +97,9 @@ void place_policy_at_sampler(Config& config, Checker& check) {
 
 void require_training(const Config& config, const std::string& file, const std::string& command) {
   if (!config.trains())
-    throw user_error("--config = {}: describes a run that only samples (rollout_only: true); {} is about training",
-                     file, command);
+    throw user_error(
+        "--config = {}: describes a run that only samples (rollout_only: true), but {} needs a run that trains", file,
+        command);
 }
 
 }  // namespace roll

@@ -18,7 +18,9 @@ constexpr auto enum_names(RouterReplayMode) {
 struct RouterReplay {
   RouterReplayMode mode = RouterReplayMode::kDisable;
 
-  void fields(Keys& v) { v("mode", mode, "R3: as routing_replay: true, of actor_train and actor_infer together"); }
+  void fields(Keys& v) {
+    v("mode", mode, "R3: like routing_replay: true; set it for both actor_train and actor_infer");
+  }
 };
 
 }  // namespace roll

@@ -40,26 +40,25 @@ struct RowConfig {
   /// Declares all keys but models, data and loss.
   void run_fields(Keys& v) {
     v("exp_name", exp_name, "name of the run", may_change());
-    v("seed", seed, "names all random numbers", at_least(0));
+    v("seed", seed, "seed of all random numbers", at_least(0));
     v("deterministic", deterministic,
-      "a GPU gives the same bits in every run; some of its kernels get slower. The CPU always does", may_change());
+      "a GPU gives the same bits in every run, with some slower kernels; a CPU always does", may_change());
     v("output_dir", output_dir, "run folder: metrics, checkpoints", may_change());
     v("logging_dir", logging_dir, "folder of log.txt; null: output_dir", may_change());
     track.fields(v);
     v("max_steps", max_steps, "updates of the run; null: num_train_epochs passes over the data", round_range(),
       may_change());
     v("num_train_epochs", num_train_epochs, "passes over the data when max_steps is null", round_range(), may_change());
-    v("eval_steps", eval_steps, "a validation every so many updates; 0 or -1: only at the end", at_least(-1),
-      may_change());
-    v("logging_steps", logging_steps, "the terminal shows every so many updates; the files hold them all", at_least(1),
+    v("eval_steps", eval_steps, "updates between validations; 0 or -1: only at the end", at_least(-1), may_change());
+    v("logging_steps", logging_steps, "updates between lines on the terminal; files have all updates", at_least(1),
       may_change());
     checkpoints.fields(v);
-    v("max_restarts", max_restarts, "how often a job whose rank died or hung is started again", within(0, 1000),
+    v("max_restarts", max_restarts, "how often a job is restarted after a rank died or hung", within(0, 1000),
       may_change());
     v("max_nonfinite_updates", max_nonfinite_updates,
-      "updates in a row that are skipped for a loss or gradient that is NaN or infinite; one more ends the run",
+      "updates in a row that may be skipped because of a NaN or infinite loss or gradient; one more ends the run",
       at_least(0), may_change());
-    v("hostfile", hostfile, "hosts of the ranks, a line \"name slots=N\" each; null: this host", may_change());
+    v("hostfile", hostfile, "file of hosts, one line \"name slots=N\" per host; null: this host", may_change());
     v("system_envs", system_envs, "environment variables set for the run", may_change());
     v("pretrain", pretrain, "the first weights: HF folder or Hub name");
     v("sequence_length", sequence_length, "longest sequence in tokens; longer rows are dropped and counted",
@@ -67,7 +66,7 @@ struct RowConfig {
     v("max_grad_norm", max_grad_norm, "gradients are scaled down to this norm", above_to(0, 1e12));
     v("global_template", global_template, "chat template of all data; null: the model's own");
     v.noted({"hydra", "defaults"}, "the file is read as it is, without Hydra");
-    v.noted({"num_gpus_per_node"}, "device_mapping, -n and the hostfile say where ranks are");
+    v.noted({"num_gpus_per_node"}, "device_mapping, -n and the hostfile place the ranks");
     v.noted({"checkpoint_config"}, "checkpoints go to output_dir/checkpoints");
   }
 

@@ -12,7 +12,7 @@ namespace roll {
 namespace {
 
 /// Returns the FLOPs of a forward pass over all sequences of the step.
-double forward_of_step(const Config& config, const ModelSpec& spec, bool with_lm_head) {
+double step_forward_flops(const Config& config, const ModelSpec& spec, bool with_lm_head) {
   const int64_t rows = with_lm_head ? config.response_length.value_or(0) : 0;
   return static_cast<double>(config.sequences_per_step() * most_contexts(config)) *
          spec.forward_flops(config.sequence_length.value_or(0), rows);
@@ -24,17 +24,17 @@ StepCost step_cost(const Config& config, const RoleShapes& models) {
   StepCost cost;
   cost.tokens =
       static_cast<double>(config.sequences_per_step() * most_contexts(config) * config.sequence_length.value_or(0));
-  cost.sampling = forward_of_step(config, policy_shape(models), /*with_lm_head=*/true);
+  cost.sampling = step_forward_flops(config, policy_shape(models), /*with_lm_head=*/true);
   const TrainingPlan plan = plan_training(config);
   for (const PlannedPass& pass : plan.passes)
     if (pass.finds != Finding::kValues || models.contains(pass.role))
-      cost.forwards += forward_of_step(config, shape_of_role(models, pass.role), pass.has_lm_head());
+      cost.forwards += step_forward_flops(config, shape_of_role(models, pass.role), pass.has_lm_head());
   for (const PlannedUpdate& update : plan.updates) {
     const auto spec = models.find(update.role);
     if (spec == models.end()) continue;
     const double recomputed = update.worker->recomputation().recomputed_share(spec->second.num_layers);
     cost.training += static_cast<double>(config.ppo_epochs) *
-                     forward_of_step(config, spec->second, update.has_lm_head) * (3 + recomputed);
+                     step_forward_flops(config, spec->second, update.has_lm_head) * (3 + recomputed);
   }
   return cost;
 }
@@ -44,7 +44,7 @@ std::string cost_text(const StepCost& cost) {
                             : cost.total() < 1e15 ? std::pair(1e12, "TFLOP")
                                                   : std::pair(1e15, "PFLOP");
   return fmt::format(
-      "a step of full length: {:.0f} tokens, {:.3g} {} (sampling {:.3g}, log-probs and values {:.3g}, "
+      "a step of full-length sequences: {:.0f} tokens, {:.3g} {} (sampling {:.3g}, log-probs and values {:.3g}, "
       "training {:.3g})",
       cost.tokens, cost.total() / unit, name, cost.sampling / unit, cost.forwards / unit, cost.training / unit);
 }

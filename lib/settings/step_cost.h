@@ -20,7 +20,7 @@ struct StepCost {
 
 StepCost step_cost(const Config& config, const RoleShapes& models);
 
-/// Returns "a step of full length: 786432 tokens, 1.23 PFLOP (sampling 0.30, ...)".
+/// Returns "a step of full-length sequences: 786432 tokens, 1.23 PFLOP (sampling 0.30, ...)".
 std::string cost_text(const StepCost& cost);
 
 }  // namespace roll

@@ -34,12 +34,12 @@ struct TrainingArgs {
       "updates; null: per_device_train_batch_size x gradient_accumulation_steps on each data-parallel rank, as in ROLL",
       sequence_range(), may_change());
     v("per_device_train_batch_size", per_device_train_batch_size,
-      "sequences of a micro-batch; beside train_batch_size the most of one", sequence_range(), may_change());
+      "sequences of a micro-batch; if train_batch_size is set, at most this many", sequence_range(), may_change());
     v("gradient_accumulation_steps", gradient_accumulation_steps,
-      "micro-batches of a mini-batch on each rank; train_batch_size decides where it is set", sequence_range(),
+      "micro-batches of a mini-batch on each rank; train_batch_size takes precedence if set", sequence_range(),
       may_change());
     v("warmup_steps", warmup_steps,
-      "updates over which the learning rate rises from 0; the first of them has rate 0, as in transformers",
+      "updates over which the learning rate rises from 0; the first update has rate 0, as in transformers",
       at_least(0));
     v("warmup_ratio", warmup_ratio, "warmup_steps as a share of all updates, rounded up; used when warmup_steps is 0",
       within(0, 1), only_if(warmup_steps == 0, warmup_steps));

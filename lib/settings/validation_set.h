@@ -13,9 +13,9 @@ struct ValidationSet {
   GeneratingArgs generating_args;
 
   void fields(Keys& v) {
-    v("data_args", data_args, "the set's rows; what is not given is the validation's");
+    v("data_args", data_args, "the set's rows; keys that are not set are the validation's");
     v("generating_args", generating_args,
-      "the set's sampling; num_return_sequences: its samples of each prompt; what is not given is the validation's");
+      "the set's sampling; num_return_sequences: samples per prompt; keys that are not set are the validation's");
   }
 };
 

@@ -86,8 +86,7 @@ TrainedRows<T> load_and_log_rows(const DataArgs& training, const DataArgs& valid
     return std::move(loaded.rows);
   };
   TrainedRows<T> rows{load_one(training, "training rows"), load_one(validation, "validation rows")};
-  const std::string shared =
-      log.is_first() ? warning_of_shared(rows.training.prompts(), rows.validation.prompts()) : "";
+  const std::string shared = log.is_first() ? overlap_warning(rows.training.prompts(), rows.validation.prompts()) : "";
   if (!shared.empty()) log.warn("{}", shared);
   return rows;
 }

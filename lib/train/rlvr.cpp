@@ -53,7 +53,7 @@ RunRows load_rows(const Config& config, const RunStart& start, at::Device device
   if (config.trains()) rows.validations = load_validations(config, data.sources.policy_folder(), data.tokenizer, log);
   if (rows.prompts && log.is_first())
     for (const auto& [name, validation] : rows.validations)
-      if (const std::string warning = warning_of_shared(rows.prompts->rows().prompts(), validation.prompts());
+      if (const std::string warning = overlap_warning(rows.prompts->rows().prompts(), validation.prompts());
           !warning.empty())
         log.warn("{}", warning);
   return data;

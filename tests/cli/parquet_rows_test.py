@@ -205,9 +205,9 @@ def check_refused(folder):
     texts = pa.array([b"a", b"b\xff", b"c"]).view(pa.string())
     pq.write_table(pa.table({"prompt": texts, "ground_truth": pa.array(["1", "2", "3"])}), folder / "bytes.parquet")
     said = convert(folder, "bytes.parquet", wanted=2)
-    assert said == "roll: bytes.parquet:2: prompt: a string in it is no UTF-8\n", said
+    assert said == "roll: bytes.parquet:2: prompt: a string is not UTF-8\n", said
     done = subprocess.run([binary, "data", "check", "bytes.parquet"], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 2 and "rows: 3, of which 1 cannot be used" in done.stdout, done  # the rows behind it are read
+    assert done.returncode == 2 and "rows: 3, 1 unusable" in done.stdout, done  # the rows behind it are read
     pq.write_table(pa.Table.from_arrays([texts, texts], ["prompt", "prompt"]), folder / "twice.parquet")
     assert "twice.parquet: names the column 'prompt' twice" in convert(folder, "twice.parquet", wanted=2)
     (folder / "locked.parquet").write_bytes(b"PARE" * 9)

@@ -28,7 +28,7 @@ PYTHON = {"webshop": "env_type = webshop: is an environment in Python: play it w
           "hotpotqa": "env_type: tools with env_config.questions", "rock_swe": "env_type: openai (configs/agentic.md",
           "openreward": "with tools: play it with a program that declares the tools, env_type: command", "atropos": "env_type: command (configs/agentic.md",
           "sokoban_sandbox": "the game itself is env_type: sokoban", "sokoban_native": "the game itself is env_type: sokoban",
-          "agent_runner": "an agent that asks for itself is played by env_type: openai"}
+          "agent_runner": "for an external agent set env_type: openai"}
 # What a step on one rank needs, whatever it was written for.
 SMALL = ["max_steps=1", "rollout_batch_size=8", "val_batch_size=4", "sequence_length=3072", "eval_steps=0", "track_with=stdout",
          "async_generation_ratio=0", "actor_infer.strategy_args.strategy_config.tensor_parallel_size=1"] + [

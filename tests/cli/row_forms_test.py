@@ -66,7 +66,7 @@ def prompts_with_tools(folder):
         return json.loads(done.stdout)["text"] if code == 0 else done.stderr
     learnt = tokenize(folder, "chatml", "sft", [row])[0]["text"]
     expect(text(row) == learnt and "tools:" in learnt, f"prompts have tools, too: {text(row)}")
-    expect("tools = 3: must be a list of tool schemas, or one as JSON" in text(dict(row, tools=3), code=2), "tools of another type are refused")
+    expect("tools = 3: must be a list of tool schemas, or such a list as JSON text" in text(dict(row, tools=3), code=2), "tools of another type are refused")
 
 
 def common_prompts(folder):
@@ -91,7 +91,7 @@ def alpaca(folder):
         file.write_text(json.dumps(row) + "\n")
         done = subprocess.run([binary, "tokenize", "--model", model(folder, "chatml"), "--as", "sft", "--input", file], capture_output=True, text=True)
         if same is None:
-            expect(done.returncode == 2 and "has a column text, which is learnt as it is, beside" in done.stderr, f"{row}: {done.stdout}{done.stderr}")
+            expect(done.returncode == 2 and "has a column text, which is trained on unchanged, beside" in done.stderr, f"{row}: {done.stdout}{done.stderr}")
             continue
         wanted, found = tokenize(folder, "chatml", "sft", [same])[0], json.loads(done.stdout or "{}")
         expect({key: found.get(key) for key in ("ids", "labels")} == {key: wanted[key] for key in ("ids", "labels")}, f"{row}: {found} {done.stderr}")

@@ -77,7 +77,7 @@ with tempfile.TemporaryDirectory() as folder:
         expect(code == 0 and json.loads(out)["reward"] == (truth != {"a": 4}), f"ground_truth {truth} as a run reads it, not {code} {out} {err}")
     broken(MATH, '{"response": "", "ground_truth": ["4"]}\n', "stdin:1: ground_truth = [\"4\"]: must be a string or a number, not array")
     broken(MATH, '{"response": "", "ground_truth": "", "tag": 3}\n', "stdin:1: tag = 3: must be a string, not number")
-    broken(MATH, '{"response": "", "ground_truth": "", "messages": []}\n', "stdin:1: messages = []: holds no message")
+    broken(MATH, '{"response": "", "ground_truth": "", "messages": []}\n', "stdin:1: messages = []: has no messages")
     broken(MATH, '{"response": 4, "ground_truth": "4"}\n', "stdin:1", "response = 4", "must be a string")
     broken(MATH, ROW + "[1]\n", "stdin:2", "JSON object")
     broken(MATH, "{oops\n", "stdin:1", "not valid JSON")

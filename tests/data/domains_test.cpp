@@ -49,8 +49,9 @@ TEST_CASE("a row that no domain takes is an error with the nearest name", "[data
 TEST_CASE("a single domain without tags takes every row", "[data]") {
   CHECK(domain_of("", "anything", {{"only", {}}}) == "only");
   CHECK(domain_of("", "", {{"only", {}}}) == "only");
-  CHECK_THAT(domain_of("other", "", {{"only", {}}}), Catch::Contains("no reward of this name"));
-  CHECK_THAT(domain_of("", "anything", {{"only", {}}, {"b", {"x"}}}), Catch::Contains("in no tag_included"));
+  CHECK_THAT(domain_of("other", "", {{"only", {}}}), Catch::Contains("no reward has this name"));
+  CHECK_THAT(domain_of("", "anything", {{"only", {}}, {"b", {"x"}}}),
+             Catch::Contains("no tag_included lists this tag"));
 }
 
 }  // namespace roll

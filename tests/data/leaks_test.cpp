@@ -41,8 +41,9 @@ TEST_CASE("rows that end with the assistant's answer are named by their lines", 
     return warned;
   };
   const std::string text = warnings(rows).answer_warnings();
-  CHECK_THAT(text, Contains("1 row of the assistant's answer as the last message, with the ground truth in it "
-                            "(rows.jsonl:2)"));
+  CHECK_THAT(
+      text,
+      Contains("1 row with the assistant's answer as the last message, including the ground truth (rows.jsonl:2)"));
   CHECK_THAT(text, Contains("2 rows with the assistant's message as the last (rows.jsonl:3, rows.jsonl:5)"));
   CHECK_THAT(warnings(rows, /*are_sampled=*/false).answer_warnings(), !Contains("rows.jsonl:5"));
   CHECK(warnings(std::span(rows).first(1)).answer_warnings().empty());
@@ -71,10 +72,10 @@ TEST_CASE("validation rows that are trained on are named with both lines", "[dat
   const std::vector<Row> validation{chat({says("user", "1+1? ")}, "2", 1, "val.jsonl"),
                                     chat({says("user", "2+1?")}, "3", 2, "val.jsonl"),
                                     chat({says("user", "7*8?"), says("assistant", "56")}, "56", 3, "val.jsonl")};
-  const std::string text = warning_of_shared(RowStore(training).prompts(), RowStore(validation).prompts());
+  const std::string text = overlap_warning(RowStore(training).prompts(), RowStore(validation).prompts());
   CHECK_THAT(text, Contains("2 of 3 validation rows are training rows too (val.jsonl:1 is rows.jsonl:1, val.jsonl:3 is "
                             "rows.jsonl:2)"));
-  CHECK(warning_of_shared(RowStore(training).prompts(), RowStore(std::vector<Row>{validation[1]}).prompts()).empty());
+  CHECK(overlap_warning(RowStore(training).prompts(), RowStore(std::vector<Row>{validation[1]}).prompts()).empty());
 }
 
 }  // namespace roll

@@ -84,7 +84,7 @@ TEST_CASE("impossible shares are refused", "[data]") {
   CHECK_THAT(make({{"a", 0.4}, {"b", 0.4}, {"bb", 0.2}}), Contains("bb = 0.2: no row belongs"));
   CHECK_THAT(error_of([] { PromptStream(RowStore(), {}, 1); }), Contains("no rows"));
   const PromptStream stream(rows_of({{"a", 99}, {"b", 1}}), {}, 1);
-  CHECK_THAT(error_of([&] { stream.quota(8); }), Contains("domain b: its share of 0.01 gives it none of the 8"));
+  CHECK_THAT(error_of([&] { stream.quota(8); }), Contains("domain b: its share of 0.01 gives none of the 8"));
   CHECK(PromptStream(rows_of({{"a", 3}, {"b", 3}}), {{"a", 1}, {"b", 0}}, 1).quota(8) == Split{{"a", 8}, {"b", 0}});
 }
 
@@ -155,10 +155,10 @@ TEST_CASE("a stream refuses the cursor of other data", "[data]") {
   };
   using Catch::Contains;
   CHECK(load(rows_of({{"a", 7}}), 9, state) == "no error");
-  CHECK_THAT(load(rows_of({{"a", 7}}), 8, state), Contains("seed 9 then, 8 now"));
+  CHECK_THAT(load(rows_of({{"a", 7}}), 8, state), Contains("the seed was 9, now it is 8"));
   CHECK_THAT(load(rows_of({{"a", 8}}), 9, state), Contains("had 7 rows, now 8"));
   CHECK_THAT(load(rows_of({{"b", 7}}), 9, state), Contains("domain b is new"));
-  CHECK_THAT(load(rows_of({{"a", 7}, {"b", 1}}), 9, state), Contains("1 domains then, 2 now"));
+  CHECK_THAT(load(rows_of({{"a", 7}, {"b", 1}}), 9, state), Contains("there were 1 domains, now there are 2"));
   auto changed = rows_of({{"a", 7}});
   changed[3].prompt_ids = {99};
   CHECK_THAT(load(changed, 9, state), Contains("rows of domain a have changed"));
@@ -206,7 +206,7 @@ TEST_CASE("by difficulty each epoch begins with the easy rows, and shuffles thos
   CHECK_THAT(error_of([] {
                PromptStream(rows_of({{"a", 3}}), {}, 1, {.sampler = DataSampler::kDifficulty});
              }),
-             Catch::Contains("all 3 rows of domain a have the difficulty 0; give them a column difficulty"));
+             Catch::Contains("all 3 rows of domain a have the difficulty 0; add a column difficulty"));
 }
 
 TEST_CASE("by pass rate rows that are never right are drawn as often as the floor says", "[data]") {

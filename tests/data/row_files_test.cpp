@@ -92,12 +92,10 @@ TEST_CASE("rows in our own columns, and in none that are known, are no layout of
 }
 
 TEST_CASE("columns of two layouts are an error with the keys that choose", "[data]") {
-  CHECK(
-      error_of([] { layout_of_json(R"({"question": "?", "answer": "2", "final_answer": "2"})"); }) ==
-      "f.parquet: its columns (question, answer, final_answer) are those of more than one layout: questions and "
-      "answers "
-      "(question: question, ground_truth: answer) or DeepMath's (question: question, ground_truth: final_answer); set "
-      "these keys of data_args to choose");
+  CHECK(error_of([] { layout_of_json(R"({"question": "?", "answer": "2", "final_answer": "2"})"); }) ==
+        "f.parquet: its columns (question, answer, final_answer) match more than one layout: questions and answers "
+        "(question: question, ground_truth: answer) or DeepMath's (question: question, ground_truth: final_answer); "
+        "set the keys of one layout in data_args");
   CHECK_THAT(error_of([] { layout_of_json(R"({"prompt": "?", "answer": "2", "solution": "2"})"); }),
              Contains("ground_truth: answer) or TRL's (prompt: prompt, ground_truth: solution)"));
 }
@@ -122,9 +120,9 @@ TEST_CASE("columns are named by keys, also within objects", "[data]") {
   CHECK_THAT(error({.question = "q"}), Contains("f.parquet:3: q = {\"text\":\"1+1?\"}: must be a string, not object"));
   CHECK_THAT(error({.messages = "m", .question = "x"}), Contains("no column 'm' or 'x' for its prompt"));
   CHECK_THAT(error_of([] { mapped(R"({"prompt": [{"role": "user", "content": "?"}]})", {}); }),
-             Contains("a list of messages is named in data_args.messages"));
+             Contains("name a list of messages in data_args.messages"));
   CHECK_THAT(error_of([] { mapped(R"({"problem": "?"})", {}); }),
-             Contains("; the nearest layout that is known, MATH's (problem, solution), has solution too"));
+             Contains("; the nearest known layout, MATH's (problem, solution), also has solution"));
 }
 
 TEST_CASE("an answer is taken out of the text around it", "[data]") {
@@ -138,8 +136,8 @@ TEST_CASE("an answer is taken out of the text around it", "[data]") {
   CHECK(part("\\boxed{\\{1, 2\\}}", kLastBoxed) == "\\{1, 2\\}");
   CHECK(part(" 42 ", kWhole) == " 42 ");
   CHECK_THAT(error_of([&] { part("42", kAfterHashes); }),
-             Contains("f:1: a = \"42\": must be a text with the answer behind ####"));
-  CHECK_THAT(error_of([&] { part("####  ", kAfterHashes); }), Contains("behind ####"));
+             Contains("f:1: a = \"42\": must be a text with the answer after ####"));
+  CHECK_THAT(error_of([&] { part("####  ", kAfterHashes); }), Contains("after ####"));
   CHECK_THAT(error_of([&] { part("\\boxed{4", kLastBoxed); }), Contains("in \\boxed{}"));
   CHECK_THAT(error_of([] {
                mapped(R"({"q": "?", "a": 4})", {.prompt = "q", .ground_truth = "a", .ground_truth_part = kLastBoxed});
@@ -193,13 +191,13 @@ TEST_CASE("JSON arrays and tables are rows, and what is none is named by its pla
   CHECK_THAT(error("b.json", "[{\"prompt\": \"a\"}, {oops}]"), Contains("b.json: element 2: not valid JSON at line 1"));
   CHECK_THAT(error("b.json", "[{\"prompt\": \"a\"}"), Contains("b.json: ends within element 1 of its JSON array"));
   CHECK_THAT(error("b.json", "[{\"prompt\": \"a\"},]"), Contains("b.json: element 2: not valid JSON"));
-  CHECK_THAT(error("b.json", "[{\"prompt\": \"a\"}] {}"),
-             Contains("something follows the JSON array, behind element 1"));
+  CHECK_THAT(error("b.json", "[{\"prompt\": \"a\"}] {}"), Contains("text follows the JSON array, after element 1"));
   CHECK_THAT(error("b.json", "[]"), Contains("b.json: holds no row"));
   CHECK(error("b.csv", "prompt,x\na,b\na\n") ==
-        "b.csv:3: has 1 fields, and the header names 2 columns; put a field that holds commas in double quotes");
+        "b.csv:3: has 1 fields, but the header names 2 columns; put fields that contain commas in double quotes");
   CHECK_THAT(error("b.csv", "prompt,x\n\"a\"b,c\n"), Contains("b.csv:2: text follows the double quote"));
-  CHECK_THAT(error("b.csv", "prompt,x\n\"a,c\n"), Contains("b.csv:2: a double quote opens a field and none closes it"));
+  CHECK_THAT(error("b.csv", "prompt,x\n\"a,c\n"),
+             Contains("b.csv:2: a double quote opens a field, but no double quote closes it"));
   CHECK_THAT(error("b.csv", "prompt,prompt\na,c\n"), Contains("b.csv:1: names the column 'prompt' twice"));
   CHECK_THAT(error("b.csv", "prompt,\na,c\n"), Contains("b.csv:1: column 2 has no name"));
   CHECK_THAT(error("b.csv", "prompt\na\xff\n"), Contains("b.csv:2: byte 0xff is no UTF-8"));
@@ -245,11 +243,12 @@ TEST_CASE("folders are their files, of one split and in one place", "[data]") {
   CHECK(usual_split({(folder.path / "dirs").string()}, {"train"}) == "train");
   CHECK_FALSE(usual_split({(folder.path / "dirs").string()}, {"validation"}));
   CHECK_FALSE(usual_split({(folder.path / "two").string()}, {"train"}));  // one split in two folders
-  CHECK_THAT(error("hub"), Contains("hub: holds several splits: test, train; set data_args.split to one"));
+  CHECK_THAT(error("hub"), Contains("hub: has several splits: test, train; set data_args.split to one"));
   CHECK_THAT(error("hub", "validation"), Contains("has no files of the split validation; it has: test, train"));
-  CHECK_THAT(error("two", "train"), Contains("holds rows in several folders: main, socratic; name one of them, as ") &&
-                                        Contains("two/socratic"));
-  CHECK_THAT(error("none"), Contains("none: no file of rows is in this folder"));
+  CHECK_THAT(error("two", "train"),
+             Contains("has rows in several folders: main, socratic; name one folder, for example ") &&
+                 Contains("two/socratic"));
+  CHECK_THAT(error("none"), Contains("none: this folder has no row files"));
 }
 
 TEST_CASE("data sets are found in the Hub's cache", "[data]") {
@@ -262,10 +261,9 @@ TEST_CASE("data sets are found in the Hub's cache", "[data]") {
     folder.write(snapshot + name, "x");
   folder.write("datasets--openai--gsm8k/refs/main", "abc123");
   CHECK(names_of_files(expand_files({"openai/gsm8k/main"}, "test"), folder.path) == snapshot + "main/test-0.parquet ");
-  CHECK_THAT(
-      error_of([] { expand_files({"openai/gsm8k"}, "train"); }),
-      Contains(
-          "openai/gsm8k: holds rows in several folders: main, socratic; name one of them, as openai/gsm8k/socratic"));
+  CHECK_THAT(error_of([] { expand_files({"openai/gsm8k"}, "train"); }),
+             Contains("openai/gsm8k: has rows in several folders: main, socratic; name one folder, for example "
+                      "openai/gsm8k/socratic"));
   CHECK_THAT(error_of([] { expand_files({"openai/gsm8k/none"}); }), Contains("openai/gsm8k/none: no such file"));
   CHECK_THAT(error_of([] { expand_files({"openai/gsm8k/../.."}); }), Contains("no such file"));
   CHECK_THAT(error_of([] { expand_files({"openai/other"}); }),

@@ -77,18 +77,18 @@ TEST_CASE("pairs whose columns contradict each other are refused", "[data]") {
   const auto both = [](const std::string& rest) { return pair_refusal("{" + rest + "}"); };
   const std::string within = R"(, "chosen": [<u:q>, <a:a>], "rejected": [<u:q>, <a:b>])";
   const std::string turns = R"(, "chosen": [<u:q>, <a:a>, <u:r>, <a:c>], "rejected": [<u:q>, <a:a>, <u:r>, <a:d>])";
-  CHECK_THAT(both(R"("prompt": "p")" + within), Contains("f.jsonl:3: prompt: chosen begins with another prompt than"));
-  CHECK_THAT(both(R"("prompt": [<u:p>])" + within), Contains("prompt: chosen begins with another prompt than this"));
+  CHECK_THAT(both(R"("prompt": "p")" + within), Contains("f.jsonl:3: prompt: chosen begins with a different prompt"));
+  CHECK_THAT(both(R"("prompt": [<u:p>])" + within), Contains("prompt: chosen begins with a different prompt"));
   CHECK_THAT(both(R"("instruction": "p")" + within), Contains("instruction: chosen begins with another prompt"));
-  CHECK_THAT(both(R"("prompt": "q")" + turns), Contains("prompt: chosen begins with more turns than this prompt has"));
-  CHECK_THAT(both(R"("prompt": [<u:q>])" + turns), Contains("chosen begins with more turns than this prompt has"));
+  CHECK_THAT(both(R"("prompt": "q")" + turns), Contains("prompt: chosen begins with more turns than this prompt"));
+  CHECK_THAT(both(R"("prompt": [<u:q>])" + turns), Contains("chosen begins with more turns than this prompt"));
   CHECK_THAT(both(R"("messages": [<u:q>, <a:z>])" + within), Contains("messages: are neither the prompt of chosen"));
   CHECK_THAT(both(R"("prompt": [<u:q>], "chosen": [<u:p>, <a:a>], "rejected": "b")"),
-             Contains("chosen: begins with other messages than the prompt's"));
+             Contains("chosen: begins with messages that differ from the prompt"));
   CHECK_THAT(both(R"("prompt": [<u:q>], "chosen": "a", "rejected": [<u:p>, <a:b>])"),
-             Contains("rejected: begins with other messages"));
+             Contains("rejected: begins with messages that differ"));
   CHECK_THAT(both(R"("messages": [<u:q>, <a:z>], "chosen": "a", "rejected": "b")"),
-             Contains("messages end in an answer that is not chosen"));
+             Contains("messages end with an answer that differs from chosen"));
   CHECK_THAT(both(R"("messages": [<u:q>], "prompt": "p", "chosen": "a", "rejected": "b")"),
              Contains("prompt: is not the user's last message in messages"));
   CHECK_THAT(both(R"("messages": [<u:p>, <a:x>, <u:q>], "prompt": "p", "chosen": "a", "rejected": "b")"),
@@ -102,24 +102,24 @@ TEST_CASE("pairs whose columns contradict each other are refused", "[data]") {
   CHECK_THAT(both(R"("chosen": "a", "rejected": "b")"), Contains("there is no prompt"));
   CHECK_THAT(both(R"("chosen": [<a:a>], "rejected": [<a:b>])"), Contains("there is no prompt"));
   CHECK_THAT(both(R"("prompt": "q", "chosen": "a", "rejected": "b", "tools": [{}])"),
-             Contains("tools: belongs to a chat template"));
+             Contains("tools: is for a chat template"));
 }
 
 TEST_CASE("rows to learn from whose columns contradict each other are refused", "[data]") {
   const auto row = [](const std::string& rest) { return sft_refusal("{" + rest + "}"); };
   CHECK_THAT(row(R"("messages": [<u:q>, <a:a>], "response": "a")"),
-             Contains("f.jsonl:3: messages end in an answer, and the column response holds one, too"));
+             Contains("f.jsonl:3: messages end with an answer, and the column response has one, too"));
   CHECK_THAT(row(R"("prompt": "q", "response": "a", "completion": "a")"), Contains("columns response and completion"));
   CHECK_THAT(row(R"("prompt": "p", "messages": [<u:q>, <a:a>])"),
-             Contains("prompt: is not a message of the user's in messages"));
+             Contains("prompt: is not a user message in messages"));
   CHECK_THAT(row(R"("prompt": [<u:p>], "messages": [<u:q>, <a:a>])"), Contains("messages do not begin with prompt"));
   CHECK_THAT(row(R"("prompt": [<u:q>], "completion": [<u:p>, <a:a>])"),
-             Contains("completion: begins with other messages than the prompt's"));
-  CHECK_THAT(row(R"("prompt": [<u:q>], "completion": [<u:q>])"), Contains("its last message is of 'user'"));
+             Contains("completion: begins with messages that differ from the prompt"));
+  CHECK_THAT(row(R"("prompt": [<u:q>], "completion": [<u:q>])"), Contains("its last message has the role 'user'"));
   CHECK_THAT(row(R"("messages": [<u:q>, <a:a>], "text": "q a")"), Contains("has a column text"));
   CHECK_THAT(row(R"("text": "q a", "completion": "a")"), Contains("has a column text"));
-  CHECK_THAT(row(R"("prompt": "q", "response": "a", "reasoning": "b")"), Contains("a raw prompt has no place for it"));
-  CHECK_THAT(row(R"("text": "q", "tools": "[{}]")"), Contains("tools: belongs to a chat template"));
+  CHECK_THAT(row(R"("prompt": "q", "response": "a", "reasoning": "b")"), Contains("cannot be used with a raw prompt"));
+  CHECK_THAT(row(R"("text": "q", "tools": "[{}]")"), Contains("tools: is for a chat template"));
   CHECK_THAT(row(R"("prompt": [<u:q>], "completion": "a", "tools": ["add"])"), Contains("a list of tool schemas"));
   CHECK_THAT(row(R"("messages": [{"role": "user"}, <a:a>])"), Contains("messages[0]: has no 'content'"));
   CHECK(row(R"("prompt": "q", "messages": [<u:q>, <a:a>, <u:r>, <a:b>])") == error_of([] {}));  // UltraChat's
@@ -156,15 +156,15 @@ TEST_CASE("prompts of rows to learn from get the configuration's system message 
 TEST_CASE("rows to learn from with no place for a system message or a template are refused", "[data]") {
   const SftColumns system{.prompt = {.system = "s"}}, around{.prompt = {.prompt_template = "<{prompt}>"}};
   CHECK_THAT(sft_refusal(R"({"text": "q a"})", system),
-             Contains("f.jsonl:3: text: is learnt as it is and has no prompt"));
+             Contains("f.jsonl:3: text: is trained on unchanged, so it has no prompt"));
   CHECK_THAT(sft_refusal(R"({"text": "q a"})", around), Contains("no prompt for data_args.prompt_template"));
-  CHECK_THAT(sft_refusal(R"({"prompt": "q", "completion": "a"})", system), Contains("its prompt is raw text"));
-  CHECK_THAT(sft_refusal(R"({"messages": [<a:a>]})", around), Contains("no message is the user's"));
+  CHECK_THAT(sft_refusal(R"({"prompt": "q", "completion": "a"})", system), Contains("the prompt is raw text"));
+  CHECK_THAT(sft_refusal(R"({"messages": [<a:a>]})", around), Contains("has no user message"));
   const auto pairs = [](const std::string& text, const RowColumns& columns) {
     return error_of([&] { pair_form(form_row(text), {.prompt = columns}); });
   };
   CHECK_THAT(pairs(R"({"chosen": "is q a", "rejected": "is q b"})", around.prompt),
-             Contains("f.jsonl:3: no column holds its prompt, so data_args.prompt_template has no place"));
+             Contains("f.jsonl:3: no column has the prompt, so data_args.prompt_template cannot be added"));
   CHECK_THAT(pairs(R"({"prompt": "q", "chosen": "a", "rejected": "b"})", system.prompt), Contains("raw text"));
 }
 

@@ -135,7 +135,7 @@ TEST_CASE("a broken row is an error that names file, line, column and rule", "[d
 TEST_CASE("broken messages are an error that names the message", "[data]") {
   using Catch::Contains;
   const auto error = [](const std::string& messages) { return row_error("{\"messages\": " + messages + "}"); };
-  CHECK_THAT(error("[]"), Contains("messages = []: holds no message"));
+  CHECK_THAT(error("[]"), Contains("messages = []: has no messages"));
   CHECK_THAT(error("5"), Contains("messages = 5: must be a list of {role, content}"));
   CHECK_THAT(error(R"("[{]")"), Contains("rows.jsonl:7: messages: not valid JSON at line 1, column"));
   CHECK_THAT(error(R"("{}")"), Contains("messages = {}: must be a list"));
@@ -199,7 +199,7 @@ TEST_CASE("rows without tokens or above prompt_length are dropped and counted", 
   CHECK_NOTHROW(require_some_left(dropped, 6, 5));
   const DroppedRows all = tokenise_rows(rows, encode, 0, 1);
   CHECK_THAT(error_of([&] { require_some_left(all, 3, 0); }),
-             Catch::Contains("prompt_length = 0: of 3 rows 3 are longer"));
+             Catch::Contains("prompt_length = 0: of 3 rows, 3 are longer"));
 }
 
 TEST_CASE("an error while tokenising is that of the earliest row, with any number of threads", "[data]") {
@@ -233,7 +233,7 @@ TEST_CASE("every prompt gets the system message and the template that the config
             .messages->size() == 2);
   CHECK(row_of(R"({"p": "1+1?"})", {.prompt = "p", .prompt_template = "<{prompt}>"}).prompt == "<1+1?>");
   CHECK(row_error(R"({"p": "1+1?"})", {.prompt = "p", .system = "s"}).find("raw text") != std::string::npos);
-  CHECK(row_error(R"({"m": [{"role": "assistant", "content": "a"}]})", of_chats).find("no message is the user's") !=
+  CHECK(row_error(R"({"m": [{"role": "assistant", "content": "a"}]})", of_chats).find("has no user message") !=
         std::string::npos);
 }
 

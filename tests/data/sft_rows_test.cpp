@@ -103,7 +103,7 @@ TEST_CASE("tools reach the template", "[data]") {
   SftEncoder bare = kEncoder;
   bare.render = [](const Json& messages, bool add, const Json&) { return render(messages, add, Json::object()); };
   CHECK_THAT(sft_error(R"({"prompt": [{"role": "user", "content": "q"}], "completion": "a", "tools": [{}]})", {}, bare),
-             Catch::Contains("f.jsonl:2: tools: the chat template does not show them"));
+             Catch::Contains("f.jsonl:2: tools: the chat template does not show the tools"));
 }
 
 TEST_CASE("rows without anything to learn are refused", "[data]") {
@@ -115,7 +115,7 @@ TEST_CASE("rows without anything to learn are refused", "[data]") {
   CHECK_THAT(sft_error(R"({"messages": [{"role": "user", "content": "q"}]})"), Contains("no assistant message"));
   SftEncoder endless = kEncoder;
   endless.eos_ids = {};
-  CHECK_THAT(sft_error(R"({"prompt": "q", "response": "a"})", {}, endless), Contains("names no end token"));
+  CHECK_THAT(sft_error(R"({"prompt": "q", "response": "a"})", {}, endless), Contains("has no end token"));
 }
 
 TEST_CASE("where a template rewrites earlier turns, they are learnt as the whole conversation shows them", "[data]") {
@@ -137,7 +137,8 @@ TEST_CASE("where a template rewrites earlier turns, they are learnt as the whole
   hiding.render = [](const Json& messages, bool add, const Json&) {
     return render(Json::array({messages.back()}), add, Json::object());
   };
-  CHECK_THAT(sft_error(turns, {}, hiding), Catch::Contains("f.jsonl:2: messages[3]: the chat template renders"));
+  CHECK_THAT(sft_error(turns, {}, hiding),
+             Catch::Contains("f.jsonl:2: messages[3]: with this message, the chat template renders"));
 }
 
 }  // namespace roll

@@ -26,7 +26,7 @@ TEST_CASE("rows of training come back as they were, with a fingerprint of their 
   CHECK(there.at({1, 1, 0}).size() == 3);
   CHECK(there.fingerprint() == hash_ids({1, 2, 3, 4, 5, 6, 7, 8}, fnv1a("")));
   CHECK(there.fingerprint() != back.fingerprint());
-  CHECK_THAT(warning_of_shared(there.prompts(), back.prompts()),
+  CHECK_THAT(overlap_warning(there.prompts(), back.prompts()),
              Catch::Contains("1 of 2 validation rows are training rows too (f:2 is f:1)"));
 }
 

@@ -228,7 +228,7 @@ def check_refusals(folder):
     expect(done.returncode == 0, f"root alone in its user namespace has one: {done.stderr}")
     wrong = ((environment([], sandbox=True, addresses=["127.0.0.1:7000"]), "sandbox = true", "serve-environment --sandbox"),
              (dict(Program=dict(env_type="guess_the_number", env_config=dict(sandbox=True))), "sandbox = true",
-              'env_type: command and python, and this is custom_envs.Program.env_type = "guess_the_number"'),
+              'env_type: command or python), but custom_envs.Program.env_type = "guess_the_number"'),
              (environment(command, memory_mb=512), "memory_mb = 512", "set sandbox: true, or remove it"))
     for environments, key, words in wrong:
         done = roll(folder, "validate-config", "--config", run_config(folder, "wrong", environments))

@@ -124,12 +124,12 @@ def says(folder):
                         (["teacher_pretrain=null"], "teacher_pretrain = null: set it to the teacher's folder or Hub name"),
                         (["student.pretrain=x"], "student.pretrain: unknown key"),
                         (["answer_key=reply"], "rows.jsonl:1: the row has no column 'reply'"),
-                        (["student.device_mapping=[0]", "teacher.device_mapping=[1]"], "must be that of student"),
-                        (["student.loss_func={library: a.so, name: b}"], "roll distill has a loss of its own"),
-                        (["teacher.model_args.lora_rank=4"], "this role trains nothing"),
+                        (["student.device_mapping=[0]", "teacher.device_mapping=[1]"], "must be the same as for student"),
+                        (["student.loss_func={library: a.so, name: b}"], "roll distill has a built-in loss"),
+                        (["teacher.model_args.lora_rank=4"], "this role is not trained"),
                         ([f"teacher_pretrain={folder}/absent"], "teacher_pretrain = "), ([f"student_pretrain={folder}/absent"], "student_pretrain = "),
                         ([f"student_pretrain={padded}"], "a teacher must know all tokens that the student may write"),
-                        (["system_key=s"], "system_key = s: a row's own system prompt is a message of it")):
+                        (["system_key=s"], "system_key = s: write the system prompt of a row as a message")):
         said = roll("distill", "--config", config, f"output_dir={folder / 'wrong'}", *flags, code=2)
         expect(text in said, f"{flags}: {said}, not {text}")
 

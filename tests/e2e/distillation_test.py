@@ -57,7 +57,7 @@ def sampled(folder):
     (folder / "pure.yaml").write_text(text)
     flags = [f"{key}={value}" for key, value in NO_KL.items()]
     said = replay.roll("train", "--config", folder / "pure.yaml", *flags)
-    expect("with is_pure_opd: true, as ROLL starts such a file" in said and "; teachers: 1" in said, f"it is told what is trained: {said}")
+    expect("with is_pure_opd: true, as in ROLL" in said and "; teachers: 1" in said, f"it is told what is trained: {said}")
     lines = metrics(folder / "pure")
     expect(len(lines) == 3 and all(abs(line["returns/mean"] + line["teacher_kl"]) < 0.1 for line in lines), "what is learnt is the KL's negative")
     replay.roll("check-loss", "--config", folder / "pure.yaml", *flags)
@@ -70,7 +70,7 @@ def refuses(folder):
         file.write_text(file.read_text().replace('"<|im_end|>"', '"<|end|>"'))
     done = subprocess.run([replay.binary, "train", "--config", folder / "base.yaml", "use_opd=true", "use_kl_loss=false", "add_token_level_kl=false",
                            *[f"{key}={value}" for key, value in teachers(folder).items()]], capture_output=True, text=True, timeout=60)
-    expect(done.returncode == 2 and "its tokenizer is not the policy's: token" in done.stderr, f"a teacher of another tokenizer is refused: {done.stderr}")
+    expect(done.returncode == 2 and "its tokenizer differs from the policy's: token" in done.stderr, f"a teacher of another tokenizer is refused: {done.stderr}")
 
 
 with tempfile.TemporaryDirectory() as name:

@@ -72,12 +72,12 @@ def says(folder):
     for row, flags, text in (({"prompt": "a", "chosen": "b"}, [], "rows.jsonl:1: the row has no column 'rejected'"),
                              ({"prompt": "a", "chosen": "", "rejected": "c"}, [], "rows.jsonl:1: chosen: is empty"),
                              ({"prompt": "a", "chosen": 3, "rejected": "c"}, [], "rows.jsonl:1: chosen = 3: must be a text or a list of messages"),
-                             ({"prompt": "a", "chosen": [{"role": "user", "content": "b"}], "rejected": "c"}, [], "its last message is of 'user'"),
-                             (ultra_feedback("2+2=", "3+3="), [], "rows.jsonl:1: prompt: chosen begins with another prompt than this, so one of the two"),
+                             ({"prompt": "a", "chosen": [{"role": "user", "content": "b"}], "rejected": "c"}, [], "its last message has the role 'user'"),
+                             (ultra_feedback("2+2=", "3+3="), [], "rows.jsonl:1: prompt: chosen begins with a different prompt, so one of the two"),
                              ({"prompt": "a", "chosen": "b", "rejected": "c" * 99}, [], "sequence_length = 64: all 1 pairs are longer"),
-                             ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["ipo=true", "label_smoothing=0.1"], "label_smoothing = 0.1: is of DPO's loss, and ipo = true"),
-                             ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["reference.device_mapping=[1]", "actor_train.device_mapping=[0]"], "must be that of actor_train"),
-                             ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["actor_train.loss_func={library: a.so, name: b}"], "roll dpo has a loss of its own"),
+                             ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["ipo=true", "label_smoothing=0.1"], "label_smoothing = 0.1: belongs to DPO's loss, but ipo = true"),
+                             ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["reference.device_mapping=[1]", "actor_train.device_mapping=[0]"], "must be the same as for actor_train"),
+                             ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["actor_train.loss_func={library: a.so, name: b}"], "roll dpo has a built-in loss"),
                              ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["beta=0"], "beta = 0"),
                              ({"prompt": "a", "chosen": "b", "rejected": "c"}, [], "fewer than the 12 rows of one update")):
         (folder / "rows.jsonl").write_text(json.dumps(row) + "\n")

@@ -29,8 +29,8 @@ def main():
         assert steps(folder) == [1, 2, 3, 4, 5, 6]
         text = run(folder, "--resume", "validation.data_args.file_name=[]", code=2)
         assert "early_stopping_patience = 3: metric_for_best_model = val/loss (" in text and "is measured in validations" in text, text
-        for metric, why in {"val/los": "no run measures it; `roll metrics` lists what is; did you mean 'val/loss'?",
-                            "val_correct/all/mean": "is measured by `roll train`; here it is val/loss or sft/loss"}.items():
+        for metric, why in {"val/los": "no run measures this metric; `roll metrics` lists all metrics; did you mean 'val/loss'?",
+                            "val_correct/all/mean": "is measured by `roll train`; here use val/loss or sft/loss"}.items():
             text = run(folder, "--resume", f"metric_for_best_model={metric}", code=2)
             assert f"metric_for_best_model = {metric}" in text and why in text, text
         # What only the run can know: there is no critic whose micro-batches would be filled.

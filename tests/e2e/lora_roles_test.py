@@ -92,7 +92,7 @@ def check_nf4(folder, rollouts):
     expect((run / "checkpoints/step_000003/actor/adapter_model.safetensors").read_bytes() ==
            (base / "checkpoints/step_000003/actor/adapter_model.safetensors").read_bytes(), "a quantised folder is what quantise_base makes, to the bit")
     refused = subprocess.run([replay.binary, "validate-config", "--config", folder / "folder.yaml"], capture_output=True, text=True, timeout=60)
-    expect(refused.returncode == 2 and "its weights are quantised (quantization_config), so that only adapters can be trained" in refused.stderr,
+    expect(refused.returncode == 2 and "its weights are quantised (quantization_config), so only adapters can be trained" in refused.stderr,
            f"all weights of such a folder cannot be trained: {refused.stderr}")
     replay.roll("export", "--model", folder / "quantised", "--out", folder / "plain")
     expect("quantization_config" not in json.loads((folder / "plain/config.json").read_text()), "what is exported is not quantised")

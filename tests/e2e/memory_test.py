@@ -55,7 +55,7 @@ def measure(folder, name, tokens, keys, model="model"):
     file = config_of(folder, name, tokens, keys, model)
     text = run(folder, "validate-config", "--config", file)[0]
     said, activations, copy = (float(re.search(pattern, text)[1]) for pattern in (
-        r"rank 0 takes about ([\d.]+) GB of memory in all", r"activations ([\d.]+)", r"([\d.]+) of host memory for the copy"))
+        r"rank 0 needs about ([\d.]+) GB of memory in total", r"activations ([\d.]+)", r"([\d.]+) of host memory for the copy"))
     took = run(folder, "train", "--config", file, "--device", "cpu")[1]
     step = json.loads((folder / name / "metrics.jsonl").read_text().splitlines()[-1])
     assert step["token/total_length/min"] == 256, step["token/total_length/min"]

@@ -60,11 +60,11 @@ def check_flags(folder):
         new = roll(folder, "new", algorithm, "--model", "model", "--data", f"{columns}.jsonl", "--algorithm", algorithm, "--yes")
         config = (folder / algorithm / "config.yaml").resolve()
         assert f"\n  roll train --config {config}\n" in new.stdout, new.stdout
-        assert "120 of 120 golds scored right" in new.stdout, new.stdout
-        assert "longer and dropped" in new.stderr, new.stderr  # the longest one is far behind the others
+        assert "120 of 120 gold answers scored as right" in new.stdout, new.stdout
+        assert "longer and are dropped" in new.stderr, new.stderr  # the longest one is far behind the others
         assert re.search(FORECAST, new.stdout, re.M), new.stdout
         seen = roll(folder, "validate-config", "--config", config)
-        assert re.search(r"^training rows, math_rule: 120 rows; prompts in tokens: p50 \d+, .*; 1 dropped; 120 of 120 golds scored right$", seen.stdout, re.M), seen.stdout
+        assert re.search(r"^training rows, math_rule: 120 rows; prompts in tokens: p50 \d+, .*; 1 dropped; 120 of 120 gold answers scored as right$", seen.stdout, re.M), seen.stdout
         assert re.search(FORECAST, seen.stdout, re.M), seen.stdout
         assert ("training the critic" in re.search(FORECAST, seen.stdout, re.M)[0]) == (algorithm == "ppo"), seen.stdout
         seen = roll(folder, "validate-config", "--config", config, "--no-time")
@@ -109,9 +109,9 @@ def check_without_file(folder):
     told = roll(folder, *command, "max_steps=1", "--dry-run")
     assert re.search(FORECAST.replace("200 steps", "1 step"), told.stderr, re.M) and "4 prompts x 8 responses" in told.stderr, told.stderr
     done = roll(folder, *command, "max_steps=1")
-    assert "grpo with the reward math_rule (60 of the first 60 rows hold a number or LaTeX as the right answer)" in done.stdout, done.stdout
+    assert "grpo with the reward math_rule (60 of the first 60 rows have a number or LaTeX as the right answer)" in done.stdout, done.stdout
     assert f"{data}: read as GSM8K's: question: question, ground_truth: answer, ground_truth_part: after_hashes" in done.stdout, done.stdout
-    assert "60 of 60 golds scored right" in done.stdout, done.stdout
+    assert "60 of 60 gold answers scored as right" in done.stdout, done.stdout
     run = folder / "output/model-train"
     said = roll(folder, *command, "max_steps=2", exit_code=2).stderr
     assert "output_dir = ./output/model-train: already holds a run" in said, said
@@ -187,7 +187,7 @@ def check_guesses(folder):
     words = "".join(json.dumps(dict(question=f"Capital {n}?", answer=city)) + "\n" for n, city in enumerate(["Paris", "Rome", "7", "Oslo"]))
     (folder / "guess.jsonl").write_text(words)
     said = roll(folder, "train", "--model", "model", "--data", "guess.jsonl", exit_code=2).stderr
-    assert "the right answers of 3 of the first 4 rows are neither numbers" in said and "guess.jsonl:1's Paris; type --reward exact_match" in said, said
+    assert "the right answers of 3 of the first 4 rows are neither numbers" in said and "guess.jsonl:1: Paris; type --reward exact_match" in said, said
     said = roll(folder, "new", "guessed", "--model", "model", "--data", "guess.jsonl", "--yes", exit_code=2).stderr
     assert "type --reward exact_match" in said and not (folder / "guessed").exists(), said
     assert "no reward given; for example, --reward math_rule shows" in roll(folder, "data", "check", "guess.jsonl").stderr
@@ -210,7 +210,7 @@ def check_faults(folder):
     assert f"1 of {120 * 200 + 1} rows cannot be used, the first: {late}: ground_truth: missing" in seen.stderr, seen.stderr
     roll(folder, "validate-config", "--config", config, files, "--no-data", "--no-time")
     seen = roll(folder, "validate-config", "--config", config, "prompt_length=4", exit_code=2)
-    assert "prompt_length = 4: all 120 training rows of the domain math_rule are longer, the shortest has" in seen.stderr, seen.stderr
+    assert "prompt_length = 4: all 120 training rows of the domain math_rule are longer; the shortest has" in seen.stderr, seen.stderr
     print("a faulty row at the end of a file, and a prompt_length that no row fits, are found before a training")
 
 

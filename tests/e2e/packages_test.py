@@ -188,7 +188,7 @@ def check_arrow(roll, folder, env):
     (folder / "rows.jsonl.gz").write_bytes(gzip.compress(b'{"prompt": "1+1=", "ground_truth": "2"}\n'))
     words = [roll, "--torch", TORCH, "data", "convert", folder / "rows.jsonl.gz", "--out", folder / "rows.jsonl"]
     text = run(*words, env=env, wanted=2)
-    assert "rows.jsonl.gz: Parquet and compressed files are read by Apache Arrow" in text and "pip install pyarrow==" in text, text
+    assert "rows.jsonl.gz: Parquet and compressed files need Apache Arrow" in text and "pip install pyarrow==" in text, text
     assert "rows.jsonl: 1 rows" in run(*words, env=env | {"ROLL_ARROW": str(ROOT / ".deps/arrow")})
 
 

@@ -104,7 +104,7 @@ def check_faults(folder):
         text = train(folder, "fails", dict(Game=game(where)), code=2)
         expect(what in text and said in text, f"{where}: {text}")
     for keys, said in ((game("absent.py:Game"), "absent.py is not there"), (game("games.py"), "must be FILE.py:NAME or module.NAME"),
-                       (game(None, env_type="python"), "python_class: missing"), (game("games.py:Older", env_type="command"), "is played by env_type: python, and this is"),
+                       (game(None, env_type="python"), "python_class: missing"), (game("games.py:Older", env_type="command"), "needs env_type: python, but"),
                        (game("games.py:Older", env_config=dict(command=["true"])), "command is given too"),
                        (game("games.py:Older", env_config=dict(python="no_such_python")), "python = no_such_python")):
         text = roll(folder, "validate-config", "--config", run_config(folder, "wrong", dict(Game=keys)), code=2)

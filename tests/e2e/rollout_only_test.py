@@ -65,13 +65,13 @@ def check_metrics(run, trained):
 
 
 def check_refused(file):
-    for words, told in ((["validate-config", "--simulate", 2], "--simulate is about training"), (["check-loss"], "check-loss is about training"),
-                        (["pack-stats"], "pack-stats is about training"), (["validate-config", "rollout_replay=x"], "is what is trained on, and rollout_only")):
+    for words, told in ((["validate-config", "--simulate", 2], "--simulate needs a run that trains"), (["check-loss"], "check-loss needs a run that trains"),
+                        (["pack-stats"], "pack-stats needs a run that trains"), (["validate-config", "rollout_replay=x"], "is for training, but rollout_only")):
         text = roll(words[0], "--config", file, *words[1:], code=2)
         expect(told in text, f"{words}: {text}")
     for key in ("adv_estimator=grpo", "ppo_epochs=2", "reference.infer_batch_size=2", "use_kl_loss=true", "critic.infer_batch_size=2", "whiten_advantages=true"):
         text = roll("validate-config", "--config", file, key, code=2)
-        expect(f"{key.split('=')[0].split('.')[0]}" in text and "is about training, but actor_train, which would be trained, is not there" in text, f"{key}: {text}")
+        expect(f"{key.split('=')[0].split('.')[0]}" in text and "is a training key, but actor_train is not set" in text, f"{key}: {text}")
 
 
 with tempfile.TemporaryDirectory() as name:
@@ -83,7 +83,7 @@ with tempfile.TemporaryDirectory() as name:
 
     file = sampling_config(folder, "alone", both)
     text = roll("validate-config", "--config", file)
-    expect("samples only, and trains nothing: rollout_only = true" in text and "there is actor_infer and no actor_train" in text, f"it says what it is: {text}")
+    expect("samples only, without training: rollout_only = true" in text and "actor_infer is set and actor_train is not" in text, f"it says what it is: {text}")
     expect("optimizer" not in text and "training 0" in text and "algorithm" not in text and "micro-batch" not in text, f"and nothing of training: {text}")
     train(file)
     alone = folder / "alone"

@@ -154,7 +154,7 @@ def main():
         done = evaluate("--config", folder / "run.yaml", "--device", "cpu", "--out", folder / "none", "validation={}", "metric_for_best_model=score/mean", code=2)
         assert "has no validation" in done, done
         said = run(folder, folder / "wrong", 1, "metric_for_best_model=val/many/pass@3", code=2)
-        assert "no validation set has it; there is val/greedy/avg@1" in said, said
+        assert "no validation set has this metric; there is val/greedy/avg@1" in said, said
         said = run(folder, folder / "wrong", 1, "validation.sets={a b: {data_args: {}}}", "metric_for_best_model=score/mean", code=2)
         assert "letters, digits" in said and "name the files of the set's rows" in said, said
         print(f"{len(named)} numbers of three sets are alike on 1, 2 and 4 ranks, recomputed, and by roll evaluate")

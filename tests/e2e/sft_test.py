@@ -39,18 +39,18 @@ def check_preview(folder):
 
     text = validated()
     tokens = 5 + 3  # "00+1=" and "01" with its end, a token a byte
-    assert f"training rows: {ROWS} rows; tokens: p50 {tokens}, " in text and f"; {3 * ROWS} of {tokens * ROWS} are learnt" in text, text
+    assert f"training rows: {ROWS} rows; tokens: p50 {tokens}, " in text and f"; {3 * ROWS} of {tokens * ROWS} carry loss" in text, text
     assert f"{ROWS // BATCH * PASSES} updates of {BATCH} rows: {PASSES} passes over the training rows" in text, text
     with open(folder / "rows.jsonl", "a") as rows:
         rows.write(json.dumps(dict(question="long" * 9, answer="1")) + "\n")
     text = validated()
-    assert f"sequence_length = 32: 1 of {ROWS + 1} rows are longer and dropped; raise it to keep them" in text, text
+    assert f"sequence_length = 32: 1 of {ROWS + 1} rows are longer and are dropped; raise sequence_length to keep them" in text, text
     twice = folder / "twice.jsonl"
     asked = [dict(role="user", content="1+1=")]
     twice.write_text(json.dumps(dict(messages=asked, response="2")) + "\n" + json.dumps(dict(messages=[*asked, dict(role="assistant", content="2")], response="2")) + "\n")
     unnamed = ["sft_train.data_args.prompt=null", "sft_train.data_args.response=null", "global_template=chatml"]
     text = validated(f"sft_train.data_args.file_name=[{twice}]", *unnamed, code=2)
-    assert "twice.jsonl:2: messages end in an answer, and the column response holds one, too; leave one of the two out" in text, text
+    assert "twice.jsonl:2: messages end with an answer, and the column response has one, too; remove one of the two" in text, text
     text = validated("sft_train.training_args.per_device_train_batch_size=25", code=2)
     assert f"{ROWS} rows x {PASSES} epochs are fewer than the 25 rows of one update; lower the batch size or add rows" in text, text
 

@@ -25,9 +25,10 @@ void read(std::string_view bytes) {
 }
 
 constexpr auto kReaders = std::to_array<void (*)(std::string_view)>(
-    {read<StartMessage>, read<StateMessage>, read<SamplingNews>, read<GroupMessage>, read<StopWish>, read<GoesOn>,
-     read<ResponseLengths>, read<FactsMessage>, read<Rollouts>, read<ShownSamples>, read<PacketLengths>,
-     read<ScorePrompt>, read<ScoreSaid>, read<JudgeAsked>, read<JudgeSaid>, read<FirstUpdateMessage>});
+    {read<StartMessage>, read<StateMessage>, read<SamplingNews>, read<GroupMessage>, read<StopWish>,
+     read<SamplingContinues>, read<ResponseLengths>, read<FactsMessage>, read<Rollouts>, read<ShownSamples>,
+     read<PacketLengths>, read<ScorePrompt>, read<ScoreReply>, read<JudgeRequest>, read<JudgeResponse>,
+     read<FirstUpdateMessage>});
 
 }  // namespace
 

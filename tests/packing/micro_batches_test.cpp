@@ -260,13 +260,12 @@ TEST_CASE("the budget counts tokens after alignment", "[packing]") {
 
 TEST_CASE("a sequence over the budget is named", "[packing]") {
   const PackOptions options{.budget = 10, .alignment = 4};
-  CHECK_THROWS_WITH(
-      plan_micro_batches({4, 9}, options),
-      "a sequence has 9 tokens (12 after alignment to 4), and the budget of a micro-batch is 10; raise it "
-      "to 12 or more");
+  CHECK_THROWS_WITH(plan_micro_batches({4, 9}, options),
+                    "a sequence has 9 tokens (12 after alignment to 4), but the budget of a micro-batch is 10; raise "
+                    "the budget to 12 or more");
   CHECK_THROWS_AS(plan_micro_batches({4, 9}, options), UserError);
   CHECK_THROWS_WITH(plan_micro_batches({11}, {.budget = 10}),
-                    "a sequence has 11 tokens, and the budget of a micro-batch is 10; raise it to 11 or more");
+                    "a sequence has 11 tokens, but the budget of a micro-batch is 10; raise the budget to 11 or more");
 }
 
 TEST_CASE("every rank can run as many micro-batches as the largest one asks for", "[packing]") {

@@ -65,7 +65,7 @@ TEST_CASE("the text shows both algorithms, a bar per micro-batch and the budgets
                            "train: actor_train, critic; budget 16 tokens", "rank 0", "rank 1", "50.0 %", "93.8 %",
                            "suggested: 16 tokens, a rule"})
     CHECK_THAT(text, Catch::Contains(part));
-  CHECK_THAT(report_text(small_report(), 1), Catch::Contains("and 1 micro-batches more"));
+  CHECK_THAT(report_text(small_report(), 1), Catch::Contains("and 1 more micro-batches"));
 }
 
 TEST_CASE("the JSON holds every micro-batch and the metrics of a training", "[packing]") {
@@ -84,7 +84,7 @@ TEST_CASE("a report that counts tokens says so, and gives neither FLOPs nor memo
   report.budgets[0].memory = std::nullopt;
   for (const std::string& text : {report_text(report, 32), report_html(report)}) {
     CAPTURE(text);
-    CHECK_THAT(text, Catch::Contains("no memory, because the shape of the model is not known"));
+    CHECK_THAT(text, Catch::Contains("no memory estimate, because the model's shape is unknown"));
     CHECK_THAT(text, !Catch::Contains("GFLOPs") && !Catch::Contains("FLOPs saved") && !Catch::Contains("activations"));
   }
   const Json json = report_json(report);

@@ -64,15 +64,15 @@ TEST_CASE("the user's own code is asked once, and its failure is the user's erro
   const auto answers = [](const std::string& script) {
     return reward_of(CommandArgs{.command = {"sh", "-c", script}});
   };
-  CHECK_NOTHROW(try_out(row, *answers("read line; echo '{\"reward\": 0}'; read end"), "rewards.x"));
-  CHECK_THAT(error_of([&] { try_out(row, *answers("read line; exit 3"), "rewards.x"); }),
+  CHECK_NOTHROW(test_reward_code(row, *answers("read line; echo '{\"reward\": 0}'; read end"), "rewards.x"));
+  CHECK_THAT(error_of([&] { test_reward_code(row, *answers("read line; exit 3"), "rewards.x"); }),
              Catch::Contains("ended (exit status 3)"));
   RewardArgs slow;
   slow.type = CommandArgs{.command = {"sleep", "60"}};
   slow.timeout_s = 0.2;
-  CHECK(error_of([&] { try_out(row, *make_reward(slow, 0, ""), "rewards.x"); }) ==
-        "rewards.x: gave no reward for rows.jsonl:4, asked once with its ground truth as the response: nothing "
-        "came within timeout_s; let it flush each answer, as print(..., flush=True) does in Python");
+  CHECK(error_of([&] { test_reward_code(row, *make_reward(slow, 0, ""), "rewards.x"); }) ==
+        "rewards.x: returned no reward for rows.jsonl:4, tried with its ground truth as the response: no answer came "
+        "within timeout_s; flush each answer, for example with print(..., flush=True) in Python");
 }
 
 TEST_CASE("columns, tags and repeated prompts are counted", "[preview]") {
@@ -93,19 +93,21 @@ TEST_CASE("a domain's view says in characters what it cannot say in tokens, and 
   for (Row& row : rows) row.domain = "math";
   DomainRules rules;
   rules["math"] = reward_of(MathRuleArgs());
-  const DataLens lens{.most_golds = 10};
+  const ViewSettings lens{.max_golds = 10};
   const auto views = make_domain_views(rows, rules, lens);
   REQUIRE(views.size() == 1);
   CHECK(summary_line(views[0], lens) ==
-        "math: 2 rows; prompts in characters: p50 2, p90 3, p99 3, max 3; 2 of 2 golds scored right");
+        "math: 2 rows; prompts in characters: p50 2, p90 3, p99 3, max 3; 2 of 2 gold answers scored as right");
   CHECK(domain_warnings(views[0], lens).empty());
   DomainView faulty{.domain = "math", .num_rows = 9, .prompts = {.max = 80}, .dropped = 2, .long_golds = 1};
   faulty.golds = {.asked = 9, .right = 8, .wrong = {"rows.jsonl:3: 4: scored 0"}};
   const auto warnings = domain_warnings(faulty, {.prompt_length = 64, .response_length = 3});
   REQUIRE(warnings.size() == 3);
-  CHECK(warnings[0] == "math: prompt_length = 64: 2 of 9 rows are longer and dropped; 80 keeps all");
-  CHECK(warnings[1] == "math: response_length = 3: the bare answer of 1 of 9 rows is longer; raise it");
-  CHECK_THAT(warnings[2], Catch::StartsWith("math: 1 of 9 golds are not scored right") &&
+  CHECK(warnings[0] ==
+        "math: prompt_length = 64: 2 of 9 rows are longer and are dropped; a prompt_length of 80 keeps all");
+  CHECK(warnings[1] ==
+        "math: response_length = 3: the gold answer alone is longer in 1 of 9 rows; raise response_length");
+  CHECK_THAT(warnings[2], Catch::StartsWith("math: 1 of 9 gold answers are not scored as right") &&
                               Catch::EndsWith("\n  rows.jsonl:3: 4: scored 0"));
 }
 

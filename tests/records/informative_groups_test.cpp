@@ -12,7 +12,7 @@ const Responses kStep = {{0, 0.5}, {0, 0.5}, {1, 0}, {1, 1}, {2, 0.5}, {2, 1}, {
 }  // namespace
 
 TEST_CASE("groups are told by mean, spread and extremes") {
-  const auto groups = roll::group_scores(kStep);
+  const auto groups = roll::summarise_groups(kStep);
   REQUIRE(groups.size() == 4);
   CHECK(groups[1].mean == 0.5);
   CHECK(groups[1].spread == 0.5);
@@ -44,6 +44,6 @@ TEST_CASE("responses that were not judged tell nothing") {
 }
 
 TEST_CASE("equal scores whose mean is rounded do not disagree") {
-  const auto groups = roll::group_scores({{0, 0.1}, {0, 0.1}, {0, 0.1}});
+  const auto groups = roll::summarise_groups({{0, 0.1}, {0, 0.1}, {0, 0.1}});
   CHECK(groups[0].spread == 0);
 }

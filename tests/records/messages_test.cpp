@@ -14,10 +14,10 @@ namespace {
 template <class F>
 void for_each_message(const F& use) {
   use(StartMessage()), use(StateMessage()), use(SamplingNews()), use(GroupMessage()), use(EnvironmentAnswers()),
-      use(StopWish()), use(GoesOn());
+      use(StopWish()), use(SamplingContinues());
   use(ResponseLengths()), use(FactsMessage()), use(Rollouts()), use(ShownSamples()), use(JudgedSamples()),
       use(PacketLengths());
-  use(ScorePrompt()), use(ScoreSaid()), use(JudgeAsked()), use(JudgeSaid()), use(FirstUpdateMessage()),
+  use(ScorePrompt()), use(ScoreReply()), use(JudgeRequest()), use(JudgeResponse()), use(FirstUpdateMessage()),
       use(Metrics::Message());
 }
 
@@ -118,22 +118,22 @@ TEST_CASE("a response's facts take 72 bytes and its domain's name, its length 8"
 TEST_CASE("messages come to those who are to have them, and a rank that sends another one is named", "[train]") {
   const auto said = test::run_local_ranks(3, [](Communicator& ranks) {
     std::string text;
-    for (const GoesOn& of_rank : all_gather_messages(GoesOn{ranks.rank() == 1}, ranks))
+    for (const SamplingContinues& of_rank : all_gather_messages(SamplingContinues{ranks.rank() == 1}, ranks))
       text += of_rank.goes_on ? "1" : "0";
-    text += " " + std::to_string(gather_messages(GoesOn{}, ranks).size());
+    text += " " + std::to_string(gather_messages(SamplingContinues{}, ranks).size());
     text += " " + std::to_string(static_cast<int>(
                       *broadcast_message(StopWish{static_cast<StopKind>(ranks.rank() + 1)}, 2, ranks).kind));
-    const std::string odd = ranks.rank() == 1 ? encode_message(StopWish{}) : encode_message(GoesOn{});
+    const std::string odd = ranks.rank() == 1 ? encode_message(StopWish{}) : encode_message(SamplingContinues{});
     try {
-      decode_messages<GoesOn>(ranks.all_gather_bytes(odd, "words"), ranks.group());
+      decode_messages<SamplingContinues>(ranks.all_gather_bytes(odd, "words"), ranks.group());
     } catch (const UserError& error) {
       text += std::string(" ") + error.what();
     }
     return text;
   });
   const std::string odd =
-      " whether sampling goes on from rank 1: begins with 'STOP', not with 'MORE': all ranks of a job must run the "
-      "same build of roll; start every rank with the same build";
+      " decision to continue sampling from rank 1: begins with 'STOP', not with 'MORE': all ranks of a job must run "
+      "the same build of roll; start every rank with the same one";
   CHECK(said == std::vector<std::string>{"010 3 3" + odd, "010 0 3" + odd, "010 0 3" + odd});
 }
 

@@ -57,7 +57,7 @@ TEST_CASE("parts of a step are read back as one, and each rank keeps its groups"
   CHECK((second == std::vector<RolloutRecord>{all[2], all[3], all[6], all[7]}));
   SECTION("a part that is missing is told") {
     std::filesystem::remove(folder.path / "step_000003-00002-of-00003.jsonl");
-    CHECK_THROWS_WITH(read_replay(folder.path, 3, 2), Catch::Contains("is part 1 of 3, and there are 2 files"));
+    CHECK_THROWS_WITH(read_replay(folder.path, 3, 2), Catch::Contains("is part 1 of 3, but this step has 2 files"));
   }
   SECTION("a layout of fewer groups leaves nothing of the one before") {
     write_rollouts(folder.path, "step_", 3, all);

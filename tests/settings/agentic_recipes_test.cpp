@@ -32,7 +32,7 @@ TEST_CASE("an update of twice a step's trajectories is one of the step's, as cop
   const auto twice = loaded(update_of(256));  // on each of 2 ranks, of the step's 256
   CHECK(twice.config.actor_train.mini_batch() == 256);
   CHECK(twice.config.actor_train.micro_batch() == 4);
-  CHECK(notes(twice, "an update would have 512 trajectories, and a step has 256"));
+  CHECK(notes(twice, "an update would have 512 trajectories, but a step has 256"));
   const auto half = loaded(update_of(64));
   CHECK(half.config.actor_train.mini_batch() == 128);
   CHECK_FALSE(notes(half, "an update would have"));
@@ -46,7 +46,7 @@ TEST_CASE("grpo without normalisation is reinforce, which needs no group", "[tra
   const auto plain = loaded({alone, "reward_normalization={grouping: tags, method: identity}"});
   CHECK(plain.config.experience.adv_estimator == Chosen<AdvantageEstimator>("reinforce"));
   CHECK_FALSE(plain.config.experience.normalisation().mean);
-  CHECK(notes(plain, "adv_estimator = grpo: is reinforce where reward_normalization"));
+  CHECK(notes(plain, "adv_estimator = grpo: is replaced by reinforce, because reward_normalization"));
   for (const char* kept : {"{method: mean_std, grouping: traj_group_id}", "{method: identity, norm_mean_type: group}"})
     CHECK(
         loaded({"norm_std_type=group", std::string("reward_normalization=") + kept}).config.experience.adv_estimator ==
@@ -89,9 +89,9 @@ TEST_CASE("float16 is for a GPU, and what it takes there is said without a CPU",
     overrides.push_back("actor_train.model_args.dtype=" + dtype);
     return load_config(kLakes, overrides, {.offline = true}).memory;
   };
-  CHECK(mentions(memory("bf16"), "computed on the CPU"));
+  CHECK(mentions(memory("bf16"), "on the CPU, rank"));
   CHECK(mentions(memory("fp16"), "memory of a rank (GPU)"));
-  CHECK_FALSE(mentions(memory("fp16"), "computed on the CPU"));
+  CHECK_FALSE(mentions(memory("fp16"), "on the CPU, rank"));
 }
 
 }  // namespace roll

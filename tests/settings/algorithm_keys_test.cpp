@@ -55,9 +55,10 @@ TEST_CASE("what an estimator does by itself stands in the resolved configuration
 
 TEST_CASE("greedy responses are in the plan and in the estimate of memory", "[train]") {
   const auto with = unopinionated({"adv_estimator=remax"}), without = unopinionated({"adv_estimator=reinforce"});
-  CHECK_THAT(with.plan, Catch::Contains(
-                            "= 1024 sequences a step; 8 data-parallel ranks; 500 steps\n128 greedy responses more, one "
-                            "to each prompt, for their rewards alone\nactor_train: 2 updates of 512 sequences"));
+  CHECK_THAT(
+      with.plan,
+      Catch::Contains("= 1024 sequences a step; 8 data-parallel ranks; 500 steps\n128 greedy responses in addition, "
+                      "one per prompt; only their rewards are used\nactor_train: 2 updates of 512 sequences"));
   CHECK_THAT(without.plan, !Catch::Contains("greedy"));
   CHECK(with.config.samples_per_prompt() == 9);
   CHECK(without.config.samples_per_prompt() == 8);
@@ -77,8 +78,8 @@ TEST_CASE("keys at odds with an estimator or a policy loss are refused with both
   };
   const std::vector<Odds> all = {
       {{"adv_estimator=reinforce_plus_plus_baseline"},
-       "norm_mean_type = batch: adv_estimator = reinforce_plus_plus_baseline takes the group's mean; remove this"},
-      {{"adv_estimator=remax"}, "norm_mean_type = batch: adv_estimator = remax takes off the reward of a greedy"},
+       "norm_mean_type = batch: adv_estimator = reinforce_plus_plus_baseline uses the group's mean; remove this"},
+      {{"adv_estimator=remax"}, "norm_mean_type = batch: adv_estimator = remax subtracts the reward of a greedy"},
       {{"adv_estimator=reinforce_plus_plus", "whiten_advantages=false"},
        "whiten_advantages = false: adv_estimator = reinforce_plus_plus does; remove this"},
       {alone_with("rloo"), "adv_estimator = rloo: compares the responses of one prompt"},
@@ -86,12 +87,12 @@ TEST_CASE("keys at odds with an estimator or a policy loss are refused with both
       {alone_with("gdpo"), "adv_estimator = gdpo: compares the responses of one prompt"},
       {alone_with("optimal_token_baseline"), "optimal_token_baseline: compares the responses of one prompt"},
       {{"adv_estimator=optimal_token_baseline", "enable_old_logprobs_recompute=false", "rollout_batch_size=64"},
-       "enable_old_logprobs_recompute = false: adv_estimator = optimal_token_baseline reads how sure the policy was"},
-      {{"adv_estimator=gdpo"}, "norm_mean_type = batch: adv_estimator = gdpo takes the group's mean"},
+       "enable_old_logprobs_recompute = false: adv_estimator = optimal_token_baseline reads token energies"},
+      {{"adv_estimator=gdpo"}, "norm_mean_type = batch: adv_estimator = gdpo uses the group's mean"},
       {alone_with("gpg"), "adv_estimator = gpg: compares the responses of one prompt"},
       {alone_with("reinforce_plus_plus_baseline"), "compares the responses of one prompt"},
       {{"actor_train.pg_variant=gmpo", "importance_sampling=seq"},
-       "importance_sampling = seq: actor_train.pg_variant = gmpo has a mean of token ratios of its own; remove this"},
+       "importance_sampling = seq: actor_train.pg_variant = gmpo uses a mean of token ratios instead; remove this"},
       {{"actor_train.pg_variant=topr_response", "importance_sampling=seq"},
        "importance_sampling = seq: actor_train.pg_variant = topr_response has a ratio of the whole response of its "
        "own"},
@@ -155,7 +156,7 @@ TEST_CASE("TOPR of rewards of one sign is said to be REINFORCE", "[train]") {
     more.insert(more.end(), {"adv_estimator=reinforce", "use_kl_loss=false"});
     return notes_of(std::move(more));
   };
-  const char* const said = "wrong responses teach nothing, as in REINFORCE; set reward_baseline = 0.5";
+  const char* const said = "wrong responses have no effect, as in REINFORCE; set reward_baseline = 0.5";
   for (const char* variant : {"actor_train.pg_variant=topr", "actor_train.pg_variant=topr_response"}) {
     CHECK_THAT(topr({variant}), Catch::Contains(said));
     CHECK_THAT(topr({variant, "reward_baseline=0.5"}), !Catch::Contains(said));
@@ -170,7 +171,7 @@ TEST_CASE("what sampling ahead does not do is noted, and it needs no old log-pro
                              "actor_infer.device_mapping=[8, 9]", "enable_old_logprobs_recompute=false"});
     return notes_of(std::move(more));
   };
-  const char *const unweighed = "nothing weighs these", *const none = "nothing is sampled ahead";
+  const char *const unweighed = "nothing corrects", *const none = "nothing is sampled ahead";
   const std::string one_update = ahead(1, {});
   CHECK_THAT(one_update, Catch::Contains(unweighed) && !Catch::Contains(none));
   CHECK_THAT(ahead(0.01, {}), Catch::Contains(none));
@@ -179,7 +180,7 @@ TEST_CASE("what sampling ahead does not do is noted, and it needs no old log-pro
                        "train_infer_correction={is_weight: {enabled: true}}"}),
              !Catch::Contains(unweighed));
   CHECK_THAT(notes_of({"actor_infer.strategy_args={strategy_config: {context_parallel_size: 2}}"}),
-             Catch::Contains("context_parallel_size = 2: sampling shares no sequence out over ranks"));
+             Catch::Contains("context_parallel_size = 2: sampling splits no sequence over ranks"));
 }
 
 }  // namespace roll

@@ -31,7 +31,7 @@ TEST_CASE("a mini-batch of the world is the same on any number of ranks", "[trai
   const auto per_device = load_config(kRecipe, overrides, {.num_ranks = 2, .offline = true});
   CHECK(per_device.config.actor_train.mini_batch() == 16);
   const auto is_told = [](const auto& note) {
-    return mentions(note, "an update has 16 sequences where one rank has 8") && mentions(note, "another run");
+    return mentions(note, "an update has 16 sequences instead of the 8 of one rank") && mentions(note, "another run");
   };
   CHECK(std::ranges::count_if(per_device.notes, is_told) == 1);
 }
@@ -48,10 +48,11 @@ TEST_CASE("passes over the rows are steps, where max_steps does not decide", "[t
   CHECK(mentions(passes.plan, "3 passes over the rows"));
   CHECK(mentions(resolved_yaml(passes.config), "max_steps: null\nnum_train_epochs: 3\n"));
   CHECK(count_steps(load({"max_steps=7"}).config, 1) == 7);
-  CHECK_THROWS_WITH(load({"max_steps=7", "num_train_epochs=3"}), Catch::Contains("max_steps = 7 decides, unless"));
+  CHECK_THROWS_WITH(load({"max_steps=7", "num_train_epochs=3"}),
+                    Catch::Contains("max_steps = 7 takes precedence, unless"));
   CHECK_THROWS_WITH(load({"max_steps=null"}), Catch::Contains("max_steps: missing"));
   CHECK_THROWS_WITH(load({"max_steps=null", "num_train_epochs=3", "rollout_replay=/tmp"}),
-                    Catch::Contains("rollout_replay reads none"));
+                    Catch::Contains("rollout_replay reads no rows"));
 }
 
 TEST_CASE("a schedule takes its own arguments, and is told by its keys where it has others", "[train]") {

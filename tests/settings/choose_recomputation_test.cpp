@@ -38,7 +38,7 @@ TEST_CASE("of memory as much is used as there is: as few layers are recomputed a
     const MemoryEstimate memory = estimate_memory(settled, models, true, 0);
     const double needed = memory.training() + 0.1 * memory.activations + 1e9;
     CHECK((needed <= bytes || found.layers == spec.num_layers));
-    CHECK((needed > bytes) == (lines[0].find("more than there is") != std::string::npos));
+    CHECK((needed > bytes) == (lines[0].find("more than is available") != std::string::npos));
     return found.layers;
   };
   const auto needed_with = [&](int64_t layers) {

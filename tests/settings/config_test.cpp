@@ -130,7 +130,7 @@ TEST_CASE("every note is given once and names the keys that mean nothing", "[tra
   };
   CHECK(count("these keys have no effect here") == 1);
   CHECK(count("reward_norm") == 1);
-  CHECK(count("all strategies mean the built-in back-end") == 1);
+  CHECK(count("all strategies use the built-in back-end") == 1);
   CHECK(count("deepspeed_zero3") == 1);
 }
 
@@ -208,8 +208,8 @@ TEST_CASE("rules between keys name both and the nearest working values", "[train
                  "keeps the 16 responses of a prompt in one update"));
   CHECK(mentions(error_of({"actor_infer.generating_args.num_return_sequences=4"}), "must equal"));
   CHECK(mentions(error_of({"actor_infer.generating_args.max_new_tokens=5000"}), "response_length = 4096"));
-  CHECK(
-      mentions(error_of({"reward_pretrain=other/model", "actor_infer.model_args.model_name_or_path=x"}), "one policy"));
+  CHECK(mentions(error_of({"reward_pretrain=other/model", "actor_infer.model_args.model_name_or_path=x"}),
+                 "the model of the trainer"));
 }
 
 TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
@@ -228,7 +228,7 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
       {{"actor_train." + dynamic}, "other spelling of a token budget"},
       {{"critic.strategy_args.strategy_name=deepspeed_train", "critic.use_sequence_packing=true",
         "critic.sequence_packing_args.algorithm=load_balance"},
-       "needs this many tokens per micro-batch"},
+       "needs a number of tokens per micro-batch"},
       {{"loss_aggregation=prompt_mean", "~loss_agg_mode", train + "per_device_train_batch_size=1",
         train + "gradient_accumulation_steps=1", "num_return_sequences_in_group=16",
         generate + "num_return_sequences=16"},
@@ -240,15 +240,15 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
       {{"num_return_sequences_in_group=1", generate + "num_return_sequences=1", "adv_estimator=grpo"},
        "compares the responses of one prompt"},
       {{"num_return_sequences_in_group=1", generate + "num_return_sequences=1", "difficulty_mask=true"},
-       "looks at the mean score of a prompt's responses"},
-      {{"adv_estimator=grpo", "norm_mean_type=group"}, "norm_std_type = batch: adv_estimator = grpo takes the group's"},
-      {{"adv_estimator=grpo", "norm_std_type=group"}, "norm_mean_type = batch: adv_estimator = grpo takes the group's"},
+       "uses the mean score of a prompt's responses"},
+      {{"adv_estimator=grpo", "norm_mean_type=group"}, "norm_std_type = batch: adv_estimator = grpo uses the group's"},
+      {{"adv_estimator=grpo", "norm_std_type=group"}, "norm_mean_type = batch: adv_estimator = grpo uses the group's"},
       {{"norm_std_type=group"},
-       "norm_std_type = group: divides what differs from the group's mean, but norm_mean_type = batch"},
+       "norm_std_type = group: divides the difference from the group's mean, but norm_mean_type = batch"},
       {{"norm_std_type=group", "norm_mean_type=null"}, "but norm_mean_type = null"},
       {{"difficulty_mask=true", "difficulty_low_threshold=0.9", "difficulty_high_threshold=0.9"}, "must be below"},
       {{"error_max_len_clip=true", "error_max_len_threshold=null"}, "needs error_max_len_threshold"},
-      {{"bootstrap_truncated=true", "adv_estimator=reinforce"}, "takes the critic's value"},
+      {{"bootstrap_truncated=true", "adv_estimator=reinforce"}, "uses the critic's value"},
       {{"actor_infer.num_gpus_per_worker=2", "actor_infer.strategy_args.strategy_name=sglang",
         "actor_infer.strategy_args.strategy_config.tensor_parallel_size=1"},
        "tensor_parallel_size, which is 1"},
@@ -361,7 +361,7 @@ TEST_CASE("with the model at hand, memory is estimated, through the Hub cache to
   // 1024 / 8 ranks = 128 sequences x 200 tokens x 2 layers x (k, v) x 2 heads x 16 x 2 bytes
   CHECK(mentions(memory, fmt::format("KV cache {:.3f}", 128 * 200 * 2 * 2 * 2 * 16 * 2 / 1e9)));
   set_env("HF_HOME", folder.path.string());
-  CHECK(mentions(recipe().memory, "its shape is taken from its name"));
+  CHECK(mentions(recipe().memory, "its shape is inferred from its name"));
   CHECK(mentions(recipe({"pretrain=Some/Body"}).memory, "unknown"));
 }
 
@@ -386,7 +386,7 @@ TEST_CASE("sft has its own root with the same structs", "[train]") {
   CHECK(resolved_yaml(load_sft_config(again, {}, {.num_ranks = 2, .offline = true}).config) ==
         resolved_yaml(checked.config));
   CHECK_THROWS_WITH(load_sft_config(file, {"sft_train.data_args.response=null"}, {}),
-                    Catch::Contains("the column of what is learnt"));
+                    Catch::Contains("the column with the text to learn"));
   CHECK_THROWS_WITH(load_sft_config(file, {"adv_estimator=gae"}, {}), Catch::Contains("unknown key"));
   const auto mode_of = [&](const std::string& key) {
     return load_sft_config(file, {key}, {.num_ranks = 2, .offline = true}).config.loss.loss_agg_mode;

@@ -100,7 +100,7 @@ TEST_CASE("several teachers have names, and teach the domains whose tags they na
              Catch::Contains("no reward has the tag kodd") && Catch::Contains("did you mean 'kod'?"));
   const auto alone = distilled(kStudents + kTwo, {"~teacher.general"});
   CHECK(std::ranges::any_of(alone.notes, [](const std::string& note) {
-    return note == "no teacher has a tag of rewards.math_rule: its responses teach nothing";
+    return note == "no teacher has a tag of rewards.math_rule: its responses have no effect";
   }));
 }
 
@@ -116,21 +116,22 @@ TEST_CASE("the policy's log-probs of a teacher's KL are the trainer's where a st
 
 TEST_CASE("what contradicts a distillation is refused", "[train]") {
   const std::string yaml = kStudents + kOne;
-  CHECK_THAT(why_not_distilled(yaml, {"use_opd=true"}), Catch::Contains("use_opd = true: adds the rewards"));
-  CHECK_THAT(why_not_distilled(yaml, {"is_pure_opd=false"}), Catch::Contains("nothing is distilled"));
-  CHECK_THAT(why_not_distilled(yaml, {"adv_estimator=grpo"}), Catch::Contains("advantages are the teachers' alone"));
+  CHECK_THAT(why_not_distilled(yaml, {"use_opd=true"}), Catch::Contains("use_opd = true: uses the rewards"));
+  CHECK_THAT(why_not_distilled(yaml, {"is_pure_opd=false"}), Catch::Contains("distillation is off"));
+  CHECK_THAT(why_not_distilled(yaml, {"adv_estimator=grpo"}),
+             Catch::Contains("advantages come only from the teachers"));
   CHECK_THAT(why_not_distilled(yaml, {"use_kl_loss=true", "kl_loss_coef=0.1"}),
-             Catch::Contains("use_kl_loss = true: the KL is that to the teachers"));
-  CHECK_THAT(why_not_distilled(yaml, {"add_token_level_kl=true"}), Catch::Contains("the KL is that to the teachers"));
-  CHECK_THAT(why_not_distilled(yaml, {"enable_reference=true"}), Catch::Contains("the KL is that to the teachers"));
-  CHECK_THAT(why_not_distilled(yaml, {"pure_opd_pipeline_type=agentic"}), Catch::Contains("no episodes of agents"));
+             Catch::Contains("use_kl_loss = true: the KL to the teachers is used"));
+  CHECK_THAT(why_not_distilled(yaml, {"add_token_level_kl=true"}), Catch::Contains("the KL to the teachers is used"));
+  CHECK_THAT(why_not_distilled(yaml, {"enable_reference=true"}), Catch::Contains("the KL to the teachers is used"));
+  CHECK_THAT(why_not_distilled(yaml, {"pure_opd_pipeline_type=agentic"}), Catch::Contains("not episodes of agents"));
   CHECK_THAT(why_not_distilled(yaml, {"teacher.model_args.model_name_or_path=null"}),
              Catch::Contains("missing; set it to the teacher's folder"));
   CHECK_THAT(why_not_distilled(kStudents), Catch::Contains("needs a teacher"));
   CHECK_THAT(why_not_distilled(yaml + "actor_train: {device_mapping: [0]}\n"),
              Catch::Contains("student_train.device_mapping: is another name of actor_train.device_mapping"));
   CHECK_THAT(why_not_distilled(yaml, {"teacher.strategy_args.strategy_config.num_layers_in_first_pipeline_stage=2"}),
-             Catch::Contains("says nothing of one stage"));
+             Catch::Contains("has no effect with one stage"));
   const auto mixed = distilled(yaml, {"is_pure_opd=false", "use_opd=true", "adv_estimator=grpo"});
   CHECK_THAT(mixed.algorithm, Catch::Contains("on-policy distillation"));
 }
@@ -151,9 +152,10 @@ TEST_CASE("a teacher reads the policy's tokens as they are meant", "[train]") {
   REQUIRE(other != text);
   write("other", other);
   CHECK_NOTHROW(check_same_tokens(folder / "policy", folder / "same"));
-  CHECK_THAT(testing::error_of([&] { check_same_tokens(folder / "policy", folder / "other"); }),
-             Catch::Contains("its tokenizer is not the policy's: token") && Catch::Contains("is \"<|other|>\", and "
-                                                                                            "\"<|endoftext|>\" in"));
+  CHECK_THAT(
+      testing::error_of([&] { check_same_tokens(folder / "policy", folder / "other"); }),
+      Catch::Contains("its tokenizer differs from the policy's: token") && Catch::Contains("is \"<|other|>\", and "
+                                                                                           "\"<|endoftext|>\" in"));
 }
 
 }  // namespace roll

@@ -268,11 +268,11 @@ TEST_CASE("offload leaves the policy's weights and the cache to the sampler, on 
   CHECK(plain.total() == std::max(plain.training(), plain.sampling()));
   config.offload = true;
   CHECK(estimate(true).sampling() == with_padding(2.0 * spec.num_parameters() + plain.kv_cache));
-  const double reference = estimate(true).visiting;
+  const double reference = estimate(true).loaded_reference;
   CHECK(reference > 2.0 * spec.num_parameters());  // weights and what the forward takes
   CHECK(estimate(true).training() ==
         plain.training() - plain.activations - 2.0 * spec.num_parameters() + std::max(plain.activations, reference));
-  CHECK(estimate(false).put_away == 0);
+  CHECK(estimate(false).offloaded == 0);
 }
 
 TEST_CASE("a sampler's own weights of 8 bits are a byte each, on the CPU", "[train]") {

@@ -78,7 +78,8 @@ TEST_CASE("two spellings of a fine-tuning's keys must agree", "[settings]") {
   CHECK(mentions(error("sft_train.strategy_args.strategy_config.expert_model_parallel_size=4"),
                  "ep_size = 8: is another spelling of"));
   CHECK(mentions(error("sft_train.data_args.question=q"), "prompt_key = instruction: is another spelling of"));
-  CHECK(mentions(error("~prompt_key"), "query_key = input: follows a question: name its column in prompt_key"));
+  CHECK(mentions(error("~prompt_key"),
+                 "query_key = input: follows a question: name the question's column in prompt_key"));
   CHECK(mentions(error("sft_train.strategy_args.strategy_config.ep_size=3"), "must divide the 8 data x context ranks"));
 }
 
@@ -126,7 +127,7 @@ TEST_CASE("layers that cannot be gathered stay whole, which is noted", "[setting
     std::vector<std::string> all = {"actor_train.strategy_args={strategy_name: fsdp2_train, strategy_config: {}}"};
     all.insert(all.end(), overrides.begin(), overrides.end());
     const auto read = load_config(kRecipe, all, kOffline);
-    return !read.config.actor_train.gathers_layers() && has_note(read.notes, noted + ": the layers stay whole");
+    return !read.config.actor_train.gathers_layers() && has_note(read.notes, noted + ": every rank keeps whole layers");
   };
   const std::string strategy = "actor_train.strategy_args.strategy_config.";
   CHECK_FALSE(whole({}, ""));
@@ -143,18 +144,19 @@ TEST_CASE("what a recipe says too little or twice is noted", "[settings]") {
   const auto read = [](const std::vector<std::string>& overrides) { return load_config(kRecipe, overrides, kOffline); };
   const auto shares = read({"actor_train.data_args.domain_interleave_probs={math_rule: 0.9}"});
   CHECK(shares.config.actor_train.data_args.domain_interleave_probs.at("math_rule") == Approx(1));
-  CHECK(has_note(shares.notes, "the shares sum to 0.9, and each is divided by that"));
+  CHECK(has_note(shares.notes, "the shares sum to 0.9, and each is divided by this sum"));
   CHECK(has_note(read({"actor_infer.strategy_args.strategy_name=vllm", "actor_infer.num_gpus_per_worker=2"}).notes,
-                 "num_gpus_per_worker = 2: under vllm tensor_parallel_size decides, which is 1"));
+                 "num_gpus_per_worker = 2: has no effect with vllm; tensor_parallel_size is 1"));
   const Config engine =
       read({"actor_infer.strategy_args.strategy_name=sglang", "actor_infer.num_gpus_per_worker=2"}).config;
   CHECK(engine.actor_infer.strategy_args.strategy_config.tensor_parallel() == 2);
   const auto packed = read({"reference.strategy_args.strategy_name=fsdp2_infer", "reference.use_sequence_packing=true",
                             "reference.sequence_packing_args=null"});
   CHECK_FALSE(packed.config.reference.packing.budget(/*trains=*/false));
-  CHECK(has_note(packed.notes,
-                 "reference.use_sequence_packing = true: reference.sequence_packing_args."
-                 "max_packed_sequence_length_forward is not set, and micro-batches hold as many sequences"));
+  CHECK(has_note(
+      packed.notes,
+      "reference.use_sequence_packing = true: reference.sequence_packing_args.max_packed_sequence_length_forward is "
+      "not set, so micro-batches have as many sequences"));
   const auto sampler = read({"actor_infer.strategy_args.strategy_config.ep_size=2"});
   CHECK(has_note(sampler.notes, "ep_size: tensor ranks share every expert's matrices"));
   CHECK(sampler.config.actor_infer.strategy_args.strategy_config.expert_parallel() == 1);

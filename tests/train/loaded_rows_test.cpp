@@ -43,7 +43,7 @@ TEST_CASE("rows above the sequence length are dropped and counted, in file order
   }
   CHECK_THAT(testing::error_of([&] { load(0); }),
              Catch::Contains("sequence_length = 0: all 2500 rows are longer; raise it"));
-  CHECK_THAT(warning_of_shared(loaded.rows.prompts(), loaded.rows.prompts(), 1),
+  CHECK_THAT(overlap_warning(loaded.rows.prompts(), loaded.rows.prompts(), 1),
              Catch::Contains(fmt::format("{0} of {0} validation rows", loaded.rows.size())));
   std::filesystem::remove(file);
 }
