@@ -48,7 +48,7 @@ RowSource Input::rows(const std::function<bool(const Json& row)>& is_own_row) {
   std::error_code ec;
   if (path_ == "-" || !std::filesystem::is_regular_file(path_, ec)) return json_lines(stream(), name());
   return read_row_file(path_, is_own_row,
-                      [](const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_str()); });
+                       [](const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_str()); });
 }
 
 Output::Output(const std::string& name, const Input& input)

@@ -111,7 +111,7 @@ void RewardModels::score(Scorer& scorer, Held& held) {
 }
 
 std::vector<ScoreReply> RewardModels::scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations,
-                                            const Partition& plan) {
+                                             const Partition& plan) {
   const Batch batch = make_value_batch(conversations);
   const at::Tensor values = forward_share(
       batch, share_indices(plan), device_, scorer.model->parallel(),
