@@ -30,11 +30,11 @@ void require_entry(const HfFolder& folder, const std::string& name, at::ScalarTy
                      bitsandbytes::kGivePlain);
 }
 
-std::string module_of(const std::string& weight) {
+std::string module_name(const std::string& weight) {
   return weight.substr(0, weight.rfind(".weight"));
 }
 
-int64_t blocks_of(int64_t numel, int64_t size) {
+int64_t num_blocks(int64_t numel, int64_t size) {
   return (numel + size - 1) / size;
 }
 
@@ -87,13 +87,13 @@ bool is_quantised(const HfFolder& folder) {
 std::unordered_set<std::string> bitsandbytes_names(const std::string& weight) {
   std::unordered_set<std::string> names;
   for (const char* end : kBesideWeight) names.insert(weight + end);
-  for (const char* end : kBesideModule) names.insert(module_of(weight) + end);
+  for (const char* end : kBesideModule) names.insert(module_name(weight) + end);
   return names;
 }
 
 bool is_bitsandbytes_part(const std::string& name) {
-  const auto ends_so = [&](const char* end) { return name.ends_with(end); };
-  return std::ranges::any_of(kBesideWeight, ends_so) || std::ranges::any_of(kBesideModule, ends_so);
+  const auto matches_suffix = [&](const char* suffix) { return name.ends_with(suffix); };
+  return std::ranges::any_of(kBesideWeight, matches_suffix) || std::ranges::any_of(kBesideModule, matches_suffix);
 }
 
 void check_bitsandbytes(const HfFolder& folder, const std::string& weight, const std::vector<int64_t>& shape,
@@ -105,18 +105,18 @@ void check_bitsandbytes(const HfFolder& folder, const std::string& weight, const
                      folder.tensor_file(weight), weight, dtype_name(codes->dtype), bitsandbytes::kSkipped);
   if (kind == Quantisation::kInt8) {
     require_entry(folder, weight, at::kChar, numel),
-        require_entry(folder, module_of(weight) + ".SCB", at::kFloat, outputs);
+        require_entry(folder, module_name(weight) + ".SCB", at::kFloat, outputs);
     return;
   }
   if (inputs % 2 != 0)
     throw user_error("{}: {}: has {} inputs; nf4 is read where two numbers share a byte; {}",
                      folder.tensor_file(weight), weight, inputs, bitsandbytes::kGivePlain);
-  const int64_t blocks = blocks_of(numel, kNf4Block);
+  const int64_t blocks = num_blocks(numel, kNf4Block);
   const bool is_nested = folder.find(weight + ".nested_absmax") != nullptr;
   require_entry(folder, weight, at::kByte, numel / 2);
   require_entry(folder, weight + ".absmax", is_nested ? at::kByte : at::kFloat, blocks);
   require_entry(folder, weight + ".quant_map", at::kFloat, nf4_values(at::kCPU).numel());
-  if (is_nested) require_entry(folder, weight + ".nested_absmax", at::kFloat, blocks_of(blocks, kNestedBlock));
+  if (is_nested) require_entry(folder, weight + ".nested_absmax", at::kFloat, num_blocks(blocks, kNestedBlock));
   if (is_nested) require_entry(folder, weight + ".nested_quant_map", at::kFloat, 256);
   if (!folder.find(weight + kState))
     throw user_error("{}: {}{}: is missing; {}", folder.tensor_file(weight), weight, kState, bitsandbytes::kGivePlain);
@@ -127,7 +127,7 @@ QuantisedMatrix read_bitsandbytes(const HfFolder& folder, const std::string& wei
   check_bitsandbytes(folder, weight, shape, kind);
   const int64_t outputs = shape[0], inputs = shape[1];
   if (kind == Quantisation::kInt8) {
-    const std::string scales = module_of(weight) + ".SCB", format = module_of(weight) + ".weight_format";
+    const std::string scales = module_name(weight) + ".SCB", format = module_name(weight) + ".weight_format";
     if (folder.find(format) && folder.read(format).to(at::kLong).sum().item<int64_t>() != 0)
       throw user_error("{}: {}: only rows (0) are read; {}", folder.tensor_file(format), format,
                        bitsandbytes::kGivePlain);
@@ -144,10 +144,10 @@ QuantisedMatrix read_bitsandbytes(const HfFolder& folder, const std::string& wei
     throw user_error("{}: {}: are other values than those of nf4; {}", folder.tensor_file(table), table,
                      bitsandbytes::kGivePlain);
   const bool is_nested = folder.find(weight + ".nested_absmax") != nullptr;
-  at::Tensor each = is_nested ? nested_scales(folder, weight, state.offset) : folder.read(scales).flatten();
-  require_finite(each, folder, scales);
-  if (inputs % kNf4Block == 0) each = each.view({outputs, inputs / kNf4Block});
-  return {kind, folder.read(weight).view({outputs, inputs / 2}), each, state.from};
+  at::Tensor scale_values = is_nested ? nested_scales(folder, weight, state.offset) : folder.read(scales).flatten();
+  require_finite(scale_values, folder, scales);
+  if (inputs % kNf4Block == 0) scale_values = scale_values.view({outputs, inputs / kNf4Block});
+  return {kind, folder.read(weight).view({outputs, inputs / 2}), scale_values, state.from};
 }
 
 }  // namespace roll

@@ -20,10 +20,10 @@ bool stays_inside(const fs::path& path) {
   return true;
 }
 
-constexpr const char* kOwnSum = "xxh3";
+constexpr const char* kSumKey = "xxh3";
 
 /// Returns the checksum of a manifest without its checksum field.
-std::string own_sum(const Json& manifest) {
+std::string manifest_sum(const Json& manifest) {
   RunningSum sum;
   sum.add(to_line(manifest));
   return sum.sum().xxh3;
@@ -37,11 +37,11 @@ int64_t whole_number(const Json& about, const char* name, int64_t largest, const
 }
 
 /// Checks the format and the manifest's own checksum; removes the checksum from `about`.
-void check_itself(Json& about, const std::string& origin) {
+void check_manifest_sum(Json& about, const std::string& origin) {
   const int64_t format = whole_number(about, "format", kManifestFormat, origin);
-  const Json said = about.value(kOwnSum, Json());
-  about.erase(kOwnSum);
-  if (format > 1 && said != own_sum(about)) throw user_error("{}: has changed since it was written", origin);
+  const Json stored_sum = about.value(kSumKey, Json());
+  about.erase(kSumKey);
+  if (format > 1 && stored_sum != manifest_sum(about)) throw user_error("{}: has changed since it was written", origin);
 }
 
 /// Returns how the file differs from what was written; "" if it does not.
@@ -97,7 +97,7 @@ void write_manifest(const fs::path& folder, const Manifest& manifest) {
   Json json{{"format", kManifestFormat}, {"step", manifest.step}};
   json.update(manifest.about);
   json["files"] = to_json(manifest.files);
-  json[kOwnSum] = own_sum(json);
+  json[kSumKey] = manifest_sum(json);
   write_file_atomic(folder / kManifestFile, json.dump(1) + "\n");
 }
 
@@ -106,7 +106,7 @@ Manifest read_manifest(const fs::path& folder) {
   if (!is_there(file)) throw user_error("{}: is missing: the checkpoint is not complete", file.string());
   Manifest manifest{read_json(file), {}};
   if (!manifest.about.is_object()) throw user_error("{}: a JSON object is needed", file.string());
-  check_itself(manifest.about, file.string());
+  check_manifest_sum(manifest.about, file.string());
   manifest.step = whole_number(manifest.about, "step", kLastStep, file.string());
   manifest.files = sums_from_json(manifest.about.value("files", Json()), file.string());
   manifest.about.erase("files");

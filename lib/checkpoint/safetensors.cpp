@@ -184,10 +184,11 @@ void SafetensorsFile::check_ranges(size_t data_bytes) {
 }
 
 at::Tensor SafetensorsFile::read(const std::string& name) const {
-  const auto name_of = [&](size_t index) -> const std::string& { return entries_[index].name; };
-  const auto place = std::ranges::lower_bound(by_name_, name, {}, name_of);
-  if (place == by_name_.end() || name_of(*place) != name) throw user_error("{}: holds no tensor {}", file_, name);
-  const TensorEntry* const found = &entries_[*place];
+  const auto entry_name = [&](size_t index) -> const std::string& { return entries_[index].name; };
+  const auto position = std::ranges::lower_bound(by_name_, name, {}, entry_name);
+  if (position == by_name_.end() || entry_name(*position) != name)
+    throw user_error("{}: holds no tensor {}", file_, name);
+  const TensorEntry* const found = &entries_[*position];
   char* data = mapping_->begin() + data_start_ + found->begin;
   const auto options = at::TensorOptions().dtype(found->dtype);
   if (reinterpret_cast<uintptr_t>(data) % at::elementSize(found->dtype) == 0)
