@@ -13,12 +13,12 @@ std::string to_string(const Whereabouts& place) {
   return fmt::format("rank {} of {}{}", place.rank, place.size, step);
 }
 
-Communicator::Communicator(Membership own) : own_(std::move(own)) {
-  if (!own_.traffic) own_.traffic = std::make_shared<Traffic>();
+Communicator::Communicator(Membership membership) : membership_(std::move(membership)) {
+  if (!membership_.traffic) membership_.traffic = std::make_shared<Traffic>();
 }
 
 Whereabouts Communicator::place() const {
-  return {own_.world.rank, own_.world.size, own_.traffic->step()};
+  return {membership_.world.rank, membership_.world.size, membership_.traffic->step()};
 }
 
 Membership Communicator::membership_in(const std::vector<int>& members, const std::string& group) const {
@@ -26,9 +26,9 @@ Membership Communicator::membership_in(const std::vector<int>& members, const st
   ROLL_CHECK(found != members.end(), "a rank is in the group that it makes");
   return {.rank = static_cast<int>(found - members.begin()),
           .size = static_cast<int>(members.size()),
-          .world = own_.world,
+          .world = membership_.world,
           .group = group,
-          .traffic = own_.traffic};
+          .traffic = membership_.traffic};
 }
 
 bool is_narrow(at::ScalarType dtype) {
@@ -101,34 +101,36 @@ at::Tensor Communicator::reduce_scatter_rows(const at::Tensor& all, std::string_
 std::unique_ptr<Pending> Communicator::start_reduce_scatter(const at::Tensor& all, const at::Tensor& local,
                                                             std::string_view name) {
   check_summable(all, name);
-  return start([this, all, local = at::Tensor(local), what = std::string(name)]() mutable {
-    reduce_scatter_dense(all, local, what);
+  return start([this, all, local = at::Tensor(local), owned_name = std::string(name)]() mutable {
+    reduce_scatter_dense(all, local, owned_name);
   });
 }
 
 std::unique_ptr<Pending> Communicator::start_all_reduce(const at::Tensor& tensor, std::string_view name) {
   check_summable(tensor, name);
-  return start([this, tensor = at::Tensor(tensor), what = std::string(name)]() mutable {
-    reduce_dense(tensor, Reduce::kSum, what);
+  return start([this, tensor = at::Tensor(tensor), owned_name = std::string(name)]() mutable {
+    reduce_dense(tensor, Reduce::kSum, owned_name);
   });
 }
 
 std::unique_ptr<Pending> Communicator::start_broadcast(const at::Tensor& tensor, int root, std::string_view name) {
-  return start([this, tensor = at::Tensor(tensor), root, what = std::string(name)]() mutable {
-    broadcast_dense(tensor, root, what);
+  return start([this, tensor = at::Tensor(tensor), root, owned_name = std::string(name)]() mutable {
+    broadcast_dense(tensor, root, owned_name);
   });
 }
 
 std::unique_ptr<Pending> Communicator::start_all_gather(const at::Tensor& local, const at::Tensor& all,
                                                         std::string_view name) {
-  return start(
-      [this, local, all = at::Tensor(all), what = std::string(name)]() mutable { gather_dense(local, all, what); });
+  return start([this, local, all = at::Tensor(all), owned_name = std::string(name)]() mutable {
+    gather_dense(local, all, owned_name);
+  });
 }
 
 std::unique_ptr<Pending> Communicator::start_all_to_all(const at::Tensor& out, const at::Tensor& in,
                                                         std::string_view name) {
-  return start(
-      [this, out, in = at::Tensor(in), what = std::string(name)]() mutable { all_to_all_dense(out, in, what); });
+  return start([this, out, in = at::Tensor(in), owned_name = std::string(name)]() mutable {
+    all_to_all_dense(out, in, owned_name);
+  });
 }
 
 void Communicator::all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::string_view name) {
@@ -152,7 +154,7 @@ void Communicator::exchange(const std::vector<at::Tensor>& out, const std::vecto
 
 std::unique_ptr<Pending> Communicator::start_exchange(const std::vector<at::Tensor>& out,
                                                       const std::vector<at::Tensor>& in, std::string_view name) {
-  return start([this, out, in, what = std::string(name)] { exchange(out, in, what); });
+  return start([this, out, in, owned_name = std::string(name)] { exchange(out, in, owned_name); });
 }
 
 std::string Communicator::broadcast_bytes(std::string_view local, int root, std::string_view name) {
