@@ -13,8 +13,8 @@ namespace roll {
 
 namespace {
 
-constexpr double kAnswers_s = 3;  // a waiting process polls every millisecond, more rarely on a busy host
-constexpr useconds_t kBetweenLooks_us = 500;
+constexpr double kAnswerLimit_s = 3;  // a waiting process polls every millisecond, more rarely on a busy host
+constexpr useconds_t kPollInterval_us = 500;
 
 }  // namespace
 
@@ -76,9 +76,9 @@ std::vector<int> MpiSession::call_roll(const std::vector<int>& members, int chan
   std::unique_lock lock(mutex);
   roll_call_.ask(members, channel);
   std::vector<int> absent = roll_call_.absent(members, channel);
-  while (!absent.empty() && since.seconds() < kAnswers_s) {
+  while (!absent.empty() && since.seconds() < kAnswerLimit_s) {
     lock.unlock();
-    ::usleep(kBetweenLooks_us);
+    ::usleep(kPollInterval_us);
     lock.lock();
     roll_call_.listen();
     absent = roll_call_.absent(members, channel);
