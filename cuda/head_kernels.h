@@ -76,7 +76,7 @@ ROLL_HOST_DEVICE float product(const Halves<T>& a, const Halves<T>& b) {
 
 /// Kernel: q/k norm and RoPE, in place, or into separate memory if backward needs the norms' input.
 template <class T>
-struct TurnHeads {
+struct RotateHeads {
   static constexpr int kLanes = 128, kHeads = 32;  // kHeads: heads per block
   template <class Block>
   struct Shared {
@@ -139,7 +139,7 @@ struct TurnHeads {
 /// Kernel: backward of TurnHeads. Writes the gradient of the packed QKV tensor from those of q, k and v, and each
 /// block's part of the gradients of both norm weights (summed by SumParts).
 template <class T>
-struct TurnHeadsBackward {
+struct RotateHeadsBackward {
   static constexpr int kLanes = 128, kHeads = 64, kGroups = 4, kMaxHeadDim = 256;
   template <class Block>
   struct Shared {

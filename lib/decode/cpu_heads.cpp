@@ -30,7 +30,7 @@ std::vector<Angles> rope_angles(const ModelSpec& spec, int64_t max_length) {
   return all;
 }
 
-CpuHeads::CpuHeads(const Turning& how, const std::vector<Angles>& all) : turning_(how) {
+CpuHeads::CpuHeads(const RotaryRule& how, const std::vector<Angles>& all) : turning_(how) {
   if (how.rope < 0) return;
   const Angles& angles = all[static_cast<size_t>(how.rope)];
   half_ = angles.cos.size(1);

@@ -16,7 +16,7 @@ int64_t vocabulary(const InitSizes& sizes, std::optional<int64_t> needed) {
 }
 
 /// With sigmoid routers the first layer has a plain MLP, as in the released models.
-MixtureSpec mixture_of(const InitSizes& sizes, const Architecture& row) {
+MixtureSpec make_mixture(const InitSizes& sizes, const Architecture& row) {
   MixtureSpec mixture{.routing = {.count = sizes.experts.value_or(8),
                                   .chosen = sizes.experts_per_token.value_or(2),
                                   .is_sigmoid = row.mixtures == Mixtures::kDeepSeek,
@@ -49,7 +49,7 @@ Json usual_full_heads(const ModelSpec& spec, const InitSizes& sizes) {
 }
 
 /// Checks that sizes, each within its range, fit together.
-void check(const ModelSpec& spec) {
+void check_sizes(const ModelSpec& spec) {
   if (spec.num_heads % spec.num_kv_heads != 0)
     throw user_error("--kv-heads = {}: must divide --heads ({})", spec.num_kv_heads, spec.num_heads);
   if (spec.head_dim % 2 != 0)
@@ -72,7 +72,7 @@ ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
   spec.head_dim = sizes.head_dim.value_or(sizes.hidden / sizes.heads);
   spec.intermediate_size = sizes.intermediate.value_or(4 * sizes.hidden);
   spec.max_positions = sizes.max_positions;
-  check(spec);
+  check_sizes(spec);
   const Architecture& row = *spec.architecture;
   if (!row.full_heads && (sizes.layer_input > 0 || sizes.keyless_layers > 0))
     throw user_error("--arch = {}: has no such layers; leave out --layer-input and --keyless-layers", sizes.arch);
@@ -81,7 +81,7 @@ ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
     throw user_error("--arch = {}: has parts that are not made here; take {}_text", sizes.arch, sizes.arch);
   const bool wants_experts = sizes.experts || sizes.experts_per_token || sizes.expert_intermediate;
   if (row.has_experts() || (row.mixtures == Mixtures::kBesideMlps && wants_experts))
-    spec.mixture = mixture_of(sizes, row);
+    spec.mixture = make_mixture(sizes, row);
   if (spec.delta) {
     spec.delta->key_heads = spec.num_kv_heads;
     spec.delta->value_heads = spec.num_heads;

@@ -121,7 +121,7 @@ constexpr const char* kKnownKeys[] = {"_name_or_path",
 /// "model.layers.*.mlp.up_proj.weight".
 using Patterns = std::map<std::string, int64_t>;
 
-std::string pattern_of(const std::string& name) {
+std::string name_pattern(const std::string& name) {
   std::string pattern;
   for (size_t i = 0; i < name.size(); ++i) {
     const auto is_digit = [&](size_t at) { return std::isdigit(static_cast<unsigned char>(name[at])) != 0; };
@@ -133,19 +133,19 @@ std::string pattern_of(const std::string& name) {
   return pattern;
 }
 
-Patterns patterns_of(const ModelSpec& spec) {
+Patterns spec_patterns(const ModelSpec& spec) {
   Patterns found;
-  for (const ParameterShape& parameter : in_folder(policy_parameters(spec))) ++found[pattern_of(parameter.name)];
+  for (const ParameterShape& parameter : in_folder(policy_parameters(spec))) ++found[name_pattern(parameter.name)];
   return found;
 }
 
 /// Returns the name patterns of a folder's tensors; empty if it has no weights.
-Patterns patterns_in(const std::filesystem::path& folder) {
+Patterns folder_patterns(const std::filesystem::path& folder) {
   Patterns found;
   try {
     const HfFolder opened = HfFolder::open(folder);
     for (const TensorEntry& entry : opened.entries())
-      if (!is_derived_buffer(entry.name)) ++found[pattern_of(entry.name)];
+      if (!is_derived_buffer(entry.name)) ++found[name_pattern(entry.name)];
   } catch (const UserError&) {
     // config.json suffices for the report.
   }
@@ -153,7 +153,7 @@ Patterns patterns_in(const std::filesystem::path& folder) {
 }
 
 /// Returns the notes of a folder with weights; else none.
-std::vector<std::string> notes_of(const std::filesystem::path& folder) {
+std::vector<std::string> notes_or_none(const std::filesystem::path& folder) {
   try {
     return folder_notes(folder);
   } catch (const UserError&) {
@@ -161,14 +161,14 @@ std::vector<std::string> notes_of(const std::filesystem::path& folder) {
   }
 }
 
-std::vector<std::string> without(const Patterns& patterns, const Patterns& skipped) {
+std::vector<std::string> difference(const Patterns& patterns, const Patterns& skipped) {
   std::vector<std::string> left;
   for (const auto& [pattern, count] : patterns)
     if (!skipped.contains(pattern)) left.push_back(count > 1 ? fmt::format("{} ({})", pattern, count) : pattern);
   return left;
 }
 
-std::string list(const std::vector<std::string>& names) {
+std::string join_names(const std::vector<std::string>& names) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -205,7 +205,7 @@ std::string describe(const ModelSpec& spec) {
   }
   if (spec.architecture->has_more)
     text += "weights of other parts (vision, say) are kept and written back as they are\n";
-  text += fmt::format("features beyond Llama's: {}\n", list(feature_names(layer_features(spec))));
+  text += fmt::format("features beyond Llama's: {}\n", join_names(feature_names(layer_features(spec))));
   text += fmt::format("longest sequence: {} tokens", spec.most_positions());
   if (spec.most_positions() > spec.max_positions)
     text += fmt::format(
@@ -220,7 +220,7 @@ std::string describe(const ModelSpec& spec) {
 }
 
 /// Returns a spec of the known architecture with the most similar tensors, using config.json's values.
-std::optional<ModelSpec> nearest_spec(const Json& config, const Patterns& own) {
+std::optional<ModelSpec> nearest_spec(const Json& config, const Patterns& found_patterns) {
   std::optional<ModelSpec> best;
   size_t least = 0;
   for (const Architecture& row : architectures()) {
@@ -229,8 +229,9 @@ std::optional<ModelSpec> nearest_spec(const Json& config, const Patterns& own) {
     for (const char* key : {"layer_types", "rope_scaling", "rope_parameters", "quantization_config"}) as_row.erase(key);
     try {
       const ModelSpec spec = parse_spec(as_row, row.name);
-      const Patterns theirs = patterns_of(spec);
-      const size_t distance = without(own, theirs).size() + without(theirs, own).size();
+      const Patterns known_patterns = spec_patterns(spec);
+      const size_t distance =
+          difference(found_patterns, known_patterns).size() + difference(known_patterns, found_patterns).size();
       if (!best || distance < least) {
         best = spec;
         least = distance;
@@ -249,14 +250,15 @@ std::string describe_unknown(const Json& config, const std::filesystem::path& fo
     if (std::ranges::find(kKnownKeys, key, [](const char* known) { return std::string(known); }) ==
         std::end(kKnownKeys))
       keys.push_back(key);
-  text += fmt::format("keys of config.json that nothing here reads: {}\n", list(keys));
-  const Patterns own = patterns_in(folder);
-  const std::optional<ModelSpec> nearest = own.empty() ? std::nullopt : nearest_spec(config, own);
-  if (!nearest) return text + (own.empty() ? "no weights are here to compare\n" : "");
-  const Patterns theirs = patterns_of(*nearest);
+  text += fmt::format("keys of config.json that nothing here reads: {}\n", join_names(keys));
+  const Patterns found_patterns = folder_patterns(folder);
+  const std::optional<ModelSpec> nearest = found_patterns.empty() ? std::nullopt : nearest_spec(config, found_patterns);
+  if (!nearest) return text + (found_patterns.empty() ? "no weights are here to compare\n" : "");
+  const Patterns known_patterns = spec_patterns(*nearest);
   text += fmt::format("nearest architecture: {}\n", nearest->architecture->name);
-  text += fmt::format("tensors that it does not have: {}\n", list(without(own, theirs)));
-  text += fmt::format("tensors that it has and the folder has not: {}\n", list(without(theirs, own)));
+  text += fmt::format("tensors that it does not have: {}\n", join_names(difference(found_patterns, known_patterns)));
+  text += fmt::format("tensors that it has and the folder has not: {}\n",
+                      join_names(difference(known_patterns, found_patterns)));
   return text;
 }
 
@@ -267,7 +269,7 @@ Inspection inspect_folder(const std::filesystem::path& folder) {
   const Json config = HfFolder::read_config(base);
   try {
     std::string text = describe(read_spec(folder));
-    for (const std::string& note : notes_of(folder)) text += "note: " + note + "\n";
+    for (const std::string& note : notes_or_none(folder)) text += "note: " + note + "\n";
     return {text, true};
   } catch (const UserError& e) {
     return {describe_unknown(config, base, e.what()), false};

@@ -32,7 +32,7 @@ void check_expert_adapters(const ModelSpec& spec, const LoraSpec& lora) {
     throw user_error(
         "lora_target = {}: gates and ups of experts are one weight to PEFT, which adapts both or none; name {} too",
         adapts(gate) ? gate : up, adapts(gate) ? up : gate);
-  if (std::ranges::none_of(products, &AdaptedProduct::is_of_mlp)) return;
+  if (std::ranges::none_of(products, &AdaptedProduct::is_in_mlp)) return;
   if (lora.use_dora)
     throw user_error(
         "use_dora = true: adapters of experts, and of MLPs beside them, are plain ones; leave it out, or their "
@@ -79,7 +79,7 @@ bool has_value_head(const std::filesystem::path& folder, const Architectures& kn
 
 ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, const std::string& origin) {
   if (!lora) return spec;
-  const std::optional<LoraSpec> own = std::exchange(spec.lora, lora);
+  const std::optional<LoraSpec> folder_lora = std::exchange(spec.lora, lora);
   if (spec.mixture) check_expert_adapters(spec, *lora);
   if (spec.bitsandbytes && lora->quantise_base && lora->quantise_base != spec.quantised)
     throw user_error("quantise_base = {}: the weights of {} are in {} as they lie there; remove it",
@@ -104,19 +104,19 @@ ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, con
       throw user_error("additional_target = {}: the model's head is its embedding (tie_word_embeddings); leave it out",
                        module);
   }
-  if (!own) return spec;
+  if (!folder_lora) return spec;
   // Training continues the folder's adapters, so the configuration must describe the same ones.
-  const auto named = [](const ModelSpec& of, const LoraSpec& by) {
-    LoraSpec all = by;
-    all.targets = target_names(of, by.targets);
+  const auto named = [](const ModelSpec& model_spec, const LoraSpec& adapters) {
+    LoraSpec all = adapters;
+    all.targets = target_names(model_spec, adapters.targets);
     std::erase_if(all.saved, [&](const std::string& module) {
-      return LoraSpec{.saved = {module}}.saves(of.architecture->weights.value_head);
+      return LoraSpec{.saved = {module}}.saves(model_spec.architecture->weights.value_head);
     });
     return all;
   };
-  if (!named(spec, *own).has_same_shape(named(spec, *lora)))
+  if (!named(spec, *folder_lora).has_same_shape(named(spec, *lora)))
     throw user_error("{}: its adapters are {}, and the configuration's {}; make the keys lora_* equal", origin,
-                     describe(*own), describe(*lora));
+                     describe(*folder_lora), describe(*lora));
   return spec;
 }
 

@@ -41,7 +41,7 @@ struct ModelSpec {
   double rms_norm_eps = 1e-6;
   Rope rope = {};                       // dim 0: all of a head
   std::optional<Rope> local_rope = {};  // for layers with a window
-  std::vector<char> unturned = {};      // by layer: 1 if it has no RoPE; empty: all have
+  std::vector<char> no_rope = {};       // by layer: 1 if it has no RoPE; empty: all have
   std::vector<char> slides = {};        // by layer: 1 if it has a window of `window` tokens; empty: none
   int64_t window = 0;
   std::optional<FullHeads> full_heads = {};

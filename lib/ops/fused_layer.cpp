@@ -182,10 +182,10 @@ class FusedHeads : public torch::autograd::Function<FusedHeads> {
     const at::Tensor out = q_norm ? at::empty({qkv.size(0), turning * dim}, qkv.options()) : qkv;
     launch(*call.launcher, qkv, [&](auto t) {
       using T = decltype(t);
-      return TurnHeads<T>{.shape = head_rows<T>(call, own_q, own_k),
-                          .qkv = read<T>(qkv),
-                          .out = written<T>(out),
-                          .out_heads = q_norm ? turning : turning + kv_heads};
+      return RotateHeads<T>{.shape = head_rows<T>(call, own_q, own_k),
+                            .qkv = read<T>(qkv),
+                            .out = written<T>(out),
+                            .out_heads = q_norm ? turning : turning + kv_heads};
     });
     ctx->save_for_backward(
         {q_norm ? qkv : at::Tensor(), own_q, own_k, call.rotation.cos, call.rotation.sin, call.rotation.rows});
@@ -213,12 +213,12 @@ class FusedHeads : public torch::autograd::Function<FusedHeads> {
     at::Tensor parts;
     launch(*call.launcher, dq, [&](auto t) {
       using T = decltype(t);
-      TurnHeadsBackward<T> kernel{.shape = head_rows<T>(call, q_norm, k_norm),
-                                  .qkv = read<T>(qkv),
-                                  .dq = read<T>(dq),
-                                  .dk = read<T>(dk),
-                                  .dv = read<T>(dv),
-                                  .d_qkv = written<T>(d_qkv)};
+      RotateHeadsBackward<T> kernel{.shape = head_rows<T>(call, q_norm, k_norm),
+                                    .qkv = read<T>(qkv),
+                                    .dq = read<T>(dq),
+                                    .dk = read<T>(dk),
+                                    .dv = read<T>(dv),
+                                    .d_qkv = written<T>(d_qkv)};
       if (q_norm.defined()) parts = at::empty({kernel.num_blocks(), 2 * sizes[2]}, dq.options().dtype(at::kFloat));
       kernel.d_norm_parts = written<float>(parts);
       return kernel;
@@ -315,8 +315,8 @@ NormedSum fused_norm(const LayerLauncher& launcher, const at::Tensor& x, const a
   return {found[0], found[1]};
 }
 
-TurnedHeads fused_heads(const LayerLauncher& launcher, const at::Tensor& qkv, const HeadShape& shape,
-                        const at::Tensor& q_norm, const at::Tensor& k_norm, double eps, const Rotation& rotation) {
+RotatedHeads fused_heads(const LayerLauncher& launcher, const at::Tensor& qkv, const HeadShape& shape,
+                         const at::Tensor& q_norm, const at::Tensor& k_norm, double eps, const Rotation& rotation) {
   ROLL_CHECK_EQ(q_norm.defined(), k_norm.defined(), "queries and keys have norms, or neither has");
   const HeadCall call{&launcher, shape, eps, rotation};
   const variable_list found = FusedHeads::apply(qkv, if_defined(q_norm), if_defined(k_norm), call);

@@ -64,7 +64,7 @@ std::vector<PipelinePass> forwards(const PipelineShape& shape, int64_t num_micro
   return passes;
 }
 
-double most_under_way(int64_t stage, const PipelineShape& shape) {
+double max_in_flight(int64_t stage, const PipelineShape& shape) {
   return static_cast<double>(forwards_ahead(stage, shape) + 1) / static_cast<double>(shape.num_chunks);
 }
 

@@ -222,7 +222,7 @@ TEST_CASE("a shared token gets the exact sum of what its sequences make of it", 
   const at::Tensor weights = at::arange(1, 19, at::kFloat) / 64;
   (to_packed(layout, x, {}) * weights).sum().backward();
   const at::Tensor expected = at::zeros_like(layout.ids, at::kFloat);
-  for (int64_t t = 0; t < 18; ++t) expected[layout.host_places[t]] += weights[t];
+  for (int64_t t = 0; t < 18; ++t) expected[layout.host_result_rows[t]] += weights[t];
   CHECK(at::equal(x.grad(), expected));
   CHECK(x.grad()[0].item<float>() == (1 + 7 + 14) / 64.0F);
 }
