@@ -77,8 +77,8 @@ struct CopyPages {
 /// Loads four elements at x as float32.
 template <class Block, class T>
 ROLL_KERNEL_TEXT Vector<float, 4> four_at(const Block& block, const T* x) {
-  const Vector<T, 4> own = block.template load<4>(x);
-  return {to_float(own.at[0]), to_float(own.at[1]), to_float(own.at[2]), to_float(own.at[3])};
+  const Vector<T, 4> loaded = block.template load<4>(x);
+  return {to_float(loaded.at[0]), to_float(loaded.at[1]), to_float(loaded.at[2]), to_float(loaded.at[3])};
 }
 
 /// Converts four floats to T, rounded to nearest.
@@ -138,12 +138,12 @@ struct StartRows {
     float* const own = x + i * hidden;
     T* const in = input + i * hidden;
     const int64_t place = row.token - first_token;
-    const bool is_here = row.slot >= 0 && 0 <= place && place < num_tokens;
-    const T* const token = embedding + (is_here ? place : 0) * hidden;
+    const bool is_local = row.slot >= 0 && 0 <= place && place < num_tokens;
+    const T* const token = embedding + (is_local ? place : 0) * hidden;
     if (sums)
       return block.each_fourth(static_cast<int32_t>(hidden), [&](int32_t j) {
         block.store(own + j, Vector<float, 4>{});
-        block.store(sums + i * hidden + j, is_here ? four_at(block, token + j) : Vector<float, 4>{});
+        block.store(sums + i * hidden + j, is_local ? four_at(block, token + j) : Vector<float, 4>{});
       });
     if (row.slot < 0) {
       block.each_fourth(static_cast<int32_t>(hidden), [&](int32_t j) {
@@ -294,12 +294,12 @@ struct PlaceHeads {
     const int64_t half = dim / 2;
     const float *const c = cos + row.position * half, *const s = sin + row.position * half;
     block.each(static_cast<int32_t>(dim), [&](int32_t d) {
-      const float turned = d < half ? shared.x[d] * c[d] - shared.x[d + half] * s[d]
-                                    : shared.x[d] * c[d - half] + shared.x[d - half] * s[d - half];
+      const float rotated = d < half ? shared.x[d] * c[d] - shared.x[d + half] * s[d]
+                                     : shared.x[d] * c[d - half] + shared.x[d - half] * s[d - half];
       if (head < heads)
-        store(own[d], turned);
+        store(own[d], rotated);
       else
-        store(layer.key_at(place, d), turned);
+        store(layer.key_at(place, d), rotated);
     });
   }
 };

@@ -90,7 +90,7 @@ std::vector<at::Tensor*> batch_tensors(Batch& batch) {
   if (TokenLayout* layout = batch.tokens.layout.get())
     for (at::Tensor* tensor :
          {&layout->ids, &layout->positions, &layout->query_bounds, &layout->key_bounds, &layout->keys, &layout->tokens,
-          &layout->places, &layout->dropout_names, &layout->routed_experts})
+          &layout->result_rows, &layout->dropout_names, &layout->routed_experts})
       if (tensor->defined()) tensors.push_back(tensor);
   return tensors;
 }

@@ -44,14 +44,14 @@ ROLL_DROP_ROW(double)
 
 template <class T>
 at::Tensor drop_rows(const at::Tensor& x, const at::Tensor& names, const DropoutRule& rule) {
-  const at::Tensor from = x.contiguous(), own = names.contiguous();
+  const at::Tensor from = x.contiguous(), contiguous_names = names.contiguous();
   at::Tensor out = at::empty_like(from);
   const int64_t width = x.size(1);
   const uint64_t first = first_count(rule) * kStep, least = threshold(rule);
   at::parallel_for(0, x.size(0), 1, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t)
       drop_row(from.const_data_ptr<T>() + t * width, out.mutable_data_ptr<T>() + t * width, width,
-               static_cast<uint64_t>(own.const_data_ptr<int64_t>()[t]) + first, least,
+               static_cast<uint64_t>(contiguous_names.const_data_ptr<int64_t>()[t]) + first, least,
                static_cast<T>(1 / (1 - rule.rate)));
   });
   return out;
@@ -86,8 +86,8 @@ class DroppedOut : public torch::autograd::Function<DroppedOut> {
 }  // namespace
 
 at::Tensor dropout_names(const at::Tensor& ids, const std::vector<int64_t>& cu_seqlens, uint64_t seed, uint32_t step) {
-  const at::Tensor own = ids.contiguous(), names = at::empty_like(own);
-  const auto* id = own.const_data_ptr<int64_t>();
+  const at::Tensor contiguous_ids = ids.contiguous(), names = at::empty_like(contiguous_ids);
+  const auto* id = contiguous_ids.const_data_ptr<int64_t>();
   auto* name = names.mutable_data_ptr<int64_t>();
   for (size_t b = 0; b + 1 < cu_seqlens.size(); ++b) {
     uint64_t begun = 0;  // hash of all tokens so far

@@ -63,10 +63,10 @@ std::vector<at::Tensor> recomputed(const RecomputedBlock& block, const std::vect
 
 at::Tensor recomputed(const std::function<at::Tensor(const at::Tensor&)>& block, const at::Tensor& x,
                       const std::vector<at::Tensor>& weights) {
-  const RecomputedBlock of_lists = [block](const std::vector<at::Tensor>& inputs) {
+  const RecomputedBlock list_block = [block](const std::vector<at::Tensor>& inputs) {
     return std::vector<at::Tensor>{block(inputs.front())};
   };
-  return recomputed(of_lists, std::vector<at::Tensor>{x}, weights).front();
+  return recomputed(list_block, std::vector<at::Tensor>{x}, weights).front();
 }
 
 }  // namespace roll
