@@ -46,17 +46,17 @@ at::Tensor block_view(const Transformer& model, const WeightBlock& block) {
       .narrow(1, block.column - (part.dim == 1 ? part.begin : 0), block.num_columns);
 }
 
-/// Returns the offset of a block in a message after its first `end` bytes, aligned to the elements of `own`.
-int64_t aligned_offset(int64_t end, const at::Tensor& own) {
-  const auto size = static_cast<int64_t>(own.element_size());
+/// Returns the offset of a block in a message after its first `end` bytes, aligned to the elements of `tensor`.
+int64_t aligned_offset(int64_t end, const at::Tensor& tensor) {
+  const auto size = static_cast<int64_t>(tensor.element_size());
   return (end + size - 1) / size * size;
 }
 
 int64_t message_bytes(const Transformer& model, const WeightBlocks& blocks) {
   int64_t end = kWeightSum_bytes;
   for (const WeightBlock& block : blocks) {
-    const at::Tensor own = trained_tensor(model, block);
-    end = aligned_offset(end, own) + block.numel() * static_cast<int64_t>(own.element_size());
+    const at::Tensor tensor = trained_tensor(model, block);
+    end = aligned_offset(end, tensor) + block.numel() * static_cast<int64_t>(tensor.element_size());
   }
   return end;
 }
@@ -103,12 +103,14 @@ void for_each_block(const Transformer& model, const WeightBlocks& blocks, const 
 void pack(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message) {
   if (message.is_meta()) return;
   message_sum(message).copy_(block_sum(model, blocks));
-  for_each_block(model, blocks, message, [](const at::Tensor& place, const at::Tensor& own) { place.copy_(own); });
+  for_each_block(model, blocks, message,
+                 [](const at::Tensor& in_message, const at::Tensor& in_model) { in_message.copy_(in_model); });
 }
 
 void unpack(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message, int sender) {
   if (message.is_meta()) return;
-  for_each_block(model, blocks, message, [](const at::Tensor& place, const at::Tensor& own) { own.copy_(place); });
+  for_each_block(model, blocks, message,
+                 [](const at::Tensor& in_message, const at::Tensor& in_model) { in_model.copy_(in_message); });
   ROLL_CHECK_EQ(block_sum(model, blocks).item<int64_t>(), message_sum(message).item<int64_t>(),
                 fmt::format("{} and what follows arrive to the bit from rank {} of those that move weights",
                             model.trained()[blocks.front().parameter].first, sender));

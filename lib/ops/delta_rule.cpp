@@ -147,7 +147,7 @@ DeltaPlan plan_delta(std::vector<int64_t> cu_seqlens, int64_t num_taps, at::Devi
   for (int64_t b = 0; b < sequences; ++b) {
     back[order[b]] = b;
     ROLL_CHECK(length(b) > 0, "every sequence has a token");
-    // Returns the row `by` tokens after the sequence's first one; by < 0: a row of its tail.
+    // Returns the row `offset` tokens after the sequence's first one; offset < 0: a row of its tail.
     const auto row = [&](int64_t offset) {
       return offset >= 0 ? cu_seqlens[b] + offset : tokens + (b + 1) * before + offset;
     };

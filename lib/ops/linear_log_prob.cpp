@@ -84,7 +84,7 @@ at::Tensor zero_other_ranks(const at::Tensor& x, const at::Tensor& local_ids) {
   return x.masked_fill(local_ids.lt(0), 0);
 }
 
-/// Returns the logits [n, k] of the rows `own`; 0 where another rank holds the id.
+/// Returns the logits [n, k] of the rows `local_ids`; 0 where another rank holds the id.
 at::Tensor logits_at(const at::Tensor& logits, const at::Tensor& local_ids) {
   return zero_other_ranks(logits.gather(1, local_ids.clamp_min(0)), local_ids);
 }

@@ -21,7 +21,7 @@ struct KeptBlock : torch::CustomClassHolder {
 
 class Recomputed : public torch::autograd::Function<Recomputed> {
  public:
-  /// `read`: the inputs, then the weights.
+  /// `read`: the block's inputs, then the weights that it reads.
   static variable_list forward(AutogradContext* ctx, const c10::intrusive_ptr<KeptBlock>& kept, at::TensorList read) {
     ctx->save_for_backward(read.vec());
     ctx->saved_data["block"] = at::IValue::make_capsule(kept);
