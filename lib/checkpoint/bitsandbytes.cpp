@@ -25,7 +25,7 @@ void require_entry(const HfFolder& folder, const std::string& name, at::ScalarTy
   int64_t found = 1;
   for (const int64_t n : entry->shape) found *= n;
   if (entry->dtype != dtype || found != numel)
-    throw user_error("{}: {}: is {} {}, where bitsandbytes has {} numbers of {}; {}", folder.tensor_file(name), name,
+    throw user_error("{}: {}: is {} {}, but bitsandbytes stores {} elements of {}; {}", folder.tensor_file(name), name,
                      dtype_name(entry->dtype), shape_text(entry->shape), numel, dtype_name(dtype),
                      bitsandbytes::kGivePlain);
 }
@@ -109,7 +109,7 @@ void check_bitsandbytes(const HfFolder& folder, const std::string& weight, const
     return;
   }
   if (inputs % 2 != 0)
-    throw user_error("{}: {}: has {} inputs; nf4 is read where two numbers share a byte; {}",
+    throw user_error("{}: {}: has {} inputs, an odd number, but nf4 stores two inputs per byte; {}",
                      folder.tensor_file(weight), weight, inputs, bitsandbytes::kGivePlain);
   const int64_t blocks = num_blocks(numel, kNf4Block);
   const bool is_nested = folder.find(weight + ".nested_absmax") != nullptr;
@@ -129,19 +129,19 @@ QuantisedMatrix read_bitsandbytes(const HfFolder& folder, const std::string& wei
   if (kind == Quantisation::kInt8) {
     const std::string scales = module_name(weight) + ".SCB", format = module_name(weight) + ".weight_format";
     if (folder.find(format) && folder.read(format).to(at::kLong).sum().item<int64_t>() != 0)
-      throw user_error("{}: {}: only rows (0) are read; {}", folder.tensor_file(format), format,
-                       bitsandbytes::kGivePlain);
+      throw user_error("{}: {}: must be 0 (one scale per row), the only weight format that roll reads; {}",
+                       folder.tensor_file(format), format, bitsandbytes::kGivePlain);
     require_finite(folder.read(scales), folder, scales);
     return {kind, folder.read(weight).view(shape), folder.read(scales).flatten()};
   }
   const QuantState state = read_state(folder, weight, shape);
   if (const std::string config = (folder.path() / "config.json").string();
       state.from != bitsandbytes::stored_dtype(folder.config(), config))
-    throw user_error("{}: dtype: differs from that of {}{} in {}, which is {}", config, weight, kState,
+    throw user_error("{}: dtype: must equal the dtype of {}{} in {}, which is {}", config, weight, kState,
                      folder.tensor_file(weight), at::toString(state.from));
   const std::string table = weight + ".quant_map", scales = weight + ".absmax";
   if (!at::equal(folder.read(table).flatten(), nf4_values(at::kCPU)))
-    throw user_error("{}: {}: are other values than those of nf4; {}", folder.tensor_file(table), table,
+    throw user_error("{}: {}: is not bitsandbytes' table of nf4 values; {}", folder.tensor_file(table), table,
                      bitsandbytes::kGivePlain);
   const bool is_nested = folder.find(weight + ".nested_absmax") != nullptr;
   at::Tensor scale_values = is_nested ? nested_scales(folder, weight, state.offset) : folder.read(scales).flatten();

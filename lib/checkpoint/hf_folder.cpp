@@ -48,7 +48,7 @@ std::string short_list(std::vector<std::string> names) {
 
 Json HfFolder::read_config(const fs::path& folder) {
   if (!is_there(folder)) throw user_error("{}: there is no such folder; give a model's folder", folder.string());
-  if (!is_folder(folder)) throw user_error("{}: a file where a model folder is needed", folder.string());
+  if (!is_folder(folder)) throw user_error("{}: is a file; give a model folder", folder.string());
   const fs::path file = folder / "config.json";
   if (!is_there(file))
     throw user_error("{}: the folder has no config.json; give a Hugging Face model folder", folder.string());
@@ -68,7 +68,7 @@ HfFolder HfFolder::open(const fs::path& folder) {
     result.add_shards(read_weight_map(folder / kIndexFile));
   } else {
     const bool pickled = is_there(folder / "pytorch_model.bin") || is_there(folder / "pytorch_model.bin.index.json");
-    throw user_error("{}: neither {} nor {}; {}", folder.string(), kSingleFile, kIndexFile,
+    throw user_error("{}: has neither {} nor {}; {}", folder.string(), kSingleFile, kIndexFile,
                      pickled ? "pickled weights (pytorch_model.bin) are not read, save the model as safetensors"
                              : "give the folder that holds the weights, or fetch them");
   }
@@ -87,8 +87,9 @@ void HfFolder::add_file(const std::string& name) {
       entries_.push_back(entry);
       continue;
     }
-    notes_.push_back(fmt::format("{}: {}: is in {} too; the copy in {} is read, the last file's, as transformers does",
-                                 path_.string(), entry.name, file_names_[position->second.file], name));
+    notes_.push_back(
+        fmt::format("{}: {}: is in {}, too; roll reads the copy in {}, the last file, as transformers does",
+                    path_.string(), entry.name, file_names_[position->second.file], name));
     position->second.file = files_.size() - 1;
     entries_[position->second.entry] = entry;
   }
@@ -103,7 +104,7 @@ void HfFolder::note_unread_shards() {
   }
   std::ranges::sort(unread_files);
   if (!unread_files.empty())
-    notes_.push_back(fmt::format("{}: {} is read, as transformers does, and none of {}; remove what is old",
+    notes_.push_back(fmt::format("{}: roll reads {}, as transformers does, and ignores {}; remove the outdated files",
                                  path_.string(), kSingleFile, short_list(unread_files)));
 }
 
@@ -127,15 +128,15 @@ void HfFolder::add_shards(const FileJson& weight_map) {
       notes_.push_back(
           fmt::format("{}: weight_map: {}: {}", (path_ / kIndexFile).string(), short_list(names), finding));
   };
-  note(absent, "is in no file, and left out, as transformers does");
-  note(elsewhere, "is not in the file that the index names, but read from another one, as transformers does");
-  note(unnamed, "lies in a file but not in the index; it is read if the model has it, as transformers does");
+  note(absent, "is in no file; roll leaves it out, as transformers does");
+  note(elsewhere, "is not in the file that the index names; roll reads it from another file, as transformers does");
+  note(unnamed, "is in a file but not in the index; roll reads it if the model has it, as transformers does");
 }
 
 void HfFolder::read_as(const std::string& name, const std::string& stored) {
   ROLL_CHECK(!find(name), "a tensor of the folder keeps its name");
   position_by_name_[name] = position_by_name_.at(stored);
-  notes_.push_back(fmt::format("{}: has no {}; {} is read in its place", path_.string(), name, stored));
+  notes_.push_back(fmt::format("{}: has no {}; roll reads {} instead", path_.string(), name, stored));
 }
 
 const TensorEntry* HfFolder::find(const std::string& name) const {

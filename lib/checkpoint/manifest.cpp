@@ -47,10 +47,11 @@ void check_manifest_sum(Json& about, const std::string& origin) {
 /// Returns how the file differs from what was written; "" if it does not.
 std::string file_fault(const fs::path& file, const FileSum& expected) {
   std::error_code ec;
-  if (!fs::is_regular_file(file, ec)) return is_there(file) ? "is no file" : "is missing";
+  if (!fs::is_regular_file(file, ec)) return is_there(file) ? "is not a file" : "is missing";
   const FileSum found = sum_of_file(file);
-  if (found.bytes != expected.bytes) return fmt::format("{} bytes, but {} were written", found.bytes, expected.bytes);
-  return found.xxh3 == expected.xxh3 ? "" : "its bytes have changed since they were written";
+  if (found.bytes != expected.bytes)
+    return fmt::format("has {} bytes, but {} were written", found.bytes, expected.bytes);
+  return found.xxh3 == expected.xxh3 ? "" : "the contents have changed since the checkpoint was written";
 }
 
 /// Returns true if a reader of this model's or optimizer's folder would read the file too.
@@ -87,7 +88,8 @@ FileSums sums_from_json(const Json& json, const std::string& origin) {
   for (const auto& [path, entry] : json.items()) {
     const bool fits = stays_inside(path) && entry.is_object() && entry.contains("bytes") && entry.contains("xxh3") &&
                       entry["bytes"].is_number_integer() && entry["xxh3"].is_string();
-    if (!fits) throw user_error("{}: files: {}: a path below the folder with bytes and xxh3 is needed", origin, path);
+    if (!fits)
+      throw user_error("{}: files: {}: a path inside the folder, with bytes and xxh3, is needed", origin, path);
     sums[path] = {entry["bytes"].get<int64_t>(), entry["xxh3"].get<std::string>()};
   }
   return sums;
@@ -138,7 +140,7 @@ std::optional<fs::path> checkpoint_around(const fs::path& path) {
 
 void refuse_in_checkpoint(const std::string& name, const fs::path& path) {
   if (const auto checkpoint = checkpoint_around(path))
-    throw user_error("{} = {}: lies in the checkpoint {}, which stays as it was written; choose another place", name,
+    throw user_error("{} = {}: is inside the checkpoint {}, which must not change; choose another folder", name,
                      path.string(), checkpoint->string());
 }
 

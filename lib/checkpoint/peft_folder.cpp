@@ -28,7 +28,8 @@ PeftFolder::PeftFolder(const fs::path& folder)
     : path_(folder), config_(read_peft_config(folder)), file_(folder / kWeightsFile), entries_(file_.entries()) {
   for (TensorEntry& entry : entries_) {
     if (!entry.name.starts_with(kPeftPrefix))
-      throw user_error("{}: {}: names of adapters begin with {}", weights_file(), entry.name, kPeftPrefix);
+      throw user_error("{}: {}: a name of an adapter's tensor must begin with {}", weights_file(), entry.name,
+                       kPeftPrefix);
     entry.name = entry.name.substr(std::string_view(kPeftPrefix).size());
   }
   leave_out_tied_copies();
@@ -60,8 +61,9 @@ at::Tensor PeftFolder::read(const std::string& name) const {
   if (part == parts_.end()) return file_.read(kPeftPrefix + stored_name);
   for (const at::Tensor& zeros : part->second.zeros)
     if (zeros.any().item<bool>())
-      throw user_error("{}: {}: gates and ups share an adapter, and have one each here; merge them with peft",
-                       weights_file(), name);
+      throw user_error(
+          "{}: {}: gate_proj and up_proj share an adapter, but roll needs one for each; merge the adapters with peft",
+          weights_file(), name);
   return part->second.values;
 }
 
@@ -107,8 +109,8 @@ void PeftFolder::split(const std::string& module, const std::string& stored, con
                     b.size(0) % num_products == 0;
   if (!fits)
     throw user_error(
-        "{}: {}: is {} and {}; only experts' adapters of rank r ({}) are known here, of gates and ups each its own; "
-        "merge them with peft",
+        "{}: {}: has shapes {} and {}; roll supports experts' adapters only with rank r ({}) and one each for "
+        "gate_proj and up_proj; merge the adapters with peft",
         weights_file(), stored, shape_text(a.sizes()), shape_text(b.sizes()), rank.dump());
   const int64_t experts = a.size(0) / rows, r = rows / num_products, outputs = b.size(0) / num_products;
   const at::Tensor by_expert = b.view({b.size(0), rows, experts});

@@ -54,8 +54,9 @@ void CheckpointStore::check_links() const {
   fs::create_symlink(step_name(0), trial, ec);
   fs::remove(trial, ignored);
   if (ec)
-    throw user_error("{}: no symbolic links can be made there ({}); set output_dir to a file system that has them",
-                     folder_.string(), ec.message());
+    throw user_error(
+        "{}: cannot create symbolic links in this folder ({}); set output_dir to a file system that supports them",
+        folder_.string(), ec.message());
 }
 
 void CheckpointStore::begin(int64_t step) const {
@@ -96,9 +97,9 @@ std::optional<int64_t> CheckpointStore::newest_sound(const std::function<void(co
         report(fmt::format("checkpoint {}: {}: nothing reads it", path(*step).string(), first_line_and_count(beside)));
       if (damage.empty()) return *step;
       report(
-          fmt::format("checkpoint {} is damaged and left out: {}", path(*step).string(), first_line_and_count(damage)));
+          fmt::format("checkpoint {} is damaged and skipped: {}", path(*step).string(), first_line_and_count(damage)));
     } catch (const UserError& error) {
-      report(fmt::format("checkpoint {} is left out: {}", path(*step).string(), error.what()));
+      report(fmt::format("checkpoint {} is skipped: {}", path(*step).string(), error.what()));
     }
   }
   return {};
@@ -187,7 +188,7 @@ int64_t free_bytes(const fs::path& folder) {
   while (!is_there(existing) && existing.has_relative_path()) existing = existing.parent_path();
   std::error_code ec;
   const fs::space_info space = fs::space(existing, ec);
-  if (ec) throw system_error("{}: cannot tell the free space ({})", existing.string(), ec.message());
+  if (ec) throw system_error("{}: cannot read the free disk space ({})", existing.string(), ec.message());
   return static_cast<int64_t>(space.available);
 }
 

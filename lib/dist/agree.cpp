@@ -9,7 +9,7 @@
 namespace roll {
 
 AnotherRankFailed::AnotherRankFailed(int failed_rank, int code)
-    : std::runtime_error(fmt::format("rank {} failed and has said why", failed_rank)), exit_code(code) {}
+    : std::runtime_error(fmt::format("rank {} failed and has printed the reason", failed_rank)), exit_code(code) {}
 
 int exit_code_for(const std::exception& error) {
   if (const auto* other = dynamic_cast<const AnotherRankFailed*>(&error)) return other->exit_code;

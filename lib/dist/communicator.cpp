@@ -23,7 +23,7 @@ Whereabouts Communicator::place() const {
 
 Membership Communicator::membership_in(const std::vector<int>& members, const std::string& group) const {
   const auto found = std::find(members.begin(), members.end(), rank());
-  ROLL_CHECK(found != members.end(), "a rank is in the group that it makes");
+  ROLL_CHECK(found != members.end(), "a rank belongs to the group that it creates");
   return {.rank = static_cast<int>(found - members.begin()),
           .size = static_cast<int>(members.size()),
           .world = membership_.world,
@@ -40,7 +40,7 @@ namespace {
 void check_summable(const at::Tensor& tensor, std::string_view name) {
   const at::ScalarType dtype = tensor.scalar_type();
   const bool known = dtype == at::kFloat || dtype == at::kDouble || dtype == at::kLong || is_narrow(dtype);
-  ROLL_CHECK(known, fmt::format("'{}' has no rule of reduction for dtype {}", name, c10::toString(dtype)));
+  ROLL_CHECK(known, fmt::format("'{}' cannot be reduced: its dtype is {}", name, c10::toString(dtype)));
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ at::Tensor Communicator::all_gather_rows(const at::Tensor& tensor, std::string_v
 
 at::Tensor Communicator::reduce_scatter_rows(const at::Tensor& all, std::string_view name) {
   check_summable(all, name);
-  ROLL_CHECK_EQ(all.size(0) % size(), 0, "every rank gets as many rows");
+  ROLL_CHECK_EQ(all.size(0) % size(), 0, "every rank gets the same number of rows");
   std::vector<int64_t> shape = all.sizes().vec();
   shape[0] /= size();
   at::Tensor local = at::empty(shape, all.options().requires_grad(false));
@@ -139,12 +139,12 @@ void Communicator::all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::
 
 void Communicator::exchange(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                             std::string_view name) {
-  ROLL_CHECK(std::ssize(out) == size() && std::ssize(in) == size(), "an exchange names every rank");
+  ROLL_CHECK(std::ssize(out) == size() && std::ssize(in) == size(), "an exchange has a tensor for every rank");
   const at::Tensor nothing = at::empty({0}, at::kByte);
   const auto all_defined = [&nothing](std::vector<at::Tensor> tensors) {
     for (at::Tensor& tensor : tensors) {
       if (!tensor.defined()) tensor = nothing;
-      ROLL_CHECK(tensor.is_contiguous(), "what is exchanged is contiguous");
+      ROLL_CHECK(tensor.is_contiguous(), "exchanged tensors are contiguous");
     }
     return tensors;
   };

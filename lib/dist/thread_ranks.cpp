@@ -130,7 +130,7 @@ class ThreadCommunicator : public ImmediateCommunicator {
       for (int peer = 0; peer < size(); ++peer) {
         if (peer == rank()) continue;
         const at::Tensor& sent = contributions[peer]->tensors[rank()];
-        ROLL_CHECK_EQ(sent.nbytes(), in[peer].nbytes(), "a rank is sent what it expects");
+        ROLL_CHECK_EQ(sent.nbytes(), in[peer].nbytes(), "a message has the size that the receiver expects");
         if (sent.numel() > 0) at::Tensor(in[peer]).copy_(sent);
       }
     });

@@ -183,7 +183,7 @@ DeltaPlan plan_delta(std::vector<int64_t> cu_seqlens, int64_t num_taps, at::Devi
 at::Tensor gated_delta_rule(const DeltaHeads& heads, const DeltaRows& rows, const DeltaPlan& plan,
                             DeltaStates* states) {
   const at::ScalarType wide = rows.decay.scalar_type();
-  ROLL_CHECK_EQ(plan.cu_seqlens.back(), rows.mixed.size(0), "the plan is of these tokens");
+  ROLL_CHECK_EQ(plan.cu_seqlens.back(), rows.mixed.size(0), "the plan was made for these tokens");
   const at::Tensor before = with_tails(rows.mixed.to(wide), plan, states ? states->tails : at::Tensor());
   const Convolved x = convolved_heads(heads, at::silu(Convolution::apply(before, rows.taps.to(wide), plan.taps)));
   if (!states) return scan_chunks(x, rows.decay, rows.rate, plan, nullptr);

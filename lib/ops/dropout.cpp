@@ -58,7 +58,7 @@ at::Tensor drop_rows(const at::Tensor& x, const at::Tensor& names, const Dropout
 }
 
 at::Tensor drop(const at::Tensor& x, const at::Tensor& names, const DropoutRule& rule) {
-  ROLL_CHECK_EQ(x.size(0), names.size(0), "each token has a name");
+  ROLL_CHECK_EQ(x.size(0), names.size(0), "each token has a random key");
   if (x.is_cpu())
     return x.scalar_type() == at::kDouble ? drop_rows<double>(x, names, rule) : drop_rows<float>(x, names, rule);
   return x * kept_columns(names, x.size(1), rule).to(x.scalar_type()).mul_(1 / (1 - rule.rate));

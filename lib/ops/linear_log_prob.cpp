@@ -241,10 +241,11 @@ void cap_logits(const at::Tensor& logits, double cap) {
 LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
                          const LogProbOptions& options) {
   ROLL_CHECK(options.temperature > 0, "the configuration was checked");
-  ROLL_CHECK(!options.with_energy || !at::GradMode::is_enabled(), "the energy takes the place of the logits");
+  ROLL_CHECK(!options.with_energy || !at::GradMode::is_enabled(),
+             "the energy overwrites the logits, so autograd must be off");
   ROLL_CHECK_EQ(hidden.size(1), weight.size(1), "the head reads the hidden size");
   ROLL_CHECK_EQ(hidden.size(0), labels.size(0), "one label per token");
-  ROLL_CHECK(!options.with_energy || !options.choices.defined(), "one of the two is wanted");
+  ROLL_CHECK(!options.with_energy || !options.choices.defined(), "energy and choices cannot be requested together");
   const int64_t chunk_rows = rows_per_chunk(hidden, weight, options.chunk_bytes);
   const at::Tensor rows = options.rows.defined() ? options.rows : labels.ge(0).nonzero().squeeze(1);
   const bool keeps_logits = at::GradMode::is_enabled() && rows.size(0) <= chunk_rows;

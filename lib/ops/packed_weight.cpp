@@ -88,7 +88,7 @@ int64_t PackedWeight::bytes() const {
 }
 
 void PackedWeight::fill(int64_t first_output, const at::Tensor& weight) {
-  ROLL_CHECK_EQ(weight.size(1), inputs_, "the weight has the inputs that were said");
+  ROLL_CHECK_EQ(weight.size(1), inputs_, "the weight has as many inputs as the packed one");
   ROLL_CHECK(first_output + weight.size(0) <= outputs_, "the rows fit");
   if (order_ == Order::kBytes) return fill_bytes(first_output, weight.to(at::kFloat).contiguous());
   const at::Tensor words = (order_ == Order::kPairs ? weight : weight.to(at::kFloat)).contiguous().view(at::kInt);

@@ -30,7 +30,7 @@ QuantisedMatrix to_int8(const at::Tensor& matrix) {
 
 QuantisedMatrix to_nf4(const at::Tensor& matrix) {
   const int64_t inputs = matrix.size(1), numel = matrix.numel();
-  ROLL_CHECK_EQ(inputs % 2, 0, "two numbers share a byte");
+  ROLL_CHECK_EQ(inputs % 2, 0, "two elements share a byte");
   const int64_t blocks = (numel + kNf4Block - 1) / kNf4Block;
   const at::Tensor padded = at::constant_pad_nd(matrix.reshape({-1}), {0, blocks * kNf4Block - numel});
   const at::Tensor rows = padded.view({blocks, kNf4Block});

@@ -67,14 +67,14 @@ std::optional<std::vector<int64_t>> parse_layout(const std::string& text) {
 /// Returns the error if a stage has no layer, else "".
 std::string check_no_empty_stage(const StageSplit& split) {
   for (int64_t stage = 0; stage < split.num_stages(); ++stage)
-    if (split.chunk_layers(stage).empty()) return "leaves a stage without a layer; give each at least one";
+    if (split.chunk_layers(stage).empty()) return "leaves a stage without a layer; give each stage at least one";
   return "";
 }
 
 SplitResult split_by_layout(const std::string& text, const PipelineShape& shape, int64_t num_layers) {
   const auto fault = [](std::string rule) { return SplitFault{Key::kLayout, std::move(rule)}; };
   const auto sizes = parse_layout(text);
-  if (!sizes) return fault("is no such text: write the stages as Et*3|t*4|t*3L, with E first and L last");
+  if (!sizes) return fault("is not a layout; write the stages as Et*3|t*4|t*3L, with E first and L last");
   if (std::ssize(*sizes) != shape.num_stages * shape.num_chunks)
     return fault(fmt::format("names {} stages, but pipeline_model_parallel_size = {}{}; make them equal", sizes->size(),
                              shape.num_stages,
@@ -82,7 +82,7 @@ SplitResult split_by_layout(const std::string& text, const PipelineShape& shape,
   StageSplit split(*sizes, shape.num_chunks);
   if (const std::string rule = check_no_empty_stage(split); !rule.empty()) return fault(rule);
   const int64_t layers = std::reduce(sizes->begin(), sizes->end());
-  if (layers != num_layers) return fault(fmt::format("has {} layers, but the model {}", layers, num_layers));
+  if (layers != num_layers) return fault(fmt::format("has {} layers, but the model has {}", layers, num_layers));
   return split;
 }
 
@@ -97,10 +97,9 @@ SplitResult split_by_ends(const std::optional<int64_t>& first, const std::option
                         ? num_middle_layers == 0
                         : num_middle_layers >= num_middle_stages && num_middle_layers % num_middle_stages == 0;
   if (!fits)
-    return SplitFault{key,
-                      fmt::format("leaves {} of the model's {} layers to {} stages, which is no equal number of at "
-                                  "least 1; change it, or say all with pipeline_model_parallel_layout",
-                                  num_middle_layers, num_layers, num_middle_stages)};
+    return SplitFault{key, fmt::format("leaves {} of the model's {} layers to {} stages, which need equally many, at "
+                                       "least 1; change it, or write the whole split as pipeline_model_parallel_layout",
+                                       num_middle_layers, num_layers, num_middle_stages)};
   std::vector<int64_t> sizes(num_stages, num_middle_stages == 0 ? 0 : num_middle_layers / num_middle_stages);
   if (first) sizes.front() = *first;
   if (last) sizes.back() = *last;
@@ -109,7 +108,7 @@ SplitResult split_by_ends(const std::optional<int64_t>& first, const std::option
     for (const int64_t size : sizes) {
       if (size % num_chunks != 0)
         return SplitFault{Key::kChunks, fmt::format("must divide the {} layers of each stage; set another number, or "
-                                                    "say all with pipeline_model_parallel_layout",
+                                                    "write the whole split as pipeline_model_parallel_layout",
                                                     size)};
       parts.push_back(size / num_chunks);
     }
@@ -126,10 +125,11 @@ SplitResult split_evenly(bool counts_embedding, bool counts_loss, const Pipeline
   if (counted % num_parts == 0 && layers_per_part > 0 && check_no_empty_stage(split).empty()) return split;
   const std::string chunks_text =
       shape.num_chunks == 1 ? "" : fmt::format(", with {} chunks of each stage,", shape.num_chunks);
-  return SplitFault{Key::kSize,
-                    fmt::format("must{} divide the model's {} layers{}, with one for each stage; set another size, "
-                                "num_layers_in_first_pipeline_stage or pipeline_model_parallel_layout",
-                                chunks_text, num_layers, counted > num_layers ? " and what counts as a layer" : "")};
+  return SplitFault{
+      Key::kSize, fmt::format("must{} divide the model's {} layers{}, with at least one layer for each stage; set "
+                              "another size, num_layers_in_first_pipeline_stage or pipeline_model_parallel_layout",
+                              chunks_text, num_layers,
+                              counted > num_layers ? " (plus the embedding or the loss, which count as layers)" : "")};
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ constexpr size_t kHandshakeBytes = sizeof(Handshake) - sizeof(Nonce);
 
 /// Sends all bytes at once. A conversation's few bytes fit any socket's buffer; if it is full, the peer does not read.
 void send_now(const Socket& socket, std::span<const std::byte> bytes) {
-  if (socket.send_some(bytes) != bytes.size()) throw ConnectionLost("the peer does not listen");
+  if (socket.send_some(bytes) != bytes.size()) throw ConnectionLost("the peer does not read");
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ bool DoorVisit::go_on() {
     count += socket_.receive_some(std::span(proof_).subspan(count - sizeof(Nonce)));
   if (count < sizeof(Nonce) + sizeof(Digest)) return false;
   if (!are_equal(proof_, make_proof(secret_, kOfDoor, object_bytes(handshake_))))
-    throw ConnectionLost("who listens there does not know the job's secret");
+    throw ConnectionLost("the listener does not know the job's secret");
   return true;
 }
 

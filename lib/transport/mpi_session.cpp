@@ -36,9 +36,10 @@ std::shared_ptr<MpiSession> MpiSession::hold() {
 MpiSession::MpiSession() : num_exceptions_(std::uncaught_exceptions()) {
   int begun = 0, level = 0;
   MPI_Initialized(&begun);
-  if (begun) throw system_error("start: MPI has begun before, and begins once in a process");
+  if (begun) throw system_error("start: MPI was initialized before, and a process can initialize it only once");
   check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "MPI_Init_thread", "start");
-  if (level < MPI_THREAD_SERIALIZED) throw system_error("start: this MPI has no thread support (level {})", level);
+  if (level < MPI_THREAD_SERIALIZED)
+    throw system_error("start: this MPI library does not support threads (level {})", level);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // groups inherit it
 }
 

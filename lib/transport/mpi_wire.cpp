@@ -173,7 +173,8 @@ class MpiWire : public Wire {
   std::vector<int> late_ranks(const Wait& wait, bool has_asked) {
     std::vector<int> absent = session().call_roll(pairs_->members(), pairs_->channel());
     if (absent.empty() && has_asked)
-      throw system_error("{}: all ranks have come, but their messages do not arrive", wait.where());
+      throw system_error("{}: all ranks have reached this collective, but MPI does not deliver their messages",
+                         wait.where());
     return absent;
   }
 

@@ -63,7 +63,7 @@ class PrivateFile : public Board {
     if (::lstat(folder_.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != ::getuid() ||
         (found.st_mode & (S_IRWXG | S_IRWXO)) != 0)
       throw system_error(
-          "{}: must be a folder that only this user may enter, for the ranks' secret; remove it, or set "
+          "{}: must be a folder that only this user may enter, because it holds the ranks' secret; remove it, or set "
           "ROLL_JOB_SECRET",
           folder_.string());
   }
@@ -212,8 +212,7 @@ struct Announcement {
     socket.receive_all(announcement.nonce, pause);
     socket.receive_all(std::as_writable_bytes(std::span(announcement.endpoints)), pause);
     socket.receive_all(proof, pause);
-    if (!are_equal(proof, announcement.proof(session)))
-      throw ConnectionLost("rank 0's words were changed on their way");
+    if (!are_equal(proof, announcement.proof(session))) throw ConnectionLost("rank 0's message was changed in transit");
     return announcement;
   }
 };

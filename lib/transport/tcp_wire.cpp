@@ -171,9 +171,8 @@ class TcpWire : public PairsWire {
 std::unique_ptr<Wire> make_tcp_wire(int rank, int size, const TcpStart& start, double timeout_s) {
   if (size > kMostRanks)
     throw user_error(
-        "{} ranks were started with RANK and WORLD_SIZE: they would keep a socket between every two and send each "
-        "other a message in every collective, which is for at most {} ranks; start them with mpirun, or srun "
-        "--mpi=pmix",
+        "{} ranks were started with RANK and WORLD_SIZE: every two ranks would need a socket and a message in every "
+        "collective, so at most {} ranks may start like this; start them with mpirun, or srun --mpi=pmix",
         size, kMostRanks);
   Wait wait({rank, size, -1}, {"start over tcp"}, timeout_s);
   std::vector<int> everyone(static_cast<size_t>(size));

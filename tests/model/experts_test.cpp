@@ -356,7 +356,8 @@ TEST_CASE("stacked experts' adapters are PEFT's pairs in a folder, and each expe
   at::Tensor mixed = parameter(stored, pairs + kLoraB);
   mixed[0][3 * 6] = 1;  // of a gate's row by the first number of its up
   write_safetensors(file, stored);
-  CHECK_THAT(test::message_of([&] { Transformer::load(folder / "a"); }), Contains("gates and ups share an adapter"));
+  CHECK_THAT(test::message_of([&] { Transformer::load(folder / "a"); }),
+             Contains("gate_proj and up_proj share an adapter"));
 }
 
 TEST_CASE("what experts and their adapters have not is refused", "[model][lora]") {
