@@ -59,7 +59,7 @@ std::vector<char> read_recurs(const ConfigReader& config, int64_t num_layers) {
     return recurs;
   }
   if (!types->is_array() || types->size() != recurs.size())
-    config.fail("layer_types", fmt::format("a list of {} kinds of layers is needed", recurs.size()));
+    config.fail("layer_types", fmt::format("a list of {} layer types is needed", recurs.size()));
   for (size_t i = 0; i < recurs.size(); ++i) recurs[i] = (*types)[i] == "linear_attention";
   return recurs;
 }

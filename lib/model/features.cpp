@@ -77,9 +77,9 @@ Features layer_features(const ModelSpec& spec) {
 std::vector<std::string> feature_names(Features features) {
   constexpr std::pair<Feature, const char*> kWords[] = {
       {Feature::kWindow, "attention with a window"},    {Feature::kSoftCap, "capped scores"},
-      {Feature::kScoreScale, "scaled scores"},          {Feature::kRotary, "heads that turn otherwise"},
-      {Feature::kWideHeadNorm, "norms over all heads"}, {Feature::kNormOffset, "norms around 1"},
-      {Feature::kNormBehind, "norms behind blocks"},    {Feature::kActivation, "another activation"},
+      {Feature::kScoreScale, "scaled scores"},          {Feature::kRotary, "another RoPE"},
+      {Feature::kWideHeadNorm, "norms over all heads"}, {Feature::kNormOffset, "norm weights around 1"},
+      {Feature::kNormBehind, "norms after blocks"},     {Feature::kActivation, "another activation"},
       {Feature::kBranchScale, "scaled blocks"},         {Feature::kEmbeddingScale, "scaled embeddings"},
       {Feature::kLogitScale, "scaled logits"},          {Feature::kLogitCap, "capped logits"},
       {Feature::kOutputGate, "gated attention"},        {Feature::kRecurrence, "gated delta nets"},

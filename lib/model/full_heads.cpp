@@ -20,9 +20,9 @@ void read_layers(const ConfigReader& config, const ModelSpec& spec, FullHeads& h
     const std::string number = fmt::format("{}", i);
     const bool is_full = !ModelSpec::names(spec.slides, static_cast<size_t>(i));
     if (is_full != object.contains(number))
-      config.fail("per_layer_config", "must have all layers of full_attention, and no others");
+      config.fail("per_layer_config", "must list all layers of full_attention, and no others");
     if (is_full && object[number] != object.front())
-      config.fail("per_layer_config", "only one head_dim and one num_key_value_heads of all its layers are supported");
+      config.fail("per_layer_config", "must have the same head_dim and num_key_value_heads for all its layers");
     if (!is_full) continue;
     const ConfigReader layer = layers.object(number.c_str());
     for (const auto& [key, value] : object[number].items())
@@ -45,7 +45,7 @@ FullHeads read_full_heads(const ConfigReader& config, const ModelSpec& spec) {
     heads.head_dim = config.count(size, SizeLimits::kHeadDim, 512);
     if (heads.keys_are_values) heads.num_kv_heads = config.count(number, SizeLimits::kHeads, spec.num_kv_heads);
   }
-  if (heads.head_dim % 2 != 0) config.fail(size, "must be even, rotary embeddings turn pairs");
+  if (heads.head_dim % 2 != 0) config.fail(size, "must be even, because rotary embeddings rotate pairs");
   if (spec.num_heads % heads.num_kv_heads != 0)
     config.fail(number, fmt::format("must divide num_attention_heads ({})", spec.num_heads));
   return heads;
@@ -66,7 +66,8 @@ void read_shared_parts(const ConfigReader& config, ModelSpec& spec) {
   for (int64_t i = num_own_layers, j = 0; i < spec.num_layers; ++i) {
     for (j = 0; j < num_own_layers && is_full(j) != is_full(i);) ++j;
     if (j == num_own_layers)
-      config.fail("num_kv_shared_layers", fmt::format("leaves layer {} no layer of its kind with keys to read", i));
+      config.fail("num_kv_shared_layers",
+                  fmt::format("leaves layer {} without an earlier layer of its type whose keys it can read", i));
   }
 }
 

@@ -38,8 +38,8 @@ void write_batch(const Transformer& model, const std::vector<std::vector<int64_t
 
 std::string length_rule(const ModelSpec& spec) {
   return spec.most_positions() == spec.max_positions
-             ? fmt::format("the model's max_position_embeddings is {}; give it less", spec.max_positions)
-             : fmt::format("the model's original context has {}; give it less, or up to {} with --max-length",
+             ? fmt::format("the model's max_position_embeddings is {}; give fewer tokens", spec.max_positions)
+             : fmt::format("the model's original context has {}; give fewer tokens, or up to {} with --max-length",
                            spec.max_positions, spec.most_positions());
 }
 

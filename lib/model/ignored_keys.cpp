@@ -47,7 +47,7 @@ std::vector<std::string> ignored_keys(const Json& whole, const std::string& orig
   const Json& config = has_more ? whole["text_config"] : whole;
   std::vector<std::string> notes;
   const auto note = [&](const std::string& key, const Json& value) {
-    notes.push_back(fmt::format("{}: {} = {} is ignored, as in transformers: models of {} have no such choice", origin,
+    notes.push_back(fmt::format("{}: {} = {} is ignored, as in transformers: {} models do not have this option", origin,
                                 key, to_line(value), spec.architecture->name));
   };
   const auto look_in = [&](const Json& object, const std::string& prefix, const IdleKey& key) {
@@ -71,7 +71,7 @@ std::vector<std::string> ignored_keys(const Json& whole, const std::string& orig
   if (config.contains("rope_scaling") && !config["rope_scaling"].empty() && config.contains("rope_parameters") &&
       !config["rope_parameters"].empty())
     notes.push_back(
-        fmt::format("{}: rope_parameters is ignored, as in transformers: rope_scaling stands beside it", origin));
+        fmt::format("{}: rope_parameters is ignored, as in transformers, because rope_scaling is set, too", origin));
   return notes;
 }
 

@@ -182,38 +182,38 @@ std::string describe(const ModelSpec& spec) {
   int64_t sliding = 0;
   for (const char slides : spec.slides) sliding += slides != 0;
   std::string text = fmt::format("architecture: {} ({})\n", spec.architecture->name, spec.architecture->causal_class);
-  text += fmt::format("layers: {} of {} heads over {}, of {} numbers each, and {} inner numbers; hidden size {}\n",
-                      spec.num_layers, spec.num_heads, spec.num_kv_heads, spec.head_dim, spec.intermediate_size,
-                      spec.hidden_size);
+  text += fmt::format(
+      "layers: {}, each with {} query heads over {} key/value heads of size {}, and an MLP of size {}; hidden size "
+      "{}\n",
+      spec.num_layers, spec.num_heads, spec.num_kv_heads, spec.head_dim, spec.intermediate_size, spec.hidden_size);
   if (sliding > 0) text += fmt::format("window: {} tokens in {} of the layers\n", spec.window, sliding);
   if (spec.full_heads)
-    text += fmt::format("layers without a window: {} heads over {}, of {} numbers each{}\n", spec.num_heads,
-                        spec.full_heads->num_kv_heads, spec.full_heads->head_dim,
-                        spec.full_heads->keys_are_values ? ", whose keys are their values" : "");
+    text += fmt::format("layers without a window: {} query heads over {} key/value heads of size {}{}\n",
+                        spec.num_heads, spec.full_heads->num_kv_heads, spec.full_heads->head_dim,
+                        spec.full_heads->keys_are_values ? ", whose keys are also their values" : "");
   if (spec.keyless_layers > 0)
-    text += fmt::format("the last {} layers read keys and values of the last one of their kind before them\n",
+    text += fmt::format("the last {} layers read the keys and values of the last earlier layer of their type\n",
                         spec.keyless_layers);
-  if (spec.layer_inputs)
-    text += fmt::format("inputs of each layer: {} numbers of each token\n", spec.layer_inputs->width);
+  if (spec.layer_inputs) text += fmt::format("per-layer inputs: {} elements per token\n", spec.layer_inputs->width);
   if (spec.delta) {
     const DeltaSpec& d = *spec.delta;
     text += fmt::format(
-        "gated delta nets: in {} of the layers, {} value heads of {} numbers over {} key heads of {}, behind a "
-        "convolution of {} tokens; states {} for each sequence\n",
+        "gated delta nets: in {} of the layers, {} value heads of size {} over {} key heads of size {}, after a "
+        "convolution of {} tokens; states {} per sequence\n",
         std::ranges::count_if(spec.recurs, [](char recurs) { return recurs != 0; }), d.value_heads, d.value_dim,
         d.key_heads, d.key_dim, d.kernel, gigabytes(4.0 * static_cast<double>(cost.states)));
   }
   if (spec.architecture->has_more)
-    text += "weights of other parts (vision, say) are kept and written back as they are\n";
+    text += "weights of other parts (vision, for example) are kept and saved unchanged\n";
   text += fmt::format("features beyond Llama's: {}\n", join_names(feature_names(layer_features(spec))));
   text += fmt::format("longest sequence: {} tokens", spec.most_positions());
   if (spec.most_positions() > spec.max_positions)
     text += fmt::format(
-        "; up to {}, the original context, short_factor turns heads, and of runs with longer ones long_factor",
+        "; RoPE uses short_factor in runs of up to {} tokens, the original context, and long_factor in longer ones",
         spec.max_positions);
   text += "\n";
   text += fmt::format("parameters: {}\n", spec.num_parameters());
-  text += fmt::format("memory in 16 bits: weights {}, keys and values {} for 1000 tokens; trained with AdamW {}\n",
+  text += fmt::format("memory in 16 bits: weights {}, KV cache {} per 1000 tokens; training with AdamW {}\n",
                       gigabytes(2 * parameters), gigabytes(2000.0 * static_cast<double>(cost.cached)),
                       gigabytes(16 * parameters));
   return text;
@@ -244,20 +244,20 @@ std::optional<ModelSpec> nearest_spec(const Json& config, const Patterns& found_
 }
 
 std::string describe_unknown(const Json& config, const std::filesystem::path& folder, const std::string& reason) {
-  std::string text = fmt::format("not known: {}\n", reason);
+  std::string text = fmt::format("not supported: {}\n", reason);
   std::vector<std::string> keys;
   for (const auto& [key, value] : config.items())
     if (std::ranges::find(kKnownKeys, key, [](const char* known) { return std::string(known); }) ==
         std::end(kKnownKeys))
       keys.push_back(key);
-  text += fmt::format("keys of config.json that nothing here reads: {}\n", join_names(keys));
+  text += fmt::format("keys of config.json that roll does not read: {}\n", join_names(keys));
   const Patterns found_patterns = folder_patterns(folder);
   const std::optional<ModelSpec> nearest = found_patterns.empty() ? std::nullopt : nearest_spec(config, found_patterns);
-  if (!nearest) return text + (found_patterns.empty() ? "no weights are here to compare\n" : "");
+  if (!nearest) return text + (found_patterns.empty() ? "the folder has no weights to compare\n" : "");
   const Patterns known_patterns = spec_patterns(*nearest);
   text += fmt::format("nearest architecture: {}\n", nearest->architecture->name);
-  text += fmt::format("tensors that it does not have: {}\n", join_names(difference(found_patterns, known_patterns)));
-  text += fmt::format("tensors that it has and the folder has not: {}\n",
+  text += fmt::format("tensors that only the folder has: {}\n", join_names(difference(found_patterns, known_patterns)));
+  text += fmt::format("tensors that only this architecture has: {}\n",
                       join_names(difference(known_patterns, found_patterns)));
   return text;
 }

@@ -53,16 +53,15 @@ LayerCost Attention::own_cost(int64_t tp) const {
 std::string Attention::sharing_rule(int64_t tp) const {
   if (num_heads % tp != 0) return fmt::format("must divide the model's {} attention heads", num_heads);
   if (num_kv_heads % tp == 0 || tp % num_kv_heads == 0) return "";
-  return fmt::format("must divide the model's {} key/value heads, or be a multiple of them", num_kv_heads);
+  return fmt::format("must divide the model's {} key/value heads, or be a multiple of that number", num_kv_heads);
 }
 
 std::string GatedMlp::sharing_rule(int64_t tp) const {
-  return tp <= inner ? "" : fmt::format("leaves ranks without a part of the model's {} rows", inner);
+  return tp <= inner ? "" : fmt::format("must be at most {}, the size of the model's MLPs", inner);
 }
 
 std::string Experts::sharing_rule(int64_t tp) const {
-  if (tp > inner)
-    return fmt::format("leaves ranks without a part of the {} rows of each of the model's experts", inner);
+  if (tp > inner) return fmt::format("must be at most {}, the size of the model's experts", inner);
   return shared ? shared->sharing_rule(tp) : "";
 }
 

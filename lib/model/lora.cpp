@@ -59,16 +59,15 @@ std::optional<LoraSpec> make_lora_spec(const ModelArgs& args, int64_t seed) {
 }
 
 std::string describe(const LoraSpec& lora) {
-  return fmt::format(
-      "{} of rank {}, alpha {:g}, on {}{}{}{}",
-      lora.use_dora     ? "DoRA"
-      : lora.use_rslora ? "rsLoRA"
-                        : "LoRA",
-      lora.rank, lora.alpha,
-      lora.targets.empty() ? "all products of the layers" : fmt::format("{}", fmt::join(lora.targets, ", ")),
-      lora.saved.empty() ? "" : fmt::format(", with {}", fmt::join(lora.saved, ", ")),
-      lora.dropout > 0 ? fmt::format(", dropout {:g}", lora.dropout) : "",
-      lora.quantise_base ? fmt::format(", over weights in {}", enum_name(*lora.quantise_base)) : "");
+  return fmt::format("{} of rank {}, alpha {:g}, on {}{}{}{}",
+                     lora.use_dora     ? "DoRA"
+                     : lora.use_rslora ? "rsLoRA"
+                                       : "LoRA",
+                     lora.rank, lora.alpha,
+                     lora.targets.empty() ? "all linear layers" : fmt::format("{}", fmt::join(lora.targets, ", ")),
+                     lora.saved.empty() ? "" : fmt::format(", with {}", fmt::join(lora.saved, ", ")),
+                     lora.dropout > 0 ? fmt::format(", dropout {:g}", lora.dropout) : "",
+                     lora.quantise_base ? fmt::format(", over weights in {}", enum_name(*lora.quantise_base)) : "");
 }
 
 }  // namespace roll

@@ -57,12 +57,11 @@ std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp) {
     if (parameter.quantised == Quantisation::kNf4) {
       const int64_t inputs = parameter.shape[1];
       if (inputs % kNf4Block != 0 || (parameter.cut.dim == 1 && inputs / kNf4Block % tp != 0))
-        return fmt::format(
-            "must leave each rank whole blocks of {} of the {} inputs of {}, which nf4 gives a scale each", kNf4Block,
-            inputs, parameter.name);
+        return fmt::format("must leave each rank whole nf4 blocks, of {} inputs each, of the {} inputs of {}",
+                           kNf4Block, inputs, parameter.name);
     }
   return tp <= spec.vocab_size ? ""
-                               : fmt::format("leaves ranks without a part of the model's {} rows", spec.vocab_size);
+                               : fmt::format("must be at most {}, the size of the model's vocabulary", spec.vocab_size);
 }
 
 ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp,

@@ -55,8 +55,8 @@ void refuse_unknown(const PeftFolder& folder) {
                                                   "use_dora",
                                                   "use_rslora"};
   const auto refuse = [&](const std::string& key, const Json& value) {
-    throw user_error("{}: {} = {}: such adapters are not known here; merge them with peft", folder.config_file(), key,
-                     value.dump());
+    throw user_error("{}: {} = {}: roll does not support such adapters; merge them with peft", folder.config_file(),
+                     key, value.dump());
   };
   for (const auto& [key, value] : folder.config().items()) {
     const bool is_switched_on = value == true || (value.is_structured() && !value.empty());
@@ -94,7 +94,7 @@ void check_patterns(const PeftFolder& folder, const LoraSpec& lora) {
     for (const auto& [pattern, value] : found->items())
       if (!pattern.ends_with("gate_up_proj") || !value.is_number() ||
           std::abs(value.get<double>() - expected) > 1e-9 * expected)
-        throw user_error("{}: {} = {}: such adapters are not known here; merge them with peft", folder.config_file(),
+        throw user_error("{}: {} = {}: roll does not support such adapters; merge them with peft", folder.config_file(),
                          key, found->dump());
   };
   check("rank_pattern", 2.0 * static_cast<double>(lora.rank));

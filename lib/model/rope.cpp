@@ -81,7 +81,7 @@ bool is_finite(Rope rope) {
 int64_t rotated_elements(const ConfigReader& object, int64_t head_dim, double part) {
   const auto dim = static_cast<int64_t>(static_cast<double>(head_dim) * std::min(part, 1.0));
   if (part > 1 || dim < 2 || dim % 2 != 0)
-    object.fail("partial_rotary_factor", "must leave an even number of a head's numbers to turn");
+    object.fail("partial_rotary_factor", "must let an even number of a head's elements rotate, from 2 to all");
   return dim;
 }
 
@@ -98,7 +98,7 @@ double rotated_share(const ConfigReader& object, const RopeDefaults& defaults, d
   if (defaults.allows_partial || part == 1) return part;
   if (kind != RopeKind::kDefault)
     object.fail("rope_type",
-                "beside partial_rotary_factor is not supported: this architecture's heads turn as a whole");
+                "is not supported with partial_rotary_factor: in this architecture, RoPE rotates whole heads");
   return 1;
 }
 
@@ -130,7 +130,8 @@ void read_object(const ConfigReader& config, const ConfigReader& object, int64_t
     if (rope.high_freq_factor <= rope.low_freq_factor) object.fail("high_freq_factor", "must be above low_freq_factor");
   }
   if (object.find("llama_4_scaling_beta")) rope.query_growth = object.positive("llama_4_scaling_beta");
-  if (!is_finite(rope)) object.fail("factor", "with what stands beside it gives rotations that are not finite");
+  if (!is_finite(rope))
+    object.fail("factor", "gives rotations that are not finite, with the keys beside it; correct them");
 }
 
 /// Slows long waves by `factor`, keeps short ones and blends those between (Llama 3.1).
@@ -170,8 +171,8 @@ at::Tensor scale_yarn(const at::Tensor& waves, const Rope& rope) {
 void check_scaling_by_kind(const ConfigReader& config, const std::string_view key, const ConfigReader& object) {
   if (key == "rope_parameters")
     config.fail("rope_parameters",
-                "names no kind of layers, and transformers then ignores it; write full_attention and "
-                "sliding_attention with an object each");
+                "names no layer type, so that transformers ignores it; write full_attention and sliding_attention with "
+                "an object each");
   if (object.find("type") && !object.find("rope_type"))
     object.fail("type", "is ignored by transformers in this architecture; call it rope_type");
 }
@@ -188,8 +189,8 @@ void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positi
   if (local && local_theta < 0 && rope.theta != usual.theta && !config.find("rope_parameters"))
     config.fail(
         "rope_theta",
-        fmt::format("is of all layers in transformers 4 and of those without a window in 5, where the others have "
-                    "{:g}; write rope_parameters with full_attention and sliding_attention",
+        fmt::format("applies to all layers in transformers 4, but in transformers 5 only to layers without a window "
+                    "(the others have {:g}); write rope_parameters with full_attention and sliding_attention",
                     usual.theta));
   if (local) {
     *local = rope;
@@ -215,7 +216,7 @@ void read_ropes_by_kind(const ConfigReader& config, int64_t head_dim, int64_t lo
   rope = {.kind = RopeKind::kProportional, .theta = 1e6, .dim = head_dim, .rotated_pairs = head_dim / 8};
   local = {.dim = local_head_dim};
   if (config.find("rope_scaling"))
-    config.fail("rope_scaling", "this architecture's rotations are read from rope_parameters");
+    config.fail("rope_scaling", "this architecture reads RoPE from rope_parameters; write it there");
   if (!config.find("rope_parameters")) return;
   const ConfigReader kinds = config.object("rope_parameters");
   const auto read = [&](const char* kind, int64_t size, Rope& into) {

@@ -133,7 +133,7 @@ std::vector<at::Tensor> RouterTraining::sums() const {
   const at::Device device = sums_.empty() ? at::Device(at::kCPU) : sums_.front().second.device();
   at::Tensor sum = at::zeros({replays_ ? 6 : 4}, at::TensorOptions(device).dtype(at::kDouble));
   for (const auto& [router, router_sum] : sums_) sum = sum + router_sum / static_cast<double>(num_routers_);
-  if (cp_) cp_->all_reduce_sum(sum, "what is measured of routers");
+  if (cp_) cp_->all_reduce_sum(sum, "router measurements");
   return sum.unbind();
 }
 

@@ -27,7 +27,7 @@ std::vector<char> read_slides(const ConfigReader& config, const ModelSpec& spec)
                 : row.has_no_rope_layers         ? ModelSpec::names(spec.no_rope, i)
                                                  : i >= first;
   if (types && (!types->is_array() || types->size() != slides.size()))
-    config.fail("layer_types", fmt::format("a list of {} kinds of layers is needed", slides.size()));
+    config.fail("layer_types", fmt::format("a list of {} layer types is needed", slides.size()));
   for (size_t i = 0; types && i < slides.size(); ++i) slides[i] = (*types)[i] == "sliding_attention";
   if (row.full_heads) slides.back() = 0;  // transformers does so, despite layer_types
   return slides;
@@ -41,12 +41,12 @@ void read_window(const ConfigReader& config, ModelSpec& spec) {
       if (type != "full_attention" && (type != "sliding_attention" || !row.has_windows()) &&
           (type != "linear_attention" || row.delta_nets == DeltaNets::kNone))
         config.fail("layer_types",
-                    "only full_attention and, of architectures that have them, sliding_attention and linear_attention "
-                    "are supported");
+                    "only full_attention is supported, and sliding_attention and linear_attention in architectures "
+                    "that have such layers");
   if (!row.has_windows()) {
     if (row.windows == Windows::kNotHere && config.flag("use_sliding_window") && config.find("sliding_window"))
       config.fail("use_sliding_window",
-                  "this architecture is known without; set it to false if you mean full attention");
+                  "roll supports this architecture without a window only; set it to false if you mean full attention");
     return;
   }
   const bool is_usual = !config.names("sliding_window") && row.usual_window > 0;
@@ -55,7 +55,7 @@ void read_window(const ConfigReader& config, ModelSpec& spec) {
     if (config.find("layer_types") && row.windows != Windows::kAll)
       for (const Json& type : *config.find("layer_types"))
         if (type == "sliding_attention")
-          config.fail("layer_types", "some layers see a window, but no sliding_window is in use");
+          config.fail("layer_types", "some layers are sliding_attention, but sliding_window is not in use");
     return;
   }
   spec.window = is_usual ? row.usual_window : config.count("sliding_window", SizeLimits::kPositions);
@@ -123,7 +123,7 @@ Activation read_activation(const ConfigReader& config, const Architecture& row) 
   for (const ActivationName& known : kActivations)
     if (known.name == name) return known.activation;
   config.fail(row.activation_key,
-              "only silu and gelu_pytorch_tanh, and transformers' other words for them, are supported");
+              "only silu and gelu_pytorch_tanh, and transformers' other names for them, are supported");
 }
 
 void refuse_unknown_maths(const ConfigReader& config, const Architecture& row) {
@@ -153,7 +153,7 @@ void read_sizes(const ConfigReader& config, ModelSpec& spec) {
     config.fail("hidden_size", fmt::format("must be divisible by num_attention_heads ({})", spec.num_heads));
   spec.head_dim =
       has_head_dim ? config.count("head_dim", SizeLimits::kHeadDim, usual) : spec.hidden_size / spec.num_heads;
-  if (spec.head_dim % 2 != 0) config.fail("head_dim", "must be even, rotary embeddings turn pairs");
+  if (spec.head_dim % 2 != 0) config.fail("head_dim", "must be even, because rotary embeddings rotate pairs");
 }
 
 }  // namespace
@@ -220,14 +220,14 @@ ModelSpec parse_spec(const Json& whole, const std::string& whole_origin, const A
   read_sizes(config, spec);
   spec.rms_norm_eps = config.positive("rms_norm_eps", spec.architecture->norm_eps);
   if (spec.architecture->name == "ministral3" && !config.find("rope_parameters"))
-    config.fail("rope_parameters", "missing, and transformers then takes YaRN with its own values; write them out");
+    config.fail("rope_parameters", "missing; transformers would use YaRN with default values, so write these out");
   read_features(json, origin, spec);
   spec.mixture = read_mixture(config, spec);
   refuse_unknown_maths(config, *spec.architecture);
   spec.bitsandbytes = bitsandbytes_config(json, origin);
   if (spec.bitsandbytes) spec.quantised = spec.bitsandbytes->kind;
   if (spec.local_rope && spec.local_rope->kind == RopeKind::kLongRope)
-    config.fail("rope_parameters", "longrope is supported of all layers alike, not of those with a window alone");
+    config.fail("rope_parameters", "longrope is supported if all layers use it, not if only layers with a window do");
   if (spec.rope.kind == RopeKind::kLongRope)
     spec.max_positions = std::min(spec.max_positions, spec.rope.original_positions);
   if (const auto size = static_cast<double>(spec.num_parameters()); size > SizeLimits::kParameters)

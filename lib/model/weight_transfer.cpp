@@ -112,7 +112,7 @@ void unpack(const Transformer& model, const WeightBlocks& blocks, const at::Tens
   for_each_block(model, blocks, message,
                  [](const at::Tensor& in_message, const at::Tensor& in_model) { in_model.copy_(in_message); });
   ROLL_CHECK_EQ(block_sum(model, blocks).item<int64_t>(), message_sum(message).item<int64_t>(),
-                fmt::format("{} and what follows arrive to the bit from rank {} of those that move weights",
+                fmt::format("{} and the weights after it arrive unchanged from rank {} of the weight sync",
                             model.trained()[blocks.front().parameter].first, sender));
 }
 
@@ -133,8 +133,8 @@ WeightTransfer::WeightTransfer(const WeightSchedule& schedule, Communicator& ran
 
 void WeightTransfer::run(const Transformer* from, const Transformer* to) {
   const at::NoGradGuard no_grad;
-  ROLL_CHECK(from || (sends_.empty() && kept_.empty()), "who sends weights has them");
-  ROLL_CHECK(to || receives_.empty(), "who gets weights has a place for them");
+  ROLL_CHECK(from || (sends_.empty() && kept_.empty()), "a rank that sends weights has a model");
+  ROLL_CHECK(to || receives_.empty(), "a rank that receives weights has a model");
   if (to && !to->device().is_meta())
     for (const WeightBlock& block : kept_) block_view(*to, block).copy_(block_view(*from, block));
   for (int64_t bucket = 0; bucket < num_buckets_; ++bucket) move_bucket(bucket, from, to);

@@ -61,7 +61,7 @@ void check_tensor(const HfFolder& folder, const ParameterShape& wanted) {
     throw user_error("{}: {}: is missing; expected {} by config.json; {}", folder.path().string(), wanted.name,
                      shape_text(wanted.shape), kMismatch);
   if (is_quantised(folder) && !at::isFloatingType(entry->dtype))
-    throw user_error("{}: {}: is quantised, which only products of the layers may be; name it in llm_int8_skip_modules",
+    throw user_error("{}: {}: is quantised, but only linear layers may be; name it in llm_int8_skip_modules",
                      folder.tensor_file(wanted.name), wanted.name);
   if (entry->shape != wanted.shape)
     throw user_error("{}: {}: expected {} by config.json, found {}; {}", folder.tensor_file(wanted.name), wanted.name,
@@ -145,8 +145,8 @@ QuantisedMatrix quantised_base(const HfFolder& folder, const ParameterShape& wan
   if (is_quantised(folder)) {
     if (!wanted.fused.name.empty())
       throw user_error(
-          "{}: {}: products that are one tensor are not read as bitsandbytes quantised them; give the "
-          "model that was not quantised",
+          "{}: {}: roll cannot read linear layers that share a tensor and that bitsandbytes quantised; use the "
+          "unquantised model instead",
           folder.tensor_file(wanted.fused.name), wanted.fused.name);
     return read_bitsandbytes(folder, wanted.name, wanted.shape, *wanted.quantised);
   }

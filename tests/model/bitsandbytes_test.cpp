@@ -121,7 +121,7 @@ TEST_CASE("adapters begin beside quantised weights as if there were none", "[bit
     CHECK(tensor.requires_grad() == (parameter.find(".lora_") != std::string::npos));
   lora.quantise_base = std::string(name) == "int8" ? Quantisation::kNf4 : Quantisation::kInt8;
   CHECK_THROWS_WITH(with_adapters(read_spec(kFolders / name), lora, "m"),
-                    Contains("quantise_base = ") && Contains("of m are in"));
+                    Contains("quantise_base = ") && Contains("of m are quantised already"));
 }
 
 TEST_CASE("DoRA's lengths are those of the quantised rows", "[bitsandbytes]") {
@@ -190,7 +190,7 @@ TEST_CASE("tensors that bitsandbytes does not write so are refused in words", "[
       [](const at::Tensor&) {
         return at::zeros({512, 1}, at::kByte);
       },
-      "which only products of the layers may be");
+      "but only linear layers may be");
   refused(
       "nf4", q + ".quant_map", [](at::Tensor map) { return map.mul_(2); }, "is not bitsandbytes' table of nf4 values");
   refused(

@@ -73,9 +73,9 @@ TEST_CASE("the text of a folder with vision and audio is trained, all else of it
   Transformer model = Transformer::load(folder / "m");
   CHECK(at::equal(text_log_probs(model), text_log_probs(Transformer::load(folder / "text"))));
   const std::string said = inspect_folder(folder / "m").text;
-  CHECK_THAT(said, Contains("weights of other parts (vision, say) are kept"));
-  CHECK_THAT(said,
-             Contains("layers without a window: 4 heads over 1, of 16 numbers each, whose keys are their values"));
+  CHECK_THAT(said, Contains("weights of other parts (vision, for example) are kept"));
+  CHECK_THAT(said, Contains("layers without a window: 4 query heads over 1 key/value heads of size 16, whose keys are "
+                            "also their values"));
   CHECK_THAT(said, Contains("normed values, keys as values, scaled layers"));
   {
     const at::NoGradGuard no_grad;
@@ -179,7 +179,7 @@ TEST_CASE("what config.json says of Gemma 4 is honoured or refused", "[model]") 
   CHECK(parse({{"per_layer_config", Json::object()}}).full_heads == FullHeads{10, 2, true});
   CHECK_THROWS_WITH(parse({{"per_layer_config", {{"2", two}}}}), Contains("per_layer_config") && Contains("no others"));
   CHECK_THROWS_WITH(parse({{"per_layer_config", {{"1", two}, {"2", {{"head_dim", 14}}}}}}),
-                    Contains("per_layer_config") && Contains("only one head_dim"));
+                    Contains("per_layer_config") && Contains("must have the same head_dim"));
   const Json wide = {{"intermediate_size", 12}};
   CHECK_THROWS_WITH(parse({{"per_layer_config", {{"1", wide}, {"2", wide}}}}),
                     Contains("per_layer_config: 1: intermediate_size = 12"));
@@ -244,7 +244,7 @@ TEST_CASE("a new Gemma 4 may have layers that are given inputs and read keys of 
   sizes.keyless_layers = 4;
   CHECK_THROWS_WITH(make_spec(sizes, {}), Contains("--keyless-layers = 4: must leave at least 2 of --layers (5)"));
   sizes.arch = "qwen3";
-  CHECK_THROWS_WITH(make_spec(sizes, {}), Contains("--arch = qwen3: has no such layers"));
+  CHECK_THROWS_WITH(make_spec(sizes, {}), Contains("--arch = qwen3: has no per-layer inputs and no keyless layers"));
 }
 
 }  // namespace roll
