@@ -48,7 +48,7 @@ void agree(Communicator& ranks, const std::function<void()>& check) {
 std::optional<StopKind> stop_agreed(Communicator& ranks) {
   const std::optional<StopKind> own_request = stop_wish();
   const int64_t strongest_request =
-      ranks.all_reduce_max(own_request ? static_cast<int64_t>(*own_request) : 0, "wish to stop");
+      ranks.all_reduce_max(own_request ? static_cast<int64_t>(*own_request) : 0, "stop request");
   if (strongest_request == 0) return std::nullopt;
   request_stop(static_cast<StopKind>(strongest_request));
   return static_cast<StopKind>(strongest_request);

@@ -258,7 +258,7 @@ void StrategyConfig::fields(Keys& v) {
   v("gpu_memory_utilization", gpu_memory_utilization, "share of a GPU's free memory for the KV cache; null: 0.8",
     within(0.01, 1));
   v("mem_fraction_static", mem_fraction_static, "another spelling of gpu_memory_utilization", within(0.01, 1));
-  v("block_size", block_size, "tokens of a page of the KV cache; a multiple of 8", within(8, 128));
+  v("block_size", block_size, "tokens per page of the KV cache; a multiple of 8", within(8, 128));
   v("num_gpu_blocks_override", num_gpu_blocks_override,
     "largest number of pages in the KV cache, on a GPU or a CPU; null: as many as fit in memory", at_least(1));
   v("enable_prefix_caching", enable_prefix_caching, "prefixes that prompts share are computed once");

@@ -50,9 +50,9 @@ struct ModelArgs {
     v("disable_gradient_checkpointing", disable_gradient_checkpointing, "keep activations instead of recomputing them",
       may_change());
     v("freeze_module_prefix", freeze_module_prefix, "parameters whose names start with one of these are not trained");
-    v.noted({"model_type"}, "the worker's own role decides");
+    v.noted({"model_type"}, "the worker's role decides");
     v.noted({"attn_implementation", "flash_attn"}, "roll has one attention, exact over packed sequences");
-    v.noted({"num_labels"}, "a value head has one output");
+    v.noted({"num_labels"}, "roll's value heads have one output");
     v.noted({"model_download_type", "use_modelscope"}, "roll never downloads models");
     v.noted({"gradient_checkpointing_use_reentrant", "device_map", "model_config_kwargs", "vision_dp",
              "autocast_adapter_dtype"},

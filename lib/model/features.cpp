@@ -76,16 +76,16 @@ Features layer_features(const ModelSpec& spec) {
 
 std::vector<std::string> feature_names(Features features) {
   constexpr std::pair<Feature, const char*> kWords[] = {
-      {Feature::kWindow, "attention with a window"},    {Feature::kSoftCap, "capped scores"},
+      {Feature::kWindow, "sliding-window attention"},   {Feature::kSoftCap, "capped scores"},
       {Feature::kScoreScale, "scaled scores"},          {Feature::kRotary, "another RoPE"},
       {Feature::kWideHeadNorm, "norms over all heads"}, {Feature::kNormOffset, "norm weights around 1"},
       {Feature::kNormBehind, "norms after blocks"},     {Feature::kActivation, "another activation"},
       {Feature::kBranchScale, "scaled blocks"},         {Feature::kEmbeddingScale, "scaled embeddings"},
       {Feature::kLogitScale, "scaled logits"},          {Feature::kLogitCap, "capped logits"},
       {Feature::kOutputGate, "gated attention"},        {Feature::kRecurrence, "gated delta nets"},
-      {Feature::kValueNorm, "normed values"},           {Feature::kKeysAsValues, "keys as values"},
-      {Feature::kLayerScale, "scaled layers"},          {Feature::kSharedKeys, "keys and values of other layers"},
-      {Feature::kLayerInput, "inputs of each layer"},   {Feature::kScaledRouting, "scaled routing"},
+      {Feature::kValueNorm, "normed values"},           {Feature::kKeysAsValues, "keys used as values"},
+      {Feature::kLayerScale, "scaled layers"},          {Feature::kSharedKeys, "keys and values shared between layers"},
+      {Feature::kLayerInput, "per-layer inputs"},       {Feature::kScaledRouting, "scaled routing"},
   };
   std::vector<std::string> words;
   for (const auto& [feature, text] : kWords)

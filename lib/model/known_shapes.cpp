@@ -232,7 +232,7 @@ ModelSpec known_shape(const std::string& text) {
   const std::string near = nearest(shape_name(text), lowered);
   const auto found = std::find(lowered.begin(), lowered.end(), near);
   const std::string advice = found == lowered.end()
-                                 ? fmt::format("known are {}", fmt::join(names, ", "))
+                                 ? fmt::format("known shapes: {}", fmt::join(names, ", "))
                                  : fmt::format("did you mean {}?", names[static_cast<size_t>(found - lowered.begin())]);
   throw user_error("--arch = {}: is neither a config.json nor the name of a known shape; {}", text, advice);
 }

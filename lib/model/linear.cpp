@@ -36,7 +36,7 @@ at::Tensor frozen_product(const Linear& linear, const at::Tensor& x) {
 at::Tensor row_lengths(const at::Tensor& matrix, Communicator* columns) {
   const at::NoGradGuard no_grad;
   at::Tensor squares = matrix.square().sum(1);
-  if (columns) columns->all_reduce_sum(squares, "lengths of rows");
+  if (columns) columns->all_reduce_sum(squares, "norms of rows");
   return squares.sqrt();
 }
 

@@ -63,7 +63,7 @@ at::Tensor shared_norm(const at::Tensor& x, const NormShape& norm, const LayerWe
   const auto copies = static_cast<double>(std::max<int64_t>(1, pass.tp->size() / norm.cut.count));
   const at::Tensor wide = x.to(wide_dtype(x));
   const at::Tensor squares =
-      sum_over_ranks(wide.square().sum(-1, true) / copies, *pass.tp, "squares of heads") / norm.width;
+      sum_over_ranks(wide.square().sum(-1, true) / copies, *pass.tp, "sum of squares of heads") / norm.width;
   const at::Tensor weight = weights[norm].to(wide.scalar_type());
   return (wide * at::rsqrt(squares + pass.eps) * (norm.offset != 0 ? weight + norm.offset : weight))
       .to(x.scalar_type());

@@ -124,7 +124,7 @@ WeightTransfer::WeightTransfer(const WeightSchedule& schedule, Communicator& ran
   kept_ = std::move(moves.kept);
   // Sender and receiver must agree on what goes in a bucket, whatever their other peers.
   const auto most_peers = static_cast<int64_t>(std::max(moves.sends.size(), moves.receives.size()));
-  const int64_t limit = message_elements(ranks.all_reduce_max(most_peers, "who sends weights"), bucket_elements);
+  const int64_t limit = message_elements(ranks.all_reduce_max(most_peers, "peers of the weight sync"), bucket_elements);
   for (const auto& [peer, blocks] : moves.sends) sends_[peer] = weight_messages(blocks, limit);
   for (const auto& [peer, blocks] : moves.receives) receives_[peer] = weight_messages(blocks, limit);
   for (const auto& [peer, pieces] : sends_) num_buckets_ = std::max(num_buckets_, std::ssize(pieces));

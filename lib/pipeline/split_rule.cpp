@@ -97,9 +97,10 @@ SplitResult split_by_ends(const std::optional<int64_t>& first, const std::option
                         ? num_middle_layers == 0
                         : num_middle_layers >= num_middle_stages && num_middle_layers % num_middle_stages == 0;
   if (!fits)
-    return SplitFault{key, fmt::format("leaves {} of the model's {} layers to {} stages, which need equally many, at "
-                                       "least 1; change it, or write the whole split as pipeline_model_parallel_layout",
-                                       num_middle_layers, num_layers, num_middle_stages)};
+    return SplitFault{
+        key, fmt::format("leaves {} of the model's {} layers for {} stages, but these need the same number each, at "
+                         "least 1; change it, or write the whole split as pipeline_model_parallel_layout",
+                         num_middle_layers, num_layers, num_middle_stages)};
   std::vector<int64_t> sizes(num_stages, num_middle_stages == 0 ? 0 : num_middle_layers / num_middle_stages);
   if (first) sizes.front() = *first;
   if (last) sizes.back() = *last;

@@ -104,7 +104,7 @@ class DeviceCommunicator : public Communicator {
     bool on_host = true;
     for (int peer = 0; peer < size(); ++peer) on_host = on_host && is_on_host(out[peer]) && is_on_host(in[peer]);
     // A rank without tensors cannot know where the others' are, so all ranks agree.
-    if (host_->all_reduce_min(static_cast<int64_t>(on_host), "where tensors are exchanged") == 1)
+    if (host_->all_reduce_min(static_cast<int64_t>(on_host), "location of the exchanged tensors") == 1)
       return host_->exchange(out, in, name);
     const auto on_device = [&](const std::vector<at::Tensor>& tensors) {
       std::vector<at::Tensor> bytes;

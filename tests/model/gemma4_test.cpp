@@ -76,7 +76,7 @@ TEST_CASE("the text of a folder with vision and audio is trained, all else of it
   CHECK_THAT(said, Contains("weights of other parts (vision, for example) are kept"));
   CHECK_THAT(said, Contains("layers without a window: 4 query heads over 1 key/value heads of size 16, whose keys are "
                             "also their values"));
-  CHECK_THAT(said, Contains("normed values, keys as values, scaled layers"));
+  CHECK_THAT(said, Contains("normed values, keys used as values, scaled layers"));
   {
     const at::NoGradGuard no_grad;
     for (auto& [parameter, tensor] : model.parameters()) tensor.mul_(1.25);

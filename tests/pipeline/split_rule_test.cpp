@@ -89,7 +89,7 @@ TEST_CASE("A split that does not fit says why", "[pipeline]") {
   CHECK_THAT(text_of({.pipeline_model_parallel_size = 2}, 5), Catch::Contains("must divide the model's 5 layers"));
   CHECK_THAT(text_of({.pipeline_model_parallel_size = 4}, 2), Catch::Contains("must divide the model's 2 layers"));
   CHECK_THAT(text_of({.pipeline_model_parallel_size = 3, .num_layers_in_first_pipeline_stage = 2}, 5),
-             Catch::Contains("leaves 3 of the model's 5 layers to 2 stages"));
+             Catch::Contains("leaves 3 of the model's 5 layers for 2 stages"));
   CHECK_THAT(text_of({.pipeline_model_parallel_size = 2, .account_for_loss_in_pipeline_split = true}, 1),
              Catch::Contains("with at least one layer for each stage"));
   CHECK_THAT(by_layout("Et|tL", 3, 2), Catch::Contains("names 2 stages"));
