@@ -137,7 +137,7 @@ struct RotateHeads {
   }
 };
 
-/// Kernel: backward of TurnHeads. Writes the gradient of the packed QKV tensor from those of q, k and v, and each
+/// Kernel: backward of RotateHeads. Writes the gradient of the packed QKV tensor from those of q, k and v, and each
 /// block's part of the gradients of both norm weights (summed by SumParts).
 template <class T>
 struct RotateHeadsBackward {

@@ -95,7 +95,7 @@ struct StrategyConfig {
   void pipeline_fields(Keys& v);
 };
 
-/// ROLL's back-ends; all mean the built-in one.
+/// Names of ROLL's back-ends; all mean roll's built-in one.
 enum class Strategy {
   kMegatronTrain,
   kMegatronInfer,

@@ -259,7 +259,7 @@ Carried Backbone::carried(const at::Tensor& ids, const at::Tensor& x, const Laye
   const std::vector<int64_t> shape = {-1, spec_.num_layers, width};
   const at::Tensor looked_up = look_up(input_table_, vocabulary, std::sqrt(static_cast<double>(width)), ids, pass.flow);
   const at::Tensor projected =
-      product(input_projection_, x, pass.own_dropout_names(x)) / std::sqrt(static_cast<double>(spec_.hidden_size));
+      product(input_projection_, x, pass.local_dropout_keys(x)) / std::sqrt(static_cast<double>(spec_.hidden_size));
   return {.inputs = (rms_norm(projected.view(shape), input_norm_, spec_.rms_norm_eps) + looked_up.view(shape)) /
                     std::sqrt(2.0)};
 }
@@ -311,7 +311,7 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
       .experts = parallel_.ep,
       .routers = layout.routers,
       .routed = {.replayed = layout.routed_experts, .recorded = {}},
-      .dropout_names = layout.dropout_names,
+      .dropout_keys = layout.dropout_keys,
   });
   PipelineStage* const stage = parallel_.stage.get();
   const auto [begin, end] =

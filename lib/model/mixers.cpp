@@ -13,9 +13,9 @@
 
 namespace roll {
 
-at::Tensor LayerPass::own_dropout_names(const at::Tensor& x) const {
-  if (!dropout_names.defined() || dropout_names.size(0) == x.size(0)) return dropout_names;
-  return dropout_names.narrow(0, tp->rank() * x.size(0), x.size(0));
+at::Tensor LayerPass::local_dropout_keys(const at::Tensor& x) const {
+  if (!dropout_keys.defined() || dropout_keys.size(0) == x.size(0)) return dropout_keys;
+  return dropout_keys.narrow(0, tp->rank() * x.size(0), x.size(0));
 }
 
 namespace {
@@ -26,12 +26,12 @@ at::Tensor with_bias(const Linear& linear, const at::Tensor& sum) {
 
 at::Tensor apply(const Linear& linear, const at::Tensor& x, const LayerPass& pass) {
   return linear.is_plain() ? accumulating_linear(x, linear.weight, linear.bias)
-                           : with_bias(linear, product(linear, x, pass.dropout_names));
+                           : with_bias(linear, product(linear, x, pass.dropout_keys));
 }
 
 /// Multiplies by a weight whose input dimension is sharded; the bias is added once, to the sum.
 at::Tensor apply_columns(const Linear& linear, const at::Tensor& x, const LayerPass& pass) {
-  return with_bias(linear, pass.flow.leave(product(linear, x, pass.dropout_names)));
+  return with_bias(linear, pass.flow.leave(product(linear, x, pass.dropout_keys)));
 }
 
 /// Returns several products with x, concatenated.
@@ -119,10 +119,10 @@ at::Tensor mix(const Attention& attention, const LayerWeights& weights, const at
 at::Tensor mix(const LayerInput& input, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass,
                const Carried& carried) {
   const auto activate = input.activation == Activation::kGeluTanh ? geglu : swiglu;
-  const at::Tensor names = pass.own_dropout_names(x);
-  const at::Tensor gate = product(weights[input.gate], x, names);
+  const at::Tensor token_keys = pass.local_dropout_keys(x);
+  const at::Tensor gate = product(weights[input.gate], x, token_keys);
   return product(weights[input.projection], activate(gate, carried.inputs.select(1, input.layer - carried.first)),
-                 names);
+                 token_keys);
 }
 
 at::Tensor mix(const GatedDeltaNet& net, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {

@@ -36,7 +36,7 @@ struct RoutedExperts {
 /// Context that all layers of one forward pass share.
 struct LayerPass {
   double eps = 0;                            // epsilon of norms
-  std::vector<HeadRotation> head_rotations;  // by Turning::rope
+  std::vector<HeadRotation> head_rotations;  // by RotaryRule::rope
   Attend attend;
   Recur recur;
   ParallelFlow flow;
@@ -45,10 +45,10 @@ struct LayerPass {
   Communicator* experts = nullptr;          // ranks that share experts; null: none
   std::shared_ptr<RouterTraining> routers{};
   RoutedExperts routed{};
-  at::Tensor dropout_names{};  // for adapters that are trained with dropout
+  at::Tensor dropout_keys{};  // for adapters that are trained with dropout
 
-  /// Returns the dropout names of x's tokens, which are all tokens or this tensor rank's.
-  at::Tensor own_dropout_names(const at::Tensor& x) const;
+  /// Returns the dropout keys of x's tokens: of all tokens, or of this tensor rank's.
+  at::Tensor local_dropout_keys(const at::Tensor& x) const;
 };
 
 /// Keys and values, [T, Hkv, D] each.

@@ -72,7 +72,7 @@ struct ModelSpec {
   double norm_offset() const { return architecture->norm_offset; }
   /// True if the layer reads keys and values of an earlier one.
   bool is_keyless(size_t layer) const { return static_cast<int64_t>(layer) >= num_layers - keyless_layers; }
-  /// Returns the RoPEs that Turning::rope indexes.
+  /// Returns the RoPEs that RotaryRule::rope indexes.
   std::vector<Rope> ropes() const;
   /// True if a list by layer marks the layer.
   static bool names(const std::vector<char>& list, size_t layer) { return layer < list.size() && list[layer] != 0; }

@@ -87,7 +87,7 @@ TokenLayout lay_out_tokens(const PackedTokens& packed, const ModelParallel& para
   TokenLayout layout{.ids = packed.ids,
                      .positions = packed.positions,
                      .num_positions = packed.longest_context(),
-                     .dropout_names = packed.dropout_names,
+                     .dropout_keys = packed.dropout_keys,
                      .routed_experts = packed.routed_experts,
                      .cu_queries = packed.contexts(),
                      .cu_keys = packed.contexts(),
@@ -102,7 +102,7 @@ TokenLayout lay_out_tokens(const PackedTokens& packed, const ModelParallel& para
   layout.result_rows = to_tensor(slots.result_rows, device);
   layout.positions = to_tensor(slots.positions, device);
   layout.ids = to_slots(layout, packed.ids, 0);
-  if (packed.dropout_names.defined()) layout.dropout_names = to_slots(layout, packed.dropout_names, 0);
+  if (packed.dropout_keys.defined()) layout.dropout_keys = to_slots(layout, packed.dropout_keys, 0);
   if (packed.routed_experts.defined()) layout.routed_experts = to_slots(layout, packed.routed_experts, -1);
   layout.cu_queries = std::move(slots.cu_queries);
   layout.cu_keys = std::move(slots.cu_keys);

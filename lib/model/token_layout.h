@@ -36,7 +36,7 @@ struct ModelParallel {
 struct TokenLayout {
   at::Tensor ids, positions;    // [S] int64; padding has id 0 and continues the positions
   int64_t num_positions = 0;    // above all positions
-  at::Tensor dropout_names{};   // [S], from PackedTokens
+  at::Tensor dropout_keys{};    // [S], from PackedTokens
   at::Tensor routed_experts{};  // [S, ...], from PackedTokens
   // A piece is a run of tokens of one context; its queries see its keys up to their own position.
   std::vector<int64_t> cu_queries, cu_keys;  // [C+1]

@@ -147,7 +147,7 @@ class FusedNorm : public torch::autograd::Function<FusedNorm> {
   }
 };
 
-/// Arguments that TurnHeads and its backward share.
+/// Arguments that RotateHeads and its backward share.
 struct HeadCall {
   const LayerLauncher* launcher;
   HeadShape shape;

@@ -73,7 +73,8 @@ class Door {
 class DoorVisit {
  public:
   DoorVisit(Socket socket, const JobSecret& secret, const Hello& hello);
-  /// Goes on without waiting; whether the door has proved that it knows the secret. ConnectionLost: it has not.
+  /// Continues without waiting; returns true once the door has proved that it knows the secret. ConnectionLost: it
+  /// lacks it, or is gone.
   bool go_on();
   int fd() const { return socket_.fd(); }
   /// Valid once go_on() has returned true:

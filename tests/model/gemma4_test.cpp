@@ -133,7 +133,7 @@ TEST_CASE("adapters on what layers are given leave out the same inputs on tensor
   test::write_golden_folder(test::read_golden("gemma4_inputs"), false, folder / "m");
   const LoraSpec lora = {.rank = 2, .alpha = 4, .seed = 5, .dropout = 0.4};
   PackedTokens tokens = pack_tokens({test::ids_below(61, 33), test::ids_below(61, 12)});
-  tokens.dropout_names = dropout_names(tokens.ids, tokens.cu_seqlens, /*seed=*/17, /*step=*/3);
+  tokens.dropout_keys = dropout_keys(tokens.ids, tokens.cu_seqlens, /*seed=*/17, /*step=*/3);
   const auto load = [&](const ModelParallel& parallel) {
     return Transformer::load(folder / "m", at::kCPU, at::kDouble, parallel, architectures(), lora);
   };

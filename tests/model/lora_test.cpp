@@ -75,7 +75,7 @@ struct GoldenLora {
         tokens(pack_tokens(base["ids"].get<std::vector<std::vector<int64_t>>>())) {
     test::write_golden_folder(base, false, folder / "m");
     if (golden["lora"].contains("lora_dropout"))
-      tokens.dropout_names = dropout_names(tokens.ids, tokens.cu_seqlens, /*seed=*/17, /*step=*/3);
+      tokens.dropout_keys = dropout_keys(tokens.ids, tokens.cu_seqlens, /*seed=*/17, /*step=*/3);
   }
   Transformer model(at::ScalarType dtype, const ModelParallel& parallel = {}) const {
     Transformer model =
@@ -199,7 +199,7 @@ TEST_CASE("a folder of adapters holds their bits, and names the model they belon
   const auto name = GENERATE(from_range(kCases));
   INFO(name);
   GoldenLora golden(name);
-  golden.tokens.dropout_names = at::Tensor();  // what is saved is sampled from
+  golden.tokens.dropout_keys = at::Tensor();  // what is saved is sampled from
   const at::NoGradGuard no_grad;
   const Transformer model = golden.model(at::kFloat);
   make_folder(golden.folder / "a");
