@@ -37,7 +37,7 @@ struct AttendPages {
   static constexpr int kPasses = kDim > 128 ? 1 : kDim == 128 ? 2 : kDim / kTile;
   /// Softmax weights are scaled by 2^kShift, so that small float16 weights do not become denormal.
   static constexpr float kShift = std::is_same_v<T, Fp16> ? 15 : 0;
-  /// kMixed: output elements per block. Registers hold no more than kMost: half as many for wide float32 heads.
+  /// kMixed: output elements per block. Registers hold at most kMaxMixed: half as many for wide float32 heads.
   static constexpr int kMaxMixed = sizeof(T) == 4 && kDim > 128 ? 64 : 128,
                        kMixed = kDim < kMaxMixed ? kDim : kMaxMixed;
   template <class Block>

@@ -206,15 +206,15 @@ struct ListCandidates : PartKernel<kNumLanes> {
       if (mass.is_bad) return;
       const Probabilities p{find_tops(block, row).adjusted, static_cast<float>(row.slot->sampling.inverse_temperature)};
       block.each_fourth(kSampleBins, [&](int32_t bin) {
-        const Vector<uint32_t, 4> some = block.template load<4>(row.scratch->counts + bin);
-        block.store(&shared.counts[bin], some);
+        const Vector<uint32_t, 4> bin_counts = block.template load<4>(row.scratch->counts + bin);
+        block.store(&shared.counts[bin], bin_counts);
       });
       const int32_t last = last_bin(block, shared, row, mass.all);
       each_logit(block, row.part(part), block.lane(), Block::kLanes, [&](int32_t id, float logit) {
         if (p.logit_bin(logit) > last) return;
-        const uint32_t place = block.add(&row.scratch->num_candidates, 1);
-        if (place < kMostCandidates)
-          row.scratch->candidates[place] = static_cast<uint64_t>(id) << 32 | float_bits(logit);
+        const uint32_t candidate = block.add(&row.scratch->num_candidates, 1);
+        if (candidate < kMostCandidates)
+          row.scratch->candidates[candidate] = static_cast<uint64_t>(id) << 32 | float_bits(logit);
       });
     });
   }
@@ -250,8 +250,8 @@ ROLL_KERNEL_TEXT int32_t find_in_row(const Block& block, SampleShared<Block>& sh
   if (block.lane() < kWarp) {
     const int32_t chunk = first_beyond(num_chunks, [&](int32_t i) -> uint64_t { return shared.list[i]; });
     const TokenRun run = row.part(chunk / row.cut.chunks).piece(chunk % row.cut.chunks, row.cut.chunk_size);
-    const int32_t place = first_beyond(run.count, [&](int32_t i) { return probability_mass(p(run.logits[i])); });
-    if (block.lane() == 0) shared.found = run.first + place;
+    const int32_t in_chunk = first_beyond(run.count, [&](int32_t i) { return probability_mass(p(run.logits[i])); });
+    if (block.lane() == 0) shared.found = run.first + in_chunk;
   }
   block.barrier();
   return shared.found;

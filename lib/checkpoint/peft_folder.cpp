@@ -99,7 +99,7 @@ void PeftFolder::split_stacked() {
   }
 }
 
-/// Splits A [E kinds r, in], ordered by expert, and B [kinds outputs, kinds r E], with the experts innermost.
+/// Splits A [E P r, in], ordered by expert, and B [P outputs, P r E], with the experts innermost; P: `products`.
 void PeftFolder::split(const std::string& module, const std::string& stored, const std::vector<std::string>& products) {
   const at::Tensor a = read(stored + kA), b = read(stored + kB);
   const auto rank = config_.value("r", Json(8));

@@ -199,10 +199,10 @@ MixerBytes mixer_bytes(const Experts& experts, int64_t hidden, const ElementSize
                    .backward = chosen * std::max(row + 2 * inner, 2 * row + inner) + sum,
                    .forward = chosen * (2 * row + 3 * inner) + routing + 2 * sum};
   if (n.rule.ep > 1) {
-    const double places = 2 * 8 * chosen;
-    found.kept += places;
+    const double index_bytes = 2 * 8 * chosen;
+    found.kept += index_bytes;
     found.backward = std::max(found.backward, chosen * 2 * row + sum);  // rows being exchanged
-    found.forward += chosen * 2 * row + places;
+    found.forward += chosen * 2 * row + index_bytes;
   }
   if (!experts.shared) return found;
   const MixerBytes shared = mixer_bytes(*experts.shared, hidden, n);

@@ -30,8 +30,8 @@ class LinearMaker {
 
 /// Returns the RoPE of a layer.
 RotaryRule make_rotary_rule(const ModelSpec& spec, size_t layer) {
-  if (ModelSpec::names(spec.no_rope, layer)) return {.rope = -1};
-  const int64_t index = spec.local_rope && ModelSpec::names(spec.slides, layer) ? 1 : 0;
+  if (ModelSpec::is_marked(spec.no_rope, layer)) return {.rope = -1};
+  const int64_t index = spec.local_rope && ModelSpec::is_marked(spec.slides, layer) ? 1 : 0;
   const Rope rope = spec.ropes()[index];
   return {.rope = index,
           .dim = rope.dim,
@@ -43,7 +43,7 @@ RotaryRule make_rotary_rule(const ModelSpec& spec, size_t layer) {
 /// Returns Attention::shared: 0 for layers with a window, 1 for the others, -1: not shared.
 int64_t shared_keys(const ModelSpec& spec, size_t layer) {
   if (spec.keyless_layers == 0) return -1;
-  const auto sharing_index = [&](size_t i) { return ModelSpec::names(spec.slides, i) ? 0 : 1; };
+  const auto sharing_index = [&](size_t i) { return ModelSpec::is_marked(spec.slides, i) ? 0 : 1; };
   for (size_t i = layer + 1; !spec.is_keyless(i); ++i)
     if (sharing_index(i) == sharing_index(layer)) return -1;  // the later layer makes them
   return sharing_index(layer);
@@ -51,7 +51,7 @@ int64_t shared_keys(const ModelSpec& spec, size_t layer) {
 
 Attention make_attention(const ModelSpec& spec, size_t layer, const LinearMaker& linear) {
   const WeightNames& names = spec.architecture->weights;
-  const bool slides = ModelSpec::names(spec.slides, layer), reads = spec.is_keyless(layer);
+  const bool slides = ModelSpec::is_marked(spec.slides, layer), reads = spec.is_keyless(layer);
   const FullHeads head_sizes = spec.full_heads && !slides
                                    ? *spec.full_heads
                                    : FullHeads{.head_dim = spec.head_dim, .num_kv_heads = spec.num_kv_heads};
@@ -119,8 +119,8 @@ std::vector<Layer> dense_layers(const ModelSpec& spec) {
                                     const FusedRows& fused) {
       return linear(name, outputs, inputs, false, cut, fused);
     };
-    const Mixer token_mixer = ModelSpec::names(spec.recurs, i) ? Mixer(make_delta_net(spec, unbiased))
-                                                               : Mixer(make_attention(spec, i, linear));
+    const Mixer token_mixer = ModelSpec::is_marked(spec.recurs, i) ? Mixer(make_delta_net(spec, unbiased))
+                                                                   : Mixer(make_attention(spec, i, linear));
     layers.push_back({block(token_mixer, names.input_norm, names.after_attention),
                       block(make_mlp(spec, i, linear), names.post_norm, names.after_mlp)});
     if (spec.layer_inputs) {

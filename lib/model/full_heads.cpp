@@ -18,7 +18,7 @@ void read_layers(const ConfigReader& config, const ModelSpec& spec, FullHeads& h
   const Json& object = *config.find("per_layer_config");
   for (int64_t i = 0; !object.empty() && i < spec.num_layers; ++i) {
     const std::string number = fmt::format("{}", i);
-    const bool is_full = !ModelSpec::names(spec.slides, static_cast<size_t>(i));
+    const bool is_full = !ModelSpec::is_marked(spec.slides, static_cast<size_t>(i));
     if (is_full != object.contains(number))
       config.fail("per_layer_config", "must list all layers of full_attention, and no others");
     if (is_full && object[number] != object.front())
@@ -62,7 +62,7 @@ void read_shared_parts(const ConfigReader& config, ModelSpec& spec) {
   spec.keyless_layers = config.count("num_kv_shared_layers", spec.num_layers - 1, 0, 0);
   spec.widens_keyless = config.flag("use_double_wide_mlp");
   const int64_t num_own_layers = spec.num_layers - spec.keyless_layers;
-  const auto is_full = [&](int64_t layer) { return !ModelSpec::names(spec.slides, static_cast<size_t>(layer)); };
+  const auto is_full = [&](int64_t layer) { return !ModelSpec::is_marked(spec.slides, static_cast<size_t>(layer)); };
   for (int64_t i = num_own_layers, j = 0; i < spec.num_layers; ++i) {
     for (j = 0; j < num_own_layers && is_full(j) != is_full(i);) ++j;
     if (j == num_own_layers)

@@ -19,11 +19,11 @@ class LayerStore {
   };
 
   virtual ~LayerStore() = default;
-  /// Called before layers with `weights` are computed; layers with `next` come after them.
+  /// Must be called before the layers with `weights` are computed; the layers with `next` follow them.
   virtual void enter(const Weights& weights, const Weights& next, Pass pass) = 0;
   virtual void leave(const Weights& weights) = 0;
 
-  /// Store for forwards that this thread begins; null: weights are always here.
+  /// Returns the store for forwards that this thread begins; null: this rank always has all weights.
   static LayerStore* current();
 
   class Guard {

@@ -39,7 +39,7 @@ class RouterTraining;
 struct ModelSpec;
 struct PackedTokens;
 
-/// Tokens per expert in a mini-batch, by which biases move.
+/// Tokens per expert in a mini-batch; they decide how the biases change.
 class ExpertLoads {
  public:
   explicit ExpertLoads(double step) : step_(step) {}
@@ -82,7 +82,7 @@ class RouterTraining {
         replays_(replays) {}
 
   bool replays() const { return replays_; }
-  /// Sets how the micro-batch lies on this rank: token i, of sequence sequences[i], is in slots[i], [M] int64; `slots`
+  /// Sets the micro-batch's layout on this rank: token i, of sequence sequences[i], is in slots[i], [M] int64; `slots`
   /// undefined: 0, 1, 2, ... `ends` [M] int64, not 0: last tokens of sequences, which the sampler drew but never ran;
   /// undefined without replay.
   void set_layout(const at::Tensor& slots, const at::Tensor& sequences, const at::Tensor& ends, int64_t num_sequences,

@@ -24,7 +24,7 @@ std::vector<char> read_slides(const ConfigReader& config, const ModelSpec& spec)
   const int64_t first = config.count("max_window_layers", SizeLimits::kLayers, 28, 0);
   for (int64_t i = 0; i < spec.num_layers; ++i)
     slides[i] = row.windows == Windows::kPattern ? (i + 1) % pattern != 0
-                : row.has_no_rope_layers         ? ModelSpec::names(spec.no_rope, i)
+                : row.has_no_rope_layers         ? ModelSpec::is_marked(spec.no_rope, i)
                                                  : i >= first;
   if (types && (!types->is_array() || types->size() != slides.size()))
     config.fail("layer_types", fmt::format("a list of {} layer types is needed", slides.size()));

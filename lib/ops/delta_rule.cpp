@@ -133,7 +133,7 @@ at::Tensor scan_chunks(const Convolved& x, const at::Tensor& decay, const at::Te
     std::ranges::reverse(ended);
     *states = at::cat(ended);
   }
-  return at::cat(outs).transpose(1, 2).reshape({-1, v.size(1), v.size(-1)}).index_select(0, plan.places);
+  return at::cat(outs).transpose(1, 2).reshape({-1, v.size(1), v.size(-1)}).index_select(0, plan.chunk_indices);
 }
 
 }  // namespace
@@ -141,7 +141,8 @@ at::Tensor scan_chunks(const Convolved& x, const at::Tensor& decay, const at::Te
 DeltaPlan plan_delta(std::vector<int64_t> cu_seqlens, int64_t num_taps, at::Device device) {
   const int64_t sequences = std::ssize(cu_seqlens) - 1, tokens = cu_seqlens.back(), before = num_taps - 1;
   const auto length = [&](int64_t b) { return cu_seqlens[b + 1] - cu_seqlens[b]; };
-  std::vector<int64_t> order(sequences), back(sequences), taps(num_taps * tokens), tails, chunked, places(tokens);
+  std::vector<int64_t> order(sequences), back(sequences), taps(num_taps * tokens), tails, chunked,
+      chunk_indices(tokens);
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return length(a) > length(b); });
   for (int64_t b = 0; b < sequences; ++b) {
@@ -162,7 +163,7 @@ DeltaPlan plan_delta(std::vector<int64_t> cu_seqlens, int64_t num_taps, at::Devi
       if (length(b) <= begin) break;
       ++plan.active.back();
       for (int64_t i = begin; i < begin + plan.chunk; ++i) {
-        if (i < length(b)) places[cu_seqlens[b] + i] = std::ssize(chunked);
+        if (i < length(b)) chunk_indices[cu_seqlens[b] + i] = std::ssize(chunked);
         chunked.push_back(i < length(b) ? cu_seqlens[b] + i : tokens);
       }
     }
@@ -173,7 +174,7 @@ DeltaPlan plan_delta(std::vector<int64_t> cu_seqlens, int64_t num_taps, at::Devi
   plan.taps = to_device(taps).view({num_taps, tokens});
   plan.tails = to_device(tails).view({sequences, before});
   plan.chunked = to_device(chunked);
-  plan.places = to_device(places);
+  plan.chunk_indices = to_device(chunk_indices);
   plan.order = to_device(order);
   plan.back = to_device(back);
   plan.cu_seqlens = std::move(cu_seqlens);

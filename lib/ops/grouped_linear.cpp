@@ -71,7 +71,7 @@ class LoopedLinear : public torch::autograd::Function<LoopedLinear> {
     at::Tensor block_in(const at::Tensor& x) const { return rows_in(x).narrow(1, column, width); }
   };
 
-  /// Calls f(weight index, place) for each part of each group that has rows.
+  /// Calls f(weight index, range) for each part of each group that has rows.
   template <class F>
   static void for_each_product(at::IntArrayRef counts, int64_t parts, int64_t outputs, const F& f) {
     int64_t first = 0;

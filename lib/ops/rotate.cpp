@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-/// Pairing of the first 2 * half elements of a head of `size`: i * step with i * step + apart.
+/// Pairing of the first 2 * half elements of a head of `size`: i * step with i * step + distance.
 struct Pairs {
   int64_t size, half, step, distance;
 };

@@ -13,7 +13,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Returns sum over k of weights[:, k] x[places[:, k]], [T, E] in float32 or wider. Undefined weights count as ones.
+/// Returns sum over k of weights[:, k] x[choice_rows[:, k]], [T, E] in float32 or wider. Undefined weights count as 1.
 at::Tensor sum_choices(const at::Tensor& x, const at::Tensor& weights, const at::Tensor& choice_rows) {
   const at::ScalarType wide = weights.defined() ? weights.scalar_type() : wide_dtype(x);
   at::Tensor sum = at::zeros({choice_rows.size(0), x.size(1)}, x.options().dtype(wide));
