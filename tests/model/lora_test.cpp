@@ -336,7 +336,8 @@ TEST_CASE("adapters that are not the model's are refused in words", "[lora]") {
     write_file_atomic(file, config.dump());
   };
   with("alpha_pattern", {{"q_proj", 3}});
-  CHECK_THROWS_WITH(read_spec(golden.folder / "a"), Contains("alpha_pattern = {\"q_proj\":3}: such adapters"));
+  CHECK_THROWS_WITH(read_spec(golden.folder / "a"),
+                    Contains("alpha_pattern = {\"q_proj\":3}: roll does not support such adapters"));
   with("alpha_pattern", Json::object()), with("r", 5);
   CHECK_THROWS_WITH(Transformer::load(golden.folder / "a"), Contains("lora_A.weight: is [4, 24]; expected [5, 24]"));
   with("r", 4), with("base_model_name_or_path", "nowhere");
