@@ -37,8 +37,9 @@ struct AttendPages {
   static constexpr int kPasses = kDim > 128 ? 1 : kDim == 128 ? 2 : kDim / kTile;
   /// Softmax weights are scaled by 2^kShift, so that small float16 weights do not become denormal.
   static constexpr float kShift = std::is_same_v<T, Fp16> ? 15 : 0;
-  /// kMixed: output elements per block. Registers hold no more than kMost: half as many for wide float32 heads.
-  static constexpr int kMost = sizeof(T) == 4 && kDim > 128 ? 64 : 128, kMixed = kDim < kMost ? kDim : kMost;
+  /// kMixed: output elements per block. Registers hold at most kMaxMixed: half as many for wide float32 heads.
+  static constexpr int kMaxMixed = sizeof(T) == 4 && kDim > 128 ? 64 : 128,
+                       kMixed = kDim < kMaxMixed ? kDim : kMaxMixed;
   template <class Block>
   using Shared = AttendShared<Block, kMixed, kQueries>;
   const T* qkv = nullptr;
@@ -59,27 +60,27 @@ struct AttendPages {
 
   template <class Block>
   ROLL_KERNEL_TEXT void run(const Block& block, Shared<Block>& shared, int64_t index) const {
-    auto rest = static_cast<int32_t>(index);
+    auto remaining = static_cast<int32_t>(index);
     const auto take = [&](int64_t count) {
-      const int32_t own = rest % static_cast<int32_t>(count);
-      rest /= static_cast<int32_t>(count);
-      return own;
+      const int32_t digit = remaining % static_cast<int32_t>(count);
+      remaining /= static_cast<int32_t>(count);
+      return digit;
     };
     const int32_t split = take(splits), from = take(kDim / kMixed) * kMixed, bundle = take(bundles());
     const int32_t kv_head = take(layer.kv_heads);
     const auto left = static_cast<int32_t>(group()) - bundle * kQueries;
-    const Heads own{static_cast<int32_t>(kv_head * group()) + bundle * kQueries, left < kQueries ? left : kQueries,
-                    kv_head, from};
-    const int64_t begin = first_row + rest * tile, all = first_row + num_rows,
-                  end = begin + tile < all ? begin + tile : all;
+    const Heads block_heads{static_cast<int32_t>(kv_head * group()) + bundle * kQueries,
+                            left < kQueries ? left : kQueries, kv_head, from};
+    const int64_t begin = first_row + remaining * tile, rows_end = first_row + num_rows,
+                  end = begin + tile < rows_end ? begin + tile : rows_end;
     for (int64_t i = begin, next = 0; i < end; i = next) {
       next = end_of_run(block, i, end);
       if (rows[i].slot < 0)
-        clear(block, i, next, own, split);
+        clear(block, i, next, block_heads, split);
       else if (next - i > 1)
-        attend_run(block, shared, i, static_cast<int>(next - i), own);
+        attend_run(block, shared, i, static_cast<int>(next - i), block_heads);
       else
-        attend_row(block, shared, i, own, split);
+        attend_row(block, shared, i, block_heads, split);
     }
   }
 
@@ -114,81 +115,83 @@ struct AttendPages {
   template <class Block>
   ROLL_KERNEL_TEXT int64_t end_of_run(const Block& block, int64_t i, int64_t end) const {
     const int32_t m = block.lane() % kWarp;
-    const StepRow first = rows[i], own = i + m < end && m < kQueries ? rows[i + m] : StepRow{0, 0, -2};
-    const bool follows = own.slot == first.slot && (first.slot < 0 || own.position == first.position + m);
+    const StepRow first = rows[i], lane_row = i + m < end && m < kQueries ? rows[i + m] : StepRow{0, 0, -2};
+    const bool follows = lane_row.slot == first.slot && (first.slot < 0 || lane_row.position == first.position + m);
     return i + ones_from_below(block.ballot(follows));
   }
 
   template <class Block>
-  ROLL_KERNEL_TEXT void clear(const Block& block, int64_t i, int64_t end, const Heads& own, int32_t split) const {
-    for (; i < end && split == 0 && own.from == 0; ++i)
-      block.each(own.count * layer.head_dim, [&](int64_t j) { store(out(i, own.first)[j], 0); });
+  ROLL_KERNEL_TEXT void clear(const Block& block, int64_t i, int64_t end, const Heads& block_heads,
+                              int32_t split) const {
+    for (; i < end && split == 0 && block_heads.from == 0; ++i)
+      block.each(block_heads.count * layer.head_dim, [&](int64_t j) { store(out(i, block_heads.first)[j], 0); });
   }
 
   /// Attends the rows [i, i + count) of a sequence; one warp per head.
   template <class Block>
   ROLL_KERNEL_TEXT void attend_run(const Block& block, Shared<Block>& shared, int64_t i, int count,
-                                   const Heads& own) const {
+                                   const Heads& block_heads) const {
     const int g = block.lane() % kWarp / 4, t = block.lane() % 4;
     const StepRow row = rows[i];
     const Tokens tokens{row.slot, 0, row.position + count, row.position + 1, 0, kTile};
-    for (int32_t round = 0; round < own.count; round += Block::kWarps) {
-      const int32_t head = own.first + round + block.lane() / kWarp;
-      const bool is_used = head < own.first + own.count;
+    for (int32_t round = 0; round < block_heads.count; round += Block::kWarps) {
+      const int32_t head = block_heads.first + round + block.lane() / kWarp;
+      const bool is_used = head < block_heads.first + block_heads.count;
       Queries queries;
       for (int r = 0; r < 2; ++r) {
         const int m = g + 8 * r < count ? g + 8 * r : count - 1;
-        queries.q[r] = query(i + m, is_used ? head : own.first);
+        queries.q[r] = query(i + m, is_used ? head : block_heads.first);
         queries.last[r] = row.position + m;
       }
       Sums sums{};
-      attend(block, shared, tokens, own, queries, is_used, sums);
+      attend(block, shared, tokens, block_heads, queries, is_used, sums);
       ROLL_UNROLL
       for (int r = 0; r < 2; ++r) ROLL_UNROLL
       for (int n = 0; n < kMixed / 8; ++n)
-        if (is_used && g + 8 * r < count && own.from + 8 * n < layer.head_dim) {
+        if (is_used && g + 8 * r < count && block_heads.from + 8 * n < layer.head_dim) {
           Vector<T, 2> pair;
           for (int e = 0; e < 2; ++e) store(pair.at[e], float_quotient(sums.mixed[n].at[2 * r + e], sums.sum[r]));
-          block.store(out(i + g + 8 * r, head) + own.from + 8 * n + 2 * t, pair);
+          block.store(out(i + g + 8 * r, head) + block_heads.from + 8 * n + 2 * t, pair);
         }
     }
   }
 
   /// Attends a single row; warps divide the tokens.
   template <class Block>
-  ROLL_KERNEL_TEXT void attend_row(const Block& block, Shared<Block>& shared, int64_t i, const Heads& own,
+  ROLL_KERNEL_TEXT void attend_row(const Block& block, Shared<Block>& shared, int64_t i, const Heads& block_heads,
                                    int32_t split) const {
     const int g = block.lane() % kWarp / 4, t = block.lane() % 4, warp = block.lane() / kWarp;
     const StepRow row = rows[i];
     constexpr int kPiece = Block::kWarps * kTile;
     const auto num_splits = static_cast<int32_t>(splits);
     const int32_t length = row.position + 1, pieces = (length + kPiece - 1) / kPiece;
-    const int32_t each = (pieces + num_splits - 1) / num_splits * kPiece, begin = split * each;
-    const int32_t end = begin + each < length ? begin + each : length;
+    const int32_t tokens_per_split = (pieces + num_splits - 1) / num_splits * kPiece, begin = split * tokens_per_split;
+    const int32_t end = begin + tokens_per_split < length ? begin + tokens_per_split : length;
     Queries queries;
     for (int r = 0; r < 2; ++r) {
-      queries.q[r] = query(i, own.first + (g + 8 * r < own.count ? g + 8 * r : own.count - 1));
+      queries.q[r] = query(i, block_heads.first + (g + 8 * r < block_heads.count ? g + 8 * r : block_heads.count - 1));
       queries.last[r] = row.position;
     }
     Sums sums{};
-    attend(block, shared, {row.slot, begin, end, end, warp * kTile, kPiece}, own, queries, true, sums);
+    attend(block, shared, {row.slot, begin, end, end, warp * kTile, kPiece}, block_heads, queries, true, sums);
     if (t == 0)
       for (int r = 0; r < 2; ++r) {
         shared.top[warp][g + 8 * r] = sums.top[r];
         shared.sum[warp][g + 8 * r] = sums.sum[r];
       }
     block.barrier();
-    join_warps(block, shared, own.count, sums);
-    for (int k = warp; k < own.count; k += Block::kWarps) {
+    join_warps(block, shared, block_heads.count, sums);
+    for (int k = warp; k < block_heads.count; k += Block::kWarps) {
       float top = 0;
       const float sum = joined_sum(shared, k, top);
-      float* const part = parts + (((i - first_row) * heads + own.first + k) * splits + split) * (layer.head_dim + 4);
-      const int32_t left = layer.head_dim - own.from, count = left < kMixed ? left : kMixed;
+      float* const part =
+          parts + (((i - first_row) * heads + block_heads.first + k) * splits + split) * (layer.head_dim + 4);
+      const int32_t left = layer.head_dim - block_heads.from, count = left < kMixed ? left : kMixed;
       for (int d = block.lane() % kWarp; d < count; d += kWarp)
         if (splits == 1)
-          store(out(i, own.first + k)[own.from + d], float_quotient(shared.mixed[k][d], sum));
+          store(out(i, block_heads.first + k)[block_heads.from + d], float_quotient(shared.mixed[k][d], sum));
         else
-          part[own.from + d] = shared.mixed[k][d];
+          part[block_heads.from + d] = shared.mixed[k][d];
       if (splits > 1 && block.lane() % kWarp == 0) {
         part[layer.head_dim] = top;
         part[layer.head_dim + 1] = sum;
@@ -235,9 +238,9 @@ struct AttendPages {
   ROLL_KERNEL_TEXT void attend(const Block& block, Shared<Block>& shared, const Tokens& tokens,
                                const Heads& block_heads, const Queries& queries, bool is_used, Sums& sums) const {
     for (int32_t span = tokens.begin; span < tokens.end; span += kSpan) {
-      const int32_t own = span + block.lane() * kVector;
+      const int32_t first_token = span + block.lane() * kVector;
       TokenPlace place{0, 0};
-      if (own < tokens.end) place = layer.token_place(tokens.slot, own, block_heads.kv_head);
+      if (first_token < tokens.end) place = layer.token_place(tokens.slot, first_token, block_heads.kv_head);
       shared.places[block.lane()] = place;
       block.barrier();
       const int32_t end = span + kSpan < tokens.end ? span + kSpan : tokens.end;
@@ -263,10 +266,10 @@ struct AttendPages {
     float top[2] = {sums.top[0], sums.top[1]};
     for (int j = 0; j < kVector / 2; ++j)
       for (int e = 0; e < 4; ++e) {
-        float& own = scores[j].at[e];
-        own *= to_exponent;
-        if (!kIsWhole && first + kVector * t + 2 * j + e % 2 > queries.last[e / 2]) own = -INFINITY;
-        top[e / 2] = larger(top[e / 2], own);
+        float& exponent = scores[j].at[e];
+        exponent *= to_exponent;
+        if (!kIsWhole && first + kVector * t + 2 * j + e % 2 > queries.last[e / 2]) exponent = -INFINITY;
+        top[e / 2] = larger(top[e / 2], exponent);
       }
     float factor[2];
     for (int r = 0; r < 2; ++r) {
@@ -276,12 +279,12 @@ struct AttendPages {
       sums.sum[r] *= factor[r];
     }
     if (block.ballot(factor[0] != 1 || factor[1] != 1) != 0)
-      for (Vector<float, 4>& mixed_some : sums.mixed)
-        for (int e = 0; e < 4; ++e) mixed_some.at[e] *= factor[e / 2];
-    for (Vector<float, 4>& some : scores)
+      for (Vector<float, 4>& mixed_fragment : sums.mixed)
+        for (int e = 0; e < 4; ++e) mixed_fragment.at[e] *= factor[e / 2];
+    for (Vector<float, 4>& fragment : scores)
       for (int e = 0; e < 4; ++e) {
-        some.at[e] = float_exp2(some.at[e] - (top[e / 2] - kShift));
-        sums.sum[e / 2] += some.at[e];
+        fragment.at[e] = float_exp2(fragment.at[e] - (top[e / 2] - kShift));
+        sums.sum[e / 2] += fragment.at[e];
       }
     mix<kIsWhole>(block, shared.places[in_span / kVector + t], end - first - kVector * t, from, scores, sums);
   }
@@ -293,13 +296,13 @@ struct AttendPages {
     const int g = block.lane() % kWarp / 4, t = block.lane() % 4;
     const T* key = layer.key_at(place) + (t * layer.page_size + g % 2) * kVector;
     const int32_t position = first + g / 2 * kVector + g % 2;
-    const T* const own[2] = {reread(queries.q[0]), reread(queries.q[1])};
+    const T* const lane_queries[2] = {reread(queries.q[0]), reread(queries.q[1])};
     ROLL_UNROLL_BY(kIsWhole ? kPasses : 1)
     for (int c = 0; c < kDim / kTile; ++c, key += 4 * layer.page_size * kVector) {
       const int d = c * kTile + t * kVector;
       Packed<4> q[2] = {}, keys[kVector / 2] = {};
       if (d < layer.head_dim) {
-        for (int r = 0; r < 2; ++r) q[r] = words_at(block, own[r] + d);
+        for (int r = 0; r < 2; ++r) q[r] = words_at(block, lane_queries[r] + d);
         for (int j = 0; j < kVector / 2; ++j)
           if (kIsWhole || position + 2 * j < end) keys[j] = words_at(block, key + 2 * j * kVector);
       }

@@ -29,23 +29,23 @@ struct CombineParts {
     const int64_t i = first_row * heads + index;  // index into [N, H]
     if (rows[first_row + static_cast<int32_t>(index) / static_cast<int32_t>(heads)].slot < 0) return;
     const auto dim = static_cast<int32_t>(head_dim), count = static_cast<int32_t>(splits), width = dim + 4;
-    const float* const own = parts + index * count * width;
+    const float* const row_parts = parts + index * count * width;
     float top = -FLT_MAX, sum = 0;
     if (block.lane() < count) {
-      top = own[block.lane() * width + dim];
-      sum = own[block.lane() * width + dim + 1];
+      top = row_parts[block.lane() * width + dim];
+      sum = row_parts[block.lane() * width + dim + 1];
     }
     const float all_top = block.joined(top, [](float a, float b) { return larger(a, b); });
     const float factor = float_exp2(top - all_top);  // 0 for a part without tokens
-    const float all = block.joined(sum * factor, [](float a, float b) { return a + b; });
-    shared.weights[block.lane()] = float_quotient(factor, all);
+    const float total = block.joined(sum * factor, [](float a, float b) { return a + b; });
+    shared.weights[block.lane()] = float_quotient(factor, total);
     block.barrier();
     block.each_fourth(dim, [&](int32_t d) {
       Vector<float, 4> mean{};
       for (int32_t s = 0; s < count; ++s) {
-        const Vector<float, 4> some = block.template load<4>(own + s * width + d);
+        const Vector<float, 4> part_values = block.template load<4>(row_parts + s * width + d);
         const float weight = shared.weights[s];
-        for (int e = 0; e < 4; ++e) mean.at[e] += some.at[e] * weight;
+        for (int e = 0; e < 4; ++e) mean.at[e] += part_values.at[e] * weight;
       }
       block.store(mixed + i * head_dim + d, rounded<T>(mean));
     });

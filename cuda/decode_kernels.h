@@ -77,8 +77,8 @@ struct CopyPages {
 /// Loads four elements at x as float32.
 template <class Block, class T>
 ROLL_KERNEL_TEXT Vector<float, 4> four_at(const Block& block, const T* x) {
-  const Vector<T, 4> own = block.template load<4>(x);
-  return {to_float(own.at[0]), to_float(own.at[1]), to_float(own.at[2]), to_float(own.at[3])};
+  const Vector<T, 4> loaded = block.template load<4>(x);
+  return {to_float(loaded.at[0]), to_float(loaded.at[1]), to_float(loaded.at[2]), to_float(loaded.at[3])};
 }
 
 /// Converts four floats to T, rounded to nearest.
@@ -135,19 +135,19 @@ struct StartRows {
       row.position = slots[row.slot].length;
     }
     block.once([&] { rows[i] = row; });
-    float* const own = x + i * hidden;
+    float* const x_row = x + i * hidden;
     T* const in = input + i * hidden;
-    const int64_t place = row.token - first_token;
-    const bool is_here = row.slot >= 0 && 0 <= place && place < num_tokens;
-    const T* const token = embedding + (is_here ? place : 0) * hidden;
+    const int64_t table_row = row.token - first_token;
+    const bool is_local = row.slot >= 0 && 0 <= table_row && table_row < num_tokens;
+    const T* const token = embedding + (is_local ? table_row : 0) * hidden;
     if (sums)
       return block.each_fourth(static_cast<int32_t>(hidden), [&](int32_t j) {
-        block.store(own + j, Vector<float, 4>{});
-        block.store(sums + i * hidden + j, is_here ? four_at(block, token + j) : Vector<float, 4>{});
+        block.store(x_row + j, Vector<float, 4>{});
+        block.store(sums + i * hidden + j, is_local ? four_at(block, token + j) : Vector<float, 4>{});
       });
     if (row.slot < 0) {
       block.each_fourth(static_cast<int32_t>(hidden), [&](int32_t j) {
-        block.store(own + j, Vector<float, 4>{});
+        block.store(x_row + j, Vector<float, 4>{});
         block.store(in + j, Vector<T, 4>{});
       });
       return;
@@ -156,7 +156,7 @@ struct StartRows {
     const float scale = norm_scale(block, hidden, eps, value);
     block.each_fourth(static_cast<int32_t>(hidden), [&](int32_t j) {
       const Vector<float, 4> x = value(j);
-      block.store(own + j, x);
+      block.store(x_row + j, x);
       block.store(in + j, normed<T>(x, scale, four_at(block, norm + j)));
     });
   }
@@ -185,9 +185,9 @@ struct AddNorm {
     if (draws && draws[i].slot < 0)
       return block.each_fourth(width, [&](int32_t j) { block.store(in + j, Vector<T, 4>{}); });
     const int64_t from = draws ? draws[i].row : i;
-    float* const own = x + from * hidden;
+    float* const x_row = x + from * hidden;
     const auto value = [&](int32_t j) {
-      Vector<float, 4> x = block.template load<4>(own + j);
+      Vector<float, 4> x = block.template load<4>(x_row + j);
       const Vector<float, 4> y =
           sums ? four_at(block, sums + from * hidden + j) : four_at(block, branch + from * hidden + j);
       const Vector<float, 4> z = bias ? four_at(block, bias + j) : Vector<float, 4>{};
@@ -197,7 +197,7 @@ struct AddNorm {
     const float scale = norm_scale(block, hidden, eps, value);
     block.each_fourth(width, [&](int32_t j) {
       const Vector<float, 4> sum = value(j);
-      if (!draws) block.store(own + j, sum);
+      if (!draws) block.store(x_row + j, sum);
       block.store(in + j, normed<T>(sum, scale, four_at(block, norm + j)));
     });
   }
@@ -294,12 +294,12 @@ struct PlaceHeads {
     const int64_t half = dim / 2;
     const float *const c = cos + row.position * half, *const s = sin + row.position * half;
     block.each(static_cast<int32_t>(dim), [&](int32_t d) {
-      const float turned = d < half ? shared.x[d] * c[d] - shared.x[d + half] * s[d]
-                                    : shared.x[d] * c[d - half] + shared.x[d - half] * s[d - half];
+      const float rotated = d < half ? shared.x[d] * c[d] - shared.x[d + half] * s[d]
+                                     : shared.x[d] * c[d - half] + shared.x[d - half] * s[d - half];
       if (head < heads)
-        store(own[d], turned);
+        store(own[d], rotated);
       else
-        store(layer.key_at(place, d), turned);
+        store(layer.key_at(place, d), rotated);
     });
   }
 };

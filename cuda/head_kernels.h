@@ -22,14 +22,14 @@ struct HeadRows {
 };
 
 /// Position in a [token, head] array.
-struct HeadPlace {
+struct HeadPosition {
   int64_t token, head;
 
   /// Returns the k-th next head, for `heads` heads per token, without a division in every lane.
-  ROLL_HOST_DEVICE HeadPlace behind(int64_t k, int64_t heads) const {
-    HeadPlace place = {token, head + k};
-    for (; place.head >= heads; place.head -= heads) ++place.token;
-    return place;
+  ROLL_HOST_DEVICE HeadPosition next_head(int64_t k, int64_t heads) const {
+    HeadPosition position = {token, head + k};
+    for (; position.head >= heads; position.head -= heads) ++position.token;
+    return position;
   }
 };
 
@@ -46,7 +46,8 @@ ROLL_KERNEL_TEXT Halves<T> load_halves(const Block& block, const T* head, int64_
 
 /// Applies RoPE (sign 1), or its inverse, which is also its gradient (sign -1).
 template <class T>
-ROLL_HOST_DEVICE Halves<T> turned(const Halves<T>& x, const WideVec<T>& cos, const WideVec<T>& sin, float sign) {
+ROLL_HOST_DEVICE Halves<T> rotated_halves(const Halves<T>& x, const WideVec<T>& cos, const WideVec<T>& sin,
+                                          float sign) {
   Halves<T> out;
   for (int i = 0; i < kVec<T>; ++i) {
     const float s = sign * sin.at[i];
@@ -76,7 +77,7 @@ ROLL_HOST_DEVICE float product(const Halves<T>& a, const Halves<T>& b) {
 
 /// Kernel: q/k norm and RoPE, in place, or into separate memory if backward needs the norms' input.
 template <class T>
-struct TurnHeads {
+struct RotateHeads {
   static constexpr int kLanes = 128, kHeads = 32;  // kHeads: heads per block
   template <class Block>
   struct Shared {
@@ -96,12 +97,12 @@ struct TurnHeads {
 
   template <class Block>
   ROLL_KERNEL_TEXT void run(const Block& block, Shared<Block>& shared, int64_t index) const {
-    const int64_t turning = shape.heads + shape.kv_heads, dim = shape.head_dim, vectors = shape.vectors();
+    const int64_t num_rotated_heads = shape.heads + shape.kv_heads, dim = shape.head_dim, vectors = shape.vectors();
     const int64_t first = index * kHeads, count = smaller(kHeads, total() - first), shift = shape.shift;
-    const HeadPlace begin = {first / turning, first % turning};
+    const HeadPosition begin = {first / num_rotated_heads, first % num_rotated_heads};
     block.each(count, [&](int64_t k) {
-      const auto [token, head] = begin.behind(k, turning);
-      shared.from[k] = (token * (turning + shape.kv_heads) + head) * dim;
+      const auto [token, head] = begin.next_head(k, num_rotated_heads);
+      shared.from[k] = (token * (num_rotated_heads + shape.kv_heads) + head) * dim;
       shared.to[k] = (token * out_heads + head) * dim;
       shared.angle[k] = shape.angles[token] * (dim / 2);
       shared.kind[k] = head >= shape.heads ? 1 : 0;
@@ -131,15 +132,15 @@ struct TurnHeads {
       }
       const WideVec<T> cos = load_wide<T>(block, shape.cos + shared.angle[k], j),
                        sin = load_wide<T>(block, shape.sin + shared.angle[k], j);
-      store_halves(block, out + shared.to[k], j, vectors, turned(x, cos, sin, 1));
+      store_halves(block, out + shared.to[k], j, vectors, rotated_halves(x, cos, sin, 1));
     });
   }
 };
 
-/// Kernel: backward of TurnHeads. Writes the gradient of the packed QKV tensor from those of q, k and v, and each
+/// Kernel: backward of RotateHeads. Writes the gradient of the packed QKV tensor from those of q, k and v, and each
 /// block's part of the gradients of both norm weights (summed by SumParts).
 template <class T>
-struct TurnHeadsBackward {
+struct RotateHeadsBackward {
   static constexpr int kLanes = 128, kHeads = 64, kGroups = 4, kMaxHeadDim = 256;
   template <class Block>
   struct Shared {
@@ -167,10 +168,11 @@ struct TurnHeadsBackward {
 
   /// Returns the gradient of the normed pair, by inverse RoPE.
   template <class Block>
-  ROLL_KERNEL_TEXT Halves<T> turned_back(const Block& block, const Shared<Block>& shared, int64_t k, int64_t j) const {
+  ROLL_KERNEL_TEXT Halves<T> rotated_back(const Block& block, const Shared<Block>& shared, int64_t k, int64_t j) const {
     const WideVec<T> cos = load_wide<T>(block, shape.cos + shared.angle[k], j),
                      sin = load_wide<T>(block, shape.sin + shared.angle[k], j);
-    return turned(load_halves(block, gradient(shared.kind[k]) + shared.from[k], j, shape.vectors()), cos, sin, -1);
+    return rotated_halves(load_halves(block, gradient(shared.kind[k]) + shared.from[k], j, shape.vectors()), cos, sin,
+                          -1);
   }
   template <class Block>
   ROLL_KERNEL_TEXT Halves<T> weighted(const Block& block, const Halves<T>& x, const T* norm, int64_t j) const {
@@ -185,9 +187,9 @@ struct TurnHeadsBackward {
 
   template <class Block>
   ROLL_KERNEL_TEXT void find_heads(const Block& block, Shared<Block>& shared, int64_t first, int64_t count) const {
-    const HeadPlace begin = {first / all_heads(), first % all_heads()};
+    const HeadPosition begin = {first / all_heads(), first % all_heads()};
     block.each(count, [&](int64_t k) {
-      const auto [token, head] = begin.behind(k, all_heads());
+      const auto [token, head] = begin.next_head(k, all_heads());
       const int32_t kind = head < shape.heads ? 0 : head < shape.heads + shape.kv_heads ? 1 : 2;
       const int64_t head_in_kind = head - (kind == 0 ? 0 : kind == 1 ? shape.heads : shape.heads + shape.kv_heads);
       shared.kind[k] = kind;
@@ -216,7 +218,7 @@ struct TurnHeadsBackward {
     });
     sum(shared.pull, [&](int64_t k, int64_t j) {
       const T* const norm = shared.kind[k] == 0 ? shape.q_norm : shape.k_norm;
-      return product(weighted(block, turned_back(block, shared, k, j), norm, j),
+      return product(weighted(block, rotated_back(block, shared, k, j), norm, j),
                      load_halves(block, qkv + shared.to[k], j, vectors));
     });
     block.each(count, [&](int64_t k) {
@@ -236,7 +238,7 @@ struct TurnHeadsBackward {
       Halves<T> part = {};
       for (int64_t k = group; k < count; k += kGroups) {
         if (shared.kind[k] != kind) continue;
-        const Halves<T> d = turned_back(block, shared, k, j), x = load_halves(block, qkv + shared.to[k], j, vectors);
+        const Halves<T> d = rotated_back(block, shared, k, j), x = load_halves(block, qkv + shared.to[k], j, vectors);
         for (int e = 0; e < kVec<T>; ++e) {
           part.low.at[e] += d.low.at[e] * x.low.at[e] * shared.scale[k];
           part.high.at[e] += d.high.at[e] * x.high.at[e] * shared.scale[k];
@@ -265,7 +267,7 @@ struct TurnHeadsBackward {
       if (shared.kind[k] == 2)
         return store_halves(block, d_qkv + shared.to[k], j, vectors,
                             load_halves(block, dv + shared.from[k], j, vectors));
-      Halves<T> d = turned_back(block, shared, k, j);
+      Halves<T> d = rotated_back(block, shared, k, j);
       if (shape.has_norms()) {
         d = weighted(block, d, shared.kind[k] == 0 ? shape.q_norm : shape.k_norm, j);
         const Halves<T> x = load_halves(block, qkv + shared.to[k], j, vectors);

@@ -134,8 +134,8 @@ class LaneBlock : public Lanes {
   ROLL_KERNEL_TEXT int64_t smallest(int64_t n, const F& f) const {
     int64_t local = INT64_MAX;
     for (int64_t i = lane(); i < n; i += kLanes) {
-      const int64_t own = f(i);
-      local = own < local ? own : local;
+      const int64_t candidate = f(i);
+      local = candidate < local ? candidate : local;
     }
     return joined(local, [](int64_t a, int64_t b) { return a < b ? a : b; });
   }

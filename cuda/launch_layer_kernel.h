@@ -11,8 +11,8 @@
 namespace roll {
 
 template <class T>
-using LayerKernelOf = std::variant<NormRows<T>, NormRowsBackward<T>, TurnHeads<T>, TurnHeadsBackward<T>, GateRows<T>,
-                                   GateRowsBackward<T>, AddToRows<T>, SumParts, AdamWSlice>;
+using LayerKernelOf = std::variant<NormRows<T>, NormRowsBackward<T>, RotateHeads<T>, RotateHeadsBackward<T>,
+                                   GateRows<T>, GateRowsBackward<T>, AddToRows<T>, SumParts, AdamWSlice>;
 
 namespace cuda {
 

@@ -37,17 +37,17 @@ struct NormRows {
       return vec;
     };
     const float squares = block.sum(vectors, [&](int64_t j) {
-      const WideVec<T> own = widened(value(j));
+      const WideVec<T> loaded = widened(value(j));
       float part = 0;
-      for (int i = 0; i < kVec<T>; ++i) part += own.at[i] * own.at[i];
+      for (int i = 0; i < kVec<T>; ++i) part += loaded.at[i] * loaded.at[i];
       return part;
     });
     const float scale = reciprocal_root(squares * inverse_width + eps);
     block.each(vectors, [&](int64_t j) {
-      const Vec<T> own = value(j), factor = load_vec(block, weight, j);
+      const Vec<T> loaded = value(j), factor = load_vec(block, weight, j);
       Vec<T> out;
-      for (int i = 0; i < kVec<T>; ++i) store(out.at[i], to_float(own.at[i]) * scale * to_float(factor.at[i]));
-      if (branch) store_vec(block, sum, first + j, own);
+      for (int i = 0; i < kVec<T>; ++i) store(out.at[i], to_float(loaded.at[i]) * scale * to_float(factor.at[i]));
+      if (branch) store_vec(block, sum, first + j, loaded);
       store_vec(block, normed, first + j, out);
     });
   }
@@ -79,22 +79,22 @@ struct NormRowsBackward {
   ROLL_KERNEL_TEXT void run(const Block& block, Shared<Block>& shared, int64_t index) const {
     const int64_t vectors = width / kVec<T>, first = index * kRows * vectors;
     const int64_t count = smaller(kRows, rows - index * kRows);
-    const int warp = block.lane() / kWarp, place = block.lane() % kWarp;
+    const int warp = block.lane() / kWarp, lane_in_warp = block.lane() % kWarp;
     for (int64_t row = warp; row < count; row += kLanes / kWarp) {  // one warp per row
       float squares = 0, dots = 0;
-      for (int64_t j = place; j < vectors; j += kWarp) {
-        const WideVec<T> own = load_widened(block, x, first + row * vectors + j),
+      for (int64_t j = lane_in_warp; j < vectors; j += kWarp) {
+        const WideVec<T> loaded = load_widened(block, x, first + row * vectors + j),
                          factor = load_widened(block, weight, j),
                          d = load_widened(block, d_normed, first + row * vectors + j);
         for (int i = 0; i < kVec<T>; ++i) {
-          squares += own.at[i] * own.at[i];
-          dots += d.at[i] * factor.at[i] * own.at[i];
+          squares += loaded.at[i] * loaded.at[i];
+          dots += d.at[i] * factor.at[i] * loaded.at[i];
         }
       }
       const auto add = [](float a, float b) { return a + b; };
       squares = block.joined_in_warp(squares, add);
       dots = block.joined_in_warp(dots, add);
-      if (place != 0) continue;
+      if (lane_in_warp != 0) continue;
       const float r = reciprocal_root(squares * inverse_width + eps);
       shared.scale[row] = r;
       shared.pull[row] = dots * r * r * inverse_width;
@@ -105,14 +105,14 @@ struct NormRowsBackward {
       WideVec<T> part = {};
       for (int64_t row = 0; row < count; ++row) {
         const int64_t at = first + row * vectors + j;
-        const WideVec<T> own = load_widened(block, x, at), d = load_widened(block, d_normed, at);
+        const WideVec<T> loaded = load_widened(block, x, at), d = load_widened(block, d_normed, at);
         const Vec<T> passed = d_sum ? load_vec(block, d_sum, at) : Vec<T>{};
         const float r = shared.scale[row], pull = shared.pull[row];
         Vec<T> out;
         for (int i = 0; i < kVec<T>; ++i) {
           const float below = d_sum ? to_float(passed.at[i]) : 0.0f;
-          store(out.at[i], below + r * (d.at[i] * factor.at[i] - own.at[i] * pull));
-          part.at[i] += d.at[i] * own.at[i] * r;
+          store(out.at[i], below + r * (d.at[i] * factor.at[i] - loaded.at[i] * pull));
+          part.at[i] += d.at[i] * loaded.at[i] * r;
         }
         store_vec(block, dx, at, out);
       }
@@ -146,8 +146,8 @@ struct SumParts {
       Vec<float> sum = {};
       const float* from = parts + slice * stride + (first + j) * 4;
       for (int64_t row = slice; row < rows; row += kSlices, from += kSlices * stride) {
-        const Vec<float> own = load_vec(block, from, 0);
-        for (int c = 0; c < 4; ++c) sum.at[c] += own.at[c];
+        const Vec<float> loaded = load_vec(block, from, 0);
+        for (int c = 0; c < 4; ++c) sum.at[c] += loaded.at[c];
       }
       for (int c = 0; c < 4; ++c) shared.sums[slice][j * 4 + c] = sum.at[c];
     });
@@ -249,8 +249,8 @@ struct AddToRows {
       const int64_t j = first + offset;
       WideVec<T> sum = {};
       for (int64_t i = begin; i < rows && ids[i] == id; ++i) {
-        const WideVec<T> own = load_widened(block, d_rows, tokens[i] * vectors + j);
-        for (int e = 0; e < kVec<T>; ++e) sum.at[e] += own.at[e];
+        const WideVec<T> loaded = load_widened(block, d_rows, tokens[i] * vectors + j);
+        for (int e = 0; e < kVec<T>; ++e) sum.at[e] += loaded.at[e];
       }
       float* const to = d_table + id * width + j * kVec<T>;
       const WideVec<T> before = block.template load<kVec<T>>(to);

@@ -66,14 +66,14 @@ struct LogProbForward {
     const float scale = shape.inverse_temperature * kLog2E;
     SoftmaxStats local;
     block.template each_vector<4>(x, shape.vocab,
-                                  [&](int64_t, const auto& some) { local = with_logits(local, some, scale); });
-    const SoftmaxStats all =
+                                  [&](int64_t, const auto& values) { local = with_logits(local, values, scale); });
+    const SoftmaxStats total =
         block.joined(local, [&](const SoftmaxStats& a, const SoftmaxStats& b) { return merged(a, b, scale); });
     if (block.lane() != 0) return;
-    const float log_sum = logf(all.sum);
-    logsumexp[row] = all.top * shape.inverse_temperature + log_sum;
-    entropy[row] = log_sum - kLn2 * all.weighted / all.sum;
-    log_probs[row] = (x[shape.labels[row]] - all.top) * shape.inverse_temperature - log_sum;
+    const float log_sum = logf(total.sum);
+    logsumexp[row] = total.top * shape.inverse_temperature + log_sum;
+    entropy[row] = log_sum - kLn2 * total.weighted / total.sum;
+    log_probs[row] = (x[shape.labels[row]] - total.top) * shape.inverse_temperature - log_sum;
   }
 };
 
@@ -95,14 +95,14 @@ struct LogProbBackward {
     const int64_t first = row * shape.vocab, label = shape.labels[row];
     const float lse = logsumexp[row], entropy_grad = d_entropy[row], scale = shape.inverse_temperature;
     const float log_prob_grad = d_log_probs[row], constant = log_prob_grad + entropy_grad * entropy[row];
-    block.template each_vector<4>(logits + first, shape.vocab, [&](int64_t j, const auto& some) {
-      constexpr int kCount = sizeof(some.at) / sizeof(float);
-      const auto own_place = static_cast<int32_t>(label - j);  // fits: a vocabulary has at most 2^22 tokens
+    block.template each_vector<4>(logits + first, shape.vocab, [&](int64_t j, const auto& values) {
+      constexpr int kCount = sizeof(values.at) / sizeof(float);
+      const auto label_index = static_cast<int32_t>(label - j);  // fits: a vocabulary has at most 2^22 tokens
       Vector<T, kCount> out;
       for (int e = 0; e < kCount; ++e) {
-        const float log_p = bounded_exponent(some.at[e] * scale - lse), p = float_exp2(log_p * kLog2E);
-        const float own = e == own_place ? log_prob_grad : 0.0f;
-        roll::store(out.at[e], (own - p * (constant + entropy_grad * log_p)) * scale);
+        const float log_p = bounded_exponent(values.at[e] * scale - lse), p = float_exp2(log_p * kLog2E);
+        const float label_gradient = e == label_index ? log_prob_grad : 0.0f;
+        roll::store(out.at[e], (label_gradient - p * (constant + entropy_grad * log_p)) * scale);
       }
       block.store(gradient + first + j, out);
     });

@@ -15,17 +15,17 @@ template <class Block>
 ROLL_KERNEL_TEXT int64_t find_touched(const Block& block, const SlotState& slot, const TouchedToken* touched,
                                       int64_t token) {
   const int64_t count = slot.num_touched;
-  const int64_t place =
+  const int64_t index =
       block.smallest(count, [&](int64_t i) -> int64_t { return touched[i].token == token ? i : count; });
-  return place < count ? place : count;
+  return index < count ? index : count;
 }
 
-ROLL_HOST_DEVICE void move_on(SlotState& slot, TouchedToken* touched, int32_t token, int64_t place) {
+ROLL_HOST_DEVICE void move_on(SlotState& slot, TouchedToken* touched, int32_t token, int64_t index) {
   slot.last_token = token;
   ++slot.name.position;
   if (!slot.sampling.is_counting) return;
-  if (place == slot.num_touched) touched[slot.num_touched++] = {token, -1, 0};
-  touched[place].count = counted(touched[place].count);
+  if (index == slot.num_touched) touched[slot.num_touched++] = {token, -1, 0};
+  touched[index].count = counted(touched[index].count);
 }
 
 }  // namespace sampling
@@ -48,10 +48,10 @@ struct MoveSlots {
     if (draw.slot < 0) return;
     const int32_t token = drawn[i].token;
     SlotState& slot = slots[draw.slot];
-    TouchedToken* const own = touched + draw.slot * touched_per_slot;
-    const int64_t place = token < 0 ? 0 : sampling::find_touched(block, slot, own, token);
+    TouchedToken* const slot_touched = touched + draw.slot * touched_per_slot;
+    const int64_t index = token < 0 ? 0 : sampling::find_touched(block, slot, slot_touched, token);
     block.once([&] {
-      if (token >= 0) sampling::move_on(slot, own, token, place);
+      if (token >= 0) sampling::move_on(slot, slot_touched, token, index);
       slot.length += draw.is_decoding;
     });
   }

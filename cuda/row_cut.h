@@ -52,8 +52,9 @@ inline RowCut make_row_cut(int64_t vocab, int64_t shards = 1, int64_t splits = 1
 /// no block below 2048 tokens.
 inline RowCut cut_for(int64_t rows, int64_t vocab, int64_t shards, int64_t processors) {
   constexpr int64_t kLeast = 2048;
-  const int64_t wanted = (2 * processors + rows * shards - 1) / (rows * shards), most = vocab / shards / kLeast;
-  return make_row_cut(vocab, shards, wanted < most ? wanted : most);
+  const int64_t wanted_splits = (2 * processors + rows * shards - 1) / (rows * shards),
+                most_splits = vocab / shards / kLeast;
+  return make_row_cut(vocab, shards, wanted_splits < most_splits ? wanted_splits : most_splits);
 }
 
 }  // namespace roll

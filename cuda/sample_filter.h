@@ -26,7 +26,7 @@ struct SampledRow {
   RowCut cut;
   SlotState* slot = nullptr;
   TouchedToken* touched = nullptr;
-  float* untouched = nullptr;  // saved logits of touched tokens
+  float* original_logits = nullptr;  // saved logits of touched tokens
   RowScratch* scratch = nullptr;
 
   ROLL_HOST_DEVICE TokenRun shard(int32_t index) const {
@@ -37,8 +37,8 @@ struct SampledRow {
     return shard(index / cut.splits).piece(index % cut.splits, cut.part_size);
   }
   ROLL_HOST_DEVICE float logit(int32_t token) const {
-    const TokenRun own = shard(cut.token_shard(token));
-    return own.logits[token - own.first];
+    const TokenRun run = shard(cut.token_shard(token));
+    return run.logits[token - run.first];
   }
 };
 
@@ -65,8 +65,8 @@ struct Probabilities {
   ROLL_HOST_DEVICE float operator()(float logit) const { return exp_negative(exponent(logit)); }
   /// Returns the bin of a logit; bins are 1/64 of an exponent (nats) wide, most likely first.
   ROLL_HOST_DEVICE int32_t logit_bin(float logit) const {
-    const float place = exponent(logit) * -64.0f;
-    return place < kSampleBins - 1 ? static_cast<int32_t>(place) : kSampleBins - 1;
+    const float scaled = exponent(logit) * -64.0f;
+    return scaled < kSampleBins - 1 ? static_cast<int32_t>(scaled) : kSampleBins - 1;
   }
 };
 
@@ -76,8 +76,8 @@ ROLL_KERNEL_TEXT void each_logit(const Block& block, const TokenRun& run, int la
   const int32_t whole = run.count / 4 * 4;
   ROLL_UNROLL_BY(2)
   for (int32_t i = 4 * lane; i < whole; i += 4 * lanes) {
-    const Vector<float, 4> some = block.template load<4>(run.logits + i);
-    for (int e = 0; e < 4; ++e) f(run.first + i + e, some.at[e]);
+    const Vector<float, 4> values = block.template load<4>(run.logits + i);
+    for (int e = 0; e < 4; ++e) f(run.first + i + e, values.at[e]);
   }
   if (lane >= run.count - whole) return;
   const int32_t i = whole + lane;
@@ -165,16 +165,15 @@ ROLL_KERNEL_TEXT Threshold find_threshold(const Block& block, const Items& items
 
 /// Maps smaller ids to larger keys. The largest vocabulary has 2^22 tokens.
 constexpr int kIdBits = 22;
-ROLL_HOST_DEVICE uint32_t key_of_id(int32_t id) {
+ROLL_HOST_DEVICE uint32_t id_key(int32_t id) {
   return (uint32_t{1} << kIdBits) - 1 - static_cast<uint32_t>(id);
 }
 
 /// Returns the smallest id whose cumulative weight exceeds `target` (inverse CDF).
 template <class Block, class Of>
 ROLL_KERNEL_TEXT int32_t find_id(const Block& block, const Tokens<Block>& tokens, uint64_t target, const Of& weight) {
-  const auto of = [&](int32_t id, float logit) { return Weighted{key_of_id(id), weight(id, logit)}; };
-  return static_cast<int32_t>(
-      key_of_id(static_cast<int32_t>(find_threshold(block, tokens, target + 1, kIdBits, of).key)));
+  const auto of = [&](int32_t id, float logit) { return Weighted{id_key(id), weight(id, logit)}; };
+  return static_cast<int32_t>(id_key(static_cast<int32_t>(find_threshold(block, tokens, target + 1, kIdBits, of).key)));
 }
 
 /// Condition for tokens that may be drawn.
@@ -188,11 +187,11 @@ struct Filter {
 /// Returns the token's mass if the filter keeps it, else 0.
 ROLL_HOST_DEVICE uint64_t kept_mass(const Filter& filter, const Probabilities& p, int32_t id, float logit) {
   if (ordered_key(logit) < filter.least_key) return 0;
-  const float own = p(logit);
-  const uint32_t bits = float_bits(own);
-  if (own < filter.least_p || bits < filter.least_bits || (bits == filter.least_bits && id >= filter.ties_end))
+  const float probability = p(logit);
+  const uint32_t bits = float_bits(probability);
+  if (probability < filter.least_p || bits < filter.least_bits || (bits == filter.least_bits && id >= filter.ties_end))
     return 0;
-  return probability_mass(own);
+  return probability_mass(probability);
 }
 
 /// Narrows `filter` to the top_p tokens. all: mass that `filter` kept so far.
@@ -249,8 +248,8 @@ ROLL_KERNEL_TEXT int32_t last_bin(const Block& block, BinsShared<Block>& shared,
     return kSampleBins - 1 - static_cast<int32_t>(find_threshold(block, bins, needed, 11, likely_first).key);
   }
   if (sampling.top_p >= 1) {  // only min_p
-    const float place = logf(sampling.least_p) * -64.0f + 1.0f;
-    return place < kSampleBins - 1 ? static_cast<int32_t>(place) : kSampleBins - 1;
+    const float scaled = logf(sampling.least_p) * -64.0f + 1.0f;
+    return scaled < kSampleBins - 1 ? static_cast<int32_t>(scaled) : kSampleBins - 1;
   }
   // Drops the last bins whose mass is at most what top_p leaves out, bounding each token by its bin's likeliest.
   const auto heaviest = [](int32_t bin, uint32_t count) {

@@ -21,14 +21,14 @@ ROLL_HOST_DEVICE SampledRow sampled_row(const SampleRows& launch, int64_t i) {
   row.cut = launch.cut;
   row.slot = launch.slots + slot;
   row.touched = launch.touched + touched;
-  row.untouched = launch.untouched + touched;
+  row.original_logits = launch.untouched + touched;
   row.scratch = launch.scratch + i;
   return row;
 }
 
 /// Largest logit of a row: raw, and after bias and penalties.
 struct Tops {
-  float raw, own;
+  float raw, adjusted;
 };
 
 struct JoinTops {
@@ -55,7 +55,7 @@ ROLL_KERNEL_TEXT Tops find_tops(const Block& block, const SampledRow& row) {
 }
 
 template <class Block>
-ROLL_KERNEL_TEXT PartMass mass_of_row(const Block& block, const SampledRow& row) {
+ROLL_KERNEL_TEXT PartMass row_mass(const Block& block, const SampledRow& row) {
   PartMass mass{0, 0, INT32_MAX, 0};
   ROLL_UNROLL_BY(1)
   for (int32_t part = block.lane(); part < row.cut.parts(); part += Block::kLanes)
@@ -76,8 +76,8 @@ ROLL_HOST_DEVICE bool has_candidates(const SampledRow& row) {
 template <class Block, class F>
 ROLL_KERNEL_TEXT void each_touched(const Block& block, const SampledRow& row, const TokenRun& run, const F& f) {
   block.each(row.slot->num_touched, [&](int32_t i) {
-    const int32_t place = row.touched[i].token - run.first;
-    if (0 <= place && place < run.count) f(i, run.logits[place]);
+    const int32_t offset = row.touched[i].token - run.first;
+    if (0 <= offset && offset < run.count) f(i, run.logits[offset]);
   });
 }
 
@@ -85,7 +85,7 @@ ROLL_KERNEL_TEXT void each_touched(const Block& block, const SampledRow& row, co
 
 /// Base class of the kernels with one block per part of a row.
 template <int kNumLanes>
-struct OfParts {
+struct PartKernel {
   static constexpr int kLanes = kNumLanes;
   SampleRows launch;
 
@@ -98,10 +98,10 @@ struct OfParts {
   }
 };
 
-/// Kernel: finds the largest logits of each part. Saves the logits of biased and penalized tokens in row.untouched and
-/// sets them to -infinity, so that the main scan skips them.
+/// Kernel: finds the largest logits of each part. Saves the logits of biased and penalized tokens in
+/// row.original_logits and sets them to -infinity, so that the main scan skips them.
 template <int kNumLanes = 512>
-struct FindTops : OfParts<kNumLanes> {
+struct FindTops : PartKernel<kNumLanes> {
   template <class>
   using Shared = NoShared;
 
@@ -113,15 +113,15 @@ struct FindTops : OfParts<kNumLanes> {
         block.each(kSampleBins, [&](int32_t bin) { row.scratch->counts[bin] = 0; });
         block.once([&] { row.scratch->num_candidates = 0; });
       }
-      const TokenRun own = row.part(part);
+      const TokenRun part_run = row.part(part);
       PartTops tops{-INFINITY, -INFINITY, -INFINITY, 0};
-      each_touched(block, row, own, [&](int32_t i, float& logit) {
-        row.untouched[i] = logit;
+      each_touched(block, row, part_run, [&](int32_t i, float& logit) {
+        row.original_logits[i] = logit;
         tops.raw_touched = larger(tops.raw_touched, logit);
         tops.touched = larger(tops.touched, touched_logit(logit, row.touched[i], row.slot->sampling));
         logit = -INFINITY;
       });
-      each_logit(block, own, block.lane(), Block::kLanes,
+      each_logit(block, part_run, block.lane(), Block::kLanes,
                  [&](int32_t, float logit) { tops.untouched = larger(tops.untouched, logit); });
       tops = block.joined(tops, JoinTops{});
       block.once([&] { row.scratch->tops[part] = tops; });
@@ -131,7 +131,7 @@ struct FindTops : OfParts<kNumLanes> {
 
 /// Kernel: computes the masses of each part and its chunks, and counts the tokens per bin.
 template <int kNumLanes = 512>
-struct WeighParts : OfParts<kNumLanes> {
+struct WeighParts : PartKernel<kNumLanes> {
   template <class Block>
   using Shared = BinsShared<Block>;
 
@@ -142,15 +142,15 @@ struct WeighParts : OfParts<kNumLanes> {
       const RowSampling& sampling = row.slot->sampling;
       const auto scale = static_cast<float>(sampling.inverse_temperature);
       const Tops tops = find_tops(block, row);
-      const Probabilities p{tops.own, scale}, raw{tops.raw, scale};
-      const bool counts = has_candidates(row), is_same = tops.raw == tops.own;
+      const Probabilities p{tops.adjusted, scale}, raw{tops.raw, scale};
+      const bool counts = has_candidates(row), is_same = tops.raw == tops.adjusted;
       if (counts) block.each(kSampleBins, [&](int32_t bin) { shared.counts[bin] = 0; });
-      const TokenRun own = row.part(part);
+      const TokenRun part_run = row.part(part);
       PartMass mass{0, 0, INT32_MAX, 0};
-      each_touched(block, row, own, [&](int32_t i, float& logit) {
-        const float came = row.untouched[i];
-        logit = touched_logit(came, row.touched[i], sampling);
-        mass.raw += capped_mass(raw, came) - capped_mass(raw, logit);  // weigh() adds the latter
+      each_touched(block, row, part_run, [&](int32_t i, float& logit) {
+        const float original = row.original_logits[i];
+        logit = touched_logit(original, row.touched[i], sampling);
+        mass.raw += capped_mass(raw, original) - capped_mass(raw, logit);  // weigh() adds the latter
       });
       if (counts)
         is_same ? weigh<true, true>(block, shared, row, part, p, raw, mass)
@@ -171,10 +171,10 @@ struct WeighParts : OfParts<kNumLanes> {
   static ROLL_KERNEL_TEXT void weigh(const Block& block, BinsShared<Block>& shared, const SampledRow& row, int32_t part,
                                      const sampling::Probabilities& p, const sampling::Probabilities& raw,
                                      PartMass& mass) {
-    const TokenRun own = row.part(part);
+    const TokenRun part_run = row.part(part);
     for (int32_t chunk = block.lane() / kWarp; chunk < row.cut.chunks; chunk += Block::kWarps) {
       uint64_t sum = 0;
-      sampling::each_logit(block, own.piece(chunk, row.cut.chunk_size), block.lane() % kWarp, kWarp,
+      sampling::each_logit(block, part_run.piece(chunk, row.cut.chunk_size), block.lane() % kWarp, kWarp,
                            [&](int32_t id, float logit) {
                              if (!(logit - p.top <= 0)) mass.is_bad = 1;
                              if (logit == p.top && id < mass.first) mass.first = id;
@@ -193,7 +193,7 @@ struct WeighParts : OfParts<kNumLanes> {
 
 /// Kernel: lists all tokens that the filter keeps, and some that it does not.
 template <int kNumLanes = 512>
-struct ListCandidates : OfParts<kNumLanes> {
+struct ListCandidates : PartKernel<kNumLanes> {
   template <class Block>
   using Shared = BinsShared<Block>;
 
@@ -202,19 +202,19 @@ struct ListCandidates : OfParts<kNumLanes> {
     using namespace sampling;
     this->with_part(index, [&](const SampledRow& row, int32_t part) {
       if (!has_candidates(row)) return;
-      const PartMass mass = mass_of_row(block, row);
+      const PartMass mass = row_mass(block, row);
       if (mass.is_bad) return;
-      const Probabilities p{find_tops(block, row).own, static_cast<float>(row.slot->sampling.inverse_temperature)};
+      const Probabilities p{find_tops(block, row).adjusted, static_cast<float>(row.slot->sampling.inverse_temperature)};
       block.each_fourth(kSampleBins, [&](int32_t bin) {
-        const Vector<uint32_t, 4> some = block.template load<4>(row.scratch->counts + bin);
-        block.store(&shared.counts[bin], some);
+        const Vector<uint32_t, 4> bin_counts = block.template load<4>(row.scratch->counts + bin);
+        block.store(&shared.counts[bin], bin_counts);
       });
       const int32_t last = last_bin(block, shared, row, mass.all);
       each_logit(block, row.part(part), block.lane(), Block::kLanes, [&](int32_t id, float logit) {
         if (p.logit_bin(logit) > last) return;
-        const uint32_t place = block.add(&row.scratch->num_candidates, 1);
-        if (place < kMostCandidates)
-          row.scratch->candidates[place] = static_cast<uint64_t>(id) << 32 | float_bits(logit);
+        const uint32_t candidate = block.add(&row.scratch->num_candidates, 1);
+        if (candidate < kMostCandidates)
+          row.scratch->candidates[candidate] = static_cast<uint64_t>(id) << 32 | float_bits(logit);
       });
     });
   }
@@ -229,17 +229,18 @@ ROLL_KERNEL_TEXT int32_t find_in_row(const Block& block, SampleShared<Block>& sh
                                      const Probabilities& p, uint64_t target) {
   const auto first_beyond = [&](int32_t end, const auto& weight) {
     for (int32_t begin = 0;; begin += kWarp) {  // ends, because target < total mass
-      const int32_t own = begin + block.lane();
-      uint64_t sum = own < end ? weight(own) : 0;  // inclusive prefix sum over lanes
+      const int32_t index = begin + block.lane();
+      uint64_t sum = index < end ? weight(index) : 0;  // inclusive prefix sum over lanes
       for (int offset = 1; offset < kWarp; offset *= 2) {
         const uint64_t before = block.shuffle_up(sum, offset);
         if (block.lane() >= offset) sum += before;
       }
-      const int in_front = ones_from_below(~block.ballot(sum > target));
-      const uint64_t all = block.shuffle(sum, kWarp - 1), left = block.shuffle(sum, in_front > 0 ? in_front - 1 : 0);
-      if (in_front < kWarp) {
-        target -= in_front > 0 ? left : 0;
-        return begin + in_front;
+      const int num_before = ones_from_below(~block.ballot(sum > target));
+      const uint64_t all = block.shuffle(sum, kWarp - 1),
+                     left = block.shuffle(sum, num_before > 0 ? num_before - 1 : 0);
+      if (num_before < kWarp) {
+        target -= num_before > 0 ? left : 0;
+        return begin + num_before;
       }
       target -= all;
     }
@@ -249,8 +250,8 @@ ROLL_KERNEL_TEXT int32_t find_in_row(const Block& block, SampleShared<Block>& sh
   if (block.lane() < kWarp) {
     const int32_t chunk = first_beyond(num_chunks, [&](int32_t i) -> uint64_t { return shared.list[i]; });
     const TokenRun run = row.part(chunk / row.cut.chunks).piece(chunk % row.cut.chunks, row.cut.chunk_size);
-    const int32_t place = first_beyond(run.count, [&](int32_t i) { return probability_mass(p(run.logits[i])); });
-    if (block.lane() == 0) shared.found = run.first + place;
+    const int32_t in_chunk = first_beyond(run.count, [&](int32_t i) { return probability_mass(p(run.logits[i])); });
+    if (block.lane() == 0) shared.found = run.first + in_chunk;
   }
   block.barrier();
   return shared.found;
@@ -282,18 +283,20 @@ ROLL_KERNEL_TEXT DrawnToken draw_row(const Block& block, SampleShared<Block>& sh
                                      bool moves_slot) {
   SlotState& slot = *row.slot;
   const RowSampling& params = slot.sampling;
-  const PartMass mass = mass_of_row(block, row);
+  const PartMass mass = row_mass(block, row);
   if (mass.is_bad) return {-1, 0, 0};
   const Tops tops = find_tops(block, row);
-  const Probabilities p{tops.own, static_cast<float>(params.inverse_temperature)};
+  const Probabilities p{tops.adjusted, static_cast<float>(params.inverse_temperature)};
   const int64_t num_touched = slot.num_touched;
   const Found found = params.is_greedy ? Found{mass.first, 0} : pick(block, shared, row, p, mass.all);
-  const int64_t place = find_touched(block, slot, row.touched, found.token);
-  const float own = row.logit(found.token);
+  const int64_t touched_index = find_touched(block, slot, row.touched, found.token);
+  const float token_logit = row.logit(found.token);
   const DrawnToken drawn = {
-      found.token, sampled_log_prob(place < num_touched ? row.untouched[place] : own, tops.raw, params, mass.raw),
-      params.is_greedy ? 0.0f : sampled_log_prob(own, p.top, params, found.all)};
-  if (moves_slot) block.once([&] { move_on(slot, row.touched, drawn.token, place); });
+      found.token,
+      sampled_log_prob(touched_index < num_touched ? row.original_logits[touched_index] : token_logit, tops.raw, params,
+                       mass.raw),
+      params.is_greedy ? 0.0f : sampled_log_prob(token_logit, p.top, params, found.all)};
+  if (moves_slot) block.once([&] { move_on(slot, row.touched, drawn.token, touched_index); });
   return drawn;
 }
 

@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 Json read_peft_config(const fs::path& folder) {
   Json config = read_json(folder / kPeftConfigFile);
   if (!config.is_object() || config.value("peft_type", Json()) != "LORA")
-    throw user_error("{}: peft_type: must be LORA, the only adapters that are known here",
+    throw user_error("{}: peft_type: must be LORA, the only kind of adapter that roll supports",
                      (folder / kPeftConfigFile).string());
   return config;
 }
@@ -26,11 +26,12 @@ fs::path base_folder(const fs::path& folder) {
   const Json config = read_peft_config(folder);
   const auto name = config.find("base_model_name_or_path");
   if (name == config.end() || !name->is_string())
-    throw user_error("{}: missing; name the folder of the model that the adapters belong to", where);
+    throw user_error("{}: missing; name the folder of the adapters' base model", where);
   const auto found = find_model_folder(name->get<std::string>());
   if (!found) throw user_error("{} = {}: {}", where, name->get<std::string>(), missing_model(name->get<std::string>()));
   if (is_peft_folder(*found))
-    throw user_error("{} = {}: holds adapters itself; merge them first: roll export --merge", where, found->string());
+    throw user_error("{} = {}: is a folder of adapters, not a base model; merge them first: roll export --merge", where,
+                     found->string());
   return *found;
 }
 

@@ -25,16 +25,16 @@ void require_entry(const HfFolder& folder, const std::string& name, at::ScalarTy
   int64_t found = 1;
   for (const int64_t n : entry->shape) found *= n;
   if (entry->dtype != dtype || found != numel)
-    throw user_error("{}: {}: is {} {}, where bitsandbytes has {} numbers of {}; {}", folder.tensor_file(name), name,
+    throw user_error("{}: {}: is {} {}, but bitsandbytes stores {} elements of {}; {}", folder.tensor_file(name), name,
                      dtype_name(entry->dtype), shape_text(entry->shape), numel, dtype_name(dtype),
                      bitsandbytes::kGivePlain);
 }
 
-std::string module_of(const std::string& weight) {
+std::string module_name(const std::string& weight) {
   return weight.substr(0, weight.rfind(".weight"));
 }
 
-int64_t blocks_of(int64_t numel, int64_t size) {
+int64_t num_blocks(int64_t numel, int64_t size) {
   return (numel + size - 1) / size;
 }
 
@@ -87,13 +87,13 @@ bool is_quantised(const HfFolder& folder) {
 std::unordered_set<std::string> bitsandbytes_names(const std::string& weight) {
   std::unordered_set<std::string> names;
   for (const char* end : kBesideWeight) names.insert(weight + end);
-  for (const char* end : kBesideModule) names.insert(module_of(weight) + end);
+  for (const char* end : kBesideModule) names.insert(module_name(weight) + end);
   return names;
 }
 
 bool is_bitsandbytes_part(const std::string& name) {
-  const auto ends_so = [&](const char* end) { return name.ends_with(end); };
-  return std::ranges::any_of(kBesideWeight, ends_so) || std::ranges::any_of(kBesideModule, ends_so);
+  const auto matches_suffix = [&](const char* suffix) { return name.ends_with(suffix); };
+  return std::ranges::any_of(kBesideWeight, matches_suffix) || std::ranges::any_of(kBesideModule, matches_suffix);
 }
 
 void check_bitsandbytes(const HfFolder& folder, const std::string& weight, const std::vector<int64_t>& shape,
@@ -105,18 +105,18 @@ void check_bitsandbytes(const HfFolder& folder, const std::string& weight, const
                      folder.tensor_file(weight), weight, dtype_name(codes->dtype), bitsandbytes::kSkipped);
   if (kind == Quantisation::kInt8) {
     require_entry(folder, weight, at::kChar, numel),
-        require_entry(folder, module_of(weight) + ".SCB", at::kFloat, outputs);
+        require_entry(folder, module_name(weight) + ".SCB", at::kFloat, outputs);
     return;
   }
   if (inputs % 2 != 0)
-    throw user_error("{}: {}: has {} inputs; nf4 is read where two numbers share a byte; {}",
+    throw user_error("{}: {}: has {} inputs, an odd number, but nf4 stores two inputs per byte; {}",
                      folder.tensor_file(weight), weight, inputs, bitsandbytes::kGivePlain);
-  const int64_t blocks = blocks_of(numel, kNf4Block);
+  const int64_t blocks = num_blocks(numel, kNf4Block);
   const bool is_nested = folder.find(weight + ".nested_absmax") != nullptr;
   require_entry(folder, weight, at::kByte, numel / 2);
   require_entry(folder, weight + ".absmax", is_nested ? at::kByte : at::kFloat, blocks);
   require_entry(folder, weight + ".quant_map", at::kFloat, nf4_values(at::kCPU).numel());
-  if (is_nested) require_entry(folder, weight + ".nested_absmax", at::kFloat, blocks_of(blocks, kNestedBlock));
+  if (is_nested) require_entry(folder, weight + ".nested_absmax", at::kFloat, num_blocks(blocks, kNestedBlock));
   if (is_nested) require_entry(folder, weight + ".nested_quant_map", at::kFloat, 256);
   if (!folder.find(weight + kState))
     throw user_error("{}: {}{}: is missing; {}", folder.tensor_file(weight), weight, kState, bitsandbytes::kGivePlain);
@@ -127,27 +127,27 @@ QuantisedMatrix read_bitsandbytes(const HfFolder& folder, const std::string& wei
   check_bitsandbytes(folder, weight, shape, kind);
   const int64_t outputs = shape[0], inputs = shape[1];
   if (kind == Quantisation::kInt8) {
-    const std::string scales = module_of(weight) + ".SCB", format = module_of(weight) + ".weight_format";
+    const std::string scales = module_name(weight) + ".SCB", format = module_name(weight) + ".weight_format";
     if (folder.find(format) && folder.read(format).to(at::kLong).sum().item<int64_t>() != 0)
-      throw user_error("{}: {}: only rows (0) are read; {}", folder.tensor_file(format), format,
-                       bitsandbytes::kGivePlain);
+      throw user_error("{}: {}: must be 0 (one scale per row), the only weight format that roll reads; {}",
+                       folder.tensor_file(format), format, bitsandbytes::kGivePlain);
     require_finite(folder.read(scales), folder, scales);
     return {kind, folder.read(weight).view(shape), folder.read(scales).flatten()};
   }
   const QuantState state = read_state(folder, weight, shape);
   if (const std::string config = (folder.path() / "config.json").string();
       state.from != bitsandbytes::stored_dtype(folder.config(), config))
-    throw user_error("{}: dtype: differs from that of {}{} in {}, which is {}", config, weight, kState,
+    throw user_error("{}: dtype: must equal the dtype of {}{} in {}, which is {}", config, weight, kState,
                      folder.tensor_file(weight), at::toString(state.from));
   const std::string table = weight + ".quant_map", scales = weight + ".absmax";
   if (!at::equal(folder.read(table).flatten(), nf4_values(at::kCPU)))
-    throw user_error("{}: {}: are other values than those of nf4; {}", folder.tensor_file(table), table,
+    throw user_error("{}: {}: is not bitsandbytes' table of nf4 values; {}", folder.tensor_file(table), table,
                      bitsandbytes::kGivePlain);
   const bool is_nested = folder.find(weight + ".nested_absmax") != nullptr;
-  at::Tensor each = is_nested ? nested_scales(folder, weight, state.offset) : folder.read(scales).flatten();
-  require_finite(each, folder, scales);
-  if (inputs % kNf4Block == 0) each = each.view({outputs, inputs / kNf4Block});
-  return {kind, folder.read(weight).view({outputs, inputs / 2}), each, state.from};
+  at::Tensor scale_values = is_nested ? nested_scales(folder, weight, state.offset) : folder.read(scales).flatten();
+  require_finite(scale_values, folder, scales);
+  if (inputs % kNf4Block == 0) scale_values = scale_values.view({outputs, inputs / kNf4Block});
+  return {kind, folder.read(weight).view({outputs, inputs / 2}), scale_values, state.from};
 }
 
 }  // namespace roll

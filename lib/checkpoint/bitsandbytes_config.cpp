@@ -56,8 +56,8 @@ std::optional<BitsandbytesConfig> bitsandbytes_config(const Json& config, const 
   if (!section->is_object()) throw user_error("{}: {} where an object is needed", where, section->type_name());
   const auto method = typed_value<std::string>(*section, where, "quant_method", "(absent)");
   if (method != "bitsandbytes")
-    throw user_error("{}: quant_method = {}: only weights that bitsandbytes quantised are read; {}", where, method,
-                     kGivePlain);
+    throw user_error("{}: quant_method = {}: must be bitsandbytes, the only quantisation that roll reads; {}", where,
+                     method, kGivePlain);
   BitsandbytesConfig found;
   if (typed_value(*section, where, "load_in_8bit", false)) {
     found.kind = Quantisation::kInt8;
@@ -74,7 +74,7 @@ std::optional<BitsandbytesConfig> bitsandbytes_config(const Json& config, const 
     try {
       found.skipped.push_back(std::make_shared<Regex>(fmt::format(R"(^(?:{})(?:(?<=\.)|(?=\.|$)))", key)));
     } catch (const RegexError& error) {
-      throw user_error("{}: {} = {}: is no regular expression: {}", where, kSkipped, key, error.what());
+      throw user_error("{}: {} = {}: is not a regular expression: {}", where, kSkipped, key, error.what());
     }
   }
   return found;

@@ -33,7 +33,7 @@ std::optional<BitsandbytesConfig> bitsandbytes_config(const Json& config, const 
 namespace bitsandbytes {
 
 inline constexpr const char *kSection = "quantization_config", *kSkipped = "llm_int8_skip_modules";
-inline constexpr const char* kGivePlain = "give the model that was not quantised";
+inline constexpr const char* kGivePlain = "use the unquantised model instead";
 
 /// Returns a key's value, or `absent`. UserError "where: key = ...": the value has another type.
 template <class T>  // string, bool, double or list of strings

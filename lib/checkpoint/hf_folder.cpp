@@ -27,8 +27,9 @@ FileJson read_weight_map(const fs::path& index_file) {
   if (!index.is_object() || map == index.end() || !map->is_object() || map->empty())
     throw user_error("{}: weight_map: an object of tensor name -> file name is needed", where);
   for (const auto& [tensor, file] : map->items()) {
-    const bool plain = file.is_string() && fs::path(file.get<std::string>()).filename() == file.get<std::string>();
-    if (!plain)
+    const bool is_plain_name =
+        file.is_string() && fs::path(file.get<std::string>()).filename() == file.get<std::string>();
+    if (!is_plain_name)
       throw user_error("{}: weight_map: {} = {}: must be the name of a file in this folder", where, tensor,
                        file.dump(-1, ' ', true, FileJson::error_handler_t::replace));
   }
@@ -36,18 +37,18 @@ FileJson read_weight_map(const fs::path& index_file) {
 }
 
 /// Joins names: "a, b, c and 4 more".
-std::string few(std::vector<std::string> names) {
+std::string short_list(std::vector<std::string> names) {
   constexpr size_t kShown = 3;
-  const size_t others = names.size() > kShown ? names.size() - kShown : 0;
-  names.resize(names.size() - others);
-  return fmt::format("{}{}", fmt::join(names, ", "), others > 0 ? fmt::format(" and {} more", others) : "");
+  const size_t num_hidden = names.size() > kShown ? names.size() - kShown : 0;
+  names.resize(names.size() - num_hidden);
+  return fmt::format("{}{}", fmt::join(names, ", "), num_hidden > 0 ? fmt::format(" and {} more", num_hidden) : "");
 }
 
 }  // namespace
 
 Json HfFolder::read_config(const fs::path& folder) {
   if (!is_there(folder)) throw user_error("{}: there is no such folder; give a model's folder", folder.string());
-  if (!is_folder(folder)) throw user_error("{}: a file where a model folder is needed", folder.string());
+  if (!is_folder(folder)) throw user_error("{}: is a file; give a model folder", folder.string());
   const fs::path file = folder / "config.json";
   if (!is_there(file))
     throw user_error("{}: the folder has no config.json; give a Hugging Face model folder", folder.string());
@@ -62,12 +63,12 @@ HfFolder HfFolder::open(const fs::path& folder) {
   result.config_ = read_config(folder);
   if (is_there(folder / kSingleFile)) {
     result.add_file(kSingleFile);
-    result.note_shards();
+    result.note_unread_shards();
   } else if (is_there(folder / kIndexFile)) {
     result.add_shards(read_weight_map(folder / kIndexFile));
   } else {
     const bool pickled = is_there(folder / "pytorch_model.bin") || is_there(folder / "pytorch_model.bin.index.json");
-    throw user_error("{}: neither {} nor {}; {}", folder.string(), kSingleFile, kIndexFile,
+    throw user_error("{}: has neither {} nor {}; {}", folder.string(), kSingleFile, kIndexFile,
                      pickled ? "pickled weights (pytorch_model.bin) are not read, save the model as safetensors"
                              : "give the folder that holds the weights, or fetch them");
   }
@@ -80,28 +81,31 @@ void HfFolder::add_file(const std::string& name) {
   files_.emplace_back(path_ / name);
   file_names_.push_back(name);
   for (const TensorEntry& entry : files_.back().entries()) {
-    const auto [place, is_new] = where_.emplace(entry.name, Place{files_.size() - 1, entries_.size()});
+    const auto [position, is_new] =
+        position_by_name_.emplace(entry.name, TensorPosition{files_.size() - 1, entries_.size()});
     if (is_new) {
       entries_.push_back(entry);
       continue;
     }
-    notes_.push_back(fmt::format("{}: {}: is in {} too; the copy in {} is read, the last file's, as transformers does",
-                                 path_.string(), entry.name, file_names_[place->second.file], name));
-    place->second.file = files_.size() - 1;
-    entries_[place->second.entry] = entry;
+    notes_.push_back(
+        fmt::format("{}: {}: is in {}, too; roll reads the copy in {}, the last file, as transformers does",
+                    path_.string(), entry.name, file_names_[position->second.file], name));
+    position->second.file = files_.size() - 1;
+    entries_[position->second.entry] = entry;
   }
 }
 
-void HfFolder::note_shards() {
-  std::vector<std::string> others;
+void HfFolder::note_unread_shards() {
+  std::vector<std::string> unread_files;
   for (const fs::path& entry : list_folder(path_)) {
     const std::string name = entry.filename().string();
-    if (name == kIndexFile || (name.starts_with("model-") && name.ends_with(".safetensors"))) others.push_back(name);
+    if (name == kIndexFile || (name.starts_with("model-") && name.ends_with(".safetensors")))
+      unread_files.push_back(name);
   }
-  std::ranges::sort(others);
-  if (!others.empty())
-    notes_.push_back(fmt::format("{}: {} is read, as transformers does, and none of {}; remove what is old",
-                                 path_.string(), kSingleFile, few(others)));
+  std::ranges::sort(unread_files);
+  if (!unread_files.empty())
+    notes_.push_back(fmt::format("{}: roll reads {}, as transformers does, and ignores {}; remove the outdated files",
+                                 path_.string(), kSingleFile, short_list(unread_files)));
 }
 
 void HfFolder::add_shards(const FileJson& weight_map) {
@@ -110,8 +114,8 @@ void HfFolder::add_shards(const FileJson& weight_map) {
   for (const std::string& name : files) add_file(name);
   std::vector<std::string> absent, elsewhere, unnamed;
   for (const auto& [tensor, file] : weight_map.items()) {
-    const auto found = where_.find(tensor);
-    if (found == where_.end())
+    const auto found = position_by_name_.find(tensor);
+    if (found == position_by_name_.end())
       absent.push_back(tensor);
     else if (file_names_[found->second.file] != file.get<std::string>())
       elsewhere.push_back(tensor);
@@ -119,33 +123,34 @@ void HfFolder::add_shards(const FileJson& weight_map) {
   for (const TensorEntry& entry : entries_)
     if (!weight_map.contains(entry.name)) unnamed.push_back(entry.name);
   unindexed_.insert(unnamed.begin(), unnamed.end());
-  const auto note = [&](const std::vector<std::string>& names, const char* what) {
+  const auto note = [&](const std::vector<std::string>& names, const char* finding) {
     if (!names.empty())
-      notes_.push_back(fmt::format("{}: weight_map: {}: {}", (path_ / kIndexFile).string(), few(names), what));
+      notes_.push_back(
+          fmt::format("{}: weight_map: {}: {}", (path_ / kIndexFile).string(), short_list(names), finding));
   };
-  note(absent, "is in no file, and left out, as transformers does");
-  note(elsewhere, "is not in the file that the index names, but read from another one, as transformers does");
-  note(unnamed, "lies in a file but not in the index; it is read if the model has it, as transformers does");
+  note(absent, "is in no file; roll leaves it out, as transformers does");
+  note(elsewhere, "is not in the file that the index names; roll reads it from another file, as transformers does");
+  note(unnamed, "is in a file but not in the index; roll reads it if the model has it, as transformers does");
 }
 
 void HfFolder::read_as(const std::string& name, const std::string& stored) {
   ROLL_CHECK(!find(name), "a tensor of the folder keeps its name");
-  where_[name] = where_.at(stored);
-  notes_.push_back(fmt::format("{}: has no {}; {} is read in its place", path_.string(), name, stored));
+  position_by_name_[name] = position_by_name_.at(stored);
+  notes_.push_back(fmt::format("{}: has no {}; roll reads {} instead", path_.string(), name, stored));
 }
 
 const TensorEntry* HfFolder::find(const std::string& name) const {
-  const auto found = where_.find(name);
-  return found == where_.end() ? nullptr : &entries_[found->second.entry];
+  const auto found = position_by_name_.find(name);
+  return found == position_by_name_.end() ? nullptr : &entries_[found->second.entry];
 }
 
 std::string HfFolder::tensor_file(const std::string& name) const {
-  return (path_ / file_names_[where_.at(name).file]).string();
+  return (path_ / file_names_[position_by_name_.at(name).file]).string();
 }
 
 at::Tensor HfFolder::read(const std::string& name) const {
-  const auto found = where_.find(name);
-  if (found == where_.end()) throw user_error("{}: holds no tensor {}", path_.string(), name);
+  const auto found = position_by_name_.find(name);
+  if (found == position_by_name_.end()) throw user_error("{}: holds no tensor {}", path_.string(), name);
   return files_[found->second.file].read(entries_[found->second.entry].name);
 }
 

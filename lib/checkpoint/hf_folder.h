@@ -46,19 +46,19 @@ class HfFolder {
   at::Tensor read(const std::string& name) const;
 
  private:
-  struct Place {
+  struct TensorPosition {
     size_t file = 0, entry = 0;
   };
   void add_file(const std::string& name);
   void add_shards(const FileJson& weight_map);
-  void note_shards();
+  void note_unread_shards();
 
   std::filesystem::path path_;
   Json config_;
   std::vector<std::string> file_names_;
   std::vector<SafetensorsFile> files_;
   std::vector<TensorEntry> entries_;
-  std::unordered_map<std::string, Place> where_;
+  std::unordered_map<std::string, TensorPosition> position_by_name_;
   std::vector<std::string> notes_;
   std::set<std::string> unindexed_;
 };

@@ -13,13 +13,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// `kind`: models or datasets.
-fs::path repository_folder(const std::string& kind, const std::string& name) {
+/// `repository_type`: models or datasets.
+fs::path repository_folder(const std::string& repository_type, const std::string& name) {
   const size_t slash = name.find('/');
-  return hub_cache() / fmt::format("{}--{}--{}", kind, name.substr(0, slash), name.substr(slash + 1));
+  return hub_cache() / fmt::format("{}--{}--{}", repository_type, name.substr(0, slash), name.substr(slash + 1));
 }
 
-std::optional<fs::path> snapshot_of(const fs::path& repository) {
+std::optional<fs::path> find_snapshot(const fs::path& repository) {
   const fs::path snapshots = repository / "snapshots";
   std::error_code ec;
   if (fs::is_regular_file(repository / "refs" / "main", ec)) {
@@ -34,7 +34,7 @@ std::optional<fs::path> snapshot_of(const fs::path& repository) {
 }
 
 /// Returns the model in a run's or a checkpoint's folder; any other folder is returned unchanged.
-fs::path model_of_run(const fs::path& folder) {
+fs::path find_model_in_run(const fs::path& folder) {
   const auto is_model = [](const fs::path& f) {
     return is_there(f / "config.json") || is_there(f / "adapter_config.json");
   };
@@ -67,8 +67,8 @@ bool is_hub_name(const std::string& name) {
 
 std::optional<fs::path> find_model_folder(const std::string& name) {
   std::error_code ec;
-  if (fs::is_directory(name, ec)) return model_of_run(name);
-  return is_hub_name(name) ? snapshot_of(repository_folder("models", name)) : std::nullopt;
+  if (fs::is_directory(name, ec)) return find_model_in_run(name);
+  return is_hub_name(name) ? find_snapshot(repository_folder("models", name)) : std::nullopt;
 }
 
 std::string dataset_repository(const std::string& name) {
@@ -78,7 +78,7 @@ std::string dataset_repository(const std::string& name) {
 std::optional<fs::path> find_dataset_folder(const std::string& name) {
   auto [repository, inner] = repository_and_folder(name);
   if (!is_hub_name(repository.string())) return std::nullopt;
-  const auto snapshot = snapshot_of(repository_folder("datasets", repository.string()));
+  const auto snapshot = find_snapshot(repository_folder("datasets", repository.string()));
   inner = inner.lexically_normal();
   if (!snapshot || inner.empty()) return snapshot;
   std::error_code ec;
@@ -89,7 +89,7 @@ std::optional<fs::path> find_dataset_folder(const std::string& name) {
 std::string missing_model(const std::string& name) {
   if (!is_hub_name(name))
     return "there is no such folder; give a model's folder, or a Hub name such as Qwen/Qwen2.5-0.5B";
-  return fmt::format("there is no such folder, and no snapshot of it in {}; download it with: hf download {}",
+  return fmt::format("there is no such folder, and no snapshot of this name in {}; download it with: hf download {}",
                      hub_cache().string(), name);
 }
 

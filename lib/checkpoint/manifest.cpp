@@ -20,10 +20,10 @@ bool stays_inside(const fs::path& path) {
   return true;
 }
 
-constexpr const char* kOwnSum = "xxh3";
+constexpr const char* kSumKey = "xxh3";
 
 /// Returns the checksum of a manifest without its checksum field.
-std::string own_sum(const Json& manifest) {
+std::string manifest_sum(const Json& manifest) {
   RunningSum sum;
   sum.add(to_line(manifest));
   return sum.sum().xxh3;
@@ -37,20 +37,21 @@ int64_t whole_number(const Json& about, const char* name, int64_t largest, const
 }
 
 /// Checks the format and the manifest's own checksum; removes the checksum from `about`.
-void check_itself(Json& about, const std::string& origin) {
+void check_manifest_sum(Json& about, const std::string& origin) {
   const int64_t format = whole_number(about, "format", kManifestFormat, origin);
-  const Json said = about.value(kOwnSum, Json());
-  about.erase(kOwnSum);
-  if (format > 1 && said != own_sum(about)) throw user_error("{}: has changed since it was written", origin);
+  const Json stored_sum = about.value(kSumKey, Json());
+  about.erase(kSumKey);
+  if (format > 1 && stored_sum != manifest_sum(about)) throw user_error("{}: has changed since it was written", origin);
 }
 
 /// Returns how the file differs from what was written; "" if it does not.
 std::string file_fault(const fs::path& file, const FileSum& expected) {
   std::error_code ec;
-  if (!fs::is_regular_file(file, ec)) return is_there(file) ? "is no file" : "is missing";
+  if (!fs::is_regular_file(file, ec)) return is_there(file) ? "is not a file" : "is missing";
   const FileSum found = sum_of_file(file);
-  if (found.bytes != expected.bytes) return fmt::format("{} bytes, but {} were written", found.bytes, expected.bytes);
-  return found.xxh3 == expected.xxh3 ? "" : "its bytes have changed since they were written";
+  if (found.bytes != expected.bytes)
+    return fmt::format("has {} bytes, but {} were written", found.bytes, expected.bytes);
+  return found.xxh3 == expected.xxh3 ? "" : "the contents have changed since the checkpoint was written";
 }
 
 /// Returns true if a reader of this model's or optimizer's folder would read the file too.
@@ -87,7 +88,8 @@ FileSums sums_from_json(const Json& json, const std::string& origin) {
   for (const auto& [path, entry] : json.items()) {
     const bool fits = stays_inside(path) && entry.is_object() && entry.contains("bytes") && entry.contains("xxh3") &&
                       entry["bytes"].is_number_integer() && entry["xxh3"].is_string();
-    if (!fits) throw user_error("{}: files: {}: a path below the folder with bytes and xxh3 is needed", origin, path);
+    if (!fits)
+      throw user_error("{}: files: {}: a path inside the folder, with bytes and xxh3, is needed", origin, path);
     sums[path] = {entry["bytes"].get<int64_t>(), entry["xxh3"].get<std::string>()};
   }
   return sums;
@@ -97,7 +99,7 @@ void write_manifest(const fs::path& folder, const Manifest& manifest) {
   Json json{{"format", kManifestFormat}, {"step", manifest.step}};
   json.update(manifest.about);
   json["files"] = to_json(manifest.files);
-  json[kOwnSum] = own_sum(json);
+  json[kSumKey] = manifest_sum(json);
   write_file_atomic(folder / kManifestFile, json.dump(1) + "\n");
 }
 
@@ -106,7 +108,7 @@ Manifest read_manifest(const fs::path& folder) {
   if (!is_there(file)) throw user_error("{}: is missing: the checkpoint is not complete", file.string());
   Manifest manifest{read_json(file), {}};
   if (!manifest.about.is_object()) throw user_error("{}: a JSON object is needed", file.string());
-  check_itself(manifest.about, file.string());
+  check_manifest_sum(manifest.about, file.string());
   manifest.step = whole_number(manifest.about, "step", kLastStep, file.string());
   manifest.files = sums_from_json(manifest.about.value("files", Json()), file.string());
   manifest.about.erase("files");
@@ -138,7 +140,7 @@ std::optional<fs::path> checkpoint_around(const fs::path& path) {
 
 void refuse_in_checkpoint(const std::string& name, const fs::path& path) {
   if (const auto checkpoint = checkpoint_around(path))
-    throw user_error("{} = {}: lies in the checkpoint {}, which stays as it was written; choose another place", name,
+    throw user_error("{} = {}: is inside the checkpoint {}, which must not change; choose another folder", name,
                      path.string(), checkpoint->string());
 }
 

@@ -28,7 +28,8 @@ PeftFolder::PeftFolder(const fs::path& folder)
     : path_(folder), config_(read_peft_config(folder)), file_(folder / kWeightsFile), entries_(file_.entries()) {
   for (TensorEntry& entry : entries_) {
     if (!entry.name.starts_with(kPeftPrefix))
-      throw user_error("{}: {}: names of adapters begin with {}", weights_file(), entry.name, kPeftPrefix);
+      throw user_error("{}: {}: a name of an adapter's tensor must begin with {}", weights_file(), entry.name,
+                       kPeftPrefix);
     entry.name = entry.name.substr(std::string_view(kPeftPrefix).size());
   }
   leave_out_tied_copies();
@@ -55,13 +56,14 @@ const TensorEntry* PeftFolder::find(const std::string& name) const {
 }
 
 at::Tensor PeftFolder::read(const std::string& name) const {
-  const std::string own = without_saved_infix(name);
-  const auto part = parts_.find(own);
-  if (part == parts_.end()) return file_.read(kPeftPrefix + own);
+  const std::string stored_name = without_saved_infix(name);
+  const auto part = parts_.find(stored_name);
+  if (part == parts_.end()) return file_.read(kPeftPrefix + stored_name);
   for (const at::Tensor& zeros : part->second.zeros)
     if (zeros.any().item<bool>())
-      throw user_error("{}: {}: gates and ups share an adapter, and have one each here; merge them with peft",
-                       weights_file(), name);
+      throw user_error(
+          "{}: {}: gate_proj and up_proj share an adapter, but roll needs one for each; merge the adapters with peft",
+          weights_file(), name);
   return part->second.values;
 }
 
@@ -79,10 +81,10 @@ void PeftFolder::leave_out_tied_copies() {
   const auto named = config_.find("modules_to_save");
   if (named != config_.end() && named->is_array() && std::ranges::find(*named, Json(kHead)) != named->end()) return;
   const std::string head = std::string(kHead) + ".weight";
-  const auto is_other = [&](const TensorEntry& entry) {
+  const auto is_tied_copy = [&](const TensorEntry& entry) {
     return entry.name.ends_with("embed_tokens.weight") && find(head) && at::equal(read(entry.name), read(head));
   };
-  if (find(head) && std::ranges::any_of(entries_, is_other)) leave_out(head);
+  if (find(head) && std::ranges::any_of(entries_, is_tied_copy)) leave_out(head);
 }
 
 /// Splits adapters of modules called "experts". PEFT wraps gates and ups first, then downs around them:
@@ -97,29 +99,31 @@ void PeftFolder::split_stacked() {
   }
 }
 
-/// Splits A [E kinds r, in], ordered by expert, and B [kinds outputs, kinds r E], with the experts innermost.
+/// Splits A [E P r, in], ordered by expert, and B [P outputs, P r E], with the experts innermost; P: `products`.
 void PeftFolder::split(const std::string& module, const std::string& stored, const std::vector<std::string>& products) {
   const at::Tensor a = read(stored + kA), b = read(stored + kB);
   const auto rank = config_.value("r", Json(8));
-  const int64_t kinds = std::ssize(products), rows = rank.is_number_integer() ? rank.get<int64_t>() * kinds : 0;
+  const int64_t num_products = std::ssize(products),
+                rows = rank.is_number_integer() ? rank.get<int64_t>() * num_products : 0;
   const bool fits = rows > 0 && a.dim() == 2 && b.dim() == 2 && a.size(0) % rows == 0 && a.size(0) == b.size(1) &&
-                    b.size(0) % kinds == 0;
+                    b.size(0) % num_products == 0;
   if (!fits)
     throw user_error(
-        "{}: {}: is {} and {}; only experts' adapters of rank r ({}) are known here, of gates and ups each its own; "
-        "merge them with peft",
+        "{}: {}: has shapes {} and {}; roll supports experts' adapters only with rank r ({}) and one each for "
+        "gate_proj and up_proj; merge the adapters with peft",
         weights_file(), stored, shape_text(a.sizes()), shape_text(b.sizes()), rank.dump());
-  const int64_t experts = a.size(0) / rows, r = rows / kinds, outputs = b.size(0) / kinds;
+  const int64_t experts = a.size(0) / rows, r = rows / num_products, outputs = b.size(0) / num_products;
   const at::Tensor by_expert = b.view({b.size(0), rows, experts});
   leave_out(stored + kA);
   leave_out(stored + kB);
   for (int64_t e = 0; e < experts; ++e)
-    for (int64_t k = 0; k < kinds; ++k) {
+    for (int64_t k = 0; k < num_products; ++k) {
       const std::string product = fmt::format("{}.{}.{}", module, e, products[static_cast<size_t>(k)]);
-      const at::Tensor own = by_expert.select(2, e).narrow(0, k * outputs, outputs);
-      add_part(product + kA, {.values = a.narrow(0, (e * kinds + k) * r, r), .zeros = {}});
-      add_part(product + kB, {.values = own.narrow(1, k * r, r),
-                              .zeros = {own.narrow(1, 0, k * r), own.narrow(1, (k + 1) * r, rows - (k + 1) * r)}});
+      const at::Tensor expert_b = by_expert.select(2, e).narrow(0, k * outputs, outputs);
+      add_part(product + kA, {.values = a.narrow(0, (e * num_products + k) * r, r), .zeros = {}});
+      add_part(product + kB,
+               {.values = expert_b.narrow(1, k * r, r),
+                .zeros = {expert_b.narrow(1, 0, k * r), expert_b.narrow(1, (k + 1) * r, rows - (k + 1) * r)}});
     }
 }
 

@@ -45,7 +45,7 @@ constexpr std::array<std::pair<const char*, at::ScalarType>, 12> kDtypes = {{{"F
 at::ScalarType parse_dtype(const std::string& name, const std::string& where) {
   for (const auto& [known, dtype] : kDtypes)
     if (name == known) return dtype;
-  throw user_error("{}: dtype = {}: not one that this program reads (F32, F16, BF16, F64, I64, I32, I16, I8, U8, BOOL)",
+  throw user_error("{}: dtype = {}: is not supported; roll reads F32, F16, BF16, F64, I64, I32, I16, I8, U8 and BOOL",
                    where, name);
 }
 
@@ -65,7 +65,7 @@ size_t num_bytes(const TensorEntry& entry, const std::string& where) {
   size_t bytes = at::elementSize(entry.dtype);
   for (const int64_t n : entry.shape)
     if (__builtin_mul_overflow(bytes, static_cast<size_t>(n), &bytes))
-      throw user_error("{}: shape = {}: more bytes than an address space holds", where, shape_text(entry.shape));
+      throw user_error("{}: shape = {}: needs more bytes than an address space has", where, shape_text(entry.shape));
   return bytes;
 }
 
@@ -129,18 +129,19 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& file)
     : file_(file.string()), mapping_(std::make_shared<Mapping>(file_)) {
   uint64_t header_bytes = 0;
   if (mapping_->bytes < sizeof header_bytes)
-    throw user_error("{}: {} bytes are too few for a safetensors file; it is cut off, fetch it again", file_,
+    throw user_error("{}: {} bytes are too few for a safetensors file; the file is truncated, fetch it again", file_,
                      mapping_->bytes);
   if (std::string_view(mapping_->begin(), mapping_->bytes).starts_with("version https://git-lfs"))
     throw user_error(
-        "{}: a git-lfs pointer, not the weights; run `git lfs pull` in the model's folder, or download it with hf "
+        "{}: is a git-lfs pointer, not the weights; run `git lfs pull` in the model's folder, or download it with hf "
         "download",
         file_);
   std::memcpy(&header_bytes, mapping_->data, sizeof header_bytes);
   const size_t rest = mapping_->bytes - sizeof header_bytes;
   if (header_bytes > rest || header_bytes > kMaxHeaderBytes)
     throw user_error(
-        "{}: its header should take {} bytes, the file has {}; it is cut off or no safetensors file, fetch it again",
+        "{}: the header should have {} bytes, the file has {}; the file is truncated or not a safetensors file, fetch "
+        "it again",
         file_, header_bytes, mapping_->bytes);
   data_start_ = sizeof header_bytes + header_bytes;
   parse_header({mapping_->begin() + sizeof header_bytes, header_bytes});
@@ -184,10 +185,11 @@ void SafetensorsFile::check_ranges(size_t data_bytes) {
 }
 
 at::Tensor SafetensorsFile::read(const std::string& name) const {
-  const auto name_of = [&](size_t index) -> const std::string& { return entries_[index].name; };
-  const auto place = std::ranges::lower_bound(by_name_, name, {}, name_of);
-  if (place == by_name_.end() || name_of(*place) != name) throw user_error("{}: holds no tensor {}", file_, name);
-  const TensorEntry* const found = &entries_[*place];
+  const auto entry_name = [&](size_t index) -> const std::string& { return entries_[index].name; };
+  const auto position = std::ranges::lower_bound(by_name_, name, {}, entry_name);
+  if (position == by_name_.end() || entry_name(*position) != name)
+    throw user_error("{}: holds no tensor {}", file_, name);
+  const TensorEntry* const found = &entries_[*position];
   char* data = mapping_->begin() + data_start_ + found->begin;
   const auto options = at::TensorOptions().dtype(found->dtype);
   if (reinterpret_cast<uintptr_t>(data) % at::elementSize(found->dtype) == 0)

@@ -60,13 +60,13 @@ class CheckpointStore {
   int64_t supersede_after(int64_t step) const;
 
  private:
-  struct Own {
+  struct RunCheckpoint {
     int64_t step;
     std::optional<double> metric;
   };
-  void mark_best(const std::vector<Own>& by_metric, const std::set<int64_t>& kept) const;
+  void mark_best(const std::vector<RunCheckpoint>& by_metric, const std::set<int64_t>& kept) const;
   /// Returns this run's checkpoints, ascending.
-  std::vector<Own> own_checkpoints(const std::string& run, const std::string& measured) const;
+  std::vector<RunCheckpoint> run_checkpoints(const std::string& run, const std::string& measured) const;
   void remove(const std::filesystem::path& checkpoint) const;
 
   std::filesystem::path folder_;

@@ -208,7 +208,7 @@ template <class T>
 void CpuDecoder<T>::store_heads(Member& member, const AttentionBlock& block) {
   const KvPages<T> pages = kv_pages(block);
   const Rows qkv = tensor_rows(qkv_);
-  CpuHeads rows(block.rope, angles_);
+  CpuHeads rows(block.rotary, angles_);
   rows.heads = block.heads;
   rows.kv_heads = block.kv_heads;
   rows.head_dim = block.head_dim;

@@ -28,7 +28,7 @@ namespace roll {
 using CpuMixers = MixerKinds<Attention, GatedMlp, Experts, GatedDeltaNet>;
 /// Supported model features; kWideHeadNorm only without tensor parallelism (has_cpu_decoder()).
 inline constexpr Features kCpuFeatures = {
-    Feature::kWindow,     Feature::kSoftCap,    Feature::kScoreScale, Feature::kTurning,     Feature::kWideHeadNorm,
+    Feature::kWindow,     Feature::kSoftCap,    Feature::kScoreScale, Feature::kRotary,      Feature::kWideHeadNorm,
     Feature::kNormOffset, Feature::kNormBehind, Feature::kActivation, Feature::kBranchScale, Feature::kEmbeddingScale,
     Feature::kLogitScale, Feature::kLogitCap,   Feature::kOutputGate, Feature::kRecurrence};
 
@@ -69,7 +69,7 @@ class CpuDecoder : public Decoder {
     at::Tensor keys, values;
     at::Tensor q_norm, k_norm, qkv_bias;
     bool is_gated = false;
-    Turning rope;
+    RotaryRule rotary;
     int64_t window = 0;
     bool norms_together = false;  // q/k norm over all heads at once
     float scale = 1, cap = 0;     // factor and soft cap of scores

@@ -31,7 +31,7 @@ std::vector<Angles> rope_angles(const ModelSpec& spec, int64_t max_length) {
   return rope_tables;
 }
 
-CpuHeads::CpuHeads(const Turning& rope_settings, const std::vector<Angles>& rope_tables) : rope_(rope_settings) {
+CpuHeads::CpuHeads(const RotaryRule& rope_settings, const std::vector<Angles>& rope_tables) : rope_(rope_settings) {
   if (rope_settings.rope < 0) return;
   const Angles& angles = rope_tables[static_cast<size_t>(rope_settings.rope)];
   half_ = angles.cos.size(1);

@@ -30,7 +30,7 @@ std::vector<Angles> rope_angles(const ModelSpec& spec, int64_t max_length);
 
 /// Parameters of the heads of an attention block; null pointers: the model has none.
 struct CpuHeads {
-  CpuHeads(const Turning& rope_settings, const std::vector<Angles>& rope_tables);
+  CpuHeads(const RotaryRule& rope_settings, const std::vector<Angles>& rope_tables);
 
   int64_t heads = 0, kv_heads = 0, head_dim = 0;  // on this rank
   const float *bias = nullptr, *q_norm = nullptr, *k_norm = nullptr;
@@ -41,7 +41,7 @@ struct CpuHeads {
   void finish(float* qkv, int64_t position) const;
 
  private:
-  Turning rope_;
+  RotaryRule rope_;
   const float *cos_ = nullptr, *sin_ = nullptr, *growth_ = nullptr;
   int64_t half_ = 0;
 };

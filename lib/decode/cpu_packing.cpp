@@ -39,7 +39,7 @@ template <class T>
 int64_t CpuDecoder<T>::room_for(const Attention& attention, const LayerWeights& weights) const {
   int64_t outputs = 0;
   for (const LinearShape* part : input_linears(attention)) outputs += weights[*part].outputs();
-  const int64_t cached_width = attention.kv_heads_of_rank(backbone_.parallel().tp_size()) * attention.head_dim;
+  const int64_t cached_width = attention.kv_heads_per_rank(backbone_.parallel().tp_size()) * attention.head_dim;
   const int64_t pages = sizes_.num_pages * sizes_.page_size * cached_width * static_cast<int64_t>(sizeof(T));
   return PackedWeight::room_for(outputs, hidden_, packed_dtype()) + packed_bytes(weights[attention.o]) +
          2 * StreamedMemory::room_for(pages);
@@ -74,7 +74,7 @@ void CpuDecoder<T>::add_block(const Attention& attention, const Block& block, co
                                  .k_norm = norm_weight(weights, attention.k_norm),
                                  .qkv_bias = biases.empty() ? at::Tensor() : as_float(at::cat(biases)),
                                  .is_gated = attention.gate.outputs > 0,
-                                 .rope = attention.turning,
+                                 .rotary = attention.rotary,
                                  .window = attention.window,
                                  .norms_together = attention.q_norm.width > attention.head_dim,
                                  .scale = static_cast<float>(attention.scale()),

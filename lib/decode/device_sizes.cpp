@@ -20,7 +20,7 @@ int64_t merged_numel(const LinearShape& linear, int64_t tp) {
 
 void add_widths(RowWidths& widths, const Attention& attention, int64_t tp) {
   const int64_t heads = attention.num_heads / tp;
-  const int64_t qkv = (heads + 2 * attention.kv_heads_of_rank(tp)) * attention.head_dim;
+  const int64_t qkv = (heads + 2 * attention.kv_heads_per_rank(tp)) * attention.head_dim;
   widths.qkv = std::max(widths.qkv, qkv);
   widths.mixed = std::max(widths.mixed, heads * attention.head_dim);
   widths.heads = std::max(widths.heads, heads);

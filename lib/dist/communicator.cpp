@@ -13,22 +13,22 @@ std::string to_string(const Whereabouts& place) {
   return fmt::format("rank {} of {}{}", place.rank, place.size, step);
 }
 
-Communicator::Communicator(Membership own) : own_(std::move(own)) {
-  if (!own_.traffic) own_.traffic = std::make_shared<Traffic>();
+Communicator::Communicator(Membership membership) : membership_(std::move(membership)) {
+  if (!membership_.traffic) membership_.traffic = std::make_shared<Traffic>();
 }
 
 Whereabouts Communicator::place() const {
-  return {own_.world.rank, own_.world.size, own_.traffic->step()};
+  return {membership_.world.rank, membership_.world.size, membership_.traffic->step()};
 }
 
 Membership Communicator::membership_in(const std::vector<int>& members, const std::string& group) const {
   const auto found = std::find(members.begin(), members.end(), rank());
-  ROLL_CHECK(found != members.end(), "a rank is in the group that it makes");
+  ROLL_CHECK(found != members.end(), "a rank belongs to the group that it creates");
   return {.rank = static_cast<int>(found - members.begin()),
           .size = static_cast<int>(members.size()),
-          .world = own_.world,
+          .world = membership_.world,
           .group = group,
-          .traffic = own_.traffic};
+          .traffic = membership_.traffic};
 }
 
 bool is_narrow(at::ScalarType dtype) {
@@ -40,7 +40,7 @@ namespace {
 void check_summable(const at::Tensor& tensor, std::string_view name) {
   const at::ScalarType dtype = tensor.scalar_type();
   const bool known = dtype == at::kFloat || dtype == at::kDouble || dtype == at::kLong || is_narrow(dtype);
-  ROLL_CHECK(known, fmt::format("'{}' has no rule of reduction for dtype {}", name, c10::toString(dtype)));
+  ROLL_CHECK(known, fmt::format("'{}' cannot be reduced: its dtype is {}", name, c10::toString(dtype)));
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ at::Tensor Communicator::all_gather_rows(const at::Tensor& tensor, std::string_v
 
 at::Tensor Communicator::reduce_scatter_rows(const at::Tensor& all, std::string_view name) {
   check_summable(all, name);
-  ROLL_CHECK_EQ(all.size(0) % size(), 0, "every rank gets as many rows");
+  ROLL_CHECK_EQ(all.size(0) % size(), 0, "every rank gets the same number of rows");
   std::vector<int64_t> shape = all.sizes().vec();
   shape[0] /= size();
   at::Tensor local = at::empty(shape, all.options().requires_grad(false));
@@ -101,34 +101,36 @@ at::Tensor Communicator::reduce_scatter_rows(const at::Tensor& all, std::string_
 std::unique_ptr<Pending> Communicator::start_reduce_scatter(const at::Tensor& all, const at::Tensor& local,
                                                             std::string_view name) {
   check_summable(all, name);
-  return start([this, all, local = at::Tensor(local), what = std::string(name)]() mutable {
-    reduce_scatter_dense(all, local, what);
+  return start([this, all, local = at::Tensor(local), owned_name = std::string(name)]() mutable {
+    reduce_scatter_dense(all, local, owned_name);
   });
 }
 
 std::unique_ptr<Pending> Communicator::start_all_reduce(const at::Tensor& tensor, std::string_view name) {
   check_summable(tensor, name);
-  return start([this, tensor = at::Tensor(tensor), what = std::string(name)]() mutable {
-    reduce_dense(tensor, Reduce::kSum, what);
+  return start([this, tensor = at::Tensor(tensor), owned_name = std::string(name)]() mutable {
+    reduce_dense(tensor, Reduce::kSum, owned_name);
   });
 }
 
 std::unique_ptr<Pending> Communicator::start_broadcast(const at::Tensor& tensor, int root, std::string_view name) {
-  return start([this, tensor = at::Tensor(tensor), root, what = std::string(name)]() mutable {
-    broadcast_dense(tensor, root, what);
+  return start([this, tensor = at::Tensor(tensor), root, owned_name = std::string(name)]() mutable {
+    broadcast_dense(tensor, root, owned_name);
   });
 }
 
 std::unique_ptr<Pending> Communicator::start_all_gather(const at::Tensor& local, const at::Tensor& all,
                                                         std::string_view name) {
-  return start(
-      [this, local, all = at::Tensor(all), what = std::string(name)]() mutable { gather_dense(local, all, what); });
+  return start([this, local, all = at::Tensor(all), owned_name = std::string(name)]() mutable {
+    gather_dense(local, all, owned_name);
+  });
 }
 
 std::unique_ptr<Pending> Communicator::start_all_to_all(const at::Tensor& out, const at::Tensor& in,
                                                         std::string_view name) {
-  return start(
-      [this, out, in = at::Tensor(in), what = std::string(name)]() mutable { all_to_all_dense(out, in, what); });
+  return start([this, out, in = at::Tensor(in), owned_name = std::string(name)]() mutable {
+    all_to_all_dense(out, in, owned_name);
+  });
 }
 
 void Communicator::all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::string_view name) {
@@ -137,12 +139,12 @@ void Communicator::all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::
 
 void Communicator::exchange(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                             std::string_view name) {
-  ROLL_CHECK(std::ssize(out) == size() && std::ssize(in) == size(), "an exchange names every rank");
+  ROLL_CHECK(std::ssize(out) == size() && std::ssize(in) == size(), "an exchange has a tensor for every rank");
   const at::Tensor nothing = at::empty({0}, at::kByte);
   const auto all_defined = [&nothing](std::vector<at::Tensor> tensors) {
     for (at::Tensor& tensor : tensors) {
       if (!tensor.defined()) tensor = nothing;
-      ROLL_CHECK(tensor.is_contiguous(), "what is exchanged is contiguous");
+      ROLL_CHECK(tensor.is_contiguous(), "exchanged tensors are contiguous");
     }
     return tensors;
   };
@@ -152,7 +154,7 @@ void Communicator::exchange(const std::vector<at::Tensor>& out, const std::vecto
 
 std::unique_ptr<Pending> Communicator::start_exchange(const std::vector<at::Tensor>& out,
                                                       const std::vector<at::Tensor>& in, std::string_view name) {
-  return start([this, out, in, what = std::string(name)] { exchange(out, in, what); });
+  return start([this, out, in, owned_name = std::string(name)] { exchange(out, in, owned_name); });
 }
 
 std::string Communicator::broadcast_bytes(std::string_view local, int root, std::string_view name) {

@@ -65,16 +65,16 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  int rank() const { return own_.rank; }
-  int size() const { return own_.size; }
-  bool is_first() const { return own_.rank == 0; }
+  int rank() const { return membership_.rank; }
+  int size() const { return membership_.size; }
+  bool is_first() const { return membership_.rank == 0; }
   /// Returns false for `single`, whose collectives return their input, so that callers may skip them.
   bool communicates() const { return kind() != "single"; }
   virtual std::string_view kind() const = 0;
-  const std::string& group() const { return own_.group; }
+  const std::string& group() const { return membership_.group; }
   /// Returns the counts of sent data, and the step for error texts.
-  Traffic& traffic() { return *own_.traffic; }
-  void set_step(int64_t step) { own_.traffic->set_step(step); }
+  Traffic& traffic() { return *membership_.traffic; }
+  void set_step(int64_t step) { membership_.traffic->set_step(step); }
   /// Counts each following collective as `times` equal ones; for communicators that only count
   /// (forecast/planned_ranks.h).
   void count_times(int64_t times) { times_ = times; }
@@ -109,13 +109,13 @@ class Communicator {
   at::Tensor reduce_scatter_rows(const at::Tensor& all, std::string_view name);
 
   /// Sums dense tensors over ranks asynchronously. Until wait(), the tensors must stay alive and untouched, and only
-  /// start_ functions of this communicator may be called. `mine` receives this rank's part of `all`, and may be a view
+  /// start_ functions of this communicator may be called. `local` receives this rank's part of `all`, and may be a view
   /// into it; the rest of `all` becomes undefined.
   std::unique_ptr<Pending> start_reduce_scatter(const at::Tensor& all, const at::Tensor& local, std::string_view name);
   std::unique_ptr<Pending> start_all_reduce(const at::Tensor& tensor, std::string_view name);
   /// Sends root's tensor, which does not change, to the others; these may call broadcast() instead.
   std::unique_ptr<Pending> start_broadcast(const at::Tensor& tensor, int root, std::string_view name);
-  /// Gathers every rank's `mine` into `all` [size * n]; `mine` may be this rank's part of `all`.
+  /// Gathers every rank's `local` into `all` [size * n]; `local` may be this rank's part of `all`.
   std::unique_ptr<Pending> start_all_gather(const at::Tensor& local, const at::Tensor& all, std::string_view name);
   /// All-to-all of equal blocks: block r of `out` [size * n] becomes block rank() of rank r's `in`. Over NCCL, this is
   /// the only exchange that does not involve the host.
@@ -141,7 +141,7 @@ class Communicator {
   void barrier(std::string_view name) { all_gather_bytes({}, name); }
 
  protected:
-  explicit Communicator(Membership own);
+  explicit Communicator(Membership membership);
   /// The collectives above on dense contiguous tensors; `all` holds the ranks' parts one after another.
   virtual void reduce_dense(at::Tensor& tensor, Reduce op, std::string_view name) = 0;
   virtual void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) = 0;
@@ -161,7 +161,7 @@ class Communicator {
   Membership membership_in(const std::vector<int>& members, const std::string& group) const;
 
  private:
-  Membership own_;
+  Membership membership_;
   int64_t times_ = 1;
 };
 

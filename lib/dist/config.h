@@ -13,7 +13,7 @@ namespace roll {
 
 class Keys;
 
-/// Devices of a worker, from ROLL's string: `list(range(0,8))`, `[0,1,2]`, or a sum of those. Parsed, never evaluated.
+/// Devices of a worker, from ROLL's string: `list(range(0,8))`, `[0,1,2]`, or a sum of such lists. Never evaluated.
 struct DeviceMapping {
   std::vector<int64_t> devices;
   bool operator==(const DeviceMapping&) const = default;
@@ -95,7 +95,7 @@ struct StrategyConfig {
   void pipeline_fields(Keys& v);
 };
 
-/// ROLL's back-ends; all mean the built-in one.
+/// Names of ROLL's back-ends; all mean roll's built-in one.
 enum class Strategy {
   kMegatronTrain,
   kMegatronInfer,

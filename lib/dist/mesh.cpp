@@ -16,14 +16,14 @@ using Key = std::function<int64_t(const MeshPlace&)>;
 
 /// Creates the communicator of ranks with the same key as this rank.
 std::unique_ptr<Communicator> split_by(Communicator& world, const MeshShape& shape, const char* group, const Key& key) {
-  const int64_t own = key(mesh_place(world.rank(), shape));
+  const int64_t own_key = key(mesh_place(world.rank(), shape));
   std::vector<int> members;
   for (int rank = 0; rank < world.size(); ++rank)
-    if (key(mesh_place(rank, shape)) == own) members.push_back(rank);
+    if (key(mesh_place(rank, shape)) == own_key) members.push_back(rank);
   return world.split(members, group);
 }
 
-std::vector<int> all_of(int size) {
+std::vector<int> all_ranks(int size) {
   std::vector<int> ranks(static_cast<size_t>(size));
   std::iota(ranks.begin(), ranks.end(), 0);
   return ranks;
@@ -63,10 +63,10 @@ void Mesh::link_stages() {
   pp_ = split_by(world_, shape_, "pp", pipeline);
   ends_ = split_by(world_, shape_, "pp ends", [=](const MeshPlace& p) { return pipeline(p) * pp + p.pp % (pp - 1); });
   // Creates links from even to odd stages first, then the others: a rank has one of each.
-  for (const int64_t odd : {0, 1}) {
-    if (odd >= pp - 1) break;
-    const auto pair = [=](const MeshPlace& p) { return pipeline(p) * pp + (p.pp + odd) / 2; };
-    StageLink& link = place_.pp % 2 == odd ? next_ : previous_;
+  for (const int64_t parity : {0, 1}) {
+    if (parity >= pp - 1) break;
+    const auto pair = [=](const MeshPlace& p) { return pipeline(p) * pp + (p.pp + parity) / 2; };
+    StageLink& link = place_.pp % 2 == parity ? next_ : previous_;
     link.activations = split_by(world_, shape_, "activations", pair);
     link.gradients = split_by(world_, shape_, "gradients of activations", pair);
   }
@@ -78,19 +78,19 @@ void Mesh::link_stages() {
   if (place_.pp == 0) previous_ = std::move(link);
 }
 
-RoleMesh::RoleMesh(Communicator& world, std::vector<int> ranks, Communicator* own, MeshShape shape)
+RoleMesh::RoleMesh(Communicator& world, std::vector<int> ranks, Communicator* role_ranks, MeshShape shape)
     : world_(world), ranks_(std::move(ranks)), shape_(shape) {
-  if (own) mesh_ = std::make_shared<Mesh>(*own, shape);
+  if (role_ranks) mesh_ = std::make_shared<Mesh>(*role_ranks, shape);
 }
 
 RoleMesh RoleMesh::within(Communicator& part, const std::vector<int>& members) const {
-  std::vector<int> places;
+  std::vector<int> positions;
   for (const int rank : ranks_) {
     const auto found = std::ranges::lower_bound(members, rank);
     ROLL_CHECK(found != members.end() && *found == rank, "a role lives within the part");
-    places.push_back(static_cast<int>(found - members.begin()));
+    positions.push_back(static_cast<int>(found - members.begin()));
   }
-  RoleMesh role(part, std::move(places), nullptr, shape_);
+  RoleMesh role(part, std::move(positions), nullptr, shape_);
   role.mesh_ = mesh_;
   return role;
 }
@@ -105,7 +105,7 @@ void RoleMesh::broadcast(at::Tensor& tensor, std::string_view name) {
 }
 
 Mesh& Meshes::of(const MeshShape& shape) {
-  return of(all_of(world_.size()), shape).mesh();
+  return of(all_ranks(world_.size()), shape).mesh();
 }
 
 RoleMesh& Meshes::of(const std::vector<int>& ranks, const MeshShape& shape) {
@@ -120,7 +120,7 @@ Communicator* Meshes::group(const std::vector<int>& ranks) {
   auto& group = groups_[ranks];
   if (!group) {
     std::vector<int> others;
-    std::ranges::set_difference(all_of(world_.size()), ranks, std::back_inserter(others));
+    std::ranges::set_difference(all_ranks(world_.size()), ranks, std::back_inserter(others));
     group = world_.split(is_here ? ranks : others, "ranks " + ranges_text(is_here ? ranks : others));
   }
   return is_here ? group.get() : nullptr;

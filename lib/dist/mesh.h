@@ -78,8 +78,8 @@ class Mesh {
 /// only the role's ranks have the mesh.
 class RoleMesh {
  public:
-  /// `own`: communicator of `ranks` (ascending) on those ranks, null elsewhere. **Collective** over `ranks`.
-  RoleMesh(Communicator& world, std::vector<int> ranks, Communicator* own, MeshShape shape);
+  /// `role_ranks`: communicator of `ranks` (ascending) on those ranks, null elsewhere. **Collective** over `ranks`.
+  RoleMesh(Communicator& world, std::vector<int> ranks, Communicator* role_ranks, MeshShape shape);
   /// Returns this mesh with ranks numbered as in `part`, a communicator of `members` (ascending ranks of the world that
   /// include the role's).
   RoleMesh within(Communicator& part, const std::vector<int>& members) const;

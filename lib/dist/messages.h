@@ -33,7 +33,7 @@ std::vector<M> gather_messages(const M& local, Communicator& ranks, std::string_
   return decode_messages<M>(ranks.gather_bytes(encode_message(local), name), ranks.group());
 }
 
-/// Returns the root's message on all ranks; other ranks' `mine` is ignored.
+/// Returns the root's message on all ranks; other ranks' `local` is ignored.
 template <class M>
 M broadcast_message(const M& local, int root, Communicator& ranks, std::string_view name = M::kMessage.name) {
   const bool is_root = ranks.rank() == root;
@@ -41,7 +41,7 @@ M broadcast_message(const M& local, int root, Communicator& ranks, std::string_v
                            {root, ranks.group()});
 }
 
-/// Returns, on all ranks of a role's world, the message that the role's ranks share; other ranks' `mine` is ignored.
+/// Returns, on all ranks of a role's world, the message that the role's ranks share; other ranks' `local` is ignored.
 template <class M>
 M broadcast_message(const M& local, RoleMesh& role, std::string_view name = M::kMessage.name) {
   return role.is_everywhere() ? local : broadcast_message(local, role.ranks().front(), role.world(), name);

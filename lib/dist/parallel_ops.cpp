@@ -15,12 +15,12 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 /// Saves the group and the name for backward. The group outlives every graph.
-void remember(AutogradContext* ctx, Communicator* ranks, const std::string& name) {
+void save_ranks_and_name(AutogradContext* ctx, Communicator* ranks, const std::string& name) {
   ctx->saved_data["ranks"] = reinterpret_cast<int64_t>(ranks);
   ctx->saved_data["name"] = name;
 }
 
-Communicator& ranks_of(AutogradContext* ctx) {
+Communicator& saved_ranks(AutogradContext* ctx) {
   return *reinterpret_cast<Communicator*>(ctx->saved_data["ranks"].toInt());
 }
 
@@ -31,33 +31,33 @@ std::string backward_name(AutogradContext* ctx) {
 class GatherRows : public torch::autograd::Function<GatherRows> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, Communicator* ranks, const std::string& name) {
-    remember(ctx, ranks, name);
+    save_ranks_and_name(ctx, ranks, name);
     return ranks->all_gather_rows(x, name);
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
-    return {ranks_of(ctx).reduce_scatter_rows(grads[0], backward_name(ctx)), at::Tensor(), at::Tensor()};
+    return {saved_ranks(ctx).reduce_scatter_rows(grads[0], backward_name(ctx)), at::Tensor(), at::Tensor()};
   }
 };
 
 class SumScatterRows : public torch::autograd::Function<SumScatterRows> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, Communicator* ranks, const std::string& name) {
-    remember(ctx, ranks, name);
+    save_ranks_and_name(ctx, ranks, name);
     return ranks->reduce_scatter_rows(x, name);
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
-    return {ranks_of(ctx).all_gather_rows(grads[0], backward_name(ctx)), at::Tensor(), at::Tensor()};
+    return {saved_ranks(ctx).all_gather_rows(grads[0], backward_name(ctx)), at::Tensor(), at::Tensor()};
   }
 };
 
 class SumOverRanks : public torch::autograd::Function<SumOverRanks> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, Communicator* ranks, const std::string& name) {
-    remember(ctx, ranks, name);
+    save_ranks_and_name(ctx, ranks, name);
     return summed(x, *ranks, name);
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
-    return {summed(grads[0], ranks_of(ctx), backward_name(ctx)), at::Tensor(), at::Tensor()};
+    return {summed(grads[0], saved_ranks(ctx), backward_name(ctx)), at::Tensor(), at::Tensor()};
   }
 
  private:
@@ -71,11 +71,11 @@ class SumOverRanks : public torch::autograd::Function<SumOverRanks> {
 class GatherResults : public torch::autograd::Function<GatherResults> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, Communicator* ranks, const std::string& name) {
-    remember(ctx, ranks, name);
+    save_ranks_and_name(ctx, ranks, name);
     return ranks->all_gather_rows(x, name);
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
-    const Communicator& ranks = ranks_of(ctx);
+    const Communicator& ranks = saved_ranks(ctx);
     const int64_t rows = grads[0].size(0) / ranks.size();
     return {grads[0].narrow(0, ranks.rank() * rows, rows), at::Tensor(), at::Tensor()};
   }
@@ -101,7 +101,7 @@ struct RowsUnderWay : torch::CustomClassHolder {
   }
 };
 
-c10::intrusive_ptr<RowsUnderWay> rows_of(AutogradContext* ctx) {
+c10::intrusive_ptr<RowsUnderWay> saved_rows(AutogradContext* ctx) {
   return c10::static_intrusive_pointer_cast<RowsUnderWay>(ctx->saved_data["rows"].toCapsule());
 }
 
@@ -116,23 +116,23 @@ class StartExchange : public torch::autograd::Function<StartExchange> {
     return at::empty({}, x.options().requires_grad(false));
   }
   static variable_list backward(AutogradContext* ctx, const variable_list&) {
-    return {rows_of(ctx)->arrived(), at::Tensor(), at::Tensor(), at::Tensor()};
+    return {saved_rows(ctx)->arrived(), at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
 
 class FinishExchange : public torch::autograd::Function<FinishExchange> {
  public:
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& name_of_rows,
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& placeholder,
                             const c10::intrusive_ptr<RowsUnderWay>& rows, Communicator* ranks,
                             const std::string& name) {
-    remember(ctx, ranks, name);
+    save_ranks_and_name(ctx, ranks, name);
     ctx->saved_data["rows"] = c10::IValue::make_capsule(rows);
-    ctx->save_for_backward({name_of_rows});
+    ctx->save_for_backward({placeholder});
     return rows->arrived();
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
-    const auto rows = rows_of(ctx);
-    rows->start(grads[0], rows->receive, rows->send, ranks_of(ctx), backward_name(ctx));
+    const auto rows = saved_rows(ctx);
+    rows->start(grads[0], rows->receive, rows->send, saved_ranks(ctx), backward_name(ctx));
     return {at::zeros_like(ctx->get_saved_variables()[0]), at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
@@ -141,13 +141,13 @@ class CountTimes : public torch::autograd::Function<CountTimes> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, Communicator* ranks, int64_t times,
                             int64_t in_backward) {
-    remember(ctx, ranks, "");
+    save_ranks_and_name(ctx, ranks, "");
     ctx->saved_data["in_backward"] = in_backward;
     ranks->count_times(times);
     return x;
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
-    ranks_of(ctx).count_times(ctx->saved_data["in_backward"].toInt());
+    saved_ranks(ctx).count_times(ctx->saved_data["in_backward"].toInt());
     return {grads[0], at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
@@ -181,9 +181,9 @@ at::Tensor exchange_rows_beside(const at::Tensor& x, const std::vector<int64_t>&
   const auto rows = c10::make_intrusive<RowsUnderWay>();
   rows->send = send;
   rows->receive = receive;
-  const at::Tensor name_of_rows = StartExchange::apply(x, rows, &ranks, std::string(name));
+  const at::Tensor placeholder = StartExchange::apply(x, rows, &ranks, std::string(name));
   work();
-  return FinishExchange::apply(name_of_rows, rows, &ranks, std::string(name));
+  return FinishExchange::apply(placeholder, rows, &ranks, std::string(name));
 }
 
 at::Tensor count_times(const at::Tensor& x, Communicator& ranks, int64_t times, int64_t times_in_backward) {

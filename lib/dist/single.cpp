@@ -10,7 +10,7 @@ namespace {
 
 class SingleCommunicator : public ImmediateCommunicator {
  public:
-  explicit SingleCommunicator(Membership own) : ImmediateCommunicator(std::move(own)) {}
+  explicit SingleCommunicator(Membership membership) : ImmediateCommunicator(std::move(membership)) {}
   std::string_view kind() const override { return "single"; }
   std::vector<std::string> all_gather_bytes(std::string_view local, std::string_view) override {
     return {std::string(local)};
@@ -36,8 +36,8 @@ class SingleCommunicator : public ImmediateCommunicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_single_communicator(Membership own) {
-  return std::make_unique<SingleCommunicator>(std::move(own));
+std::unique_ptr<Communicator> make_single_communicator(Membership membership) {
+  return std::make_unique<SingleCommunicator>(std::move(membership));
 }
 
 }  // namespace roll

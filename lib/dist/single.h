@@ -7,6 +7,6 @@
 
 namespace roll {
 
-std::unique_ptr<Communicator> make_single_communicator(Membership own = {});
+std::unique_ptr<Communicator> make_single_communicator(Membership membership = {});
 
 }  // namespace roll

@@ -81,7 +81,7 @@ std::vector<at::Tensor*> batch_tensors(Batch& batch) {
   if (batch.taught.defined()) tensors.push_back(&batch.taught);
   for (auto& [rule, numbers] : batch.weights) tensors.push_back(&numbers);
   for (auto& [sequence_values, on_tokens] : batch.factors) tensors.push_back(&on_tokens);
-  if (batch.tokens.dropout_names.defined()) tensors.push_back(&batch.tokens.dropout_names);
+  if (batch.tokens.dropout_keys.defined()) tensors.push_back(&batch.tokens.dropout_keys);
   if (batch.tokens.routed_experts.defined()) tensors.push_back(&batch.tokens.routed_experts);
   if (batch.tokens.bounds.defined()) tensors.push_back(&batch.tokens.bounds);
   for (LabelledSlots& labelled : batch.tokens.labelled)
@@ -90,7 +90,7 @@ std::vector<at::Tensor*> batch_tensors(Batch& batch) {
   if (TokenLayout* layout = batch.tokens.layout.get())
     for (at::Tensor* tensor :
          {&layout->ids, &layout->positions, &layout->query_bounds, &layout->key_bounds, &layout->keys, &layout->tokens,
-          &layout->places, &layout->dropout_names, &layout->routed_experts})
+          &layout->result_rows, &layout->dropout_keys, &layout->routed_experts})
       if (tensor->defined()) tensors.push_back(tensor);
   return tensors;
 }

@@ -12,7 +12,7 @@ namespace roll {
 namespace {
 
 /// Bytes per token of token ids, masks and what the loss keeps. Each rank counts all tokens of the micro-batch.
-constexpr double kOfToken = 128;
+constexpr double kTokenBytes = 128;
 
 /// Bytes of a mixer per token of the rank's sequences.
 struct MixerBytes {
@@ -27,8 +27,8 @@ struct LayerBytes {
   double forward = 0;   // peak without backward
 };
 
-struct Numbers {
-  explicit Numbers(const ActivationRule& r)
+struct ElementSizes {
+  explicit ElementSizes(const ActivationRule& r)
       : rule(r),
         bytes(static_cast<double>(c10::elementSize(r.dtype))),
         tokens(static_cast<double>(std::max<int64_t>(1, r.tokens / r.cp))),
@@ -45,9 +45,9 @@ struct Numbers {
   bool is_wide;   // float32
   bool widens;    // products convert their operands to float32
 
-  double of(int64_t numbers) const { return bytes * static_cast<double>(numbers); }
+  double num_bytes(int64_t numbers) const { return bytes * static_cast<double>(numbers); }
   /// Bytes per token of the residual stream, whose tokens tensor ranks share.
-  double stream(int64_t hidden) const { return of(hidden) / static_cast<double>(rule.tp); }
+  double stream(int64_t hidden) const { return num_bytes(hidden) / static_cast<double>(rule.tp); }
   /// Bytes per token of a product's operands and result in float32; in backward also its weight's gradient in both
   /// dtypes.
   double widened(const LinearShape& product, bool trains) const {
@@ -62,7 +62,7 @@ struct Numbers {
 /// Bytes per token of float32 buffers in the backward of LibTorch's flash kernels: the queries' gradients and one value
 /// per query. The deterministic kernel splits the gradients over the GPU's processors. Each piece of a sequence is
 /// padded by some rows.
-double flash_sums(const Attention& attention, int64_t heads, const Numbers& n) {
+double flash_sums(const Attention& attention, int64_t heads, const ElementSizes& n) {
   constexpr int64_t kProcessors = 132, kMore = 128;  // SMs of an H100 or H200; padding rows of a piece
   const int64_t dim = attention.head_dim, width = dim <= 128 ? (dim + 31) / 32 * 32 : dim <= 192 ? 192 : 256;
   const int64_t whole = std::max(n.rule.tokens, n.rule.whole);
@@ -73,7 +73,7 @@ double flash_sums(const Attention& attention, int64_t heads, const Numbers& n) {
 }
 
 /// True if a GPU has no flash kernel for it, so that the whole score matrix exists.
-bool has_whole_scores(const Attention& attention, const Numbers& n) {
+bool has_whole_scores(const Attention& attention, const ElementSizes& n) {
   constexpr int64_t kLargestFlashHead = 256;
   return n.rule.on_gpu && (n.is_wide || attention.head_dim > kLargestFlashHead);
 }
@@ -86,23 +86,24 @@ struct GatheredKeys {
 };
 
 /// Attention whose pieces share prefixes.
-MixerBytes bytes_of_shared(const Attention& attention, int64_t hidden, const Numbers& n) {
+MixerBytes shared_attention_bytes(const Attention& attention, int64_t hidden, const ElementSizes& n) {
   const int64_t tp = n.rule.tp, cp = n.rule.cp, heads = attention.num_heads / tp;
-  const double q = n.of(heads * attention.head_dim), kv = n.of(attention.kv_heads_of_rank(tp) * attention.head_dim);
+  const double q = n.num_bytes(heads * attention.head_dim),
+               kv = n.num_bytes(attention.kv_heads_per_rank(tp) * attention.head_dim);
   const bool has_norms = attention.q_norm.width > 0, is_grouped = kv < q;
-  const double packed = q + 2 * kv, turned = has_norms ? q + kv : 0;
+  const double packed = q + 2 * kv, rotated = has_norms ? q + kv : 0;
   const double gathered = cp > 1 ? 2 * kv * (static_cast<double>(cp) + 0.5) : 0;  // keys and values of all ranks
   const double copies = n.rule.on_gpu ? 2 * kv * n.keys : 0;                      // keys and values of all pieces
   MixerBytes found;
-  found.forward = packed + (n.rule.on_gpu ? turned : 0) + q + std::max(q, n.of(hidden)) + gathered + copies;
+  found.forward = packed + (n.rule.on_gpu ? rotated : 0) + q + std::max(q, n.num_bytes(hidden)) + gathered + copies;
   // Scaled queries and keys, values for each query head, probabilities, the result.
   if (has_whole_scores(attention, n)) {
     found.kept = (has_norms || !is_grouped ? packed : 0) + gathered + 2 * q + (is_grouped ? 2 : 1) * q * n.keys +
-                 n.of(heads * n.rule.longest) + (is_grouped ? 0 : copies / 2);
+                 n.num_bytes(heads * n.rule.longest) + (is_grouped ? 0 : copies / 2);
     found.backward = 3 * q + 2 * q * n.keys;
     return found;
   }
-  found.kept = packed + turned + q + gathered + 4.0 * static_cast<double>(heads);  // log-sums in float32
+  found.kept = packed + rotated + q + gathered + 4.0 * static_cast<double>(heads);  // log-sums in float32
   found.backward = 2 * q + 2 * kv * n.keys + copies;
   found.backward += (n.is_wide ? 1 : 4 / n.bytes * (1 + n.keys)) * kv;  // float32 sums per row
   if (n.rule.on_gpu)
@@ -114,36 +115,37 @@ MixerBytes bytes_of_shared(const Attention& attention, int64_t hidden, const Num
   return found;
 }
 
-MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n) {
-  if (n.shares) return bytes_of_shared(attention, hidden, n);
+MixerBytes mixer_bytes(const Attention& attention, int64_t hidden, const ElementSizes& n) {
+  if (n.shares) return shared_attention_bytes(attention, hidden, n);
   const int64_t tp = n.rule.tp, cp = n.rule.cp, heads = attention.num_heads / tp;
-  const double q = n.of(heads * attention.head_dim), kv = n.of(attention.kv_heads_of_rank(tp) * attention.head_dim);
+  const double q = n.num_bytes(heads * attention.head_dim),
+               kv = n.num_bytes(attention.kv_heads_per_rank(tp) * attention.head_dim);
   const bool has_norms = attention.q_norm.width > 0, is_grouped = kv < q;
   const bool is_cut = cp > 1;
-  const double packed = q + 2 * kv, turned = has_norms ? q + kv : 0;
+  const double packed = q + 2 * kv, rotated = has_norms ? q + kv : 0;
   const GatheredKeys keys(cp);
   const double gathered = 2 * kv * keys.all, named = 2 * kv * keys.named;
   MixerBytes found;
-  found.forward = packed + q + std::max({q, n.of(hidden), gathered + (n.rule.on_gpu ? named : gathered)});
-  if (n.rule.on_gpu) found.forward += turned;
+  found.forward = packed + q + std::max({q, n.num_bytes(hidden), gathered + (n.rule.on_gpu ? named : gathered)});
+  if (n.rule.on_gpu) found.forward += rotated;
   // Scaled queries and keys, values for each query head, probabilities, the result.
   if (has_whole_scores(attention, n)) {
     const bool has_own_values = !is_grouped && !is_cut;  // values stay where their product wrote them
     const double rows = is_cut ? keys.named : 1, seen = is_cut ? keys.named / (2 * keys.all) : 1;
     if (is_cut) found.forward += q;  // results of each piece, and joined
     found.kept = (has_norms || has_own_values ? packed : 0) + (2 + rows + (has_own_values ? 0 : rows)) * q +
-                 seen * n.of(heads * n.rule.longest);
+                 seen * n.num_bytes(heads * n.rule.longest);
     found.backward = 5 * q;
     return found;
   }
-  found.kept = packed + turned + q + gathered + 4.0 * static_cast<double>(heads);  // log-sums in float32
+  found.kept = packed + rotated + q + gathered + 4.0 * static_cast<double>(heads);  // log-sums in float32
   found.backward = is_cut ? 2 * q + named + gathered : 2 * q + 2 * kv;
   if (n.rule.on_gpu) {
-    const double of_heads = is_grouped ? 2 * q : 0, sums = flash_sums(attention, heads, n);
+    const double head_gradients = is_grouped ? 2 * q : 0, sums = flash_sums(attention, heads, n);
     if (is_cut)  // gradients of named keys are added up in float32
-      found.backward = 2 * q + 2 * named + std::max(of_heads * keys.named + sums, 2 * gathered);
+      found.backward = 2 * q + 2 * named + std::max(head_gradients * keys.named + sums, 2 * gathered);
     else
-      found.backward += of_heads + sums;
+      found.backward += head_gradients + sums;
     return found;
   }
   if (is_cut) found.kept -= 2 * kv;  // nobody reads this rank's own keys and values
@@ -156,7 +158,7 @@ MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n
 }
 
 /// Mostly float32: rows around the convolution, heads in chunks, token pairs of a chunk, one state per chunk.
-MixerBytes bytes_of(const GatedDeltaNet& net, int64_t hidden, const Numbers& n) {
+MixerBytes mixer_bytes(const GatedDeltaNet& net, int64_t hidden, const ElementSizes& n) {
   const auto tp = static_cast<double>(n.rule.tp), chunk = static_cast<double>(std::min<int64_t>(64, n.rule.longest));
   const double heads = static_cast<double>(net.value_heads) / tp, mixed = static_cast<double>(net.convolved()) / tp;
   const double keys = heads * static_cast<double>(net.key_dim), values = heads * static_cast<double>(net.value_dim);
@@ -167,54 +169,55 @@ MixerBytes bytes_of(const GatedDeltaNet& net, int64_t hidden, const Numbers& n) 
   found.kept = 4 * gathered * inside + n.bytes * (n.is_wide ? 4 : 5) * values;
   found.backward = 4 * gathered * (2 * mixed + 3 * keys + 3 * values + 2 * pairs + states);
   found.forward =
-      4 * gathered * (2 * mixed + 7 * keys + 3 * values + 3 * pairs + states) + n.bytes * mixed + n.of(hidden);
+      4 * gathered * (2 * mixed + 7 * keys + 3 * values + 3 * pairs + states) + n.bytes * mixed + n.num_bytes(hidden);
   return found;
 }
 
-MixerBytes bytes_of(const GatedMlp& mlp, int64_t hidden, const Numbers& n) {
-  const double inner = n.of((mlp.inner + n.rule.tp - 1) / n.rule.tp);
+MixerBytes mixer_bytes(const GatedMlp& mlp, int64_t hidden, const ElementSizes& n) {
+  const double inner = n.num_bytes((mlp.inner + n.rule.tp - 1) / n.rule.tp);
   // oneDNN's weight-gradient product of gate and up makes transposed copies of their output gradients.
   const double copied = !n.rule.on_gpu && n.is_wide && multiplies_by_onednn() ? 2 * inner : 0;
-  return {.kept = 3 * inner,
-          .backward = std::max(2 * inner + copied, inner + n.widened(mlp.down, /*trains=*/true)),
-          .forward = std::max({3 * inner, inner + n.of(hidden), 2 * inner + n.widened(mlp.up, /*trains=*/false)})};
+  return {
+      .kept = 3 * inner,
+      .backward = std::max(2 * inner + copied, inner + n.widened(mlp.down, /*trains=*/true)),
+      .forward = std::max({3 * inner, inner + n.num_bytes(hidden), 2 * inner + n.widened(mlp.up, /*trains=*/false)})};
 }
 
-MixerBytes bytes_of(const LayerInput& input, int64_t hidden, const Numbers& n) {
-  const double width = n.of(input.gate.outputs) / static_cast<double>(n.rule.tp);  // on one tensor rank
+MixerBytes mixer_bytes(const LayerInput& input, int64_t hidden, const ElementSizes& n) {
+  const double width = n.num_bytes(input.gate.outputs) / static_cast<double>(n.rule.tp);  // on one tensor rank
   return {.kept = 3 * width, .backward = 3 * width, .forward = 2 * width + n.stream(hidden)};
 }
 
 /// Each token has `chosen` rows: input, gate, up, their product, output. Under expert parallelism a rank receives as
 /// many rows as it sends, on average. They also exist in rank order, with two index lists between the orders.
-MixerBytes bytes_of(const Experts& experts, int64_t hidden, const Numbers& n) {
+MixerBytes mixer_bytes(const Experts& experts, int64_t hidden, const ElementSizes& n) {
   const auto chosen = static_cast<double>(experts.routing.chosen),
              wide = 4.0 * static_cast<double>(experts.routing.count);
-  const double row = n.of(hidden), inner = n.of((experts.inner + n.rule.tp - 1) / n.rule.tp);
+  const double row = n.num_bytes(hidden), inner = n.num_bytes((experts.inner + n.rule.tp - 1) / n.rule.tp);
   const double routing = 16 * chosen + wide, sum = 4.0 * static_cast<double>(hidden);
   MixerBytes found{.kept = chosen * (2 * row + 3 * inner) + routing + wide,
                    .backward = chosen * std::max(row + 2 * inner, 2 * row + inner) + sum,
                    .forward = chosen * (2 * row + 3 * inner) + routing + 2 * sum};
   if (n.rule.ep > 1) {
-    const double places = 2 * 8 * chosen;
-    found.kept += places;
+    const double index_bytes = 2 * 8 * chosen;
+    found.kept += index_bytes;
     found.backward = std::max(found.backward, chosen * 2 * row + sum);  // rows being exchanged
-    found.forward += chosen * 2 * row + places;
+    found.forward += chosen * 2 * row + index_bytes;
   }
   if (!experts.shared) return found;
-  const MixerBytes shared = bytes_of(*experts.shared, hidden, n);
+  const MixerBytes shared = mixer_bytes(*experts.shared, hidden, n);
   found.kept += shared.kept + row;
   found.backward = std::max(found.backward, shared.backward);
   found.forward += std::max(shared.forward, row) + row;
   return found;
 }
 
-MixerBytes bytes_of(const MlpBesideExperts& both, int64_t hidden, const Numbers& n) {
-  const MixerBytes mlp = bytes_of(both.mlp, hidden, n), experts = bytes_of(both.experts, hidden, n);
-  const double norms = 3 * n.of(hidden) + 2 * n.stream(hidden);  // outputs and inputs of norms
+MixerBytes mixer_bytes(const MlpBesideExperts& both, int64_t hidden, const ElementSizes& n) {
+  const MixerBytes mlp = mixer_bytes(both.mlp, hidden, n), experts = mixer_bytes(both.experts, hidden, n);
+  const double norms = 3 * n.num_bytes(hidden) + 2 * n.stream(hidden);  // outputs and inputs of norms
   return {.kept = mlp.kept + experts.kept + norms,
-          .backward = std::max(mlp.backward, experts.backward) + n.of(hidden),
-          .forward = std::max(mlp.forward, experts.forward + n.stream(hidden)) + n.of(hidden)};
+          .backward = std::max(mlp.backward, experts.backward) + n.num_bytes(hidden),
+          .forward = std::max(mlp.forward, experts.forward + n.stream(hidden)) + n.num_bytes(hidden)};
 }
 
 /// Number of weights in the blocks after `block`.
@@ -228,7 +231,7 @@ double weights_behind(const Layer& layer, size_t block) {
 }
 
 /// Bytes per token that adapters keep in float32, including their inputs if converted or dropped out.
-double adapter_bytes(const Block& block, const Numbers& n) {
+double adapter_bytes(const Block& block, const ElementSizes& n) {
   double numbers = 0;
   for_each_part({block}, [&](const auto& part) {
     if constexpr (requires { part.adapter; })
@@ -240,22 +243,23 @@ double adapter_bytes(const Block& block, const Numbers& n) {
 }
 
 /// `again`: backward recomputes the layer under a separate graph, which keeps its gradients until it is done.
-LayerBytes bytes_of(const Layer& layer, const Numbers& n, bool again = false) {
+LayerBytes layer_bytes(const Layer& layer, const ElementSizes& n, bool again = false) {
   LayerBytes found;
   for (size_t i = 0; i < layer.size(); ++i) {
     const int64_t hidden = layer[i].hidden();
-    const double stream = n.stream(hidden), normed = n.rule.tp > 1 ? n.of(hidden) : stream;
-    const MixerBytes own = std::visit([&](const auto& mixer) { return bytes_of(mixer, hidden, n); }, layer[i].mixer);
+    const double stream = n.stream(hidden), normed = n.rule.tp > 1 ? n.num_bytes(hidden) : stream;
+    const MixerBytes mixer_memory =
+        std::visit([&](const auto& mixer) { return mixer_bytes(mixer, hidden, n); }, layer[i].mixer);
     const double streams = i == 0 ? 1 : n.rule.on_gpu ? 3 : 2;  // layer input, sum, branch result
     // Tokens gathered over tensor ranks exist beside this rank's own.
     const double gathered = n.rule.tp > 1 ? stream : 0;
-    found.forward = std::max(found.forward, streams * stream + gathered + normed + own.forward);
+    found.forward = std::max(found.forward, streams * stream + gathered + normed + mixer_memory.forward);
     const double behind = layer[i].after.width > 0 ? stream : 0;  // input of the block's output norm
-    found.kept += stream + normed + own.kept + behind + adapter_bytes(layer[i], n);
+    found.kept += stream + normed + mixer_memory.kept + behind + adapter_bytes(layer[i], n);
     double gradients = again ? stream + (i + 1 < layer.size() ? stream : 0) : 0;  // gradients of input and result
     if (again && !n.rule.on_gpu && !n.is_wide)
       gradients += weights_behind(layer, i) * n.bytes / (n.tokens * static_cast<double>(n.rule.tp));
-    found.backward = std::max(found.backward, found.kept + stream + own.backward + gradients);
+    found.backward = std::max(found.backward, found.kept + stream + mixer_memory.backward + gradients);
   }
   return found;
 }
@@ -267,9 +271,9 @@ struct HeadBytes {
   double embedding = 0;              // peak in the embedding's backward
 };
 
-HeadBytes head_bytes(const ModelSpec& spec, const Numbers& n) {
+HeadBytes head_bytes(const ModelSpec& spec, const ElementSizes& n) {
   const ActivationRule& rule = n.rule;
-  const double tokens = n.tokens, hidden = tokens * n.of(spec.hidden_size);
+  const double tokens = n.tokens, hidden = tokens * n.num_bytes(spec.hidden_size);
   if (!rule.has_lm_head) {  // the value head computes in float32
     const double wide = n.is_wide ? 0 : tokens * 4.0 * static_cast<double>(spec.hidden_size);
     return {.forward = hidden + wide, .backward = hidden + 2 * wide};
@@ -290,16 +294,16 @@ HeadBytes head_bytes(const ModelSpec& spec, const Numbers& n) {
 }
 
 /// Bytes of the RoPE table.
-double bytes_of_angles(const ModelSpec& spec, const ActivationRule& rule) {
+double rope_table_bytes(const ModelSpec& spec, const ActivationRule& rule) {
   return 4.0 * static_cast<double>(rule.longest * spec.head_dim);
 }
 
 std::vector<Layer> chunk_layers(const ModelSpec& spec, const ActivationRule& rule) {
-  const std::vector<Layer> all = spec.layers();
-  if (rule.layers.empty()) return all;
-  std::vector<Layer> own;
-  for (const int64_t layer : rule.layers) own.push_back(all[layer]);
-  return own;
+  const std::vector<Layer> all_layers = spec.layers();
+  if (rule.layers.empty()) return all_layers;
+  std::vector<Layer> chunk;
+  for (const int64_t layer : rule.layers) chunk.push_back(all_layers[layer]);
+  return chunk;
 }
 
 /// Bytes of the tensors given to layers beside x (Carried in mixers.h), and of their gradients.
@@ -312,14 +316,14 @@ struct CarriedBytes {
   double backward() const { return 2 * inputs + heads; }  // one layer's gradient, and the sum over later layers
 };
 
-CarriedBytes carried_bytes(const ModelSpec& spec, const ActivationRule& rule, const Numbers& n) {
-  const std::vector<Layer> all = spec.layers();
+CarriedBytes carried_bytes(const ModelSpec& spec, const ActivationRule& rule, const ElementSizes& n) {
+  const std::vector<Layer> all_layers = spec.layers();
   const bool is_begin = rule.layers.empty() || rule.layers.front() == 0;
   CarriedBytes found{.is_made = is_begin};
   const auto add_before = [&](int64_t layer) {
-    const Handover given = handover_before(all, layer, rule.tp);
-    found.inputs += n.tokens * n.stream(given.num_inputs * given.width);
-    for (const auto& [number, dim] : given.heads) found.heads += n.tokens * n.of(2 * number * dim);
+    const Handover handover = handover_before(all_layers, layer, rule.tp);
+    found.inputs += n.tokens * n.stream(handover.num_inputs * handover.width);
+    for (const auto& [number, dim] : handover.heads) found.heads += n.tokens * n.num_bytes(2 * number * dim);
   };
   if (is_begin) add_before(0);
   for (int64_t before = 0; const int64_t layer : rule.layers) {
@@ -332,31 +336,32 @@ CarriedBytes carried_bytes(const ModelSpec& spec, const ActivationRule& rule, co
 }  // namespace
 
 double training_activation_bytes(const ModelSpec& spec, const ActivationRule& rule) {
-  const Numbers n(rule);
+  const ElementSizes n(rule);
   const std::vector<Layer> layers = chunk_layers(spec, rule);
   const double input = n.tokens * n.stream(spec.hidden_size);
   const HeadBytes head = head_bytes(spec, n);
   const CarriedBytes carried = carried_bytes(spec, rule, n);
   double kept = carried.kept(), most = head.embedding;
   for (const LayerUnit& unit : layer_units(rule.recomputation, std::ssize(layers))) {
-    Layer all;
-    for (int64_t i = 0; i < unit.size; ++i) std::ranges::copy(layers[unit.first + i], std::back_inserter(all));
-    const LayerBytes own = bytes_of(all, n, unit.again);
-    most = std::max(most, kept + n.tokens * own.backward + head.waits);
-    kept += unit.again ? input : n.tokens * own.kept;
+    Layer unit_layers;
+    for (int64_t i = 0; i < unit.size; ++i) std::ranges::copy(layers[unit.first + i], std::back_inserter(unit_layers));
+    const LayerBytes unit_bytes = layer_bytes(unit_layers, n, unit.again);
+    most = std::max(most, kept + n.tokens * unit_bytes.backward + head.waits);
+    kept += unit.again ? input : n.tokens * unit_bytes.kept;
   }
   kept += input;  // input of the final norm
   most = std::max({most, kept + head.forward, kept + head.backward});
-  const double of_one = static_cast<double>(std::max(rule.tokens, rule.whole)) * kOfToken + bytes_of_angles(spec, rule);
-  return most + carried.backward() + of_one + (rule.under_way - 1) * (kept + of_one);
+  const double micro_batch_bytes =
+      static_cast<double>(std::max(rule.tokens, rule.whole)) * kTokenBytes + rope_table_bytes(spec, rule);
+  return most + carried.backward() + micro_batch_bytes + (rule.in_flight - 1) * (kept + micro_batch_bytes);
 }
 
 double forward_activation_bytes(const ModelSpec& spec, const ActivationRule& rule) {
-  const Numbers n(rule);
+  const ElementSizes n(rule);
   double most = head_bytes(spec, n).forward;
-  for (const Layer& layer : chunk_layers(spec, rule)) most = std::max(most, n.tokens * bytes_of(layer, n).forward);
+  for (const Layer& layer : chunk_layers(spec, rule)) most = std::max(most, n.tokens * layer_bytes(layer, n).forward);
   return most + carried_bytes(spec, rule, n).forward() +
-         static_cast<double>(std::max(rule.tokens, rule.whole)) * kOfToken / 2 + bytes_of_angles(spec, rule);
+         static_cast<double>(std::max(rule.tokens, rule.whole)) * kTokenBytes / 2 + rope_table_bytes(spec, rule);
 }
 
 }  // namespace roll

@@ -25,7 +25,7 @@ struct ActivationRule {
   std::vector<int64_t> layers{};  // layers of this rank; empty: all
   bool deterministic = false;     // the GPU uses kernels with a fixed order of sums
   bool has_lm_head = true;        // false: a value head, one output per token
-  double under_way = 1;           // micro-batches whose backward is pending; several in a pipeline stage
+  double in_flight = 1;           // micro-batches whose backward is pending; several in a pipeline stage
 };
 
 /// Returns the peak bytes of activations on each rank during a micro-batch's forward and backward.

@@ -55,7 +55,7 @@ Architectures mistral_and_smollm() {
        .mlp_bias = Bias::kByConfig,
        .tied_head = true,
        .rope = {.theta = 2e6},
-       .unturned_layers = true,
+       .has_no_rope_layers = true,
        .windows = Windows::kOptIn},
       {.name = "granite",
        .causal_class = "GraniteForCausalLM",
@@ -101,7 +101,7 @@ Architectures phi_and_glm() {
        .causal_class = "Phi3ForCausalLM",
        .value_class = "Phi3ForTokenClassification",
        .norm_eps = 1e-5,
-       .rope = {.turns_parts = true},
+       .rope = {.allows_partial = true},
        .windows = Windows::kAll,
        .weights = {.qkv = "self_attn.qkv_proj", .gate_up = "mlp.gate_up_proj"}},
       {.name = "glm",
@@ -110,7 +110,7 @@ Architectures phi_and_glm() {
        .qkv_bias = Bias::kUsually,
        .head_dim = 128,
        .norm_eps = 1.5625e-7,
-       .rope = {.partial = 0.5, .turns_parts = true, .interleaved = true},
+       .rope = {.partial = 0.5, .allows_partial = true, .interleaved = true},
        .weights = {.gate_up = "mlp.gate_up_proj"}},
       {.name = "glm4",
        .causal_class = "Glm4ForCausalLM",
@@ -119,7 +119,7 @@ Architectures phi_and_glm() {
        .head_dim = 128,
        .norm_eps = 1.5625e-7,
        .norms = NormPlace::kBoth,
-       .rope = {.partial = 0.5, .turns_parts = true, .interleaved = true},
+       .rope = {.partial = 0.5, .allows_partial = true, .interleaved = true},
        .weights = {.after_attention = "post_self_attn_layernorm",
                    .after_mlp = "post_mlp_layernorm",
                    .gate_up = "mlp.gate_up_proj"}},
@@ -152,7 +152,7 @@ Architectures mixtures() {
        .optional_qk_norm = true,
        .qkv_bias = Bias::kByConfig,
        .norm_eps = 1e-5,
-       .rope = {.partial = 0.5, .turns_parts = true},
+       .rope = {.partial = 0.5, .allows_partial = true},
        .mixtures = Mixtures::kDeepSeek,
        .renormalises = true,
        .has_further_layers = true,
@@ -221,7 +221,7 @@ Architecture beside_others(Architecture row, const std::vector<std::string>& oth
   row.kept.insert(row.kept.end(), others.begin(), others.end());
   WeightNames& names = row.weights;
   for (std::string* name : {&names.embedding, &names.final_norm, &names.layer, &names.input_table,
-                            &names.input_projection, &names.input_norm_of_all})
+                            &names.input_projection, &names.input_projection_norm})
     name->insert(name->find('.'), ".language_model");
   return row;
 }
@@ -264,7 +264,7 @@ Architecture hybrid(Architecture row) {
   row.qkv_bias = row.o_bias = Bias::kByConfig;
   row.head_dim = 256;
   row.norm_offset = 1;
-  row.rope = {.partial = 0.25, .turns_parts = true};
+  row.rope = {.partial = 0.25, .allows_partial = true};
   row.gated_attention = true;
   row.kept = {"mtp."};  // multi-token prediction
   if (row.has_experts()) row.has_shared_expert = row.renormalises = true;

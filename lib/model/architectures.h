@@ -46,7 +46,7 @@ struct WeightNames {
   std::string q_norm = "self_attn.q_norm", k_norm = "self_attn.k_norm";
   std::string gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
   std::string input_table = "model.embed_tokens_per_layer", input_projection = "model.per_layer_model_projection";
-  std::string input_norm_of_all = "model.per_layer_projection_norm";
+  std::string input_projection_norm = "model.per_layer_projection_norm";
   std::string input_gate = "per_layer_input_gate", input_out = "per_layer_projection";
   std::string after_input = "post_per_layer_input_norm";
   std::string layer_scale = "";        // scalar that multiplies a layer's output; empty: none
@@ -70,9 +70,9 @@ struct Architecture {
   double norm_offset = 0;                // NormShape::offset
   NormPlace norms = NormPlace::kBefore;
   RopeDefaults rope = {};
-  bool may_see_all = false;      // config.json's use_bidirectional_attention has an effect
-  double local_theta = 0;        // RoPE theta of window layers; 0: the same RoPE as others; -1: rope_theta
-  bool unturned_layers = false;  // layers without RoPE exist: no_rope_layers
+  bool may_see_all = false;         // config.json's use_bidirectional_attention has an effect
+  double local_theta = 0;           // RoPE theta of window layers; 0: the same RoPE as others; -1: rope_theta
+  bool has_no_rope_layers = false;  // layers without RoPE exist: no_rope_layers
   Windows windows = Windows::kNone;
   int64_t window_pattern = 0, usual_window = 0;  // every n-th layer has none; default of sliding_window
   Activation activation = Activation::kSilu;

@@ -46,7 +46,7 @@ int64_t count_alike(std::span<const LayerUnit> units) {
 }
 
 /// Returns the weights of layers [first, first + size), clipped to existing layers.
-std::vector<at::Tensor> weights_of(std::span<const LayerWeights> layers, int64_t first, int64_t size) {
+std::vector<at::Tensor> collect_weights(std::span<const LayerWeights> layers, int64_t first, int64_t size) {
   std::vector<at::Tensor> weights;
   for (int64_t i = std::max<int64_t>(0, first); i < std::min(first + size, std::ssize(layers)); ++i)
     std::ranges::move(layers[i].all(), std::back_inserter(weights));
@@ -64,43 +64,45 @@ at::Tensor run_unit(std::span<const LayerWeights> layers, std::span<const LayerU
   using Pass = LayerStore::Pass;
   LayerStore* const store = pass->store;
   const LayerUnit& unit = units.front();
-  const LayerStore::Weights weights = weights_of(layers, unit.first, unit.size);
+  const LayerStore::Weights weights = collect_weights(layers, unit.first, unit.size);
   std::vector<StoredUnit> stored;
   if (store)
     for (const auto& [first, size, again] : units)
-      stored.push_back(
-          {weights_of(layers, first, size), weights_of(layers, first - 1, 1), weights_of(layers, first + size, 1)});
-  const auto of_unit = layers.subspan(unit.first, unit.size);
-  const auto own = std::make_shared<const std::vector<LayerWeights>>(of_unit.begin(), of_unit.end());
+      stored.push_back({collect_weights(layers, first, size), collect_weights(layers, first - 1, 1),
+                        collect_weights(layers, first + size, 1)});
+  const auto unit_layers = layers.subspan(unit.first, unit.size);
+  const auto unit_copy = std::make_shared<const std::vector<LayerWeights>>(unit_layers.begin(), unit_layers.end());
   const auto run = [=, again = unit.again](at::Tensor input, Carried& beside) {
-    const Pass kind = !again ? Pass::kKept : at::GradMode::is_enabled() ? Pass::kBackward : Pass::kForward;
-    if (kind == Pass::kBackward)
-      std::for_each(stored.rbegin(), stored.rend(),
-                    [&](const StoredUnit& one) { store->enter(one.weights, one.before, kind); });
+    const Pass pass_kind = !again ? Pass::kKept : at::GradMode::is_enabled() ? Pass::kBackward : Pass::kForward;
+    if (pass_kind == Pass::kBackward)
+      std::for_each(stored.rbegin(), stored.rend(), [&](const StoredUnit& stored_unit) {
+        store->enter(stored_unit.weights, stored_unit.before, pass_kind);
+      });
     else
-      for (const StoredUnit& one : stored) store->enter(one.weights, one.behind, kind);
-    for (const LayerWeights& layer : *own) input = run_layer(layer, input, *pass, beside);
-    if (kind == Pass::kForward)
-      for (const StoredUnit& one : stored) store->leave(one.weights);
+      for (const StoredUnit& stored_unit : stored) store->enter(stored_unit.weights, stored_unit.behind, pass_kind);
+    for (const LayerWeights& layer : *unit_copy) input = run_layer(layer, input, *pass, beside);
+    if (pass_kind == Pass::kForward)
+      for (const StoredUnit& stored_unit : stored) store->leave(stored_unit.weights);
     return input;
   };
   if (!unit.again) return run(x, carried);
-  const std::vector<size_t> made = shared_by(*own);
-  const auto block = [run, made, given = carried](const std::vector<at::Tensor>& inputs) {
-    Carried beside = given;
-    for (size_t i = 1; at::Tensor * place : beside.places()) *place = inputs[i++];
-    std::vector<at::Tensor> left = {run(inputs.front(), beside)};
-    for (const size_t i : made) left.insert(left.end(), {beside.heads[i].keys, beside.heads[i].values});
-    return left;
+  const std::vector<size_t> made_heads = shared_by(*unit_copy);
+  const auto block = [run, made_heads, initial_carried = carried](const std::vector<at::Tensor>& inputs) {
+    Carried beside = initial_carried;
+    for (size_t i = 1; at::Tensor * tensor : beside.tensor_pointers()) *tensor = inputs[i++];
+    std::vector<at::Tensor> outputs = {run(inputs.front(), beside)};
+    for (const size_t i : made_heads) outputs.insert(outputs.end(), {beside.heads[i].keys, beside.heads[i].values});
+    return outputs;
   };
   std::vector<at::Tensor> inputs = {x};
-  for (const at::Tensor* place : carried.places()) inputs.push_back(*place);
-  const std::vector<at::Tensor> left = recomputed(block, inputs, weights);
-  for (size_t i = 0; i < made.size(); ++i) carried.heads[made[i]] = {left[1 + 2 * i], left[2 + 2 * i]};
-  return left.front();
+  for (const at::Tensor* tensor : carried.tensor_pointers()) inputs.push_back(*tensor);
+  const std::vector<at::Tensor> outputs = recomputed(block, inputs, weights);
+  for (size_t i = 0; i < made_heads.size(); ++i)
+    carried.heads[made_heads[i]] = {outputs[1 + 2 * i], outputs[2 + 2 * i]};
+  return outputs.front();
 }
 
-ScoreRule rule_of(const Attention& attention) {
+ScoreRule score_rule(const Attention& attention) {
   return {attention.scale(), attention.window, attention.soft_cap};
 }
 
@@ -126,26 +128,28 @@ at::Tensor advance_states(const DeltaHeads& heads, const DeltaRows& rows, const 
                           const DeltaStates& pages) {
   at::Tensor out = at::empty({rows.mixed.size(0), heads.value_heads, heads.value_dim}, rows.decay.options());
   for (const StateRound& round : rounds) {
-    const auto before = [&](const at::Tensor& of_pages) {
-      const at::Tensor found = of_pages.index_select(0, round.from);
+    const auto read_states = [&](const at::Tensor& page_states) {
+      const at::Tensor found = page_states.index_select(0, round.from);
       std::vector<int64_t> shape(static_cast<size_t>(found.dim()), 1);
       shape[0] = -1;
       return found.masked_fill(round.begins.view(shape), 0);
     };
-    DeltaStates states{.heads = before(pages.heads), .tails = before(pages.tails)};
-    const auto own = [&](const at::Tensor& x) { return x.index_select(0, round.tokens); };
-    const DeltaRows some = {
-        .mixed = own(rows.mixed), .taps = rows.taps, .decay = own(rows.decay), .rate = own(rows.rate)};
-    out.index_copy_(0, round.tokens, gated_delta_rule(heads, some, round.plan, &states));
-    at::Tensor heads_of_pages = pages.heads, tails_of_pages = pages.tails;
-    heads_of_pages.index_copy_(0, round.to, states.heads);
-    tails_of_pages.index_copy_(0, round.to, states.tails.to(pages.tails.scalar_type()));
+    DeltaStates states{.heads = read_states(pages.heads), .tails = read_states(pages.tails)};
+    const auto select_tokens = [&](const at::Tensor& x) { return x.index_select(0, round.tokens); };
+    const DeltaRows selected = {.mixed = select_tokens(rows.mixed),
+                                .taps = rows.taps,
+                                .decay = select_tokens(rows.decay),
+                                .rate = select_tokens(rows.rate)};
+    out.index_copy_(0, round.tokens, gated_delta_rule(heads, selected, round.plan, &states));
+    at::Tensor page_heads = pages.heads, page_tails = pages.tails;
+    page_heads.index_copy_(0, round.to, states.heads);
+    page_tails.index_copy_(0, round.to, states.tails.to(pages.tails.scalar_type()));
   }
   return out;
 }
 
 /// Returns the projection of layers' inputs, with its adapter.
-Linear projection_of(const ModelSpec& spec, const ParameterIndex& all) {
+Linear make_input_projection(const ModelSpec& spec, const ParameterIndex& all) {
   const LinearShape shape = input_projection(spec);
   const std::string name(shape.name);
   Linear linear{.weight = all[name + ".weight"], .bias = {}};
@@ -171,8 +175,8 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
   const ParameterIndex all(parameters);
   if (spec.layer_inputs && (!stage || stage->is_first())) {
     input_table_ = all[names.input_table + ".weight"];
-    input_projection_ = projection_of(spec, all);
-    input_norm_ = all[names.input_norm_of_all + ".weight"];
+    input_projection_ = make_input_projection(spec, all);
+    input_norm_ = all[names.input_projection_norm + ".weight"];
   }
   const std::vector<Layer> layers = spec.layers();
   for (size_t i = 0; i < layers.size(); ++i)
@@ -184,7 +188,7 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
   for (const Rope& rope : spec.ropes()) inverse_frequencies_.push_back(inverse_frequencies(rope).to(device()));
 }
 
-const at::Tensor& Backbone::a_norm() const {
+const at::Tensor& Backbone::any_norm() const {
   return final_norm_.defined() ? final_norm_ : layers_.front().norm();
 }
 
@@ -201,15 +205,15 @@ std::span<const LayerWeights> Backbone::entered_layers() const {
 }
 
 /// Row p of the RoPE tables belongs to position p.
-std::vector<HeadTurn> Backbone::turns(const at::Tensor& positions, int64_t num_positions) const {
+std::vector<HeadRotation> Backbone::head_rotations(const at::Tensor& positions, int64_t num_positions) const {
   const std::vector<Rope> ropes = spec_.ropes();
-  std::vector<HeadTurn> all;
+  std::vector<HeadRotation> all;
   for (size_t i = 0; i < ropes.size(); ++i) {
-    HeadTurn turn{make_rotation(inverse_frequencies_[i], at::arange(num_positions, positions.options()), positions,
-                                ropes[i].attention_factor)};
-    turn.rotation.interleaved = ropes[i].interleaved;
-    if (ropes[i].query_growth != 0) turn.growth = query_growth(ropes[i], positions).view({-1, 1, 1});
-    all.push_back(std::move(turn));
+    HeadRotation head_rotation{make_rotation(inverse_frequencies_[i], at::arange(num_positions, positions.options()),
+                                             positions, ropes[i].attention_factor)};
+    head_rotation.rotation.interleaved = ropes[i].interleaved;
+    if (ropes[i].query_growth != 0) head_rotation.growth = query_growth(ropes[i], positions).view({-1, 1, 1});
+    all.push_back(std::move(head_rotation));
   }
   return all;
 }
@@ -236,27 +240,28 @@ at::Tensor Backbone::embed(const at::Tensor& ids, const ParallelFlow& flow) cons
 
 at::Tensor Backbone::look_up(const at::Tensor& table, int64_t vocabulary, double scale, const at::Tensor& ids,
                              const ParallelFlow& flow) const {
-  const auto rows_of = [&](const at::Tensor& wanted) {
+  const auto table_rows = [&](const at::Tensor& row_ids) {
     const bool is_fused = launcher_ && takes_layer(table, {table.size(1)}, {table});
-    const at::Tensor rows = is_fused ? fused_rows(*launcher_, table, wanted) : embed_rows(table, wanted);
+    const at::Tensor rows = is_fused ? fused_rows(*launcher_, table, row_ids) : embed_rows(table, row_ids);
     return scale == 1 ? rows.to(dtype()) : rows.to(dtype()) * rounded(scale);
   };
-  if (parallel_.tp_size() == 1) return rows_of(ids);
+  if (parallel_.tp_size() == 1) return table_rows(ids);
   const TensorShard rows = make_tensor_shard({.dim = 0, .count = vocabulary}, parallel_.tp_rank(), parallel_.tp_size());
   const at::Tensor local = ids - rows.begin;
-  const at::Tensor elsewhere = local.lt(0).logical_or_(local.ge(rows.end - rows.begin));
-  const at::Tensor found = rows_of(local.masked_fill(elsewhere, 0));
-  return flow.leave(found.masked_fill(elsewhere.unsqueeze(1), 0));
+  const at::Tensor is_on_other_rank = local.lt(0).logical_or_(local.ge(rows.end - rows.begin));
+  const at::Tensor found = table_rows(local.masked_fill(is_on_other_rank, 0));
+  return flow.leave(found.masked_fill(is_on_other_rank.unsqueeze(1), 0));
 }
 
 Carried Backbone::carried(const at::Tensor& ids, const at::Tensor& x, const LayerPass& pass) const {
   if (!spec_.layer_inputs) return {};
   const auto [width, vocabulary] = *spec_.layer_inputs;
   const std::vector<int64_t> shape = {-1, spec_.num_layers, width};
-  const at::Tensor own = look_up(input_table_, vocabulary, std::sqrt(static_cast<double>(width)), ids, pass.flow);
-  const at::Tensor told =
-      product(input_projection_, x, pass.names_of_own(x)) / std::sqrt(static_cast<double>(spec_.hidden_size));
-  return {.inputs = (rms_norm(told.view(shape), input_norm_, spec_.rms_norm_eps) + own.view(shape)) / std::sqrt(2.0)};
+  const at::Tensor looked_up = look_up(input_table_, vocabulary, std::sqrt(static_cast<double>(width)), ids, pass.flow);
+  const at::Tensor projected =
+      product(input_projection_, x, pass.local_dropout_keys(x)) / std::sqrt(static_cast<double>(spec_.hidden_size));
+  return {.inputs = (rms_norm(projected.view(shape), input_norm_, spec_.rms_norm_eps) + looked_up.view(shape)) /
+                    std::sqrt(2.0)};
 }
 
 /// A piece's states depend on all earlier tokens of its context, which other ranks or branches may hold.
@@ -269,11 +274,11 @@ std::function<at::Tensor(const DeltaHeads&, const DeltaRows&)> Backbone::recurre
       return rows.mixed.narrow(1, rows.mixed.size(1) - width, width).reshape({-1, heads.value_heads, heads.value_dim}) +
              (all.mixed.sum() + all.decay.sum() + all.rate.sum() + rows.taps.sum());
     };
-  std::vector<int64_t> own;  // own tokens' indices in the rows of all pieces
+  std::vector<int64_t> own_indices;  // own tokens' indices in the rows of all pieces
   for (size_t c = 0; layout.keys.defined() && c + 1 < layout.cu_keys.size(); ++c)
     for (int64_t i = layout.cu_queries[c + 1] - layout.cu_queries[c]; i > 0; --i)
-      own.push_back(layout.cu_keys[c + 1] - i);
-  const at::Tensor own_rows = layout.keys.defined() ? sent(at::tensor(own, at::kLong), device) : at::Tensor();
+      own_indices.push_back(layout.cu_keys[c + 1] - i);
+  const at::Tensor own_rows = layout.keys.defined() ? sent(at::tensor(own_indices, at::kLong), device) : at::Tensor();
   return [plan = plan_delta(layout.cu_keys, spec_.delta->kernel, device), keys = layout.keys, own_rows,
           cp = parallel_.cp](const DeltaHeads& heads, const DeltaRows& rows) {
     if (!keys.defined()) return gated_delta_rule(heads, rows, plan);
@@ -290,14 +295,14 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
   pieces.key_rows = layout.keys;
   const Attend attend = [pieces, cp = parallel_.cp](const Attention& attention, const at::Tensor& q,
                                                     const at::Tensor& k, const at::Tensor& v) {
-    const ScoreRule rule = rule_of(attention);
+    const ScoreRule rule = score_rule(attention);
     if (!cp) return packed_attention(q, k, v, pieces, rule);
     const at::Tensor all = gather_rows(at::stack({k, v}, 1), *cp, "keys and values");
     return packed_attention(q, all.select(1, 0), all.select(1, 1), pieces, rule);
   };
   const auto pass = std::make_shared<const LayerPass>(LayerPass{
       .eps = spec_.rms_norm_eps,
-      .turns = turns(layout.positions, layout.num_positions),
+      .head_rotations = head_rotations(layout.positions, layout.num_positions),
       .attend = attend,
       .recur = spec_.delta ? recurrence(layout) : Recur(),
       .flow = training_flow(),
@@ -306,7 +311,7 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
       .experts = parallel_.ep,
       .routers = layout.routers,
       .routed = {.replayed = layout.routed_experts, .recorded = {}},
-      .dropout_names = layout.dropout_names,
+      .dropout_keys = layout.dropout_keys,
       .store = store_.get(),
   });
   PipelineStage* const stage = parallel_.stage.get();
@@ -356,25 +361,25 @@ at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) con
   size_t cached = 0;                  // attention blocks computed so far that have a cache
   std::array<size_t, 2> shared = {};  // cache index of each shared pair of keys and values
   const Attend attend = [&](const Attention& attention, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-    const bool reads = attention.k.outputs == 0;
-    const auto which = static_cast<size_t>(std::max<int64_t>(0, attention.shared));
-    const size_t own = reads ? shared[which] : cached++;
-    if (attention.shared >= 0) shared[which] = own;
-    const auto rows_in = [&](const at::Tensor& rows) { return rows.view({rows.size(0), -1, k.size(2)}); };
-    at::Tensor keys = rows_in(cache.keys[own]), values = rows_in(cache.values[own]);
-    if (!reads) {
+    const bool reads_shared = attention.k.outputs == 0;
+    const auto shared_index = static_cast<size_t>(std::max<int64_t>(0, attention.shared));
+    const size_t cache_index = reads_shared ? shared[shared_index] : cached++;
+    if (attention.shared >= 0) shared[shared_index] = cache_index;
+    const auto as_heads = [&](const at::Tensor& rows) { return rows.view({rows.size(0), -1, k.size(2)}); };
+    at::Tensor keys = as_heads(cache.keys[cache_index]), values = as_heads(cache.values[cache_index]);
+    if (!reads_shared) {
       keys.index_copy_(0, tokens.rows, k.contiguous());
       values.index_copy_(0, tokens.rows, v.contiguous());
     }
     return packed_attention(q, keys.index_select(0, tokens.seen), values.index_select(0, tokens.seen), pieces,
-                            rule_of(attention));
+                            score_rule(attention));
   };
-  size_t recurred = 0;  // delta nets computed so far
+  size_t delta_index = 0;  // delta nets computed so far
   const Recur recur = [&](const DeltaHeads& heads, const DeltaRows& rows) {
-    return advance_states(heads, rows, tokens.rounds, cache.states[recurred++]);
+    return advance_states(heads, rows, tokens.rounds, cache.states[delta_index++]);
   };
   const LayerPass pass = {.eps = spec_.rms_norm_eps,
-                          .turns = turns(tokens.positions, tokens.num_positions),
+                          .head_rotations = head_rotations(tokens.positions, tokens.num_positions),
                           .attend = attend,
                           .recur = recur,
                           .flow = sampling_flow(),

@@ -28,7 +28,7 @@ namespace roll {
 
 class LayerLauncher;
 struct Carried;
-struct HeadTurn;
+struct HeadRotation;
 class LayerStore;
 struct LayerPass;
 
@@ -107,8 +107,8 @@ class Backbone {
   const std::vector<LayerWeights>& layers() const { return layers_; }
   /// Projects embeddings to the layers' inputs (LayerInput); has no weight if this rank has none.
   const Linear& input_projection() const { return input_projection_; }
-  at::Device device() const { return a_norm().device(); }
-  at::ScalarType dtype() const { return a_norm().scalar_type(); }
+  at::Device device() const { return any_norm().device(); }
+  at::ScalarType dtype() const { return any_norm().scalar_type(); }
   /// Factor of the embeddings, rounded to the model's dtype as when the model was trained.
   double embedding_scale() const;
   double rounded(double number) const;
@@ -125,7 +125,7 @@ class Backbone {
 
  private:
   /// Returns one norm weight of this rank, for its device and dtype.
-  const at::Tensor& a_norm() const;
+  const at::Tensor& any_norm() const;
   /// Layers of the chunk that the stage has entered; all without a pipeline.
   std::span<const LayerWeights> entered_layers() const;
   at::Tensor embed(const at::Tensor& ids, const ParallelFlow& flow) const;
@@ -135,7 +135,7 @@ class Backbone {
   /// Makes the layers' inputs from ids and embeddings x; empty if the model has none.
   Carried carried(const at::Tensor& ids, const at::Tensor& x, const LayerPass& pass) const;
   at::Tensor last_norm(const at::Tensor& x) const;
-  std::vector<HeadTurn> turns(const at::Tensor& positions, int64_t num_positions) const;
+  std::vector<HeadRotation> head_rotations(const at::Tensor& positions, int64_t num_positions) const;
   std::function<at::Tensor(const DeltaHeads&, const DeltaRows&)> recurrence(const TokenLayout& layout) const;
   ParallelFlow training_flow() const;
   ParallelFlow sampling_flow() const;

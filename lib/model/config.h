@@ -45,36 +45,39 @@ struct ModelArgs {
   void fields(Keys& v) {
     v("model_name_or_path", model_name_or_path, "HF folder or Hub name; null: pretrain (critic: reward_pretrain)");
     v("dtype", dtype,
-      "numbers of the forward pass; null: bf16 on a GPU, fp32 on the CPU. actor_infer has the trainer's, and on the "
-      "CPU may "
-      "read weights of 8 bits: int8");
+      "dtype of the forward pass; null: bf16 on a GPU, fp32 on the CPU. actor_infer uses the trainer's; on the CPU it "
+      "may be int8 (8-bit weights)");
     v("disable_gradient_checkpointing", disable_gradient_checkpointing, "keep activations instead of recomputing them",
       may_change());
-    v("freeze_module_prefix", freeze_module_prefix, "parameters whose names start so are not trained");
-    v.noted({"model_type"}, "the worker's own role decides");
-    v.noted({"attn_implementation", "flash_attn"}, "there is one attention, exact over packed sequences");
-    v.noted({"num_labels"}, "a value head has one output");
-    v.noted({"model_download_type", "use_modelscope"}, "models are never downloaded by this program");
+    v("freeze_module_prefix", freeze_module_prefix, "parameters whose names start with one of these are not trained");
+    v.noted({"model_type"}, "the worker's role decides");
+    v.noted({"attn_implementation", "flash_attn"}, "roll has one attention, exact over packed sequences");
+    v.noted({"num_labels"}, "roll's value heads have one output");
+    v.noted({"model_download_type", "use_modelscope"}, "roll never downloads models");
     v.noted({"gradient_checkpointing_use_reentrant", "device_map", "model_config_kwargs", "vision_dp",
              "autocast_adapter_dtype"},
-            "it tunes ROLL's own loading of models");
-    v("ulysses_size", ulysses_size, "taken as strategy_config.context_parallel_size", within(1, 65536));
-    v.noted({"model_revision", "trust_remote_code"}, "the folder of pretrain is read as it is");
-    v("lora_rank", lora_rank, "rank of the adapters that are trained instead of the weights; null: 8 with lora_target",
+            "it tunes how ROLL loads models");
+    v("ulysses_size", ulysses_size, "another spelling of strategy_config.context_parallel_size", within(1, 65536));
+    v.noted({"model_revision", "trust_remote_code"}, "roll reads the folder of pretrain as it is");
+    v("lora_rank", lora_rank,
+      "rank of the adapters that are trained instead of the weights; null: 8 if lora_target is set",
       within(0, 1 << 16));
     v("lora_alpha", lora_alpha, "adapters add alpha / rank x B A; null: 2 x lora_rank", above_to(0, 1'000'000));
     v("lora_target", lora_target,
-      "products with adapters: all-linear, or how their names end (q_proj,v_proj); null: all-linear with lora_rank");
+      "linear layers with adapters: all-linear, or the ends of their names (q_proj,v_proj); null: all-linear if "
+      "lora_rank is set");
     v("lora_dropout", lora_dropout,
-      "share of the adapters' inputs that training leaves out, by masks that no layout changes", from_below(0, 1));
-    v("additional_target", additional_target, "modules that are trained whole beside adapters: lm_head, embed_tokens");
-    v("use_dora", use_dora, "adapters with trained lengths of the weights' rows (DoRA)");
+      "dropout of the adapters' inputs in training; its masks do not depend on the layout", from_below(0, 1));
+    v("additional_target", additional_target,
+      "modules that are trained in full beside adapters: lm_head, embed_tokens");
+    v("use_dora", use_dora, "trains the norms of the weights' rows, too (DoRA)");
     v("use_rslora", use_rslora, "adapters add alpha / sqrt(rank) x B A (rank-stabilised LoRA)");
-    v("quantise_base", quantise_base, "int8 or nf4: how the layers' weights below adapters are kept; null: in dtype");
-    v.refused({"adapter_name_or_path"}, "name the folder of adapters as model_name_or_path, which goes on from them");
+    v("quantise_base", quantise_base, "int8 or nf4: format of the layers' frozen weights below adapters; null: dtype");
+    v.refused({"adapter_name_or_path"},
+              "give the folder of adapters as model_name_or_path; training continues from these adapters");
     v.refused({"moe_*"},
-              "a mixture is what its config.json says; its routers are trained by strategy_config.moe_*; remove it");
-    v.refused({"image_*", "video_*"}, "it belongs to vision models, which this version does not have; remove it");
+              "config.json defines a mixture, and strategy_config.moe_* how its routers are trained; remove it");
+    v.refused({"image_*", "video_*"}, "it belongs to vision models, which roll does not support; remove it");
   }
 };
 

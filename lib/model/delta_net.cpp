@@ -17,20 +17,20 @@ constexpr int64_t kMostTaps = 64;
 class PartMaker {
  public:
   PartMaker(std::string_view of, std::vector<int64_t> rows, int64_t key_heads, bool by_heads)
-      : of_(of), rows_(std::move(rows)), key_heads_(key_heads), by_heads_(by_heads) {}
+      : fused_name_(of), rows_(std::move(rows)), key_heads_(key_heads), by_heads_(by_heads) {}
 
   FusedRows rows(size_t part) const {
-    FusedRows fused{.of = of_, .groups = by_heads_ ? key_heads_ : 1};
+    FusedRows fused{.of = fused_name_, .groups = by_heads_ ? key_heads_ : 1};
     for (size_t i = 0; i < rows_.size(); ++i) {
-      const int64_t own = rows_[i] / fused.groups;
-      fused.begin += i < part ? own : 0;
-      fused.rows += own;
+      const int64_t group_rows = rows_[i] / fused.groups;
+      fused.begin += i < part ? group_rows : 0;
+      fused.rows += group_rows;
     }
     return fused;
   }
 
  private:
-  std::string_view of_;
+  std::string_view fused_name_;
   std::vector<int64_t> rows_;
   int64_t key_heads_;
   bool by_heads_;
@@ -59,7 +59,7 @@ std::vector<char> read_recurs(const ConfigReader& config, int64_t num_layers) {
     return recurs;
   }
   if (!types->is_array() || types->size() != recurs.size())
-    config.fail("layer_types", fmt::format("a list of {} kinds of layers is needed", recurs.size()));
+    config.fail("layer_types", fmt::format("a list of {} layer types is needed", recurs.size()));
   for (size_t i = 0; i < recurs.size(); ++i) recurs[i] = (*types)[i] == "linear_attention";
   return recurs;
 }
@@ -80,21 +80,23 @@ GatedDeltaNet make_delta_net(const ModelSpec& spec, const MakeLinear& linear) {
   const DeltaSpec& d = *spec.delta;
   const bool by_heads = spec.architecture->delta_nets == DeltaNets::kByHeads;
   const int64_t keys = d.key_heads * d.key_dim, values = d.value_heads * d.value_dim, hidden = spec.hidden_size;
-  const int64_t each = d.value_heads / d.key_heads;  // value heads per key head; they share its rank
+  const int64_t value_heads_per_key_head =
+      d.value_heads / d.key_heads;  // value heads per key head; they share its rank
   const auto cut = [&](int64_t width) { return Cut{.dim = 0, .count = d.key_heads, .width = width}; };
-  const Cut of_keys = cut(d.key_dim), of_values = cut(each * d.value_dim), of_heads = cut(each);
+  const Cut key_cut = cut(d.key_dim), value_cut = cut(value_heads_per_key_head * d.value_dim),
+            head_cut = cut(value_heads_per_key_head);
   const PartMaker qkv(
       by_heads ? "linear_attn.in_proj_qkvz" : "linear_attn.in_proj_qkv",
       by_heads ? std::vector<int64_t>{keys, keys, values, values} : std::vector<int64_t>{keys, keys, values},
       d.key_heads, by_heads);
   const PartMaker ba("linear_attn.in_proj_ba", {d.value_heads, d.value_heads}, d.key_heads, true);
   const PartMaker conv("linear_attn.conv1d.weight", {keys, keys, values}, d.key_heads, false);
-  const auto taps = [&](std::string_view name, int64_t rows, const Cut& of, size_t part) {
+  const auto taps = [&](std::string_view name, int64_t rows, const Cut& shard, size_t part) {
     return TensorShape{
-        .name = name, .shape = {rows, 1, d.kernel}, .cut = of, .deviation = 0.5, .fused = conv.rows(part)};
+        .name = name, .shape = {rows, 1, d.kernel}, .cut = shard, .deviation = 0.5, .fused = conv.rows(part)};
   };
-  const auto of_head = [&](std::string_view name, double initial) {
-    return TensorShape{.name = name, .shape = {d.value_heads}, .cut = of_heads, .initial = initial};
+  const auto per_head_tensor = [&](std::string_view name, double initial) {
+    return TensorShape{.name = name, .shape = {d.value_heads}, .cut = head_cut, .initial = initial};
   };
   static const std::string kQ = "linear_attn.q", kK = "linear_attn.k", kV = "linear_attn.v", kPartZ = "linear_attn.z",
                            kPartB = "linear_attn.b", kPartA = "linear_attn.a", kZ = "linear_attn.in_proj_z",
@@ -105,22 +107,23 @@ GatedDeltaNet make_delta_net(const ModelSpec& spec, const MakeLinear& linear) {
       .key_dim = d.key_dim,
       .value_dim = d.value_dim,
       .kernel = d.kernel,
-      .q = linear(kQ, keys, hidden, of_keys, qkv.rows(0)),
-      .k = linear(kK, keys, hidden, of_keys, qkv.rows(1)),
-      .v = linear(kV, values, hidden, of_values, qkv.rows(2)),
+      .q = linear(kQ, keys, hidden, key_cut, qkv.rows(0)),
+      .k = linear(kK, keys, hidden, key_cut, qkv.rows(1)),
+      .v = linear(kV, values, hidden, value_cut, qkv.rows(2)),
       .z =
-          by_heads ? linear(kPartZ, values, hidden, of_values, qkv.rows(3)) : linear(kZ, values, hidden, of_values, {}),
-      .b = by_heads ? linear(kPartB, d.value_heads, hidden, of_heads, ba.rows(0))
-                    : linear(kB, d.value_heads, hidden, of_heads, {}),
-      .a = by_heads ? linear(kPartA, d.value_heads, hidden, of_heads, ba.rows(1))
-                    : linear(kA, d.value_heads, hidden, of_heads, {}),
-      .o = linear(kOut, hidden, values, {.dim = 1, .count = d.key_heads, .width = each * d.value_dim}, {}),
-      .q_conv = taps("linear_attn.conv1d.q", keys, of_keys, 0),
-      .k_conv = taps("linear_attn.conv1d.k", keys, of_keys, 1),
-      .v_conv = taps("linear_attn.conv1d.v", values, of_values, 2),
+          by_heads ? linear(kPartZ, values, hidden, value_cut, qkv.rows(3)) : linear(kZ, values, hidden, value_cut, {}),
+      .b = by_heads ? linear(kPartB, d.value_heads, hidden, head_cut, ba.rows(0))
+                    : linear(kB, d.value_heads, hidden, head_cut, {}),
+      .a = by_heads ? linear(kPartA, d.value_heads, hidden, head_cut, ba.rows(1))
+                    : linear(kA, d.value_heads, hidden, head_cut, {}),
+      .o = linear(kOut, hidden, values,
+                  {.dim = 1, .count = d.key_heads, .width = value_heads_per_key_head * d.value_dim}, {}),
+      .q_conv = taps("linear_attn.conv1d.q", keys, key_cut, 0),
+      .k_conv = taps("linear_attn.conv1d.k", keys, key_cut, 1),
+      .v_conv = taps("linear_attn.conv1d.v", values, value_cut, 2),
       // A new model's states remember about a hundred tokens: exp(-softplus(-4.6)) = 0.99.
-      .dt_bias = of_head("linear_attn.dt_bias", -4.6),
-      .a_log = of_head("linear_attn.A_log", 0),
+      .dt_bias = per_head_tensor("linear_attn.dt_bias", -4.6),
+      .a_log = per_head_tensor("linear_attn.A_log", 0),
       .norm = {"linear_attn.norm", d.value_dim},
   };
 }

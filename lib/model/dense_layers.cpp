@@ -15,9 +15,9 @@ class LinearMaker {
                          FusedRows fused = {}) const {
     LinearShape linear = {.name = name, .outputs = outputs, .inputs = inputs, .has_bias = has_bias, .cut = cut};
     if (!fused.of.empty()) linear.fused = fused;
-    const std::string there(linear.name_in_folder());
+    const std::string folder_name(linear.name_in_folder());
     if (spec_.lora) linear.adapter = spec_.lora->adapter_shape(linear.adapted_name());
-    if (spec_.bitsandbytes && !spec_.bitsandbytes->covers(prefix_ + there)) return linear;
+    if (spec_.bitsandbytes && !spec_.bitsandbytes->covers(prefix_ + folder_name)) return linear;
     linear.quantised = spec_.quantised;
     if (spec_.bitsandbytes) linear.quantised_from = spec_.bitsandbytes->from;
     return linear;
@@ -29,9 +29,9 @@ class LinearMaker {
 };
 
 /// Returns the RoPE of a layer.
-Turning turning_of(const ModelSpec& spec, size_t layer) {
-  if (ModelSpec::names(spec.unturned, layer)) return {.rope = -1};
-  const int64_t index = spec.local_rope && ModelSpec::names(spec.slides, layer) ? 1 : 0;
+RotaryRule make_rotary_rule(const ModelSpec& spec, size_t layer) {
+  if (ModelSpec::is_marked(spec.no_rope, layer)) return {.rope = -1};
+  const int64_t index = spec.local_rope && ModelSpec::is_marked(spec.slides, layer) ? 1 : 0;
   const Rope rope = spec.ropes()[index];
   return {.rope = index,
           .dim = rope.dim,
@@ -43,25 +43,26 @@ Turning turning_of(const ModelSpec& spec, size_t layer) {
 /// Returns Attention::shared: 0 for layers with a window, 1 for the others, -1: not shared.
 int64_t shared_keys(const ModelSpec& spec, size_t layer) {
   if (spec.keyless_layers == 0) return -1;
-  const auto kind = [&](size_t i) { return ModelSpec::names(spec.slides, i) ? 0 : 1; };
+  const auto sharing_index = [&](size_t i) { return ModelSpec::is_marked(spec.slides, i) ? 0 : 1; };
   for (size_t i = layer + 1; !spec.is_keyless(i); ++i)
-    if (kind(i) == kind(layer)) return -1;  // the later layer makes them
-  return kind(layer);
+    if (sharing_index(i) == sharing_index(layer)) return -1;  // the later layer makes them
+  return sharing_index(layer);
 }
 
-Attention attention_of(const ModelSpec& spec, size_t layer, const LinearMaker& linear) {
+Attention make_attention(const ModelSpec& spec, size_t layer, const LinearMaker& linear) {
   const WeightNames& names = spec.architecture->weights;
-  const bool slides = ModelSpec::names(spec.slides, layer), reads = spec.is_keyless(layer);
-  const FullHeads own = spec.full_heads && !slides
-                            ? *spec.full_heads
-                            : FullHeads{.head_dim = spec.head_dim, .num_kv_heads = spec.num_kv_heads};
-  const int64_t hidden = spec.hidden_size, size = own.head_dim, heads = spec.num_heads, kv_heads = own.num_kv_heads;
+  const bool slides = ModelSpec::is_marked(spec.slides, layer), reads = spec.is_keyless(layer);
+  const FullHeads head_sizes = spec.full_heads && !slides
+                                   ? *spec.full_heads
+                                   : FullHeads{.head_dim = spec.head_dim, .num_kv_heads = spec.num_kv_heads};
+  const int64_t hidden = spec.hidden_size, size = head_sizes.head_dim, heads = spec.num_heads,
+                kv_heads = head_sizes.num_kv_heads;
   const auto rows = [&](const std::string& name, int64_t count, int64_t heads_before) {
     return linear(name, count * size, hidden, spec.qkv_bias, {.dim = 0, .count = count, .width = size},
                   {names.qkv, heads_before * size, (heads + 2 * kv_heads) * size});
   };
   const bool gated = spec.architecture->gated_attention;
-  const auto of_query = [&](const std::string& name, int64_t begin) {  // per head: query rows, then gate rows
+  const auto query_part = [&](const std::string& name, int64_t begin) {  // per head: query rows, then gate rows
     return linear(name, heads * size, hidden, spec.qkv_bias, {.dim = 0, .count = heads, .width = size},
                   {.of = names.q, .begin = begin, .rows = 2 * size, .groups = heads});
   };
@@ -73,22 +74,22 @@ Attention attention_of(const ModelSpec& spec, size_t layer, const LinearMaker& l
   return {.num_heads = heads,
           .num_kv_heads = kv_heads,
           .head_dim = size,
-          .q = gated ? of_query(names.q_query, 0) : rows(names.q, heads, 0),
+          .q = gated ? query_part(names.q_query, 0) : rows(names.q, heads, 0),
           .k = reads ? LinearShape() : rows(names.k, kv_heads, heads),
-          .v = reads || own.keys_are_values ? LinearShape() : rows(names.v, kv_heads, heads + kv_heads),
+          .v = reads || head_sizes.keys_are_values ? LinearShape() : rows(names.v, kv_heads, heads + kv_heads),
           .o = linear(names.o, hidden, heads * size, spec.o_bias, {.dim = 1, .count = heads, .width = size}),
           .q_norm = norm(names.q_norm, heads),
           .k_norm = reads ? NormShape() : norm(names.k_norm, kv_heads),
           .norms_values = spec.architecture->value_norm,
           .shared = shared_keys(spec, layer),
-          .gate = gated ? of_query(names.q_gate, size) : LinearShape(),
-          .turning = turning_of(spec, layer),
+          .gate = gated ? query_part(names.q_gate, size) : LinearShape(),
+          .rotary = make_rotary_rule(spec, layer),
           .window = slides ? spec.window : 0,
           .soft_cap = spec.score_cap,
-          .scale_of_scores = spec.score_scale};
+          .score_scale = spec.score_scale};
 }
 
-GatedMlp mlp_of(const ModelSpec& spec, size_t layer, const LinearMaker& linear) {
+GatedMlp make_mlp(const ModelSpec& spec, size_t layer, const LinearMaker& linear) {
   const WeightNames& names = spec.architecture->weights;
   const bool is_wide = spec.widens_keyless && spec.is_keyless(layer);
   const int64_t hidden = spec.hidden_size, inner = spec.intermediate_size * (is_wide ? 2 : 1);
@@ -104,11 +105,11 @@ GatedMlp mlp_of(const ModelSpec& spec, size_t layer, const LinearMaker& linear) 
 
 std::vector<Layer> dense_layers(const ModelSpec& spec) {
   const WeightNames& names = spec.architecture->weights;
-  const NormPlace place = spec.architecture->norms;
+  const NormPlace norm_place = spec.architecture->norms;
   const auto block = [&](const Mixer& mixer, const std::string& before, const std::string& behind) {
     Block one{.norm = {before}, .mixer = mixer, .after = {behind}, .scale = spec.branch_scale};
-    if (place != NormPlace::kBehind) one.norm = {before, spec.hidden_size, spec.norm_offset()};
-    if (place != NormPlace::kBefore) one.after = {behind, spec.hidden_size, spec.norm_offset()};
+    if (norm_place != NormPlace::kBehind) one.norm = {before, spec.hidden_size, spec.norm_offset()};
+    if (norm_place != NormPlace::kBefore) one.after = {behind, spec.hidden_size, spec.norm_offset()};
     return one;
   };
   std::vector<Layer> layers;
@@ -118,10 +119,10 @@ std::vector<Layer> dense_layers(const ModelSpec& spec) {
                                     const FusedRows& fused) {
       return linear(name, outputs, inputs, false, cut, fused);
     };
-    const Mixer first =
-        ModelSpec::names(spec.recurs, i) ? Mixer(make_delta_net(spec, unbiased)) : Mixer(attention_of(spec, i, linear));
-    layers.push_back({block(first, names.input_norm, names.after_attention),
-                      block(mlp_of(spec, i, linear), names.post_norm, names.after_mlp)});
+    const Mixer token_mixer = ModelSpec::is_marked(spec.recurs, i) ? Mixer(make_delta_net(spec, unbiased))
+                                                                   : Mixer(make_attention(spec, i, linear));
+    layers.push_back({block(token_mixer, names.input_norm, names.after_attention),
+                      block(make_mlp(spec, i, linear), names.post_norm, names.after_mlp)});
     if (spec.layer_inputs) {
       const int64_t width = spec.layer_inputs->width;
       layers.back().push_back(
@@ -133,7 +134,7 @@ std::vector<Layer> dense_layers(const ModelSpec& spec) {
            .after = {names.after_input, spec.hidden_size, spec.norm_offset()}});
     }
     if (!names.layer_scale.empty())
-      layers.back().back().scale_of_all = {.name = names.layer_scale, .shape = {1}, .initial = 1, .is_constant = true};
+      layers.back().back().output_scale = {.name = names.layer_scale, .shape = {1}, .initial = 1, .is_constant = true};
   }
   return layers;
 }

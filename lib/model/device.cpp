@@ -25,9 +25,10 @@ at::Device parse_device(const std::string& name, const std::string& origin) {
   const int64_t index = !name.starts_with("cuda:") ? 0 : std::stol(name.substr(5));
   const int64_t count = num_cuda_devices();
   if (index >= count)
-    throw user_error("{} = {}: {}", origin, name,
-                     count > 0 ? fmt::format("this machine has {} CUDA device(s), numbered from 0", count)
-                               : "no CUDA device is usable here (`roll --version` says what was built); use cpu");
+    throw user_error(
+        "{} = {}: {}", origin, name,
+        count > 0 ? fmt::format("this machine has {} CUDA device(s), numbered from 0", count)
+                  : "no CUDA device is usable on this machine (`roll --version` shows how roll was built); use cpu");
   return {at::kCUDA, static_cast<at::DeviceIndex>(index)};
 }
 
@@ -52,7 +53,7 @@ at::ScalarType tensor_type(Dtype dtype) {
   return dtype == Dtype::kFp32 ? at::kFloat : dtype == Dtype::kBf16 ? at::kBFloat16 : at::kHalf;
 }
 
-at::ScalarType dtype_of(const ModelArgs& args, at::DeviceType device) {
+at::ScalarType configured_dtype(const ModelArgs& args, at::DeviceType device) {
   return args.dtype ? tensor_type(*args.dtype) : default_dtype(device);
 }
 
@@ -63,14 +64,14 @@ at::ScalarType default_dtype(at::DeviceType device) {
 }
 
 at::ScalarType model_dtype(const ModelArgs& args, at::Device device) {
-  const at::ScalarType dtype = dtype_of(args, device.type());
+  const at::ScalarType dtype = configured_dtype(args, device.type());
   if (device.is_cpu() && dtype == at::kHalf)
-    throw UserError("model_args.dtype = fp16: the CPU computes in fp32 or bf16; set one of them");
+    throw UserError("model_args.dtype = fp16: must be fp32 or bf16 on the CPU");
   return dtype;
 }
 
 int64_t bytes_per_number(const ModelArgs& args, at::DeviceType device) {
-  return static_cast<int64_t>(c10::elementSize(dtype_of(args, device)));
+  return static_cast<int64_t>(c10::elementSize(configured_dtype(args, device)));
 }
 
 at::ScalarType parse_storage_dtype(const std::string& name, const std::string& origin) {

@@ -34,19 +34,20 @@ struct GroupProducts {
 
 /// Returns what adapters add to the products, like with_adapter() for one product. With a GPU's grouped kernel they are
 /// computed in x's dtype.
-at::Tensor adapters_of(const GroupProducts& products, const at::Tensor& x, const RowGroups& groups) {
-  const Adapter& some = *products.at(0).adapter;
-  const bool is_one_kernel = has_grouped_products(x, groups.size(), some.a.size(0));
-  const at::Tensor rows = is_one_kernel ? x : x.to(some.a.scalar_type());
+at::Tensor adapter_products(const GroupProducts& products, const at::Tensor& x, const RowGroups& groups) {
+  const Adapter& first_adapter = *products.at(0).adapter;
+  const bool is_one_kernel = has_grouped_products(x, groups.size(), first_adapter.a.size(0));
+  const at::Tensor rows = is_one_kernel ? x : x.to(first_adapter.a.scalar_type());
   std::vector<at::Tensor> added;
   for (int64_t part = 0; part < products.parts; ++part) {
-    const auto all = [&](at::Tensor Adapter::*matrix) {
+    const auto collect_matrices = [&](at::Tensor Adapter::*matrix) {
       std::vector<at::Tensor> found;
       for (int64_t g = 0; g < groups.size(); ++g)
         found.push_back((*products.at(g * products.parts + part).adapter).*matrix);
       return is_one_kernel ? at::stack(found).to(x.scalar_type()).unbind() : found;
     };
-    added.push_back(grouped_linear(grouped_linear(rows, groups, all(&Adapter::a)), groups, all(&Adapter::b)));
+    added.push_back(grouped_linear(grouped_linear(rows, groups, collect_matrices(&Adapter::a)), groups,
+                                   collect_matrices(&Adapter::b)));
   }
   return added.size() == 1 ? added.front() : at::cat(added, 1);
 }
@@ -57,7 +58,7 @@ at::Tensor multiplied(const GroupProducts& products, const at::Tensor& x, const 
   for (int64_t i = 0; i < groups.size() * products.parts; ++i) weights.push_back(products.at(i).weight);
   const at::Tensor base = grouped_linear(x, groups, weights, products.parts);
   if (!products.at(0).adapter) return base;
-  return at::add(base, adapters_of(products, x, groups), products.at(0).adapter->scale).to(base.scalar_type());
+  return at::add(base, adapter_products(products, x, groups), products.at(0).adapter->scale).to(base.scalar_type());
 }
 
 /// Runs the MLPs of experts first, first + 1, ...; x holds the rows of each, contiguous.
@@ -79,38 +80,39 @@ class ExpertRows {
  public:
   /// `counts`: this rank's rows by expert; `device`: the rows' device. **Collective**.
   ExpertRows(const std::vector<int64_t>& counts, Communicator& ranks, at::Device device) {
-    const int64_t each = std::ssize(counts) / ranks.size();  // experts per rank
-    of_experts.resize(each);
+    const int64_t experts_per_rank = std::ssize(counts) / ranks.size();  // experts per rank
+    rows_per_expert.resize(experts_per_rank);
     const std::vector<at::Tensor> all = ranks.all_gather(at::tensor(counts, at::kLong), "rows of experts");
     std::vector<int64_t> begins;  // start of each run of rows, in arrival order
     int64_t total = 0;
     for (int rank = 0; rank < ranks.size(); ++rank) {
-      const int64_t* const own = all[rank].const_data_ptr<int64_t>() + ranks.rank() * each;
-      send.push_back(std::accumulate(counts.begin() + rank * each, counts.begin() + (rank + 1) * each, int64_t{0}));
-      receive.push_back(std::accumulate(own, own + each, int64_t{0}));
-      for (int64_t e = 0; e < each; ++e) {
+      const int64_t* const own_counts = all[rank].const_data_ptr<int64_t>() + ranks.rank() * experts_per_rank;
+      send.push_back(std::accumulate(counts.begin() + rank * experts_per_rank,
+                                     counts.begin() + (rank + 1) * experts_per_rank, int64_t{0}));
+      receive.push_back(std::accumulate(own_counts, own_counts + experts_per_rank, int64_t{0}));
+      for (int64_t e = 0; e < experts_per_rank; ++e) {
         begins.push_back(total);
-        total += own[e];
-        of_experts[e] += own[e];
+        total += own_counts[e];
+        rows_per_expert[e] += own_counts[e];
       }
     }
     if (device.is_meta()) {
-      order = places = at::empty({total}, at::TensorOptions(device).dtype(at::kLong));
+      order = inverse_order = at::empty({total}, at::TensorOptions(device).dtype(at::kLong));
       return;
     }
     std::vector<int64_t> rows;
-    for (int64_t e = 0; e < each; ++e)
+    for (int64_t e = 0; e < experts_per_rank; ++e)
       for (int rank = 0; rank < ranks.size(); ++rank)
-        for (int64_t i = 0; i < all[rank].const_data_ptr<int64_t>()[ranks.rank() * each + e]; ++i)
-          rows.push_back(begins[rank * each + e] + i);
+        for (int64_t i = 0; i < all[rank].const_data_ptr<int64_t>()[ranks.rank() * experts_per_rank + e]; ++i)
+          rows.push_back(begins[rank * experts_per_rank + e] + i);
     order = at::tensor(rows, at::kLong);
-    places = sent(at::empty_like(order).index_copy_(0, order, at::arange(total, at::kLong)), device);
+    inverse_order = sent(at::empty_like(order).index_copy_(0, order, at::arange(total, at::kLong)), device);
     order = sent(order, device);
   }
 
   std::vector<int64_t> send, receive;  // by rank
-  std::vector<int64_t> of_experts;
-  at::Tensor order, places;  // [rows]
+  std::vector<int64_t> rows_per_expert;
+  at::Tensor order, inverse_order;  // [rows]
 };
 
 /// Runs experts that `ranks` share on rows sorted by expert. Calls `work` while rows are in transit.
@@ -119,20 +121,22 @@ at::Tensor run_everywhere(const Experts& experts, const LayerWeights& weights, c
                           const std::function<void()>& work) {
   Communicator& ranks = *pass.ranks;
   const ExpertRows rows(counts, ranks, x.device());
-  const at::Tensor here = exchange_rows_beside(x, rows.send, rows.receive, ranks, "rows to experts", work);
-  const at::Tensor done = run_experts(experts, weights, select_rows(here, rows.order), RowGroups(rows.of_experts),
-                                      ranks.rank() * std::ssize(rows.of_experts), pass.launcher);
-  return exchange_rows(select_rows(done, rows.places), rows.receive, rows.send, ranks, "rows from experts");
+  const at::Tensor received = exchange_rows_beside(x, rows.send, rows.receive, ranks, "rows to experts", work);
+  const at::Tensor results =
+      run_experts(experts, weights, select_rows(received, rows.order), RowGroups(rows.rows_per_expert),
+                  ranks.rank() * std::ssize(rows.rows_per_expert), pass.launcher);
+  return exchange_rows(select_rows(results, rows.inverse_order), rows.receive, rows.send, ranks, "rows from experts");
 }
 
 /// Returns the router's input.
-at::Tensor asked_of(const Experts& experts, const LayerWeights& weights, const at::Tensor& x, double eps) {
+at::Tensor normalise_router_input(const Experts& experts, const LayerWeights& weights, const at::Tensor& x,
+                                  double eps) {
   if (experts.router_scale.name.empty()) return x;
   const at::Tensor normed = rms_norm(x, at::ones({x.size(1)}, x.options()), eps);
   return normed * weights[experts.router_scale] / std::sqrt(static_cast<double>(x.size(1)));
 }
 
-at::Tensor shared_of(const Experts& experts, const LayerWeights& weights, const at::Tensor& x) {
+at::Tensor run_shared_expert(const Experts& experts, const LayerWeights& weights, const at::Tensor& x) {
   const GatedMlp& mlp = *experts.shared;
   const at::Tensor gated = swiglu(product(weights[mlp.gate], x), product(weights[mlp.up], x));
   const at::Tensor result = product(weights[mlp.down], gated);
@@ -141,15 +145,16 @@ at::Tensor shared_of(const Experts& experts, const LayerWeights& weights, const 
 }
 
 /// Returns the indices of the largest elements per row: [T, N] -> [T, kept], largest first; ties: lower index first.
-at::Tensor best_of(const at::Tensor& rows, int64_t kept) {
+at::Tensor largest_indices(const at::Tensor& rows, int64_t kept) {
   return at::argsort(rows, /*stable=*/true, /*dim=*/1, /*descending=*/true).narrow(1, 0, kept).contiguous();
 }
 
 /// Returns [T, N] with -infinity for experts outside the best groups.
-at::Tensor of_best_groups(const at::Tensor& compared, const RoutingRule& rule) {
+at::Tensor mask_other_groups(const at::Tensor& compared, const RoutingRule& rule) {
   const at::Tensor groups = compared.unflatten(1, {rule.groups, rule.group_size()});
   const at::Tensor sums = std::get<0>(groups.topk(2, 2)).sum(2);
-  const at::Tensor is_left_out = at::ones_like(sums, at::kBool).scatter(1, best_of(sums, rule.chosen_groups), false);
+  const at::Tensor is_left_out =
+      at::ones_like(sums, at::kBool).scatter(1, largest_indices(sums, rule.chosen_groups), false);
   return groups.masked_fill(is_left_out.unsqueeze(2), -std::numeric_limits<double>::infinity()).flatten(1);
 }
 
@@ -170,11 +175,11 @@ Routing route(at::Tensor logits, const RoutingRule& rule, const at::Tensor& bias
   const auto probabilities = [&] { return rule.is_sigmoid ? at::sigmoid(logits) : at::softmax(logits, 1); };
   at::Tensor compared = probabilities().detach();
   if (bias.defined()) compared = compared + bias;
-  if (rule.chosen_groups < rule.groups) compared = of_best_groups(compared, rule);
-  const at::Tensor own = best_of(compared, rule.chosen);
-  Routing routing{.experts = own, .weights = {}};
-  if (replayed.defined()) routing.experts = at::where(replayed.ge(0), replayed.to(at::kLong), own);
-  if (training) logits = training->train(logits, routing.experts, own, replayed, number, rule.is_sigmoid);
+  if (rule.chosen_groups < rule.groups) compared = mask_other_groups(compared, rule);
+  const at::Tensor router_choice = largest_indices(compared, rule.chosen);
+  Routing routing{.experts = router_choice, .weights = {}};
+  if (replayed.defined()) routing.experts = at::where(replayed.ge(0), replayed.to(at::kLong), router_choice);
+  if (training) logits = training->train(logits, routing.experts, router_choice, replayed, number, rule.is_sigmoid);
   routing.weights = probabilities().gather(1, routing.experts);
   if (rule.renormalises) {
     const at::Tensor sum = routing.weights.sum(1, /*keepdim=*/true);
@@ -188,32 +193,34 @@ at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, cons
                        const ExpertPass& pass) {
   const at::ScalarType wide = wide_dtype(x);
   const at::Tensor& router = weights[experts.router].weight;
-  const at::Tensor asked = asked_of(experts, weights, pass.router_input.defined() ? pass.router_input : x, pass.eps);
+  const at::Tensor router_x =
+      normalise_router_input(experts, weights, pass.router_input.defined() ? pass.router_input : x, pass.eps);
   const at::Tensor logits =
-      wide == x.scalar_type() ? accumulating_linear(asked, router) : at::linear(asked.to(wide), router.to(wide));
+      wide == x.scalar_type() ? accumulating_linear(router_x, router) : at::linear(router_x.to(wide), router.to(wide));
   const int64_t chosen = experts.routing.chosen;
-  const auto own_of = [&](const at::Tensor& all) {
+  const auto select_own = [&](const at::Tensor& all) {
     return all.defined() ? all.narrow(1, experts.number * chosen, chosen) : at::Tensor();
   };
   const at::Tensor bias = experts.bias.name.empty() ? at::Tensor() : weights[experts.bias];
-  Routing routing = route(logits, experts.routing, bias, own_of(pass.routed.replayed), pass.routers, experts.number);
+  Routing routing =
+      route(logits, experts.routing, bias, select_own(pass.routed.replayed), pass.routers, experts.number);
   if (!experts.expert_scales.name.empty()) {
     const at::Tensor scales = weights[experts.expert_scales].to(wide);
     routing.weights = routing.weights * scales.index_select(0, routing.experts.flatten()).view_as(routing.weights);
   }
-  if (pass.routed.recorded.defined()) own_of(pass.routed.recorded).copy_(routing.experts);
+  if (pass.routed.recorded.defined()) select_own(pass.routed.recorded).copy_(routing.experts);
   const SortedRows rows = sort_rows(routing.experts, experts.routing.count);
   const at::Tensor spread = spread_rows(x, rows);
-  at::Tensor of_shared;
+  at::Tensor shared_result;
   const auto run_shared = [&] {
-    if (experts.shared) of_shared = shared_of(experts, weights, x);
+    if (experts.shared) shared_result = run_shared_expert(experts, weights, x);
   };
   if (!pass.ranks) run_shared();
   const at::Tensor results = pass.ranks
                                  ? run_everywhere(experts, weights, spread, rows.groups.counts(), pass, run_shared)
                                  : run_experts(experts, weights, spread, rows.groups, 0, pass.launcher);
   const at::Tensor sum = combine_rows(results, routing.weights, rows);
-  return of_shared.defined() ? sum + of_shared : sum;
+  return shared_result.defined() ? sum + shared_result : sum;
 }
 
 }  // namespace roll

@@ -8,14 +8,14 @@ namespace roll {
 
 namespace {
 
-Features of_mixer(const Attention& attention) {
-  const Turning& turning = attention.turning;
+Features mixer_features(const Attention& attention) {
+  const RotaryRule& rotary = attention.rotary;
   Features found;
   found.add(Feature::kWindow, attention.window > 0);
   found.add(Feature::kSoftCap, attention.soft_cap > 0);
-  found.add(Feature::kScoreScale, attention.scale_of_scores > 0);
-  found.add(Feature::kTurning, turning.rope != 0 || turning.dim != attention.head_dim || turning.interleaved ||
-                                   turning.scale != 1 || turning.grows);
+  found.add(Feature::kScoreScale, attention.score_scale > 0);
+  found.add(Feature::kRotary, rotary.rope != 0 || rotary.dim != attention.head_dim || rotary.interleaved ||
+                                  rotary.scale != 1 || rotary.grows);
   found.add(Feature::kWideHeadNorm, attention.q_norm.width > attention.head_dim);
   found.add(Feature::kNormOffset, attention.q_norm.offset != 0);
   found.add(Feature::kOutputGate, attention.gate.outputs > 0);
@@ -25,29 +25,29 @@ Features of_mixer(const Attention& attention) {
   return found;
 }
 
-Features of_mixer(const GatedDeltaNet&) {
+Features mixer_features(const GatedDeltaNet&) {
   return {Feature::kRecurrence};
 }
 
-Features of_mixer(const LayerInput&) {
+Features mixer_features(const LayerInput&) {
   return {Feature::kLayerInput};
 }
 
-Features of_mixer(const GatedMlp& mlp) {
+Features mixer_features(const GatedMlp& mlp) {
   Features found;
   found.add(Feature::kActivation, mlp.activation != Activation::kSilu);
   return found;
 }
 
-Features of_mixer(const Experts& experts) {
+Features mixer_features(const Experts& experts) {
   Features found;
   found.add(Feature::kActivation, experts.activation != Activation::kSilu);
   found.add(Feature::kScaledRouting, !experts.router_scale.name.empty() || !experts.expert_scales.name.empty());
   return found;
 }
 
-Features of_mixer(const MlpBesideExperts& both) {
-  return of_mixer(both.mlp) | of_mixer(both.experts);
+Features mixer_features(const MlpBesideExperts& both) {
+  return mixer_features(both.mlp) | mixer_features(both.experts);
 }
 
 }  // namespace
@@ -55,11 +55,11 @@ Features of_mixer(const MlpBesideExperts& both) {
 Features layer_features(const Layer& layer) {
   Features found;
   for (const Block& block : layer) {
-    found = found | std::visit([](const auto& mixer) { return of_mixer(mixer); }, block.mixer);
+    found = found | std::visit([](const auto& mixer) { return mixer_features(mixer); }, block.mixer);
     found.add(Feature::kNormOffset, block.norm.offset != 0 || block.after.offset != 0);
     found.add(Feature::kNormBehind, block.norm.width == 0 || block.after.width > 0);
     found.add(Feature::kBranchScale, block.scale != 1);
-    found.add(Feature::kLayerScale, !block.scale_of_all.name.empty());
+    found.add(Feature::kLayerScale, !block.output_scale.name.empty());
   }
   return found;
 }
@@ -76,16 +76,16 @@ Features layer_features(const ModelSpec& spec) {
 
 std::vector<std::string> feature_names(Features features) {
   constexpr std::pair<Feature, const char*> kWords[] = {
-      {Feature::kWindow, "attention with a window"},    {Feature::kSoftCap, "capped scores"},
-      {Feature::kScoreScale, "scaled scores"},          {Feature::kTurning, "heads that turn otherwise"},
-      {Feature::kWideHeadNorm, "norms over all heads"}, {Feature::kNormOffset, "norms around 1"},
-      {Feature::kNormBehind, "norms behind blocks"},    {Feature::kActivation, "another activation"},
+      {Feature::kWindow, "sliding-window attention"},   {Feature::kSoftCap, "capped scores"},
+      {Feature::kScoreScale, "scaled scores"},          {Feature::kRotary, "another RoPE"},
+      {Feature::kWideHeadNorm, "norms over all heads"}, {Feature::kNormOffset, "norm weights around 1"},
+      {Feature::kNormBehind, "norms after blocks"},     {Feature::kActivation, "another activation"},
       {Feature::kBranchScale, "scaled blocks"},         {Feature::kEmbeddingScale, "scaled embeddings"},
       {Feature::kLogitScale, "scaled logits"},          {Feature::kLogitCap, "capped logits"},
       {Feature::kOutputGate, "gated attention"},        {Feature::kRecurrence, "gated delta nets"},
-      {Feature::kValueNorm, "normed values"},           {Feature::kKeysAsValues, "keys as values"},
-      {Feature::kLayerScale, "scaled layers"},          {Feature::kSharedKeys, "keys and values of other layers"},
-      {Feature::kLayerInput, "inputs of each layer"},   {Feature::kScaledRouting, "scaled routing"},
+      {Feature::kValueNorm, "normed values"},           {Feature::kKeysAsValues, "keys used as values"},
+      {Feature::kLayerScale, "scaled layers"},          {Feature::kSharedKeys, "keys and values shared between layers"},
+      {Feature::kLayerInput, "per-layer inputs"},       {Feature::kScaledRouting, "scaled routing"},
   };
   std::vector<std::string> words;
   for (const auto& [feature, text] : kWords)

@@ -17,7 +17,7 @@ enum class Feature : uint32_t {
   kWindow = 1 << 0,          // sliding-window attention
   kSoftCap = 1 << 1,         // soft cap of attention scores
   kScoreScale = 1 << 2,      // score scale other than 1 / sqrt(head_dim)
-  kTurning = 1 << 3,         // RoPE absent, partial, interleaved, scaled, or with a second base
+  kRotary = 1 << 3,          // RoPE absent, partial, interleaved, scaled, or with a second base
   kWideHeadNorm = 1 << 4,    // queries and keys normed over all heads together
   kNormOffset = 1 << 5,      // norms that add an offset to their weight
   kNormBehind = 1 << 6,      // blocks with an output norm, or without an input norm

@@ -14,11 +14,11 @@ namespace roll {
 
 NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors) {
   std::unordered_map<std::string_view, const ParameterShape*> fused;  // parts, by their names
-  std::unordered_map<std::string_view, std::map<int64_t, std::string>> parts_of;
+  std::unordered_map<std::string_view, std::map<int64_t, std::string>> part_names;
   for (const ParameterShape& parameter : parameters) {
     if (parameter.fused.name.empty()) continue;
     fused.emplace(parameter.name, &parameter);
-    parts_of[parameter.fused.name].emplace(parameter.fused.begin, parameter.name);
+    part_names[parameter.fused.name].emplace(parameter.fused.begin, parameter.name);
   }
   const ParameterIndex all(tensors);
   NamedTensors list;
@@ -28,12 +28,12 @@ NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const 
       list.emplace_back(name, tensor);
       continue;
     }
-    const FolderRows& place = part->second->fused;
-    if (place.begin > 0) continue;
+    const FolderRows& folder_rows = part->second->fused;
+    if (folder_rows.begin > 0) continue;
     std::vector<at::Tensor> parts;  // [groups, rows of a group, ...] each
-    for (const auto& [begin, own] : parts_of[place.name])
-      parts.push_back(all[own].unflatten(0, {place.groups, all[own].size(0) / place.groups}));
-    list.emplace_back(place.name, at::cat(parts, 1).reshape(place.whole_shape(part->second->shape)));
+    for (const auto& [begin, part_name] : part_names[folder_rows.name])
+      parts.push_back(all[part_name].unflatten(0, {folder_rows.groups, all[part_name].size(0) / folder_rows.groups}));
+    list.emplace_back(folder_rows.name, at::cat(parts, 1).reshape(folder_rows.whole_shape(part->second->shape)));
   }
   return list;
 }
@@ -57,24 +57,24 @@ FolderTensors folder_tensors(const std::vector<ParameterShape>& parameters, cons
 
 NamedTensors merged_parameters(const Backbone& backbone, const NamedTensors& parameters,
                                const std::vector<ParameterShape>& plain) {
-  std::map<std::string, at::Tensor> of_layers;
+  std::map<std::string, at::Tensor> layer_weights;
   for (size_t i = 0; i < backbone.layers().size(); ++i)
     for_each_part(backbone.layers()[i].layer(), [&, prefix = layer_prefix(backbone.spec(), i)](const auto& part) {
       if constexpr (requires { part.adapter; })
-        of_layers[prefix + std::string(part.name) + ".weight"] = merged_weight(backbone.layers()[i][part]);
+        layer_weights[prefix + std::string(part.name) + ".weight"] = merged_weight(backbone.layers()[i][part]);
     });
   if (backbone.input_projection().weight.defined())
-    of_layers[std::string(input_projection(backbone.spec()).name) + ".weight"] =
+    layer_weights[std::string(input_projection(backbone.spec()).name) + ".weight"] =
         merged_weight(backbone.input_projection());
   NamedTensors merged;
   for (const ParameterShape& shape : plain) {
-    const auto found = of_layers.find(shape.name);
+    const auto found = layer_weights.find(shape.name);
     const std::string module = shape.name.substr(0, shape.name.rfind('.'));
     const bool is_weight = shape.name.ends_with(".weight");
-    const at::Tensor own = found != of_layers.end() ? found->second
-                           : is_weight              ? trained_copy(parameters, module)
-                                                    : parameter(parameters, shape.name);
-    merged.emplace_back(shape.name, shape.is_wide ? own.detach() : own.detach().to(backbone.dtype()));
+    const at::Tensor merged_value = found != layer_weights.end() ? found->second
+                                    : is_weight                  ? trained_copy(parameters, module)
+                                                                 : parameter(parameters, shape.name);
+    merged.emplace_back(shape.name, shape.is_wide ? merged_value.detach() : merged_value.detach().to(backbone.dtype()));
   }
   return merged;
 }

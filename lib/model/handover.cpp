@@ -11,7 +11,7 @@ namespace roll {
 namespace {
 
 template <class Kind, class F>
-void for_each_of(const Layer& layer, const F& f) {
+void for_each_mixer(const Layer& layer, const F& f) {
   for (const Block& block : layer)
     if (const auto* const mixer = std::get_if<Kind>(&block.mixer)) f(*mixer);
 }
@@ -22,16 +22,16 @@ Handover handover_before(const std::vector<Layer>& layers, int64_t first, int64_
   Handover found{.first = first};
   std::array<Handover::Heads, 2> made{};
   for (int64_t i = 0; i < std::ssize(layers); ++i) {
-    for_each_of<Attention>(layers[i], [&](const Attention& attention) {
+    for_each_mixer<Attention>(layers[i], [&](const Attention& attention) {
       if (attention.shared < 0) return;
-      const auto which = static_cast<size_t>(attention.shared);
+      const auto shared_index = static_cast<size_t>(attention.shared);
       if (attention.k.outputs > 0)
-        made[which] =
-            i < first ? Handover::Heads{attention.kv_heads_of_rank(tp), attention.head_dim} : Handover::Heads();
+        made[shared_index] =
+            i < first ? Handover::Heads{attention.kv_heads_per_rank(tp), attention.head_dim} : Handover::Heads();
       else if (i >= first)
-        found.heads[which] = made[which];
+        found.heads[shared_index] = made[shared_index];
     });
-    for_each_of<LayerInput>(layers[i], [&](const LayerInput& input) {
+    for_each_mixer<LayerInput>(layers[i], [&](const LayerInput& input) {
       found.num_inputs += i >= first;
       found.width = input.gate.outputs;
     });
@@ -41,9 +41,9 @@ Handover handover_before(const std::vector<Layer>& layers, int64_t first, int64_
 
 at::Tensor take_over(PipelineStage& stage, const Handover& handover, const HandedRows& rows,
                      const at::TensorOptions& options, Carried& carried) {
-  const int64_t own = rows.tokens / rows.tp;
-  std::vector<std::vector<int64_t>> sizes = {{own, rows.hidden}};
-  if (handover.num_inputs > 0) sizes.push_back({own, handover.num_inputs, handover.width});
+  const int64_t local_tokens = rows.tokens / rows.tp;
+  std::vector<std::vector<int64_t>> sizes = {{local_tokens, rows.hidden}};
+  if (handover.num_inputs > 0) sizes.push_back({local_tokens, handover.num_inputs, handover.width});
   for (const auto& [number, dim] : handover.heads)
     if (number > 0) sizes.insert(sizes.end(), 2, {rows.tokens, number, dim});
   const std::vector<at::Tensor> tensors = stage.receive(sizes, options);
@@ -70,7 +70,7 @@ void hand_over(PipelineStage& stage, const Handover& handover, const at::Tensor&
 std::vector<size_t> shared_by(std::span<const LayerWeights> layers) {
   std::vector<size_t> made;
   for (const LayerWeights& layer : layers)
-    for_each_of<Attention>(layer.layer(), [&](const Attention& attention) {
+    for_each_mixer<Attention>(layer.layer(), [&](const Attention& attention) {
       if (attention.shared >= 0 && attention.k.outputs > 0) made.push_back(static_cast<size_t>(attention.shared));
     });
   return made;

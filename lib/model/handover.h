@@ -1,5 +1,5 @@
-// Tensors that a pipeline stage sends to the next one: x, and what later layers read of earlier ones (Carried in
-// mixers.h).
+// Tensors that a pipeline stage sends to the next one: x, and results of earlier layers that later layers read (Carried
+// in mixers.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>

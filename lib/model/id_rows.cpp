@@ -36,10 +36,10 @@ void write_batch(const Transformer& model, const std::vector<std::vector<int64_t
   out.flush();
 }
 
-std::string rule_of_length(const ModelSpec& spec) {
+std::string length_rule(const ModelSpec& spec) {
   return spec.most_positions() == spec.max_positions
-             ? fmt::format("the model's max_position_embeddings is {}; give it less", spec.max_positions)
-             : fmt::format("the model's original context has {}; give it less, or up to {} with --max-length",
+             ? fmt::format("the model's max_position_embeddings is {}; give fewer tokens", spec.max_positions)
+             : fmt::format("the model's original context has {}; give fewer tokens, or up to {} with --max-length",
                            spec.max_positions, spec.most_positions());
 }
 
@@ -73,7 +73,7 @@ void write_log_probs(const Transformer& model, std::istream& in, const std::stri
   for_each_json_line(in, origin, [&](int64_t line, const Json& row) {
     auto ids = parse_ids(row, fmt::format("{}:{}", origin, line), model.spec().vocab_size);
     if (const ModelSpec& spec = model.spec(); std::ssize(ids) > spec.max_positions)
-      throw user_error("{}:{}: ids: {} tokens: {}", origin, line, ids.size(), rule_of_length(spec));
+      throw user_error("{}:{}: ids: {} tokens: {}", origin, line, ids.size(), length_rule(spec));
     if (num_tokens + static_cast<int64_t>(ids.size()) > job.max_tokens_per_batch) flush();
     num_tokens += static_cast<int64_t>(ids.size());
     batch.push_back(std::move(ids));

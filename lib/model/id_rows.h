@@ -22,9 +22,11 @@ struct LogProbsJob {
   int64_t max_tokens_per_batch = 16384;  // rows share a forward pass up to this size; a longer row has its own
 
   void fields(Keys& v) {
-    v("temperature", temperature, "logits are divided by it; 1 leaves the model's probabilities", within(0.001, 1000));
+    v("temperature", temperature, "the logits are divided by it; 1: the model's own probabilities",
+      within(0.001, 1000));
     v("entropy", with_entropy, "also write the entropy (nats) of each prediction");
-    v("max_tokens_per_batch", max_tokens_per_batch, "rows share a forward pass up to this size", token_range());
+    v("max_tokens_per_batch", max_tokens_per_batch, "rows share a forward pass up to this size, in tokens",
+      token_range());
   }
 };
 

@@ -18,7 +18,7 @@ std::vector<IdleKey> idle_keys(const ModelSpec& spec) {
   const auto add = [&](bool is_idle, const char* name, const Json& usual) {
     if (is_idle) idle.push_back({name, usual});
   };
-  add(!row.rope.turns_parts && spec.rope.kind != RopeKind::kProportional, "partial_rotary_factor", 1.0);
+  add(!row.rope.allows_partial && spec.rope.kind != RopeKind::kProportional, "partial_rotary_factor", 1.0);
   add(row.full_heads, "rope_theta", nullptr);
   add(row.local_theta == 0, "rope_local_base_freq", nullptr);
   add(row.qkv_bias == Bias::kNever && row.o_bias == Bias::kNever, "attention_bias", false);
@@ -27,7 +27,7 @@ std::vector<IdleKey> idle_keys(const ModelSpec& spec) {
   add(row.mlp_bias == Bias::kNever, "mlp_bias", false);
   add(!row.optional_qk_norm, "use_qk_norm", spec.qk_norm);
   add(row.windows == Windows::kNone, "use_sliding_window", false);
-  add(!row.unturned_layers, "no_rope_layers", Json::array());
+  add(!row.has_no_rope_layers, "no_rope_layers", Json::array());
   add(row.usual_score_cap == 0, "attn_logit_softcapping", nullptr);
   add(!row.query_scalar && !row.unit_scores, "final_logit_softcapping", nullptr);
   add(!row.query_scalar, "query_pre_attn_scalar", nullptr);
@@ -47,7 +47,7 @@ std::vector<std::string> ignored_keys(const Json& whole, const std::string& orig
   const Json& config = has_more ? whole["text_config"] : whole;
   std::vector<std::string> notes;
   const auto note = [&](const std::string& key, const Json& value) {
-    notes.push_back(fmt::format("{}: {} = {} is ignored, as in transformers: models of {} have no such choice", origin,
+    notes.push_back(fmt::format("{}: {} = {} is ignored, as in transformers: {} models do not have this option", origin,
                                 key, to_line(value), spec.architecture->name));
   };
   const auto look_in = [&](const Json& object, const std::string& prefix, const IdleKey& key) {
@@ -71,7 +71,7 @@ std::vector<std::string> ignored_keys(const Json& whole, const std::string& orig
   if (config.contains("rope_scaling") && !config["rope_scaling"].empty() && config.contains("rope_parameters") &&
       !config["rope_parameters"].empty())
     notes.push_back(
-        fmt::format("{}: rope_parameters is ignored, as in transformers: rope_scaling stands beside it", origin));
+        fmt::format("{}: rope_parameters is ignored, as in transformers, because rope_scaling is set, too", origin));
   return notes;
 }
 

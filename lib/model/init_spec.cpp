@@ -9,14 +9,14 @@ namespace roll {
 namespace {
 
 int64_t vocabulary(const InitSizes& sizes, std::optional<int64_t> needed) {
-  if (!sizes.vocab && !needed) throw user_error("--vocab: is missing; without a tokenizer it must be given");
+  if (!sizes.vocab && !needed) throw user_error("--vocab: is missing; it is required without a tokenizer");
   if (needed && sizes.vocab && *sizes.vocab < *needed)
     throw user_error("--vocab = {}: the tokenizer needs at least {}", *sizes.vocab, *needed);
   return sizes.vocab ? *sizes.vocab : *needed;
 }
 
 /// With sigmoid routers the first layer has a plain MLP, as in the released models.
-MixtureSpec mixture_of(const InitSizes& sizes, const Architecture& row) {
+MixtureSpec make_mixture(const InitSizes& sizes, const Architecture& row) {
   MixtureSpec mixture{.routing = {.count = sizes.experts.value_or(8),
                                   .chosen = sizes.experts_per_token.value_or(2),
                                   .is_sigmoid = row.mixtures == Mixtures::kDeepSeek,
@@ -49,11 +49,11 @@ Json usual_full_heads(const ModelSpec& spec, const InitSizes& sizes) {
 }
 
 /// Checks that sizes, each within its range, fit together.
-void check(const ModelSpec& spec) {
+void check_sizes(const ModelSpec& spec) {
   if (spec.num_heads % spec.num_kv_heads != 0)
     throw user_error("--kv-heads = {}: must divide --heads ({})", spec.num_kv_heads, spec.num_heads);
   if (spec.head_dim % 2 != 0)
-    throw user_error("--head-dim = {}: must be even, rotary embeddings turn pairs", spec.head_dim);
+    throw user_error("--head-dim = {}: must be even, because rotary embeddings rotate pairs", spec.head_dim);
 }
 
 }  // namespace
@@ -72,16 +72,18 @@ ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
   spec.head_dim = sizes.head_dim.value_or(sizes.hidden / sizes.heads);
   spec.intermediate_size = sizes.intermediate.value_or(4 * sizes.hidden);
   spec.max_positions = sizes.max_positions;
-  check(spec);
+  check_sizes(spec);
   const Architecture& row = *spec.architecture;
   if (!row.full_heads && (sizes.layer_input > 0 || sizes.keyless_layers > 0))
-    throw user_error("--arch = {}: has no such layers; leave out --layer-input and --keyless-layers", sizes.arch);
+    throw user_error(
+        "--arch = {}: has no per-layer inputs and no keyless layers; leave out --layer-input and --keyless-layers",
+        sizes.arch);
   read_features(row.full_heads ? usual_full_heads(spec, sizes) : Json::object(), "--arch", spec);
   if (row.has_more)
-    throw user_error("--arch = {}: has parts that are not made here; take {}_text", sizes.arch, sizes.arch);
+    throw user_error("--arch = {}: has parts that init-model cannot make; use {}_text", sizes.arch, sizes.arch);
   const bool wants_experts = sizes.experts || sizes.experts_per_token || sizes.expert_intermediate;
   if (row.has_experts() || (row.mixtures == Mixtures::kBesideMlps && wants_experts))
-    spec.mixture = mixture_of(sizes, row);
+    spec.mixture = make_mixture(sizes, row);
   if (spec.delta) {
     spec.delta->key_heads = spec.num_kv_heads;
     spec.delta->value_heads = spec.num_heads;

@@ -26,19 +26,18 @@ struct InitSizes {
       within(1, SizeLimits::kIntermediate));
     v("layers", layers, "layers", within(1, SizeLimits::kLayers));
     v("heads", heads, "attention heads", within(1, SizeLimits::kHeads));
-    v("kv_heads", kv_heads, "key and value heads; null: as heads", within(1, SizeLimits::kHeads));
+    v("kv_heads", kv_heads, "key and value heads; null: the same as heads", within(1, SizeLimits::kHeads));
     v("head_dim", head_dim, "size of a head; null: hidden / heads", within(2, SizeLimits::kHeadDim));
     v("vocab", vocab, "rows of the embedding; null: what the tokenizer needs", within(1, SizeLimits::kVocab));
-    v("experts", experts, "experts of a layer, of architectures that have them; null: 8",
+    v("experts", experts, "experts per layer, for architectures with experts; null: 8",
       within(1, SizeLimits::kExperts));
-    v("experts_per_token", experts_per_token, "experts that a token goes through; null: 2",
-      within(1, SizeLimits::kExperts));
+    v("experts_per_token", experts_per_token, "experts per token; null: 2", within(1, SizeLimits::kExperts));
     v("expert_intermediate", expert_intermediate, "width of an expert; null: hidden",
       within(1, SizeLimits::kIntermediate));
-    v("layer_input", layer_input, "numbers of each token that each layer is given (Gemma 4 E2B)",
+    v("layer_input", layer_input, "size of the per-layer input of a token (Gemma 4 E2B)",
       within(0, SizeLimits::kHidden));
     v("keyless_layers", keyless_layers,
-      "last layers that read the keys and values of earlier ones, with MLPs twice as wide (Gemma 4 E2B)",
+      "number of last layers that read the keys and values of earlier layers, with MLPs twice as wide (Gemma 4 E2B)",
       within(0, SizeLimits::kLayers));
     v("max_positions", max_positions, "longest sequence", within(1, SizeLimits::kPositions));
     v("rope_theta", rope_theta, "base of the rotary frequencies", above_to(0, 1e12));

@@ -121,7 +121,7 @@ constexpr const char* kKnownKeys[] = {"_name_or_path",
 /// "model.layers.*.mlp.up_proj.weight".
 using Patterns = std::map<std::string, int64_t>;
 
-std::string pattern_of(const std::string& name) {
+std::string name_pattern(const std::string& name) {
   std::string pattern;
   for (size_t i = 0; i < name.size(); ++i) {
     const auto is_digit = [&](size_t at) { return std::isdigit(static_cast<unsigned char>(name[at])) != 0; };
@@ -133,19 +133,19 @@ std::string pattern_of(const std::string& name) {
   return pattern;
 }
 
-Patterns patterns_of(const ModelSpec& spec) {
+Patterns spec_patterns(const ModelSpec& spec) {
   Patterns found;
-  for (const ParameterShape& parameter : in_folder(policy_parameters(spec))) ++found[pattern_of(parameter.name)];
+  for (const ParameterShape& parameter : in_folder(policy_parameters(spec))) ++found[name_pattern(parameter.name)];
   return found;
 }
 
 /// Returns the name patterns of a folder's tensors; empty if it has no weights.
-Patterns patterns_in(const std::filesystem::path& folder) {
+Patterns folder_patterns(const std::filesystem::path& folder) {
   Patterns found;
   try {
     const HfFolder opened = HfFolder::open(folder);
     for (const TensorEntry& entry : opened.entries())
-      if (!is_derived_buffer(entry.name)) ++found[pattern_of(entry.name)];
+      if (!is_derived_buffer(entry.name)) ++found[name_pattern(entry.name)];
   } catch (const UserError&) {
     // config.json suffices for the report.
   }
@@ -153,7 +153,7 @@ Patterns patterns_in(const std::filesystem::path& folder) {
 }
 
 /// Returns the notes of a folder with weights; else none.
-std::vector<std::string> notes_of(const std::filesystem::path& folder) {
+std::vector<std::string> notes_or_none(const std::filesystem::path& folder) {
   try {
     return folder_notes(folder);
   } catch (const UserError&) {
@@ -161,14 +161,14 @@ std::vector<std::string> notes_of(const std::filesystem::path& folder) {
   }
 }
 
-std::vector<std::string> without(const Patterns& patterns, const Patterns& skipped) {
+std::vector<std::string> difference(const Patterns& patterns, const Patterns& skipped) {
   std::vector<std::string> left;
   for (const auto& [pattern, count] : patterns)
     if (!skipped.contains(pattern)) left.push_back(count > 1 ? fmt::format("{} ({})", pattern, count) : pattern);
   return left;
 }
 
-std::string list(const std::vector<std::string>& names) {
+std::string join_names(const std::vector<std::string>& names) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -182,45 +182,45 @@ std::string describe(const ModelSpec& spec) {
   int64_t sliding = 0;
   for (const char slides : spec.slides) sliding += slides != 0;
   std::string text = fmt::format("architecture: {} ({})\n", spec.architecture->name, spec.architecture->causal_class);
-  text += fmt::format("layers: {} of {} heads over {}, of {} numbers each, and {} inner numbers; hidden size {}\n",
-                      spec.num_layers, spec.num_heads, spec.num_kv_heads, spec.head_dim, spec.intermediate_size,
-                      spec.hidden_size);
+  text += fmt::format(
+      "layers: {}, each with {} query heads over {} key/value heads of size {}, and an MLP of size {}; hidden size "
+      "{}\n",
+      spec.num_layers, spec.num_heads, spec.num_kv_heads, spec.head_dim, spec.intermediate_size, spec.hidden_size);
   if (sliding > 0) text += fmt::format("window: {} tokens in {} of the layers\n", spec.window, sliding);
   if (spec.full_heads)
-    text += fmt::format("layers without a window: {} heads over {}, of {} numbers each{}\n", spec.num_heads,
-                        spec.full_heads->num_kv_heads, spec.full_heads->head_dim,
-                        spec.full_heads->keys_are_values ? ", whose keys are their values" : "");
+    text += fmt::format("layers without a window: {} query heads over {} key/value heads of size {}{}\n",
+                        spec.num_heads, spec.full_heads->num_kv_heads, spec.full_heads->head_dim,
+                        spec.full_heads->keys_are_values ? ", whose keys are also their values" : "");
   if (spec.keyless_layers > 0)
-    text += fmt::format("the last {} layers read keys and values of the last one of their kind before them\n",
+    text += fmt::format("the last {} layers read the keys and values of the last earlier layer of their type\n",
                         spec.keyless_layers);
-  if (spec.layer_inputs)
-    text += fmt::format("inputs of each layer: {} numbers of each token\n", spec.layer_inputs->width);
+  if (spec.layer_inputs) text += fmt::format("per-layer inputs: {} elements per token\n", spec.layer_inputs->width);
   if (spec.delta) {
     const DeltaSpec& d = *spec.delta;
     text += fmt::format(
-        "gated delta nets: in {} of the layers, {} value heads of {} numbers over {} key heads of {}, behind a "
-        "convolution of {} tokens; states {} for each sequence\n",
+        "gated delta nets: in {} of the layers, {} value heads of size {} over {} key heads of size {}, after a "
+        "convolution of {} tokens; states {} per sequence\n",
         std::ranges::count_if(spec.recurs, [](char recurs) { return recurs != 0; }), d.value_heads, d.value_dim,
         d.key_heads, d.key_dim, d.kernel, gigabytes(4.0 * static_cast<double>(cost.states)));
   }
   if (spec.architecture->has_more)
-    text += "weights of other parts (vision, say) are kept and written back as they are\n";
-  text += fmt::format("features beyond Llama's: {}\n", list(feature_names(layer_features(spec))));
+    text += "weights of other parts (vision, for example) are kept and saved unchanged\n";
+  text += fmt::format("features beyond Llama's: {}\n", join_names(feature_names(layer_features(spec))));
   text += fmt::format("longest sequence: {} tokens", spec.most_positions());
   if (spec.most_positions() > spec.max_positions)
     text += fmt::format(
-        "; up to {}, the original context, short_factor turns heads, and of runs with longer ones long_factor",
+        "; RoPE uses short_factor in runs of up to {} tokens, the original context, and long_factor in longer ones",
         spec.max_positions);
   text += "\n";
   text += fmt::format("parameters: {}\n", spec.num_parameters());
-  text += fmt::format("memory in 16 bits: weights {}, keys and values {} for 1000 tokens; trained with AdamW {}\n",
+  text += fmt::format("memory in 16 bits: weights {}, KV cache {} per 1000 tokens; training with AdamW {}\n",
                       gigabytes(2 * parameters), gigabytes(2000.0 * static_cast<double>(cost.cached)),
                       gigabytes(16 * parameters));
   return text;
 }
 
 /// Returns a spec of the known architecture with the most similar tensors, using config.json's values.
-std::optional<ModelSpec> nearest_spec(const Json& config, const Patterns& own) {
+std::optional<ModelSpec> nearest_spec(const Json& config, const Patterns& found_patterns) {
   std::optional<ModelSpec> best;
   size_t least = 0;
   for (const Architecture& row : architectures()) {
@@ -229,8 +229,9 @@ std::optional<ModelSpec> nearest_spec(const Json& config, const Patterns& own) {
     for (const char* key : {"layer_types", "rope_scaling", "rope_parameters", "quantization_config"}) as_row.erase(key);
     try {
       const ModelSpec spec = parse_spec(as_row, row.name);
-      const Patterns theirs = patterns_of(spec);
-      const size_t distance = without(own, theirs).size() + without(theirs, own).size();
+      const Patterns known_patterns = spec_patterns(spec);
+      const size_t distance =
+          difference(found_patterns, known_patterns).size() + difference(known_patterns, found_patterns).size();
       if (!best || distance < least) {
         best = spec;
         least = distance;
@@ -243,20 +244,21 @@ std::optional<ModelSpec> nearest_spec(const Json& config, const Patterns& own) {
 }
 
 std::string describe_unknown(const Json& config, const std::filesystem::path& folder, const std::string& reason) {
-  std::string text = fmt::format("not known: {}\n", reason);
+  std::string text = fmt::format("not supported: {}\n", reason);
   std::vector<std::string> keys;
   for (const auto& [key, value] : config.items())
     if (std::ranges::find(kKnownKeys, key, [](const char* known) { return std::string(known); }) ==
         std::end(kKnownKeys))
       keys.push_back(key);
-  text += fmt::format("keys of config.json that nothing here reads: {}\n", list(keys));
-  const Patterns own = patterns_in(folder);
-  const std::optional<ModelSpec> nearest = own.empty() ? std::nullopt : nearest_spec(config, own);
-  if (!nearest) return text + (own.empty() ? "no weights are here to compare\n" : "");
-  const Patterns theirs = patterns_of(*nearest);
+  text += fmt::format("keys of config.json that roll does not read: {}\n", join_names(keys));
+  const Patterns found_patterns = folder_patterns(folder);
+  const std::optional<ModelSpec> nearest = found_patterns.empty() ? std::nullopt : nearest_spec(config, found_patterns);
+  if (!nearest) return text + (found_patterns.empty() ? "the folder has no weights to compare\n" : "");
+  const Patterns known_patterns = spec_patterns(*nearest);
   text += fmt::format("nearest architecture: {}\n", nearest->architecture->name);
-  text += fmt::format("tensors that it does not have: {}\n", list(without(own, theirs)));
-  text += fmt::format("tensors that it has and the folder has not: {}\n", list(without(theirs, own)));
+  text += fmt::format("tensors that only the folder has: {}\n", join_names(difference(found_patterns, known_patterns)));
+  text += fmt::format("tensors that only this architecture has: {}\n",
+                      join_names(difference(known_patterns, found_patterns)));
   return text;
 }
 
@@ -267,7 +269,7 @@ Inspection inspect_folder(const std::filesystem::path& folder) {
   const Json config = HfFolder::read_config(base);
   try {
     std::string text = describe(read_spec(folder));
-    for (const std::string& note : notes_of(folder)) text += "note: " + note + "\n";
+    for (const std::string& note : notes_or_none(folder)) text += "note: " + note + "\n";
     return {text, true};
   } catch (const UserError& e) {
     return {describe_unknown(config, base, e.what()), false};

@@ -118,7 +118,7 @@ constexpr GemmaRow kGemmaRows[] = {
 constexpr const char* kShapeless[] = {"meta", "base", "instruct", "thinking", "it", "2507", "math", "coder"};
 
 /// Makes a shape from a row. Keys that it leaves out change neither FLOPs nor memory.
-KnownShape shape(const ShapeRow& row, const Json& more = Json::object()) {
+KnownShape shape(const ShapeRow& row, const Json& extra_keys = Json::object()) {
   Json config = {{"model_type", row.model_type},
                  {"vocab_size", row.vocab_size},
                  {"hidden_size", row.hidden_size},
@@ -129,7 +129,7 @@ KnownShape shape(const ShapeRow& row, const Json& more = Json::object()) {
                  {"head_dim", row.head_dim},
                  {"max_position_embeddings", int64_t{1} << 17},
                  {"tie_word_embeddings", row.tied_head}};
-  config.update(more);
+  config.update(extra_keys);
   return {row.name, parse_spec(config, row.name)};
 }
 
@@ -151,30 +151,30 @@ KnownShape shape(const SigmoidRow& row) {
 }
 
 KnownShape shape(const HybridRow& row) {
-  Json more = {{"linear_num_key_heads", 16}, {"linear_num_value_heads", row.value_heads}};
+  Json extra_keys = {{"linear_num_key_heads", 16}, {"linear_num_value_heads", row.value_heads}};
   if (row.num_experts > 0)
-    more.update({{"num_experts", row.num_experts},
-                 {"num_experts_per_tok", row.chosen},
-                 {"moe_intermediate_size", row.inner},
-                 {"shared_expert_intermediate_size", row.inner}});
-  return shape(row.shape, more);
+    extra_keys.update({{"num_experts", row.num_experts},
+                       {"num_experts_per_tok", row.chosen},
+                       {"moe_intermediate_size", row.inner},
+                       {"shared_expert_intermediate_size", row.inner}});
+  return shape(row.shape, extra_keys);
 }
 
 KnownShape shape(const GemmaRow& row) {
-  Json more = {{"sliding_window", row.window},
-               {"hidden_size_per_layer_input", row.layer_input},
-               {"num_kv_shared_layers", row.keyless_layers},
-               {"use_double_wide_mlp", row.widens_keyless},
-               {"attention_k_eq_v", row.full_kv_heads > 0}};
-  if (row.full_kv_heads > 0) more["num_global_key_value_heads"] = row.full_kv_heads;
+  Json extra_keys = {{"sliding_window", row.window},
+                     {"hidden_size_per_layer_input", row.layer_input},
+                     {"num_kv_shared_layers", row.keyless_layers},
+                     {"use_double_wide_mlp", row.widens_keyless},
+                     {"attention_k_eq_v", row.full_kv_heads > 0}};
+  if (row.full_kv_heads > 0) extra_keys["num_global_key_value_heads"] = row.full_kv_heads;
   for (int64_t i = 1; i <= row.shape.num_layers; ++i)
-    more["layer_types"].push_back(i % row.pattern == 0 ? "full_attention" : "sliding_attention");
+    extra_keys["layer_types"].push_back(i % row.pattern == 0 ? "full_attention" : "sliding_attention");
   if (row.num_experts > 0)
-    more.update({{"enable_moe_block", true},
-                 {"num_experts", row.num_experts},
-                 {"top_k_experts", row.chosen},
-                 {"moe_intermediate_size", row.inner}});
-  return shape(row.shape, more);
+    extra_keys.update({{"enable_moe_block", true},
+                       {"num_experts", row.num_experts},
+                       {"top_k_experts", row.chosen},
+                       {"moe_intermediate_size", row.inner}});
+  return shape(row.shape, extra_keys);
 }
 
 std::string lower(std::string text) {
@@ -232,7 +232,7 @@ ModelSpec known_shape(const std::string& text) {
   const std::string near = nearest(shape_name(text), lowered);
   const auto found = std::find(lowered.begin(), lowered.end(), near);
   const std::string advice = found == lowered.end()
-                                 ? fmt::format("known are {}", fmt::join(names, ", "))
+                                 ? fmt::format("known shapes: {}", fmt::join(names, ", "))
                                  : fmt::format("did you mean {}?", names[static_cast<size_t>(found - lowered.begin())]);
   throw user_error("--arch = {}: is neither a config.json nor the name of a known shape; {}", text, advice);
 }

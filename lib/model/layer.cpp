@@ -10,15 +10,15 @@ LayerCost& LayerCost::operator+=(const LayerCost& other) {
   square_flops += other.square_flops;
   cached += other.cached;
   states += other.states;
-  for (const auto& [window, flops_of_pairs] : other.windowed) windowed[window] += flops_of_pairs;
+  for (const auto& [window, window_flops] : other.windowed) windowed[window] += window_flops;
   return *this;
 }
 
 double LayerCost::pair_flops(double length) const {
   double sum = square_flops * length * length;
-  for (const auto& [window, flops_of_pairs] : windowed) {
+  for (const auto& [window, window_flops] : windowed) {
     const double seen = std::min(length, static_cast<double>(window));  // tokens that the last token sees
-    sum += flops_of_pairs * (2 * length - seen) * seen;
+    sum += window_flops * (2 * length - seen) * seen;
   }
   return sum;
 }
@@ -31,38 +31,37 @@ int64_t LayerCost::page_tokens(int64_t least, int64_t number_bytes) const {
   constexpr int64_t kMost = 1024;  // limit, because prompts share only whole pages
   if (states == 0) return least;
   const int64_t token = std::max<int64_t>(1, cached * number_bytes);
-  const int64_t alike = (page_bytes(0, number_bytes) + token * least - 1) / (token * least) * least;
-  return std::clamp(alike, least, std::max(least, kMost / least * least));
+  const int64_t balanced = (page_bytes(0, number_bytes) + token * least - 1) / (token * least) * least;
+  return std::clamp(balanced, least, std::max(least, kMost / least * least));
 }
 
 double Attention::scale() const {
-  return scale_of_scores > 0 ? scale_of_scores : 1.0 / std::sqrt(static_cast<double>(head_dim));
+  return score_scale > 0 ? score_scale : 1.0 / std::sqrt(static_cast<double>(head_dim));
 }
 
 LayerCost Attention::own_cost(int64_t tp) const {
   // Two products of 2 FLOPs per pair of tokens; causal attention computes half of all pairs.
-  const double of_pairs = 2.0 * static_cast<double>(num_heads * head_dim);
-  LayerCost cost = {.cached = k.outputs > 0 ? 2 * kv_heads_of_rank(tp) * head_dim : 0};
+  const double flops_per_pair = 2.0 * static_cast<double>(num_heads * head_dim);
+  LayerCost cost = {.cached = k.outputs > 0 ? 2 * kv_heads_per_rank(tp) * head_dim : 0};
   if (window > 0)
-    cost.windowed[window] = of_pairs;
+    cost.windowed[window] = flops_per_pair;
   else
-    cost.square_flops = of_pairs;
+    cost.square_flops = flops_per_pair;
   return cost;
 }
 
 std::string Attention::sharing_rule(int64_t tp) const {
   if (num_heads % tp != 0) return fmt::format("must divide the model's {} attention heads", num_heads);
   if (num_kv_heads % tp == 0 || tp % num_kv_heads == 0) return "";
-  return fmt::format("must divide the model's {} key/value heads, or be a multiple of them", num_kv_heads);
+  return fmt::format("must divide the model's {} key/value heads, or be a multiple of that number", num_kv_heads);
 }
 
 std::string GatedMlp::sharing_rule(int64_t tp) const {
-  return tp <= inner ? "" : fmt::format("leaves ranks without a part of the model's {} rows", inner);
+  return tp <= inner ? "" : fmt::format("must be at most {}, the size of the model's MLPs", inner);
 }
 
 std::string Experts::sharing_rule(int64_t tp) const {
-  if (tp > inner)
-    return fmt::format("leaves ranks without a part of the {} rows of each of the model's experts", inner);
+  if (tp > inner) return fmt::format("must be at most {}, the size of the model's experts", inner);
   return shared ? shared->sharing_rule(tp) : "";
 }
 
@@ -73,8 +72,8 @@ std::string MlpBesideExperts::sharing_rule(int64_t tp) const {
 
 LayerCost GatedDeltaNet::own_cost(int64_t tp) const {
   // FLOPs per state element: decay, read by key, correct, read by query.
-  const auto of_states = static_cast<double>(value_heads * key_dim * value_dim);
-  return {.flops = 7 * of_states + 2 * static_cast<double>(kernel * convolved()),
+  const auto state_elements = static_cast<double>(value_heads * key_dim * value_dim);
+  return {.flops = 7 * state_elements + 2 * static_cast<double>(kernel * convolved()),
           .states = (value_heads * key_dim * value_dim + (kernel - 1) * convolved()) / tp};
 }
 

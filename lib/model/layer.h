@@ -109,7 +109,7 @@ struct LayerCost {
 // they cannot share it ("must divide ..."; empty: none).
 
 /// RoPE of an attention's queries and keys.
-struct Turning {
+struct RotaryRule {
   int64_t rope = 0;          // index in ModelSpec::ropes(); -1: no RoPE
   int64_t dim = 0;           // leading elements of a head that rotate
   bool interleaved = false;  // pairs are (2i, 2i + 1)
@@ -125,10 +125,10 @@ struct Attention {
   bool norms_values = false;  // RMSNorm without weight over each head of v
   int64_t shared = -1;        // index of shared keys and values: made here, or read if there is no k; -1: own ones
   LinearShape gate = {};      // multiplies the heads' output by sigmoid(gate(x)) before o; 0 outputs: none
-  Turning turning = {};
-  int64_t window = 0;          // tokens that a token sees, itself included; 0: all before it
-  double soft_cap = 0;         // c: scores become c tanh(score / c); 0: no cap
-  double scale_of_scores = 0;  // 0: 1 / sqrt(head_dim)
+  RotaryRule rotary = {};
+  int64_t window = 0;      // tokens that a token sees, itself included; 0: all before it
+  double soft_cap = 0;     // c: scores become c tanh(score / c); 0: no cap
+  double score_scale = 0;  // 0: 1 / sqrt(head_dim)
 
   template <class F>
   void for_each_part(const F& f) const {
@@ -140,7 +140,7 @@ struct Attention {
       if (norm->width > 0) f(*norm);
   }
   /// Heads per tensor rank; if ranks outnumber heads, they hold copies.
-  int64_t kv_heads_of_rank(int64_t tp) const { return std::max<int64_t>(1, num_kv_heads / tp); }
+  int64_t kv_heads_per_rank(int64_t tp) const { return std::max<int64_t>(1, num_kv_heads / tp); }
   double scale() const;  // factor of query-key products
   LayerCost own_cost(int64_t tp) const;
   std::string sharing_rule(int64_t tp) const;
@@ -255,13 +255,13 @@ struct LayerInput {
 
 using Mixer = std::variant<Attention, GatedMlp, Experts, GatedDeltaNet, LayerInput, MlpBesideExperts>;
 
-/// x = scale_of_all * (x + scale * after(mixer(norm(x)))).
+/// x = output_scale * (x + scale * after(mixer(norm(x)))).
 struct Block {
   NormShape norm;
   Mixer mixer;
   NormShape after = {};
   double scale = 1;
-  TensorShape scale_of_all = {};  // [1]; no name: 1
+  TensorShape output_scale = {};  // [1]; no name: 1
 
   int64_t hidden() const { return std::max(norm.width, after.width); }
 };
@@ -277,7 +277,7 @@ void for_each_part(const Layer& layer, const F& f) {
     for (const NormShape* norm : {&block.norm, &block.after})
       if (norm->width > 0) f(*norm);
   for (const Block& block : layer)
-    if (!block.scale_of_all.name.empty()) f(block.scale_of_all);
+    if (!block.output_scale.name.empty()) f(block.output_scale);
 }
 
 /// Returns the cost per token; cached elements are those of one of `tp` tensor ranks.

@@ -19,7 +19,7 @@ class LayerStore {
   };
 
   virtual ~LayerStore() = default;
-  /// Called before layers with `weights` are computed; layers with `next` come after them.
+  /// Must be called before the layers with `weights` are computed; the layers with `next` follow them.
   virtual void enter(const Weights& weights, const Weights& next, Pass pass) = 0;
   virtual void leave(const Weights& weights) = 0;
 };

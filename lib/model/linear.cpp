@@ -36,7 +36,7 @@ at::Tensor frozen_product(const Linear& linear, const at::Tensor& x) {
 at::Tensor row_lengths(const at::Tensor& matrix, Communicator* columns) {
   const at::NoGradGuard no_grad;
   at::Tensor squares = matrix.square().sum(1);
-  if (columns) columns->all_reduce_sum(squares, "lengths of rows");
+  if (columns) columns->all_reduce_sum(squares, "norms of rows");
   return squares.sqrt();
 }
 
@@ -44,12 +44,13 @@ int64_t Linear::inputs() const {
   return quantised && quantised->kind == Quantisation::kNf4 ? 2 * weight.size(1) : weight.size(1);
 }
 
-at::Tensor with_adapter(const Linear& linear, const at::Tensor& base, const at::Tensor& x, const at::Tensor& names) {
+at::Tensor with_adapter(const Linear& linear, const at::Tensor& base, const at::Tensor& x,
+                        const at::Tensor& token_keys) {
   if (!linear.adapter) return base;
   const Adapter& adapter = *linear.adapter;
-  const bool drops = names.defined() && adapter.dropout.rate > 0;
+  const bool drops = token_keys.defined() && adapter.dropout.rate > 0;
   at::Tensor kept = x.to(adapter.a.scalar_type());
-  if (drops) kept = dropped_out(kept, names, adapter.dropout);
+  if (drops) kept = dropped_out(kept, token_keys, adapter.dropout);
   const at::Tensor added = accumulating_linear(accumulating_linear(kept, adapter.a), adapter.b);
   if (!adapter.magnitude.defined()) return at::add(base, added, adapter.scale).to(base.scalar_type());
   const at::Tensor stretched = stretch(adapter, adapted_matrix(linear));
@@ -59,8 +60,8 @@ at::Tensor with_adapter(const Linear& linear, const at::Tensor& base, const at::
   return (base + change + added * (adapter.scale * stretched)).to(base.scalar_type());
 }
 
-at::Tensor product(const Linear& linear, const at::Tensor& x, const at::Tensor& names) {
-  return with_adapter(linear, frozen_product(linear, x), x, names);
+at::Tensor product(const Linear& linear, const at::Tensor& x, const at::Tensor& token_keys) {
+  return with_adapter(linear, frozen_product(linear, x), x, token_keys);
 }
 
 at::Tensor merged_weight(const Linear& linear) {

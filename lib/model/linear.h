@@ -33,12 +33,12 @@ struct Linear {
 };
 
 /// Returns x [T, in] -> x W^T [T, out] in x's dtype, adapter included, bias excluded. Under `columns` it is a partial
-/// sum, as without an adapter, and DoRA's row norms are **Collective**. `names`: the tokens' dropout_names() in
+/// sum, as without an adapter, and DoRA's row norms are **Collective**. `token_keys`: the tokens' dropout_keys() in
 /// training, else undefined.
-at::Tensor product(const Linear& linear, const at::Tensor& x, const at::Tensor& names = {});
+at::Tensor product(const Linear& linear, const at::Tensor& x, const at::Tensor& token_keys = {});
 /// Like product(), given base = x W^T already computed, e.g. a slice of a fused matmul.
 at::Tensor with_adapter(const Linear& linear, const at::Tensor& base, const at::Tensor& x,
-                        const at::Tensor& names = {});
+                        const at::Tensor& token_keys = {});
 
 /// Returns the [out, in] weight, in the model's dtype, whose plain product equals product(); the weight itself if
 /// plain. No gradients. **Collective** like product().

@@ -18,17 +18,17 @@ VocabularyShard vocabulary_shard(const Transformer& model) {
 }
 
 /// Returns the wanted slots, on the tokens' device.
-LabelledSlots labelled_in(const TokenLayout& layout, const PackedTokens& tokens, const at::Tensor& wanted,
-                          const ModelParallel& parallel) {
-  for (const LabelledSlots& there : tokens.labelled)
-    if (there.wanted.is_same(wanted)) return there;
+LabelledSlots find_labelled_slots(const TokenLayout& layout, const PackedTokens& tokens, const at::Tensor& wanted,
+                                  const ModelParallel& parallel) {
+  for (const LabelledSlots& known : tokens.labelled)
+    if (known.wanted.is_same(wanted)) return known;
   LabelledSlots found = labelled_slots(layout, tokens, wanted, parallel);
   for (at::Tensor* tensor : {&found.slots, &found.unwanted})
     if (tensor->defined()) *tensor = sent(*tensor, tokens.ids.device());
   return found;
 }
 
-LogProbOptions options_of(const Transformer& model) {
+LogProbOptions make_options(const Transformer& model) {
   LogProbOptions options;
   options.cap = model.spec().logit_cap;
   options.chunk_bytes = logits_chunk_bytes(!model.device().is_cpu());
@@ -49,13 +49,13 @@ TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& toke
                               bool with_entropy, const Recomputation& recompute, const at::Tensor& wanted,
                               bool with_energy, const at::Tensor& choices) {
   const at::Tensor labels = at::roll(tokens.ids, -1);  // a sequence's last token has no label
-  LogProbOptions options = options_of(model);
+  LogProbOptions options = make_options(model);
   options.temperature = temperature;
   options.with_entropy = with_entropy;
   options.with_energy = with_energy;
   const ModelParallel& parallel = model.parallel();
   const TokenLayout layout = lay_out(tokens, parallel);
-  const LabelledSlots labelled = labelled_in(layout, tokens, wanted, parallel);
+  const LabelledSlots labelled = find_labelled_slots(layout, tokens, wanted, parallel);
   options.rows = labelled.slots;
   if (choices.defined()) options.choices = to_slots(layout, choices, 0);
   const at::Tensor hidden = last_states(model, layout, recompute);
@@ -77,11 +77,11 @@ TopLogits token_top_logits(const Transformer& model, const PackedTokens& tokens,
                            const at::Tensor& wanted) {
   const ModelParallel& parallel = model.parallel();
   const TokenLayout layout = lay_out(tokens, parallel);
-  const at::Tensor slots = labelled_in(layout, tokens, wanted, parallel).slots;
+  const at::Tensor slots = find_labelled_slots(layout, tokens, wanted, parallel).slots;
   const at::Tensor hidden = last_states(model, layout, {});
   if (!hidden.defined()) return {};
   const TopLogits top =
-      top_logits(hidden.index_select(0, slots), model.head_weight(), k, vocabulary, options_of(model));
+      top_logits(hidden.index_select(0, slots), model.head_weight(), k, vocabulary, make_options(model));
   const auto packed = [&](const at::Tensor& x) {
     return to_packed(layout, at::zeros({hidden.size(0), k}, x.options()).index_copy_(0, slots, x), parallel);
   };

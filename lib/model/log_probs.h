@@ -18,12 +18,12 @@ struct TokenLogProbs {
   at::Tensor choice_log_probs{};              // [T, k] float32: logits of `choices` for token t + 1
 };
 
-/// Returns log-probs, and what else is requested; all are 0 at each sequence's last index. Autograd records unless a
-/// NoGradGuard is held; the energy requires one. Full logits never exist.
-/// `wanted` ([T] on the host, not 0: wanted; undefined: all) limits the lm head to these positions, so that prompts
-/// cost nothing there; the others are 0 and carry no gradient. All ranks of the model get all results; of a pipeline's
-/// stages only the last does, on others all is undefined. **Collective** over cp, tp and stages.
-/// `choices` [T, k] int64: ids whose logits are wanted as well, distinct per token; undefined: none.
+/// Returns log-probs and the requested other results; all are 0 at each sequence's last index. Autograd records unless
+/// a NoGradGuard is held; the energy requires one. Full logits never exist. `wanted` ([T] on the host, not 0: wanted;
+/// undefined: all) limits the lm head to these positions, so that prompts cost nothing there; the others are 0 and
+/// carry no gradient. All ranks of the model get all results; of a pipeline's stages only the last does, on others all
+/// is undefined. **Collective** over cp, tp and stages. `choices` [T, k] int64: ids whose logits are wanted as well,
+/// distinct per token; undefined: none.
 TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& tokens, double temperature,
                               bool with_entropy, const Recomputation& recompute = {}, const at::Tensor& wanted = {},
                               bool with_energy = false, const at::Tensor& choices = {});

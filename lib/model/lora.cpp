@@ -12,7 +12,7 @@ namespace roll {
 
 namespace {
 
-bool ends_as(std::string_view name, std::string_view target) {
+bool is_module_suffix(std::string_view name, std::string_view target) {
   return name == target || (name.ends_with(target) && name[name.size() - target.size() - 1] == '.');
 }
 
@@ -25,12 +25,12 @@ double LoraSpec::scale() const {
 
 AdapterShape LoraSpec::adapter_shape(std::string_view linear) const {
   const bool is_target =
-      targets.empty() || std::ranges::any_of(targets, [&](const auto& t) { return ends_as(linear, t); });
+      targets.empty() || std::ranges::any_of(targets, [&](const auto& t) { return is_module_suffix(linear, t); });
   return is_target ? AdapterShape{rank, scale(), use_dora, dropout} : AdapterShape{};
 }
 
 bool LoraSpec::saves(std::string_view module) const {
-  return std::ranges::any_of(saved, [&](const std::string& name) { return ends_as(module, name); });
+  return std::ranges::any_of(saved, [&](const std::string& name) { return is_module_suffix(module, name); });
 }
 
 bool LoraSpec::has_same_shape(const LoraSpec& other) const {
@@ -59,16 +59,15 @@ std::optional<LoraSpec> make_lora_spec(const ModelArgs& args, int64_t seed) {
 }
 
 std::string describe(const LoraSpec& lora) {
-  return fmt::format(
-      "{} of rank {}, alpha {:g}, on {}{}{}{}",
-      lora.use_dora     ? "DoRA"
-      : lora.use_rslora ? "rsLoRA"
-                        : "LoRA",
-      lora.rank, lora.alpha,
-      lora.targets.empty() ? "all products of the layers" : fmt::format("{}", fmt::join(lora.targets, ", ")),
-      lora.saved.empty() ? "" : fmt::format(", with {}", fmt::join(lora.saved, ", ")),
-      lora.dropout > 0 ? fmt::format(", dropout {:g}", lora.dropout) : "",
-      lora.quantise_base ? fmt::format(", over weights in {}", enum_name(*lora.quantise_base)) : "");
+  return fmt::format("{} of rank {}, alpha {:g}, on {}{}{}{}",
+                     lora.use_dora     ? "DoRA"
+                     : lora.use_rslora ? "rsLoRA"
+                                       : "LoRA",
+                     lora.rank, lora.alpha,
+                     lora.targets.empty() ? "all linear layers" : fmt::format("{}", fmt::join(lora.targets, ", ")),
+                     lora.saved.empty() ? "" : fmt::format(", with {}", fmt::join(lora.saved, ", ")),
+                     lora.dropout > 0 ? fmt::format(", dropout {:g}", lora.dropout) : "",
+                     lora.quantise_base ? fmt::format(", over weights in {}", enum_name(*lora.quantise_base)) : "");
 }
 
 }  // namespace roll

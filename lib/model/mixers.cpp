@@ -13,9 +13,9 @@
 
 namespace roll {
 
-at::Tensor LayerPass::names_of_own(const at::Tensor& x) const {
-  if (!dropout_names.defined() || dropout_names.size(0) == x.size(0)) return dropout_names;
-  return dropout_names.narrow(0, tp->rank() * x.size(0), x.size(0));
+at::Tensor LayerPass::local_dropout_keys(const at::Tensor& x) const {
+  if (!dropout_keys.defined() || dropout_keys.size(0) == x.size(0)) return dropout_keys;
+  return dropout_keys.narrow(0, tp->rank() * x.size(0), x.size(0));
 }
 
 namespace {
@@ -26,12 +26,12 @@ at::Tensor with_bias(const Linear& linear, const at::Tensor& sum) {
 
 at::Tensor apply(const Linear& linear, const at::Tensor& x, const LayerPass& pass) {
   return linear.is_plain() ? accumulating_linear(x, linear.weight, linear.bias)
-                           : with_bias(linear, product(linear, x, pass.dropout_names));
+                           : with_bias(linear, product(linear, x, pass.dropout_keys));
 }
 
 /// Multiplies by a weight whose input dimension is sharded; the bias is added once, to the sum.
 at::Tensor apply_columns(const Linear& linear, const at::Tensor& x, const LayerPass& pass) {
-  return with_bias(linear, pass.flow.leave(product(linear, x, pass.dropout_names)));
+  return with_bias(linear, pass.flow.leave(product(linear, x, pass.dropout_keys)));
 }
 
 /// Returns several products with x, concatenated.
@@ -63,26 +63,26 @@ at::Tensor shared_norm(const at::Tensor& x, const NormShape& norm, const LayerWe
   const auto copies = static_cast<double>(std::max<int64_t>(1, pass.tp->size() / norm.cut.count));
   const at::Tensor wide = x.to(wide_dtype(x));
   const at::Tensor squares =
-      sum_over_ranks(wide.square().sum(-1, true) / copies, *pass.tp, "squares of heads") / norm.width;
+      sum_over_ranks(wide.square().sum(-1, true) / copies, *pass.tp, "sum of squares of heads") / norm.width;
   const at::Tensor weight = weights[norm].to(wide.scalar_type());
   return (wide * at::rsqrt(squares + pass.eps) * (norm.offset != 0 ? weight + norm.offset : weight))
       .to(x.scalar_type());
 }
 
-at::Tensor turned(const at::Tensor& x, const Turning& turning, const LayerPass& pass, bool is_query) {
-  if (turning.rope < 0) return x;
-  const HeadTurn& turn = pass.turns[static_cast<size_t>(turning.rope)];
-  const at::Tensor rotated = rotate(x, turn.rotation);
-  return is_query && turn.growth.defined() ? rotated * turn.growth.to(x.scalar_type()) : rotated;
+at::Tensor apply_rope(const at::Tensor& x, const RotaryRule& rotary, const LayerPass& pass, bool is_query) {
+  if (rotary.rope < 0) return x;
+  const HeadRotation& head_rotation = pass.head_rotations[static_cast<size_t>(rotary.rope)];
+  const at::Tensor rotated = rotate(x, head_rotation.rotation);
+  return is_query && head_rotation.growth.defined() ? rotated * head_rotation.growth.to(x.scalar_type()) : rotated;
 }
 
-TurnedHeads heads_of(const Attention& attention, const LayerWeights& weights, const at::Tensor& x,
-                     const LayerPass& pass, Carried& carried) {
+RotatedHeads make_heads(const Attention& attention, const LayerWeights& weights, const at::Tensor& x,
+                        const LayerPass& pass, Carried& carried) {
   if (pass.launcher) {
     const auto heads = [&](const LinearShape& part) { return weights[part].weight.size(0) / attention.head_dim; };
     return fused_heads(*pass.launcher, apply_packed(weights, {&attention.q, &attention.k, &attention.v}, x, pass),
                        {heads(attention.q), heads(attention.k), attention.head_dim}, weights[attention.q_norm],
-                       weights[attention.k_norm], pass.eps, pass.turns[0].rotation);
+                       weights[attention.k_norm], pass.eps, pass.head_rotations[0].rotation);
   }
   const auto heads = [&](const at::Tensor& all) { return all.view({x.size(0), -1, attention.head_dim}); };
   const auto normed_heads = [&](const at::Tensor& all, const NormShape& norm) {
@@ -90,7 +90,8 @@ TurnedHeads heads_of(const Attention& attention, const LayerWeights& weights, co
     return normed(heads(all), norm, weights, pass);
   };
   const auto queries = [&] {
-    return turned(normed_heads(apply(weights[attention.q], x, pass), attention.q_norm), attention.turning, pass, true);
+    return apply_rope(normed_heads(apply(weights[attention.q], x, pass), attention.q_norm), attention.rotary, pass,
+                      true);
   };
   if (attention.k.outputs == 0) {
     const KeysAndValues& read = carried.heads[static_cast<size_t>(attention.shared)];
@@ -99,7 +100,7 @@ TurnedHeads heads_of(const Attention& attention, const LayerWeights& weights, co
   // Autograd adds the gradients of x in the reverse order.
   const at::Tensor values = attention.v.outputs > 0 ? apply(weights[attention.v], x, pass) : at::Tensor();
   const at::Tensor keys = apply(weights[attention.k], x, pass);
-  const at::Tensor k = turned(normed_heads(keys, attention.k_norm), attention.turning, pass, false);
+  const at::Tensor k = apply_rope(normed_heads(keys, attention.k_norm), attention.rotary, pass, false);
   const at::Tensor q = queries();
   at::Tensor v = heads(values.defined() ? values : keys);
   if (attention.norms_values) v = rms_norm(v, at::ones({attention.head_dim}, v.options()), pass.eps);
@@ -109,7 +110,7 @@ TurnedHeads heads_of(const Attention& attention, const LayerWeights& weights, co
 
 at::Tensor mix(const Attention& attention, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass,
                Carried& carried) {
-  const TurnedHeads heads = heads_of(attention, weights, x, pass, carried);
+  const RotatedHeads heads = make_heads(attention, weights, x, pass, carried);
   at::Tensor mixed = pass.attend(attention, heads.q, heads.k, heads.v).reshape({x.size(0), -1});
   if (attention.gate.outputs > 0) mixed = mixed * at::sigmoid(apply(weights[attention.gate], x, pass));
   return apply_columns(weights[attention.o], mixed, pass);
@@ -118,21 +119,21 @@ at::Tensor mix(const Attention& attention, const LayerWeights& weights, const at
 at::Tensor mix(const LayerInput& input, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass,
                const Carried& carried) {
   const auto activate = input.activation == Activation::kGeluTanh ? geglu : swiglu;
-  const at::Tensor names = pass.names_of_own(x);
-  const at::Tensor gate = product(weights[input.gate], x, names);
+  const at::Tensor token_keys = pass.local_dropout_keys(x);
+  const at::Tensor gate = product(weights[input.gate], x, token_keys);
   return product(weights[input.projection], activate(gate, carried.inputs.select(1, input.layer - carried.first)),
-                 names);
+                 token_keys);
 }
 
 at::Tensor mix(const GatedDeltaNet& net, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
   const at::ScalarType wide = wide_dtype(x);
-  const auto of = [&](const LinearShape& part) { return apply(weights[part], x, pass); };
+  const auto project = [&](const LinearShape& part) { return apply(weights[part], x, pass); };
   const at::Tensor taps = at::cat({weights[net.q_conv], weights[net.k_conv], weights[net.v_conv]}).squeeze(1);
-  const at::Tensor step = at::softplus(of(net.a).to(wide) + weights[net.dt_bias].to(wide));
-  const DeltaRows rows = {.mixed = at::cat({of(net.q), of(net.k), of(net.v)}, 1),
+  const at::Tensor step = at::softplus(project(net.a).to(wide) + weights[net.dt_bias].to(wide));
+  const DeltaRows rows = {.mixed = at::cat({project(net.q), project(net.k), project(net.v)}, 1),
                           .taps = taps,
                           .decay = -weights[net.a_log].to(wide).exp() * step,
-                          .rate = at::sigmoid(of(net.b).to(wide))};
+                          .rate = at::sigmoid(project(net.b).to(wide))};
   const int64_t value_heads = rows.decay.size(1);  // on this rank
   const at::Tensor read = pass.recur({.key_heads = net.key_heads * value_heads / net.value_heads,
                                       .value_heads = value_heads,
@@ -140,7 +141,7 @@ at::Tensor mix(const GatedDeltaNet& net, const LayerWeights& weights, const at::
                                       .value_dim = net.value_dim},
                                      rows);
   const at::Tensor normed = rms_norm(read.to(x.scalar_type()), weights[net.norm], pass.eps);
-  return apply_columns(weights[net.o], normed.reshape({x.size(0), -1}) * at::silu(of(net.z)), pass);
+  return apply_columns(weights[net.o], normed.reshape({x.size(0), -1}) * at::silu(project(net.z)), pass);
 }
 
 at::Tensor mix(const GatedMlp& mlp, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
@@ -158,7 +159,7 @@ at::Tensor mix(const Experts& experts, const LayerWeights& weights, const at::Te
 }
 
 at::Tensor mix(const MlpBesideExperts& both, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
-  const at::Tensor of_mlp = mix(both.mlp, weights, normed(x, both.mlp_norm, weights, pass), pass);
+  const at::Tensor mlp_result = mix(both.mlp, weights, normed(x, both.mlp_norm, weights, pass), pass);
   const ExpertPass routing = {.ranks = pass.experts,
                               .routers = pass.routers.get(),
                               .launcher = pass.launcher,
@@ -166,15 +167,15 @@ at::Tensor mix(const MlpBesideExperts& both, const LayerWeights& weights, const 
                               .router_input = x,
                               .eps = pass.eps};
   const at::Tensor entered = normed(x, both.experts_norm, weights, pass);
-  const at::Tensor of_experts = pass.flow.leave(mix_experts(both.experts, weights, entered, routing));
-  return normed(of_mlp, both.mlp_after, weights, pass) + normed(of_experts, both.experts_after, weights, pass);
+  const at::Tensor experts_result = pass.flow.leave(mix_experts(both.experts, weights, entered, routing));
+  return normed(mlp_result, both.mlp_after, weights, pass) + normed(experts_result, both.experts_after, weights, pass);
 }
 
 bool takes(const Attention& attention, const LayerWeights& weights, const at::Tensor& x) {
   std::vector<at::Tensor> norms;
   for (const NormShape* norm : {&attention.q_norm, &attention.k_norm})
     if (norm->width > 0) norms.push_back(weights[*norm]);
-  const int64_t most = TurnHeadsBackward<float>::kMaxHeadDim;
+  const int64_t most = RotateHeadsBackward<float>::kMaxHeadDim;
   return norms.size() != 1 && attention.head_dim <= most && takes_layer(x, {attention.head_dim / 2}, norms);
 }
 
@@ -209,13 +210,13 @@ bool takes(const LayerWeights& layer, const at::Tensor& x) {
 
 at::Tensor mix_any(const Mixer& mixer, const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass,
                    Carried& carried) {
-  const auto by_kind = [&](const auto& kind) {
+  const auto mix_one = [&](const auto& kind) {
     if constexpr (requires { mix(kind, layer, x, pass, carried); })
       return mix(kind, layer, x, pass, carried);
     else
       return mix(kind, layer, x, pass);
   };
-  return std::visit(by_kind, mixer);
+  return std::visit(mix_one, mixer);
 }
 
 /// The fused norm of each block also adds the previous block's result.
@@ -235,7 +236,7 @@ bool has_layer_kernels(const Layer& layer) {
   return layer_features(layer).are_within(kOutsideOfKernels);
 }
 
-std::vector<at::Tensor*> Carried::places() {
+std::vector<at::Tensor*> Carried::tensor_pointers() {
   std::vector<at::Tensor*> found;
   if (inputs.defined()) found.push_back(&inputs);
   for (auto& [keys, values] : heads)
@@ -244,8 +245,8 @@ std::vector<at::Tensor*> Carried::places() {
 }
 
 at::Tensor run_layer(const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass) {
-  Carried nothing;
-  return run_layer(layer, x, pass, nothing);
+  Carried no_carried;
+  return run_layer(layer, x, pass, no_carried);
 }
 
 at::Tensor run_layer(const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass, Carried& carried) {
@@ -257,11 +258,12 @@ at::Tensor run_layer(const LayerWeights& layer, const at::Tensor& x, const Layer
   }
   at::Tensor sum = x;
   for (const Block& block : layer.layer()) {
-    const at::Tensor own = normed(sum, block.norm, layer, pass);
-    const at::Tensor entered = std::holds_alternative<LayerInput>(block.mixer) ? own : pass.flow.enter(own);
+    const at::Tensor branch_input = normed(sum, block.norm, layer, pass);
+    const at::Tensor entered =
+        std::holds_alternative<LayerInput>(block.mixer) ? branch_input : pass.flow.enter(branch_input);
     const at::Tensor branch = normed(mix_any(block.mixer, layer, entered, pass, carried), block.after, layer, pass);
     sum = block.scale == 1 ? sum + branch : at::add(sum, branch, block.scale);
-    if (!block.scale_of_all.name.empty()) sum = sum * layer[block.scale_of_all];
+    if (!block.output_scale.name.empty()) sum = sum * layer[block.output_scale];
   }
   return sum;
 }

@@ -22,7 +22,7 @@ using Attend = std::function<at::Tensor(const Attention& attention, const at::Te
 using Recur = std::function<at::Tensor(const DeltaHeads& heads, const DeltaRows& rows)>;
 
 /// A RoPE at the pass's positions, and an extra factor of queries.
-struct HeadTurn {
+struct HeadRotation {
   Rotation rotation;
   at::Tensor growth{};  // [T, 1, 1] float32; undefined: 1
 };
@@ -35,8 +35,8 @@ struct RoutedExperts {
 
 /// Context that all layers of one forward pass share.
 struct LayerPass {
-  double eps = 0;               // epsilon of norms
-  std::vector<HeadTurn> turns;  // by Turning::rope
+  double eps = 0;                            // epsilon of norms
+  std::vector<HeadRotation> head_rotations;  // by RotaryRule::rope
   Attend attend;
   Recur recur;
   ParallelFlow flow;
@@ -45,11 +45,11 @@ struct LayerPass {
   Communicator* experts = nullptr;          // ranks that share experts; null: none
   std::shared_ptr<RouterTraining> routers{};
   RoutedExperts routed{};
-  at::Tensor dropout_names{};   // for adapters that are trained with dropout
+  at::Tensor dropout_keys{};    // for adapters that are trained with dropout
   LayerStore* store = nullptr;  // null: all weights are on this rank
 
-  /// Returns the dropout names of x's tokens, which are all tokens or this tensor rank's.
-  at::Tensor names_of_own(const at::Tensor& x) const;
+  /// Returns the dropout keys of x's tokens: of all tokens, or of this tensor rank's.
+  at::Tensor local_dropout_keys(const at::Tensor& x) const;
 };
 
 /// Keys and values, [T, Hkv, D] each.
@@ -64,7 +64,7 @@ struct Carried {
   int64_t first = 0;
 
   /// Pointers to the defined tensors.
-  std::vector<at::Tensor*> places();
+  std::vector<at::Tensor*> tensor_pointers();
 };
 
 /// True if a GPU's kernels support all that the layer does between its products; if not, LibTorch's operators compute

@@ -13,7 +13,7 @@ namespace roll {
 namespace {
 
 /// Makes a gated MLP from HF's names of its products.
-GatedMlp mlp_named(const ModelSpec& spec, const std::vector<std::string>& names, int64_t inner) {
+GatedMlp make_mlp(const ModelSpec& spec, const std::vector<std::string>& names, int64_t inner) {
   const int64_t hidden = spec.hidden_size;
   const Cut rows = {.dim = 0, .count = inner}, columns = {.dim = 1, .count = inner};
   const auto linear = [&](const std::string& name, int64_t outputs, int64_t inputs, const Cut& cut) {
@@ -29,20 +29,20 @@ GatedMlp mlp_named(const ModelSpec& spec, const std::vector<std::string>& names,
           .down = linear(names[2], hidden, inner, columns)};
 }
 
-std::vector<std::string> names_within(const std::string& module) {
+std::vector<std::string> product_names(const std::string& module) {
   return {module + ".gate_proj", module + ".up_proj", module + ".down_proj"};
 }
 
 /// Makes the experts' products of `module`.
-std::shared_ptr<const ExpertParts> parts_of(const ModelSpec& spec, const std::string& module) {
+std::shared_ptr<const ExpertParts> make_expert_parts(const ModelSpec& spec, const std::string& module) {
   const MixtureSpec& mixture = *spec.mixture;
   const auto parts = std::make_shared<ExpertParts>();
   for (int64_t e = 0; e < mixture.routing.count; ++e)
-    parts->names.push_back(names_within(fmt::format("{}.{}", module, e)));
+    parts->names.push_back(product_names(fmt::format("{}.{}", module, e)));
   parts->names.push_back({module + ".gate_up_proj", module + ".down_proj"});
   std::vector<LinearShape> downs;
   for (int64_t e = 0; e < mixture.routing.count; ++e) {
-    GatedMlp mlp = mlp_named(spec, parts->names[e], mixture.inner);
+    GatedMlp mlp = make_mlp(spec, parts->names[e], mixture.inner);
     if (spec.architecture->stacks_experts) {
       const int64_t count = mixture.routing.count, rows = 2 * mixture.inner;
       const FusedRows gate_up = {
@@ -195,21 +195,21 @@ void write_mixture(const ModelSpec& spec, Json& config) {
 }
 
 std::vector<Layer> mixture_layers(const ModelSpec& spec) {
-  static const std::vector<std::string> shared_name = names_within("mlp.shared_expert");
-  static const std::vector<std::string> shared_names = names_within("mlp.shared_experts");
+  static const std::vector<std::string> shared_name = product_names("mlp.shared_expert");
+  static const std::vector<std::string> shared_names = product_names("mlp.shared_experts");
   const MixtureSpec& mixture = *spec.mixture;
   const bool is_deepseek = spec.architecture->mixtures == Mixtures::kDeepSeek;
   Experts experts{.routing = mixture.routing,
                   .inner = mixture.inner,
                   .router = {.name = "mlp.gate", .outputs = mixture.routing.count, .inputs = spec.hidden_size},
-                  .parts = parts_of(spec, "mlp.experts")};
+                  .parts = make_expert_parts(spec, "mlp.experts")};
   if (is_deepseek)
     experts.bias = {.name = "mlp.gate.e_score_correction_bias",
                     .shape = {mixture.routing.count},
                     .is_constant = true,
                     .is_wide = true};
   if (mixture.shared_inner > 0)
-    experts.shared = mlp_named(spec, is_deepseek ? shared_names : shared_name, mixture.shared_inner);
+    experts.shared = make_mlp(spec, is_deepseek ? shared_names : shared_name, mixture.shared_inner);
   if (experts.shared && !is_deepseek)
     experts.shared_gate = {.name = "mlp.shared_expert_gate", .outputs = 1, .inputs = spec.hidden_size};
   std::vector<Layer> layers = dense_layers(spec);
@@ -229,7 +229,7 @@ std::vector<Layer> layers_beside_experts(const ModelSpec& spec) {
                   .inner = mixture.inner,
                   .activation = spec.activation,
                   .router = {.name = "router.proj", .outputs = mixture.routing.count, .inputs = spec.hidden_size},
-                  .parts = parts_of(spec, "experts")};
+                  .parts = make_expert_parts(spec, "experts")};
   experts.router_scale = {.name = "router.scale", .shape = {spec.hidden_size}, .initial = 1};
   experts.expert_scales = {.name = "router.per_expert_scale", .shape = {mixture.routing.count}, .initial = 1};
   const auto norm = [&](const char* name) { return NormShape{name, spec.hidden_size, spec.norm_offset()}; };

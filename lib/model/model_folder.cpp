@@ -19,7 +19,7 @@ namespace {
 /// modules (peft_config.cpp). Routers never have adapters, whatever the targets are.
 void check_expert_adapters(const ModelSpec& spec, const LoraSpec& lora) {
   if (lora.quantise_base)
-    throw user_error("quantise_base = {}: weights of experts are not quantised; leave it out",
+    throw user_error("quantise_base = {}: roll does not quantise the weights of experts; leave it out",
                      enum_name(*lora.quantise_base));
   const std::vector<AdaptedProduct> products = adapted_products(spec);
   const auto adapts = [&](const std::string& name) {
@@ -30,18 +30,18 @@ void check_expert_adapters(const ModelSpec& spec, const LoraSpec& lora) {
   const std::string gate = last_part(names.gate), up = last_part(names.up);
   if (adapts(gate) != adapts(up))
     throw user_error(
-        "lora_target = {}: gates and ups of experts are one weight to PEFT, which adapts both or none; name {} too",
+        "lora_target = {}: PEFT treats gate_proj and up_proj of experts as one weight, so both or neither have "
+        "adapters; name {}, too",
         adapts(gate) ? gate : up, adapts(gate) ? up : gate);
-  if (std::ranges::none_of(products, &AdaptedProduct::is_of_mlp)) return;
+  if (std::ranges::none_of(products, &AdaptedProduct::is_in_mlp)) return;
   if (lora.use_dora)
     throw user_error(
-        "use_dora = true: adapters of experts, and of MLPs beside them, are plain ones; leave it out, or their "
-        "products "
-        "out of lora_target (all-linear names them, too)");
+        "use_dora = true: DoRA is not supported for experts and the MLPs beside them; leave out use_dora, or leave "
+        "these layers out of lora_target (all-linear includes them)");
   if (lora.dropout > 0)
     throw user_error(
-        "lora_dropout = {:g}: adapters of experts, and of MLPs beside them, have none; set it to 0, or leave their "
-        "products out of lora_target (all-linear names them, too)",
+        "lora_dropout = {:g}: dropout is not supported for experts and the MLPs beside them; set it to 0, or leave "
+        "these layers out of lora_target (all-linear includes them)",
         lora.dropout);
 }
 
@@ -79,44 +79,45 @@ bool has_value_head(const std::filesystem::path& folder, const Architectures& kn
 
 ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, const std::string& origin) {
   if (!lora) return spec;
-  const std::optional<LoraSpec> own = std::exchange(spec.lora, lora);
+  const std::optional<LoraSpec> folder_lora = std::exchange(spec.lora, lora);
   if (spec.mixture) check_expert_adapters(spec, *lora);
   if (spec.bitsandbytes && lora->quantise_base && lora->quantise_base != spec.quantised)
-    throw user_error("quantise_base = {}: the weights of {} are in {} as they lie there; remove it",
+    throw user_error("quantise_base = {}: the weights of {} are quantised already, to {}; remove it",
                      enum_name(*lora->quantise_base), origin, enum_name(*spec.quantised));
   if (!spec.bitsandbytes) spec.quantised = lora->quantise_base;
   for (const ParameterShape& parameter : backbone_parameters(spec))
     if (parameter.quantised == Quantisation::kNf4 && parameter.shape[1] % 2 != 0)
-      throw user_error("quantise_base = nf4: {} has {} inputs, and two numbers share a byte; take int8", parameter.name,
-                       parameter.shape[1]);
+      throw user_error(
+          "quantise_base = nf4: {} has {} inputs, an odd number, but nf4 stores two inputs per byte; use int8",
+          parameter.name, parameter.shape[1]);
   const WeightNames& names = spec.architecture->weights;
   for (const std::string& target : lora->targets)
     if (target_names(spec, {target}).empty())
-      throw user_error("lora_target = {}: the model has no such product; it has {}", target,
+      throw user_error("lora_target = {}: the model has no such linear layer; it has {}", target,
                        fmt::join(target_names(spec, {}), ", "));
   for (const std::string& module : lora->saved) {
     const LoraSpec alone{.saved = {module}};
     if (alone.saves(names.value_head)) continue;  // always trained
     if (!alone.saves(names.lm_head) && !alone.saves(names.embedding))
-      throw user_error("additional_target = {}: only {} and {} are trained whole beside adapters", module,
+      throw user_error("additional_target = {}: only {} and {} can be trained in full beside adapters", module,
                        names.lm_head, names.embedding);
     if (spec.tied_head)
       throw user_error("additional_target = {}: the model's head is its embedding (tie_word_embeddings); leave it out",
                        module);
   }
-  if (!own) return spec;
+  if (!folder_lora) return spec;
   // Training continues the folder's adapters, so the configuration must describe the same ones.
-  const auto named = [](const ModelSpec& of, const LoraSpec& by) {
-    LoraSpec all = by;
-    all.targets = target_names(of, by.targets);
+  const auto named = [](const ModelSpec& model_spec, const LoraSpec& adapters) {
+    LoraSpec all = adapters;
+    all.targets = target_names(model_spec, adapters.targets);
     std::erase_if(all.saved, [&](const std::string& module) {
-      return LoraSpec{.saved = {module}}.saves(of.architecture->weights.value_head);
+      return LoraSpec{.saved = {module}}.saves(model_spec.architecture->weights.value_head);
     });
     return all;
   };
-  if (!named(spec, *own).has_same_shape(named(spec, *lora)))
-    throw user_error("{}: its adapters are {}, and the configuration's {}; make the keys lora_* equal", origin,
-                     describe(*own), describe(*lora));
+  if (!named(spec, *folder_lora).has_same_shape(named(spec, *lora)))
+    throw user_error("{}: the folder's adapters are {}, but the configuration's are {}; make the keys lora_* equal",
+                     origin, describe(*folder_lora), describe(*lora));
   return spec;
 }
 

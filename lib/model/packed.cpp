@@ -48,18 +48,18 @@ PackedTokens pack_tokens(const std::vector<std::vector<int64_t>>& sequences, at:
 std::vector<Branch> prefix_tree(const PackedTokens& tokens, int64_t alignment) {
   const at::Tensor ids = tokens.ids.contiguous();
   const auto* first = ids.const_data_ptr<int64_t>();
-  const auto ids_of = [&](const Branch& branch) {
+  const auto context_ids = [&](const Branch& branch) {
     return std::span(first + tokens.contexts()[branch.context], tokens.context_length(branch.context));
   };
   std::vector<Branch> tree;
   for (int64_t c = 0; c < tokens.num_contexts(); ++c) tree.push_back({.context = c});
   std::ranges::stable_sort(tree, [&](const Branch& a, const Branch& b) {
-    return std::ranges::lexicographical_compare(ids_of(a), ids_of(b));
+    return std::ranges::lexicographical_compare(context_ids(a), context_ids(b));
   });
   bool shares = false;
   for (size_t i = 1; i < tree.size(); ++i) {
-    const auto own = ids_of(tree[i]);
-    const int64_t common = std::ranges::mismatch(own, ids_of(tree[i - 1])).in1 - own.begin();
+    const auto branch_ids = context_ids(tree[i]);
+    const int64_t common = std::ranges::mismatch(branch_ids, context_ids(tree[i - 1])).in1 - branch_ids.begin();
     tree[i].shared = common > 0 ? shared_tokens(common, alignment) : 0;
     shares |= tree[i].shared > 0;
   }

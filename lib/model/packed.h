@@ -35,7 +35,7 @@ struct PackedTokens {
   std::vector<int64_t> cu_contexts{};  // [C+1]: offsets of contexts, all of cu_seqlens included; empty: cu_seqlens
   std::vector<Branch> tree{};          // [C] from prefix_tree(); empty: no prefix sharing
 
-  at::Tensor dropout_names{};  // [T] from dropout_names() if adapters are trained with dropout; else undefined
+  at::Tensor dropout_keys{};  // [T] from dropout_keys() if adapters are trained with dropout; else undefined
   // [T, choices_per_token()] int16: experts that the sampler's routers chose, to be used again, mixture after mixture;
   // -1, or undefined for all tokens: the router's own choice
   at::Tensor routed_experts{};

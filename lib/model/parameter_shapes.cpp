@@ -11,7 +11,7 @@ namespace roll {
 
 namespace {
 
-FolderRows rows_in(const std::string& whole, const FusedRows& fused) {
+FolderRows make_folder_rows(const std::string& whole, const FusedRows& fused) {
   if (fused.of.empty()) return {};
   return {.name = whole, .begin = fused.begin, .rows = fused.rows, .groups = fused.groups, .stacked = fused.stacked};
 }
@@ -19,7 +19,9 @@ FolderRows rows_in(const std::string& whole, const FusedRows& fused) {
 void add(std::vector<ParameterShape>& list, const std::string& prefix, const LinearShape& linear) {
   const std::string name = prefix + std::string(linear.name), whole = prefix + std::string(linear.name_in_folder());
   const bool is_stacked = linear.fused.stacked > 0;
-  const auto fused = [&](const std::string& end) { return rows_in(is_stacked ? whole : whole + end, linear.fused); };
+  const auto fused = [&](const std::string& end) {
+    return make_folder_rows(is_stacked ? whole : whole + end, linear.fused);
+  };
   const bool cuts_rows = linear.cut.dim == 0, cuts_columns = linear.cut.dim == 1;
   list.push_back({.name = name + ".weight",
                   .shape = {linear.outputs, linear.inputs},
@@ -28,9 +30,9 @@ void add(std::vector<ParameterShape>& list, const std::string& prefix, const Lin
                   .fused = fused(".weight"),
                   .expert = linear.expert});
   // If a product's columns are sharded, its bias is whole and added once, to the sum.
-  const Cut of_outputs = cuts_rows ? linear.cut : Cut{};
+  const Cut output_cut = cuts_rows ? linear.cut : Cut{};
   if (linear.has_bias)
-    list.push_back({.name = name + ".bias", .shape = {linear.outputs}, .cut = of_outputs, .fused = fused(".bias")});
+    list.push_back({.name = name + ".bias", .shape = {linear.outputs}, .cut = output_cut, .fused = fused(".bias")});
   const AdapterShape& adapter = linear.adapter;
   if (adapter.rank == 0) return;
   if (is_stacked || linear.fused.begin == 0)  // fused products share one A
@@ -42,7 +44,7 @@ void add(std::vector<ParameterShape>& list, const std::string& prefix, const Lin
   const auto add_rows = [&](const char* end, const std::vector<int64_t>& shape) {  // one row per output
     list.push_back({.name = name + end,
                     .shape = shape,
-                    .cut = of_outputs,
+                    .cut = output_cut,
                     .is_adapter = true,
                     .fused = is_stacked ? FolderRows() : fused(end),
                     .expert = linear.expert});
@@ -64,7 +66,7 @@ void add(std::vector<ParameterShape>& list, const std::string& prefix, const Ten
                   .cut = tensor.cut,
                   .initial = tensor.initial,
                   .deviation = tensor.deviation,
-                  .fused = rows_in(prefix + std::string(tensor.fused.of), tensor.fused),
+                  .fused = make_folder_rows(prefix + std::string(tensor.fused.of), tensor.fused),
                   .is_constant = tensor.is_constant,
                   .is_wide = tensor.is_wide});
 }
@@ -84,7 +86,7 @@ void add_layer_inputs(std::vector<ParameterShape>& list, const ModelSpec& spec) 
   const int64_t all = spec.num_layers * width;
   list.push_back({names.input_table + ".weight", {vocab, all}, {.dim = 0, .count = vocab}});
   add(list, "", input_projection(spec));
-  add(list, "", NormShape{names.input_norm_of_all, width});
+  add(list, "", NormShape{names.input_projection_norm, width});
 }
 
 void set_layer(std::vector<ParameterShape>& list, size_t from, int64_t layer) {
@@ -143,11 +145,12 @@ std::vector<ParameterShape> stored_shapes(const ParameterShape& parameter) {
   if (parameter.quantised == Quantisation::kInt8)
     return {{parameter.name, parameter.shape, cut}, {scales, {outputs}, cut.dim == 0 ? cut : Cut{}}};
   const bool has_whole_blocks = inputs % kNf4Block == 0;
-  const auto by = [&](int64_t numbers) {  // stored elements pack `numbers` numbers
+  const auto stored_cut = [&](int64_t numbers) {  // stored elements pack `numbers` numbers
     return cut.dim == 1 ? Cut{.dim = 1, .count = inputs / kNf4Block, .width = kNf4Block / numbers} : cut;
   };
   if (has_whole_blocks)
-    return {{parameter.name, {outputs, inputs / 2}, by(2)}, {scales, {outputs, inputs / kNf4Block}, by(kNf4Block)}};
+    return {{parameter.name, {outputs, inputs / 2}, stored_cut(2)},
+            {scales, {outputs, inputs / kNf4Block}, stored_cut(kNf4Block)}};
   return {{parameter.name, {outputs, inputs / 2}}, {scales, {(outputs * inputs + kNf4Block - 1) / kNf4Block}}};
 }
 
@@ -206,13 +209,13 @@ std::shared_ptr<const std::vector<ParameterShape>> shared_policy_parameters(cons
   };
   constexpr size_t kMost = 4;  // models of a run
   static std::mutex mutex;
-  static std::vector<Made> all;  // newest last
+  static std::vector<Made> cache;  // newest last
   const std::scoped_lock lock(mutex);
-  const auto found = std::ranges::find(all, spec, &Made::spec);
-  if (found != all.end()) return found->parameters;
-  if (all.size() == kMost) all.erase(all.begin());
-  all.push_back({spec, std::make_shared<const std::vector<ParameterShape>>(policy_parameters(spec))});
-  return all.back().parameters;
+  const auto found = std::ranges::find(cache, spec, &Made::spec);
+  if (found != cache.end()) return found->parameters;
+  if (cache.size() == kMost) cache.erase(cache.begin());
+  cache.push_back({spec, std::make_shared<const std::vector<ParameterShape>>(policy_parameters(spec))});
+  return cache.back().parameters;
 }
 
 std::vector<ParameterShape> critic_parameters(const ModelSpec& spec) {

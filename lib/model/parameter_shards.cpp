@@ -15,9 +15,9 @@ namespace {
 
 /// Returns shard `rank` of `count` units, each of `unit` rows, split as evenly as whole numbers allow.
 TensorShard even_part(int64_t dim, int64_t count, int64_t unit, int64_t rank, int64_t size) {
-  const int64_t each = count / size, more = count % size;
-  const int64_t begin = rank * each + std::min(rank, more);
-  return {.dim = dim, .begin = begin * unit, .end = (begin + each + (rank < more)) * unit};
+  const int64_t units_per_rank = count / size, remainder = count % size;
+  const int64_t begin = rank * units_per_rank + std::min(rank, remainder);
+  return {.dim = dim, .begin = begin * unit, .end = (begin + units_per_rank + (rank < remainder)) * unit};
 }
 
 at::Tensor narrowed(const at::Tensor& whole, const TensorShard& part) {
@@ -57,19 +57,18 @@ std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp) {
     if (parameter.quantised == Quantisation::kNf4) {
       const int64_t inputs = parameter.shape[1];
       if (inputs % kNf4Block != 0 || (parameter.cut.dim == 1 && inputs / kNf4Block % tp != 0))
-        return fmt::format(
-            "must leave each rank whole blocks of {} of the {} inputs of {}, which nf4 gives a scale each", kNf4Block,
-            inputs, parameter.name);
+        return fmt::format("must leave each rank whole nf4 blocks, of {} inputs each, of the {} inputs of {}",
+                           kNf4Block, inputs, parameter.name);
     }
   return tp <= spec.vocab_size ? ""
-                               : fmt::format("leaves ranks without a part of the model's {} rows", spec.vocab_size);
+                               : fmt::format("must be at most {}, the size of the model's vocabulary", spec.vocab_size);
 }
 
 ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp,
                                  Communicator* ep, std::shared_ptr<PipelineStage> stage)
     : tp_(tp), ep_(ep), stage_(std::move(stage)) {
   ROLL_CHECK_EQ(tensor_parallel_rule(spec, size()), "", "the configuration was checked");
-  int64_t place = 0;
+  int64_t local_index = 0;
   for (int64_t number = 0; const ParameterShape& parameter : whole) {
     ++number;
     if (!parameter.fused.name.empty()) in_tensors_[parameter.fused.name] = parameter.name;
@@ -84,8 +83,8 @@ ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<Parame
       entry.number = number;
       order_.push_back(stored.name);
       if (spec.lora && !parameter.is_adapter) continue;
-      places_.push_back(place);
-      place += !is_elsewhere(stored.name);
+      local_indices_.push_back(local_index);
+      local_index += !is_elsewhere(stored.name);
     }
   }
 }
@@ -101,11 +100,11 @@ bool ParameterShards::is_elsewhere(const std::string& name) const {
   const auto found = entries_.find(tensor == in_tensors_.end() ? name : tensor->second);
   if (found == entries_.end()) return false;
   const Entry& e = found->second;
-  if (stage_ && !is_of_stage(e) && !(e.is_at_both_ends && stage_->is_last())) return true;
+  if (stage_ && !belongs_to_stage(e) && !(e.is_at_both_ends && stage_->is_last())) return true;
   return ep_ && e.expert && e.expert->owner(ep_->size()) != ep_->rank();
 }
 
-bool ParameterShards::is_of_stage(const Entry& e) const {
+bool ParameterShards::belongs_to_stage(const Entry& e) const {
   return !stage_ || stage_->has(e.layer);
 }
 
@@ -119,36 +118,36 @@ at::Tensor ParameterShards::cut(const std::string& name, const at::Tensor& whole
 
 at::Tensor ParameterShards::gather(const std::string& name, const at::Tensor& local) const {
   const Entry& e = entry(name);
-  const TensorShard& own = part(name);
-  if (is_whole() || own.dim < 0) return local.detach();
+  const TensorShard& shard = part(name);
+  if (is_whole() || shard.dim < 0) return local.detach();
   int64_t widest = 0;
   for (const TensorShard& p : e.parts) widest = std::max(widest, p.end - p.begin);
-  const at::Tensor rows = local.detach().transpose(0, own.dim);
+  const at::Tensor rows = local.detach().transpose(0, shard.dim);
   std::vector<int64_t> shape = rows.sizes().vec();
   shape[0] = widest;
   const at::Tensor padded = at::zeros(shape, rows.options());
   padded.narrow(0, 0, rows.size(0)).copy_(rows);
   const std::vector<at::Tensor> all = tp_->all_gather(padded, name);
   std::vector<at::Tensor> parts;
-  for (size_t r = 0; r < all.size(); r += static_cast<size_t>(own.copies))
+  for (size_t r = 0; r < all.size(); r += static_cast<size_t>(shard.copies))
     parts.push_back(all[r].narrow(0, 0, e.parts[r].end - e.parts[r].begin));
-  return at::cat(parts).transpose(0, own.dim).contiguous();
+  return at::cat(parts).transpose(0, shard.dim).contiguous();
 }
 
 NamedTensors ParameterShards::gather_all(const NamedTensors& local, bool keep) const {
-  const std::map<std::string, at::Tensor> own(local.begin(), local.end());
+  const std::map<std::string, at::Tensor> local_tensors(local.begin(), local.end());
   const bool shares_experts =
       ep_ && std::ranges::any_of(local, [&](const auto& named) { return is_of_expert(named.first); });
-  const std::vector<int64_t> dtypes = stage_ || shares_experts ? dtypes_of_all(own) : std::vector<int64_t>();
+  const std::vector<int64_t> dtypes = stage_ || shares_experts ? gather_dtypes(local_tensors) : std::vector<int64_t>();
   NamedTensors whole;
   for (size_t i = 0; i < order_.size(); ++i) {
     const std::string& name = order_[i];
     const Entry& e = entry(name);
-    const auto found = own.find(name);
-    const bool is_mine = found != own.end() && is_of_stage(e);
-    const bool is_shared = shares_experts && e.expert && is_of_stage(e);
-    if (dtypes.empty() ? !is_mine : dtypes[i] == kNobodyHasIt) continue;
-    at::Tensor gathered = is_mine ? gather(name, found->second) : at::Tensor();
+    const auto found = local_tensors.find(name);
+    const bool is_local = found != local_tensors.end() && belongs_to_stage(e);
+    const bool is_shared = shares_experts && e.expert && belongs_to_stage(e);
+    if (dtypes.empty() ? !is_local : dtypes[i] == kNobodyHasIt) continue;
+    at::Tensor gathered = is_local ? gather(name, found->second) : at::Tensor();
     const auto from_owner = [&](Communicator& ranks, int64_t owner) {
       if (!gathered.defined()) {
         const at::TensorOptions options = local.front().second.options().requires_grad(false);
@@ -164,7 +163,7 @@ NamedTensors ParameterShards::gather_all(const NamedTensors& local, bool keep) c
   return whole;
 }
 
-std::vector<int64_t> ParameterShards::dtypes_of_all(const std::map<std::string, at::Tensor>& local) const {
+std::vector<int64_t> ParameterShards::gather_dtypes(const std::map<std::string, at::Tensor>& local) const {
   at::Tensor known = at::empty({std::ssize(order_)}, at::kLong);
   std::ranges::transform(order_, known.mutable_data_ptr<int64_t>(), [&](const std::string& name) {
     const auto found = local.find(name);
@@ -181,24 +180,24 @@ int64_t ParameterShards::count_copies(const std::string& name) const {
 }
 
 void ParameterShards::sum_copies(const std::string& name, at::Tensor& gradient) const {
-  const TensorShard& own = part(name);
+  const TensorShard& shard = part(name);
   if (stage_ && entry(name).is_at_both_ends) stage_->ends().all_reduce_sum(gradient, name);
-  if (own.copies == 1) return;
-  if (own.dim < 0) return tp_->all_reduce_sum(gradient, name);
+  if (shard.copies == 1) return;
+  if (shard.dim < 0) return tp_->all_reduce_sum(gradient, name);
   // Each head's gradient goes to its own rows, so that one collective serves all groups of copies.
   at::Tensor whole = at::zeros(entry(name).shape, gradient.options());
-  narrowed(whole, own).copy_(gradient);
+  narrowed(whole, shard).copy_(gradient);
   tp_->all_reduce_sum(whole, name);
-  gradient.copy_(narrowed(whole, own));
+  gradient.copy_(narrowed(whole, shard));
 }
 
 int64_t ParameterShards::checksum(const NamedTensors& local) const {
   constexpr uint64_t kFold = (uint64_t{1} << 48) - 1;  // the sum over all ranks fits in 64 bits
-  uint64_t sum = 0, of_experts = 0;
+  uint64_t sum = 0, expert_sum = 0;
   for (const auto& [name, tensor] : local)
-    if (!tensor.is_meta() && rank() % part(name).copies == 0 && is_of_stage(entry(name)))
-      (is_of_expert(name) ? of_experts : sum) += static_cast<uint64_t>(bit_sum(tensor).item<int64_t>());
-  auto experts = static_cast<int64_t>(of_experts & kFold);
+    if (!tensor.is_meta() && rank() % part(name).copies == 0 && belongs_to_stage(entry(name)))
+      (is_of_expert(name) ? expert_sum : sum) += static_cast<uint64_t>(bit_sum(tensor).item<int64_t>());
+  auto experts = static_cast<int64_t>(expert_sum & kFold);
   if (ep_) experts = ep_->all_reduce_sum(experts, "checksum of the experts");
   auto folded = static_cast<int64_t>((sum + static_cast<uint64_t>(experts)) & kFold);
   if (stage_) folded = stage_->ranks().all_reduce_sum(folded, "checksum of the stages") & static_cast<int64_t>(kFold);

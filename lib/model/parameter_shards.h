@@ -65,7 +65,7 @@ class ParameterShards {
   void sum_copies(const std::string& name, at::Tensor& gradient) const;
   /// Returns the index of the model's trained parameter `number` in this rank's list, which lacks other ranks' experts
   /// and layers.
-  int64_t trained_index(int64_t number) const { return places_[number]; }
+  int64_t trained_index(int64_t number) const { return local_indices_[number]; }
   /// Returns a parameter's number in the list of all, whoever holds it.
   int64_t parameter_number(const std::string& name) const { return entry(name).number; }
   /// True if only another expert rank or stage has it: a parameter, or a fused tensor of a folder.
@@ -89,11 +89,11 @@ class ParameterShards {
     bool is_at_both_ends = false, is_constant = false;
     int64_t number = 0;  // in the list of all parameters, from 1
   };
-  /// Returns the dtype (at::ScalarType) of each stored tensor, as some rank has it in `mine`; kNobodyHasIt: none does.
+  /// Returns the dtype (at::ScalarType) of each stored tensor, as some rank has it in `local`; kNobodyHasIt: none does.
   static constexpr int64_t kNobodyHasIt = -1;
-  std::vector<int64_t> dtypes_of_all(const std::map<std::string, at::Tensor>& local) const;
+  std::vector<int64_t> gather_dtypes(const std::map<std::string, at::Tensor>& local) const;
   /// True if this stage counts it: only this stage has it, or this is the first of two.
-  bool is_of_stage(const Entry& entry) const;
+  bool belongs_to_stage(const Entry& entry) const;
   const Entry& entry(const std::string& name) const;
   int64_t rank() const { return tp_ ? tp_->rank() : 0; }
   int64_t size() const { return tp_ ? tp_->size() : 1; }
@@ -101,7 +101,7 @@ class ParameterShards {
   std::map<std::string, Entry> entries_;
   std::map<std::string, std::string> in_tensors_;  // a folder's fused tensor -> a parameter in it
   std::vector<std::string> order_;                 // names of all stored tensors
-  std::vector<int64_t> places_;                    // per trained one, its index in this rank's list
+  std::vector<int64_t> local_indices_;             // per trained one, its index in this rank's list
   Communicator *tp_, *ep_;
   std::shared_ptr<PipelineStage> stage_;
 };

@@ -55,8 +55,8 @@ void refuse_unknown(const PeftFolder& folder) {
                                                   "use_dora",
                                                   "use_rslora"};
   const auto refuse = [&](const std::string& key, const Json& value) {
-    throw user_error("{}: {} = {}: such adapters are not known here; merge them with peft", folder.config_file(), key,
-                     value.dump());
+    throw user_error("{}: {} = {}: roll does not support such adapters; merge them with peft", folder.config_file(),
+                     key, value.dump());
   };
   for (const auto& [key, value] : folder.config().items()) {
     const bool is_switched_on = value == true || (value.is_structured() && !value.empty());
@@ -70,9 +70,9 @@ void refuse_unknown(const PeftFolder& folder) {
 }
 
 template <class T>
-T lora_value(const PeftFolder& folder, const char* key, T otherwise) {
+T lora_value(const PeftFolder& folder, const char* key, T absent) {
   const auto found = folder.config().find(key);
-  if (found == folder.config().end() || found->is_null()) return otherwise;
+  if (found == folder.config().end() || found->is_null()) return absent;
   try {
     return found->get<T>();
   } catch (const nlohmann::json::exception&) {
@@ -82,7 +82,7 @@ T lora_value(const PeftFolder& folder, const char* key, T otherwise) {
 
 /// Returns the alpha of experts' gates and ups: PEFT has one adapter of twice the rank for both, and its scale must not
 /// change.
-double alpha_of_pairs(const LoraSpec& lora) {
+double gate_up_alpha(const LoraSpec& lora) {
   return lora.alpha * (lora.use_rslora ? std::sqrt(2.0) : 2.0);
 }
 
@@ -94,11 +94,11 @@ void check_patterns(const PeftFolder& folder, const LoraSpec& lora) {
     for (const auto& [pattern, value] : found->items())
       if (!pattern.ends_with("gate_up_proj") || !value.is_number() ||
           std::abs(value.get<double>() - expected) > 1e-9 * expected)
-        throw user_error("{}: {} = {}: such adapters are not known here; merge them with peft", folder.config_file(),
+        throw user_error("{}: {} = {}: roll does not support such adapters; merge them with peft", folder.config_file(),
                          key, found->dump());
   };
   check("rank_pattern", 2.0 * static_cast<double>(lora.rank));
-  check("alpha_pattern", alpha_of_pairs(lora));
+  check("alpha_pattern", gate_up_alpha(lora));
 }
 
 /// True if the file's copies of embedding and head are additional to the base's: modules_to_save names them. PEFT also
@@ -111,11 +111,12 @@ bool unties(const PeftFolder& folder, const WeightNames& names) {
 
 /// Returns the shortest names of `adapted` that match no other products of `all`.
 std::vector<std::string> shortest(const std::vector<AdaptedProduct>& adapted, const std::vector<AdaptedProduct>& all) {
-  std::set<std::string> own, wide, shortened;
-  for (const AdaptedProduct& product : adapted) own.insert(product.name);
+  std::set<std::string> adapted_names, shared_endings, shortened;
+  for (const AdaptedProduct& product : adapted) adapted_names.insert(product.name);
   for (const AdaptedProduct& product : all)
-    if (!own.contains(product.name)) wide.insert(last_part(product.name));
-  for (const std::string& name : own) shortened.insert(wide.contains(last_part(name)) ? name : last_part(name));
+    if (!adapted_names.contains(product.name)) shared_endings.insert(last_part(product.name));
+  for (const std::string& name : adapted_names)
+    shortened.insert(shared_endings.contains(last_part(name)) ? name : last_part(name));
   return {shortened.begin(), shortened.end()};
 }
 
@@ -125,17 +126,17 @@ ModelSpec with_targets(ModelSpec spec, const std::vector<std::string>& targets) 
   return spec;
 }
 
-Json whole_or_not(double number) {
+Json integer_if_whole(double number) {
   return number == std::floor(number) ? Json(static_cast<int64_t>(number)) : Json(number);
 }
 
 /// Returns PEFT's target_modules and target_parameters of the adapters.
-Json targets_of(const ModelSpec& spec) {
+Json make_targets(const ModelSpec& spec) {
   std::vector<AdaptedProduct> modules;
   std::set<std::string> parameters, experts;
   for (const AdaptedProduct& product : adapted_products(spec)) {
     const std::string last = last_part(product.name);
-    if (!spec.mixture || !product.is_of_mlp) {
+    if (!spec.mixture || !product.is_in_mlp) {
       modules.push_back(product);
     } else if (!product.is_expert) {
       parameters.insert(product.name + ".weight");
@@ -155,7 +156,7 @@ Json targets_of(const ModelSpec& spec) {
     if (!parameter.ends_with(".gate_up_proj")) continue;
     const std::string pattern = R"(.*\.experts\.gate_up_proj)";
     targets["rank_pattern"] = {{pattern, 2 * spec.lora->rank}};
-    targets["alpha_pattern"] = {{pattern, whole_or_not(alpha_of_pairs(*spec.lora))}};
+    targets["alpha_pattern"] = {{pattern, integer_if_whole(gate_up_alpha(*spec.lora))}};
   }
   return targets;
 }
@@ -172,17 +173,17 @@ std::string other_parts(const Architecture& row) {
 
 std::vector<AdaptedProduct> adapted_products(const ModelSpec& spec) {
   const WeightNames& names = spec.architecture->weights;
-  const std::set<std::string> of_mlps = {last_part(names.gate), last_part(names.up), last_part(names.down)};
+  const std::set<std::string> mlp_parts = {last_part(names.gate), last_part(names.up), last_part(names.down)};
   std::set<AdaptedProduct> found;
-  const auto look = [&](const auto& part) {
+  const auto add_if_adapted = [&](const auto& part) {
     if constexpr (requires { part.adapter; })
       if (part.adapter.rank > 0) {
         const std::string name(part.adapted_name());
-        found.insert({name, part.expert.has_value(), of_mlps.contains(last_part(name))});
+        found.insert({name, part.expert.has_value(), mlp_parts.contains(last_part(name))});
       }
   };
-  for (const Layer& layer : spec.layers()) for_each_part(layer, look);
-  if (spec.layer_inputs) look(input_projection(spec));
+  for (const Layer& layer : spec.layers()) for_each_part(layer, add_if_adapted);
+  if (spec.layer_inputs) add_if_adapted(input_projection(spec));
   return {found.begin(), found.end()};
 }
 
@@ -229,7 +230,7 @@ Json peft_config(const ModelSpec& spec, const std::vector<ParameterShape>& param
                  {"task_type", task},
                  {"base_model_name_or_path", std::filesystem::absolute(base).lexically_normal().string()},
                  {"r", lora.rank},
-                 {"lora_alpha", whole_or_not(lora.alpha)},
+                 {"lora_alpha", integer_if_whole(lora.alpha)},
                  {"lora_dropout", lora.dropout},
                  {"modules_to_save", saved.empty() ? Json() : Json(saved)},
                  {"bias", "none"},
@@ -238,7 +239,7 @@ Json peft_config(const ModelSpec& spec, const std::vector<ParameterShape>& param
                  {"use_dora", lora.use_dora},
                  {"use_rslora", lora.use_rslora},
                  {"inference_mode", true}};
-  config.update(targets_of(spec));
+  config.update(make_targets(spec));
   if (spec.architecture->has_more) config["exclude_modules"] = other_parts(*spec.architecture);
   return config;
 }

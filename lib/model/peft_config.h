@@ -18,7 +18,7 @@ namespace roll {
 struct AdaptedProduct {
   std::string name;
   bool is_expert = false;
-  bool is_of_mlp = false;  // in an MLP, including experts and shared experts
+  bool is_in_mlp = false;  // in an MLP, including experts and shared experts
 
   auto operator<=>(const AdaptedProduct&) const = default;
 };

@@ -31,7 +31,8 @@ void rewrite_folder(const std::filesystem::path& from, const std::filesystem::pa
                     bool merges, const Architectures& known) {
   if (is_there(to)) throw user_error("--out = {}: exists; name a new folder or remove it", to.string());
   if (is_peft_folder(from) && !merges)
-    throw user_error("{}: holds adapters; give --merge to write them and their model as one", from.string());
+    throw user_error("{}: holds adapters; give --merge to write the model with the adapters merged into its weights",
+                     from.string());
   if (!is_peft_folder(from) && merges) throw user_error("{}: holds no adapters; leave --merge out", from.string());
   const HfFolder folder = HfFolder::open(base_folder(from));
   if (folder.entries().empty()) throw user_error("{}: holds no tensors", from.string());

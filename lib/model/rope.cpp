@@ -78,27 +78,27 @@ bool is_finite(Rope rope) {
   return is_finite;
 }
 
-int64_t turned_numbers(const ConfigReader& object, int64_t head_dim, double part) {
+int64_t rotated_elements(const ConfigReader& object, int64_t head_dim, double part) {
   const auto dim = static_cast<int64_t>(static_cast<double>(head_dim) * std::min(part, 1.0));
   if (part > 1 || dim < 2 || dim % 2 != 0)
-    object.fail("partial_rotary_factor", "must leave an even number of a head's numbers to turn");
+    object.fail("partial_rotary_factor", "must let an even number of a head's elements rotate, from 2 to all");
   return dim;
 }
 
 void read_proportional(const ConfigReader& object, int64_t head_dim, double part, Rope& rope) {
   rope.dim = head_dim;
-  rope.turned = static_cast<int64_t>(part * static_cast<double>(head_dim) / 2);
+  rope.rotated_pairs = static_cast<int64_t>(part * static_cast<double>(head_dim) / 2);
   if (part > 1) object.fail("partial_rotary_factor", "must be at most 1");
   rope.factor = object.positive("factor", 1.0);
 }
 
 /// Returns the share of a head that rotates: 1 unless the architecture has partial RoPE, whatever the key says. If it
 /// has none, transformers fails on the key beside any RoPE but the default one.
-double part_of_heads(const ConfigReader& object, const RopeDefaults& defaults, double part, RopeKind kind) {
-  if (defaults.turns_parts || part == 1) return part;
+double rotated_share(const ConfigReader& object, const RopeDefaults& defaults, double part, RopeKind kind) {
+  if (defaults.allows_partial || part == 1) return part;
   if (kind != RopeKind::kDefault)
     object.fail("rope_type",
-                "beside partial_rotary_factor is not supported: this architecture's heads turn as a whole");
+                "is not supported with partial_rotary_factor: in this architecture, RoPE rotates whole heads");
   return 1;
 }
 
@@ -109,7 +109,7 @@ void read_object(const ConfigReader& config, const ConfigReader& object, int64_t
   const double part = object.positive("partial_rotary_factor", defaults.partial);
   rope.kind = read_kind(object);
   if (rope.kind == RopeKind::kProportional) return read_proportional(object, head_dim, part, rope);
-  rope.dim = turned_numbers(object, head_dim, part_of_heads(object, defaults, part, rope.kind));
+  rope.dim = rotated_elements(object, head_dim, rotated_share(object, defaults, part, rope.kind));
   if (rope.kind == RopeKind::kDefault) return;
   const bool keeps_original =
       rope.kind == RopeKind::kYarn || rope.kind == RopeKind::kLongRope || rope.kind == RopeKind::kLlama3;
@@ -130,7 +130,8 @@ void read_object(const ConfigReader& config, const ConfigReader& object, int64_t
     if (rope.high_freq_factor <= rope.low_freq_factor) object.fail("high_freq_factor", "must be above low_freq_factor");
   }
   if (object.find("llama_4_scaling_beta")) rope.query_growth = object.positive("llama_4_scaling_beta");
-  if (!is_finite(rope)) object.fail("factor", "with what stands beside it gives rotations that are not finite");
+  if (!is_finite(rope))
+    object.fail("factor", "gives rotations that are not finite, with the keys beside it; correct them");
 }
 
 /// Slows long waves by `factor`, keeps short ones and blends those between (Llama 3.1).
@@ -150,10 +151,10 @@ at::Tensor scale_llama3(const at::Tensor& frequencies, const Rope& rope) {
 /// Slows waves by index of the pair: pairs before `low` are kept, those after `high` slowed (YaRN, section 3.2).
 at::Tensor scale_yarn(const at::Tensor& waves, const Rope& rope) {
   const auto dim = static_cast<double>(rope.dim), context = static_cast<double>(rope.original_positions);
-  const auto place = [&](double turns) {
-    return dim * std::log(context / (turns * 2 * std::numbers::pi)) / (2 * std::log(rope.theta));
+  const auto pair_index = [&](double rotations) {
+    return dim * std::log(context / (rotations * 2 * std::numbers::pi)) / (2 * std::log(rope.theta));
   };
-  double low = place(rope.beta_fast), high = place(rope.beta_slow);
+  double low = pair_index(rope.beta_fast), high = pair_index(rope.beta_slow);
   if (rope.truncate) {
     low = std::floor(low);
     high = std::ceil(high);
@@ -167,11 +168,11 @@ at::Tensor scale_yarn(const at::Tensor& waves, const Rope& rope) {
 
 /// Refuses a scaling that transformers ignores in models with a RoPE per kind of layer: it reads rope_scaling, with the
 /// key rope_type, for layers without a window, and ignores rope_parameters that name no kind.
-void check_scaling_of_kinds(const ConfigReader& config, const std::string_view key, const ConfigReader& object) {
+void check_scaling_by_kind(const ConfigReader& config, const std::string_view key, const ConfigReader& object) {
   if (key == "rope_parameters")
     config.fail("rope_parameters",
-                "names no kind of layers, and transformers then ignores it; write full_attention and "
-                "sliding_attention with an object each");
+                "names no layer type, so that transformers ignores it; write full_attention and sliding_attention with "
+                "an object each");
   if (object.find("type") && !object.find("rope_type"))
     object.fail("type", "is ignored by transformers in this architecture; call it rope_type");
 }
@@ -184,12 +185,12 @@ void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positi
   defaults.partial = config.positive("partial_rotary_factor", usual.partial);
   rope.theta = config.positive("rope_theta", usual.theta);
   rope.interleaved = usual.interleaved;
-  rope.dim = turned_numbers(config, head_dim, part_of_heads(config, defaults, defaults.partial, RopeKind::kDefault));
+  rope.dim = rotated_elements(config, head_dim, rotated_share(config, defaults, defaults.partial, RopeKind::kDefault));
   if (local && local_theta < 0 && rope.theta != usual.theta && !config.find("rope_parameters"))
     config.fail(
         "rope_theta",
-        fmt::format("is of all layers in transformers 4 and of those without a window in 5, where the others have "
-                    "{:g}; write rope_parameters with full_attention and sliding_attention",
+        fmt::format("applies to all layers in transformers 4, but in transformers 5 only to layers without a window "
+                    "(the others have {:g}); write rope_parameters with full_attention and sliding_attention",
                     usual.theta));
   if (local) {
     *local = rope;
@@ -202,7 +203,7 @@ void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positi
       read_object(config, from, head_dim, max_positions, defaults, into);
     };
     const bool by_kind = object.find("full_attention") || object.find("sliding_attention");
-    if (!by_kind && local) check_scaling_of_kinds(config, key, object);
+    if (!by_kind && local) check_scaling_by_kind(config, key, object);
     if (!by_kind) read(object, rope);
     if (object.find("full_attention")) read(object.object("full_attention"), rope);
     if (local && object.find("sliding_attention")) read(object.object("sliding_attention"), *local);
@@ -212,16 +213,16 @@ void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positi
 
 void read_ropes_by_kind(const ConfigReader& config, int64_t head_dim, int64_t local_head_dim, int64_t max_positions,
                         Rope& rope, Rope& local) {
-  rope = {.kind = RopeKind::kProportional, .theta = 1e6, .dim = head_dim, .turned = head_dim / 8};
+  rope = {.kind = RopeKind::kProportional, .theta = 1e6, .dim = head_dim, .rotated_pairs = head_dim / 8};
   local = {.dim = local_head_dim};
   if (config.find("rope_scaling"))
-    config.fail("rope_scaling", "this architecture's rotations are read from rope_parameters");
+    config.fail("rope_scaling", "this architecture reads RoPE from rope_parameters; write it there");
   if (!config.find("rope_parameters")) return;
   const ConfigReader kinds = config.object("rope_parameters");
   const auto read = [&](const char* kind, int64_t size, Rope& into) {
     if (!kinds.find(kind)) kinds.fail(kind, "an object is needed");
     const ConfigReader object = kinds.object(kind);
-    read_object(config, object, size, max_positions, {.turns_parts = true}, into);
+    read_object(config, object, size, max_positions, {.allows_partial = true}, into);
     if (into.kind == RopeKind::kDefault && into.dim != size)
       object.fail("partial_rotary_factor", "needs rope_type = proportional");
   };
@@ -232,8 +233,9 @@ void read_ropes_by_kind(const ConfigReader& config, int64_t head_dim, int64_t lo
 Json rope_object(const Rope& rope) {
   Json object = {{"rope_type", enum_name(rope.kind)}, {"rope_theta", rope.theta}};
   if (rope.kind == RopeKind::kProportional)
-    object.update({{"partial_rotary_factor", static_cast<double>(2 * rope.turned) / static_cast<double>(rope.dim)},
-                   {"factor", rope.factor}});
+    object.update(
+        {{"partial_rotary_factor", static_cast<double>(2 * rope.rotated_pairs) / static_cast<double>(rope.dim)},
+         {"factor", rope.factor}});
   return object;
 }
 
@@ -277,7 +279,7 @@ at::Tensor inverse_frequencies(const Rope& rope) {
     case RopeKind::kLlama3:
       return scale_llama3(frequencies, rope);
     case RopeKind::kProportional:
-      return at::where(at::arange(rope.dim / 2).lt(rope.turned), frequencies, 0) / rope.factor;
+      return at::where(at::arange(rope.dim / 2).lt(rope.rotated_pairs), frequencies, 0) / rope.factor;
     case RopeKind::kDefault:
     case RopeKind::kDynamic:  // changes only sequences beyond max_position_embeddings: there are none
       return frequencies;

@@ -27,7 +27,7 @@ struct Rope {
   double factor = 1;             // linear, dynamic, YaRN, LongRoPE, Llama 3: extension of the context
   double attention_factor = 1;   // factor of cosines and sines: YaRN's and LongRoPE's temperature
   int64_t original_positions{};  // YaRN, LongRoPE, Llama 3: original context
-  int64_t turned = 0;            // proportional: number of pairs that rotate
+  int64_t rotated_pairs = 0;     // proportional: number of pairs that rotate
   double low_freq_factor = 1, high_freq_factor = 4;  // Llama 3
   double beta_fast = 32, beta_slow = 1;  // YaRN: rotations per context above which pairs stay, below which they slow...
   bool truncate = true;                  // ... and if the pairs between are counted in whole numbers
@@ -43,7 +43,7 @@ struct Rope {
 /// An architecture's RoPE, unless config.json says otherwise.
 struct RopeDefaults {
   double theta = 10000, partial = 1;
-  bool turns_parts = false;  // partial_rotary_factor has an effect; else only in proportional RoPE
+  bool allows_partial = false;  // partial_rotary_factor has an effect; else only in proportional RoPE
   bool interleaved = false;
 };
 

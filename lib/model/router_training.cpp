@@ -29,9 +29,9 @@ class AddGradient : public torch::autograd::Function<AddGradient> {
   }
 };
 
-/// Returns [S, 1] float32: the share of each token's experts, chosen [S, K], that are not in own [S, K].
-at::Tensor share_of_others(const at::Tensor& chosen, const at::Tensor& own) {
-  return chosen.unsqueeze(2).ne(own.unsqueeze(1)).all(2).to(at::kFloat).mean(1, /*keepdim=*/true);
+/// Returns [S, 1] float32: the share of each token's experts, chosen [S, K], that are not in router_choice [S, K].
+at::Tensor share_outside(const at::Tensor& chosen, const at::Tensor& router_choice) {
+  return chosen.unsqueeze(2).ne(router_choice.unsqueeze(1)).all(2).to(at::kFloat).mean(1, /*keepdim=*/true);
 }
 
 }  // namespace
@@ -69,8 +69,8 @@ PackedTokens with_routers(PackedTokens tokens, const ModelSpec& spec, const Rout
   return tokens;
 }
 
-void RouterTraining::lie(const at::Tensor& slots, const at::Tensor& sequences, const at::Tensor& ends,
-                         int64_t num_sequences, const ModelParallel& parallel) {
+void RouterTraining::set_layout(const at::Tensor& slots, const at::Tensor& sequences, const at::Tensor& ends,
+                                int64_t num_sequences, const ModelParallel& parallel) {
   slots_ = slots;
   sequences_ = sequences;
   ends_ = ends.defined() ? ends.to(at::kBool) : ends;
@@ -79,21 +79,21 @@ void RouterTraining::lie(const at::Tensor& slots, const at::Tensor& sequences, c
   cp_ = parallel.cp_size() > 1 ? parallel.cp : nullptr;
 }
 
-at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& own,
+at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& router_choice,
                                  const at::Tensor& sampled, int64_t number, bool is_sigmoid) {
   if (logits.is_meta()) return logits;
   const bool has_gradient = costs_.any() && logits.requires_grad();
   at::Tensor gradient;
   {
     const at::NoGradGuard no_grad;
-    const auto of_tokens = [&](const at::Tensor& of_slots) {
-      return slots_.defined() ? of_slots.index_select(0, slots_) : of_slots;
+    const auto select_tokens = [&](const at::Tensor& slot_values) {
+      return slots_.defined() ? slot_values.index_select(0, slots_) : slot_values;
     };
-    const at::Tensor x = of_tokens(logits.detach()), own_probs = is_sigmoid ? at::sigmoid(x) : at::softmax(x, 1);
+    const at::Tensor x = select_tokens(logits.detach()), own_probs = is_sigmoid ? at::sigmoid(x) : at::softmax(x, 1);
     const at::Tensor p = is_sigmoid ? own_probs / own_probs.sum(1, /*keepdim=*/true) : own_probs;
     const at::Tensor z = at::logsumexp(x, 1, /*keepdim=*/true);
     at::Tensor counts = at::zeros({num_sequences_, x.size(1)}, x.options());  // per sequence and expert
-    counts.view({-1}).index_add_(0, (sequences_.unsqueeze(1) * x.size(1) + of_tokens(chosen)).reshape({-1}),
+    counts.view({-1}).index_add_(0, (sequences_.unsqueeze(1) * x.size(1) + select_tokens(chosen)).reshape({-1}),
                                  at::ones({sequences_.numel() * chosen.size(1)}, x.options()));
     if (cp_) cp_->all_reduce_sum(counts, "choices of experts");
     const at::Tensor load = counts / counts.sum(1, /*keepdim=*/true).clamp_min(1) * static_cast<double>(x.size(1));
@@ -108,14 +108,14 @@ at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& cho
     }
     std::vector<at::Tensor> columns = {balance, z.square(), -at::xlogy(p, p).sum(1, true), busy.amax(1, true)};
     if (replays_) {
-      columns.push_back(of_tokens(share_of_others(chosen, own).to(x.scalar_type())));
-      const at::Tensor agreement = 1 - of_tokens(share_of_others(chosen, sampled));
+      columns.push_back(select_tokens(share_outside(chosen, router_choice).to(x.scalar_type())));
+      const at::Tensor agreement = 1 - select_tokens(share_outside(chosen, sampled));
       columns.push_back(agreement.masked_fill(ends_.unsqueeze(1), 1).to(x.scalar_type()));
     }
-    const at::Tensor numbers = at::cat(columns, 1);
-    const bool is_again = std::ranges::any_of(sums_, [&](const auto& sum) { return sum.first == number; });
-    if (!is_again) sums_.emplace_back(number, numbers.sum(0, false, at::kDouble) * token_weight_);
-    if (!is_again && loads_) loads_->add(number, counts.sum(0));
+    const at::Tensor measurements = at::cat(columns, 1);
+    const bool is_repeated = std::ranges::any_of(sums_, [&](const auto& sum) { return sum.first == number; });
+    if (!is_repeated) sums_.emplace_back(number, measurements.sum(0, false, at::kDouble) * token_weight_);
+    if (!is_repeated && loads_) loads_->add(number, counts.sum(0));
   }
   return has_gradient ? AddGradient::apply(logits, gradient) : logits;
 }
@@ -132,8 +132,8 @@ std::vector<std::string> RouterTraining::names(const std::string& prefix) const 
 std::vector<at::Tensor> RouterTraining::sums() const {
   const at::Device device = sums_.empty() ? at::Device(at::kCPU) : sums_.front().second.device();
   at::Tensor sum = at::zeros({replays_ ? 6 : 4}, at::TensorOptions(device).dtype(at::kDouble));
-  for (const auto& [router, own] : sums_) sum = sum + own / static_cast<double>(num_routers_);
-  if (cp_) cp_->all_reduce_sum(sum, "what is measured of routers");
+  for (const auto& [router, router_sum] : sums_) sum = sum + router_sum / static_cast<double>(num_routers_);
+  if (cp_) cp_->all_reduce_sum(sum, "router measurements");
   return sum.unbind();
 }
 

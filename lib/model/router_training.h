@@ -39,7 +39,7 @@ class RouterTraining;
 struct ModelSpec;
 struct PackedTokens;
 
-/// Tokens per expert in a mini-batch, by which biases move.
+/// Tokens per expert in a mini-batch; they decide how the biases change.
 class ExpertLoads {
  public:
   explicit ExpertLoads(double step) : step_(step) {}
@@ -82,17 +82,17 @@ class RouterTraining {
         replays_(replays) {}
 
   bool replays() const { return replays_; }
-  /// Sets how the micro-batch lies on this rank: token i, of sequence sequences[i], is in slots[i], [M] int64; `slots`
+  /// Sets the micro-batch's layout on this rank: token i, of sequence sequences[i], is in slots[i], [M] int64; `slots`
   /// undefined: 0, 1, 2, ... `ends` [M] int64, not 0: last tokens of sequences, which the sampler drew but never ran;
   /// undefined without replay.
-  void lie(const at::Tensor& slots, const at::Tensor& sequences, const at::Tensor& ends, int64_t num_sequences,
-           const ModelParallel& parallel);
+  void set_layout(const at::Tensor& slots, const at::Tensor& sequences, const at::Tensor& ends, int64_t num_sequences,
+                  const ModelParallel& parallel);
 
   /// Returns the logits [S, N] of the model's router `number`, to be used from here on. chosen [S, K]: experts in use;
-  /// own [S, K]: the router's choice; sampled [S, K]: the sampler's choice in replay (-1: not recorded). A repeated
-  /// call, under recomputation, does not count twice. **Collective** over cp.
-  at::Tensor train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& own, const at::Tensor& sampled,
-                   int64_t number, bool is_sigmoid);
+  /// router_choice [S, K]: the router's choice; sampled [S, K]: the sampler's choice in replay (-1: not recorded). A
+  /// repeated call, under recomputation, does not count twice. **Collective** over cp.
+  at::Tensor train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& router_choice,
+                   const at::Tensor& sampled, int64_t number, bool is_sigmoid);
 
   /// Returns the metrics' names, in the order of sums().
   std::vector<std::string> names(const std::string& prefix) const;

@@ -24,10 +24,10 @@ std::vector<char> read_slides(const ConfigReader& config, const ModelSpec& spec)
   const int64_t first = config.count("max_window_layers", SizeLimits::kLayers, 28, 0);
   for (int64_t i = 0; i < spec.num_layers; ++i)
     slides[i] = row.windows == Windows::kPattern ? (i + 1) % pattern != 0
-                : row.unturned_layers            ? ModelSpec::names(spec.unturned, i)
+                : row.has_no_rope_layers         ? ModelSpec::is_marked(spec.no_rope, i)
                                                  : i >= first;
   if (types && (!types->is_array() || types->size() != slides.size()))
-    config.fail("layer_types", fmt::format("a list of {} kinds of layers is needed", slides.size()));
+    config.fail("layer_types", fmt::format("a list of {} layer types is needed", slides.size()));
   for (size_t i = 0; types && i < slides.size(); ++i) slides[i] = (*types)[i] == "sliding_attention";
   if (row.full_heads) slides.back() = 0;  // transformers does so, despite layer_types
   return slides;
@@ -41,12 +41,12 @@ void read_window(const ConfigReader& config, ModelSpec& spec) {
       if (type != "full_attention" && (type != "sliding_attention" || !row.has_windows()) &&
           (type != "linear_attention" || row.delta_nets == DeltaNets::kNone))
         config.fail("layer_types",
-                    "only full_attention and, of architectures that have them, sliding_attention and linear_attention "
-                    "are supported");
+                    "only full_attention is supported, and sliding_attention and linear_attention in architectures "
+                    "that have such layers");
   if (!row.has_windows()) {
     if (row.windows == Windows::kNotHere && config.flag("use_sliding_window") && config.find("sliding_window"))
       config.fail("use_sliding_window",
-                  "this architecture is known without; set it to false if you mean full attention");
+                  "roll supports this architecture without a window only; set it to false if you mean full attention");
     return;
   }
   const bool is_usual = !config.names("sliding_window") && row.usual_window > 0;
@@ -55,7 +55,7 @@ void read_window(const ConfigReader& config, ModelSpec& spec) {
     if (config.find("layer_types") && row.windows != Windows::kAll)
       for (const Json& type : *config.find("layer_types"))
         if (type == "sliding_attention")
-          config.fail("layer_types", "some layers see a window, but no sliding_window is in use");
+          config.fail("layer_types", "some layers are sliding_attention, but sliding_window is not in use");
     return;
   }
   spec.window = is_usual ? row.usual_window : config.count("sliding_window", SizeLimits::kPositions);
@@ -63,16 +63,16 @@ void read_window(const ConfigReader& config, ModelSpec& spec) {
   if (std::ranges::all_of(spec.slides, [](char slides) { return slides == 0; })) spec.slides.clear(), spec.window = 0;
 }
 
-void read_unturned(const ConfigReader& config, ModelSpec& spec) {
-  if (!spec.architecture->unturned_layers) return;
+void read_no_rope_layers(const ConfigReader& config, ModelSpec& spec) {
+  if (!spec.architecture->has_no_rope_layers) return;
   const auto layers = static_cast<size_t>(spec.num_layers);
   const int64_t interval = config.count("no_rope_layer_interval", SizeLimits::kLayers, 4);
-  for (size_t i = 0; i < layers; ++i) spec.unturned.push_back((i + 1) % interval == 0);
-  const Json* turned = config.find("no_rope_layers");  // 1: the layer has RoPE
-  if (!turned) return;
-  if (!turned->is_array() || turned->size() < layers)
+  for (size_t i = 0; i < layers; ++i) spec.no_rope.push_back((i + 1) % interval == 0);
+  const Json* rope_flags = config.find("no_rope_layers");  // 1: the layer has RoPE
+  if (!rope_flags) return;
+  if (!rope_flags->is_array() || rope_flags->size() < layers)
     config.fail("no_rope_layers", fmt::format("a list of {} numbers, 0 or 1, is needed", layers));
-  for (size_t i = 0; i < layers; ++i) spec.unturned[i] = (*turned)[i] == 0;
+  for (size_t i = 0; i < layers; ++i) spec.no_rope[i] = (*rope_flags)[i] == 0;
 }
 
 /// Reads a cap; null in config.json removes it.
@@ -123,24 +123,24 @@ Activation read_activation(const ConfigReader& config, const Architecture& row) 
   for (const ActivationName& known : kActivations)
     if (known.name == name) return known.activation;
   config.fail(row.activation_key,
-              "only silu and gelu_pytorch_tanh, and transformers' other words for them, are supported");
+              "only silu and gelu_pytorch_tanh, and transformers' other names for them, are supported");
 }
 
 void refuse_unknown_maths(const ConfigReader& config, const Architecture& row) {
   for (const char* key : {"attention_dropout", "resid_pdrop", "embd_pdrop"})
     if (const Json* dropout = config.find(key); dropout && *dropout != 0) config.fail(key, "only 0 is supported");
   const char* const both = "use_bidirectional_attention";
-  const bool of_images =
+  const bool is_for_images =
       row.full_heads && config.find(both) && *config.find(both) == "vision";  // there are no image tokens
-  if (row.may_see_all && !of_images && config.flag(both)) config.fail(both, "only causal attention is supported");
+  if (row.may_see_all && !is_for_images && config.flag(both)) config.fail(both, "only causal attention is supported");
 }
 
 void read_sizes(const ConfigReader& config, ModelSpec& spec) {
   spec.vocab_size = config.count("vocab_size", SizeLimits::kVocab);
   spec.hidden_size = config.count("hidden_size", SizeLimits::kHidden);
-  const bool has_own = config.find("intermediate_size") || !spec.architecture->has_experts();
+  const bool has_intermediate = config.find("intermediate_size") || !spec.architecture->has_experts();
   spec.intermediate_size =
-      config.count(has_own ? "intermediate_size" : "moe_intermediate_size", SizeLimits::kIntermediate);
+      config.count(has_intermediate ? "intermediate_size" : "moe_intermediate_size", SizeLimits::kIntermediate);
   spec.num_layers = config.count("num_hidden_layers", SizeLimits::kLayers);
   spec.num_heads = config.count("num_attention_heads", SizeLimits::kHeads);
   spec.num_kv_heads = config.count("num_key_value_heads", SizeLimits::kHeads, spec.num_heads);
@@ -153,7 +153,7 @@ void read_sizes(const ConfigReader& config, ModelSpec& spec) {
     config.fail("hidden_size", fmt::format("must be divisible by num_attention_heads ({})", spec.num_heads));
   spec.head_dim =
       has_head_dim ? config.count("head_dim", SizeLimits::kHeadDim, usual) : spec.hidden_size / spec.num_heads;
-  if (spec.head_dim % 2 != 0) config.fail("head_dim", "must be even, rotary embeddings turn pairs");
+  if (spec.head_dim % 2 != 0) config.fail("head_dim", "must be even, because rotary embeddings rotate pairs");
 }
 
 }  // namespace
@@ -176,7 +176,7 @@ void read_features(const Json& json, const std::string& origin, ModelSpec& spec)
   if (spec.activation != row.activation && (is_mixed || row.delta_nets != DeltaNets::kNone))
     config.fail(row.activation_key, "only silu is supported in this architecture");
   read_scales(config, spec);
-  read_unturned(config, spec);
+  read_no_rope_layers(config, spec);
   read_window(config, spec);
   if (row.delta_nets != DeltaNets::kNone) {
     spec.delta = read_delta(config);
@@ -199,10 +199,10 @@ namespace {
 Json language_config(const Json& json, const ConfigReader& config) {
   if (!config.find("text_config")) config.fail("text_config", "the language model's configuration is needed");
   config.object("text_config");
-  Json own = json["text_config"];
+  Json language = json["text_config"];
   for (const char* key : {"tie_word_embeddings", "quantization_config"})
-    if (config.find(key)) own[key] = json[key];
-  return own;
+    if (config.find(key)) language[key] = json[key];
+  return language;
 }
 
 }  // namespace
@@ -220,14 +220,14 @@ ModelSpec parse_spec(const Json& whole, const std::string& whole_origin, const A
   read_sizes(config, spec);
   spec.rms_norm_eps = config.positive("rms_norm_eps", spec.architecture->norm_eps);
   if (spec.architecture->name == "ministral3" && !config.find("rope_parameters"))
-    config.fail("rope_parameters", "missing, and transformers then takes YaRN with its own values; write them out");
+    config.fail("rope_parameters", "missing; transformers would use YaRN with default values, so write these out");
   read_features(json, origin, spec);
   spec.mixture = read_mixture(config, spec);
   refuse_unknown_maths(config, *spec.architecture);
   spec.bitsandbytes = bitsandbytes_config(json, origin);
   if (spec.bitsandbytes) spec.quantised = spec.bitsandbytes->kind;
   if (spec.local_rope && spec.local_rope->kind == RopeKind::kLongRope)
-    config.fail("rope_parameters", "longrope is supported of all layers alike, not of those with a window alone");
+    config.fail("rope_parameters", "longrope is supported if all layers use it, not if only layers with a window do");
   if (spec.rope.kind == RopeKind::kLongRope)
     spec.max_positions = std::min(spec.max_positions, spec.rope.original_positions);
   if (const auto size = static_cast<double>(spec.num_parameters()); size > SizeLimits::kParameters)
@@ -261,10 +261,10 @@ void write_features(const ModelSpec& spec, Json& config) {
     for (const char slides : spec.slides) types.push_back(slides ? "sliding_attention" : "full_attention");
     config["layer_types"] = types;
   }
-  if (row.unturned_layers) {
-    Json turned = Json::array();
-    for (const char is_unturned : spec.unturned) turned.push_back(is_unturned ? 0 : 1);
-    config["no_rope_layers"] = turned;
+  if (row.has_no_rope_layers) {
+    Json rope_flags = Json::array();
+    for (const char lacks_rope : spec.no_rope) rope_flags.push_back(lacks_rope ? 0 : 1);
+    config["no_rope_layers"] = rope_flags;
   }
   if (row.multipliers) {
     config["embedding_multiplier"] = spec.embedding_scale;
@@ -298,15 +298,15 @@ Json hf_config(const ModelSpec& spec) {
   if (row.qkv_bias == Bias::kByQkvBias) config["qkv_bias"] = spec.qkv_bias;
   if (row.mlp_bias == Bias::kByConfig) config["mlp_bias"] = spec.mlp_bias;
   write_rope(spec.rope, spec.head_dim, config);
-  Json of_all = config.value("rope_scaling", Json{{"rope_type", "default"}});
-  of_all["rope_theta"] = spec.rope.theta;
+  Json full_rope = config.value("rope_scaling", Json{{"rope_type", "default"}});
+  full_rope["rope_theta"] = spec.rope.theta;
   if (row.name == "ministral3") {
-    config["rope_parameters"] = of_all;
+    config["rope_parameters"] = full_rope;
     config.erase("rope_scaling");
   }
   if (row.local_theta < 0)  // else transformers 5 uses rope_theta in some layers only
     config["rope_parameters"] = {
-        {"full_attention", of_all},
+        {"full_attention", full_rope},
         {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", spec.local_rope.value().theta}}}};
   write_features(spec, config);
   if (spec.full_heads) write_full_heads(spec, config);

@@ -41,7 +41,7 @@ struct ModelSpec {
   double rms_norm_eps = 1e-6;
   Rope rope = {};                       // dim 0: all of a head
   std::optional<Rope> local_rope = {};  // for layers with a window
-  std::vector<char> unturned = {};      // by layer: 1 if it has no RoPE; empty: all have
+  std::vector<char> no_rope = {};       // by layer: 1 if it has no RoPE; empty: all have
   std::vector<char> slides = {};        // by layer: 1 if it has a window of `window` tokens; empty: none
   int64_t window = 0;
   std::optional<FullHeads> full_heads = {};
@@ -67,15 +67,17 @@ struct ModelSpec {
   double forward_flops(int64_t length, int64_t head_rows) const;
   int64_t num_parameters() const;  // without adapters
   std::vector<Layer> layers() const { return architecture->layers(*this); }
-  /// Longest sequence of a run that asks for the most (for_length()).
+  /// Returns the largest length that for_length() accepts: the model's limit.
   int64_t most_positions() const { return std::max(max_positions, rope.long_positions); }
   double norm_offset() const { return architecture->norm_offset; }
   /// True if the layer reads keys and values of an earlier one.
   bool is_keyless(size_t layer) const { return static_cast<int64_t>(layer) >= num_layers - keyless_layers; }
-  /// Returns the RoPEs that Turning::rope indexes.
+  /// Returns the RoPEs that RotaryRule::rope indexes.
   std::vector<Rope> ropes() const;
-  /// True if a list by layer marks the layer.
-  static bool names(const std::vector<char>& list, size_t layer) { return layer < list.size() && list[layer] != 0; }
+  /// Returns true if `marks`, one per layer or empty, marks the layer.
+  static bool is_marked(const std::vector<char>& marks, size_t layer) {
+    return layer < marks.size() && marks[layer] != 0;
+  }
   bool operator==(const ModelSpec&) const = default;
 };
 

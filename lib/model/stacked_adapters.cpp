@@ -18,7 +18,9 @@ struct ExpertModule {
   const ExpertParts* parts = nullptr;
   int64_t count = 0, inner = 0;
 
-  std::string product(int64_t expert, size_t which) const { return prefix + parts->names[expert][which]; }
+  std::string product(int64_t expert, size_t product_index) const {
+    return prefix + parts->names[expert][product_index];
+  }
 };
 
 /// PEFT's name for the adapters of one of the module's two weights; indices of an expert's products in it.
@@ -28,7 +30,7 @@ struct StackedPair {
 };
 
 /// Returns both pairs: PEFT wraps the first weight, then the second around it.
-std::vector<StackedPair> pairs_of(const ExpertModule& module) {
+std::vector<StackedPair> stacked_pairs(const ExpertModule& module) {
   return {{module.name + ".base_layer", {0, 1}}, {module.name, {2}}};
 }
 
@@ -61,17 +63,17 @@ NamedTensors stacked_adapters(const ModelSpec& spec, const NamedTensors& tensors
     return found == all.end() ? at::Tensor() : found->second;
   };
   for_each_module(spec, [&](const ExpertModule& module) {
-    for (const StackedPair& pair : pairs_of(module)) {
+    for (const StackedPair& pair : stacked_pairs(module)) {
       std::vector<at::Tensor> a, b;
       for (int64_t e = 0; e < module.count; ++e) {
-        std::vector<at::Tensor> own_a, own_b;
-        for (const size_t which : pair.products) {
-          own_a.push_back(take(module.product(e, which) + kLoraA));
-          own_b.push_back(take(module.product(e, which) + kLoraB));
+        std::vector<at::Tensor> expert_a, expert_b;
+        for (const size_t product_index : pair.products) {
+          expert_a.push_back(take(module.product(e, product_index) + kLoraA));
+          expert_b.push_back(take(module.product(e, product_index) + kLoraB));
         }
-        if (!own_a.front().defined()) break;  // this weight has no adapters
-        a.push_back(at::cat(own_a));
-        b.push_back(at::block_diag(own_b));
+        if (!expert_a.front().defined()) break;  // this weight has no adapters
+        a.push_back(at::cat(expert_a));
+        b.push_back(at::block_diag(expert_b));
       }
       if (a.empty()) continue;
       stacked.emplace_back(pair.name + kLoraA, at::cat(a));

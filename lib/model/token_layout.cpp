@@ -29,7 +29,7 @@ class SlotWriter {
         rank_(parallel.cp_rank()),
         alignment_(sequence_alignment(cp_, parallel.tp_size())),
         tree_(packed.tree) {
-    places.resize(packed.num_tokens());
+    result_rows.resize(packed.num_tokens());
     for (int64_t c = 0; packed.tree.empty() && c < packed.num_contexts(); ++c) tree_.push_back({.context = c});
     int64_t all = 0;
     for (const Branch& branch : tree_) all += aligned(branch) - branch.shared;
@@ -40,7 +40,7 @@ class SlotWriter {
   std::vector<int64_t> tokens, positions;  // [S]
   std::vector<int64_t> keys;               // [K]
   std::vector<int64_t> cu_queries{0}, cu_keys{0};
-  std::vector<int64_t> places;  // [T]
+  std::vector<int64_t> result_rows;  // [T]
 
  private:
   int64_t aligned(const Branch& branch) const {
@@ -48,18 +48,18 @@ class SlotWriter {
   }
 
   void add(const Branch& branch) {
-    const int64_t own = aligned(branch) - branch.shared, num_chunks = cp_ > 1 ? 2 * cp_ : 1;
-    ROLL_CHECK(own > 0 && own % num_chunks == 0, "a branch is cut into equal chunks");
-    const int64_t chunk = own / num_chunks;
+    const int64_t added = aligned(branch) - branch.shared, num_chunks = cp_ > 1 ? 2 * cp_ : 1;
+    ROLL_CHECK(added > 0 && added % num_chunks == 0, "a branch is cut into equal chunks");
+    const int64_t chunk = added / num_chunks;
     rows_.resize(branch.shared);
     for (int64_t c = 0; c < num_chunks; ++c) {
       const int64_t owner = std::min(c, num_chunks - 1 - c), first = owner * slots_ + begin_ + (c < cp_ ? 0 : chunk);
       for (int64_t i = 0; i < chunk; ++i) rows_.push_back(first + i);
       if (owner == rank_) add_piece(branch, chunk);
     }
-    begin_ += own / cp_;
+    begin_ += added / cp_;
     const int64_t token = packed_.contexts()[branch.context];
-    std::copy_n(rows_.begin(), packed_.context_length(branch.context), places.begin() + token);
+    std::copy_n(rows_.begin(), packed_.context_length(branch.context), result_rows.begin() + token);
   }
 
   /// Adds a piece: the last `size` tokens that have rows.
@@ -87,7 +87,7 @@ TokenLayout lay_out_tokens(const PackedTokens& packed, const ModelParallel& para
   TokenLayout layout{.ids = packed.ids,
                      .positions = packed.positions,
                      .num_positions = packed.longest_context(),
-                     .dropout_names = packed.dropout_names,
+                     .dropout_keys = packed.dropout_keys,
                      .routed_experts = packed.routed_experts,
                      .cu_queries = packed.contexts(),
                      .cu_keys = packed.contexts(),
@@ -99,14 +99,14 @@ TokenLayout lay_out_tokens(const PackedTokens& packed, const ModelParallel& para
   SlotWriter slots(packed, parallel);
   layout.num_positions = aligned_length(layout.num_positions, sequence_alignment(cp, tp));
   layout.tokens = to_tensor(slots.tokens, device);
-  layout.places = to_tensor(slots.places, device);
+  layout.result_rows = to_tensor(slots.result_rows, device);
   layout.positions = to_tensor(slots.positions, device);
   layout.ids = to_slots(layout, packed.ids, 0);
-  if (packed.dropout_names.defined()) layout.dropout_names = to_slots(layout, packed.dropout_names, 0);
+  if (packed.dropout_keys.defined()) layout.dropout_keys = to_slots(layout, packed.dropout_keys, 0);
   if (packed.routed_experts.defined()) layout.routed_experts = to_slots(layout, packed.routed_experts, -1);
   layout.cu_queries = std::move(slots.cu_queries);
   layout.cu_keys = std::move(slots.cu_keys);
-  layout.host_places = std::move(slots.places);
+  layout.host_result_rows = std::move(slots.result_rows);
   if (cp > 1 || !packed.tree.empty()) layout.keys = to_tensor(slots.keys, device);
   return layout;
 }
@@ -117,7 +117,7 @@ void lay_out_routers(const TokenLayout& layout, const PackedTokens& packed, cons
   std::vector<int64_t> slots, contexts, ends;
   for (int64_t c = 0; c < packed.num_contexts(); ++c)
     for (int64_t t = packed.contexts()[c]; t < packed.contexts()[c + 1]; ++t) {
-      const int64_t slot = (layout.host_places.empty() ? t : layout.host_places[t]) - first;
+      const int64_t slot = (layout.host_result_rows.empty() ? t : layout.host_result_rows[t]) - first;
       if (slot < 0 || slot >= layout.num_slots()) continue;
       slots.push_back(slot);
       contexts.push_back(c);
@@ -127,8 +127,8 @@ void lay_out_routers(const TokenLayout& layout, const PackedTokens& packed, cons
   const auto sent_if = [&](bool is_needed, const std::vector<int64_t>& numbers) {
     return is_needed ? to_tensor(numbers, device) : at::Tensor();
   };
-  packed.routers->lie(sent_if(!layout.host_places.empty(), slots), to_tensor(contexts, device),
-                      sent_if(packed.routers->replays(), ends), packed.num_contexts(), parallel);
+  packed.routers->set_layout(sent_if(!layout.host_result_rows.empty(), slots), to_tensor(contexts, device),
+                             sent_if(packed.routers->replays(), ends), packed.num_contexts(), parallel);
 }
 
 }  // namespace
@@ -149,12 +149,12 @@ void add_bounds(TokenLayout& layout) {
 LabelledSlots labelled_slots(const TokenLayout& layout, const PackedTokens& tokens, const at::Tensor& wanted,
                              const ModelParallel& parallel) {
   const at::Tensor labelled = labelled_tokens(tokens, wanted);
-  if (layout.host_places.empty()) return {wanted, labelled};
+  if (layout.host_result_rows.empty()) return {wanted, labelled};
   std::vector<char> has_label(tokens.num_tokens()),
       computed(layout.num_slots() * parallel.cp_size());  // slots of all cp ranks
   for (int64_t i = 0; i < labelled.numel(); ++i) {
     const int64_t token = labelled.const_data_ptr<int64_t>()[i];
-    has_label[token] = computed[layout.host_places[token]] = 1;
+    has_label[token] = computed[layout.host_result_rows[token]] = 1;
   }
   std::vector<int64_t> slots;
   for (int64_t s = 0; s < layout.num_slots(); ++s)
@@ -162,22 +162,23 @@ LabelledSlots labelled_slots(const TokenLayout& layout, const PackedTokens& toke
   LabelledSlots found{wanted, at::tensor(slots, at::kLong)};
   const at::Tensor unwanted = at::empty({tokens.num_tokens()}, at::kBool);
   bool* is_unwanted = unwanted.mutable_data_ptr<bool>();
-  for (int64_t t = 0; t < tokens.num_tokens(); ++t) is_unwanted[t] = !has_label[t] && computed[layout.host_places[t]];
+  for (int64_t t = 0; t < tokens.num_tokens(); ++t)
+    is_unwanted[t] = !has_label[t] && computed[layout.host_result_rows[t]];
   if (unwanted.any().item<bool>()) found.unwanted = unwanted;
   return found;
 }
 
 at::Tensor to_slots(const TokenLayout& layout, const at::Tensor& x, int64_t padding) {
   if (!layout.tokens.defined()) return x;
-  const at::Tensor nowhere = layout.tokens.lt(0);
+  const at::Tensor is_padding = layout.tokens.lt(0);
   return x.index_select(0, layout.tokens.clamp_min(0))
-      .masked_fill_(x.dim() == 1 ? nowhere : nowhere.unsqueeze(1), padding);
+      .masked_fill_(x.dim() == 1 ? is_padding : is_padding.unsqueeze(1), padding);
 }
 
 at::Tensor to_packed(const TokenLayout& layout, const at::Tensor& x, const ModelParallel& parallel) {
-  if (!layout.places.defined()) return x;
+  if (!layout.result_rows.defined()) return x;
   const at::Tensor all = parallel.cp_size() > 1 ? gather_results(x, *parallel.cp, "results") : x;
-  return select_rows(all, layout.places);
+  return select_rows(all, layout.result_rows);
 }
 
 }  // namespace roll

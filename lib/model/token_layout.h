@@ -36,15 +36,15 @@ struct ModelParallel {
 struct TokenLayout {
   at::Tensor ids, positions;    // [S] int64; padding has id 0 and continues the positions
   int64_t num_positions = 0;    // above all positions
-  at::Tensor dropout_names{};   // [S], from PackedTokens
+  at::Tensor dropout_keys{};    // [S], from PackedTokens
   at::Tensor routed_experts{};  // [S, ...], from PackedTokens
   // A piece is a run of tokens of one context; its queries see its keys up to their own position.
   std::vector<int64_t> cu_queries, cu_keys;  // [C+1]
   at::Tensor query_bounds, key_bounds;       // the same as int32 on the device; undefined: not sent yet
-  at::Tensor keys;    // [K] int64: rows of the keys gathered over cp; undefined: 0, 1, 2, ... on this rank
-  at::Tensor tokens;  // [S] int64: index on the packed axis, -1 padding; undefined: 0, 1, 2, ...
-  at::Tensor places;  // [T] int64: row of a token's result after gathering over cp
-  std::vector<int64_t> host_places;         // [T]: `places` on the host; empty: 0, 1, 2, ...
+  at::Tensor keys;         // [K] int64: rows of the keys gathered over cp; undefined: 0, 1, 2, ... on this rank
+  at::Tensor tokens;       // [S] int64: index on the packed axis, -1 padding; undefined: 0, 1, 2, ...
+  at::Tensor result_rows;  // [T] int64: row of a token's result after gathering over cp
+  std::vector<int64_t> host_result_rows;    // [T]: `result_rows` on the host; empty: 0, 1, 2, ...
   std::shared_ptr<RouterTraining> routers;  // set up for this layout; null: none are trained
 
   int64_t num_slots() const { return ids.size(0); }

@@ -45,8 +45,8 @@ at::Tensor compute_values(const at::Tensor& hidden, const at::Tensor& weight, co
 void require_value_head(const std::filesystem::path& path) {
   if (!has_value_head(path))
     throw user_error(
-        "{}: has no tensor {}, so it scores nothing; name a sequence classifier with one label, or use llm_judge with "
-        "a model that writes",
+        "{}: has no tensor {}, so it cannot score; name a sequence classifier with one label, or use llm_judge with a "
+        "model that generates text",
         path.string(), value_head_parameters(read_spec(path)).front().name);
 }
 

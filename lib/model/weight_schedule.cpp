@@ -13,7 +13,7 @@ namespace roll {
 namespace {
 
 /// Returns a rank's index in a layout; -1: it is not in it.
-int64_t rank_place(int rank, const WeightLayout& layout) {
+int64_t layout_index(int rank, const WeightLayout& layout) {
   const auto found = std::ranges::lower_bound(layout.ranks, rank);
   return found == layout.ranks.end() || *found != rank ? -1 : found - layout.ranks.begin();
 }
@@ -42,41 +42,41 @@ struct WeightSchedule::Stream {
   }
 
   /// Returns the first element that a holder sends, counted over all receivers' needs end to end.
-  int64_t turn(int64_t holder) const {
+  int64_t send_begin(int64_t holder) const {
     const int64_t needed = numel * std::ssize(receivers);
-    const int64_t each = needed / std::ssize(holders), more = needed % std::ssize(holders);
-    const int64_t begin = each * holder + std::min(holder, more);
+    const int64_t elements_per_holder = needed / std::ssize(holders), remainder = needed % std::ssize(holders);
+    const int64_t begin = elements_per_holder * holder + std::min(holder, remainder);
     return begin / numel * numel + row_begin(begin % numel);
   }
 
   /// Appends the blocks between two starts of rows.
-  void cut(int64_t begin, int64_t end, WeightBlocks& into) const {
+  void cut(int64_t begin, int64_t end, WeightBlocks& target) const {
     for (auto i = std::ranges::upper_bound(begins, begin) - begins.begin() - 1; begin < end; ++i) {
       WeightBlock block = blocks[i];
       const int64_t until = std::min(end, begins[i] + block.numel());
       block.row += (begin - begins[i]) / block.num_columns;
       block.num_rows = (until - begin) / block.num_columns;
-      into.push_back(block);
+      target.push_back(block);
       begin = until;
     }
   }
 
   /// Adds what a holder sends to a receiver, if anything.
-  void message(int64_t holder, int64_t receiver, int peer, std::map<int, WeightBlocks>& messages) const {
+  void add_message(int64_t holder, int64_t receiver, int peer, std::map<int, WeightBlocks>& messages) const {
     const int64_t base = receiver * numel;
-    const int64_t begin = std::max(turn(holder), base), end = std::min(turn(holder + 1), base + numel);
+    const int64_t begin = std::max(send_begin(holder), base), end = std::min(send_begin(holder + 1), base + numel);
     if (begin < end) cut(begin - base, end - base, messages[peer]);
   }
 
   void add_sends(int64_t holder, std::map<int, WeightBlocks>& sends) const {
-    const int64_t end = turn(holder + 1);
-    for (int64_t receiver = turn(holder) / numel; receiver * numel < end; ++receiver)
-      message(holder, receiver, receivers[receiver], sends);
+    const int64_t end = send_begin(holder + 1);
+    for (int64_t receiver = send_begin(holder) / numel; receiver * numel < end; ++receiver)
+      add_message(holder, receiver, receivers[receiver], sends);
   }
 
   void add_receives(int64_t receiver, std::map<int, WeightBlocks>& receives) const {
-    for (int64_t holder = 0; holder < std::ssize(holders) && turn(holder) < (receiver + 1) * numel; ++holder)
-      message(holder, receiver, holders[holder], receives);
+    for (int64_t holder = 0; holder < std::ssize(holders) && send_begin(holder) < (receiver + 1) * numel; ++holder)
+      add_message(holder, receiver, holders[holder], receives);
   }
 };
 
@@ -97,7 +97,7 @@ WeightSchedule::WeightSchedule(const ModelSpec& spec, const std::vector<Paramete
     for (int64_t rank = 0; rank < sampler_.tp; ++rank)
       parameter.sampler.push_back(make_tensor_shard(cut, rank, sampler_.tp));
     WeightKind kind{.copies = parameter.trainer[0].copies,
-                    .owner = {.stage = trainer_.stages.place_stage(whole.layer)}};
+                    .owner = {.stage = trainer_.stages.layer_stage(whole.layer)}};
     if (whole.expert && trainer_.ep > 1) kind.owner.expert = whole.expert->owner(trainer_.ep);
     kinds_[kind].push_back(std::ssize(parameters_) - 1);
   }
@@ -119,14 +119,13 @@ WeightBlock WeightSchedule::overlap(int64_t index, int64_t trainer_tp, int64_t s
   return block;
 }
 
-WeightSchedule::Stream WeightSchedule::ranks_of_stream(const WeightKind& kind, int64_t group,
-                                                       int64_t sampler_tp) const {
+WeightSchedule::Stream WeightSchedule::make_stream(const WeightKind& kind, int64_t group, int64_t sampler_tp) const {
   Stream stream;
   const int64_t copies = kind.copies;
   const WeightOwner& owner = kind.owner;
   const auto is_owner = [&](int64_t place) {
-    return (owner.expert < 0 || trainer_.place_expert_rank(place) == owner.expert) &&
-           trainer_.place_stage(place) == owner.stage;
+    return (owner.expert < 0 || trainer_.expert_rank_at(place) == owner.expert) &&
+           trainer_.stage_at(place) == owner.stage;
   };
   const auto holds = [&](int64_t place) {
     return place >= 0 && is_owner(place) && place % trainer_.tp / copies == group;
@@ -136,7 +135,7 @@ WeightSchedule::Stream WeightSchedule::ranks_of_stream(const WeightKind& kind, i
       stream.holders.push_back(trainer_.ranks[first + copy]);
   for (int64_t place = sampler_tp; place < std::ssize(sampler_.ranks); place += sampler_.tp) {
     const int rank = sampler_.ranks[place];
-    (holds(rank_place(rank, trainer_)) ? stream.keepers : stream.receivers).push_back(rank);
+    (holds(layout_index(rank, trainer_)) ? stream.keepers : stream.receivers).push_back(rank);
   }
   return stream;
 }
@@ -146,7 +145,7 @@ void WeightSchedule::for_each_stream(const W& is_wanted, const F& use) const {
   for (const auto& [kind, members] : kinds_)
     for (int64_t group = 0; group < trainer_.tp / kind.copies; ++group)
       for (int64_t sampler_tp = 0; sampler_tp < sampler_.tp; ++sampler_tp) {
-        Stream stream = ranks_of_stream(kind, group, sampler_tp);
+        Stream stream = make_stream(kind, group, sampler_tp);
         if (!is_wanted(stream)) continue;
         for (const int64_t i : members) stream.add(overlap(i, group * kind.copies, sampler_tp));
         if (stream.numel > 0) use(stream);
@@ -159,11 +158,11 @@ WeightMoves WeightSchedule::of(int rank) const {
     if (const auto found = std::ranges::lower_bound(ranks, rank); found != ranks.end() && *found == rank)
       use(found - ranks.begin());
   };
-  const auto is_mine = [&](const Stream& stream) {
+  const auto involves_rank = [&](const Stream& stream) {
     return std::ranges::any_of(std::array{&stream.holders, &stream.receivers, &stream.keepers},
                                [&](const auto* ranks) { return std::ranges::binary_search(*ranks, rank); });
   };
-  for_each_stream(is_mine, [&](const Stream& stream) {
+  for_each_stream(involves_rank, [&](const Stream& stream) {
     find(stream.holders, [&](int64_t holder) { stream.add_sends(holder, moves.sends); });
     find(stream.receivers, [&](int64_t receiver) { stream.add_receives(receiver, moves.receives); });
     find(stream.keepers, [&](int64_t) { stream.cut(0, stream.numel, moves.kept); });
@@ -176,7 +175,7 @@ std::vector<WeightElements> WeightSchedule::elements() const {
   const auto all_streams = [](const Stream&) { return true; };
   for_each_stream(all_streams, [&](const Stream& stream) {
     for (int64_t holder = 0; holder < std::ssize(stream.holders); ++holder)
-      all[stream.holders[holder]].sent += stream.turn(holder + 1) - stream.turn(holder);
+      all[stream.holders[holder]].sent += stream.send_begin(holder + 1) - stream.send_begin(holder);
     for (const int receiver : stream.receivers) all[receiver].received += stream.numel;
     for (const int keeper : stream.keepers) all[keeper].kept += stream.numel;
   });

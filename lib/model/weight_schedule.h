@@ -24,9 +24,9 @@ struct WeightLayout {
   int64_t cp = 1;
   StageSplit stages{};  // each data rank has cp * tp ranks per stage
 
-  int64_t place_stage(int64_t place) const { return place / (cp * tp) % stages.num_stages(); }
-  int64_t place_expert_rank(int64_t place) const {
-    return (place / (stages.num_stages() * cp * tp) * cp + place / tp % cp) % ep;
+  int64_t stage_at(int64_t index) const { return index / (cp * tp) % stages.num_stages(); }
+  int64_t expert_rank_at(int64_t index) const {
+    return (index / (stages.num_stages() * cp * tp) * cp + index / tp % cp) % ep;
   }
 };
 
@@ -87,7 +87,7 @@ class WeightSchedule {
   struct Stream;
   WeightBlock overlap(int64_t parameter, int64_t trainer_tp, int64_t sampler_tp) const;
   /// Returns a stream's ranks, without blocks.
-  Stream ranks_of_stream(const WeightKind& kind, int64_t group, int64_t sampler_tp) const;
+  Stream make_stream(const WeightKind& kind, int64_t group, int64_t sampler_tp) const;
   /// Calls use(stream) for streams with blocks for which is_wanted(stream).
   template <class W, class F>
   void for_each_stream(const W& is_wanted, const F& use) const;

@@ -33,12 +33,12 @@ int64_t message_elements(int64_t most_peers, int64_t bucket_elements) {
 
 namespace {
 
-const at::Tensor& tensor_of(const Transformer& model, const WeightBlock& block) {
+const at::Tensor& trained_tensor(const Transformer& model, const WeightBlock& block) {
   return model.trained()[model.parts().trained_index(block.parameter)].second;
 }
 
 /// Returns a block as this rank's parameters hold it: a view.
-at::Tensor make_domain_views(const Transformer& model, const WeightBlock& block) {
+at::Tensor block_view(const Transformer& model, const WeightBlock& block) {
   const auto& [name, tensor] = model.trained()[model.parts().trained_index(block.parameter)];
   const TensorShard& part = model.parts().part(name);
   const at::Tensor matrix = tensor.dim() == 1 ? tensor.detach().unsqueeze(1) : tensor.detach().flatten(1);
@@ -46,25 +46,25 @@ at::Tensor make_domain_views(const Transformer& model, const WeightBlock& block)
       .narrow(1, block.column - (part.dim == 1 ? part.begin : 0), block.num_columns);
 }
 
-/// Returns the offset of a block in a message after its first `end` bytes, aligned to the elements of `own`.
-int64_t place_behind(int64_t end, const at::Tensor& own) {
-  const auto size = static_cast<int64_t>(own.element_size());
+/// Returns the offset of a block in a message after its first `end` bytes, aligned to the elements of `tensor`.
+int64_t aligned_offset(int64_t end, const at::Tensor& tensor) {
+  const auto size = static_cast<int64_t>(tensor.element_size());
   return (end + size - 1) / size * size;
 }
 
 int64_t message_bytes(const Transformer& model, const WeightBlocks& blocks) {
   int64_t end = kWeightSum_bytes;
   for (const WeightBlock& block : blocks) {
-    const at::Tensor own = tensor_of(model, block);
-    end = place_behind(end, own) + block.numel() * static_cast<int64_t>(own.element_size());
+    const at::Tensor tensor = trained_tensor(model, block);
+    end = aligned_offset(end, tensor) + block.numel() * static_cast<int64_t>(tensor.element_size());
   }
   return end;
 }
 
 /// Returns the bit sum of blocks as the parameters hold them, not as a message does.
-at::Tensor sum_of(const Transformer& model, const WeightBlocks& blocks) {
+at::Tensor block_sum(const Transformer& model, const WeightBlocks& blocks) {
   at::Tensor sum = at::zeros({}, at::TensorOptions(model.device()).dtype(at::kLong));
-  for (const WeightBlock& block : blocks) sum += bit_sum(make_domain_views(model, block));
+  for (const WeightBlock& block : blocks) sum += bit_sum(block_view(model, block));
   return sum;
 }
 
@@ -82,7 +82,7 @@ class EmptyMessages {
   at::Tensor last_;
 };
 
-at::Tensor sum_in(const at::Tensor& message) {
+at::Tensor message_sum(const at::Tensor& message) {
   return message.narrow(0, 0, kWeightSum_bytes).view(at::kLong)[0];
 }
 
@@ -91,24 +91,28 @@ template <class F>
 void for_each_block(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message, const F& use) {
   int64_t end = kWeightSum_bytes;
   for (const WeightBlock& block : blocks) {
-    const at::Tensor own = make_domain_views(model, block);
-    const int64_t begin = place_behind(end, own), bytes = block.numel() * static_cast<int64_t>(own.element_size());
-    use(message.narrow(0, begin, bytes).view(own.scalar_type()).view({block.num_rows, block.num_columns}), own);
+    const at::Tensor parameter_view = block_view(model, block);
+    const int64_t begin = aligned_offset(end, parameter_view),
+                  bytes = block.numel() * static_cast<int64_t>(parameter_view.element_size());
+    use(message.narrow(0, begin, bytes).view(parameter_view.scalar_type()).view({block.num_rows, block.num_columns}),
+        parameter_view);
     end = begin + bytes;
   }
 }
 
 void pack(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message) {
   if (message.is_meta()) return;
-  sum_in(message).copy_(sum_of(model, blocks));
-  for_each_block(model, blocks, message, [](const at::Tensor& place, const at::Tensor& own) { place.copy_(own); });
+  message_sum(message).copy_(block_sum(model, blocks));
+  for_each_block(model, blocks, message,
+                 [](const at::Tensor& in_message, const at::Tensor& in_model) { in_message.copy_(in_model); });
 }
 
 void unpack(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message, int sender) {
   if (message.is_meta()) return;
-  for_each_block(model, blocks, message, [](const at::Tensor& place, const at::Tensor& own) { own.copy_(place); });
-  ROLL_CHECK_EQ(sum_of(model, blocks).item<int64_t>(), sum_in(message).item<int64_t>(),
-                fmt::format("{} and what follows arrive to the bit from rank {} of those that move weights",
+  for_each_block(model, blocks, message,
+                 [](const at::Tensor& in_message, const at::Tensor& in_model) { in_model.copy_(in_message); });
+  ROLL_CHECK_EQ(block_sum(model, blocks).item<int64_t>(), message_sum(message).item<int64_t>(),
+                fmt::format("{} and the weights after it arrive unchanged from rank {} of the weight sync",
                             model.trained()[blocks.front().parameter].first, sender));
 }
 
@@ -120,7 +124,7 @@ WeightTransfer::WeightTransfer(const WeightSchedule& schedule, Communicator& ran
   kept_ = std::move(moves.kept);
   // Sender and receiver must agree on what goes in a bucket, whatever their other peers.
   const auto most_peers = static_cast<int64_t>(std::max(moves.sends.size(), moves.receives.size()));
-  const int64_t limit = message_elements(ranks.all_reduce_max(most_peers, "who sends weights"), bucket_elements);
+  const int64_t limit = message_elements(ranks.all_reduce_max(most_peers, "peers of the weight sync"), bucket_elements);
   for (const auto& [peer, blocks] : moves.sends) sends_[peer] = weight_messages(blocks, limit);
   for (const auto& [peer, blocks] : moves.receives) receives_[peer] = weight_messages(blocks, limit);
   for (const auto& [peer, pieces] : sends_) num_buckets_ = std::max(num_buckets_, std::ssize(pieces));
@@ -129,10 +133,10 @@ WeightTransfer::WeightTransfer(const WeightSchedule& schedule, Communicator& ran
 
 void WeightTransfer::run(const Transformer* from, const Transformer* to) {
   const at::NoGradGuard no_grad;
-  ROLL_CHECK(from || (sends_.empty() && kept_.empty()), "who sends weights has them");
-  ROLL_CHECK(to || receives_.empty(), "who gets weights has a place for them");
+  ROLL_CHECK(from || (sends_.empty() && kept_.empty()), "a rank that sends weights has a model");
+  ROLL_CHECK(to || receives_.empty(), "a rank that receives weights has a model");
   if (to && !to->device().is_meta())
-    for (const WeightBlock& block : kept_) make_domain_views(*to, block).copy_(make_domain_views(*from, block));
+    for (const WeightBlock& block : kept_) block_view(*to, block).copy_(block_view(*from, block));
   for (int64_t bucket = 0; bucket < num_buckets_; ++bucket) move_bucket(bucket, from, to);
   check_whole(from, to);
 }
@@ -155,8 +159,8 @@ void WeightTransfer::move_bucket(size_t bucket, const Transformer* from, const T
 
 /// Checks the sampler's whole model against the first replica, although several replicas sent parts.
 void WeightTransfer::check_whole(const Transformer* from, const Transformer* to) {
-  const int64_t own = from ? from->parts().checksum(from->parameters()) : 0;
-  const int64_t sum = ranks_.all_reduce_sum(ranks_.rank() == source_ ? own : int64_t{0}, "checksum of weights");
+  const int64_t local_sum = from ? from->parts().checksum(from->parameters()) : 0;
+  const int64_t sum = ranks_.all_reduce_sum(ranks_.rank() == source_ ? local_sum : int64_t{0}, "checksum of weights");
   if (to) ROLL_CHECK_EQ(to->parts().checksum(to->parameters()), sum, "the sampler has the trainer's weights");
 }
 

@@ -34,7 +34,7 @@ std::vector<std::string> parameter_names(const std::vector<ParameterShape>& want
 
 /// A folder may store the parts of a fused tensor by themselves, under their own names (experts, as transformers writes
 /// them).
-std::vector<ParameterShape> as_in(const HfFolder& folder, std::vector<ParameterShape> wanted) {
+std::vector<ParameterShape> as_stored_in(const HfFolder& folder, std::vector<ParameterShape> wanted) {
   for (ParameterShape& parameter : wanted)
     if (!parameter.fused.name.empty() && !folder.find(parameter.fused.name) && folder.find(parameter.name))
       parameter.fused = {};
@@ -53,7 +53,7 @@ void check_nothing_unexpected(const HfFolder& folder, const std::vector<Paramete
                        folder.tensor_file(entry.name), entry.name, shape_text(entry.shape), kMismatch);
 }
 
-void check_one(const HfFolder& folder, const ParameterShape& wanted) {
+void check_tensor(const HfFolder& folder, const ParameterShape& wanted) {
   if (wanted.quantised && is_quantised(folder))
     return check_bitsandbytes(folder, wanted.name, wanted.shape, *wanted.quantised);
   const TensorEntry* entry = folder.find(wanted.name);
@@ -61,7 +61,7 @@ void check_one(const HfFolder& folder, const ParameterShape& wanted) {
     throw user_error("{}: {}: is missing; expected {} by config.json; {}", folder.path().string(), wanted.name,
                      shape_text(wanted.shape), kMismatch);
   if (is_quantised(folder) && !at::isFloatingType(entry->dtype))
-    throw user_error("{}: {}: is quantised, which only products of the layers may be; name it in llm_int8_skip_modules",
+    throw user_error("{}: {}: is quantised, but only linear layers may be; name it in llm_int8_skip_modules",
                      folder.tensor_file(wanted.name), wanted.name);
   if (entry->shape != wanted.shape)
     throw user_error("{}: {}: expected {} by config.json, found {}; {}", folder.tensor_file(wanted.name), wanted.name,
@@ -74,24 +74,24 @@ void check_one(const HfFolder& folder, const ParameterShape& wanted) {
 /// Reads a parameter from a folder's tensors.
 template <class Folder>
 at::Tensor read_parameter(const Folder& folder, const ParameterShape& parameter) {
-  const at::Tensor there = folder.read(parameter.name_in_folder());
+  const at::Tensor stored = folder.read(parameter.name_in_folder());
   const FolderRows& fused = parameter.fused;
-  if (fused.name.empty()) return there;
+  if (fused.name.empty()) return stored;
   std::vector<int64_t> runs = parameter.shape;
   runs[0] = fused.rows;
   runs.insert(runs.begin(), fused.groups);
-  return there.reshape(runs).narrow(1, fused.begin, parameter.shape[0] / fused.groups).reshape(parameter.shape);
+  return stored.reshape(runs).narrow(1, fused.begin, parameter.shape[0] / fused.groups).reshape(parameter.shape);
 }
 
 /// Returns this rank's shard of a whole tensor, as a copy: training must not write into pages of a file.
-at::Tensor own_part(const ParameterShards& parts, const std::string& name, const at::Tensor& whole,
-                    const std::string& file, at::Device device, at::ScalarType dtype) {
-  const at::Tensor own = parts.cut(name, whole);
-  check_values(own, dtype, fmt::format("{}: {}", file, name));
-  return own.to(device, dtype, /*non_blocking=*/false, /*copy=*/true, at::MemoryFormat::Contiguous);
+at::Tensor local_shard(const ParameterShards& parts, const std::string& name, const at::Tensor& whole,
+                       const std::string& file, at::Device device, at::ScalarType dtype) {
+  const at::Tensor local = parts.cut(name, whole);
+  check_values(local, dtype, fmt::format("{}: {}", file, name));
+  return local.to(device, dtype, /*non_blocking=*/false, /*copy=*/true, at::MemoryFormat::Contiguous);
 }
 
-at::Tensor init_one(const ParameterShape& wanted, uint64_t seed, uint32_t number) {
+at::Tensor init_parameter(const ParameterShape& wanted, uint64_t seed, uint32_t number) {
   const auto options = at::TensorOptions().dtype(at::kFloat);
   if (wanted.name.ends_with(".bias")) return at::zeros(wanted.shape, options);
   const bool is_constant = wanted.deviation < 0 ? wanted.shape.size() == 1 : wanted.deviation == 0;  // a norm, say
@@ -113,14 +113,14 @@ at::Tensor init_one(const ParameterShape& wanted, uint64_t seed, uint32_t number
 /// Makes a layer's experts contiguous on a device, where the products of one kind are one kernel
 /// (ops/grouped_products.h).
 void stack_experts(NamedTensors& parameters, const std::vector<ParameterShape>& wanted) {
-  std::unordered_set<std::string_view> of_experts;
+  std::unordered_set<std::string_view> expert_names;
   for (const ParameterShape& parameter : wanted)
-    if (parameter.expert) of_experts.insert(parameter.name);
+    if (parameter.expert) expert_names.insert(parameter.name);
   for (auto first = parameters.begin(); first != parameters.end();) {
-    const auto other = [&](const auto& named) {
-      return !of_experts.contains(named.first) || named.second.sizes() != first->second.sizes();
+    const auto is_other = [&](const auto& named) {
+      return !expert_names.contains(named.first) || named.second.sizes() != first->second.sizes();
     };
-    const auto end = std::find_if(first, parameters.end(), other);
+    const auto end = std::find_if(first, parameters.end(), is_other);
     if (end == first || first->second.is_cpu()) {
       ++first;
       continue;
@@ -145,8 +145,8 @@ QuantisedMatrix quantised_base(const HfFolder& folder, const ParameterShape& wan
   if (is_quantised(folder)) {
     if (!wanted.fused.name.empty())
       throw user_error(
-          "{}: {}: products that are one tensor are not read as bitsandbytes quantised them; give the "
-          "model that was not quantised",
+          "{}: {}: roll cannot read linear layers that share a tensor and that bitsandbytes quantised; use the "
+          "unquantised model instead",
           folder.tensor_file(wanted.fused.name), wanted.fused.name);
     return read_bitsandbytes(folder, wanted.name, wanted.shape, *wanted.quantised);
   }
@@ -223,8 +223,8 @@ void check_values(const at::Tensor& values, at::ScalarType dtype, const std::str
 }
 
 void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted) {
-  for (const auto& parameter : in_folder(as_in(folder, wanted)))
-    if (!parameter.is_adapter) check_one(folder, parameter);
+  for (const auto& parameter : in_folder(as_stored_in(folder, wanted)))
+    if (!parameter.is_adapter) check_tensor(folder, parameter);
 }
 
 void check_folder(const std::filesystem::path& folder, const ModelSpec& spec, FolderUse use) {
@@ -237,10 +237,10 @@ void check_folder(const std::filesystem::path& folder, const ModelSpec& spec, Fo
         folder.string());
 }
 
-NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& asked,
+NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& requested,
                              const ParameterShards& parts, const std::function<bool(const std::string&)>& may_ignore,
                              at::Device device, at::ScalarType dtype, const AdapterSource& adapters) {
-  const std::vector<ParameterShape> wanted = as_in(folder, asked);
+  const std::vector<ParameterShape> wanted = as_stored_in(folder, requested);
   check_parameters(folder, wanted);
   std::optional<PeftFolder> peft;
   if (!adapters.folder.empty() && is_peft_folder(adapters.folder))
@@ -263,7 +263,7 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
     if (!parameter.is_adapter) {
       const std::string file = folder.tensor_file(parameter.name_in_folder());
       parameters.emplace_back(
-          name, own_part(parts, name, read_parameter(folder, parameter), file, device, dtype_in(dtype, parameter)));
+          name, local_shard(parts, name, read_parameter(folder, parameter), file, device, dtype_in(dtype, parameter)));
       parameters.back().second.requires_grad_(!has_adapters && !parameter.is_constant);
       continue;
     }
@@ -271,7 +271,7 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
     const at::Tensor whole =
         peft ? read_parameter(*peft, parameter) : new_adapter(folder, wanted, parameter, adapters.seed, number);
     const std::string file = peft ? peft->weights_file() : "new adapters";
-    parameters.emplace_back(name, own_part(parts, name, whole, file, device, dtype_in(dtype, parameter)));
+    parameters.emplace_back(name, local_shard(parts, name, whole, file, device, dtype_in(dtype, parameter)));
     parameters.back().second.requires_grad_(true);
   }
   check_nothing_unexpected(folder, wanted, may_ignore);
@@ -283,7 +283,7 @@ NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t
                              at::ScalarType dtype) {
   NamedTensors parameters;
   for (size_t i = 0; i < wanted.size(); ++i)
-    parameters.emplace_back(wanted[i].name, init_one(wanted[i], seed, static_cast<uint32_t>(i))
+    parameters.emplace_back(wanted[i].name, init_parameter(wanted[i], seed, static_cast<uint32_t>(i))
                                                 .to(device, dtype_in(dtype, wanted[i]))
                                                 .requires_grad_(!wanted[i].is_constant));
   stack_experts(parameters, wanted);
@@ -294,8 +294,8 @@ NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const
                                 at::ScalarType dtype) {
   NamedTensors parameters;
   const bool has_adapters = std::ranges::any_of(wanted, &ParameterShape::is_adapter);
-  const auto add = [&](const ParameterShape& stored, at::ScalarType own) {
-    const at::Tensor whole = at::empty(stored.shape, at::TensorOptions(at::kMeta).dtype(own));
+  const auto add = [&](const ParameterShape& stored, at::ScalarType stored_dtype) {
+    const at::Tensor whole = at::empty(stored.shape, at::TensorOptions(at::kMeta).dtype(stored_dtype));
     parameters.emplace_back(stored.name, parts.cut(stored.name, whole).clone(at::MemoryFormat::Contiguous));
   };
   for (const ParameterShape& parameter : wanted) {
@@ -312,12 +312,12 @@ NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const
 }
 
 ParameterIndex::ParameterIndex(const NamedTensors& parameters) {
-  for (const auto& [name, tensor] : parameters) places_.emplace(name, &tensor);
+  for (const auto& [name, tensor] : parameters) tensors_by_name_.emplace(name, &tensor);
 }
 
 const at::Tensor& ParameterIndex::operator[](const std::string& name) const {
-  const auto found = places_.find(name);
-  ROLL_CHECK(found != places_.end(), fmt::format("parameter {} was made by the spec", name));
+  const auto found = tensors_by_name_.find(name);
+  ROLL_CHECK(found != tensors_by_name_.end(), fmt::format("parameter {} was made by the spec", name));
   return *found->second;
 }
 
@@ -335,19 +335,20 @@ const at::Tensor& trained_copy(const NamedTensors& parameters, const std::string
 
 NamedTensors select_parameters(const NamedTensors& parameters, const std::vector<ParameterShape>& trained) {
   const ParameterIndex all(parameters);
-  NamedTensors own;
+  NamedTensors selected;
   for (const ParameterShape& shape : trained)
-    for (const ParameterShape& stored : stored_shapes(shape)) own.emplace_back(stored.name, all[stored.name]);
-  return own;
+    for (const ParameterShape& stored : stored_shapes(shape)) selected.emplace_back(stored.name, all[stored.name]);
+  return selected;
 }
 
 std::vector<ParameterShape> held_by(const std::vector<ParameterShape>& parameters, const ModelParallel& parallel) {
   if (!parallel.stage) return held_by(parameters, parallel.ep_rank(), parallel.ep_size());
-  std::vector<ParameterShape> of_stage;
-  std::ranges::copy_if(parameters, std::back_inserter(of_stage), [&stage = *parallel.stage](const ParameterShape& p) {
-    return stage.has(p.layer) || (p.is_at_both_ends && stage.is_last());
-  });
-  return held_by(of_stage, parallel.ep_rank(), parallel.ep_size());
+  std::vector<ParameterShape> stage_parameters;
+  std::ranges::copy_if(parameters, std::back_inserter(stage_parameters),
+                       [&stage = *parallel.stage](const ParameterShape& p) {
+                         return stage.has(p.layer) || (p.is_at_both_ends && stage.is_last());
+                       });
+  return held_by(stage_parameters, parallel.ep_rank(), parallel.ep_size());
 }
 
 }  // namespace roll

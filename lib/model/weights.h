@@ -89,7 +89,7 @@ class ParameterIndex {
   const at::Tensor& operator[](const std::string& name) const;
 
  private:
-  std::unordered_map<std::string_view, const at::Tensor*> places_;
+  std::unordered_map<std::string_view, const at::Tensor*> tensors_by_name_;
 };
 
 /// Returns the tensor of that name. Bug: there is none.

@@ -21,24 +21,24 @@ at::Tensor widened(const at::Tensor& x) {
 }
 
 /// Returns the keys or values of all pieces, one after the other.
-at::Tensor of_pieces(const at::Tensor& x, const at::Tensor& rows) {
+at::Tensor select_key_rows(const at::Tensor& x, const at::Tensor& rows) {
   return rows.defined() ? x.index_select(0, rows) : x;
 }
 
-/// Backward of of_pieces(): returns the gradient of x, summed in float32.
-at::Tensor of_rows(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& rows) {
+/// Backward of select_key_rows(): returns the gradient of x, summed in float32.
+at::Tensor sum_key_row_gradients(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& rows) {
   if (!rows.defined()) return grad.to(x.scalar_type());
   const at::Tensor wide = grad.to(wide_dtype(x));
   return at::zeros(x.sizes(), wide.options()).index_add_(0, rows, wide).to(x.scalar_type());
 }
 
-void remember(AutogradContext* ctx, const ScoreRule& rule) {
+void save_rule(AutogradContext* ctx, const ScoreRule& rule) {
   ctx->saved_data["scale"] = rule.scale;
   ctx->saved_data["window"] = rule.window;
   ctx->saved_data["cap"] = rule.cap;
 }
 
-ScoreRule rule_of(AutogradContext* ctx) {
+ScoreRule saved_rule(AutogradContext* ctx) {
   return {ctx->saved_data["scale"].toDouble(), ctx->saved_data["window"].toInt(), ctx->saved_data["cap"].toDouble()};
 }
 
@@ -52,7 +52,7 @@ class CpuAttention : public torch::autograd::Function<CpuAttention> {
     ctx->save_for_backward({q, k, v, out, result.logsumexp, pieces.key_rows});
     ctx->saved_data["cu_queries"] = pieces.cu_queries;
     ctx->saved_data["cu_keys"] = pieces.cu_keys;
-    remember(ctx, rule);
+    save_rule(ctx, rule);
     return out;
   }
 
@@ -62,9 +62,9 @@ class CpuAttention : public torch::autograd::Function<CpuAttention> {
     const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &rows = saved[5];
     pieces.key_rows = rows;
     const AttentionGrads found = attention_backward_cpu(widened(grads[0]), widened(q), widened(k), widened(v),
-                                                        {widened(saved[3]), saved[4]}, pieces, rule_of(ctx));
-    return {found.q.to(q.scalar_type()), of_rows(found.k, k, rows), of_rows(found.v, v, rows), at::Tensor(),
-            at::Tensor()};
+                                                        {widened(saved[3]), saved[4]}, pieces, saved_rule(ctx));
+    return {found.q.to(q.scalar_type()), sum_key_row_gradients(found.k, k, rows),
+            sum_key_row_gradients(found.v, v, rows), at::Tensor(), at::Tensor()};
   }
 };
 
@@ -73,20 +73,22 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const Pieces& pieces, const ScoreRule& rule) {
     const at::Tensor& rows = pieces.key_rows;
-    const FlashResult r = flash_forward(q, of_pieces(k, rows), of_pieces(v, rows), pieces, rule);
+    const FlashResult r = flash_forward(q, select_key_rows(k, rows), select_key_rows(v, rows), pieces, rule);
     ctx->save_for_backward({q, k, v, r.out, r.logsumexp, r.rng_state, r.unused, r.cu_queries, r.cu_keys, rows});
     ctx->saved_data["longest_queries"] = longest_sequence(pieces.cu_queries);
     ctx->saved_data["longest_keys"] = longest_sequence(pieces.cu_keys);
-    remember(ctx, rule);
+    save_rule(ctx, rule);
     return r.out;
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
     const auto s = ctx->get_saved_variables();
     const auto found = flash_backward(
-        grads[0].contiguous(), s[0], of_pieces(s[1], s[9]), of_pieces(s[2], s[9]), {s[3], s[4], s[5], s[6], s[7], s[8]},
-        {ctx->saved_data["longest_queries"].toInt(), ctx->saved_data["longest_keys"].toInt()}, rule_of(ctx));
-    return {found[0], of_rows(found[1], s[1], s[9]), of_rows(found[2], s[2], s[9]), at::Tensor(), at::Tensor()};
+        grads[0].contiguous(), s[0], select_key_rows(s[1], s[9]), select_key_rows(s[2], s[9]),
+        {s[3], s[4], s[5], s[6], s[7], s[8]},
+        {ctx->saved_data["longest_queries"].toInt(), ctx->saved_data["longest_keys"].toInt()}, saved_rule(ctx));
+    return {found[0], sum_key_row_gradients(found[1], s[1], s[9]), sum_key_row_gradients(found[2], s[2], s[9]),
+            at::Tensor(), at::Tensor()};
   }
 };
 
@@ -99,9 +101,9 @@ at::Tensor sequence_bounds(const std::vector<int64_t>& cu) {
 Pieces pieces_on(at::Device device, std::vector<int64_t> cu_queries, std::vector<int64_t> cu_keys) {
   Pieces pieces{std::move(cu_queries), std::move(cu_keys)};
   if (device.is_cpu() || device.is_meta()) return pieces;
-  const auto there = [&](const std::vector<int64_t>& bounds) { return sent(sequence_bounds(bounds), device); };
-  pieces.queries_on_device = there(pieces.cu_queries);
-  pieces.keys_on_device = pieces.cu_keys == pieces.cu_queries ? pieces.queries_on_device : there(pieces.cu_keys);
+  const auto to_device = [&](const std::vector<int64_t>& bounds) { return sent(sequence_bounds(bounds), device); };
+  pieces.queries_on_device = to_device(pieces.cu_queries);
+  pieces.keys_on_device = pieces.cu_keys == pieces.cu_queries ? pieces.queries_on_device : to_device(pieces.cu_keys);
   return pieces;
 }
 
@@ -121,7 +123,7 @@ at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::
   if (q.is_meta()) return q + (k.sum() + v.sum());  // planned run: the right shape and dependencies
   if (q.is_cpu()) return CpuAttention::apply(q, k, v, pieces, rule);
   if (has_flash_kernel(q, rule)) return FlashAttention::apply(q, k, v, pieces, rule);
-  return packed_attention_by_piece(q, of_pieces(k, rows), of_pieces(v, rows), pieces, rule);
+  return packed_attention_by_piece(q, select_key_rows(k, rows), select_key_rows(v, rows), pieces, rule);
 }
 
 }  // namespace roll

@@ -22,15 +22,15 @@ int64_t padded(int64_t columns) {
   return (columns + kVectorColumns - 1) / kVectorColumns * kVectorColumns;
 }
 
-/// Transposes x [count, width] to [width, padded(count)] in `room`, with zeros as padding, for products with x^T.
+/// Transposes x [count, width] to [width, padded(count)] in `buffer`, with zeros as padding, for products with x^T.
 template <class T>
-Rows<const T> transposed(Rows<const T> x, int64_t count, int64_t width, T* room) {
+Rows<const T> transposed(Rows<const T> x, int64_t count, int64_t width, T* buffer) {
   const int64_t stride = padded(count);
   for (int64_t begin = 0; begin < stride; begin += kVectorColumns)
     for (int64_t d = 0; d < width; ++d)
       for (int64_t j = begin; j < begin + kVectorColumns; ++j)
-        room[d * stride + j] = j < count ? x.data[j * x.stride + d] : T(0);
-  return {room, stride};
+        buffer[d * stride + j] = j < count ? x.data[j * x.stride + d] : T(0);
+  return {buffer, stride};
 }
 
 /// The keys [first, end) that a query sees, among the `length` keys of its block.
@@ -123,13 +123,13 @@ struct Shape {
         longest(longest_sequence(p.cu_keys)),
         pieces(p),
         rule(score_rule) {
-    if (p.key_rows.defined()) named = p.key_rows.const_data_ptr<int64_t>();
+    if (p.key_rows.defined()) key_row_indices = p.key_rows.const_data_ptr<int64_t>();
   }
   int64_t heads, kv_heads, width;
   int64_t longest;  // most keys of a piece
   const Pieces& pieces;
   const ScoreRule& rule;
-  const int64_t* named = nullptr;  // [K]: Pieces::key_rows; null if undefined
+  const int64_t* key_row_indices = nullptr;  // [K]: Pieces::key_rows; null if undefined
 
   int64_t group() const { return heads / kv_heads; }
   /// Returns the number of keys before a piece's first query.
@@ -143,14 +143,15 @@ struct Shape {
   Rows<T> key_rows(T* data, int64_t piece, int64_t head) const {
     return {data + (pieces.cu_keys[piece] * kv_heads + head) * width, kv_heads * width};
   }
-  /// Returns the keys of one head of one piece. With key_rows it copies them to `room` [longest, D], which is cheap
+  /// Returns the keys of one head of one piece. With key_rows it copies them to `buffer` [longest, D], which is cheap
   /// beside the products.
   template <class T>
-  Rows<const T> keys(const T* data, int64_t piece, int64_t head, T* room) const {
-    if (!named) return key_rows(data, piece, head);
+  Rows<const T> keys(const T* data, int64_t piece, int64_t head, T* buffer) const {
+    if (!key_row_indices) return key_rows(data, piece, head);
     for (int64_t j = 0; j < pieces.num_keys(piece); ++j)
-      std::copy_n(data + (named[pieces.cu_keys[piece] + j] * kv_heads + head) * width, width, room + j * width);
-    return {room, width};
+      std::copy_n(data + (key_row_indices[pieces.cu_keys[piece] + j] * kv_heads + head) * width, width,
+                  buffer + j * width);
+    return {buffer, width};
   }
   /// Returns the largest number of keys that a block of queries sees, padded().
   int64_t widest() const { return padded(rule.window > 0 ? std::min(longest, rule.window + kQueryBlock) : longest); }
@@ -166,23 +167,23 @@ struct Shape {
   /// keys or values, each with a vector of slack that products read, and with key_rows copies of keys and values.
   int64_t scratch(int64_t blocks) const {
     return blocks * (kQueryBlock * widest() + width * padded(longest) + kVectorColumns) +
-           (named ? 2 * width * longest : 0);
+           (key_row_indices ? 2 * width * longest : 0);
   }
 };
 
 /// Pointers into a task's scratch() memory.
 template <class T>
-struct Places {
-  Places(const Shape& shape, int64_t num_blocks, std::vector<T>& scratch) {
+struct TaskMemory {
+  TaskMemory(const Shape& shape, int64_t num_blocks, std::vector<T>& scratch) {
     T* next = scratch.data();
     const auto take = [&](int64_t size) { return std::exchange(next, next + size); };
     for (int64_t i = 0; i < num_blocks; ++i) blocks[i] = take(kQueryBlock * shape.widest());
-    for (int64_t i = 0; i < num_blocks; ++i) turned[i] = take(shape.width * padded(shape.longest) + kVectorColumns);
-    if (!shape.named) return;
+    for (int64_t i = 0; i < num_blocks; ++i) transposes[i] = take(shape.width * padded(shape.longest) + kVectorColumns);
+    if (!shape.key_row_indices) return;
     k = take(shape.width * shape.longest);
     v = take(shape.width * shape.longest);
   }
-  std::array<T*, 2> blocks{}, turned{};
+  std::array<T*, 2> blocks{}, transposes{};
   T *k = nullptr, *v = nullptr;  // copies; only with key_rows
 };
 
@@ -202,17 +203,17 @@ void forward_task(const Shape& shape, const ForwardPointers<T>& p, int64_t task,
   const int64_t piece = task / shape.heads, head = task % shape.heads, kv_head = head / shape.group();
   const int64_t num_queries = shape.pieces.num_queries(piece), earlier = shape.earlier(piece), width = shape.width;
   const Rows<const T> q = shape.query_rows(p.q, piece, head);
-  const Places<T> at(shape, 1, scratch);
+  const TaskMemory<T> memory(shape, 1, scratch);
   const T cap = static_cast<T>(shape.rule.cap);
   const Rows<const T> k =
-      transposed(shape.keys(p.k, piece, kv_head, at.k), shape.pieces.num_keys(piece), width, at.turned[0]);
-  const Rows<const T> v = shape.keys(p.v, piece, kv_head, at.v);
+      transposed(shape.keys(p.k, piece, kv_head, memory.k), shape.pieces.num_keys(piece), width, memory.transposes[0]);
+  const Rows<const T> v = shape.keys(p.v, piece, kv_head, memory.v);
   const Rows<T> out = shape.query_rows(p.out, piece, head);
   T* logsumexp = p.logsumexp + shape.pieces.cu_queries[piece] * shape.heads + head;
   for (int64_t begin = 0; begin < num_queries; begin += kQueryBlock) {
     const int64_t n = std::min(num_queries - begin, kQueryBlock), from = shape.first_key(earlier + begin),
                   keys = earlier + begin + n - from;
-    const Rows<T> s = {at.blocks[0], padded(keys)};
+    const Rows<T> s = {memory.blocks[0], padded(keys)};
     multiply<T>({n, s.stride, width, scale, Op::kPlain, skip(q, begin), {k.data + from, k.stride}, false, s});
     for (int64_t i = 0; i < n; ++i) {
       const Seen seen = shape.seen(earlier + begin + i, from, keys);
@@ -236,11 +237,12 @@ void backward_task(const Shape& shape, const BackwardPointers<T>& p, int64_t tas
   const int64_t piece = task / shape.kv_heads, kv_head = task % shape.kv_heads;
   const int64_t num_queries = shape.pieces.num_queries(piece), num_keys = shape.pieces.num_keys(piece),
                 earlier = shape.earlier(piece), width = shape.width;
-  const Places<T> at(shape, 2, scratch);
+  const TaskMemory<T> memory(shape, 2, scratch);
   const T cap = static_cast<T>(shape.rule.cap);
-  const Rows<const T> k = shape.keys(p.k, piece, kv_head, at.k);
-  const Rows<const T> turned_k = transposed(k, num_keys, width, at.turned[0]);
-  const Rows<const T> turned_v = transposed(shape.keys(p.v, piece, kv_head, at.v), num_keys, width, at.turned[1]);
+  const Rows<const T> k = shape.keys(p.k, piece, kv_head, memory.k);
+  const Rows<const T> k_transposed = transposed(k, num_keys, width, memory.transposes[0]);
+  const Rows<const T> v_transposed =
+      transposed(shape.keys(p.v, piece, kv_head, memory.v), num_keys, width, memory.transposes[1]);
   const Rows<T> dk = shape.key_rows(p.dk, piece, kv_head);
   const Rows<T> dv = shape.key_rows(p.dv, piece, kv_head);
   for (int64_t head = kv_head * shape.group(); head < (kv_head + 1) * shape.group(); ++head) {
@@ -252,14 +254,14 @@ void backward_task(const Shape& shape, const BackwardPointers<T>& p, int64_t tas
     for (int64_t begin = 0; begin < num_queries; begin += kQueryBlock) {
       const int64_t n = std::min(num_queries - begin, kQueryBlock), from = shape.first_key(earlier + begin),
                     keys = earlier + begin + n - from, stride = padded(keys);
-      const Rows<T> probabilities = {at.blocks[0], stride}, grads = {at.blocks[1], stride};
+      const Rows<T> probabilities = {memory.blocks[0], stride}, grads = {memory.blocks[1], stride};
       multiply<T>({n,
                    stride,
                    width,
                    scale,
                    Op::kPlain,
                    skip(q, begin),
-                   {turned_k.data + from, turned_k.stride},
+                   {k_transposed.data + from, k_transposed.stride},
                    false,
                    probabilities});
       multiply<T>({n,
@@ -268,19 +270,19 @@ void backward_task(const Shape& shape, const BackwardPointers<T>& p, int64_t tas
                    T(1),
                    Op::kPlain,
                    skip(dout, begin),
-                   {turned_v.data + from, turned_v.stride},
+                   {v_transposed.data + from, v_transposed.stride},
                    false,
                    grads});
       for (int64_t i = 0; i < n; ++i) {
         const Seen seen = shape.seen(earlier + begin + i, from, keys);
-        T *probability_of = probabilities.data + i * stride, *grad = grads.data + i * stride;
+        T *row_probabilities = probabilities.data + i * stride, *grad = grads.data + i * stride;
         const T *dout_row = skip(dout, begin + i).data, *out_row = skip(out, begin + i).data;
         if (cap > 0) {
-          cap_scores(probability_of, seen, cap);
-          uncap_gradients(probability_of, grad, dot(dout_row, out_row, width), seen, cap);
+          cap_scores(row_probabilities, seen, cap);
+          uncap_gradients(row_probabilities, grad, dot(dout_row, out_row, width), seen, cap);
         }
-        probability(probability_of, logsumexp[(begin + i) * shape.heads], seen);
-        score_gradient(probability_of, grad, dout_row, out_row, width, keys, scale);
+        probability(row_probabilities, logsumexp[(begin + i) * shape.heads], seen);
+        score_gradient(row_probabilities, grad, dout_row, out_row, width, keys, scale);
       }
       const Rows<const T> prob = {probabilities.data, stride}, grad = {grads.data, stride};
       multiply<T>({n, width, keys, T(1), Op::kPlain, grad, skip(k, from), false, skip(dq, begin)});
@@ -313,8 +315,8 @@ AttentionGrads attention_backward_cpu(const at::Tensor& grad_out, const at::Tens
                                       const at::Tensor& v, const AttentionResult& forward, const Pieces& pieces,
                                       const ScoreRule& rule) {
   const Shape shape(q, k, pieces, rule);
-  const std::vector<int64_t> of_keys = {pieces.cu_keys.back(), k.size(1), k.size(2)};
-  const AttentionGrads grads{at::empty_like(q), at::zeros(of_keys, k.options()), at::zeros(of_keys, v.options())};
+  const std::vector<int64_t> key_shape = {pieces.cu_keys.back(), k.size(1), k.size(2)};
+  const AttentionGrads grads{at::empty_like(q), at::zeros(key_shape, k.options()), at::zeros(key_shape, v.options())};
   AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "attention_backward_cpu", [&] {
     using T = scalar_t;
     const BackwardPointers<T> p{

@@ -31,19 +31,19 @@ void set_probabilities(const float* logits, const RoutingRule& rule, std::vector
 }
 
 /// Sets the scores of experts outside the best groups to -infinity.
-void leave_best_groups(const RoutingRule& rule, std::vector<float>& scores) {
-  static thread_local std::vector<float> of_groups;
+void mask_other_groups(const RoutingRule& rule, std::vector<float>& scores) {
+  static thread_local std::vector<float> group_scores;
   static thread_local std::vector<int32_t> order;
-  of_groups.clear();
+  group_scores.clear();
   for (int64_t begin = 0; begin < rule.count; begin += rule.group_size()) {
     float best = scores[begin], next = -std::numeric_limits<float>::infinity();
     for (int64_t e = begin + 1; e < begin + rule.group_size(); ++e) {
       next = std::max(next, std::min(best, scores[e]));
       best = std::max(best, scores[e]);
     }
-    of_groups.push_back(best + next);
+    group_scores.push_back(best + next);
   }
-  rank_best(of_groups, rule.groups, order);
+  rank_best(group_scores, rule.groups, order);
   for (int64_t left_out = rule.chosen_groups; left_out < rule.groups; ++left_out)
     std::fill_n(scores.begin() + order[left_out] * rule.group_size(), rule.group_size(),
                 -std::numeric_limits<float>::infinity());
@@ -57,7 +57,7 @@ void choose_experts(const float* logits, const RoutingRule& rule, const float* b
   set_probabilities(logits, rule, probs);
   scores = probs;
   for (int64_t e = 0; bias && e < rule.count; ++e) scores[e] += bias[e];
-  if (rule.chosen_groups < rule.groups) leave_best_groups(rule, scores);
+  if (rule.chosen_groups < rule.groups) mask_other_groups(rule, scores);
   rank_best(scores, rule.chosen, order);
   float kept = 0;
   for (int64_t k = 0; k < rule.chosen; ++k) kept += weights[k] = probs[experts[k] = order[k]];

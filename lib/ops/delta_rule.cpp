@@ -65,13 +65,13 @@ struct Convolved {
 };
 
 Convolved convolved_heads(const DeltaHeads& heads, const at::Tensor& convolved) {
-  const int64_t keys = heads.key_heads * heads.key_dim, each = heads.value_heads / heads.key_heads;
-  const auto of_keys = [&](int64_t begin) {  // repeats each key head for `each` value heads
-    const at::Tensor own =
+  const int64_t keys = heads.key_heads * heads.key_dim, value_heads_per_key_head = heads.value_heads / heads.key_heads;
+  const auto unit_heads = [&](int64_t begin) {  // repeats each key head for `value_heads_per_key_head` value heads
+    const at::Tensor unit_keys =
         directions(convolved.narrow(1, begin, keys).reshape({-1, heads.key_heads, 1, heads.key_dim}));
-    return own.expand({-1, -1, each, -1}).reshape({-1, heads.value_heads, heads.key_dim});
+    return unit_keys.expand({-1, -1, value_heads_per_key_head, -1}).reshape({-1, heads.value_heads, heads.key_dim});
   };
-  return {of_keys(0) / std::sqrt(static_cast<double>(heads.key_dim)), of_keys(keys),
+  return {unit_heads(0) / std::sqrt(static_cast<double>(heads.key_dim)), unit_heads(keys),
           convolved.narrow(1, 2 * keys, heads.value_heads * heads.value_dim)
               .reshape({-1, heads.value_heads, heads.value_dim})};
 }
@@ -117,15 +117,15 @@ at::Tensor scan_chunks(const Convolved& x, const at::Tensor& decay, const at::Te
   int64_t first = 0;
   for (size_t i = 0; i < plan.active.size(); ++i) {
     const int64_t count = plan.active[i];
-    const auto own = [&](const at::Tensor& of_all) { return of_all.narrow(0, first, count); };
+    const auto active_part = [&](const at::Tensor& chunks) { return chunks.narrow(0, first, count); };
     if (state.size(0) > count) {
       if (states) ended.push_back(state.narrow(0, count, state.size(0) - count));
       state = state.narrow(0, 0, count);
     }
-    const at::Tensor corrected = own(values) - at::matmul(own(read_by), state);
-    outs.push_back(at::matmul(own(asked), state) + at::matmul(own(seen), corrected));
+    const at::Tensor corrected = active_part(values) - at::matmul(active_part(read_by), state);
+    outs.push_back(at::matmul(active_part(asked), state) + at::matmul(active_part(seen), corrected));
     if (states || i + 1 < plan.active.size())
-      state = state * own(all).unsqueeze(-1).unsqueeze(-1) + at::matmul(own(kept), corrected);
+      state = state * active_part(all).unsqueeze(-1).unsqueeze(-1) + at::matmul(active_part(kept), corrected);
     first += count;
   }
   if (states) {
@@ -133,7 +133,7 @@ at::Tensor scan_chunks(const Convolved& x, const at::Tensor& decay, const at::Te
     std::ranges::reverse(ended);
     *states = at::cat(ended);
   }
-  return at::cat(outs).transpose(1, 2).reshape({-1, v.size(1), v.size(-1)}).index_select(0, plan.places);
+  return at::cat(outs).transpose(1, 2).reshape({-1, v.size(1), v.size(-1)}).index_select(0, plan.chunk_indices);
 }
 
 }  // namespace
@@ -141,14 +141,17 @@ at::Tensor scan_chunks(const Convolved& x, const at::Tensor& decay, const at::Te
 DeltaPlan plan_delta(std::vector<int64_t> cu_seqlens, int64_t num_taps, at::Device device) {
   const int64_t sequences = std::ssize(cu_seqlens) - 1, tokens = cu_seqlens.back(), before = num_taps - 1;
   const auto length = [&](int64_t b) { return cu_seqlens[b + 1] - cu_seqlens[b]; };
-  std::vector<int64_t> order(sequences), back(sequences), taps(num_taps * tokens), tails, chunked, places(tokens);
+  std::vector<int64_t> order(sequences), back(sequences), taps(num_taps * tokens), tails, chunked,
+      chunk_indices(tokens);
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return length(a) > length(b); });
   for (int64_t b = 0; b < sequences; ++b) {
     back[order[b]] = b;
     ROLL_CHECK(length(b) > 0, "every sequence has a token");
-    // Returns the row `by` tokens after the sequence's first one; by < 0: a row of its tail.
-    const auto row = [&](int64_t by) { return by >= 0 ? cu_seqlens[b] + by : tokens + (b + 1) * before + by; };
+    // Returns the row `offset` tokens after the sequence's first one; offset < 0: a row of its tail.
+    const auto row = [&](int64_t offset) {
+      return offset >= 0 ? cu_seqlens[b] + offset : tokens + (b + 1) * before + offset;
+    };
     for (int64_t i = 0; i < length(b); ++i)
       for (int64_t w = 0; w < num_taps; ++w) taps[w * tokens + cu_seqlens[b] + i] = row(i - before + w);
     for (int64_t i = length(b) - before; i < length(b); ++i) tails.push_back(row(i));
@@ -160,18 +163,20 @@ DeltaPlan plan_delta(std::vector<int64_t> cu_seqlens, int64_t num_taps, at::Devi
       if (length(b) <= begin) break;
       ++plan.active.back();
       for (int64_t i = begin; i < begin + plan.chunk; ++i) {
-        if (i < length(b)) places[cu_seqlens[b] + i] = std::ssize(chunked);
+        if (i < length(b)) chunk_indices[cu_seqlens[b] + i] = std::ssize(chunked);
         chunked.push_back(i < length(b) ? cu_seqlens[b] + i : tokens);
       }
     }
   }
-  const auto there = [&](const std::vector<int64_t>& values) { return sent(at::tensor(values, at::kLong), device); };
-  plan.taps = there(taps).view({num_taps, tokens});
-  plan.tails = there(tails).view({sequences, before});
-  plan.chunked = there(chunked);
-  plan.places = there(places);
-  plan.order = there(order);
-  plan.back = there(back);
+  const auto to_device = [&](const std::vector<int64_t>& values) {
+    return sent(at::tensor(values, at::kLong), device);
+  };
+  plan.taps = to_device(taps).view({num_taps, tokens});
+  plan.tails = to_device(tails).view({sequences, before});
+  plan.chunked = to_device(chunked);
+  plan.chunk_indices = to_device(chunk_indices);
+  plan.order = to_device(order);
+  plan.back = to_device(back);
   plan.cu_seqlens = std::move(cu_seqlens);
   return plan;
 }
@@ -179,7 +184,7 @@ DeltaPlan plan_delta(std::vector<int64_t> cu_seqlens, int64_t num_taps, at::Devi
 at::Tensor gated_delta_rule(const DeltaHeads& heads, const DeltaRows& rows, const DeltaPlan& plan,
                             DeltaStates* states) {
   const at::ScalarType wide = rows.decay.scalar_type();
-  ROLL_CHECK_EQ(plan.cu_seqlens.back(), rows.mixed.size(0), "the plan is of these tokens");
+  ROLL_CHECK_EQ(plan.cu_seqlens.back(), rows.mixed.size(0), "the plan was made for these tokens");
   const at::Tensor before = with_tails(rows.mixed.to(wide), plan, states ? states->tails : at::Tensor());
   const Convolved x = convolved_heads(heads, at::silu(Convolution::apply(before, rows.taps.to(wide), plan.taps)));
   if (!states) return scan_chunks(x, rows.decay, rows.rate, plan, nullptr);

@@ -43,7 +43,7 @@ struct DeltaPlan {
   at::Tensor taps;                  // [W, T] int64: row of `mixed` that each tap reads; T + i: row i of the old tails
   at::Tensor tails;                 // [B, W - 1] int64: rows, numbered like taps, that become the new tails
   at::Tensor chunked;               // [chunks * chunk] int64: tokens, by scan step, then by sequence; T: padding
-  at::Tensor places;                // [T] int64: index of each token in `chunked`
+  at::Tensor chunk_indices;         // [T] int64: index of each token in `chunked`
   std::vector<int64_t> active;      // number of sequences with a chunk at each scan step
   at::Tensor order, back;           // [B] int64: sequences, the longest first; index of each sequence in `order`
 };

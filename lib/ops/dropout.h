@@ -19,12 +19,13 @@ struct DropoutRule {
 
 /// Returns a random key per token, [T] int64, for packed ids [T] on the host. Sequences with equal prefixes have equal
 /// keys over the prefix.
-at::Tensor dropout_names(const at::Tensor& ids, const std::vector<int64_t>& cu_seqlens, uint64_t seed, uint32_t step);
+at::Tensor dropout_keys(const at::Tensor& ids, const std::vector<int64_t>& cu_seqlens, uint64_t seed, uint32_t step);
 
-/// Returns x with dropout: x [T, K] float32 or float64, names [T]. Differentiable; backward computes the mask again.
-at::Tensor dropped_out(const at::Tensor& x, const at::Tensor& names, const DropoutRule& rule);
+/// Returns x with dropout: x [T, K] float32 or float64, token_keys [T]. Differentiable; backward computes the mask
+/// again.
+at::Tensor dropped_out(const at::Tensor& x, const at::Tensor& token_keys, const DropoutRule& rule);
 
 /// Returns the mask [T, width] bool, true for kept elements; made of LibTorch's operators, for any device.
-at::Tensor kept_columns(const at::Tensor& names, int64_t width, const DropoutRule& rule);
+at::Tensor kept_columns(const at::Tensor& token_keys, int64_t width, const DropoutRule& rule);
 
 }  // namespace roll

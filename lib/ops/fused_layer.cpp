@@ -55,7 +55,7 @@ struct KeptLauncher : torch::CustomClassHolder {
   std::shared_ptr<const LayerLauncher> launcher;
 };
 
-void keep(AutogradContext* ctx, const LayerLauncher& launcher) {
+void save_launcher(AutogradContext* ctx, const LayerLauncher& launcher) {
   ctx->saved_data["launcher"] = c10::IValue::make_capsule(c10::make_intrusive<KeptLauncher>(launcher));
 }
 
@@ -107,7 +107,7 @@ class FusedNorm : public torch::autograd::Function<FusedNorm> {
     ctx->saved_data["eps"] = eps;
     ctx->saved_data["has_branch"] = branch.has_value();
     ctx->set_materialize_grads(false);
-    keep(ctx, *launcher);
+    save_launcher(ctx, *launcher);
     return {sum, normed};
   }
 
@@ -139,15 +139,15 @@ class FusedNorm : public torch::autograd::Function<FusedNorm> {
         return kernel;
       });
       found[0] = dx;
-      const size_t edge = has_branch ? 2 : 1;  // index of the weight among the defined inputs
-      if (ctx->needs_input_grad(edge)) found[2] = summed(kept_launcher(ctx), parts, weight);
+      const size_t weight_input = has_branch ? 2 : 1;  // index of the weight among the defined inputs
+      if (ctx->needs_input_grad(weight_input)) found[2] = summed(kept_launcher(ctx), parts, weight);
     }
     if (has_branch) found[1] = found[0];
     return found;
   }
 };
 
-/// Arguments that TurnHeads and its backward share.
+/// Arguments that RotateHeads and its backward share.
 struct HeadCall {
   const LayerLauncher* launcher;
   HeadShape shape;
@@ -177,27 +177,27 @@ class FusedHeads : public torch::autograd::Function<FusedHeads> {
   static variable_list forward(AutogradContext* ctx, const at::Tensor& qkv, const std::optional<at::Tensor>& q_norm,
                                const std::optional<at::Tensor>& k_norm, const HeadCall& call) {
     const int64_t heads = call.shape.heads, kv_heads = call.shape.kv_heads, dim = call.shape.head_dim;
-    const at::Tensor own_q = q_norm.value_or(at::Tensor()), own_k = k_norm.value_or(at::Tensor());
-    const int64_t turning = heads + kv_heads;
-    const at::Tensor out = q_norm ? at::empty({qkv.size(0), turning * dim}, qkv.options()) : qkv;
+    const at::Tensor q_weight = q_norm.value_or(at::Tensor()), k_weight = k_norm.value_or(at::Tensor());
+    const int64_t num_rotated_heads = heads + kv_heads;
+    const at::Tensor out = q_norm ? at::empty({qkv.size(0), num_rotated_heads * dim}, qkv.options()) : qkv;
     launch(*call.launcher, qkv, [&](auto t) {
       using T = decltype(t);
-      return TurnHeads<T>{.shape = head_rows<T>(call, own_q, own_k),
-                          .qkv = read<T>(qkv),
-                          .out = written<T>(out),
-                          .out_heads = q_norm ? turning : turning + kv_heads};
+      return RotateHeads<T>{.shape = head_rows<T>(call, q_weight, k_weight),
+                            .qkv = read<T>(qkv),
+                            .out = written<T>(out),
+                            .out_heads = q_norm ? num_rotated_heads : num_rotated_heads + kv_heads};
     });
     ctx->save_for_backward(
-        {q_norm ? qkv : at::Tensor(), own_q, own_k, call.rotation.cos, call.rotation.sin, call.rotation.rows});
+        {q_norm ? qkv : at::Tensor(), q_weight, k_weight, call.rotation.cos, call.rotation.sin, call.rotation.rows});
     ctx->saved_data["shape"] = std::vector<int64_t>{heads, kv_heads, dim};
     ctx->saved_data["eps"] = call.eps;
-    keep(ctx, *call.launcher);
+    save_launcher(ctx, *call.launcher);
     // The results are plain tensors over the memory, not views that autograd would trace to qkv.
     const at::AutoDispatchBelowADInplaceOrView guard;
     const auto part = [&](const at::Tensor& from, int64_t first, int64_t count) {
       return from.as_strided({from.size(0), count, dim}, {from.stride(0), dim, 1}, from.storage_offset() + first * dim);
     };
-    return {part(out, 0, heads), part(out, heads, kv_heads), part(qkv, turning, kv_heads)};
+    return {part(out, 0, heads), part(out, heads, kv_heads), part(qkv, num_rotated_heads, kv_heads)};
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
@@ -213,12 +213,12 @@ class FusedHeads : public torch::autograd::Function<FusedHeads> {
     at::Tensor parts;
     launch(*call.launcher, dq, [&](auto t) {
       using T = decltype(t);
-      TurnHeadsBackward<T> kernel{.shape = head_rows<T>(call, q_norm, k_norm),
-                                  .qkv = read<T>(qkv),
-                                  .dq = read<T>(dq),
-                                  .dk = read<T>(dk),
-                                  .dv = read<T>(dv),
-                                  .d_qkv = written<T>(d_qkv)};
+      RotateHeadsBackward<T> kernel{.shape = head_rows<T>(call, q_norm, k_norm),
+                                    .qkv = read<T>(qkv),
+                                    .dq = read<T>(dq),
+                                    .dk = read<T>(dk),
+                                    .dv = read<T>(dv),
+                                    .d_qkv = written<T>(d_qkv)};
       if (q_norm.defined()) parts = at::empty({kernel.num_blocks(), 2 * sizes[2]}, dq.options().dtype(at::kFloat));
       kernel.d_norm_parts = written<float>(parts);
       return kernel;
@@ -244,7 +244,7 @@ class FusedGate : public torch::autograd::Function<FusedGate> {
       return GateRows<T>{.gate_up = read<T>(in), .gated = written<T>(gated), .rows = rows, .inner = inner};
     });
     ctx->save_for_backward({in});
-    keep(ctx, *launcher);
+    save_launcher(ctx, *launcher);
     return gated;
   }
 
@@ -268,7 +268,7 @@ class FusedRows : public torch::autograd::Function<FusedRows> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& weight, const at::Tensor& ids,
                             const LayerLauncher* launcher) {
     ctx->save_for_backward({weight, ids});
-    keep(ctx, *launcher);
+    save_launcher(ctx, *launcher);
     return weight.index_select(0, ids);
   }
 
@@ -303,10 +303,10 @@ bool takes_layer(const at::Tensor& x, const std::vector<int64_t>& sizes, const s
   const auto starts_at = [](const at::Tensor& t, uintptr_t multiple) {
     return reinterpret_cast<uintptr_t>(t.const_data_ptr()) % multiple == 0;
   };
-  const auto is_placed = [&](const at::Tensor& weight) {  // a float32 gradient is aligned for equally many elements
+  const auto is_aligned = [&](const at::Tensor& weight) {  // a float32 gradient is aligned for equally many elements
     return starts_at(weight, 16) && (!weight.grad().defined() || starts_at(weight.grad(), 64 / x.element_size()));
   };
-  return has_kernels && std::ranges::all_of(sizes, is_whole) && std::ranges::all_of(weights, is_placed);
+  return has_kernels && std::ranges::all_of(sizes, is_whole) && std::ranges::all_of(weights, is_aligned);
 }
 
 NormedSum fused_norm(const LayerLauncher& launcher, const at::Tensor& x, const at::Tensor& branch,
@@ -315,8 +315,8 @@ NormedSum fused_norm(const LayerLauncher& launcher, const at::Tensor& x, const a
   return {found[0], found[1]};
 }
 
-TurnedHeads fused_heads(const LayerLauncher& launcher, const at::Tensor& qkv, const HeadShape& shape,
-                        const at::Tensor& q_norm, const at::Tensor& k_norm, double eps, const Rotation& rotation) {
+RotatedHeads fused_heads(const LayerLauncher& launcher, const at::Tensor& qkv, const HeadShape& shape,
+                         const at::Tensor& q_norm, const at::Tensor& k_norm, double eps, const Rotation& rotation) {
   ROLL_CHECK_EQ(q_norm.defined(), k_norm.defined(), "queries and keys have norms, or neither has");
   const HeadCall call{&launcher, shape, eps, rotation};
   const variable_list found = FusedHeads::apply(qkv, if_defined(q_norm), if_defined(k_norm), call);

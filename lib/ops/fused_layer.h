@@ -30,14 +30,14 @@ struct HeadShape {
   int64_t heads = 0, kv_heads = 0, head_dim = 0;
 };
 
-struct TurnedHeads {
+struct RotatedHeads {
   at::Tensor q, k, v;  // [N, H, D], [N, Hkv, D], [N, Hkv, D]: views; each head's elements are contiguous
 };
 
 /// Splits qkv [N, (H + 2 Hkv) D] into heads and applies q/k norm (both undefined: none) and RoPE to queries and keys.
 /// Overwrites qkv if there are no norms.
-TurnedHeads fused_heads(const LayerLauncher& launcher, const at::Tensor& qkv, const HeadShape& shape,
-                        const at::Tensor& q_norm, const at::Tensor& k_norm, double eps, const Rotation& rotation);
+RotatedHeads fused_heads(const LayerLauncher& launcher, const at::Tensor& qkv, const HeadShape& shape,
+                         const at::Tensor& q_norm, const at::Tensor& k_norm, double eps, const Rotation& rotation);
 
 /// Returns silu(gate) * up [N, I] of gate_up [N, 2 I], gate first.
 at::Tensor fused_gate(const LayerLauncher& launcher, const at::Tensor& gate_up);

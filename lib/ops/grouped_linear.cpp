@@ -17,7 +17,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-variable_list saved_of(const at::Tensor& x, at::TensorList weights) {
+variable_list saved_tensors(const at::Tensor& x, at::TensorList weights) {
   variable_list saved = {x};
   saved.insert(saved.end(), weights.begin(), weights.end());
   return saved;
@@ -28,14 +28,14 @@ class LoopedLinear : public torch::autograd::Function<LoopedLinear> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::IntArrayRef counts, int64_t parts,
                             at::TensorList weights) {
-    ctx->save_for_backward(saved_of(x, weights));
+    ctx->save_for_backward(saved_tensors(x, weights));
     ctx->saved_data["counts"] = counts.vec();
     ctx->saved_data["parts"] = parts;
     const int64_t outputs = weights[0].size(0);
     const at::Tensor y = at::empty({x.size(0), parts * outputs}, x.options());
     if (x.is_meta()) return y;
-    for_each_product(counts, parts, outputs, [&](int64_t i, const Place& at) {
-      at.in_columns(y).copy_(matrix_product(at.rows_of(x), weights[i].t()));
+    for_each_product(counts, parts, outputs, [&](int64_t i, const ProductRange& at) {
+      at.block_in(y).copy_(matrix_product(at.rows_in(x), weights[i].t()));
     });
     return y;
   }
@@ -52,32 +52,32 @@ class LoopedLinear : public torch::autograd::Function<LoopedLinear> {
         if (ctx->needs_input_grad(i) && !saved[i].grad().defined()) found[2 + i] = at::empty_like(saved[i]);
       return found;
     }
-    for_each_product(counts, parts, outputs, [&](int64_t i, const Place& at) {
-      const at::Tensor &weight = saved[1 + i], d = at.in_columns(d_out);
+    for_each_product(counts, parts, outputs, [&](int64_t i, const ProductRange& at) {
+      const at::Tensor &weight = saved[1 + i], d = at.block_in(d_out);
       if (found[0].defined()) {
-        const at::Tensor rows = at.rows_of(found[0]), own = matrix_product(d, weight);
-        i % parts == 0 ? rows.copy_(own) : rows.add_(own);
+        const at::Tensor rows = at.rows_in(found[0]), product = matrix_product(d, weight);
+        i % parts == 0 ? rows.copy_(product) : rows.add_(product);
       }
-      if (ctx->needs_input_grad(1 + i)) found[3 + i] = weight_gradient(d, at.rows_of(x), weight);
+      if (ctx->needs_input_grad(1 + i)) found[3 + i] = weight_gradient(d, at.rows_in(x), weight);
     });
     return found;
   }
 
  private:
   /// A group's rows of x and a part's columns of y.
-  struct Place {
+  struct ProductRange {
     int64_t first, count, column, width;
-    at::Tensor rows_of(const at::Tensor& x) const { return x.narrow(0, first, count); }
-    at::Tensor in_columns(const at::Tensor& x) const { return rows_of(x).narrow(1, column, width); }
+    at::Tensor rows_in(const at::Tensor& x) const { return x.narrow(0, first, count); }
+    at::Tensor block_in(const at::Tensor& x) const { return rows_in(x).narrow(1, column, width); }
   };
 
-  /// Calls f(weight index, place) for each part of each group that has rows.
+  /// Calls f(weight index, range) for each part of each group that has rows.
   template <class F>
   static void for_each_product(at::IntArrayRef counts, int64_t parts, int64_t outputs, const F& f) {
     int64_t first = 0;
     for (int64_t g = 0; g < std::ssize(counts); first += counts[g++])
       for (int64_t part = 0; counts[g] > 0 && part < parts; ++part)
-        f(g * parts + part, Place{first, counts[g], part * outputs, outputs});
+        f(g * parts + part, ProductRange{first, counts[g], part * outputs, outputs});
   }
 };
 
@@ -86,7 +86,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const RowGroups& groups, int64_t parts,
                             at::TensorList weights) {
-    variable_list saved = saved_of(x, weights);
+    variable_list saved = saved_tensors(x, weights);
     const at::Tensor ends = groups.ends(x.device());
     saved.push_back(ends);
     ctx->save_for_backward(saved);
@@ -106,10 +106,10 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
     if (trained.empty() || x.size(0) == 0) return found;
     const at::Tensor gradient = grouped_weight_gradient(d_out, x, ends);
     if (trained.size() == weights.size() && adds(weights, parts, gradient)) return found;
-    const variable_list each = gradient.view({std::ssize(weights), -1, x.size(1)}).unbind();
+    const variable_list weight_gradients = gradient.view({std::ssize(weights), -1, x.size(1)}).unbind();
     for (const size_t i : trained) {
       const at::Tensor kept = weights[i].grad();
-      kept.defined() ? kept.add_(each[i]) : found[3 + i] = each[i];
+      kept.defined() ? kept.add_(weight_gradients[i]) : found[3 + i] = weight_gradients[i];
     }
     return found;
   }

@@ -74,36 +74,36 @@ struct Gradients {
 };
 
 /// Converts token ids to rows of this rank's shard; -1 if another rank holds them.
-at::Tensor own_labels(const at::Tensor& labels, int64_t begin, int64_t rows) {
+at::Tensor to_local_rows(const at::Tensor& labels, int64_t begin, int64_t rows) {
   const at::Tensor local = labels - begin;
   return local.masked_fill(local.lt(0).logical_or_(local.ge(rows)), -1);
 }
 
 /// Returns x [n, k] with 0 where another rank holds the id.
-at::Tensor where_own(const at::Tensor& x, const at::Tensor& own) {
-  return x.masked_fill(own.lt(0), 0);
+at::Tensor zero_other_ranks(const at::Tensor& x, const at::Tensor& local_ids) {
+  return x.masked_fill(local_ids.lt(0), 0);
 }
 
-/// Returns the logits [n, k] of the rows `own`; 0 where another rank holds the id.
-at::Tensor logits_at(const at::Tensor& logits, const at::Tensor& own) {
-  return where_own(logits.gather(1, own.clamp_min(0)), own);
+/// Returns the logits [n, k] of the rows `local_ids`; 0 where another rank holds the id.
+at::Tensor logits_at(const at::Tensor& logits, const at::Tensor& local_ids) {
+  return zero_other_ranks(logits.gather(1, local_ids.clamp_min(0)), local_ids);
 }
 
 /// Returns each row's sum of squared probabilities without its label's (-1: with all). Overwrites the logits.
-at::Tensor squares_of_others(const at::Tensor& logits, const at::Tensor& labels, double temperature,
-                             const at::Tensor& logsumexp) {
+at::Tensor unlabelled_squares(const at::Tensor& logits, const at::Tensor& labels, double temperature,
+                              const at::Tensor& logsumexp) {
   logits.mul_(1 / temperature).sub_(logsumexp.unsqueeze(1)).exp_();
-  const at::Tensor places = labels.clamp_min(0).unsqueeze(1);
-  logits.scatter_(1, places, logits.gather(1, places).masked_fill_(labels.ge(0).unsqueeze(1), 0));
+  const at::Tensor indices = labels.clamp_min(0).unsqueeze(1);
+  logits.scatter_(1, indices, logits.gather(1, indices).masked_fill_(labels.ge(0).unsqueeze(1), 0));
   return logits.square_().sum(1);
 }
 
 /// Merges the ranks' results over their vocabulary shards. With w = exp(lse_r - lse) for shard r:
 /// entropy = sum w (entropy_r - log w); squares (or undefined) = sum w^2 squares_r; a label's log-prob is its shard's
 /// plus log w. **Collective**.
-void merge_shards(const VocabularyShard& shard, const at::Tensor& own, const RowResults& results,
+void merge_shards(const VocabularyShard& shard, const at::Tensor& local_labels, const RowResults& results,
                   const at::Tensor& squares) {
-  const at::Tensor holds = own.ge(0).to(results.log_probs.options());
+  const at::Tensor holds = local_labels.ge(0).to(results.log_probs.options());
   std::vector<at::Tensor> local = {results.log_probs * holds, results.entropy, results.logsumexp, holds};
   if (squares.defined()) local.push_back(squares);
   const at::Tensor all = shard.gather(at::stack(local));  // [ranks, 4 or 5, N]
@@ -120,41 +120,41 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
   /// Takes only rows with a label: hidden [N, E], labels [N]. Returns log_probs, entropy and, on request, energy [N] or
   /// the logits of choices [N, k].
   static variable_list forward(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight,
-                               const at::Tensor& all_labels, const LogProbOptions& asked, int64_t chunk_rows,
+                               const at::Tensor& all_labels, const LogProbOptions& request, int64_t chunk_rows,
                                bool keeps_logits) {
-    const double temperature = asked.temperature;
-    const bool with_entropy = asked.with_entropy, is_shard = static_cast<bool>(asked.shard.gather);
-    const at::Tensor labels = is_shard ? own_labels(all_labels, asked.shard.begin, weight.size(0)) : all_labels;
+    const double temperature = request.temperature;
+    const bool with_entropy = request.with_entropy, is_shard = static_cast<bool>(request.shard.gather);
+    const at::Tensor labels = is_shard ? to_local_rows(all_labels, request.shard.begin, weight.size(0)) : all_labels;
     const at::Tensor readable = is_shard ? labels.clamp_min(0) : labels;
     const auto options = hidden.options().dtype(wide_dtype(hidden));
     const int64_t rows = hidden.size(0);
     const RowResults results{at::empty({rows}, options), at::zeros({rows}, options), at::empty({rows}, options)};
-    const at::Tensor squares = asked.with_energy ? at::empty({rows}, options) : at::Tensor();
+    const at::Tensor squares = request.with_energy ? at::empty({rows}, options) : at::Tensor();
     const at::Tensor choices =
-        asked.choices.defined() ? own_labels(asked.choices, asked.shard.begin, weight.size(0)) : at::Tensor();
+        request.choices.defined() ? to_local_rows(request.choices, request.shard.begin, weight.size(0)) : at::Tensor();
     at::Tensor choice_log_probs = choices.defined() ? at::empty(choices.sizes(), options) : at::Tensor();
-    const Logits logits_of(weight);
+    const Logits head_logits(weight);
     for_each_chunk(hidden, chunk_rows, [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.slice(0, begin, end); };
-      const at::Tensor logits = logits_of(part(hidden));
-      cap_logits(logits, asked.cap);
+      const at::Tensor logits = head_logits(part(hidden));
+      cap_logits(logits, request.cap);
       if (choices.defined()) part(choice_log_probs).copy_(logits_at(logits, part(choices)));
       log_prob_rows(logits, part(readable), temperature, with_entropy,
                     {part(results.log_probs), part(results.entropy), part(results.logsumexp)});
       if (keeps_logits) ctx->saved_data["logits"] = logits;
-      if (asked.with_energy)
-        part(squares).copy_(squares_of_others(logits, part(labels), temperature, part(results.logsumexp)));
+      if (request.with_energy)
+        part(squares).copy_(unlabelled_squares(logits, part(labels), temperature, part(results.logsumexp)));
     });
-    if (is_shard) merge_shards(asked.shard, labels, results, squares);
-    if (is_shard && choices.defined()) choice_log_probs = asked.shard.gather(choice_log_probs).sum(0);
+    if (is_shard) merge_shards(request.shard, labels, results, squares);
+    if (is_shard && choices.defined()) choice_log_probs = request.shard.gather(choice_log_probs).sum(0);
     ctx->save_for_backward({hidden, weight, labels, results.logsumexp, results.entropy});
     if (choices.defined()) ctx->saved_data["choices"] = choices;
     ctx->saved_data["temperature"] = temperature;
-    ctx->saved_data["cap"] = asked.cap;
+    ctx->saved_data["cap"] = request.cap;
     ctx->saved_data["with_entropy"] = with_entropy;
     ctx->saved_data["chunk_rows"] = chunk_rows;
     // The gradient of the log-prob by logit j is [j is the label] - p_j.
-    if (asked.with_energy) return {results.log_probs, results.entropy, squares + results.log_probs.expm1().square()};
+    if (request.with_energy) return {results.log_probs, results.entropy, squares + results.log_probs.expm1().square()};
     if (choices.defined()) return {results.log_probs, results.entropy, choice_log_probs};
     return {results.log_probs, results.entropy};
   }
@@ -173,17 +173,17 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
       if (!weight.is_cpu()) sums.kept = weight.grad();
       if (!sums.kept.defined()) sums.weight = at::zeros_like(weight, weight.options().dtype(wide_dtype(weight)));
     }
-    std::optional<Logits> logits_of;
+    std::optional<Logits> head_logits;
     for_each_chunk(hidden, ctx->saved_data["chunk_rows"].toInt(), [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.defined() ? x.slice(0, begin, end) : x; };
-      const at::Tensor logits = take_logits(ctx, part(hidden), weight, logits_of);
+      const at::Tensor logits = take_logits(ctx, part(hidden), weight, head_logits);
       const at::Tensor slopes = cap > 0 ? 1 - (logits / cap).square() : at::Tensor();
       const at::Tensor d_capped =
           log_prob_rows_gradient(logits, part(labels), temperature, {at::Tensor(), part(saved[4]), part(saved[3])},
                                  {part(d_log_probs), part(d_entropy)}, weight.scalar_type());
       if (choices.defined())
         d_capped.scatter_add_(1, part(choices).clamp_min(0),
-                              where_own(part(grads[2]), part(choices)).to(d_capped.scalar_type()));
+                              zero_other_ranks(part(grads[2]), part(choices)).to(d_capped.scalar_type()));
       const at::Tensor d_logits = cap > 0 ? (d_capped * slopes).to(d_capped.scalar_type()) : d_capped;
       sums.add(d_logits, part(hidden), weight, begin, end);
     });
@@ -194,11 +194,11 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
  private:
   /// Returns the chunk's logits: those kept by forward, which the gradient then overwrites, or recomputed ones.
   static at::Tensor take_logits(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight,
-                                std::optional<Logits>& logits_of) {
+                                std::optional<Logits>& head_logits) {
     const auto kept = ctx->saved_data.find("logits");
     if (kept == ctx->saved_data.end()) {
-      if (!logits_of) logits_of.emplace(weight);
-      const at::Tensor logits = (*logits_of)(hidden);
+      if (!head_logits) head_logits.emplace(weight);
+      const at::Tensor logits = (*head_logits)(hidden);
       cap_logits(logits, ctx->saved_data["cap"].toDouble());
       return logits;
     }
@@ -216,14 +216,14 @@ at::Tensor scattered(const at::Tensor& x, const at::Tensor& rows, int64_t tokens
 }
 
 /// Returns the k largest of each row of `logits` [n, V], with ids that begin at `begin`. If V < k, -inf fills the rest.
-TopLogits top_of(const at::Tensor& logits, int64_t k, int64_t begin) {
-  const auto [values, places] = logits.topk(std::min(k, logits.size(1)), 1);
-  const std::array<int64_t, 2> room = {0, k - values.size(1)};
-  return {at::constant_pad_nd(values, room, -std::numeric_limits<double>::infinity()),
-          at::constant_pad_nd(places + begin, room, 0)};
+TopLogits largest_logits(const at::Tensor& logits, int64_t k, int64_t begin) {
+  const auto [values, indices] = logits.topk(std::min(k, logits.size(1)), 1);
+  const std::array<int64_t, 2> padding = {0, k - values.size(1)};
+  return {at::constant_pad_nd(values, padding, -std::numeric_limits<double>::infinity()),
+          at::constant_pad_nd(indices + begin, padding, 0)};
 }
 
-int64_t rows_of_chunk(const at::Tensor& hidden, const at::Tensor& weight, int64_t chunk_bytes) {
+int64_t rows_per_chunk(const at::Tensor& hidden, const at::Tensor& weight, int64_t chunk_bytes) {
   const int64_t row_bytes = weight.size(0) * static_cast<int64_t>(at::elementSize(wide_dtype(hidden)));
   return std::max<int64_t>(1, chunk_bytes / row_bytes);
 }
@@ -241,17 +241,18 @@ void cap_logits(const at::Tensor& logits, double cap) {
 LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
                          const LogProbOptions& options) {
   ROLL_CHECK(options.temperature > 0, "the configuration was checked");
-  ROLL_CHECK(!options.with_energy || !at::GradMode::is_enabled(), "the energy takes the place of the logits");
+  ROLL_CHECK(!options.with_energy || !at::GradMode::is_enabled(),
+             "the energy overwrites the logits, so autograd must be off");
   ROLL_CHECK_EQ(hidden.size(1), weight.size(1), "the head reads the hidden size");
   ROLL_CHECK_EQ(hidden.size(0), labels.size(0), "one label per token");
-  ROLL_CHECK(!options.with_energy || !options.choices.defined(), "one of the two is wanted");
-  const int64_t chunk_rows = rows_of_chunk(hidden, weight, options.chunk_bytes);
+  ROLL_CHECK(!options.with_energy || !options.choices.defined(), "energy and choices cannot be requested together");
+  const int64_t chunk_rows = rows_per_chunk(hidden, weight, options.chunk_bytes);
   const at::Tensor rows = options.rows.defined() ? options.rows : labels.ge(0).nonzero().squeeze(1);
   const bool keeps_logits = at::GradMode::is_enabled() && rows.size(0) <= chunk_rows;
-  LogProbOptions of_rows = options;
-  if (options.choices.defined()) of_rows.choices = options.choices.index_select(0, rows);
+  LogProbOptions row_options = options;
+  if (options.choices.defined()) row_options.choices = options.choices.index_select(0, rows);
   const variable_list found = LinearLogProb::apply(select_rows(hidden, rows), weight, labels.index_select(0, rows),
-                                                   of_rows, chunk_rows, keeps_logits);
+                                                   row_options, chunk_rows, keeps_logits);
   LogProbs result;
   result.log_probs = scattered(found[0], rows, hidden.size(0));
   if (options.with_entropy) result.entropy = scattered(found[1], rows, hidden.size(0));
@@ -264,20 +265,22 @@ TopLogits top_logits(const at::Tensor& hidden, const at::Tensor& weight, int64_t
                      const LogProbOptions& options) {
   const int64_t begin = options.shard.begin, columns = std::clamp<int64_t>(vocabulary - begin, 0, weight.size(0));
   const auto numbers = hidden.options().dtype(wide_dtype(hidden));
-  const TopLogits own{at::empty({hidden.size(0), k}, numbers),
-                      at::empty({hidden.size(0), k}, numbers.dtype(at::kLong))};
-  const Logits logits_of(weight);
-  for_each_chunk(hidden, rows_of_chunk(hidden, weight, options.chunk_bytes), [&](int64_t from, int64_t to) {
-    const at::Tensor logits = logits_of(hidden.slice(0, from, to));
+  const TopLogits local_top{at::empty({hidden.size(0), k}, numbers),
+                            at::empty({hidden.size(0), k}, numbers.dtype(at::kLong))};
+  const Logits head_logits(weight);
+  for_each_chunk(hidden, rows_per_chunk(hidden, weight, options.chunk_bytes), [&](int64_t from, int64_t to) {
+    const at::Tensor logits = head_logits(hidden.slice(0, from, to));
     cap_logits(logits, options.cap);
-    const TopLogits top = top_of(logits.narrow(1, 0, columns), k, begin);
-    own.logits.slice(0, from, to).copy_(top.logits);
-    own.ids.slice(0, from, to).copy_(top.ids);
+    const TopLogits top = largest_logits(logits.narrow(1, 0, columns), k, begin);
+    local_top.logits.slice(0, from, to).copy_(top.logits);
+    local_top.ids.slice(0, from, to).copy_(top.ids);
   });
-  if (!options.shard.gather) return own;
-  const auto of_all = [&](const at::Tensor& local) { return options.shard.gather(local).transpose(0, 1).flatten(1); };
-  const auto [logits, places] = of_all(own.logits).topk(k, 1);
-  return {logits, of_all(own.ids).gather(1, places)};
+  if (!options.shard.gather) return local_top;
+  const auto gather_ranks = [&](const at::Tensor& local) {
+    return options.shard.gather(local).transpose(0, 1).flatten(1);
+  };
+  const auto [logits, indices] = gather_ranks(local_top.logits).topk(k, 1);
+  return {logits, gather_ranks(local_top.ids).gather(1, indices)};
 }
 
 }  // namespace roll

@@ -19,20 +19,20 @@ namespace {
 template <class T>
 ROLL_INLINE void add_block(const T* x, int64_t length, T top, T inverse_temperature, bool with_entropy, double& sum,
                            double& weighted) {
-  T block_sum = 0, weighted_of_block = 0;
+  T block_sum = 0, block_weighted = 0;
   if (with_entropy) {
-#pragma omp simd reduction(+ : block_sum, weighted_of_block)
+#pragma omp simd reduction(+ : block_sum, block_weighted)
     for (int64_t j = 0; j < length; ++j) {
       const T below = (x[j] - top) * inverse_temperature, weight = fast_exp(below);
       block_sum += weight;
-      weighted_of_block += weight * below;
+      block_weighted += weight * below;
     }
   } else {
 #pragma omp simd reduction(+ : block_sum)
     for (int64_t j = 0; j < length; ++j) block_sum += fast_exp((x[j] - top) * inverse_temperature);
   }
   sum += block_sum;
-  weighted += weighted_of_block;
+  weighted += block_weighted;
 }
 
 /// Computes one row. Two passes over a row in cache beat one online pass: no branch, no rescaling.
@@ -112,16 +112,20 @@ void log_prob_rows(const at::Tensor& logits, const at::Tensor& labels, double te
 }
 
 at::Tensor log_prob_rows_gradient(const at::Tensor& logits, const at::Tensor& labels, double temperature,
-                                  const RowResults& results, const RowGradients& by, at::ScalarType dtype) {
-  const at::Tensor d_entropy = by.entropy.defined() ? by.entropy : at::zeros_like(by.log_probs);
-  const at::Tensor row_entropy = by.entropy.defined() ? results.entropy : d_entropy;  // unwritten entropy is not read
+                                  const RowResults& results, const RowGradients& output_gradients,
+                                  at::ScalarType dtype) {
+  const at::Tensor d_entropy =
+      output_gradients.entropy.defined() ? output_gradients.entropy : at::zeros_like(output_gradients.log_probs);
+  const at::Tensor row_entropy =
+      output_gradients.entropy.defined() ? results.entropy : d_entropy;  // unwritten entropy is not read
   if (logits.is_cuda()) {
     const at::Tensor gradient = dtype == at::kBFloat16 ? at::empty_like(logits, dtype) : logits;
     const auto launch = [&](auto* out) {
       launch_on(logits.device(), [&](void* stream) {
         cuda::log_prob_rows_backward(cuda_shape(logits, labels, temperature), logits.const_data_ptr<float>(), out,
                                      results.logsumexp.const_data_ptr<float>(), row_entropy.const_data_ptr<float>(),
-                                     by.log_probs.const_data_ptr<float>(), d_entropy.const_data_ptr<float>(), stream);
+                                     output_gradients.log_probs.const_data_ptr<float>(),
+                                     d_entropy.const_data_ptr<float>(), stream);
       });
     };
     if (dtype == at::kBFloat16)
@@ -135,7 +139,7 @@ at::Tensor log_prob_rows_gradient(const at::Tensor& logits, const at::Tensor& la
     T* x = logits.mutable_data_ptr<T>();
     const int64_t* label = labels.const_data_ptr<int64_t>();
     const T *logsumexp = results.logsumexp.const_data_ptr<T>(), *entropy = row_entropy.const_data_ptr<T>(),
-            *dlp = by.log_probs.const_data_ptr<T>(), *dent = d_entropy.const_data_ptr<T>();
+            *dlp = output_gradients.log_probs.const_data_ptr<T>(), *dent = d_entropy.const_data_ptr<T>();
     for_each_row(logits, [&](int64_t i) {
       backward_one(x + i * logits.size(1), logits.size(1), label[i], static_cast<T>(1 / temperature), logsumexp[i],
                    entropy[i], dlp[i], dent[i]);

@@ -25,6 +25,7 @@ struct RowGradients {
 /// Returns the gradient of the loss by the logits, in `dtype`. Overwrites the logits, except on CUDA for bfloat16,
 /// which gets a new tensor. Label -1 means that the label is not among these columns.
 at::Tensor log_prob_rows_gradient(const at::Tensor& logits, const at::Tensor& labels, double temperature,
-                                  const RowResults& results, const RowGradients& by, at::ScalarType dtype);
+                                  const RowResults& results, const RowGradients& output_gradients,
+                                  at::ScalarType dtype);
 
 }  // namespace roll

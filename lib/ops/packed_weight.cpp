@@ -52,7 +52,7 @@ float round_row(const float* weights, int64_t inputs, uint8_t* bytes) {
 
 /// Calls multiply(first row, count) for blocks of rows.
 template <class F>
-void by_rows(int64_t rows, const F& multiply) {
+void for_row_blocks(int64_t rows, const F& multiply) {
   for (int64_t row = 0; row < rows; row += kRowsAtOnce) multiply(row, std::min(kRowsAtOnce, rows - row));
 }
 
@@ -88,7 +88,7 @@ int64_t PackedWeight::bytes() const {
 }
 
 void PackedWeight::fill(int64_t first_output, const at::Tensor& weight) {
-  ROLL_CHECK_EQ(weight.size(1), inputs_, "the weight has the inputs that were said");
+  ROLL_CHECK_EQ(weight.size(1), inputs_, "the weight has as many inputs as the packed one");
   ROLL_CHECK(first_output + weight.size(0) <= outputs_, "the rows fit");
   if (order_ == Order::kBytes) return fill_bytes(first_output, weight.to(at::kFloat).contiguous());
   const at::Tensor words = (order_ == Order::kPairs ? weight : weight.to(at::kFloat)).contiguous().view(at::kInt);
@@ -114,9 +114,9 @@ void PackedWeight::fill_bytes(int64_t first_output, const at::Tensor& weight) {
   at::parallel_for(first_output, first_output + weight.size(0), 1, [&](int64_t begin, int64_t end) {
     for (int64_t output = begin; output < end; ++output) {
       const int64_t panel = output / kPanelWidth, column = output % kPanelWidth;
-      const int64_t place = column % kBytePanel * 4 + column / kBytePanel;
-      scales[output] =
-          round_row(from + (output - first_output) * inputs_, inputs_, to + panel * inputs_ * kPanelWidth + place);
+      const int64_t byte_offset = column % kBytePanel * 4 + column / kBytePanel;
+      scales[output] = round_row(from + (output - first_output) * inputs_, inputs_,
+                                 to + panel * inputs_ * kPanelWidth + byte_offset);
     }
   });
 }
@@ -125,7 +125,7 @@ void PackedWeight::multiply(int64_t panel, const float* x, int64_t x_stride, int
                             int64_t next_panel) const {
   const PanelProducts& products = panel_products().front();
   const int32_t *const weight = panel_words(panel), *const next = panel_words(next_panel);
-  by_rows(rows, [&](int64_t row, int64_t count) {
+  for_row_blocks(rows, [&](int64_t row, int64_t count) {
     const PanelRows part{x + row * x_stride, x_stride, count, y + row * y_stride, y_stride};
     if (order_ == Order::kBytes)
       products.bytes({reinterpret_cast<const uint32_t*>(weight), scales_.const_data_ptr<float>() + panel * kPanelWidth},
@@ -139,7 +139,7 @@ void PackedWeight::multiply(int64_t panel, const c10::BFloat16* x, int64_t x_str
                             int64_t y_stride, int64_t next_panel) const {
   if (order_ == Order::kPairs) {
     const auto* const weight = reinterpret_cast<const c10::BFloat16*>(panel_words(panel));
-    return by_rows(rows, [&](int64_t row, int64_t count) {
+    return for_row_blocks(rows, [&](int64_t row, int64_t count) {
       if (!has_tiles())
         return panel_products().front().pairs(reinterpret_cast<const uint32_t*>(panel_words(panel)), inputs_,
                                               {x + row * x_stride, x_stride, count, y + row * y_stride, y_stride},
@@ -148,7 +148,7 @@ void PackedWeight::multiply(int64_t panel, const c10::BFloat16* x, int64_t x_str
                                   x + row * x_stride, weight, y + row * y_stride);
     });
   }
-  by_rows(rows, [&](int64_t row, int64_t count) {
+  for_row_blocks(rows, [&](int64_t row, int64_t count) {
     static thread_local std::vector<float> wide;
     wide.resize(static_cast<size_t>(kRowsAtOnce * inputs_));
     for (int64_t i = 0; i < count; ++i) widen_row(x + (row + i) * x_stride, wide.data() + i * inputs_, inputs_);

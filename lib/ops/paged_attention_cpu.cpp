@@ -82,7 +82,7 @@ ROLL_SIMD float exponentiate_scores(float* scores, int64_t length) {
 /// tokens have separate sums, so that fewer additions wait for each other.
 template <int W, int C, int Q, class T>
 ROLL_INLINE void mix_columns(const float* weights, int64_t stride, const T* const* strips, int64_t offset,
-                             int64_t length, int64_t head_dim, const float* sums_of_weights, T* const* out) {
+                             int64_t length, int64_t head_dim, const float* weight_sums, T* const* out) {
   using V = Floats<16>;
   V sums[Q][2][C] = {};
   for (int64_t j = 0; j < length; ++j) {
@@ -101,7 +101,7 @@ ROLL_INLINE void mix_columns(const float* weights, int64_t stride, const T* cons
   }
   for (int i = 0; i < Q; ++i)
     for (int c = 0; c < C; ++c) {
-      const V mixed = (sums[i][0][c] + sums[i][1][c]) / sums_of_weights[i];
+      const V mixed = (sums[i][0][c] + sums[i][1][c]) / weight_sums[i];
       for (int lane = 0; lane < 16; ++lane) out[i][offset + 16 * c + lane] = narrow<T>(mixed[lane]);
     }
 }
@@ -162,10 +162,10 @@ void attend_together(std::span<const PagedQuery<T>> queries, int64_t width, int6
   kScores[is_wide][is_pair](q, scratch.keys.data() + skipped, num_strips, head_dim, scores);
   float sums[2];
   for (size_t i = 0; i < queries.size(); ++i) {
-    float* const own = scores + static_cast<int64_t>(i) * row;
-    for (int64_t j = first; cap > 0 && j < length; ++j) own[j] = cap * std::tanh(own[j] / cap);
-    sums[i] = exponentiate_scores(own + first, length - first);
-    std::fill_n(own, first, 0.0f);
+    float* const query_scores = scores + static_cast<int64_t>(i) * row;
+    for (int64_t j = first; cap > 0 && j < length; ++j) query_scores[j] = cap * std::tanh(query_scores[j] / cap);
+    sums[i] = exponentiate_scores(query_scores + first, length - first);
+    std::fill_n(query_scores, first, 0.0f);
   }
   kMixes[is_wide][is_pair](scores, row, scratch.values.data() + skipped, length, head_dim, sums, out);
 }
@@ -174,12 +174,12 @@ void attend_together(std::span<const PagedQuery<T>> queries, int64_t width, int6
 
 template <class T>
 void store_token(const KvPages<T>& pages, const int32_t* table, int64_t position, const float* k, const float* v) {
-  const int64_t width = strip_width(pages.page_size), dim = pages.head_dim, place = position % pages.page_size;
+  const int64_t width = strip_width(pages.page_size), dim = pages.head_dim, page_offset = position % pages.page_size;
   const int64_t page = table[position / pages.page_size] * pages.page_elements();
   for (int64_t head = 0; head < pages.kv_heads; ++head) {
     const int64_t base = page + head * pages.page_size * dim;
-    T* const key = pages.keys + base + place / width * width * dim + place % width;
-    T* const value = pages.values + base + place * dim;
+    T* const key = pages.keys + base + page_offset / width * width * dim + page_offset % width;
+    T* const value = pages.values + base + page_offset * dim;
     for (int64_t d = 0; d < dim; ++d) {
       key[d * width] = narrow<T>(k[head * dim + d]);
       value[d] = narrow<T>(v[head * dim + d]);

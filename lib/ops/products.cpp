@@ -20,7 +20,7 @@ constexpr double kClearlyFaster = 1.25;  // pays for converting float32 to bfloa
 
 /// Returns the speed of `other` relative to `old`.
 template <class Old, class Other>
-double speedup_of(const Old& old, const Other& other) {
+double measure_speedup(const Old& old, const Other& other) {
   double old_s = std::numeric_limits<double>::infinity(), other_s = old_s;
   const auto time = [](double& best, const auto& work) {
     const Stopwatch watch;
@@ -38,7 +38,7 @@ double measure_bfloat16() {
   const at::Tensor x = at::ones({kSide, kSide}), y = at::empty_like(x);
   const at::Tensor narrow_x = x.to(at::kBFloat16), narrow_y = y.to(at::kBFloat16);
   const auto multiply = [](at::Tensor out, const at::Tensor& in) { at::mm_out(out, in, in); };
-  return speedup_of([&] { multiply(y, x); }, [&] { multiply(narrow_y, narrow_x); });
+  return measure_speedup([&] { multiply(y, x); }, [&] { multiply(narrow_y, narrow_x); });
 }
 
 /// Returns x w^T + bias.
@@ -55,17 +55,17 @@ double measure_onednn() {
   const at::NoGradGuard no_grad;
   at::Tensor x = at::ones({kSide, kSide}), y = at::empty_like(x);
   try {
-    return speedup_of([&] { at::mm_out(y, x, x); }, [&] { onednn_product(x, x, {}); });
+    return measure_speedup([&] { at::mm_out(y, x, x); }, [&] { onednn_product(x, x, {}); });
   } catch (const c10::Error&) {  // this LibTorch lacks oneDNN
     return 0;
   }
 }
 
 enum class Decision { kOpen, kNo, kYes };
-std::atomic<Decision> decision = Decision::kOpen, on_onednn = Decision::kOpen;
+std::atomic<Decision> bfloat16_decision = Decision::kOpen, onednn_decision = Decision::kOpen;
 
 /// True if oneDNN computes x [M, K] times a matrix with `columns` columns.
-bool is_onednns(const at::Tensor& x, const at::Tensor& w, int64_t columns) {
+bool uses_onednn(const at::Tensor& x, const at::Tensor& w, int64_t columns) {
   constexpr int64_t kFew = int64_t{1} << 23;  // multiply-adds; below, finding the kernel takes too long
   return x.is_cpu() && x.scalar_type() == at::kFloat && w.scalar_type() == at::kFloat && x.dim() == 2 &&
          x.numel() * columns >= kFew && multiplies_by_onednn();
@@ -83,12 +83,12 @@ double bfloat16_speedup() {
 }
 
 bool multiplies_bfloat16() {
-  if (decision == Decision::kOpen) multiply_bfloat16(bfloat16_speedup() > kClearlyFaster);
-  return decision == Decision::kYes;
+  if (bfloat16_decision == Decision::kOpen) multiply_bfloat16(bfloat16_speedup() > kClearlyFaster);
+  return bfloat16_decision == Decision::kYes;
 }
 
-void multiply_bfloat16(bool as_such) {
-  decision = as_such ? Decision::kYes : Decision::kNo;
+void multiply_bfloat16(bool is_enabled) {
+  bfloat16_decision = is_enabled ? Decision::kYes : Decision::kNo;
 }
 
 at::Tensor multipliable(const at::Tensor& x) {
@@ -102,26 +102,26 @@ double onednn_speedup() {
 }
 
 bool multiplies_by_onednn() {
-  if (on_onednn == Decision::kOpen) multiply_by_onednn(onednn_speedup() > kClearlyFaster);
-  return on_onednn == Decision::kYes;
+  if (onednn_decision == Decision::kOpen) multiply_by_onednn(onednn_speedup() > kClearlyFaster);
+  return onednn_decision == Decision::kYes;
 }
 
-void multiply_by_onednn(bool so) {
-  on_onednn = so ? Decision::kYes : Decision::kNo;
+void multiply_by_onednn(bool is_enabled) {
+  onednn_decision = is_enabled ? Decision::kYes : Decision::kNo;
 }
 
 at::Tensor matrix_product(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor x = multipliable(a), y = multipliable(b);
-  return (is_onednns(x, y, y.size(1)) ? onednn_product(x, y.t(), {}) : at::mm(x, y)).to(a.scalar_type());
+  return (uses_onednn(x, y, y.size(1)) ? onednn_product(x, y.t(), {}) : at::mm(x, y)).to(a.scalar_type());
 }
 
 at::Tensor linear_product(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) {
-  if (is_onednns(x, w, w.size(0))) return onednn_product(x, w, bias);
+  if (uses_onednn(x, w, w.size(0))) return onednn_product(x, w, bias);
   return at::linear(x, w, bias.defined() ? std::optional(bias) : std::nullopt);
 }
 
 void linear_product_out(at::Tensor into, const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) {
-  if (is_onednns(x, w, w.size(0)))
+  if (uses_onednn(x, w, w.size(0)))
     into.copy_(onednn_product(x, w, bias));
   else if (bias.defined())
     at::addmm_out(into, bias, x, w.t());
@@ -131,7 +131,7 @@ void linear_product_out(at::Tensor into, const at::Tensor& x, const at::Tensor& 
 
 void add_product(at::Tensor sum, const at::Tensor& d, const at::Tensor& x) {
   constexpr int64_t kAdded = int64_t{1} << 20;  // elements per block, which stay in a cache
-  if (!is_onednns(x, d, d.size(1))) {
+  if (!uses_onednn(x, d, d.size(1))) {
     sum.addmm_(d.t(), x);
     return;
   }

@@ -19,7 +19,7 @@ double bfloat16_speedup();
 /// True if the CPU multiplies bfloat16 directly: the last multiply_bfloat16(), or else true if clearly faster.
 bool multiplies_bfloat16();
 /// Sets the choice that the ranks of a run agreed on; the bits of products depend on it.
-void multiply_bfloat16(bool as_such);
+void multiply_bfloat16(bool is_enabled);
 
 /// Returns x in the dtype in which its device multiplies: float32 for bfloat16 on a CPU without fast bfloat16.
 at::Tensor multipliable(const at::Tensor& x);
@@ -29,7 +29,7 @@ double onednn_speedup();
 /// True if large float32 products use oneDNN: the last multiply_by_onednn(), or else true if clearly faster.
 bool multiplies_by_onednn();
 /// Sets the choice that the ranks of a run agreed on.
-void multiply_by_onednn(bool so);
+void multiply_by_onednn(bool is_enabled);
 
 /// Returns a b in a's dtype: a [M, K], b [K, N].
 at::Tensor matrix_product(const at::Tensor& a, const at::Tensor& b);

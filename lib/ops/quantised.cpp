@@ -21,16 +21,16 @@ bool has_whole_blocks(int64_t inputs) {
   return inputs % kNf4Block == 0;
 }
 
-QuantisedMatrix int8_of(const at::Tensor& matrix) {
+QuantisedMatrix to_int8(const at::Tensor& matrix) {
   const at::Tensor largest = matrix.abs().amax(1);
   const at::Tensor steps = matrix * (largest.reciprocal() * 127).unsqueeze(1);  // NaN in rows of zeros
   const at::Tensor codes = at::round(steps).nan_to_num(0).to(at::kChar);
   return {Quantisation::kInt8, codes, largest};
 }
 
-QuantisedMatrix nf4_of(const at::Tensor& matrix) {
+QuantisedMatrix to_nf4(const at::Tensor& matrix) {
   const int64_t inputs = matrix.size(1), numel = matrix.numel();
-  ROLL_CHECK_EQ(inputs % 2, 0, "two numbers share a byte");
+  ROLL_CHECK_EQ(inputs % 2, 0, "two elements share a byte");
   const int64_t blocks = (numel + kNf4Block - 1) / kNf4Block;
   const at::Tensor padded = at::constant_pad_nd(matrix.reshape({-1}), {0, blocks * kNf4Block - numel});
   const at::Tensor rows = padded.view({blocks, kNf4Block});
@@ -50,8 +50,8 @@ QuantisedMatrix nf4_of(const at::Tensor& matrix) {
 at::Tensor from_nf4(const at::Tensor& codes, const at::Tensor& scales) {
   const at::Tensor pairs = at::stack({codes.bitwise_right_shift(4), codes.bitwise_and(15)}, 2).to(at::kInt);
   const at::Tensor values = nf4_values(codes.device()).index_select(0, pairs.reshape({-1}));
-  const at::Tensor each = scales.reshape({-1}).repeat_interleave(kNf4Block).narrow(0, 0, values.numel());
-  return (values * each).view({codes.size(0), 2 * codes.size(1)});
+  const at::Tensor element_scales = scales.reshape({-1}).repeat_interleave(kNf4Block).narrow(0, 0, values.numel());
+  return (values * element_scales).view({codes.size(0), 2 * codes.size(1)});
 }
 
 class QuantisedLinear : public torch::autograd::Function<QuantisedLinear> {
@@ -93,7 +93,7 @@ at::Tensor nf4_values(at::Device device) {
 QuantisedMatrix quantised(const at::Tensor& matrix, Quantisation kind) {
   const at::NoGradGuard no_grad;
   const at::Tensor wide = matrix.detach().to(at::kFloat).contiguous();
-  return kind == Quantisation::kInt8 ? int8_of(wide) : nf4_of(wide);
+  return kind == Quantisation::kInt8 ? to_int8(wide) : to_nf4(wide);
 }
 
 at::Tensor dequantised(const QuantisedMatrix& matrix, at::ScalarType dtype) {

@@ -21,7 +21,7 @@ struct KeptBlock : torch::CustomClassHolder {
 
 class Recomputed : public torch::autograd::Function<Recomputed> {
  public:
-  /// `read`: the inputs, then the weights.
+  /// `read`: the block's inputs, then the weights that it reads.
   static variable_list forward(AutogradContext* ctx, const c10::intrusive_ptr<KeptBlock>& kept, at::TensorList read) {
     ctx->save_for_backward(read.vec());
     ctx->saved_data["block"] = at::IValue::make_capsule(kept);
@@ -63,10 +63,10 @@ std::vector<at::Tensor> recomputed(const RecomputedBlock& block, const std::vect
 
 at::Tensor recomputed(const std::function<at::Tensor(const at::Tensor&)>& block, const at::Tensor& x,
                       const std::vector<at::Tensor>& weights) {
-  const RecomputedBlock of_lists = [block](const std::vector<at::Tensor>& inputs) {
+  const RecomputedBlock list_block = [block](const std::vector<at::Tensor>& inputs) {
     return std::vector<at::Tensor>{block(inputs.front())};
   };
-  return recomputed(of_lists, std::vector<at::Tensor>{x}, weights).front();
+  return recomputed(list_block, std::vector<at::Tensor>{x}, weights).front();
 }
 
 }  // namespace roll

@@ -13,9 +13,9 @@ namespace roll {
 
 namespace {
 
-/// Pairing of the first 2 * half elements of a head of `size`: i * step with i * step + apart.
+/// Pairing of the first 2 * half elements of a head of `size`: i * step with i * step + distance.
 struct Pairs {
-  int64_t size, half, step, apart;
+  int64_t size, half, step, distance;
 };
 
 /// Rotates the heads of one token; the inverse rotation (sign = -1) is also the gradient.
@@ -25,9 +25,9 @@ ROLL_INLINE void rotate_token(const T* x, const float* cos, const float* sin, W 
   for (int64_t h = 0; h < heads; ++h, x += pairs.size, y += pairs.size) {
     for (int64_t i = 0; i < pairs.half; ++i) {
       const W c = static_cast<W>(cos[i]), s = sign * static_cast<W>(sin[i]);
-      const W first = widen(x[i * pairs.step]), second = widen(x[i * pairs.step + pairs.apart]);
+      const W first = widen(x[i * pairs.step]), second = widen(x[i * pairs.step + pairs.distance]);
       y[i * pairs.step] = narrow<T>(first * c - second * s);
-      y[i * pairs.step + pairs.apart] = narrow<T>(second * c + first * s);
+      y[i * pairs.step + pairs.distance] = narrow<T>(second * c + first * s);
     }
     for (int64_t i = 2 * pairs.half; i < pairs.size; ++i) y[i] = x[i];
   }
@@ -104,10 +104,11 @@ at::Tensor rotate(const at::Tensor& x, const Rotation& rotation) {
   const at::Tensor cos = rotation.cos.index_select(0, rotation.rows).unsqueeze(1);
   const at::Tensor sin = rotation.sin.index_select(0, rotation.rows).unsqueeze(1);
   const int64_t part = 2 * cos.size(2);
-  const at::Tensor turning = x.narrow(-1, 0, part).to(at::kFloat);
-  const auto halves = rotation.interleaved ? turning.unflatten(-1, {-1, 2}).unbind(-1) : turning.chunk(2, -1);
-  const std::vector<at::Tensor> turned = {halves[0] * cos - halves[1] * sin, halves[1] * cos + halves[0] * sin};
-  const at::Tensor first = (rotation.interleaved ? at::stack(turned, -1).flatten(-2) : at::cat(turned, -1));
+  const at::Tensor rotated_part = x.narrow(-1, 0, part).to(at::kFloat);
+  const auto halves = rotation.interleaved ? rotated_part.unflatten(-1, {-1, 2}).unbind(-1) : rotated_part.chunk(2, -1);
+  const std::vector<at::Tensor> rotated_halves = {halves[0] * cos - halves[1] * sin, halves[1] * cos + halves[0] * sin};
+  const at::Tensor first =
+      (rotation.interleaved ? at::stack(rotated_halves, -1).flatten(-2) : at::cat(rotated_halves, -1));
   return at::cat({first.to(x.scalar_type()), x.narrow(-1, part, x.size(-1) - part)}, -1);
 }
 

@@ -18,10 +18,10 @@ int64_t RowGroups::size() const {
 
 const std::vector<int64_t>& RowGroups::counts() const {
   if (!counts_) {
-    const at::Tensor here = ends_.to(at::kCPU);
-    const auto* const ends = here.const_data_ptr<int32_t>();
+    const at::Tensor host_ends = ends_.to(at::kCPU);
+    const auto* const ends = host_ends.const_data_ptr<int32_t>();
     counts_.emplace();
-    for (int64_t g = 0; g < here.size(0); ++g) counts_->push_back(ends[g] - (g > 0 ? ends[g - 1] : 0));
+    for (int64_t g = 0; g < host_ends.size(0); ++g) counts_->push_back(ends[g] - (g > 0 ? ends[g - 1] : 0));
   }
   return *counts_;
 }

@@ -19,8 +19,8 @@ ROLL_SIMD void add_to_row(float* x, const float* y, const float* bias, int64_t w
   }
 }
 
-ROLL_SIMD void rotate_head(float* head, const float* cos, const float* sin, int64_t turned) {
-  const int64_t half = turned / 2;
+ROLL_SIMD void rotate_head(float* head, const float* cos, const float* sin, int64_t rotated_size) {
+  const int64_t half = rotated_size / 2;
 #pragma omp simd
   for (int64_t i = 0; i < half; ++i) {
     const float first = head[i], second = head[i + half];
@@ -29,8 +29,8 @@ ROLL_SIMD void rotate_head(float* head, const float* cos, const float* sin, int6
   }
 }
 
-ROLL_SIMD void rotate_head_interleaved(float* head, const float* cos, const float* sin, int64_t turned) {
-  for (int64_t i = 0; i < turned / 2; ++i) {
+ROLL_SIMD void rotate_head_interleaved(float* head, const float* cos, const float* sin, int64_t rotated_size) {
+  for (int64_t i = 0; i < rotated_size / 2; ++i) {
     const float first = head[2 * i], second = head[2 * i + 1];
     head[2 * i] = first * cos[i] - second * sin[i];
     head[2 * i + 1] = second * cos[i] + first * sin[i];

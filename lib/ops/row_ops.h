@@ -15,10 +15,10 @@ void add_to_row(float* x, const float* y, const float* bias, int64_t width, floa
 void norm_row(const float* x, const float* weight, float* out, int64_t width, float eps);
 void norm_row(const float* x, const float* weight, c10::BFloat16* out, int64_t width, float eps);
 
-/// Rotates the pairs (i, i + R/2) of a head's first R = `turned` elements in place (RoPE); cos and sin [R/2].
-void rotate_head(float* head, const float* cos, const float* sin, int64_t turned);
+/// Rotates the pairs (i, i + R/2) of a head's first R = `rotated_size` elements in place (RoPE); cos and sin [R/2].
+void rotate_head(float* head, const float* cos, const float* sin, int64_t rotated_size);
 /// Like rotate_head(), for the pairs (2i, 2i + 1).
-void rotate_head_interleaved(float* head, const float* cos, const float* sin, int64_t turned);
+void rotate_head_interleaved(float* head, const float* cos, const float* sin, int64_t rotated_size);
 
 /// Writes out = silu(gate + gate_bias) * (up + up_bias); the biases are both set or both null.
 void gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, float* out,

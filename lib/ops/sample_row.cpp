@@ -110,8 +110,9 @@ RowSampler::Pick RowSampler::pick_from_candidates(std::span<const float> logits,
   for (const Candidate& c : candidates_) all += probability_mass(c.p);
   uint64_t left = draw_target(bits, all);
   auto found = candidates_.begin();
-  for (uint64_t own = probability_mass(found->p); left >= own; own = probability_mass(found->p)) {
-    left -= own;
+  for (uint64_t candidate_mass = probability_mass(found->p); left >= candidate_mass;
+       candidate_mass = probability_mass(found->p)) {
+    left -= candidate_mass;
     ++found;
   }
   return {found->token, all};

@@ -12,9 +12,9 @@
 namespace roll {
 
 struct SortedRows {
-  at::Tensor order;   // [T K] int64: flat index (token * K + choice) of each sorted row
-  at::Tensor places;  // [T, K] int64: index of each choice's sorted row
-  RowGroups groups;   // [G]
+  at::Tensor order;        // [T K] int64: flat index (token * K + choice) of each sorted row
+  at::Tensor choice_rows;  // [T, K] int64: index of each choice's sorted row
+  RowGroups groups;        // [G]
 };
 
 /// Sorts the choices `groups` [T, K] int64 in [0, G) without waiting for the device. If `groups` has no data, rows are

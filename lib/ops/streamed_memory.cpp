@@ -35,7 +35,7 @@ int64_t StreamedMemory::room_for(int64_t bytes) {
 
 at::Tensor StreamedMemory::take(at::IntArrayRef sizes, at::ScalarType dtype) {
   const int64_t bytes = c10::multiply_integers(sizes) * static_cast<int64_t>(at::elementSize(dtype));
-  ROLL_CHECK(used_ + bytes <= all_.numel(), "what is taken was counted before");
+  ROLL_CHECK(used_ + bytes <= all_.numel(), "the reserved bytes cover every tensor");
   const at::Tensor taken = all_.narrow(0, used_, bytes).view(dtype).view(sizes);
   used_ += room_for(bytes);
   return taken;

@@ -18,25 +18,27 @@ class PassOrder {
   PassOrder(const PipelineShape& shape, int64_t num_micro_batches)
       : shape_(shape),
         num_micro_batches_(num_micro_batches),
-        turn_(shape.num_stages),
-        whole_((num_micro_batches + turn_ - 1) / turn_ * turn_ * shape.num_chunks) {}
+        micro_batches_per_round_(shape.num_stages),
+        num_passes_((num_micro_batches + micro_batches_per_round_ - 1) / micro_batches_per_round_ *
+                    micro_batches_per_round_ * shape.num_chunks) {}
 
-  int64_t size() const { return whole_; }
+  int64_t size() const { return num_passes_; }
 
   void add(int64_t k, bool is_forward, std::vector<PipelinePass>& passes) const {
-    const int64_t of_turn = turn_ * shape_.num_chunks, chunk = k % of_turn / turn_;
-    const int64_t micro_batch = k / of_turn * turn_ + k % turn_;
+    const int64_t passes_per_round = micro_batches_per_round_ * shape_.num_chunks,
+                  chunk = k % passes_per_round / micro_batches_per_round_;
+    const int64_t micro_batch = k / passes_per_round * micro_batches_per_round_ + k % micro_batches_per_round_;
     if (micro_batch < num_micro_batches_)
       passes.push_back({is_forward, micro_batch, is_forward ? chunk : shape_.num_chunks - 1 - chunk});
   }
 
  private:
   PipelineShape shape_;
-  int64_t num_micro_batches_, turn_, whole_;
+  int64_t num_micro_batches_, micro_batches_per_round_, num_passes_;
 };
 
 /// Returns the number of forwards before a stage's first backward.
-int64_t most_ahead(int64_t stage, const PipelineShape& shape) {
+int64_t forwards_ahead(int64_t stage, const PipelineShape& shape) {
   const int64_t behind = shape.num_stages - 1 - stage;
   return shape.num_chunks == 1 ? behind : 2 * behind + (shape.num_chunks - 1) * shape.num_stages;
 }
@@ -45,25 +47,25 @@ int64_t most_ahead(int64_t stage, const PipelineShape& shape) {
 
 std::vector<PipelinePass> one_forward_one_backward(int64_t stage, const PipelineShape& shape,
                                                    int64_t num_micro_batches) {
-  const PassOrder turns(shape, num_micro_batches);
-  const int64_t ahead = most_ahead(stage, shape);
+  const PassOrder order(shape, num_micro_batches);
+  const int64_t ahead = forwards_ahead(stage, shape);
   std::vector<PipelinePass> passes;
-  for (int64_t k = 0; k < turns.size() + ahead; ++k) {
-    if (k < turns.size()) turns.add(k, /*is_forward=*/true, passes);
-    if (k >= ahead) turns.add(k - ahead, /*is_forward=*/false, passes);
+  for (int64_t k = 0; k < order.size() + ahead; ++k) {
+    if (k < order.size()) order.add(k, /*is_forward=*/true, passes);
+    if (k >= ahead) order.add(k - ahead, /*is_forward=*/false, passes);
   }
   return passes;
 }
 
 std::vector<PipelinePass> forwards(const PipelineShape& shape, int64_t num_micro_batches) {
-  const PassOrder turns(shape, num_micro_batches);
+  const PassOrder order(shape, num_micro_batches);
   std::vector<PipelinePass> passes;
-  for (int64_t k = 0; k < turns.size(); ++k) turns.add(k, /*is_forward=*/true, passes);
+  for (int64_t k = 0; k < order.size(); ++k) order.add(k, /*is_forward=*/true, passes);
   return passes;
 }
 
-double most_under_way(int64_t stage, const PipelineShape& shape) {
-  return static_cast<double>(most_ahead(stage, shape) + 1) / static_cast<double>(shape.num_chunks);
+double max_in_flight(int64_t stage, const PipelineShape& shape) {
+  return static_cast<double>(forwards_ahead(stage, shape) + 1) / static_cast<double>(shape.num_chunks);
 }
 
 double pipeline_seconds(const std::vector<double>& busy_s, double num_passes) {
@@ -86,21 +88,21 @@ double idle_share(const PipelineShape& shape, int64_t num_micro_batches,
     if (next[s] == passes[s].size()) return false;
     const auto [is_forward, k, chunk] = passes[s][next[s]];
     const int64_t part = chunk * shape.num_stages + s;
-    double from = free_at[s];
+    double start_s = free_at[s];
     if (part != (is_forward ? 0 : num_parts - 1)) {
       const auto source = ended.find({is_forward, is_forward ? part - 1 : part + 1, k});
       if (source == ended.end()) return false;
-      from = std::max(from, source->second);
+      start_s = std::max(start_s, source->second);
     }
-    const double took = seconds[s][next[s]++];
-    busy += took;
-    free_at[s] = ended[{is_forward, part, k}] = from + took;
+    const double duration_s = seconds[s][next[s]++];
+    busy += duration_s;
+    free_at[s] = ended[{is_forward, part, k}] = start_s + duration_s;
     return true;
   };
-  for (bool moves = true; moves;) {
-    moves = false;
+  for (bool progressed = true; progressed;) {
+    progressed = false;
     for (int64_t s = 0; s < shape.num_stages; ++s)
-      while (advances(s)) moves = true;
+      while (advances(s)) progressed = true;
   }
   for (int64_t s = 0; s < shape.num_stages; ++s) ROLL_CHECK_EQ(next[s], passes[s].size(), "no stage waits for ever");
   const double end = std::ranges::max(free_at);

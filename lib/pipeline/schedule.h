@@ -29,7 +29,7 @@ std::vector<PipelinePass> forwards(const PipelineShape& shape, int64_t num_micro
 
 /// Returns the maximum micro-batches in flight in a stage (between forward and backward); a pass through one of v
 /// chunks counts 1/v.
-double most_under_way(int64_t stage, const PipelineShape& shape);
+double max_in_flight(int64_t stage, const PipelineShape& shape);
 
 /// Returns the minimum share of an update in which a stage idles, if all passes take equally long: (p - 1) / (v m + p -
 /// 1).

@@ -12,33 +12,33 @@
 namespace roll {
 
 PipelineStage::PipelineStage(StageSplit split, Mesh& mesh)
-    : split_(std::move(split)), mesh_(mesh), under_way_(static_cast<size_t>(split_.num_chunks())) {
+    : split_(std::move(split)), mesh_(mesh), in_flight_(static_cast<size_t>(split_.num_chunks())) {
   ROLL_CHECK_EQ(split_.num_stages(), mesh.shape().pp, "each stage has ranks");
 }
 
 std::vector<at::Tensor> PipelineStage::receive(const std::vector<std::vector<int64_t>>& sizes,
                                                const at::TensorOptions& options) {
   std::vector<at::Tensor> inputs;
-  for (const auto& of_one : sizes)
-    inputs.push_back(await(*mesh_.previous_stage().activations, of_one, options, "activations"));
+  for (const auto& input_sizes : sizes)
+    inputs.push_back(await(*mesh_.previous_stage().activations, input_sizes, options, "activations"));
   if (!at::GradMode::is_enabled()) return inputs;
   for (at::Tensor& input : inputs) input.set_requires_grad(true);
-  under_way_[chunk_].push_back({inputs, {}});
+  in_flight_[chunk_].push_back({inputs, {}});
   return inputs;
 }
 
 void PipelineStage::send(const std::vector<at::Tensor>& outputs) {
   for (const at::Tensor& output : outputs) start(*mesh_.next_stage().activations, output.detach(), "activations");
   if (!at::GradMode::is_enabled()) return;
-  if (is_begin()) under_way_[chunk_].emplace_back();
-  under_way_[chunk_].back().outputs = outputs;
+  if (is_begin()) in_flight_[chunk_].emplace_back();
+  in_flight_[chunk_].back().outputs = outputs;
 }
 
 void PipelineStage::backward(const at::Tensor& loss) {
-  auto& under_way = under_way_[chunk_];
-  ROLL_CHECK(!under_way.empty(), "a forward comes before its backward");
-  const auto [inputs, outputs] = std::move(under_way.front());
-  under_way.pop_front();
+  auto& in_flight = in_flight_[chunk_];
+  ROLL_CHECK(!in_flight.empty(), "a forward comes before its backward");
+  const auto [inputs, outputs] = std::move(in_flight.front());
+  in_flight.pop_front();
   std::vector<at::Tensor> trained, gradients;  // outputs that require gradients
   for (const at::Tensor& output : outputs) {
     const at::Tensor gradient =
@@ -62,14 +62,15 @@ at::Tensor PipelineStage::broadcast_result(const at::Tensor& result) {
   ranks().broadcast(dims, root, "dimensions of forward results");
   if (!is_last()) sizes = at::empty({dims.item<int64_t>()}, at::kLong);
   ranks().broadcast(sizes, root, "sizes of forward results");
-  at::Tensor all = result;
-  if (!is_last()) all = at::empty({sizes.const_data_ptr<int64_t>(), static_cast<size_t>(sizes.numel())}, at::kFloat);
-  ranks().broadcast(all, root, "forward results");
-  return all;
+  at::Tensor received_result = result;
+  if (!is_last())
+    received_result = at::empty({sizes.const_data_ptr<int64_t>(), static_cast<size_t>(sizes.numel())}, at::kFloat);
+  ranks().broadcast(received_result, root, "forward results");
+  return received_result;
 }
 
 void PipelineStage::finish() {
-  for (const auto& under_way : under_way_) ROLL_CHECK(under_way.empty(), "each forward has had its backward");
+  for (const auto& in_flight : in_flight_) ROLL_CHECK(in_flight.empty(), "each forward has had its backward");
   const Stopwatch watch;
   for (; !sent_.empty(); sent_.pop_front()) sent_.front()->wait();
   waited_s_ += watch.seconds();

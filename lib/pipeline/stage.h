@@ -58,7 +58,7 @@ class PipelineStage {
   double receiving_cpu_s() const { return receiving_cpu_s_; }
 
  private:
-  struct UnderWay {
+  struct InFlight {
     std::vector<at::Tensor> inputs, outputs;
   };
   void start(Communicator& channel, const at::Tensor& tensor, const char* name);
@@ -67,7 +67,7 @@ class PipelineStage {
   StageSplit split_;
   Mesh& mesh_;
   int64_t chunk_ = 0;
-  std::vector<std::deque<UnderWay>> under_way_;  // by chunk
+  std::vector<std::deque<InFlight>> in_flight_;  // by chunk
   std::deque<std::unique_ptr<Pending>> sent_;
   double waited_s_ = 0, receiving_cpu_s_ = 0;
 };

@@ -178,7 +178,7 @@ double training_bytes(const Config& config, const PlannedUpdate& update, const M
   rule.recomputation = update.worker->recomputation();
   rule.has_lm_head = update.has_lm_head && stage.is_last();
   rule.layers = stage.layers();
-  rule.under_way = most_under_way(stage.index, {stage.split.num_stages(), stage.split.num_chunks()});
+  rule.in_flight = max_in_flight(stage.index, {stage.split.num_stages(), stage.split.num_chunks()});
   return training_activation_bytes(spec, rule);
 }
 

@@ -128,7 +128,7 @@ Experience make_micro_batch(const Experience& mini_batch, const std::vector<int6
   tokens.loss_scale = update.loss_scale;
   if (update.sharing > 0) tokens.tree = prefix_tree(tokens, update.sharing);
   if (const auto& seed = plan.settings.dropout_seed; seed && !plan.device.is_meta())
-    tokens.dropout_names = dropout_names(tokens.ids, tokens.contexts(), *seed, update.number);
+    tokens.dropout_keys = dropout_keys(tokens.ids, tokens.contexts(), *seed, update.number);
   if (!plan.device.is_cpu() && !plan.device.is_meta()) {
     add_weights(part, plan.settings.weights, counts);
     add_factors(part, plan.settings.needs_signs);

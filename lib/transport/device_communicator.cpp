@@ -11,7 +11,7 @@ namespace roll {
 
 namespace {
 
-c10d::ReduceOp op_of(Reduce op) {
+c10d::ReduceOp c10d_reduce_op(Reduce op) {
   return op == Reduce::kSum ? c10d::ReduceOp::SUM : op == Reduce::kMax ? c10d::ReduceOp::MAX : c10d::ReduceOp::MIN;
 }
 
@@ -19,8 +19,9 @@ using Work = c10::intrusive_ptr<c10d::Work>;
 
 class DeviceCommunicator : public Communicator {
  public:
-  DeviceCommunicator(std::unique_ptr<Communicator> host, at::Device device, StartBackend start_backend, Membership own)
-      : Communicator(std::move(own)),
+  DeviceCommunicator(std::unique_ptr<Communicator> host, at::Device device, StartBackend start_backend,
+                     Membership membership)
+      : Communicator(std::move(membership)),
         host_(std::move(host)),
         device_(device),
         start_backend_(std::move(start_backend)),
@@ -56,7 +57,7 @@ class DeviceCommunicator : public Communicator {
     if (op == Reduce::kSum && is_narrow(tensor.scalar_type())) return reduce_narrow(tensor, name);
     std::vector<at::Tensor> tensors = {tensor};
     c10d::AllreduceOptions options;
-    options.reduceOp = op_of(op);
+    options.reduceOp = c10d_reduce_op(op);
     run("all-reduce", name, [&] { return group_->allreduce(tensors, options); });
   }
   void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) override {
@@ -74,9 +75,9 @@ class DeviceCommunicator : public Communicator {
     }
     at::Tensor local = tensor;
     at::Tensor flat = all.view({-1});
-    at::Tensor flat_mine = local.view({-1});
+    at::Tensor flat_local = local.view({-1});
     count("all_gather", tensor.nbytes() * static_cast<size_t>(size() - 1));
-    run("all-gather", name, [&] { return group_->_allgather_base(flat, flat_mine); });
+    run("all-gather", name, [&] { return group_->_allgather_base(flat, flat_local); });
   }
 
   void reduce_scatter_dense(const at::Tensor& all, at::Tensor& local, std::string_view name) override {
@@ -103,7 +104,7 @@ class DeviceCommunicator : public Communicator {
     bool on_host = true;
     for (int peer = 0; peer < size(); ++peer) on_host = on_host && is_on_host(out[peer]) && is_on_host(in[peer]);
     // A rank without tensors cannot know where the others' are, so all ranks agree.
-    if (host_->all_reduce_min(static_cast<int64_t>(on_host), "where tensors are exchanged") == 1)
+    if (host_->all_reduce_min(static_cast<int64_t>(on_host), "location of the exchanged tensors") == 1)
       return host_->exchange(out, in, name);
     const auto on_device = [&](const std::vector<at::Tensor>& tensors) {
       std::vector<at::Tensor> bytes;
@@ -137,26 +138,26 @@ class DeviceCommunicator : public Communicator {
 
  private:
   struct Started : Pending {
-    explicit Started(DeviceCommunicator& o) : owner(o) { begin_s_ = monotonic_s(); }
+    explicit Started(DeviceCommunicator& communicator) : owner(communicator) { begin_s_ = monotonic_s(); }
     void wait() override {
-      if (work) owner.finish(work, what);
-      if (then) then();
+      if (work) owner.finish(work, call_name);
+      if (on_result) on_result();
       end_s_ = monotonic_s();
     }
     bool is_done() override { return !work || work->isCompleted(); }
     DeviceCommunicator& owner;
     Work work;
-    std::string what;
-    std::function<void()> then;
+    std::string call_name;
+    std::function<void()> on_result;
   };
 
   /// Sums narrow floats. NCCL would round at every hop; instead, each rank receives all parts of its slice, adds them
-  /// in float32 and rounds once, with the traffic of a ring. `all` [size * n] -> `mine` [n].
-  void scatter_narrow(at::Tensor all, at::Tensor local, std::string_view name, std::function<void()> then) {
+  /// in float32 and rounds once, with the traffic of a ring. `all` [size * n] -> `local` [n].
+  void scatter_narrow(at::Tensor all, at::Tensor local, std::string_view name, std::function<void()> on_result) {
     at::Tensor parts = at::empty_like(all);
-    const auto add = [parts, local, ranks = size(), then = std::move(then)] {
+    const auto add = [parts, local, ranks = size(), on_result = std::move(on_result)] {
       local.copy_(parts.view({ranks, local.numel()}).sum(0, /*keepdim=*/false, at::kFloat));
-      then();
+      on_result();
     };
     run(
         "reduce-scatter", name, [&] { return group_->alltoall_base(parts, all, even_, even_); }, add);
@@ -166,8 +167,8 @@ class DeviceCommunicator : public Communicator {
     const int64_t width = (tensor.numel() + size() - 1) / size();
     at::Tensor all = at::constant_pad_nd(tensor.view({-1}), {0, width * size() - tensor.numel()});
     at::Tensor local = at::empty({width}, all.options());
-    scatter_narrow(all, local, name, [this, tensor, all, local, what = std::string(name)]() mutable {
-      run("all-gather", what, [&] { return group_->_allgather_base(all, local); });
+    scatter_narrow(all, local, name, [this, tensor, all, local, call_name = std::string(name)]() mutable {
+      run("all-gather", call_name, [&] { return group_->_allgather_base(all, local); });
       tensor.copy_(all.narrow(0, 0, tensor.numel()).view(tensor.sizes()));
     });
   }
@@ -178,34 +179,35 @@ class DeviceCommunicator : public Communicator {
     traffic().add_bytes(group(), operation, static_cast<int64_t>(bytes));
   }
 
-  /// Enqueues a collective on the stream. The host does not wait; c10d's watchdog ends overlong waits. `then` launches
-  /// kernels that use the result.
+  /// Enqueues a collective on the stream. The host does not wait; c10d's watchdog ends overlong waits. `on_result`
+  /// launches kernels that use the result.
   template <class F>
   void run(
-      std::string_view call, std::string_view name, F&& begin, const std::function<void()>& then = [] {}) {
-    const std::string what = fmt::format("{} '{}' of its {} group", call, name, group());
+      std::string_view call, std::string_view name, F&& begin, const std::function<void()>& on_result = [] {}) {
+    const std::string call_name = fmt::format("{} '{}' of its {} group", call, name, group());
     Work work;
-    guard(what, [&] { work = begin(); });
+    guard(call_name, [&] { work = begin(); });
     if (!started_) {
-      finish(work, what);
-      return then();
+      finish(work, call_name);
+      return on_result();
     }
     started_->work = work;
-    started_->what = what;
-    started_->then = then;
+    started_->call_name = call_name;
+    started_->on_result = on_result;
   }
 
-  void finish(const Work& work, const std::string& what) {
-    guard(what, [&] { work->wait(); });
+  void finish(const Work& work, const std::string& call_name) {
+    guard(call_name, [&] { work->wait(); });
   }
 
   template <class F>
-  void guard(const std::string& what, F&& f) {
+  void guard(const std::string& call_name, F&& f) {
     try {
       f();
     } catch (const c10::Error& error) {
       broken_ = true;
-      throw system_error("{}: {} over {} failed: {}", to_string(place()), what, kind_, error.what_without_backtrace());
+      throw system_error("{}: {} over {} failed: {}", to_string(place()), call_name, kind_,
+                         error.what_without_backtrace());
     }
   }
 
@@ -226,8 +228,8 @@ std::unique_ptr<Communicator> make_device_communicator(std::unique_ptr<Communica
   const Whereabouts world{host->rank(), host->size(), -1};
   // Traffic of the host communicator, which has the step for errors and lives as long as this.
   const std::shared_ptr<Traffic> traffic(std::shared_ptr<void>(), &host->traffic());
-  Membership own{.rank = world.rank, .size = world.size, .world = world, .traffic = traffic};
-  return std::make_unique<DeviceCommunicator>(std::move(host), device, std::move(start_backend), std::move(own));
+  Membership membership{.rank = world.rank, .size = world.size, .world = world, .traffic = traffic};
+  return std::make_unique<DeviceCommunicator>(std::move(host), device, std::move(start_backend), std::move(membership));
 }
 
 }  // namespace roll

@@ -9,41 +9,41 @@ namespace roll {
 namespace {
 
 constexpr double kHelloLimit_s = 10;
-constexpr size_t kMostCallers = 256;   // at once; beyond, the oldest is dropped
-constexpr double kLeastHearing_s = 1;  // but only after this time
+constexpr size_t kMostCallers = 256;    // at once; beyond, the oldest is dropped
+constexpr double kMinCallerTime_s = 1;  // but only after this time
 
 constexpr std::string_view kOfCaller = "caller", kOfDoor = "door", kOfSession = "session";
 
 template <class T>
-std::span<const std::byte> bytes_of(const T& value) {
+std::span<const std::byte> object_bytes(const T& value) {
   return std::as_bytes(std::span(&value, 1));
 }
 template <class T>
-std::span<std::byte> room_of(T& value) {
+std::span<std::byte> writable_bytes(T& value) {
   return std::as_writable_bytes(std::span(&value, 1));
 }
 
 /// Bytes of a caller's message before its proof: the handshake without the door's number.
-constexpr size_t kSaid = sizeof(Handshake) - sizeof(Nonce);
+constexpr size_t kHandshakeBytes = sizeof(Handshake) - sizeof(Nonce);
 
 /// Sends all bytes at once. A conversation's few bytes fit any socket's buffer; if it is full, the peer does not read.
 void send_now(const Socket& socket, std::span<const std::byte> bytes) {
-  if (socket.send_some(bytes) != bytes.size()) throw ConnectionLost("the peer does not listen");
+  if (socket.send_some(bytes) != bytes.size()) throw ConnectionLost("the peer does not read");
 }
 
 }  // namespace
 
 bool Door::has_room() const {
-  return callers_.size() < kMostCallers || monotonic_s() - callers_.front().since_s > kLeastHearing_s;
+  return callers_.size() < kMostCallers || monotonic_s() - callers_.front().since_s > kMinCallerTime_s;
 }
 
 void Door::accept_all() {
   while (has_room()) {
     Caller caller{listener_.accept_one(), {}, {}, 0, monotonic_s()};
     if (!caller.socket.is_open()) return;
-    caller.said.door_nonce = fresh_nonce();
+    caller.handshake.door_nonce = fresh_nonce();
     try {
-      send_now(caller.socket, caller.said.door_nonce);
+      send_now(caller.socket, caller.handshake.door_nonce);
     } catch (const ConnectionLost&) {
       continue;
     }
@@ -52,34 +52,35 @@ void Door::accept_all() {
   }
 }
 
-bool Door::listen_to(Caller& caller) const {
+bool Door::receive_message(Caller& caller) const {
   size_t& count = caller.num_received;
-  if (count < kSaid) count += caller.socket.receive_some(room_of(caller.said).subspan(sizeof(Nonce) + count));
-  if (count >= kSaid && count < kSaid + sizeof(Digest))
-    count += caller.socket.receive_some(room_of(caller.proof).subspan(count - kSaid));
-  return count == kSaid + sizeof(Digest);
+  if (count < kHandshakeBytes)
+    count += caller.socket.receive_some(writable_bytes(caller.handshake).subspan(sizeof(Nonce) + count));
+  if (count >= kHandshakeBytes && count < kHandshakeBytes + sizeof(Digest))
+    count += caller.socket.receive_some(writable_bytes(caller.proof).subspan(count - kHandshakeBytes));
+  return count == kHandshakeBytes + sizeof(Digest);
 }
 
-std::optional<Guest> Door::find_guest(Caller& caller) const {
-  const auto said = bytes_of(caller.said);
-  if (!are_equal(caller.proof, make_proof(secret_, kOfCaller, said))) return std::nullopt;
-  send_now(caller.socket, make_proof(secret_, kOfDoor, said));
-  return Guest{caller.said.hello, make_proof(secret_, kOfSession, said), std::move(caller.socket)};
+std::optional<Guest> Door::authenticate(Caller& caller) const {
+  const auto handshake = object_bytes(caller.handshake);
+  if (!are_equal(caller.proof, make_proof(secret_, kOfCaller, handshake))) return std::nullopt;
+  send_now(caller.socket, make_proof(secret_, kOfDoor, handshake));
+  return Guest{caller.handshake.hello, make_proof(secret_, kOfSession, handshake), std::move(caller.socket)};
 }
 
 std::optional<Guest> Door::next() {
-  if (auto guest = hear_all()) return guest;  // finished callers first, before any is dropped
+  if (auto guest = receive_from_callers()) return guest;  // finished callers first, before any is dropped
   accept_all();
-  return hear_all();
+  return receive_from_callers();
 }
 
-std::optional<Guest> Door::hear_all() {
+std::optional<Guest> Door::receive_from_callers() {
   for (auto caller = callers_.begin(); caller != callers_.end();) {
     std::optional<Guest> guest;
     bool stays = monotonic_s() - caller->since_s < kHelloLimit_s;
     try {
-      if (listen_to(*caller)) {
-        guest = find_guest(*caller);
+      if (receive_message(*caller)) {
+        guest = authenticate(*caller);
         stays = false;
       }
     } catch (const ConnectionLost&) {
@@ -97,31 +98,31 @@ void Door::add_polls(std::vector<pollfd>& polls) const {
 }
 
 DoorVisit::DoorVisit(Socket socket, const JobSecret& secret, const Hello& hello)
-    : socket_(std::move(socket)), secret_(secret), said_{{}, fresh_nonce(), hello} {}
+    : socket_(std::move(socket)), secret_(secret), handshake_{{}, fresh_nonce(), hello} {}
 
 void DoorVisit::answer() {
-  const Digest proof = make_proof(secret_, kOfCaller, bytes_of(said_));
-  send_now(socket_, bytes_of(said_).subspan(sizeof(Nonce)));
+  const Digest proof = make_proof(secret_, kOfCaller, object_bytes(handshake_));
+  send_now(socket_, object_bytes(handshake_).subspan(sizeof(Nonce)));
   send_now(socket_, proof);
 }
 
 bool DoorVisit::go_on() {
   size_t& count = num_received_;
   if (count < sizeof(Nonce)) {
-    count += socket_.receive_some(std::span(said_.door_nonce).subspan(count));
+    count += socket_.receive_some(std::span(handshake_.door_nonce).subspan(count));
     if (count < sizeof(Nonce)) return false;
     answer();
   }
   if (count < sizeof(Nonce) + sizeof(Digest))
     count += socket_.receive_some(std::span(proof_).subspan(count - sizeof(Nonce)));
   if (count < sizeof(Nonce) + sizeof(Digest)) return false;
-  if (!are_equal(proof_, make_proof(secret_, kOfDoor, bytes_of(said_))))
-    throw ConnectionLost("who listens there does not know the job's secret");
+  if (!are_equal(proof_, make_proof(secret_, kOfDoor, object_bytes(handshake_))))
+    throw ConnectionLost("the listener does not know the job's secret");
   return true;
 }
 
 JobSecret DoorVisit::session() const {
-  return make_proof(secret_, kOfSession, bytes_of(said_));
+  return make_proof(secret_, kOfSession, object_bytes(handshake_));
 }
 
 }  // namespace roll

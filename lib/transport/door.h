@@ -51,18 +51,18 @@ class Door {
  private:
   struct Caller {
     Socket socket;
-    Handshake said;
+    Handshake handshake;
     Digest proof;
     size_t num_received;  // bytes received from the caller
     double since_s;
   };
   bool has_room() const;
   void accept_all();
-  std::optional<Guest> hear_all();
+  std::optional<Guest> receive_from_callers();
   /// Returns true once the caller's message is complete. ConnectionLost: the caller is gone.
-  bool listen_to(Caller& caller) const;
+  bool receive_message(Caller& caller) const;
   /// Returns the caller as a guest; nullopt: its proof is wrong. ConnectionLost: the caller is gone.
-  std::optional<Guest> find_guest(Caller& caller) const;
+  std::optional<Guest> authenticate(Caller& caller) const;
 
   Socket listener_;
   JobSecret secret_;
@@ -73,7 +73,8 @@ class Door {
 class DoorVisit {
  public:
   DoorVisit(Socket socket, const JobSecret& secret, const Hello& hello);
-  /// Goes on without waiting; whether the door has proved that it knows the secret. ConnectionLost: it has not.
+  /// Continues without waiting; returns true once the door has proved that it knows the secret. ConnectionLost: it
+  /// lacks it, or is gone.
   bool go_on();
   int fd() const { return socket_.fd(); }
   /// Valid once go_on() has returned true:
@@ -85,7 +86,7 @@ class DoorVisit {
 
   Socket socket_;
   JobSecret secret_;
-  Handshake said_;
+  Handshake handshake_;
   Digest proof_{};           // the door's
   size_t num_received_ = 0;  // bytes received from the door
 };

@@ -40,7 +40,7 @@ Head make_head(uint64_t sequence, uint64_t bytes, Operation operation, int8_t dt
 
 std::string Head::text() const {
   const char* type = dtype < 0 ? "" : c10::toString(static_cast<c10::ScalarType>(dtype));
-  return fmt::format("{} '{}' of {} bytes{}{} (its collective {})", operation_name(operation).text,
+  return fmt::format("{} '{}' of {} bytes{}{} (collective {} of its group)", operation_name(operation).text,
                      std::string(name.data(), strnlen(name.data(), name.size())), bytes, *type ? " " : "", type,
                      sequence);
 }

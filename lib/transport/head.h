@@ -33,7 +33,7 @@ struct Head {
   int8_t dtype = -1;  // -1: bytes
   std::array<char, 46> name{};
 
-  /// Returns "all-reduce (sum) 'counts' of 8 bytes Float (its collective 3)".
+  /// Returns "all-reduce (sum) 'counts' of 8 bytes Float (collective 3 of its group)".
   std::string text() const;
   /// Returns true if `other` is the same call, with `expected` bytes; lengths of byte strings may differ.
   bool matches(const Head& other, uint64_t expected) const;

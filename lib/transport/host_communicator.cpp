@@ -22,7 +22,7 @@ int64_t bytes_in(const at::Tensor& tensor) {
   return static_cast<int64_t>(tensor.nbytes());
 }
 
-Operation operation_of(Reduce op) {
+Operation reduce_operation(Reduce op) {
   return op == Reduce::kSum   ? Operation::kReduceSum
          : op == Reduce::kMax ? Operation::kReduceMax
                               : Operation::kReduceMin;
@@ -36,8 +36,8 @@ struct Call {
 
 class HostCommunicator : public Communicator {
  public:
-  HostCommunicator(std::unique_ptr<Wire> wire, double timeout_s, Membership own)
-      : Communicator(std::move(own)), wire_(std::move(wire)), timeout_s_(timeout_s) {}
+  HostCommunicator(std::unique_ptr<Wire> wire, double timeout_s, Membership membership)
+      : Communicator(std::move(membership)), wire_(std::move(wire)), timeout_s_(timeout_s) {}
   ~HostCommunicator() override {
     if (worker_ && worker_->is_busy()) wire_->abandon();
   }
@@ -51,7 +51,7 @@ class HostCommunicator : public Communicator {
   }
 
   std::vector<std::string> all_gather_bytes(std::string_view local, std::string_view name) override {
-    return all_strings(local, name, /*is_patient=*/false);
+    return gather_strings(local, name, /*is_patient=*/false);
   }
   std::vector<std::string> gather_bytes(std::string_view local, std::string_view name) override {
     Call call = begin(Operation::kBytesToFirst, -1, std::ssize(local), name);
@@ -73,14 +73,14 @@ class HostCommunicator : public Communicator {
   }
   std::unique_ptr<Pending> start_all_gather_bytes(std::string local, std::shared_ptr<std::vector<std::string>> all,
                                                   std::string_view name) override {
-    return start([this, local = std::move(local), all = std::move(all), what = std::string(name)] {
-      *all = all_strings(local, what, /*is_patient=*/true);
+    return start([this, local = std::move(local), all = std::move(all), owned_name = std::string(name)] {
+      *all = gather_strings(local, owned_name, /*is_patient=*/true);
     });
   }
 
  protected:
   void reduce_dense(at::Tensor& tensor, Reduce op, std::string_view name) override {
-    Call call = meet(operation_of(op), tensor, name);
+    Call call = meet(reduce_operation(op), tensor, name);
     const at::Tensor host = tensor.to(at::kCPU).view({-1});
     const int64_t piece = kPiece_bytes / tensor.element_size();
     for (int64_t at = 0; at < host.numel(); at += piece) {
@@ -93,7 +93,7 @@ class HostCommunicator : public Communicator {
   void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) override {
     Call call = meet(Operation::kBroadcast, tensor, name);
     const at::Tensor host = tensor.to(at::kCPU);
-    if (rank() == root) count(others() * bytes_in(host), call);
+    if (rank() == root) count(num_peers() * bytes_in(host), call);
     wire_->broadcast(host, root, call.wait);
     if (!tensor.is_cpu()) tensor.copy_(host);
   }
@@ -101,9 +101,9 @@ class HostCommunicator : public Communicator {
   void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) override {
     Call call = meet(Operation::kGather, tensor, name);
     const at::Tensor host_all = all.is_cpu() ? all : at::empty(all.sizes(), all.options().device(at::kCPU));
-    at::Tensor own = host_all.view({size(), -1})[rank()];
-    if (own.data_ptr() != tensor.data_ptr()) own.copy_(tensor.view({-1}));
-    to_everyone(host_all, std::vector<int64_t>(static_cast<size_t>(size()), bytes_in(own)), call);
+    at::Tensor own_row = host_all.view({size(), -1})[rank()];
+    if (own_row.data_ptr() != tensor.data_ptr()) own_row.copy_(tensor.view({-1}));
+    all_gather_in_place(host_all, std::vector<int64_t>(static_cast<size_t>(size()), bytes_in(own_row)), call);
     if (!all.is_cpu()) all.copy_(host_all);
   }
 
@@ -145,16 +145,16 @@ class HostCommunicator : public Communicator {
   }
 
  private:
-  std::vector<std::string> all_strings(std::string_view local, std::string_view name, bool is_patient) {
+  std::vector<std::string> gather_strings(std::string_view local, std::string_view name, bool is_patient) {
     Call call = begin(Operation::kGatherBytes, -1, std::ssize(local), name, is_patient);
     const std::vector<int64_t> sizes = wire_->meet_strings(call.head, call.wait);
-    const at::Tensor whole = at::empty({std::reduce(sizes.begin(), sizes.end())}, at::kByte);
-    auto* const begin_of_all = static_cast<char*>(whole.data_ptr());
+    const at::Tensor all_bytes = at::empty({std::reduce(sizes.begin(), sizes.end())}, at::kByte);
+    auto* const all_begin = static_cast<char*>(all_bytes.data_ptr());
     if (!local.empty())
-      std::memcpy(begin_of_all + std::reduce(sizes.begin(), sizes.begin() + rank()), local.data(), local.size());
-    to_everyone(whole, sizes, call);
+      std::memcpy(all_begin + std::reduce(sizes.begin(), sizes.begin() + rank()), local.data(), local.size());
+    all_gather_in_place(all_bytes, sizes, call);
     std::vector<std::string> all;
-    const char* at = begin_of_all;
+    const char* at = all_begin;
     for (const int64_t bytes : sizes) {
       all.emplace_back(at, static_cast<size_t>(bytes));
       at += bytes;
@@ -181,11 +181,11 @@ class HostCommunicator : public Communicator {
     traffic().add_bytes(group(), operation_name(call.head.operation).counted, bytes);
   }
 
-  int64_t others() const { return size() - 1; }
+  int64_t num_peers() const { return size() - 1; }
 
   /// `all`: sizes[r] bytes of each rank r; this rank's own are in place.
-  void to_everyone(const at::Tensor& all, const std::vector<int64_t>& sizes, Call& call) {
-    count(others() * sizes[static_cast<size_t>(rank())], call);
+  void all_gather_in_place(const at::Tensor& all, const std::vector<int64_t>& sizes, Call& call) {
+    count(num_peers() * sizes[static_cast<size_t>(rank())], call);
     if (std::ranges::any_of(sizes, [](int64_t bytes) { return bytes > 0; })) wire_->all_gather(all, sizes, call.wait);
   }
 
@@ -193,7 +193,7 @@ class HostCommunicator : public Communicator {
     if (size() > kFewRanks) return reduce_at_first(part, op, call);
     const at::Tensor all = at::empty({size(), part.numel()}, part.options());
     all[rank()].copy_(part);
-    to_everyone(all, std::vector<int64_t>(static_cast<size_t>(size()), bytes_in(part)), call);
+    all_gather_in_place(all, std::vector<int64_t>(static_cast<size_t>(size()), bytes_in(part)), call);
     combine(all.unbind(0), op, part);
   }
 
@@ -203,18 +203,18 @@ class HostCommunicator : public Communicator {
       all = at::empty({size(), part.numel()}, part.options());
       all[0].copy_(part);
     }
-    count((is_first() ? others() : 1) * bytes_in(part), call);
+    count((is_first() ? num_peers() : 1) * bytes_in(part), call);
     wire_->gather_at_first(part, all, call.wait);
     if (is_first()) combine(all.unbind(0), op, part);
     wire_->broadcast(part, 0, call.wait);
   }
 
-  /// Sends slice(peer) to each peer, and reduces all ranks' parts of this rank's slice, in rank order, into `mine`,
+  /// Sends slice(peer) to each peer, and reduces all ranks' parts of this rank's slice, in rank order, into `local`,
   /// which may be that slice.
   void gather_sum(const std::function<at::Tensor(int)>& slice, Reduce op, at::Tensor& local, Call& call) {
     const int64_t row_bytes = (bytes_in(local) + 63) / 64 * 64;
     if (scratch_.numel() < row_bytes * size()) scratch_ = at::empty({row_bytes * size()}, at::kByte);
-    const auto room = [&](int peer) {
+    const auto receive_buffer = [&](int peer) {
       return scratch_.narrow(0, peer * row_bytes, bytes_in(local)).view(local.scalar_type());
     };
     if (slice(rank()).data_ptr() != local.data_ptr()) local.copy_(slice(rank()));  // the input does not change
@@ -222,7 +222,7 @@ class HostCommunicator : public Communicator {
     int64_t bytes = 0;
     for (int peer = 0; peer < size(); ++peer) {
       out.push_back(slice(peer));
-      in.push_back(peer == rank() ? local : room(peer));
+      in.push_back(peer == rank() ? local : receive_buffer(peer));
       if (peer != rank()) bytes += bytes_in(out.back());
     }
     count(bytes, call);
@@ -240,7 +240,7 @@ class HostCommunicator : public Communicator {
     gather_sum(slice, op, local, call);
     std::vector<int64_t> sizes;
     for (int owner = 0; owner < size(); ++owner) sizes.push_back(bytes_in(slice(owner)));
-    to_everyone(part, sizes, call);
+    all_gather_in_place(part, sizes, call);
   }
 
   std::unique_ptr<Wire> wire_;
@@ -254,8 +254,8 @@ class HostCommunicator : public Communicator {
 
 std::unique_ptr<Communicator> make_host_communicator(std::unique_ptr<Wire> wire, double timeout_s) {
   const Whereabouts world{wire->rank(), wire->size(), -1};
-  Membership own{.rank = world.rank, .size = world.size, .world = world};
-  return std::make_unique<HostCommunicator>(std::move(wire), timeout_s, std::move(own));
+  Membership membership{.rank = world.rank, .size = world.size, .world = world};
+  return std::make_unique<HostCommunicator>(std::move(wire), timeout_s, std::move(membership));
 }
 
 }  // namespace roll

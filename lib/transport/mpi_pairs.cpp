@@ -28,24 +28,24 @@ std::unique_ptr<Wire> MpiPairs::split(const std::vector<int>& members, double ti
   Wait wait({in_world(rank_), size(), -1}, {"start of a group over mpi"}, timeout_s);
   const int channel = free_channel(members, wait);
   session_->next_channel = channel + 1;
-  return wire_of_group(std::make_unique<MpiPairs>(session_, std::move(processes), channel, few_), few_);
+  return make_group_wire(std::make_unique<MpiPairs>(session_, std::move(processes), channel, few_), few_);
 }
 
 /// Returns a channel that no member uses: processes in different groups have used different ones.
 int MpiPairs::free_channel(const std::vector<int>& members, Wait& wait) {
   int channel = session_->next_channel;
-  const auto bytes_of = [](int& number) { return std::as_writable_bytes(std::span(&number, 1)); };
+  const auto int_bytes = [](int& number) { return std::as_writable_bytes(std::span(&number, 1)); };
   if (rank_ != members.front()) {
-    exchange(std::array{Outgoing{members.front(), bytes_of(channel)}}, {}, wait);
-    exchange({}, std::array{Incoming{members.front(), bytes_of(channel)}}, wait);
+    exchange(std::array{Outgoing{members.front(), int_bytes(channel)}}, {}, wait);
+    exchange({}, std::array{Incoming{members.front(), int_bytes(channel)}}, wait);
     return channel;
   }
   std::vector<int> channels(members.size(), channel);
   std::vector<Incoming> in;
   std::vector<Outgoing> out;
   for (size_t i = 1; i < members.size(); ++i) {
-    in.push_back({members[i], bytes_of(channels[i])});
-    out.push_back({members[i], bytes_of(channel)});
+    in.push_back({members[i], int_bytes(channels[i])});
+    out.push_back({members[i], int_bytes(channel)});
   }
   exchange({}, in, wait);
   channel = std::ranges::max(channels);
@@ -73,16 +73,16 @@ int MpiPairs::post(std::span<const Outgoing> out, std::span<const Incoming> in, 
     return &requests.emplace_back(MPI_REQUEST_NULL);
   };
   int code = MPI_SUCCESS;
-  for (const Incoming& from : in) {
-    MPI_Request* request = add(from.rank);
+  for (const Incoming& incoming : in) {
+    MPI_Request* request = add(incoming.rank);
     if (code == MPI_SUCCESS)
-      code = MPI_Irecv(from.bytes.data(), static_cast<int>(from.bytes.size()), MPI_BYTE, peers.back(), channel_,
+      code = MPI_Irecv(incoming.bytes.data(), static_cast<int>(incoming.bytes.size()), MPI_BYTE, peers.back(), channel_,
                        MPI_COMM_WORLD, request);
   }
-  for (const Outgoing& to : out) {
-    MPI_Request* request = add(to.rank);
+  for (const Outgoing& outgoing : out) {
+    MPI_Request* request = add(outgoing.rank);
     if (code == MPI_SUCCESS)
-      code = MPI_Isend(to.bytes.data(), static_cast<int>(to.bytes.size()), MPI_BYTE, peers.back(), channel_,
+      code = MPI_Isend(outgoing.bytes.data(), static_cast<int>(outgoing.bytes.size()), MPI_BYTE, peers.back(), channel_,
                        MPI_COMM_WORLD, request);
   }
   return code;

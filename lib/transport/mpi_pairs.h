@@ -45,6 +45,6 @@ class MpiPairs : public PairsWire {
 
 /// Returns the wire for the group's size: its pairs, or MPI's own collectives. **Collective** among the group's
 /// processes. SystemError: MPI cannot create the group.
-std::unique_ptr<Wire> wire_of_group(std::unique_ptr<MpiPairs> pairs, int few);
+std::unique_ptr<Wire> make_group_wire(std::unique_ptr<MpiPairs> pairs, int few);
 
 }  // namespace roll

@@ -13,8 +13,8 @@ namespace roll {
 
 namespace {
 
-constexpr double kAnswers_s = 3;  // a waiting process polls every millisecond, more rarely on a busy host
-constexpr useconds_t kBetweenLooks_us = 500;
+constexpr double kAnswerLimit_s = 3;  // a waiting process polls every millisecond, more rarely on a busy host
+constexpr useconds_t kPollInterval_us = 500;
 
 }  // namespace
 
@@ -36,9 +36,10 @@ std::shared_ptr<MpiSession> MpiSession::hold() {
 MpiSession::MpiSession() : num_exceptions_(std::uncaught_exceptions()) {
   int begun = 0, level = 0;
   MPI_Initialized(&begun);
-  if (begun) throw system_error("start: MPI has begun before, and begins once in a process");
+  if (begun) throw system_error("start: MPI was initialized before, and a process can initialize it only once");
   check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "MPI_Init_thread", "start");
-  if (level < MPI_THREAD_SERIALIZED) throw system_error("start: this MPI has no thread support (level {})", level);
+  if (level < MPI_THREAD_SERIALIZED)
+    throw system_error("start: this MPI library does not support threads (level {})", level);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // groups inherit it
 }
 
@@ -76,9 +77,9 @@ std::vector<int> MpiSession::call_roll(const std::vector<int>& members, int chan
   std::unique_lock lock(mutex);
   roll_call_.ask(members, channel);
   std::vector<int> absent = roll_call_.absent(members, channel);
-  while (!absent.empty() && since.seconds() < kAnswers_s) {
+  while (!absent.empty() && since.seconds() < kAnswerLimit_s) {
     lock.unlock();
-    ::usleep(kBetweenLooks_us);
+    ::usleep(kPollInterval_us);
     lock.lock();
     roll_call_.listen();
     absent = roll_call_.absent(members, channel);

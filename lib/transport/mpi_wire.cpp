@@ -24,40 +24,40 @@ constexpr int kCodeOfBug = 70;
 struct Buffers {
   std::vector<at::Tensor> tensors = {};
   std::array<uint64_t, 3> words = {};
-  std::vector<int> sent, received, places = {};
+  std::vector<int> sent, received, offsets = {};
   std::vector<MPI_Datatype> sent_types, received_types = {};
 };
 
-std::byte* data_of(const at::Tensor& tensor) {
+std::byte* tensor_data(const at::Tensor& tensor) {
   return static_cast<std::byte*>(tensor.data_ptr());
 }
 
 /// Returns a datatype for the tensor's bytes in place, however many.
-MPI_Datatype type_of(const at::Tensor& tensor) {
+MPI_Datatype make_datatype(const at::Tensor& tensor) {
   const auto bytes = static_cast<int64_t>(tensor.nbytes());
   std::vector<int> lengths;
-  std::vector<MPI_Aint> places;
+  std::vector<MPI_Aint> offsets;
   for (int64_t at = 0; at < bytes; at += kLargest_bytes) {
-    MPI_Get_address(data_of(tensor) + at, &places.emplace_back());
+    MPI_Get_address(tensor_data(tensor) + at, &offsets.emplace_back());
     lengths.push_back(static_cast<int>(std::min(kLargest_bytes, bytes - at)));
   }
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), places.data(), MPI_BYTE, &type);
+  MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), offsets.data(), MPI_BYTE, &type);
   MPI_Type_commit(&type);
   return type;
 }
 
 /// Returns a number whose sum over ranks is 0 if all sizes match, and otherwise only by a chance of 2^-64.
-uint64_t balance_of(int rank, const std::vector<int64_t>& out, const std::vector<int64_t>& in) {
-  const auto number = [](int from, int to, int64_t bytes) -> uint64_t {
+uint64_t size_balance(int rank, const std::vector<int64_t>& out, const std::vector<int64_t>& in) {
+  const auto size_hash = [](int from, int to, int64_t bytes) -> uint64_t {
     const std::array<int64_t, 3> words = {from, to, bytes};
     return bytes == 0 ? 0 : fnv1a({reinterpret_cast<const char*>(words.data()), sizeof words});
   };
   uint64_t balance = 0;
   for (int peer = 0; peer < std::ssize(out); ++peer) {
     if (peer == rank) continue;
-    balance += number(rank, peer, out[static_cast<size_t>(peer)]);
-    balance -= number(peer, rank, in[static_cast<size_t>(peer)]);
+    balance += size_hash(rank, peer, out[static_cast<size_t>(peer)]);
+    balance -= size_hash(peer, rank, in[static_cast<size_t>(peer)]);
   }
   return balance;
 }
@@ -94,18 +94,18 @@ class MpiWire : public Wire {
 
   void meet_parts(const Head& local, const std::vector<int64_t>& out, const std::vector<int64_t>& in,
                   Wait& wait) override {
-    agree(local, balance_of(rank(), out, in), wait, [&] { pairs_->meet_parts(local, out, in, wait); });
+    agree(local, size_balance(rank(), out, in), wait, [&] { pairs_->meet_parts(local, out, in, wait); });
   }
 
   void all_to_all(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in, Wait& wait) override {
     const auto buffers = std::make_shared<Buffers>();
-    buffers->places.assign(out.size(), 0);
-    lay_out(out, buffers->sent, buffers->sent_types, *buffers);
-    lay_out(in, buffers->received, buffers->received_types, *buffers);
+    buffers->offsets.assign(out.size(), 0);
+    add_counts_and_types(out, buffers->sent, buffers->sent_types, *buffers);
+    add_counts_and_types(in, buffers->received, buffers->received_types, *buffers);
     run("MPI_Ialltoallw", buffers, wait, [&](MPI_Request* request) {
       Buffers& b = *buffers;
-      return MPI_Ialltoallw(MPI_BOTTOM, b.sent.data(), b.places.data(), b.sent_types.data(), MPI_BOTTOM,
-                            b.received.data(), b.places.data(), b.received_types.data(), comm_, request);
+      return MPI_Ialltoallw(MPI_BOTTOM, b.sent.data(), b.offsets.data(), b.sent_types.data(), MPI_BOTTOM,
+                            b.received.data(), b.offsets.data(), b.received_types.data(), comm_, request);
     });
     free_types(buffers->sent_types);
     free_types(buffers->received_types);
@@ -117,15 +117,15 @@ class MpiWire : public Wire {
     const auto buffers = std::make_shared<Buffers>(Buffers{.tensors = {all}});
     int at = 0;
     for (const int64_t bytes : sizes) {
-      buffers->places.push_back(at);
+      buffers->offsets.push_back(at);
       buffers->received.push_back(static_cast<int>(bytes));
       at += buffers->received.back();
     }
     // Small ones take 2 (n - 1) messages through the first rank, and n (n - 1) otherwise.
     if (total <= size() * kSmall_bytes) return gather_by_first(all, buffers, wait);
     run("MPI_Iallgatherv", buffers, wait, [&](MPI_Request* request) {
-      return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, data_of(all), buffers->received.data(), buffers->places.data(),
-                             MPI_BYTE, comm_, request);
+      return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, tensor_data(all), buffers->received.data(),
+                             buffers->offsets.data(), MPI_BYTE, comm_, request);
     });
   }
 
@@ -133,8 +133,8 @@ class MpiWire : public Wire {
     const auto buffers = std::make_shared<Buffers>(Buffers{.tensors = {local, all}});
     const auto bytes = static_cast<int>(local.nbytes());
     run("MPI_Igather", buffers, wait, [&](MPI_Request* request) {
-      return MPI_Igather(rank() == 0 ? MPI_IN_PLACE : data_of(local), bytes, MPI_BYTE,
-                         rank() == 0 ? data_of(all) : nullptr, bytes, MPI_BYTE, 0, comm_, request);
+      return MPI_Igather(rank() == 0 ? MPI_IN_PLACE : tensor_data(local), bytes, MPI_BYTE,
+                         rank() == 0 ? tensor_data(all) : nullptr, bytes, MPI_BYTE, 0, comm_, request);
     });
   }
 
@@ -144,7 +144,7 @@ class MpiWire : public Wire {
     for (int64_t at = 0; at < total; at += kLargest_bytes) {
       const auto bytes = static_cast<int>(std::min(kLargest_bytes, total - at));
       run("MPI_Ibcast", buffers, wait, [&](MPI_Request* request) {
-        return MPI_Ibcast(data_of(tensor) + at, bytes, MPI_BYTE, root, comm_, request);
+        return MPI_Ibcast(tensor_data(tensor) + at, bytes, MPI_BYTE, root, comm_, request);
       });
     }
   }
@@ -157,10 +157,10 @@ class MpiWire : public Wire {
   void run(const char* name, const std::shared_ptr<Buffers>& buffers, Wait& wait, F&& start) {
     session().check_whole(wait);
     std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
-    bool asked = false;
+    bool has_asked = false;
     try {
       session().call(name, wait, [&] { return start(request.data()); });
-      session().finish(request, wait, [&] { return late_ranks(wait, std::exchange(asked, true)); });
+      session().finish(request, wait, [&] { return late_ranks(wait, std::exchange(has_asked, true)); });
     } catch (...) {
       session().give_up();
       session().keep(buffers);
@@ -170,10 +170,11 @@ class MpiWire : public Wire {
 
   /// Returns the late ranks. If all have reached the collective, the time limit is granted once more; then MPI itself
   /// is at fault.
-  std::vector<int> late_ranks(const Wait& wait, bool asked) {
+  std::vector<int> late_ranks(const Wait& wait, bool has_asked) {
     std::vector<int> absent = session().call_roll(pairs_->members(), pairs_->channel());
-    if (absent.empty() && asked)
-      throw system_error("{}: all ranks have come, but their messages do not arrive", wait.where());
+    if (absent.empty() && has_asked)
+      throw system_error("{}: all ranks have reached this collective, but MPI does not deliver their messages",
+                         wait.where());
     return absent;
   }
 
@@ -183,23 +184,24 @@ class MpiWire : public Wire {
   uint64_t agree(const Head& local, uint64_t balance, Wait& wait, F&& meet_in_pairs) {
     session().arrive(pairs_->channel());
     const auto sums = std::make_shared<Buffers>(Buffers{.words = {local.fingerprint(), balance, local.bytes}});
-    add_up(sums, MPI_SUM, wait);
+    reduce_words(sums, MPI_SUM, wait);
     if (sums->words[0] == local.fingerprint() * static_cast<uint64_t>(size()) && sums->words[1] == 0)
       return sums->words[2];
-    std::exception_ptr own;
+    std::exception_ptr own_error;
     try {
       meet_in_pairs();
     } catch (const Bug&) {
-      own = std::current_exception();
+      own_error = std::current_exception();
     }
-    const auto first = std::make_shared<Buffers>(Buffers{.words = {own ? in_world(rank()) : ~uint64_t{0}, 0, 0}});
-    add_up(first, MPI_MIN, wait);
-    if (own) std::rethrow_exception(own);
-    throw AnotherRankFailed(static_cast<int>(first->words[0]), kCodeOfBug);
+    const auto failed_rank =
+        std::make_shared<Buffers>(Buffers{.words = {own_error ? in_world(rank()) : ~uint64_t{0}, 0, 0}});
+    reduce_words(failed_rank, MPI_MIN, wait);
+    if (own_error) std::rethrow_exception(own_error);
+    throw AnotherRankFailed(static_cast<int>(failed_rank->words[0]), kCodeOfBug);
   }
 
   /// All-reduces the words, which are integers, so that order does not matter.
-  void add_up(const std::shared_ptr<Buffers>& buffers, MPI_Op op, Wait& wait) {
+  void reduce_words(const std::shared_ptr<Buffers>& buffers, MPI_Op op, Wait& wait) {
     run("MPI_Iallreduce", buffers, wait, [&](MPI_Request* request) {
       return MPI_Iallreduce(MPI_IN_PLACE, buffers->words.data(), static_cast<int>(buffers->words.size()), MPI_UINT64_T,
                             op, comm_, request);
@@ -207,14 +209,14 @@ class MpiWire : public Wire {
   }
 
   /// Appends counts and types for one side of an all-to-all.
-  void lay_out(const std::vector<at::Tensor>& tensors, std::vector<int>& counts, std::vector<MPI_Datatype>& types,
-               Buffers& buffers) {
+  void add_counts_and_types(const std::vector<at::Tensor>& tensors, std::vector<int>& counts,
+                            std::vector<MPI_Datatype>& types, Buffers& buffers) {
     const std::scoped_lock lock(session().mutex);
     for (int peer = 0; peer < size(); ++peer) {
       const at::Tensor& tensor = tensors[static_cast<size_t>(peer)];
       const bool is_sent = peer != rank() && tensor.defined() && tensor.numel() > 0;
       counts.push_back(is_sent ? 1 : 0);
-      types.push_back(is_sent ? type_of(tensor) : MPI_BYTE);
+      types.push_back(is_sent ? make_datatype(tensor) : MPI_BYTE);
       if (is_sent) buffers.tensors.push_back(tensor);
     }
   }
@@ -226,11 +228,11 @@ class MpiWire : public Wire {
   }
 
   void gather_by_first(const at::Tensor& all, const std::shared_ptr<Buffers>& buffers, Wait& wait) {
-    const auto own = static_cast<size_t>(rank());
+    const auto own_rank = static_cast<size_t>(rank());
     run("MPI_Igatherv", buffers, wait, [&](MPI_Request* request) {
-      return MPI_Igatherv(rank() == 0 ? MPI_IN_PLACE : data_of(all) + buffers->places[own], buffers->received[own],
-                          MPI_BYTE, data_of(all), buffers->received.data(), buffers->places.data(), MPI_BYTE, 0, comm_,
-                          request);
+      return MPI_Igatherv(rank() == 0 ? MPI_IN_PLACE : tensor_data(all) + buffers->offsets[own_rank],
+                          buffers->received[own_rank], MPI_BYTE, tensor_data(all), buffers->received.data(),
+                          buffers->offsets.data(), MPI_BYTE, 0, comm_, request);
     });
     broadcast(all, 0, wait);
   }
@@ -250,7 +252,7 @@ class MpiWire : public Wire {
   MPI_Comm comm_;  // never freed, which would be a collective at an end that ranks need not share
 };
 
-MPI_Comm comm_of(const std::vector<int>& processes, int channel) {
+MPI_Comm create_comm(const std::vector<int>& processes, int channel) {
   MPI_Group world = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
   MPI_Comm_group(MPI_COMM_WORLD, &world);
   MPI_Group_incl(world, static_cast<int>(processes.size()), processes.data(), &group);
@@ -263,10 +265,10 @@ MPI_Comm comm_of(const std::vector<int>& processes, int channel) {
 
 }  // namespace
 
-std::unique_ptr<Wire> wire_of_group(std::unique_ptr<MpiPairs> pairs, int few) {
+std::unique_ptr<Wire> make_group_wire(std::unique_ptr<MpiPairs> pairs, int few) {
   if (pairs->size() <= few) return pairs;
   const std::scoped_lock lock(pairs->session().mutex);
-  const MPI_Comm comm = comm_of(pairs->members(), pairs->channel());
+  const MPI_Comm comm = create_comm(pairs->members(), pairs->channel());
   return std::make_unique<MpiWire>(std::move(pairs), comm);
 }
 
@@ -277,7 +279,7 @@ std::unique_ptr<Wire> make_mpi_wire(int few) {
   std::vector<int> everyone(static_cast<size_t>(size));
   std::iota(everyone.begin(), everyone.end(), 0);
   const int channel = session->next_channel++;
-  return wire_of_group(std::make_unique<MpiPairs>(std::move(session), std::move(everyone), channel, few), few);
+  return make_group_wire(std::make_unique<MpiPairs>(std::move(session), std::move(everyone), channel, few), few);
 }
 
 }  // namespace roll

@@ -5,8 +5,9 @@
 namespace roll {
 
 std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicator>, at::Device device, double) {
-  throw system_error("device {}: this roll was built without CUDA/NCCL; use device cpu, or build where nvcc is found",
-                     device.str());
+  throw system_error(
+      "device {}: this roll was built without CUDA/NCCL; use device cpu, or build roll on a machine with nvcc",
+      device.str());
 }
 
 std::string nccl_version() {

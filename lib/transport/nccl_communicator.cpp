@@ -44,7 +44,7 @@ std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicato
 }
 
 std::string nccl_version() {
-  return cuda_library_is_loaded() ? c10d::getNcclVersion() : "not loaded, as there is no NVIDIA driver";
+  return cuda_library_is_loaded() ? c10d::getNcclVersion() : "not loaded, because there is no NVIDIA driver";
 }
 
 std::string cuda_version() {

@@ -9,21 +9,21 @@ namespace {
 constexpr size_t kMessage_bytes = 64 << 20;
 
 template <class T>
-std::span<std::byte> bytes_of_object(T& object) {
+std::span<std::byte> object_bytes(T& object) {
   return std::as_writable_bytes(std::span(&object, 1));
 }
 
-std::span<std::byte> bytes_of(const at::Tensor& tensor) {
+std::span<std::byte> tensor_bytes(const at::Tensor& tensor) {
   if (!tensor.defined()) return {};
   return {static_cast<std::byte*>(tensor.data_ptr()), static_cast<size_t>(tensor.nbytes())};
 }
 
 /// Returns views of each rank's bytes in `all`.
-std::vector<std::span<std::byte>> parts_of(const at::Tensor& all, const std::vector<int64_t>& sizes) {
+std::vector<std::span<std::byte>> split_bytes(const at::Tensor& all, const std::vector<int64_t>& sizes) {
   std::vector<std::span<std::byte>> parts;
   size_t at = 0;
   for (const int64_t bytes : sizes) {
-    parts.push_back(bytes_of(all).subspan(at, static_cast<size_t>(bytes)));
+    parts.push_back(tensor_bytes(all).subspan(at, static_cast<size_t>(bytes)));
     at += static_cast<size_t>(bytes);
   }
   return parts;
@@ -31,7 +31,7 @@ std::vector<std::span<std::byte>> parts_of(const at::Tensor& all, const std::vec
 
 /// Returns the messages' bytes from `at` on, limited in size.
 template <class Message>
-std::vector<Message> piece_of(const std::vector<Message>& messages, size_t at) {
+std::vector<Message> slice_messages(const std::vector<Message>& messages, size_t at) {
   std::vector<Message> pieces;
   for (const Message& message : messages)
     if (message.bytes.size() > at)
@@ -44,14 +44,14 @@ std::vector<Message> piece_of(const std::vector<Message>& messages, size_t at) {
 /// Exchanges messages of any size, large ones in pieces; both ranks of a pair know the sizes.
 void PairsWire::exchange_all(std::vector<Outgoing> out, std::vector<Incoming> in, Wait& wait) {
   for (size_t at = 0;; at += kMessage_bytes) {
-    const std::vector<Outgoing> some_out = piece_of(out, at);
-    const std::vector<Incoming> some_in = piece_of(in, at);
-    if (some_out.empty() && some_in.empty()) return;
-    exchange(some_out, some_in, wait);
+    const std::vector<Outgoing> out_pieces = slice_messages(out, at);
+    const std::vector<Incoming> in_pieces = slice_messages(in, at);
+    if (out_pieces.empty() && in_pieces.empty()) return;
+    exchange(out_pieces, in_pieces, wait);
   }
 }
 
-/// Sends head mine[r] to each rank r; returns all ranks' heads. Bug: one does not match.
+/// Sends head local[r] to each rank r; returns all ranks' heads. Bug: one does not match.
 std::vector<Head> PairsWire::exchange_heads(const std::vector<Head>& local, const std::vector<int64_t>& expected,
                                             Wait& wait) {
   std::vector<Head> heads = local;
@@ -61,7 +61,7 @@ std::vector<Head> PairsWire::exchange_heads(const std::vector<Head>& local, cons
     if (peer == rank()) continue;
     const auto i = static_cast<size_t>(peer);
     out.push_back({peer, std::as_bytes(std::span(&local[i], 1))});
-    in.push_back({peer, bytes_of_object(heads[i])});
+    in.push_back({peer, object_bytes(heads[i])});
   }
   exchange(out, in, wait);
   for (size_t i = 0; i < heads.size(); ++i)
@@ -91,42 +91,42 @@ void PairsWire::meet_parts(const Head& local, const std::vector<int64_t>& out, c
 }
 
 void PairsWire::all_to_all(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in, Wait& wait) {
-  std::vector<Outgoing> to;
-  std::vector<Incoming> from;
+  std::vector<Outgoing> outgoing;
+  std::vector<Incoming> incoming;
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank()) continue;
-    to.push_back({peer, bytes_of(out[static_cast<size_t>(peer)])});
-    from.push_back({peer, bytes_of(in[static_cast<size_t>(peer)])});
+    outgoing.push_back({peer, tensor_bytes(out[static_cast<size_t>(peer)])});
+    incoming.push_back({peer, tensor_bytes(in[static_cast<size_t>(peer)])});
   }
-  exchange_all(std::move(to), std::move(from), wait);
+  exchange_all(std::move(outgoing), std::move(incoming), wait);
 }
 
 void PairsWire::all_gather(const at::Tensor& all, const std::vector<int64_t>& sizes, Wait& wait) {
-  const std::vector<std::span<std::byte>> parts = parts_of(all, sizes);
-  std::vector<Outgoing> to;
-  std::vector<Incoming> from;
+  const std::vector<std::span<std::byte>> parts = split_bytes(all, sizes);
+  std::vector<Outgoing> outgoing;
+  std::vector<Incoming> incoming;
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank()) continue;
-    to.push_back({peer, parts[static_cast<size_t>(rank())]});
-    from.push_back({peer, parts[static_cast<size_t>(peer)]});
+    outgoing.push_back({peer, parts[static_cast<size_t>(rank())]});
+    incoming.push_back({peer, parts[static_cast<size_t>(peer)]});
   }
-  exchange_all(std::move(to), std::move(from), wait);
+  exchange_all(std::move(outgoing), std::move(incoming), wait);
 }
 
 void PairsWire::gather_at_first(const at::Tensor& local, const at::Tensor& all, Wait& wait) {
-  if (rank() > 0) return exchange_all({{0, bytes_of(local)}}, {}, wait);
-  const auto parts = parts_of(all, std::vector<int64_t>(static_cast<size_t>(size()), local.nbytes()));
-  std::vector<Incoming> from;
-  for (int peer = 1; peer < size(); ++peer) from.push_back({peer, parts[static_cast<size_t>(peer)]});
-  exchange_all({}, std::move(from), wait);
+  if (rank() > 0) return exchange_all({{0, tensor_bytes(local)}}, {}, wait);
+  const auto parts = split_bytes(all, std::vector<int64_t>(static_cast<size_t>(size()), local.nbytes()));
+  std::vector<Incoming> incoming;
+  for (int peer = 1; peer < size(); ++peer) incoming.push_back({peer, parts[static_cast<size_t>(peer)]});
+  exchange_all({}, std::move(incoming), wait);
 }
 
 void PairsWire::broadcast(const at::Tensor& tensor, int root, Wait& wait) {
-  if (rank() != root) return exchange_all({}, {{root, bytes_of(tensor)}}, wait);
-  std::vector<Outgoing> to;
+  if (rank() != root) return exchange_all({}, {{root, tensor_bytes(tensor)}}, wait);
+  std::vector<Outgoing> outgoing;
   for (int peer = 0; peer < size(); ++peer)
-    if (peer != root) to.push_back({peer, bytes_of(tensor)});
-  exchange_all(std::move(to), {}, wait);
+    if (peer != root) outgoing.push_back({peer, tensor_bytes(tensor)});
+  exchange_all(std::move(outgoing), {}, wait);
 }
 
 }  // namespace roll

@@ -63,7 +63,7 @@ class PrivateFile : public Board {
     if (::lstat(folder_.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != ::getuid() ||
         (found.st_mode & (S_IRWXG | S_IRWXO)) != 0)
       throw system_error(
-          "{}: must be a folder that only this user may enter, for the ranks' secret; remove it, or set "
+          "{}: must be a folder that only this user may enter, because it holds the ranks' secret; remove it, or set "
           "ROLL_JOB_SECRET",
           folder_.string());
   }
@@ -197,78 +197,78 @@ struct Announcement {
 
   std::vector<std::byte> bytes() const {
     std::vector<std::byte> all(nonce.begin(), nonce.end());
-    const auto places = std::as_bytes(std::span(endpoints));
-    all.insert(all.end(), places.begin(), places.end());
+    const auto endpoint_bytes = std::as_bytes(std::span(endpoints));
+    all.insert(all.end(), endpoint_bytes.begin(), endpoint_bytes.end());
     return all;
   }
   Digest proof(const JobSecret& session) const { return make_proof(session, "announcement", bytes()); }
-  JobSecret secret_from(const JobSecret& of_rendezvous) const { return make_proof(of_rendezvous, "job", nonce); }
+  JobSecret job_secret(const JobSecret& rendezvous_secret) const { return make_proof(rendezvous_secret, "job", nonce); }
 
   /// Receives and checks an announcement. ConnectionLost: it was changed on its way.
-  static Announcement received(const Socket& socket, size_t size, const JobSecret& session,
-                               const std::function<void()>& pause) {
-    Announcement all{{}, std::vector<Endpoint>(size)};
+  static Announcement receive(const Socket& socket, size_t size, const JobSecret& session,
+                              const std::function<void()>& pause) {
+    Announcement announcement{{}, std::vector<Endpoint>(size)};
     Digest proof{};
-    socket.receive_all(all.nonce, pause);
-    socket.receive_all(std::as_writable_bytes(std::span(all.endpoints)), pause);
+    socket.receive_all(announcement.nonce, pause);
+    socket.receive_all(std::as_writable_bytes(std::span(announcement.endpoints)), pause);
     socket.receive_all(proof, pause);
-    if (!are_equal(proof, all.proof(session))) throw ConnectionLost("rank 0's words were changed on their way");
-    return all;
+    if (!are_equal(proof, announcement.proof(session))) throw ConnectionLost("rank 0's message was changed in transit");
+    return announcement;
   }
 };
 
 Rendezvous receive_all(int size, Inviter& inviter, Wait& wait) {
-  Rendezvous found;
+  Rendezvous result;
   std::vector<JobSecret> sessions(static_cast<size_t>(size));
-  found.peers.resize(static_cast<size_t>(size));
-  found.endpoints.resize(static_cast<size_t>(size));
+  result.peers.resize(static_cast<size_t>(size));
+  result.endpoints.resize(static_cast<size_t>(size));
   const auto missing = [&] {
     Ranks ranks;
     for (int i = 1; i < size; ++i)
-      if (!found.peers[static_cast<size_t>(i)].is_open()) ranks.push_back(i);
+      if (!result.peers[static_cast<size_t>(i)].is_open()) ranks.push_back(i);
     return ranks;
   };
-  Door door = inviter.open(found.secret);
+  Door door = inviter.open(result.secret);
   while (!missing().empty()) {
     std::optional<Guest> guest = door.next();
     if (!guest) {
       wait.pause(missing);
-    } else if (guest->hello.rank > 0 && guest->hello.rank < found.peers.size()) {
-      found.endpoints[guest->hello.rank] = guest->hello.endpoint;
+    } else if (guest->hello.rank > 0 && guest->hello.rank < result.peers.size()) {
+      result.endpoints[guest->hello.rank] = guest->hello.endpoint;
       sessions[guest->hello.rank] = guest->session;
-      found.peers[guest->hello.rank] = std::move(guest->socket);  // the last call wins
+      result.peers[guest->hello.rank] = std::move(guest->socket);  // the last call wins
     }
   }
   inviter.close();
-  const Announcement all{fresh_nonce(), found.endpoints};
-  found.secret = all.secret_from(found.secret);
+  const Announcement announcement{fresh_nonce(), result.endpoints};
+  result.secret = announcement.job_secret(result.secret);
   for (int i = 1; i < size; ++i) try {
       const auto pause = [&] { wait.pause([&] { return Ranks{i}; }); };
-      const auto place = static_cast<size_t>(i);
-      found.peers[place].send_all(all.bytes(), pause);
-      found.peers[place].send_all(all.proof(sessions[place]), pause);
+      const auto peer = static_cast<size_t>(i);
+      result.peers[peer].send_all(announcement.bytes(), pause);
+      result.peers[peer].send_all(announcement.proof(sessions[peer]), pause);
     } catch (const ConnectionLost& error) {
       throw system_error("{}: rank {} is gone: {}", wait.where(), i, error.what());
     }
-  return found;
+  return result;
 }
 
 /// Calls rank 0 once. ConnectionLost: it does not listen yet, or the invitation is an earlier job's.
 Rendezvous call_first(int rank, int size, const Invitation& invitation, Wait& wait) {
   const auto pause = [&] { wait.pause([] { return Ranks{0}; }); };
-  Rendezvous found;
-  found.peers.resize(static_cast<size_t>(size));
-  Socket first = connect_to(invitation.endpoint);
-  found.listener = listen_at({first.own_endpoint().address, 0});
+  Rendezvous result;
+  result.peers.resize(static_cast<size_t>(size));
+  Socket socket = connect_to(invitation.endpoint);
+  result.listener = listen_at({socket.own_endpoint().address, 0});
   const JobSecret secret = parse_secret(invitation.secret);
-  DoorVisit visit(std::move(first), secret, {static_cast<uint64_t>(rank), found.listener.own_endpoint()});
+  DoorVisit visit(std::move(socket), secret, {static_cast<uint64_t>(rank), result.listener.own_endpoint()});
   while (!visit.go_on()) pause();
-  first = visit.take_socket();
-  const Announcement all = Announcement::received(first, static_cast<size_t>(size), visit.session(), pause);
-  found.secret = all.secret_from(secret);
-  found.endpoints = all.endpoints;
-  found.peers[0] = std::move(first);
-  return found;
+  socket = visit.take_socket();
+  const Announcement announcement = Announcement::receive(socket, static_cast<size_t>(size), visit.session(), pause);
+  result.secret = announcement.job_secret(secret);
+  result.endpoints = announcement.endpoints;
+  result.peers[0] = std::move(socket);
+  return result;
 }
 
 }  // namespace

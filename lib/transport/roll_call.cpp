@@ -33,8 +33,8 @@ void RollCall::listen() {
     if (!found) return;
     Note note{};
     MPI_Recv(&note, sizeof note, MPI_BYTE, status.MPI_SOURCE, kRollCallTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    int64_t& heard = heard_from_[{note.channel, status.MPI_SOURCE}];
-    heard = std::max(heard, note.reached);
+    int64_t& reported = reported_[{note.channel, status.MPI_SOURCE}];
+    reported = std::max(reported, note.reached);
     if (note.is_question) send(status.MPI_SOURCE, {false, note.channel, reached(note.channel)});
   }
 }
@@ -44,12 +44,13 @@ void RollCall::ask(const std::vector<int>& processes, int channel) {
 }
 
 std::vector<int> RollCall::absent(const std::vector<int>& processes, int channel) const {
-  int own = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &own);
+  int own_rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &own_rank);
   std::vector<int> missing;
   for (const int process : processes) {
-    const auto heard = heard_from_.find({channel, process});
-    if (process != own && (heard == heard_from_.end() || heard->second < reached(channel))) missing.push_back(process);
+    const auto reported = reported_.find({channel, process});
+    if (process != own_rank && (reported == reported_.end() || reported->second < reached(channel)))
+      missing.push_back(process);
   }
   return missing;
 }

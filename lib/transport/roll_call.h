@@ -35,8 +35,8 @@ class RollCall {
   void send(int process, const Note& note);
   int64_t reached(int channel) const;
 
-  std::map<int, int64_t> reached_;                     // by channel: collectives that this process has reached
-  std::map<std::pair<int, int>, int64_t> heard_from_;  // by channel and process: collectives reached
+  std::map<int, int64_t> reached_;                   // by channel: collectives that this process has reached
+  std::map<std::pair<int, int>, int64_t> reported_;  // by channel and process: collectives reached
   std::list<Sent> sent_;
 };
 

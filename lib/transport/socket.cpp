@@ -138,8 +138,8 @@ Socket connect_to(const Endpoint& endpoint) {
   if (!socket.is_open() || ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     throw ConnectionLost(fmt::format("cannot connect to {}{}", to_string(endpoint), errno_text()));
   // A caller at a free port of this host may get that same port, and then connects to itself.
-  const Endpoint own = socket.own_endpoint();
-  if (own.port == endpoint.port && own.address == endpoint.address)
+  const Endpoint own_end = socket.own_endpoint();
+  if (own_end.port == endpoint.port && own_end.address == endpoint.address)
     throw ConnectionLost(fmt::format("cannot connect to {} (nobody listens)", to_string(endpoint)));
   make_ready(socket.fd());
   return socket;
@@ -194,10 +194,11 @@ std::string own_address() {
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0) throw system_error("getifaddrs{}", errno_text());
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> interfaces(first, &::freeifaddrs);
-  for (const ifaddrs* each = first; each; each = each->ifa_next) {
-    const bool useful = each->ifa_addr && each->ifa_addr->sa_family == AF_INET && (each->ifa_flags & IFF_UP) != 0;
-    if (useful && !(each->ifa_flags & IFF_LOOPBACK))
-      return address_text(resolve_endpoint(*reinterpret_cast<sockaddr_in*>(each->ifa_addr)));
+  for (const ifaddrs* interface = first; interface; interface = interface->ifa_next) {
+    const bool useful =
+        interface->ifa_addr && interface->ifa_addr->sa_family == AF_INET && (interface->ifa_flags & IFF_UP) != 0;
+    if (useful && !(interface->ifa_flags & IFF_LOOPBACK))
+      return address_text(resolve_endpoint(*reinterpret_cast<sockaddr_in*>(interface->ifa_addr)));
   }
   return "127.0.0.1";
 }

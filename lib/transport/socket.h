@@ -40,7 +40,6 @@ class Socket {
 
   /// Sends or receives as much as possible without waiting; returns the number of bytes. ConnectionLost: the peer is
   /// gone.
-  /// gone.
   size_t send_some(std::span<const std::byte> bytes) const;
   size_t receive_some(std::span<std::byte> bytes) const;
   /// Sends or receives all bytes; calls `pause`, which may throw, between attempts.

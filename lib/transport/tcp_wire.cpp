@@ -17,21 +17,21 @@ class TcpWire : public PairsWire {
  public:
   /// `members`: ranks of the world; this process is members[rank]. `found`, by rank of this wire: existing connections,
   /// and the others' endpoints.
-  TcpWire(Rendezvous found, std::vector<int> members, int rank, Wait& wait)
-      : secret_(found.secret),
+  TcpWire(Rendezvous rendezvous, std::vector<int> members, int rank, Wait& wait)
+      : secret_(rendezvous.secret),
         members_(std::move(members)),
         rank_(rank),
         size_(std::ssize(members_)),
-        peers_(std::move(found.peers)) {
+        peers_(std::move(rendezvous.peers)) {
     std::vector<Call> calls;
     for (int lower = 0; lower < rank; ++lower) {
-      const auto place = static_cast<size_t>(lower);
-      if (!peers_[place].is_open())
-        calls.push_back({lower, found.endpoints[place], visit(lower, found.endpoints[place], wait)});
+      const auto peer = static_cast<size_t>(lower);
+      if (!peers_[peer].is_open())
+        calls.push_back({lower, rendezvous.endpoints[peer], visit(lower, rendezvous.endpoints[peer], wait)});
     }
-    Door door(std::move(found.listener), secret_);
+    Door door(std::move(rendezvous.listener), secret_);
     while (!missing().empty()) {
-      for (Call& call : calls) go_on(call, wait);
+      for (Call& call : calls) continue_call(call, wait);
       if (!answer(door)) wait.pause([&] { return missing(); });
     }
   }
@@ -39,12 +39,12 @@ class TcpWire : public PairsWire {
   std::unique_ptr<Wire> split(const std::vector<int>& members, double timeout_s) override {
     std::vector<int> processes;
     for (const int member : members) processes.push_back(in_world(member));
-    const auto own = static_cast<int>(std::find(members.begin(), members.end(), rank_) - members.begin());
+    const auto own_rank = static_cast<int>(std::find(members.begin(), members.end(), rank_) - members.begin());
     Wait wait({in_world(rank_), size_, -1}, {"start of a group over tcp"}, timeout_s);
     Rendezvous found{.secret = secret_, .endpoints = std::vector<Endpoint>(members.size())};
     found.peers.resize(members.size());
-    if (members.size() > 1) exchange_endpoints(members, own, found, wait);
-    return std::make_unique<TcpWire>(std::move(found), std::move(processes), own, wait);
+    if (members.size() > 1) exchange_endpoints(members, own_rank, found, wait);
+    return std::make_unique<TcpWire>(std::move(found), std::move(processes), own_rank, wait);
   }
 
   int rank() const override { return rank_; }
@@ -60,7 +60,7 @@ class TcpWire : public PairsWire {
     std::vector<Outgoing> sends(out.begin(), out.end());
     std::vector<Incoming> receives(in.begin(), in.end());
     while (true) {
-      const bool moved = move_some(sends, receives, wait);
+      const bool moved = transfer_ready(sends, receives, wait);
       const std::vector<int> late = unfinished(sends, receives);
       if (late.empty()) break;
       if (!moved) wait.pause([&] { return late; });
@@ -78,15 +78,15 @@ class TcpWire : public PairsWire {
   }
 
   /// Exchanges, through this wire, the addresses at which the members listen for the new group.
-  void exchange_endpoints(const std::vector<int>& members, int own, Rendezvous& found, Wait& wait) {
-    const int other = members[own == 0 ? 1 : 0];
-    found.listener = listen_at({peers_[static_cast<size_t>(other)].own_endpoint().address, 0});
-    found.endpoints[static_cast<size_t>(own)] = found.listener.own_endpoint();
+  void exchange_endpoints(const std::vector<int>& members, int own_rank, Rendezvous& found, Wait& wait) {
+    const int other_member = members[own_rank == 0 ? 1 : 0];
+    found.listener = listen_at({peers_[static_cast<size_t>(other_member)].own_endpoint().address, 0});
+    found.endpoints[static_cast<size_t>(own_rank)] = found.listener.own_endpoint();
     std::vector<Outgoing> out;
     std::vector<Incoming> in;
     for (size_t i = 0; i < members.size(); ++i) {
       if (members[i] == rank_) continue;
-      out.push_back({members[i], std::as_bytes(std::span(&found.endpoints[static_cast<size_t>(own)], 1))});
+      out.push_back({members[i], std::as_bytes(std::span(&found.endpoints[static_cast<size_t>(own_rank)], 1))});
       in.push_back({members[i], std::as_writable_bytes(std::span(&found.endpoints[i], 1))});
     }
     exchange(out, in, wait);
@@ -107,7 +107,7 @@ class TcpWire : public PairsWire {
   }
 
   /// Continues a call; restarts one that took too long because a process was suspended.
-  void go_on(Call& call, const Wait& wait) {
+  void continue_call(Call& call, const Wait& wait) {
     Socket& peer = peers_[static_cast<size_t>(call.lower)];
     if (peer.is_open()) return;
     try {
@@ -126,13 +126,13 @@ class TcpWire : public PairsWire {
     return true;
   }
 
-  bool move_some(std::vector<Outgoing>& sends, std::vector<Incoming>& receives, const Wait& wait) {
+  bool transfer_ready(std::vector<Outgoing>& sends, std::vector<Incoming>& receives, const Wait& wait) {
     size_t moved = 0;
-    const auto pass = [&](auto& messages, auto&& some) {
+    const auto pass = [&](auto& messages, auto&& transfer) {
       for (auto& message : messages) {
         if (message.bytes.empty()) continue;
         try {
-          const size_t count = some(peers_[static_cast<size_t>(message.rank)], message.bytes);
+          const size_t count = transfer(peers_[static_cast<size_t>(message.rank)], message.bytes);
           message.bytes = message.bytes.subspan(count);
           moved += count;
         } catch (const SystemError& error) {
@@ -171,9 +171,8 @@ class TcpWire : public PairsWire {
 std::unique_ptr<Wire> make_tcp_wire(int rank, int size, const TcpStart& start, double timeout_s) {
   if (size > kMostRanks)
     throw user_error(
-        "{} ranks were started with RANK and WORLD_SIZE: they would keep a socket between every two and send each "
-        "other a message in every collective, which is for at most {} ranks; start them with mpirun, or srun "
-        "--mpi=pmix",
+        "{} ranks were started with RANK and WORLD_SIZE: every two ranks would need a socket and a message in every "
+        "collective, so at most {} ranks may start like this; start them with mpirun, or srun --mpi=pmix",
         size, kMostRanks);
   Wait wait({rank, size, -1}, {"start over tcp"}, timeout_s);
   std::vector<int> everyone(static_cast<size_t>(size));

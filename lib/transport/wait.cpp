@@ -14,7 +14,7 @@ namespace {
 constexpr double kSpin_s = 200e-6;
 constexpr double kYield_s = 20e-3;
 constexpr double kYieldOnSharedCore_s = 1e-3;
-constexpr double kOwnCore = 0.9;  // CPU share of a waiting thread whose core nobody else wants
+constexpr double kUnsharedCoreShare = 0.9;  // CPU share of a waiting thread whose core nobody else wants
 constexpr useconds_t kSleep_us = 100;
 constexpr useconds_t kLongSleep_us = 500;
 
@@ -40,7 +40,7 @@ bool Wait::is_long() const {
 /// Returns true if others want this core: the wait got less than full CPU time. It should sleep then, since a yielding
 /// thread runs again soon, at the cost of computing ones.
 bool Wait::shares_core(double waited_s) const {
-  return waited_s > kYieldOnSharedCore_s && thread_cpu_s() - start_cpu_s_ < kOwnCore * waited_s;
+  return waited_s > kYieldOnSharedCore_s && thread_cpu_s() - start_cpu_s_ < kUnsharedCoreShare * waited_s;
 }
 
 std::string Wait::group_text() const {

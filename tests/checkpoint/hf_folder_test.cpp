@@ -87,7 +87,7 @@ TEST_CASE("a wrong model folder is refused with what is missing", "[checkpoint]"
   const TemporaryFolder folder;
   const auto opening = [&](const fs::path& path) { return message_of([&] { HfFolder::open(path); }); };
   CHECK_THAT(opening(folder / "none"), Contains("there is no such folder; give a model's folder"));
-  CHECK_THAT(opening(folder.write("file", "x")), Contains("a file where a model folder is needed"));
+  CHECK_THAT(opening(folder.write("file", "x")), Contains("is a file; give a model folder"));
   CHECK_THAT(opening(folder.path()), Contains("no config.json"));
   folder.write("config.json", "[]");
   CHECK_THAT(opening(folder.path()), Contains("config.json: array where a JSON object is needed"));
@@ -133,7 +133,7 @@ TEST_CASE("of shards that hold a tensor twice the last one counts, whatever the 
   CHECK(opened.tensor_file("b") == (folder / "two.safetensors").string());
   CHECK(opened.entries().size() == 3);
   REQUIRE(opened.notes().size() == 2);
-  CHECK_THAT(opened.notes()[0], Contains("b: is in one.safetensors too; the copy in two.safetensors is read"));
+  CHECK_THAT(opened.notes()[0], Contains("b: is in one.safetensors, too; roll reads the copy in two.safetensors"));
   CHECK_THAT(opened.notes()[1], Contains("b: is not in the file that the index names"));
 }
 
@@ -145,8 +145,8 @@ TEST_CASE("tensors that only the index or only a shard has are left out, or read
   CHECK(opened.read("c").item<float>() == 2);
   CHECK((opened.is_unindexed("c") && !opened.is_unindexed("a")));
   REQUIRE(opened.notes().size() == 3);
-  CHECK_THAT(opened.notes()[1], Contains("weight_map: head: is in no file, and left out"));
-  CHECK_THAT(opened.notes()[2], Contains("c: lies in a file but not in the index"));
+  CHECK_THAT(opened.notes()[1], Contains("weight_map: head: is in no file; roll leaves it out"));
+  CHECK_THAT(opened.notes()[2], Contains("c: is in a file but not in the index"));
 }
 
 TEST_CASE("a single file wins over shards and their index, and a note names what is not read", "[checkpoint]") {
@@ -158,7 +158,7 @@ TEST_CASE("a single file wins over shards and their index, and a note names what
   CHECK(opened.read("a").item<float>() == 3);
   CHECK(opened.find("b") == nullptr);
   REQUIRE(opened.notes().size() == 1);
-  CHECK_THAT(opened.notes()[0], Contains("model.safetensors is read") && Contains("none of model-00001-of-00001") &&
+  CHECK_THAT(opened.notes()[0], Contains("roll reads model.safetensors") && Contains("ignores model-00001-of-00001") &&
                                     Contains("model.safetensors.index.json"));
 }
 
@@ -170,7 +170,7 @@ TEST_CASE("a tensor is read under another name as well, and a note says so", "[c
   opened.read_as("other", "c");
   CHECK(at::equal(opened.read("other"), opened.read("c")));
   CHECK((opened.find("other") == opened.find("c") && opened.tensor_file("other") == opened.tensor_file("c")));
-  CHECK_THAT(opened.notes().at(0), Contains("has no other; c is read in its place"));
+  CHECK_THAT(opened.notes().at(0), Contains("has no other; roll reads c instead"));
 }
 
 }  // namespace roll

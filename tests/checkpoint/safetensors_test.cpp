@@ -106,8 +106,8 @@ TEST_CASE("data is written aligned, and aligned in memory even where a file's is
 TEST_CASE("a damaged safetensors file is refused with what is wrong", "[checkpoint]") {
   CHECK_THAT(refusal(""), Contains("too few"));
   CHECK_THAT(refusal("abc"), Contains("too few"));
-  CHECK_THAT(refusal(std::string(8, '\xff')), Contains("cut off or no safetensors file, fetch it again"));
-  CHECK_THAT(refusal(make_file("{\"a\":", 0).substr(0, 9)), Contains("its header should take 5 bytes, the file has 9"));
+  CHECK_THAT(refusal(std::string(8, '\xff')), Contains("truncated or not a safetensors file, fetch it again"));
+  CHECK_THAT(refusal(make_file("{\"a\":", 0).substr(0, 9)), Contains("the header should have 5 bytes, the file has 9"));
   CHECK_THAT(refusal("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"), Contains("a git-lfs pointer"));
   CHECK_THAT(refusal(make_file("{\"a\":", 0)), Contains("not valid JSON"));
   CHECK_THAT(refusal(make_file("[1]", 0)), Contains("an object is needed"));

@@ -81,8 +81,9 @@ TEST_CASE("each damaged file is named", "[checkpoint]") {
     return faults.size() == 1 ? faults[0] : fmt::format("{} faults", faults.size());
   };
   CHECK(fault(whole.substr(1)) ==
-        fmt::format("actor/model.safetensors: {} bytes, but {} were written", whole.size() - 1, whole.size()));
-  CHECK(fault("A" + whole.substr(1)) == "actor/model.safetensors: its bytes have changed since they were written");
+        fmt::format("actor/model.safetensors: has {} bytes, but {} were written", whole.size() - 1, whole.size()));
+  CHECK(fault("A" + whole.substr(1)) ==
+        "actor/model.safetensors: the contents have changed since the checkpoint was written");
   fs::remove(file);
   CHECK(find_checkpoint_faults(store.path(1)).damage ==
         std::vector<std::string>{"actor/model.safetensors: is missing"});
@@ -125,7 +126,7 @@ TEST_CASE("a path in a checkpoint is known, also by its links; other programs' m
   folder.write(kManifestFile, R"({"manifest_version": 3, "name": "an extension"})");
   CHECK_FALSE(checkpoint_around(folder / "report.html"));
   CHECK_THAT(error_of([&] { refuse_in_checkpoint("--out", store.path(1) / "x"); }),
-             Contains("--out = ") && Contains("lies in the checkpoint"));
+             Contains("--out = ") && Contains("is inside the checkpoint"));
 }
 
 TEST_CASE("a manifest knows that it has changed", "[checkpoint]") {
@@ -163,9 +164,9 @@ TEST_CASE("a manifest that leads out of its folder, or is none, is refused", "[c
     return error_of([&] { find_checkpoint_faults(folder.path()); });
   };
   CHECK_THAT(error(R"({"format": 1, "step": 1, "files": {"../x": {"bytes": 1, "xxh3": ""}}})"),
-             Contains("../x: a path below the folder"));
+             Contains("../x: a path inside the folder"));
   CHECK_THAT(error(R"({"format": 1, "step": 1, "files": {"/etc/passwd": {"bytes": 1, "xxh3": ""}}})"),
-             Contains("a path below the folder"));
+             Contains("a path inside the folder"));
   CHECK_THAT(error(R"({"format": 1, "step": 1, "files": {"x": {"bytes": "1", "xxh3": ""}}})"),
              Contains("with bytes and xxh3"));
   CHECK_THAT(error(R"({"format": 1, "step": 1, "files": 3})"), Contains("an object is needed"));
@@ -191,7 +192,7 @@ TEST_CASE("the newest checkpoint without a fault is found, and what is wrong wit
   write_file_atomic(store.path(3) / "state.json", "torn");
   CHECK(newest() == 2);
   REQUIRE(told.size() == 2);
-  CHECK_THAT(told[0], Contains("step_000004 is left out") && Contains("not complete"));
+  CHECK_THAT(told[0], Contains("step_000004 is skipped") && Contains("not complete"));
   CHECK_THAT(told[1], Contains("step_000003 is damaged") && Contains("state.json"));
 }
 

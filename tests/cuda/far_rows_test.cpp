@@ -99,17 +99,17 @@ TEST_CASE("heads turn beyond 2^31 numbers", "[cuda]") {
   fill(last, kWidth);
   const std::vector<float> cos(kDim / 2, 0.0f), sin(kDim / 2, 1.0f);
   const std::vector<int64_t> angles(kRows, 0);
-  const TurnHeads<Bf16> kernel{.shape = {.cos = cos.data(),
-                                         .sin = sin.data(),
-                                         .angles = angles.data(),
-                                         .rows = kRows,
-                                         .heads = kHeads,
-                                         .kv_heads = kKvHeads,
-                                         .head_dim = kDim,
-                                         .shift = 3},
-                               .qkv = qkv.data(),
-                               .out = qkv.data(),
-                               .out_heads = kHeads + 2 * kKvHeads};
+  const RotateHeads<Bf16> kernel{.shape = {.cos = cos.data(),
+                                           .sin = sin.data(),
+                                           .angles = angles.data(),
+                                           .rows = kRows,
+                                           .heads = kHeads,
+                                           .kv_heads = kKvHeads,
+                                           .head_dim = kDim,
+                                           .shift = 3},
+                                 .qkv = qkv.data(),
+                                 .out = qkv.data(),
+                                 .out_heads = kHeads + 2 * kKvHeads};
   test::run_block(kernel, kernel.num_blocks() - 1);
   const int64_t key = (kHeads + kKvHeads - 1) * kDim;  // the last one
   for (int64_t i = 0; i < kDim / 2; ++i) {

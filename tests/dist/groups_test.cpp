@@ -54,7 +54,7 @@ TEST_CASE("a group of one is single, and groups are split again", "[dist]") {
 
 TEST_CASE("a rank that is not in the group that it makes is a bug", "[dist]") {
   const auto alone = make_communicator({.kind = Transport::kSingle});
-  CHECK_THROWS_WITH(alone->split({1}, "tp"), Contains("a rank is in the group that it makes"));
+  CHECK_THROWS_WITH(alone->split({1}, "tp"), Contains("a rank belongs to the group that it creates"));
 }
 
 TEST_CASE("errors of a group name its ranks by their numbers in the world, and the group", "[dist]") {

@@ -32,7 +32,7 @@ assert CUDA_HALF not in needed, "the loader brings LibTorch's CUDA half to every
 if DRIVER in subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout:
     print("skipped: this machine has a driver")
     sys.exit(77)
-assert "NCCL not loaded, as there is no NVIDIA driver" in version(), version()
+assert "NCCL not loaded, because there is no NVIDIA driver" in version(), version()
 with tempfile.TemporaryDirectory() as folder:
     folder = pathlib.Path(folder)
     empty_library(folder / DRIVER)

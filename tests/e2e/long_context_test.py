@@ -35,11 +35,11 @@ def called(*arguments, text=None):
 
 def check_commands(folder):
     _, out, _ = called("inspect", folder / "long")
-    expect("longest sequence: 256 tokens; up to 16, the original context, short_factor turns heads, and of runs with longer ones long_factor" in out,
+    expect("longest sequence: 256 tokens; RoPE uses short_factor in runs of up to 16 tokens, the original context, and long_factor in longer ones" in out,
            f"inspect says which list: {out}")
     rows = "".join(json.dumps(dict(ids=ids)) + "\n" for ids in (IDS[:9], IDS))
     code, _, err = called("logprobs", "--model", folder / "long", text=rows)
-    expect(code == 2 and "ids: 60 tokens: the model's original context has 16; give it less, or up to 256 with --max-length" in err, f"logprobs: {err}")
+    expect(code == 2 and "ids: 60 tokens: the model's original context has 16; give fewer tokens, or up to 256 with --max-length" in err, f"logprobs: {err}")
     code, _, err = called("logprobs", "--model", folder / "long", "--max-length", 257, text=rows)
     expect(code == 2 and "--max-length = 257: the model has only 256 positions" in err, f"logprobs: {err}")
     both = [called("logprobs", "--model", folder / name, "--max-length", 60, text=rows)[1] for name in ("long", "control")]

@@ -121,7 +121,7 @@ TEST_CASE("adapters begin beside quantised weights as if there were none", "[bit
     CHECK(tensor.requires_grad() == (parameter.find(".lora_") != std::string::npos));
   lora.quantise_base = std::string(name) == "int8" ? Quantisation::kNf4 : Quantisation::kInt8;
   CHECK_THROWS_WITH(with_adapters(read_spec(kFolders / name), lora, "m"),
-                    Contains("quantise_base = ") && Contains("of m are in"));
+                    Contains("quantise_base = ") && Contains("of m are quantised already"));
 }
 
 TEST_CASE("DoRA's lengths are those of the quantised rows", "[bitsandbytes]") {
@@ -145,14 +145,15 @@ TEST_CASE("other quantisations are refused in words", "[bitsandbytes]") {
     CHECK_THROWS_WITH(changed.load(), Contains("config.json: quantization_config: ") && Contains(message));
   };
   for (const char* method : {"gptq", "awq", "fp8", "compressed-tensors"})
-    refused("nf4", "quant_method", method, "only weights that bitsandbytes quantised are read; give the model that");
+    refused("nf4", "quant_method", method,
+            "must be bitsandbytes, the only quantisation that roll reads; use the unquantised");
   refused("nf4", "quant_method", 4, "quant_method = 4: is not of this key's type");
   refused("nf4", "bnb_4bit_quant_type", "fp4", "bnb_4bit_quant_type = fp4: only nf4 is read");
   refused("nf4", "bnb_4bit_quant_storage", "bfloat16", "bnb_4bit_quant_storage = bfloat16: only uint8");
-  refused("nf4", "llm_int8_skip_modules", Json{"("}, "llm_int8_skip_modules = (: is no regular expression");
+  refused("nf4", "llm_int8_skip_modules", Json{"("}, "llm_int8_skip_modules = (: is not a regular expression");
   const Changed dtype("nf4");
   dtype.config([](Json& config) { config["dtype"] = "float32"; });
-  CHECK_THROWS_WITH(dtype.load(), Contains("config.json: dtype: differs from that of"));
+  CHECK_THROWS_WITH(dtype.load(), Contains("config.json: dtype: must equal the dtype of"));
   dtype.config([](Json& config) { config["dtype"] = "int"; });
   CHECK_THROWS_WITH(dtype.load(), Contains("dtype = int: must be float32, bfloat16 or float16"));
 }
@@ -183,15 +184,15 @@ TEST_CASE("tensors that bitsandbytes does not write so are refused in words", "[
       },
       "name its module in llm_int8_skip_modules");
   refused(
-      "nf4", q, [](const at::Tensor& codes) { return codes.narrow(0, 0, 2047); }, "where bitsandbytes has 2048");
+      "nf4", q, [](const at::Tensor& codes) { return codes.narrow(0, 0, 2047); }, "but bitsandbytes stores 2048");
   refused(
       "nf4", "lm_head.weight",
       [](const at::Tensor&) {
         return at::zeros({512, 1}, at::kByte);
       },
-      "which only products of the layers may be");
+      "but only linear layers may be");
   refused(
-      "nf4", q + ".quant_map", [](at::Tensor map) { return map.mul_(2); }, "are other values than those of nf4");
+      "nf4", q + ".quant_map", [](at::Tensor map) { return map.mul_(2); }, "is not bitsandbytes' table of nf4 values");
   refused(
       "nf4", q + ".absmax", [](at::Tensor scales) { return scales.fill_(NAN); }, "holds NaN or infinite");
   refused("nf4", state, absent, "is missing");
@@ -200,10 +201,12 @@ TEST_CASE("tensors that bitsandbytes does not write so are refused in words", "[
   refused("nf4", state, text("{", "["), "quant_state");
   refused("nested", state, text("256", "128"), "nested_blocksize = 128: only 256");
   refused(
-      "nested", q + ".nested_absmax", [](const at::Tensor&) { return at::ones({2}); }, "bitsandbytes has 1 numbers");
+      "nested", q + ".nested_absmax", [](const at::Tensor&) { return at::ones({2}); },
+      "bitsandbytes stores 1 elements");
   refused("int8", module + ".SCB", absent, "is missing");
   refused(
-      "int8", module + ".weight_format", [](at::Tensor format) { return format.fill_(1); }, "only rows (0) are read");
+      "int8", module + ".weight_format", [](at::Tensor format) { return format.fill_(1); },
+      "must be 0 (one scale per row)");
 }
 
 }  // namespace roll

@@ -77,8 +77,8 @@ TEST_CASE("the last token of a context predicts nothing, and the trie is one of 
     shared += tree[i].shared;
   }
   CHECK(shared == 2 * 8);  // of one sequence, too
-  CHECK(at::equal(dropout_names(tokens.ids, tokens.contexts(), 1, 2),
-                  dropout_names(one_by_one.ids, one_by_one.cu_seqlens, 1, 2)));
+  CHECK(at::equal(dropout_keys(tokens.ids, tokens.contexts(), 1, 2),
+                  dropout_keys(one_by_one.ids, one_by_one.cu_seqlens, 1, 2)));
 }
 
 }  // namespace roll

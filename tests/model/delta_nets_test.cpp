@@ -94,7 +94,7 @@ TEST_CASE("the text of a multimodal folder is trained, all else of it is kept", 
   test::save_folder(folder / "m", config, weights, {});
   Transformer model = Transformer::load(folder / "m");
   CHECK(at::equal(log_probs(model, some_sequences()), log_probs(Transformer::load(folder / "text"), some_sequences())));
-  CHECK_THAT(inspect_folder(folder / "m").text, Contains("weights of other parts (vision, say) are kept"));
+  CHECK_THAT(inspect_folder(folder / "m").text, Contains("weights of other parts (vision, for example) are kept"));
   {
     const at::NoGradGuard no_grad;
     for (auto& [parameter, tensor] : model.parameters()) tensor.mul_(1.25);
@@ -155,7 +155,7 @@ TEST_CASE("sizes of delta nets that do not fit together are said", "[model]") {
   sizes.arch = "qwen3_5";
   sizes.vocab = 64;
   CHECK_THROWS_WITH(make_spec(sizes, {}),
-                    Contains("--arch = qwen3_5: has parts that are not made here; take qwen3_5_text"));
+                    Contains("--arch = qwen3_5: has parts that init-model cannot make; use qwen3_5_text"));
 }
 
 }  // namespace roll

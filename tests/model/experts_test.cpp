@@ -356,7 +356,8 @@ TEST_CASE("stacked experts' adapters are PEFT's pairs in a folder, and each expe
   at::Tensor mixed = parameter(stored, pairs + kLoraB);
   mixed[0][3 * 6] = 1;  // of a gate's row by the first number of its up
   write_safetensors(file, stored);
-  CHECK_THAT(test::message_of([&] { Transformer::load(folder / "a"); }), Contains("gates and ups share an adapter"));
+  CHECK_THAT(test::message_of([&] { Transformer::load(folder / "a"); }),
+             Contains("gate_proj and up_proj share an adapter"));
 }
 
 TEST_CASE("what experts and their adapters have not is refused", "[model][lora]") {
@@ -365,15 +366,15 @@ TEST_CASE("what experts and their adapters have not is refused", "[model][lora]"
   CHECK(refused({}) == "no exception");
   CHECK(refused({.targets = {"q_proj", "v_proj"}, .dropout = 0.1}) == "no exception");
   CHECK_THAT(refused({.dropout = 0.1}),
-             Contains("lora_dropout = 0.1: adapters of experts, and of MLPs beside them, have none"));
+             Contains("lora_dropout = 0.1: dropout is not supported for experts and the MLPs beside them"));
   CHECK_THAT(refused({.targets = {"shared_expert.up_proj"}, .dropout = 0.1}), Contains("lora_dropout = 0.1"));
   CHECK_THAT(refused({.use_dora = true, .targets = {"gate_proj", "up_proj"}}),
-             Contains("use_dora = true: adapters of experts, and of MLPs beside them, are plain"));
+             Contains("use_dora = true: DoRA is not supported for experts and the MLPs beside them"));
   CHECK_THAT(refused({.targets = {"up_proj"}}),
-             Contains("lora_target = up_proj: gates and ups of experts are one weight to PEFT") &&
-                 Contains("name gate_proj too"));
+             Contains("lora_target = up_proj: PEFT treats gate_proj and up_proj of experts as one weight") &&
+                 Contains("name gate_proj, too"));
   CHECK_THAT(refused({.targets = {"gate"}}),
-             Contains("lora_target = gate: the model has no such product; it has down_proj, gate_proj, k_proj"));
+             Contains("lora_target = gate: the model has no such linear layer; it has down_proj, gate_proj, k_proj"));
   CHECK_THAT(refused({.targets = {"q_proj"}, .quantise_base = Quantisation::kInt8}), Contains("quantise_base = int8"));
 }
 

@@ -73,10 +73,10 @@ TEST_CASE("the text of a folder with vision and audio is trained, all else of it
   Transformer model = Transformer::load(folder / "m");
   CHECK(at::equal(text_log_probs(model), text_log_probs(Transformer::load(folder / "text"))));
   const std::string said = inspect_folder(folder / "m").text;
-  CHECK_THAT(said, Contains("weights of other parts (vision, say) are kept"));
-  CHECK_THAT(said,
-             Contains("layers without a window: 4 heads over 1, of 16 numbers each, whose keys are their values"));
-  CHECK_THAT(said, Contains("normed values, keys as values, scaled layers"));
+  CHECK_THAT(said, Contains("weights of other parts (vision, for example) are kept"));
+  CHECK_THAT(said, Contains("layers without a window: 4 query heads over 1 key/value heads of size 16, whose keys are "
+                            "also their values"));
+  CHECK_THAT(said, Contains("normed values, keys used as values, scaled layers"));
   {
     const at::NoGradGuard no_grad;
     for (auto& [parameter, tensor] : model.parameters()) tensor.mul_(1.25);
@@ -133,7 +133,7 @@ TEST_CASE("adapters on what layers are given leave out the same inputs on tensor
   test::write_golden_folder(test::read_golden("gemma4_inputs"), false, folder / "m");
   const LoraSpec lora = {.rank = 2, .alpha = 4, .seed = 5, .dropout = 0.4};
   PackedTokens tokens = pack_tokens({test::ids_below(61, 33), test::ids_below(61, 12)});
-  tokens.dropout_names = dropout_names(tokens.ids, tokens.cu_seqlens, /*seed=*/17, /*step=*/3);
+  tokens.dropout_keys = dropout_keys(tokens.ids, tokens.cu_seqlens, /*seed=*/17, /*step=*/3);
   const auto load = [&](const ModelParallel& parallel) {
     return Transformer::load(folder / "m", at::kCPU, at::kDouble, parallel, architectures(), lora);
   };
@@ -179,7 +179,7 @@ TEST_CASE("what config.json says of Gemma 4 is honoured or refused", "[model]") 
   CHECK(parse({{"per_layer_config", Json::object()}}).full_heads == FullHeads{10, 2, true});
   CHECK_THROWS_WITH(parse({{"per_layer_config", {{"2", two}}}}), Contains("per_layer_config") && Contains("no others"));
   CHECK_THROWS_WITH(parse({{"per_layer_config", {{"1", two}, {"2", {{"head_dim", 14}}}}}}),
-                    Contains("per_layer_config") && Contains("only one head_dim"));
+                    Contains("per_layer_config") && Contains("must have the same head_dim"));
   const Json wide = {{"intermediate_size", 12}};
   CHECK_THROWS_WITH(parse({{"per_layer_config", {{"1", wide}, {"2", wide}}}}),
                     Contains("per_layer_config: 1: intermediate_size = 12"));
@@ -244,7 +244,7 @@ TEST_CASE("a new Gemma 4 may have layers that are given inputs and read keys of 
   sizes.keyless_layers = 4;
   CHECK_THROWS_WITH(make_spec(sizes, {}), Contains("--keyless-layers = 4: must leave at least 2 of --layers (5)"));
   sizes.arch = "qwen3";
-  CHECK_THROWS_WITH(make_spec(sizes, {}), Contains("--arch = qwen3: has no such layers"));
+  CHECK_THROWS_WITH(make_spec(sizes, {}), Contains("--arch = qwen3: has no per-layer inputs and no keyless layers"));
 }
 
 }  // namespace roll

@@ -18,7 +18,7 @@ TEST_CASE("a known model is described", "[model]") {
   CHECK(found.is_known);
   CHECK_THAT(found.text, Contains("architecture: gemma2 (Gemma2ForCausalLM)"));
   CHECK_THAT(found.text, Contains("window: 8 tokens in 1 of the layers"));
-  CHECK_THAT(found.text, Contains("capped scores") && Contains("norms around 1") && Contains("capped logits"));
+  CHECK_THAT(found.text, Contains("capped scores") && Contains("norm weights around 1") && Contains("capped logits"));
 }
 
 TEST_CASE("what is read of a mixture is not said to be unread", "[model]") {
@@ -29,7 +29,7 @@ TEST_CASE("what is read of a mixture is not said to be unread", "[model]") {
   config["num_memory_tokens"] = 4;
   write_file_atomic(folder / "m" / "config.json", config.dump());
   CHECK_THAT(inspect_folder(folder / "m").text,
-             Contains("nothing here reads: output_router_logits, router_aux_loss_coef, num_memory_tokens\n"));
+             Contains("roll does not read: output_router_logits, router_aux_loss_coef, num_memory_tokens\n"));
 }
 
 TEST_CASE("of an unknown model it is said what is lacking", "[model]") {
@@ -41,8 +41,8 @@ TEST_CASE("of an unknown model it is said what is lacking", "[model]") {
   write_file_atomic(folder / "m" / "config.json", config.dump());
   const Inspection found = inspect_folder(folder / "m");
   CHECK_FALSE(found.is_known);
-  CHECK_THAT(found.text, Contains("model_type = olmo9") && Contains("nothing here reads: num_memory_tokens\n"));
-  CHECK_THAT(found.text, Contains("nearest architecture: olmo2") && Contains("does not have: none"));
+  CHECK_THAT(found.text, Contains("model_type = olmo9") && Contains("roll does not read: num_memory_tokens\n"));
+  CHECK_THAT(found.text, Contains("nearest architecture: olmo2") && Contains("only the folder has: none"));
 }
 
 }  // namespace roll

@@ -98,9 +98,9 @@ TEST_CASE("a shape may be a known one, a config.json, or its folder", "[train]")
   CHECK_THROWS_WITH(known_shape(file), Catch::Contains("config.json: model_type: missing"));
   std::filesystem::remove_all(folder);
   CHECK_THROWS_WITH(known_shape("Qwen/Qwen25-7B-Instruct"),
-                    Catch::Contains("did you mean Qwen2.5-7B?") && !Catch::Contains("known are"));
+                    Catch::Contains("did you mean Qwen2.5-7B?") && !Catch::Contains("known shapes"));
   CHECK_THROWS_WITH(known_shape("gpt2"),
-                    Catch::Contains("known are Qwen2.5-0.5B, ") && !Catch::Contains("did you mean"));
+                    Catch::Contains("known shapes: Qwen2.5-0.5B, ") && !Catch::Contains("did you mean"));
   CHECK_THROWS_AS(known_shape("gpt2"), UserError);
 }
 

@@ -106,7 +106,8 @@ TEST_CASE("what LongRoPE would compute otherwise is refused", "[model]") {
                                                    {"short_factor", Json::array({1, 1, 1, 1, 1, 1, 1})},
                                                    {"long_factor", Json::array({2, 2, 2, 2, 2, 2, 2})},
                                                    {"original_max_position_embeddings", 16}};
-  CHECK_THAT(message_of([&] { parse_spec(gemma, "config.json"); }), Contains("longrope is supported of all layers"));
+  CHECK_THAT(message_of([&] { parse_spec(gemma, "config.json"); }),
+             Contains("longrope is supported if all layers use it"));
 }
 
 }  // namespace roll

@@ -75,7 +75,7 @@ struct GoldenLora {
         tokens(pack_tokens(base["ids"].get<std::vector<std::vector<int64_t>>>())) {
     test::write_golden_folder(base, false, folder / "m");
     if (golden["lora"].contains("lora_dropout"))
-      tokens.dropout_names = dropout_names(tokens.ids, tokens.cu_seqlens, /*seed=*/17, /*step=*/3);
+      tokens.dropout_keys = dropout_keys(tokens.ids, tokens.cu_seqlens, /*seed=*/17, /*step=*/3);
   }
   Transformer model(at::ScalarType dtype, const ModelParallel& parallel = {}) const {
     Transformer model =
@@ -199,7 +199,7 @@ TEST_CASE("a folder of adapters holds their bits, and names the model they belon
   const auto name = GENERATE(from_range(kCases));
   INFO(name);
   GoldenLora golden(name);
-  golden.tokens.dropout_names = at::Tensor();  // what is saved is sampled from
+  golden.tokens.dropout_keys = at::Tensor();  // what is saved is sampled from
   const at::NoGradGuard no_grad;
   const Transformer model = golden.model(at::kFloat);
   make_folder(golden.folder / "a");
@@ -214,7 +214,7 @@ TEST_CASE("a folder of adapters holds their bits, and names the model they belon
   LoraSpec other = spec_in(golden.golden["lora"]);
   other.rank = 7;
   CHECK_THROWS_WITH(with_adapters(read_spec(golden.folder / "a"), other, "a"),
-                    Contains("a: its adapters are") && Contains("rank 7"));
+                    Contains("a: the folder's adapters are") && Contains("rank 7"));
   // Merged: the model of one folder.
   model.save(golden.folder / "merged");
   CHECK(at::allclose(log_probs_of(Transformer::load(golden.folder / "merged"), golden.tokens), expected, 0, 1e-5));
@@ -282,8 +282,7 @@ TEST_CASE("a copy of a tied embedding unties the model if modules_to_save names 
   CHECK(at::equal(log_probs_of(read, golden.tokens), untied));
   CHECK(at::equal(log_probs_of(read.without_adapters(), golden.tokens),
                   log_probs_of(Transformer::load(golden.folder / "m"), golden.tokens)));
-  CHECK_THAT(folder_notes(own).at(0),
-             Contains("has no lm_head.weight; model.embed_tokens.weight is read in its place"));
+  CHECK_THAT(folder_notes(own).at(0), Contains("has no lm_head.weight; roll reads model.embed_tokens.weight instead"));
   read.save(golden.folder / "merged");
   CHECK(read_json(golden.folder / "merged" / "config.json")["tie_word_embeddings"] == false);
   CHECK(at::allclose(log_probs_of(Transformer::load(golden.folder / "merged"), golden.tokens), untied, 0, 1e-5));
@@ -313,17 +312,18 @@ TEST_CASE("what only says where adapters are is read by the tensors; what change
   CHECK(reading({{"exclude_modules", ".*visual.*"}, {"init_lora_weights", "gaussian"}}) == "no exception");
   CHECK(reading({{"a_later_key", false}, {"another", nullptr}, {"third", Json::object()}}) == "no exception");
   CHECK_THAT(reading({{"init_lora_weights", "pissa_niter_4"}}),
-             Contains("init_lora_weights = \"pissa_niter_4\": such"));
-  CHECK_THAT(reading({{"rank_pattern", {{"q_proj", 2}}}}), Contains("rank_pattern = {\"q_proj\":2}: such adapters"));
-  CHECK_THAT(reading({{"a_later_key", true}}), Contains("a_later_key = true: such adapters are not known here"));
-  CHECK_THAT(reading({{"bias", "all"}}), Contains("bias = \"all\": such adapters"));
+             Contains("init_lora_weights = \"pissa_niter_4\": roll"));
+  CHECK_THAT(reading({{"rank_pattern", {{"q_proj", 2}}}}),
+             Contains("rank_pattern = {\"q_proj\":2}: roll does not support such adapters"));
+  CHECK_THAT(reading({{"a_later_key", true}}), Contains("a_later_key = true: roll does not support such adapters"));
+  CHECK_THAT(reading({{"bias", "all"}}), Contains("bias = \"all\": roll does not support such adapters"));
 }
 
 TEST_CASE("adapters that are not the model's are refused in words", "[lora]") {
   const GoldenLora golden("plain");
   const ModelSpec spec = read_spec(golden.folder / "m");
   CHECK_THROWS_WITH(with_adapters(spec, LoraSpec{.targets = {"query"}}, ""),
-                    Contains("lora_target = query: the model has no such product; it has down_proj"));
+                    Contains("lora_target = query: the model has no such linear layer; it has down_proj"));
   CHECK_THROWS_WITH(with_adapters(spec, LoraSpec{.saved = {"norm"}}, ""), Contains("additional_target = norm: only"));
   CHECK_THROWS_WITH(with_adapters(spec, LoraSpec{.saved = {"lm_head"}}, ""), Contains("tie_word_embeddings"));
   const Transformer model = golden.model(at::kFloat);
@@ -336,7 +336,8 @@ TEST_CASE("adapters that are not the model's are refused in words", "[lora]") {
     write_file_atomic(file, config.dump());
   };
   with("alpha_pattern", {{"q_proj", 3}});
-  CHECK_THROWS_WITH(read_spec(golden.folder / "a"), Contains("alpha_pattern = {\"q_proj\":3}: such adapters"));
+  CHECK_THROWS_WITH(read_spec(golden.folder / "a"),
+                    Contains("alpha_pattern = {\"q_proj\":3}: roll does not support such adapters"));
   with("alpha_pattern", Json::object()), with("r", 5);
   CHECK_THROWS_WITH(Transformer::load(golden.folder / "a"), Contains("lora_A.weight: is [4, 24]; expected [5, 24]"));
   with("r", 4), with("base_model_name_or_path", "nowhere");

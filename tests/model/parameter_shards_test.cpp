@@ -227,12 +227,12 @@ TEST_CASE("tensor ranks that cannot share a model are told why", "[model]") {
   CHECK_THROWS_AS(ParameterShards(spec, all_parameters(), three.get()), Bug);
   spec.num_heads = 12;
   spec.num_kv_heads = 4;
-  CHECK(tensor_parallel_rule(spec, 6) == "must divide the model's 4 key/value heads, or be a multiple of them");
+  CHECK(tensor_parallel_rule(spec, 6) == "must divide the model's 4 key/value heads, or be a multiple of that number");
   spec.num_kv_heads = 3;
   CHECK(tensor_parallel_rule(spec, 6).empty());  // as many as the narrowest matrix has rows
-  CHECK(tensor_parallel_rule(spec, 12) == "leaves ranks without a part of the model's 6 rows");
+  CHECK(tensor_parallel_rule(spec, 12) == "must be at most 6, the size of the model's MLPs");
   spec.intermediate_size = 16;
-  CHECK(tensor_parallel_rule(spec, 12) == "leaves ranks without a part of the model's 10 rows");
+  CHECK(tensor_parallel_rule(spec, 12) == "must be at most 10, the size of the model's vocabulary");
 }
 
 }  // namespace roll

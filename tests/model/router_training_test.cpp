@@ -50,7 +50,7 @@ TEST_CASE("routers get the gradient of their costs, each sequence's by its own l
   const int64_t tokens = 20;  // of the mini-batch, others of which are elsewhere
   const RoutingRule rule = GENERATE(kSoftmax, kSigmoids);
   RouterTraining training({.costs = costs}, /*num_routers=*/1, 1.0 / tokens, /*loss_scale=*/3);
-  training.lie(slots, sequences.index_select(0, slots), {}, 3, {});
+  training.set_layout(slots, sequences.index_select(0, slots), {}, 3, {});
   const Routing routing = route(logits, rule, {}, {}, &training);
   (routing.weights.sum() * 0).backward();
   (3 * cost_by_definition(by_hand, sequences, costs, tokens, rule.is_sigmoid)).backward();
@@ -66,7 +66,7 @@ TEST_CASE("a token that two sequences begin with counts for both, in costs, grad
   at::Tensor by_hand = logits.detach().clone().requires_grad_(true);
   const at::Tensor whole = by_hand.index_select(0, slots);
   RouterTraining training({.costs = costs}, 1, 1.0 / 7, /*loss_scale=*/1);
-  training.lie(slots, sequences, {}, 2, {});
+  training.set_layout(slots, sequences, {}, 2, {});
   (route(logits, kSoftmax, {}, {}, &training).weights.sum() * 0).backward();
   cost_by_definition(whole, sequences, costs, 7).backward();
   CHECK(at::allclose(logits.grad(), by_hand.grad()));
@@ -105,7 +105,7 @@ TEST_CASE("what is measured of routers is a mean over tokens and layers, counted
   at::Tensor sharp = at::zeros({4, 4}, at::kDouble);
   sharp.select(1, 2).fill_(40);
   RouterTraining training({}, /*num_routers=*/2, 1.0 / 3, 1);
-  training.lie(slots, at::zeros_like(slots), {}, 1, {});
+  training.set_layout(slots, at::zeros_like(slots), {}, 1, {});
   for (const at::Tensor& logits : {even, sharp, even})  // the last one is the first layer's, recomputed
     route(logits, kOneOfFour, {}, {}, &training, /*number=*/logits.is_same(sharp));
   const std::vector<at::Tensor> sums = training.sums();
@@ -126,7 +126,7 @@ TEST_CASE(
   logits.select(1, 3).fill_(2), logits.select(1, 1).fill_(1);  // all would go to 3 and 1
   const auto measured = [&](std::vector<int64_t> ends, std::vector<int64_t> sampled) {
     RouterTraining training({}, 1, 1.0 / 3, 1, /*replays=*/true);
-    training.lie(at::tensor({0, 1, 3}), at::zeros({3}, at::kLong), at::tensor(ends).to(at::kBool), 1, {});
+    training.set_layout(at::tensor({0, 1, 3}), at::zeros({3}, at::kLong), at::tensor(ends).to(at::kBool), 1, {});
     route(logits, {.count = 4, .chosen = 2}, {}, at::tensor(sampled).to(at::kShort).view({4, 2}), &training);
     CHECK(training.names("actor").at(4) == "actor/moe/replayed_otherwise@sum");
     CHECK(training.names("actor").at(5) == "actor/moe/agreement@sum");

@@ -74,7 +74,7 @@ TEST_CASE("two context ranks get the known zigzag slices, with positions and bou
   }
   CHECK(ranks[0].cu_keys == Numbers{0, 1, 5, 6, 10, 12, 20, 21, 25});
   CHECK(ranks[1].cu_keys == Numbers{0, 2, 5, 7, 10, 14, 20, 22, 25});
-  CHECK(list(ranks[0].places) == Numbers{0, 10, 2, 12, 13, 3, 4, 5, 14, 15, 16, 17, 8});
+  CHECK(list(ranks[0].result_rows) == Numbers{0, 10, 2, 12, 13, 3, 4, 5, 14, 15, 16, 17, 8});
 }
 
 TEST_CASE("tensor ranks alone pad each sequence, whose pieces are the padded sequences", "[model]") {
@@ -133,7 +133,7 @@ TEST_CASE("what lies at the slots of all ranks comes back in packed order", "[mo
     at::Tensor places;
     for (const TokenLayout& layout : lay_out_all(tokens, cp, tp)) {
       slots.push_back(to_slots(layout, x, -5));
-      places = layout.places;
+      places = layout.result_rows;
       if (layout.tokens.defined()) REQUIRE(at::equal(slots.back().eq(-5), layout.tokens.lt(0)));
     }
     REQUIRE(at::equal(places.defined() ? at::cat(slots).index_select(0, places) : at::cat(slots), x));
@@ -194,8 +194,8 @@ TEST_CASE("the queries of a branch see the path from the root, and its tokens li
     const at::Tensor all_ids = of_all_ranks(ranks, &TokenLayout::ids);
     const at::Tensor all_positions = of_all_ranks(ranks, &TokenLayout::positions);
     REQUIRE(all_ids.numel() == aligned - saved);
-    CHECK(at::equal(all_ids.index_select(0, ranks[0].places), tokens.ids));
-    CHECK(at::equal(all_positions.index_select(0, ranks[0].places), tokens.positions));
+    CHECK(at::equal(all_ids.index_select(0, ranks[0].result_rows), tokens.ids));
+    CHECK(at::equal(all_positions.index_select(0, ranks[0].result_rows), tokens.positions));
     const int64_t chunks = cp > 1 ? 2 : 1;
     for (const TokenLayout& layout : ranks) {
       REQUIRE(layout.ids.numel() * cp == all_ids.numel());
@@ -222,7 +222,7 @@ TEST_CASE("a shared token gets the exact sum of what its sequences make of it", 
   const at::Tensor weights = at::arange(1, 19, at::kFloat) / 64;
   (to_packed(layout, x, {}) * weights).sum().backward();
   const at::Tensor expected = at::zeros_like(layout.ids, at::kFloat);
-  for (int64_t t = 0; t < 18; ++t) expected[layout.host_places[t]] += weights[t];
+  for (int64_t t = 0; t < 18; ++t) expected[layout.host_result_rows[t]] += weights[t];
   CHECK(at::equal(x.grad(), expected));
   CHECK(x.grad()[0].item<float>() == (1 + 7 + 14) / 64.0F);
 }

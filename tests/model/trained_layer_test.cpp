@@ -78,12 +78,12 @@ LayerPass pass_on(at::Device device, const ModelSpec& spec, const LayerLauncher*
     if (device.is_cpu()) return packed_attention(q, k, v, kBounds, kBounds, attention.scale());
     return FakeAttention::apply(q, k, v, attention.scale());
   };
-  return {
-      .eps = 1e-6,
-      .turns = {{make_rotation(inverse_frequencies(spec.ropes()[0]).to(device), at::arange(28).to(device), positions)}},
-      .attend = attend,
-      .flow = {std::identity(), std::identity()},
-      .launcher = launcher};
+  return {.eps = 1e-6,
+          .head_rotations = {{make_rotation(inverse_frequencies(spec.ropes()[0]).to(device), at::arange(28).to(device),
+                                            positions)}},
+          .attend = attend,
+          .flow = {std::identity(), std::identity()},
+          .launcher = launcher};
 }
 
 /// A layer's parameters on the fake device, in an optimizer's flat buffers or, without one, apart.

@@ -112,7 +112,7 @@ struct Case {
     const int64_t place = part.dim == 0 ? row : column;
     const auto in_layout = std::ranges::find(layout.ranks, rank) - layout.ranks.begin();
     const MeshPlace mesh = mesh_place(in_layout, {.cp = layout.cp, .tp = layout.tp, .pp = layout.stages.num_stages()});
-    if (mesh.pp != layout.stages.place_stage(parameters[parameter].layer)) return false;
+    if (mesh.pp != layout.stages.layer_stage(parameters[parameter].layer)) return false;
     const auto& expert = parameters[parameter].expert;
     if (expert && expert->owner(layout.ep) != (mesh.dp * layout.cp + mesh.cp) % layout.ep) return false;
     return part.dim < 0 || (part.begin <= place && place < part.end);

@@ -10,13 +10,13 @@ namespace roll {
 namespace {
 
 at::Tensor names_of(const std::vector<int64_t>& ids, uint64_t seed = 1, uint32_t step = 2) {
-  return dropout_names(at::tensor(ids, at::kLong), {0, static_cast<int64_t>(ids.size())}, seed, step);
+  return dropout_keys(at::tensor(ids, at::kLong), {0, static_cast<int64_t>(ids.size())}, seed, step);
 }
 
 }  // namespace
 
 TEST_CASE("dropout's names follow from what a sequence has begun with, wherever it lies", "[dropout]") {
-  const at::Tensor both = dropout_names(at::tensor({5, 6, 7, 5, 6, 8, 9}, at::kLong), {0, 3, 7}, 1, 2);
+  const at::Tensor both = dropout_keys(at::tensor({5, 6, 7, 5, 6, 8, 9}, at::kLong), {0, 3, 7}, 1, 2);
   CHECK(at::equal(both.narrow(0, 0, 2), both.narrow(0, 3, 2)));
   CHECK(both[2].item<int64_t>() != both[5].item<int64_t>());
   CHECK(at::equal(both.narrow(0, 3, 4), names_of({5, 6, 8, 9})));

@@ -131,8 +131,8 @@ TEST_CASE("fused heads are normed and turned as in float64", "[ops]") {
   const Rotation rotation = make_rotation(at::logspace(0, -2, dim / 2), at::arange(31), at::randint(31, {tokens}));
   const FusedOp fused = [&](const Tensors& in) {
     const at::Tensor qkv = in[0] * 1;  // may be overwritten
-    const TurnedHeads y = fused_heads(*launcher, qkv, shape, has_norms ? in[1] : at::Tensor(),
-                                      has_norms ? in[2] : at::Tensor(), 1e-6, rotation);
+    const RotatedHeads y = fused_heads(*launcher, qkv, shape, has_norms ? in[1] : at::Tensor(),
+                                       has_norms ? in[2] : at::Tensor(), 1e-6, rotation);
     return Tensors{y.q, y.k, y.v};
   };
   const FusedOp plain = [&, h = heads, kv = kv_heads](const Tensors& in) {

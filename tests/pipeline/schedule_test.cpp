@@ -73,8 +73,8 @@ TEST_CASE("A pipeline ends, idles by its bubble and holds few micro-batches", "[
         for (int64_t s = 0; s < stages; ++s) {
           const auto most =
               static_cast<double>(most_at_once(s, shape, batches)) / static_cast<double>(shape.num_chunks);
-          CHECK(most <= most_under_way(s, shape));
-          if (batches >= 2 * stages) CHECK(most == Approx(most_under_way(s, shape)));
+          CHECK(most <= max_in_flight(s, shape));
+          if (batches >= 2 * stages) CHECK(most == Approx(max_in_flight(s, shape)));
         }
       }
 }

@@ -89,15 +89,15 @@ TEST_CASE("A split that does not fit says why", "[pipeline]") {
   CHECK_THAT(text_of({.pipeline_model_parallel_size = 2}, 5), Catch::Contains("must divide the model's 5 layers"));
   CHECK_THAT(text_of({.pipeline_model_parallel_size = 4}, 2), Catch::Contains("must divide the model's 2 layers"));
   CHECK_THAT(text_of({.pipeline_model_parallel_size = 3, .num_layers_in_first_pipeline_stage = 2}, 5),
-             Catch::Contains("leaves 3 of the model's 5 layers to 2 stages"));
+             Catch::Contains("leaves 3 of the model's 5 layers for 2 stages"));
   CHECK_THAT(text_of({.pipeline_model_parallel_size = 2, .account_for_loss_in_pipeline_split = true}, 1),
-             Catch::Contains("with one for each stage"));
+             Catch::Contains("with at least one layer for each stage"));
   CHECK_THAT(by_layout("Et|tL", 3, 2), Catch::Contains("names 2 stages"));
   CHECK_THAT(by_layout("Et|t|L", 3, 2), Catch::Contains("leaves a stage without a layer"));
-  CHECK_THAT(by_layout("Et|ttL", 2, 5), Catch::Contains("has 3 layers, but the model 5"));
+  CHECK_THAT(by_layout("Et|ttL", 2, 5), Catch::Contains("has 3 layers, but the model has 5"));
   for (const char* wrong : {"", "tt|t", "Et|t", "t|tL", "Et|mtL", "E(t|tL", "Et)|tL", "Et*|tL", "E*0t|tL",
                             "Et*99999999|tL", "*3Et|tL", "E((t|))tL"})
-    CHECK_THAT(by_layout(wrong, 2, 2), Catch::Contains("is no such text"));
+    CHECK_THAT(by_layout(wrong, 2, 2), Catch::Contains("is not a layout"));
 }
 
 TEST_CASE("What lies before the layers is the first stage's, what lies behind them the last one's", "[pipeline]") {

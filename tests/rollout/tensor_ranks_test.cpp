@@ -69,7 +69,7 @@ TEST_CASE("when the first rank cannot draw, it says why and the others end quiet
     return responses(model, 1.0);
   });
   CHECK_THAT(said[0], Catch::Contains("logits are not finite"));
-  CHECK(said[1] == "error: rank 0 failed and has said why");
+  CHECK(said[1] == "error: rank 0 failed and has printed the reason");
   CHECK(said[2] == said[1]);
 }
 

@@ -108,11 +108,11 @@ TEST_CASE("deepspeed's stages are what they say, and what is not built is refuse
       "offload_optimizer: {device: cpu, pin_memory: true}, overlap_comm: false, sub_group_size: 1.0e9, "
       "reduce_bucket_size: auto, stage3_prefetch_bucket_size: auto, stage3_gather_16bit_weights_on_model_save: true}");
   CHECK(written.config.actor_train.gathers_layers());
-  CHECK(has_note(written.notes, "offload says what waits in host memory"));
+  CHECK(has_note(written.notes, "the key offload controls the use of host memory"));
   const auto error = [&](const std::string& strategy) { return error_of([&] { read(strategy); }); };
   CHECK(mentions(error("zero_optimization: {stage: 4}"), "zero_optimization.stage = 4: must be in 0..3, or null"));
-  CHECK(
-      mentions(error("zero_optimization: {stage: 3, zero_quantized_gradients: true}"), "is not quantised; remove it"));
+  CHECK(mentions(error("zero_optimization: {stage: 3, zero_quantized_gradients: true}"),
+                 "roll does not quantise what ranks send to each other; remove it"));
   CHECK(mentions(error("zero_optimization: {stage: 2}, reshard_after_forward: true"),
                  "zero_optimization.stage = 2: contradicts actor_train.strategy_args.strategy_config."
                  "reshard_after_forward = true; keep one of the two"));

@@ -228,7 +228,7 @@ TEST_CASE("what comes to a device is laid out as the ranks that compute it lay i
     if (here.defined()) CHECK((!on_device.is_cpu() && at::equal(on_device.cpu(), here)));
   };
   same(found.ids, expected.ids), same(found.positions, expected.positions), same(found.keys, expected.keys);
-  same(found.tokens, expected.tokens), same(found.places, expected.places);
+  same(found.tokens, expected.tokens), same(found.result_rows, expected.result_rows);
   CHECK(std::ssize(expected.cu_queries) > (has_contexts ? 2 : 1) * 8);
   same(found.query_bounds, sequence_bounds(expected.cu_queries)),
       same(found.key_bounds, sequence_bounds(expected.cu_keys));

@@ -122,7 +122,7 @@ TEST_CASE("dropout knows a token by its context, so that what contexts begin wit
   plan.settings.dropout_seed = 5;
   at::Tensor names;
   run_updates(step, plan, learner, mesh, [&](const Experience& e, const MiniBatchCounts&) -> LossResult {
-    names = e.tokens.dropout_names;
+    names = e.tokens.dropout_keys;
     return {parameters[0].second.sum(), {}};
   });
   CHECK(at::equal(names.slice(0, 0, 2), names.slice(0, 3, 5)));

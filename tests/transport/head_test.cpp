@@ -20,9 +20,9 @@ TEST_CASE("another call has another fingerprint, and lengths count where ranks g
 
 TEST_CASE("a head says what its rank does", "[dist]") {
   CHECK(make_head(3, 8, Operation::kReduceSum, 6, "counts").text() ==
-        "all-reduce (sum) 'counts' of 8 bytes Float (its collective 3)");
+        "all-reduce (sum) 'counts' of 8 bytes Float (collective 3 of its group)");
   CHECK(make_head(0, 5, Operation::kGatherBytes, -1, std::string(60, 'n')).text() ==
-        "all-gather of bytes '" + std::string(46, 'n') + "' of 5 bytes (its collective 0)");
+        "all-gather of bytes '" + std::string(46, 'n') + "' of 5 bytes (collective 0 of its group)");
 }
 
 }  // namespace roll

@@ -136,7 +136,7 @@ TEST_CASE("ranks that expect other sizes than they are sent are told so, by thos
     CHECK_THAT(told, Contains("ranks diverged: this rank is in all-to-all 'sizes' of 0 bytes") &&
                          Contains(", rank 0 in all-to-all 'sizes' of 12 bytes"));
   else
-    CHECK(told == "rank 1 failed and has said why");
+    CHECK(told == "rank 1 failed and has printed the reason");
 }
 
 }  // namespace roll
