@@ -75,7 +75,7 @@ bool ends_with_one(const std::string& file, std::initializer_list<const char*> e
 std::vector<ForeignKey> keys_of_file(const std::string& file, const Arguments& arguments, ConvertFlags& flags,
                                      std::vector<std::string>& notes) {
   const std::string text = read_file(file, kMostBytes);
-  if (ends_with_one(file, {".yaml", ".yml", ".json"})) return keys_of_yaml(text, file);
+  if (ends_with_one(file, {".yaml", ".yml", ".json"})) return read_yaml_keys(text, file);
   const shell::Reading reading{std::filesystem::absolute(file).lexically_normal(), script_beside, arguments.variables,
                                arguments.of_script};
   const ForeignScript script = file.ends_with(".md")   ? read_markdown(text, file, reading)
@@ -99,7 +99,7 @@ std::vector<ForeignKey> with_files(const std::vector<ForeignKey>& keys, const st
       const std::filesystem::path beside = std::filesystem::path(script).parent_path() / key.value;
       const std::filesystem::path file = is_there(key.value) ? std::filesystem::path(key.value) : beside;
       if (is_there(file) && !is_folder(file)) {
-        for (ForeignKey& read : keys_of_yaml(read_file(file, kMostBytes), file)) all.push_back(std::move(read));
+        for (ForeignKey& read : read_yaml_keys(read_file(file, kMostBytes), file)) all.push_back(std::move(read));
         continue;
       }
       notes.push_back(fmt::format("{}: {} = {}: is not read: no such file here; give it before the script", key.place,
@@ -115,7 +115,7 @@ std::vector<ForeignKey> read_keys(const Arguments& arguments, ConvertFlags& flag
   for (const std::string& file : arguments.files)
     for (ForeignKey& key : with_files(keys_of_file(file, arguments, flags, notes), file, notes))
       keys.push_back(std::move(key));
-  for (ForeignKey& key : with_files(keys_of_words(arguments.words), "", notes)) keys.push_back(std::move(key));
+  for (ForeignKey& key : with_files(read_argument_keys(arguments.words), "", notes)) keys.push_back(std::move(key));
   return keys;
 }
 

@@ -11,7 +11,7 @@ namespace roll {
 namespace {
 
 /// Megatron's module names and roll's; linear_qkv and linear_fc1 are fused modules.
-constexpr std::pair<std::string_view, const char*> kMegatronProducts[] = {
+constexpr std::pair<std::string_view, const char*> kMegatronModules[] = {
     {"linear_qkv", "q_proj, k_proj, v_proj"},
     {"linear_q", "q_proj"},
     {"linear_k", "k_proj"},
@@ -23,9 +23,9 @@ constexpr std::pair<std::string_view, const char*> kMegatronProducts[] = {
     {"linear_fc2", "down_proj"},
 };
 
-std::string product_of(const std::string& name) {
-  const auto* const known = std::ranges::find(kMegatronProducts, name, [](const auto& pair) { return pair.first; });
-  return known == std::end(kMegatronProducts) ? name : known->second;
+std::string roll_module_name(const std::string& name) {
+  const auto* const known = std::ranges::find(kMegatronModules, name, [](const auto& pair) { return pair.first; });
+  return known == std::end(kMegatronModules) ? name : known->second;
 }
 
 bool is_name(const std::string& target) {
@@ -35,7 +35,7 @@ bool is_name(const std::string& target) {
   });
 }
 
-std::string targets_in(Conversion& c, const std::string& key) {
+std::string read_targets(Conversion& c, const std::string& key) {
   std::vector<std::string> targets = split_entries(c.text(key));
   if (targets.empty()) {
     c.differs("adapters: no product was named, so PEFT chose them by the model, of most q_proj and v_proj, as here");
@@ -43,7 +43,7 @@ std::string targets_in(Conversion& c, const std::string& key) {
   }
   if (!std::ranges::all_of(targets, is_name))
     throw c.refused(key, "a pattern; name the products: all-linear, or how their names end (q_proj, v_proj)");
-  for (std::string& target : targets) target = product_of(target);
+  for (std::string& target : targets) target = roll_module_name(target);
   return fmt::format("[{}]", fmt::join(targets, ", "));
 }
 
@@ -69,7 +69,7 @@ void set_adapters(Conversion& c, std::initializer_list<const char*> roles, const
   if (is_quantised && !wanted)
     throw c.refused(keys.in_4_bits, "weights of 4 bits without LoRA; only adapters are trained beside such weights");
   if (!wanted) return;
-  const std::string rank = fmt::format("{}", c.count(keys.rank)), targets = targets_in(c, keys.targets);
+  const std::string rank = fmt::format("{}", c.count(keys.rank)), targets = read_targets(c, keys.targets);
   c.number(keys.alpha);
   if (!keys.dropout.empty()) c.number(keys.dropout);
   for (const char* role : roles) {

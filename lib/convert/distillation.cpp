@@ -10,8 +10,8 @@ void set_distillation(Conversion& c, const Distillation& distillation) {
   c.set("kl_penalty", distillation.estimate, distillation.origin);
   c.set("enable_old_logprobs_recompute", "true", "the KL is of the trainer's log-probs there");
   if (distillation.is_pure)
-    for (const char* of_rewards : {"adv_estimator", "norm_mean_type", "norm_std_type", "whiten_advantages"})
-      c.draft.remove(of_rewards);
+    for (const char* reward_key : {"adv_estimator", "norm_mean_type", "norm_std_type", "whiten_advantages"})
+      c.draft.remove(reward_key);
   constexpr std::string_view kReference = "reference.";
   for (const std::string& path : c.draft.paths())
     if (path.starts_with(kReference) && !path.ends_with("_train"))

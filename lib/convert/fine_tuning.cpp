@@ -9,7 +9,7 @@
 namespace roll {
 
 std::optional<int64_t> count_processes(const Conversion& c) {
-  if (c.asked_ranks) return c.asked_ranks;
+  if (c.requested_ranks) return c.requested_ranks;
   return c.is_known("num_processes") ? std::optional(c.count("num_processes")) : std::nullopt;
 }
 
@@ -34,21 +34,21 @@ bool set_row_training(Conversion& c, const LearntBatches& training, std::optiona
                                                     "ranks; give another number of GPUs with -n",
                                                     training.batch, data_ranks));
   c.set(role + ".device_mapping", fmt::format("\"list(range(0,{}))\"", *num_ranks),
-        c.asked_ranks ? "-n" : c.origin("num_processes"));
+        c.requested_ranks ? "-n" : c.origin("num_processes"));
   return true;
 }
 
 void set_learnt_rows(Conversion& c, const std::string& role) {
   Draft& draft = c.draft;
-  const auto tell_unset = [&](const std::string& path, const char* standing_in) {
+  const auto report_unset = [&](const std::string& path, const char* placeholder) {
     const DraftKey* key = draft.find(path);
     if (key && key->value.find("set-me/") == std::string::npos) return;
-    draft.set(path, key ? key->value : standing_in, "not given: set it");
+    draft.set(path, key ? key->value : placeholder, "not given: set it");
     c.differs(fmt::format("{}: was not given; set it", path));
   };
   const std::string data = role + ".data_args.";
-  tell_unset("pretrain", "set-me/to-a-model-folder");
-  tell_unset(data + "file_name", "[set-me/rows.jsonl]");
+  report_unset("pretrain", "set-me/to-a-model-folder");
+  report_unset(data + "file_name", "[set-me/rows.jsonl]");
   if (!draft.find("validation.data_args.file_name")) {
     draft.remove("eval_steps");
     return;

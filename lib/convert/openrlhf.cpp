@@ -17,7 +17,7 @@ namespace {
 using enum Fate;
 
 /// Returns the second number of "-x x", the bounds of a symmetric range.
-std::string upper(const std::string& value) {
+std::string second_word(const std::string& value) {
   return value.substr(value.rfind(' ') + 1);
 }
 
@@ -156,12 +156,12 @@ constexpr ForeignRow kRows[] = {
 };
 
 struct Renamed {
-  std::string_view now;
-  const char* before;
+  std::string_view new_name;
+  const char* old_name;
 };
 /// Groups whose flags keep their names: "data.input_key" was "input_key".
-constexpr std::array<std::string_view, 9> kSameNames{"data.", "ds.",     "train.",  "rollout.", "logger.",
-                                                     "algo.", "reward.", "critic.", "actor."};
+constexpr std::array<std::string_view, 9> kUnchangedGroups{"data.", "ds.",     "train.",  "rollout.", "logger.",
+                                                           "algo.", "reward.", "critic.", "actor."};
 constexpr Renamed kRenamed[] = {
     {"actor.model_name_or_path", "pretrain"},
     {"critic.model_name_or_path", "critic_pretrain"},
@@ -242,30 +242,30 @@ constexpr Renamed kRenamed[] = {
 };
 
 /// Returns the row named `rest`, or nullptr.
-const char* same_name(std::string_view rest) {
+const char* find_old_key(std::string_view rest) {
   for (const ForeignRow& row : kRows)
     if (rest == row.foreign_key) return row.foreign_key;
   return nullptr;
 }
 
-const char* renamed(const std::string& key) {
+const char* find_older_name(const std::string& key) {
   for (const Renamed& name : kRenamed)
-    if (key == name.now) return name.before;
+    if (key == name.new_name) return name.old_name;
   if (key.starts_with("vllm.")) return "vllm_*";
   if (key.starts_with("logger.wandb.")) return "wandb_*";
-  for (const std::string_view group : kSameNames)
+  for (const std::string_view group : kUnchangedGroups)
     if (key.starts_with(group) && find_row(kRows, key) == nullptr)
-      return same_name(std::string_view(key).substr(group.size()));
+      return find_old_key(std::string_view(key).substr(group.size()));
   return nullptr;
 }
 
 /// The newer flags limit prompt plus response; a separate limit on the response is optional.
 void combine_lengths(Conversion& c) {
   if (!c.is_set("data.max_len")) return;
-  const int64_t all = c.count("data.max_len");
-  const int64_t response = c.is_set("generate_max_len") ? c.count("generate_max_len") : all / 2;
-  if (response >= all) throw c.refused("data.max_len", "leaves nothing of generate_max_len for the prompt");
-  c.set("prompt_length", fmt::format("{}", all - response),
+  const int64_t total = c.count("data.max_len");
+  const int64_t response = c.is_set("generate_max_len") ? c.count("generate_max_len") : total / 2;
+  if (response >= total) throw c.refused("data.max_len", "leaves nothing of generate_max_len for the prompt");
+  c.set("prompt_length", fmt::format("{}", total - response),
         c.origin({"data.max_len", "generate_max_len"}) + " less the response");
   c.set("response_length", fmt::format("{}", response), c.origin({"generate_max_len", "data.max_len"}));
   if (!c.is_set("generate_max_len"))
@@ -317,7 +317,7 @@ void combine_openrlhf(Conversion& c) {
   const std::string betas = c.text("adam_betas");
   for (const char* role : {"actor_train", "critic"}) {
     c.set(std::string(role) + ".training_args.adam_beta1", betas.substr(0, betas.find(' ')), c.origin("adam_betas"));
-    c.set(std::string(role) + ".training_args.adam_beta2", upper(betas), c.origin("adam_betas"));
+    c.set(std::string(role) + ".training_args.adam_beta2", second_word(betas), c.origin("adam_betas"));
     c.set(std::string(role) + ".model_args.disable_gradient_checkpointing", negated(c.text("gradient_checkpointing")),
           c.origin("gradient_checkpointing"));
   }
@@ -328,11 +328,12 @@ void combine_openrlhf(Conversion& c) {
   }
   set_columns(c, "input_key", "apply_chat_template", "label_key");
   set_data(c, {"eval_temperature", "top_p", "top_k", "eval_n_samples_per_prompt"});
-  const std::string scorer = c.text("remote_rm_url");
-  if (!scorer.empty() && !scorer.ends_with(".py"))
+  const std::string reward_source = c.text("remote_rm_url");
+  if (!reward_source.empty() && !reward_source.ends_with(".py"))
     throw c.refused("remote_rm_url", "a server that scores; ask it from a function in a .py file, and name that");
-  const bool is_judged = scorer.empty() && !c.text("reward_pretrain").empty();
-  set_reward(c, is_judged ? "reward_pretrain" : nullptr, scorer.empty() ? "" : scorer + ":reward_func");
+  const bool has_reward_model = reward_source.empty() && !c.text("reward_pretrain").empty();
+  set_reward(c, has_reward_model ? "reward_pretrain" : nullptr,
+             reward_source.empty() ? "" : reward_source + ":reward_func");
   set_roles(c);
 }
 
@@ -341,7 +342,7 @@ void combine_openrlhf(Conversion& c) {
 
 const ForeignTrainer& openrlhf_trainer() {
   static const ForeignTrainer trainer{"openrlhf", "train", openrlhf::kRows, openrlhf::combine_openrlhf,
-                                      openrlhf::renamed};
+                                      openrlhf::find_older_name};
   return trainer;
 }
 

@@ -90,8 +90,8 @@ constexpr ForeignRow kRows[] = {
     {"use_ms", kNothing},
 };
 
-void combine_optimizer(Conversion& c, const char* rate) {
-  c.set(TRAINING "learning_rate", c.is_set("adam.lr") ? c.text("adam.lr") : rate, c.origin("adam.lr"));
+void combine_optimizer(Conversion& c, const char* default_rate) {
+  c.set(TRAINING "learning_rate", c.is_set("adam.lr") ? c.text("adam.lr") : default_rate, c.origin("adam.lr"));
   set_betas(c, "actor_train", "adam.betas");
   const std::string type = c.text("lr_scheduler");
   const bool has_end = type == "cosine_with_min_lr";
@@ -134,13 +134,13 @@ void combine_run(Conversion& c, const char* epochs, Roles roles) {
 }
 
 /// OpenRLHF puts text prompts into a template.
-void refuse_template(const Conversion& c, const char* standard) {
-  const std::string text = c.is_set("data.input_template") ? c.text("data.input_template") : standard;
+void refuse_template(const Conversion& c, const char* default_template) {
+  const std::string text = c.is_set("data.input_template") ? c.text("data.input_template") : default_template;
   if (!text.empty() && text != "{}")
     throw c.refused("data.input_template",
                     fmt::format("prompts are put into '{}' there; write that into the rows, and give "
                                 "--data.input_template null behind the file",
-                                text == standard ? "User: {}\\nAssistant: " : text));
+                                text == default_template ? "User: {}\\nAssistant: " : text));
 }
 
 void combine_sft(Conversion& c) {

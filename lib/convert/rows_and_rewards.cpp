@@ -10,11 +10,11 @@ void set_columns(Conversion& conversion, const char* input, const char* template
   const std::string column = conversion.text(input);
   const bool is_raw = !conversion.is_true(templated);
   const bool is_text = column == "question" || column == "problem" || column == "query" || column == "instruction";
-  const char* const kind = is_raw ? "prompt" : is_text ? "question" : "messages";
-  conversion.set(std::string("actor_train.data_args.") + kind, column, conversion.origin(input));
+  const char* const data_key = is_raw ? "prompt" : is_text ? "question" : "messages";
+  conversion.set(std::string("actor_train.data_args.") + data_key, column, conversion.origin(input));
   if (!is_raw)
     conversion.differs(fmt::format(
-        "columns: the rows' {} is data_args.{} here, {}", column, kind,
+        "columns: the rows' {} is data_args.{} here, {}", column, data_key,
         is_text ? "a text; where it is a list of messages, write it as messages"
                 : "a list of messages; where it is a text, write it as question, which becomes the user's message"));
   if (!conversion.text(label).empty()) conversion.set_from("actor_train.data_args.ground_truth", label);
@@ -22,14 +22,14 @@ void set_columns(Conversion& conversion, const char* input, const char* template
 
 void set_data(Conversion& conversion, const ValidationKeys& keys) {
   Draft& draft = conversion.draft;
-  const auto tell_unset = [&](const char* path, const char* standing_in) {
+  const auto report_unset = [&](const char* path, const char* placeholder) {
     const DraftKey* key = draft.find(path);
     if (key && key->value.find("set-me/") == std::string::npos) return;
-    draft.set(path, key ? key->value : standing_in, "not given: set it");
+    draft.set(path, key ? key->value : placeholder, "not given: set it");
     conversion.differs(fmt::format("{}: was not given; set it", path));
   };
-  tell_unset("pretrain", "set-me/to-a-model-folder");
-  tell_unset("actor_train.data_args.file_name", "[set-me/rows.jsonl]");
+  report_unset("pretrain", "set-me/to-a-model-folder");
+  report_unset("actor_train.data_args.file_name", "[set-me/rows.jsonl]");
   if (!draft.find("validation.data_args.file_name")) {
     for (const std::string& path : draft.paths())
       if (path.starts_with("validation.")) draft.remove(path);
@@ -61,12 +61,12 @@ void set_reward(Conversion& conversion, const char* model, const std::string& fu
   conversion.set("actor_train.data_args.domain_interleave_probs." + name, "1.0", "all rows are of this domain");
   conversion.differs(
       fmt::format("data: all rows are {}'s; of several rewards each names its rows' tags in tag_included", name));
-  constexpr std::string_view kRule = "rewards.math_rule.";
+  constexpr std::string_view kMathRulePrefix = "rewards.math_rule.";
   for (const std::string& path : conversion.draft.paths()) {
-    if (!path.starts_with(kRule)) continue;
+    if (!path.starts_with(kMathRulePrefix)) continue;
     const DraftKey key = *conversion.draft.find(path);
     conversion.draft.remove(path);
-    conversion.set(domain + path.substr(kRule.size()), key.value, key.origin);
+    conversion.set(domain + path.substr(kMathRulePrefix.size()), key.value, key.origin);
   }
   if (model) {
     if (conversion.text(model).empty())

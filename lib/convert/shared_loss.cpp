@@ -27,10 +27,10 @@ void set_cispo_range(Conversion& conversion, const char* low, const char* high) 
 void require_same(const Conversion& conversion, std::initializer_list<std::pair<const char*, const char*>> keys) {
   for (const auto& [key, policy] : keys) {
     if (!conversion.is_set(key)) continue;
-    const std::string value = conversion.text(key), wanted = conversion.text(policy);
-    if (value.starts_with("${") || is_same(value, wanted)) continue;
+    const std::string value = conversion.text(key), policy_value = conversion.text(policy);
+    if (value.starts_with("${") || is_same(value, policy_value)) continue;
     throw conversion.refused(key, fmt::format("the policy's {} is {}, and both have one here; give both the same",
-                                              policy, wanted.empty() ? "not set" : wanted));
+                                              policy, policy_value.empty() ? "not set" : policy_value));
   }
 }
 
@@ -52,12 +52,12 @@ void set_last_rate(Conversion& conversion, const std::string& type, const char* 
 }
 
 void set_critic_optimizer(Conversion& conversion) {
-  constexpr std::string_view kPolicy = "actor_train.training_args.";
+  constexpr std::string_view kPolicyPrefix = "actor_train.training_args.";
   for (const std::string& path : conversion.draft.paths()) {
-    if (!path.starts_with(kPolicy) || path.find("batch_size") != path.npos) continue;
-    const std::string of_critic = "critic.training_args." + path.substr(kPolicy.size());
-    if (!conversion.draft.find(of_critic))
-      conversion.set(of_critic, std::string(conversion.draft.find(path)->value), "as the policy's");
+    if (!path.starts_with(kPolicyPrefix) || path.find("batch_size") != path.npos) continue;
+    const std::string critic_path = "critic.training_args." + path.substr(kPolicyPrefix.size());
+    if (!conversion.draft.find(critic_path))
+      conversion.set(critic_path, std::string(conversion.draft.find(path)->value), "as the policy's");
   }
 }
 
@@ -73,7 +73,7 @@ void set_kl_loss(Conversion& conversion, const char* use, const char* coefficien
 namespace {
 
 /// Returns roll's name of a KL estimator; empty if it has none.
-std::string kl_estimate(const std::string& type) {
+std::string our_kl_estimator(const std::string& type) {
   const auto is_one_of = [&](auto... names) { return ((type == names) || ...); };
   return is_one_of("k3", "low_var_kl") ? "k3"
          : is_one_of("k1", "kl")       ? "kl"
@@ -89,7 +89,7 @@ void set_reward_kl(Conversion& conversion, const char* coefficient, const char* 
     return conversion.set("add_token_level_kl", "false", conversion.origin(coefficient) + " is 0");
   std::string name = conversion.text(type);
   if (name.ends_with('+')) name.pop_back();  // '+' changes only the gradient
-  const std::string our_key = kl_estimate(name);
+  const std::string our_key = our_kl_estimator(name);
   if (our_key.empty()) throw conversion.refused(type, "an estimate of the KL that is not here; k1, k2, k3 and abs are");
   conversion.set("add_token_level_kl", "true", conversion.origin(coefficient));
   conversion.set("kl_penalty", our_key, conversion.origin(type));
@@ -99,7 +99,7 @@ void set_reward_kl(Conversion& conversion, const char* coefficient, const char* 
 void set_kl_loss_penalty(Conversion& conversion, const char* type) {
   const std::string name = conversion.text(type);
   const bool is_plus = name.ends_with('+');
-  const std::string our_key = kl_estimate(is_plus ? name.substr(0, name.size() - 1) : name);
+  const std::string our_key = our_kl_estimator(is_plus ? name.substr(0, name.size() - 1) : name);
   if (our_key.empty()) throw conversion.refused(type, "an estimate of the KL that is not here; k1, k2, k3 and abs are");
   if (is_plus) return conversion.set("kl_loss_penalty", "mse", conversion.origin(type) + ", whose gradient is k2's");
   if (our_key != "k3") conversion.set("kl_loss_penalty", our_key, conversion.origin(type));

@@ -50,13 +50,13 @@ void combine_slime_rollout(Conversion& c) {
 
 bool is_slime_fine_tuning(const Conversion& c) {
   const std::string rollout = c.text("rollout-function-path");
-  const bool tunes = rollout == "slime.rollout.sft_rollout.generate_rollout";
-  const bool is_own = rollout == kFullyAsync || rollout == "slime.rollout.sglang_rollout.generate_rollout";
-  if (!rollout.empty() && !tunes && !is_own)
+  const bool is_fine_tuning = rollout == "slime.rollout.sft_rollout.generate_rollout";
+  const bool is_slime_rollout = rollout == kFullyAsync || rollout == "slime.rollout.sglang_rollout.generate_rollout";
+  if (!rollout.empty() && !is_fine_tuning && !is_slime_rollout)
     throw c.refused("rollout-function-path", "a rollout of one's own Python (agents)");
-  if (c.text("loss-type") != (tunes ? "sft_loss" : "policy_loss"))
+  if (c.text("loss-type") != (is_fine_tuning ? "sft_loss" : "policy_loss"))
     throw c.refused("loss-type", "another loss; roll train trains by rewards, roll sft on responses");
-  if (tunes) return true;
+  if (is_fine_tuning) return true;
   if (c.is_true("disable-compute-advantages-and-returns"))
     throw c.refused("disable-compute-advantages-and-returns", "a training without advantages");
   if (c.is_true("debug-train-only"))
@@ -72,9 +72,9 @@ void combine_slime_fine_tuning(Conversion& c) {
   const bool by_token = c.is_true("calculate-per-token-loss");
   c.draft.rename("actor_train.", "sft_train.");
   for (const std::string& path : c.draft.paths()) {
-    const auto is_of = [&](auto... names) { return ((path == names) || ...); };
+    const auto is_one_of = [&](auto... names) { return ((path == names) || ...); };
     if (!path.starts_with("sft_train.") &&
-        !is_of("pretrain", "output_dir", "seed", "save_steps", "max_grad_norm", "offload"))
+        !is_one_of("pretrain", "output_dir", "seed", "save_steps", "max_grad_norm", "offload"))
       c.draft.remove(path);
   }
   c.set("loss_agg_mode", by_token ? "token-mean" : "seq-mean-token-mean", c.origin("calculate-per-token-loss"));

@@ -59,8 +59,8 @@ struct ForeignTrainer {
   const char* name;
   const char* command;  // roll subcommand that reads the result: "train", "sft", "dpo"
   std::span<const ForeignRow> rows;
-  void (*combine)(Conversion& conversion);                   // handles keys that act together
-  const char* (*renamed)(const std::string& key) = nullptr;  // newer name -> key of `rows`, or nullptr
+  void (*combine)(Conversion& conversion);                           // handles keys that act together
+  const char* (*find_older_name)(const std::string& key) = nullptr;  // newer name -> key of `rows`, or nullptr
 };
 /// Returns the row of a key under any of its names; nullptr if there is none.
 const ForeignRow* find_row(const ForeignTrainer& trainer, const std::string& key);
@@ -83,9 +83,9 @@ class Conversion {
   int64_t count(const std::string& key) const;
   bool is_true(const std::string& key) const;
   /// Returns the names of the given keys that begin with `prefix`.
-  std::vector<std::string> given_with(const std::string& prefix) const;
+  std::vector<std::string> keys_with_prefix(const std::string& prefix) const;
   /// Reports kCombined keys that no function has read: they have no effect.
-  void tell_unread();
+  void report_unread();
   /// Reports unread keys that begin with `prefix` as decided here, because of `why`. UserError: such a key decides what
   /// is trained.
   void take_rest(const std::string& prefix, const char* why);
@@ -107,21 +107,21 @@ class Conversion {
   Draft draft;
   std::string command;  // roll subcommand; the trainer's, unless its keys ask for another training
   int64_t num_ranks = 1;
-  std::optional<int64_t> asked_ranks;    // -n
-  std::vector<std::string> differences;  // settings whose meaning differs here
-  std::vector<std::string> without;      // keys without counterpart, with reasons
+  std::optional<int64_t> requested_ranks;  // -n
+  std::vector<std::string> differences;    // settings whose meaning differs here
+  std::vector<std::string> without;        // keys without counterpart, with reasons
 
  private:
   /// Returns "run.sh:4: lr = x", for messages.
-  std::string said(const std::string& key) const;
-  void tell(const ForeignKey& key);
+  std::string describe_setting(const std::string& key) const;
+  void report(const ForeignKey& key);
   void refuse_unknown(const ForeignKey& key) const;
   void copy(const ForeignRow& row);
   void copy_name(const ForeignRow& row);
   const ForeignRow* find_foreign_row(const std::string& key) const { return find_row(trainer_, key); }
 
   const ForeignTrainer& trainer_;
-  std::map<std::string, const ForeignKey*> given_;  // keyed by the rows' names
+  std::map<std::string, const ForeignKey*> set_keys_;  // keyed by the rows' names
   mutable std::set<std::string> read_;
 };
 

@@ -148,7 +148,7 @@ constexpr ForeignRow kRows[] = {
 };
 
 /// Returns TRL's own reward functions as roll's terms; "" for other functions.
-std::string term_of(const std::string& function) {
+std::string reward_term(const std::string& function) {
   if (function == "accuracy_reward" || function == "reasoning_accuracy_reward") return "type: math_rule";
   if (function == "think_format_reward") return "type: regex, pattern: '^<think>(?!.*<think>).*</think>'";
   return "";
@@ -158,18 +158,19 @@ void combine_rewards(Conversion& c) {
   set_reward(c);
   if (!c.is_known("reward_funcs")) return;
   const std::vector<std::string> functions = split_entries(c.text("reward_funcs"));
-  if (functions.empty() ||
-      std::ranges::any_of(functions, [](const std::string& each) { return term_of(each).empty(); }))
+  if (functions.empty() || std::ranges::any_of(functions, [](const std::string& function_name) {
+        return reward_term(function_name).empty();
+      }))
     return;
   const std::vector<std::string> weights = split_entries(c.text("reward_weights"));
   if (!weights.empty() && weights.size() != functions.size())
     throw c.refused("reward_weights", "must be one of each of reward_funcs");
   std::vector<std::string> terms;
-  std::ranges::transform(functions, std::back_inserter(terms), term_of);
+  std::ranges::transform(functions, std::back_inserter(terms), reward_term);
   c.draft.remove("rewards.math_rule.type");
   c.set("rewards.math_rule.terms", weighted_terms(terms, weights), c.origin({"reward_funcs", "reward_weights"}));
-  std::erase_if(c.without, [](const std::string& said) {
-    return said.starts_with("reward_funcs = ") || said.starts_with("reward_weights = ");
+  std::erase_if(c.without, [](const std::string& line) {
+    return line.starts_with("reward_funcs = ") || line.starts_with("reward_weights = ");
   });
   c.differences.back() = "reward: TRL's own functions as types of ours; answers are those that math_rule finds";
 }
@@ -179,8 +180,8 @@ void combine_batches(Conversion& c) {
   set_devices(c, {"num_processes"});
   const int64_t micro = c.count("per_device_train_batch_size"), accumulated = c.count("gradient_accumulation_steps");
   const int64_t update = micro * accumulated * c.num_ranks, group = c.count("num_generations");
-  const auto count_or = [&](const char* key, int64_t otherwise) {
-    return c.text(key).empty() ? otherwise : c.count(key);
+  const auto count_or = [&](const char* key, int64_t fallback) {
+    return c.text(key).empty() ? fallback : c.count(key);
   };
   const int64_t sampled =
       count_or("generation_batch_size", micro * count_or("steps_per_generation", accumulated) * c.num_ranks);

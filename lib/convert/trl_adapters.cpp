@@ -8,7 +8,7 @@ namespace roll {
 
 void set_trl_adapters(Conversion& c) {
   const bool wanted = c.is_true("use_peft");
-  for (const std::string& key : c.given_with("model_init_kwargs"))
+  for (const std::string& key : c.keys_with_prefix("model_init_kwargs"))
     if (const std::string value = c.is_known(key) ? c.text(key) : "";
         decides_training(key) || decides_training(value) || value.find("load_in") != value.npos)
       throw c.refused(key,

@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 6> kLossTypes{"grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo"};
 
 /// Reports a difference: truncated completions carry no loss, but TRL's mean over completions counts them.
-void tell_truncated(Conversion& c) {
+void report_truncated(Conversion& c) {
   if (c.is_true("mask_truncated_completions"))
     c.differs("loss: the mean is over responses that carry loss; there truncated ones count, too, as 0");
 }
@@ -25,11 +25,11 @@ void set_aggregation(Conversion& c, const std::string& type) {
   const std::string from = c.origin("loss_type");
   if (type == "grpo" || type == "sapo") {
     c.set("loss_agg_mode", "seq-mean-token-mean", from);
-    tell_truncated(c);
+    report_truncated(c);
   } else if (type == "dr_grpo") {
     c.set("loss_agg_mode", "constant", from);
     c.set("loss_aggregation_divisor", c.text("max_completion_length"), c.origin("max_completion_length"));
-    tell_truncated(c);
+    report_truncated(c);
   } else {
     c.set("loss_agg_mode", "token-mean", from);
   }
@@ -58,9 +58,9 @@ void combine_correction(Conversion& c) {
   constexpr const char *kOn = "vllm_importance_sampling_correction", *kMode = "vllm_importance_sampling_mode",
                        *kMax = "vllm_importance_sampling_clip_max", *kMin = "vllm_importance_sampling_clip_min",
                        *kCap = "vllm_importance_sampling_cap";
-  const bool is_asked = c.is_set(kOn) || c.is_set(kMode) || c.is_set(kMax) || c.is_set(kMin) || c.is_set(kCap);
+  const bool is_configured = c.is_set(kOn) || c.is_set(kMode) || c.is_set(kMax) || c.is_set(kMin) || c.is_set(kCap);
   if (!c.is_true("use_vllm") || !c.is_true(kOn)) return;
-  if (!is_asked)
+  if (!is_configured)
     return c.differs(
         "correction: TRL weighs by the trainer's over vLLM's probabilities unless it is told not to; sampler and "
         "trainer "
@@ -113,7 +113,7 @@ void combine_rloo(Conversion& c) {
   c.set("adv_estimator", "rloo", from);
   c.set("actor_train.pg_variant", "vanilla", from + ", with one update to a step");
   c.set("loss_agg_mode", "seq-mean-token-sum", from);
-  tell_truncated(c);
+  report_truncated(c);
   const std::string beta = c.is_set("beta") ? c.text("beta") : "0.05";
   const bool penalises = !c.is_set("beta") || c.number("beta") != 0;
   if (penalises) {
@@ -140,16 +140,16 @@ void combine_trl_objective(Conversion& c) {
   if (is_trl_rloo(c)) return combine_rloo(c);
   combine_loss(c);
   const std::string scale = c.text("scale_rewards"), from = c.origin("scale_rewards");
-  const bool keeps = scale == "none" || scale == "false" || scale == "False";
+  const bool is_unscaled = scale == "none" || scale == "false" || scale == "False";
   const bool is_group = scale == "group" || scale == "true" || scale == "True";
-  if (!keeps && !is_group && scale != "batch") throw c.refused("scale_rewards", "a scale that is not here");
+  if (!is_unscaled && !is_group && scale != "batch") throw c.refused("scale_rewards", "a scale that is not here");
   c.set("adv_estimator", is_group ? "grpo" : "reinforce", from);
-  if (scale == "batch" || keeps) c.set("norm_mean_type", "group", from);
+  if (scale == "batch" || is_unscaled) c.set("norm_mean_type", "group", from);
   if (scale == "batch") c.set("norm_std_type", "batch", from);
-  const std::string objectives = c.text("multi_objective_aggregation");
-  if (objectives != "sum_then_normalize" && objectives != "normalize_then_sum")
+  const std::string aggregation = c.text("multi_objective_aggregation");
+  if (aggregation != "sum_then_normalize" && aggregation != "normalize_then_sum")
     throw c.refused("multi_objective_aggregation", "must be sum_then_normalize or normalize_then_sum");
-  if (objectives == "normalize_then_sum") {
+  if (aggregation == "normalize_then_sum") {
     c.set("adv_estimator", "gdpo", c.origin("multi_objective_aggregation"));
     c.draft.remove("norm_mean_type"), c.draft.remove("norm_std_type");
   }

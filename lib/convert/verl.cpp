@@ -355,11 +355,12 @@ void combine_verl(Conversion& c) {
   else
     c.set_from("num_train_epochs", "trainer.total_epochs");
   if (c.is_set("data.seed")) c.set_from("seed", "data.seed");
-  const bool is_judged = c.is_true("reward_model.enable");
-  if (!is_judged) c.set("actor_train.data_args.ground_truth", "reward_model.ground_truth", "where verl's rows have it");
+  const bool has_reward_model = c.is_true("reward_model.enable");
+  if (!has_reward_model)
+    c.set("actor_train.data_args.ground_truth", "reward_model.ground_truth", "where verl's rows have it");
   const std::string file = c.text("custom_reward_function.path");
   const std::string function = file.empty() ? "" : file + ":" + c.text("custom_reward_function.name");
-  set_reward(c, is_judged ? "reward_model.model.path" : nullptr, function);
+  set_reward(c, has_reward_model ? "reward_model.model.path" : nullptr, function);
   if (c.text("algorithm.adv_estimator") == "gdpo") set_verl_gdpo_terms(c, function);
   combine_verl_distillation(c);
   set_data(c, {ROLLOUT "val_kwargs.temperature", ROLLOUT "val_kwargs.top_p", ROLLOUT "val_kwargs.top_k",
@@ -368,15 +369,15 @@ void combine_verl(Conversion& c) {
 }
 
 /// Maps the newer `reward` group to the older groups of `rows`.
-const char* renamed(const std::string& key) {
+const char* find_older_name(const std::string& key) {
   static constexpr std::pair<const char*, const char*> kNames[] = {
       {"reward.reward_model.enable", "reward_model.enable"},
       {"reward.reward_model.model_path", "reward_model.model.path"},
       {"reward.reward_manager.name", "reward_model.reward_manager"},
       {"reward.custom_reward_function.path", "custom_reward_function.path"},
       {"reward.custom_reward_function.name", "custom_reward_function.name"}};
-  for (const auto& [now, before] : kNames)
-    if (key == now) return before;
+  for (const auto& [new_name, old_name] : kNames)
+    if (key == new_name) return old_name;
   constexpr std::string_view kArguments = "reward.reward_kwargs.";
   if (!key.starts_with(kArguments)) return nullptr;
   const ForeignRow* row = find_row(kRows, "reward_model." + key.substr(std::string_view("reward.").size()));
@@ -387,7 +388,7 @@ const char* renamed(const std::string& key) {
 }  // namespace verl
 
 const ForeignTrainer& verl_trainer() {
-  static const ForeignTrainer trainer{"verl", "train", verl::kRows, verl::combine_verl, verl::renamed};
+  static const ForeignTrainer trainer{"verl", "train", verl::kRows, verl::combine_verl, verl::find_older_name};
   return trainer;
 }
 

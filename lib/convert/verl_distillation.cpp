@@ -32,7 +32,7 @@ void combine_verl_distillation(Conversion& c) {
   if (!most.empty()) c.set_from("advantage_clip", DISTILL "loss_max_clamp");
   if (is_pure) c.set("use_kl_loss", "false", "a loss of the teacher's alone");
   if (is_pure && c.number(ACTOR "entropy_coeff") != 0) c.set("entropy_loss_coef", "0", "a loss of the teacher's alone");
-  std::vector<std::string> models = c.given_with(TEACHERS);
+  std::vector<std::string> models = c.keys_with_prefix(TEACHERS);
   std::erase_if(models, [](const std::string& key) { return !key.ends_with(".model_path"); });
   if (models.size() > 1)
     throw c.refused(models[1], "several teachers; teacher.NAME.tag_included says here which rows each one teaches");

@@ -19,25 +19,29 @@ constexpr const char *kEstimator = "algorithm.adv_estimator", *kLossMode = ACTOR
 struct Estimator {
   const char* foreign_name;
   const char* our_name;
-  const char* of_one = nullptr;  // roll's name for groups of one response; "": refused; nullptr: same as `our_name`
+  // roll's name for groups of one response; "": refused; nullptr: same as `our_name`
+  const char* single_response_name = nullptr;
   bool discounts = false;        // by algorithm.gamma
   bool penalises_tokens = true;  // a KL in the reward means the same in roll
 };
 constexpr Estimator kEstimators[] = {
     {.foreign_name = "gae", .our_name = "gae", .discounts = true},
-    {.foreign_name = "grpo", .our_name = "grpo", .of_one = "reinforce", .penalises_tokens = false},
-    {.foreign_name = "grpo_vectorized", .our_name = "grpo", .of_one = "reinforce", .penalises_tokens = false},
+    {.foreign_name = "grpo", .our_name = "grpo", .single_response_name = "reinforce", .penalises_tokens = false},
+    {.foreign_name = "grpo_vectorized",
+     .our_name = "grpo",
+     .single_response_name = "reinforce",
+     .penalises_tokens = false},
     {.foreign_name = "reinforce_plus_plus", .our_name = "reinforce_plus_plus", .discounts = true},
     {.foreign_name = "reinforce_plus_plus_baseline",
      .our_name = "reinforce_plus_plus_baseline",
-     .of_one = "reinforce_plus_plus",
+     .single_response_name = "reinforce_plus_plus",
      .penalises_tokens = false},
     {.foreign_name = "remax", .our_name = "remax"},
-    {.foreign_name = "rloo", .our_name = "rloo", .of_one = "reinforce"},
+    {.foreign_name = "rloo", .our_name = "rloo", .single_response_name = "reinforce"},
     {.foreign_name = "rloo_vectorized", .our_name = "rloo"},
-    {.foreign_name = "opo", .our_name = "opo", .of_one = "reinforce"},
-    {.foreign_name = "gdpo", .our_name = "gdpo_verl", .of_one = ""},
-    {.foreign_name = "gpg", .our_name = "gpg_verl", .of_one = ""},
+    {.foreign_name = "opo", .our_name = "opo", .single_response_name = "reinforce"},
+    {.foreign_name = "gdpo", .our_name = "gdpo_verl", .single_response_name = ""},
+    {.foreign_name = "gpg", .our_name = "gpg_verl", .single_response_name = ""},
     {.foreign_name = "optimal_token_baseline", .our_name = "optimal_token_baseline_verl"},
 };
 
@@ -95,18 +99,19 @@ bool differs_by_token(const Conversion& c, const Estimator& estimator) {
 
 void combine_advantages(Conversion& c, const Estimator& estimator) {
   const std::string from = c.origin(kEstimator), name = estimator.our_name;
-  const bool is_alone = estimator.of_one && c.count("actor_rollout_ref.rollout.n") == 1;
+  const bool has_single_response = estimator.single_response_name && c.count("actor_rollout_ref.rollout.n") == 1;
   if (has_reward_kl(c) && name == "gdpo_verl")
     throw c.refused("algorithm.use_kl_in_reward", "it has no effect on GDPO's advantages there; leave it out");
-  if (has_reward_kl(c) && (is_alone || !estimator.penalises_tokens))
+  if (has_reward_kl(c) && (has_single_response || !estimator.penalises_tokens))
     throw c.refused("algorithm.use_kl_in_reward",
                     fmt::format("{} adds the KL of all tokens to a response's reward before it compares responses, "
                                 "which is not here; use_kl_loss has the KL in the loss",
                                 c.text(kEstimator)));
-  if (is_alone && !*estimator.of_one)
+  if (has_single_response && !*estimator.single_response_name)
     throw c.refused("actor_rollout_ref.rollout.n", "one response to a prompt has no group to be compared with");
-  if (is_alone)
-    c.set("adv_estimator", estimator.of_one, from + "; with one response to a prompt verl takes nothing off");
+  if (has_single_response)
+    c.set("adv_estimator", estimator.single_response_name,
+          from + "; with one response to a prompt verl takes nothing off");
   else if (name == "grpo" && !c.is_true(kStd)) {
     c.set("adv_estimator", "reinforce", from + ", without the deviation: " + c.origin(kStd));
     c.set("norm_mean_type", "group", c.origin(kStd));
@@ -123,10 +128,10 @@ void combine_advantages(Conversion& c, const Estimator& estimator) {
 /// the longest possible response.
 void set_aggregation(Conversion& c, const LossMode& mode, const Estimator& estimator) {
   const std::string given = c.text(kAggregation), from = c.origin(kAggregation);
-  const bool has_others = (c.is_true(ACTOR "use_kl_loss") && c.number(ACTOR "kl_loss_coef") != 0) ||
-                          c.number(ACTOR "entropy_coeff") != 0 || std::string(estimator.our_name) == "gae";
+  const bool has_other_losses = (c.is_true(ACTOR "use_kl_loss") && c.number(ACTOR "kl_loss_coef") != 0) ||
+                                c.number(ACTOR "entropy_coeff") != 0 || std::string(estimator.our_name) == "gae";
   if (mode.averages_responses) {
-    if (has_others && given != kMeanOfMeans)
+    if (has_other_losses && given != kMeanOfMeans)
       throw c.refused(kAggregation,
                       fmt::format("aggregates the KL, the entropy and a critic's loss there, while loss_mode = {0} is "
                                   "always {1}; here all have one mode: give loss_agg_mode={1}",

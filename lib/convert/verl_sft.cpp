@@ -128,27 +128,28 @@ constexpr ForeignRow kRows[] = {
     {"hydra.*", kNothing},
 };
 
-bool is_older(const Conversion& c) {
+bool is_older_trainer(const Conversion& c) {
   return c.is_set("model.partial_pretrain");
 }
 
 /// Returns a key's value, else the default of the trainer that the script starts.
-std::string value_of(const Conversion& c, const char* key, const char* now, const char* before) {
-  return c.is_set(key) ? c.text(key) : is_older(c) ? before : now;
+std::string value_or_default(const Conversion& c, const char* key, const char* newer_default,
+                             const char* older_default) {
+  return c.is_set(key) ? c.text(key) : is_older_trainer(c) ? older_default : newer_default;
 }
 
 /// Returns the column extra_info.question for "extra_info" and "['question']".
-std::string column_of(const Conversion& c, const char* column, const char* keys) {
+std::string column_path(const Conversion& c, const char* column, const char* keys) {
   const std::vector<std::string> inside = split_entries(c.text(keys));
   if (inside.size() > 1) throw c.refused(keys, "several keys of a column; name the one that is learnt");
   return inside.empty() ? c.text(column) : c.text(column) + "." + inside[0];
 }
 
 void combine_columns(Conversion& c) {
-  if (!is_older(c)) return c.set_from(SFT_DATA "messages", "data.messages_key");
+  if (!is_older_trainer(c)) return c.set_from(SFT_DATA "messages", "data.messages_key");
   if (c.is_true("data.multiturn.enable")) return c.set_from(SFT_DATA "messages", "data.multiturn.messages_key");
-  c.set(SFT_DATA "question", column_of(c, "data.prompt_key", "data.prompt_dict_keys"), c.origin("data.prompt_key"));
-  c.set(SFT_DATA "response", column_of(c, "data.response_key", "data.response_dict_keys"),
+  c.set(SFT_DATA "question", column_path(c, "data.prompt_key", "data.prompt_dict_keys"), c.origin("data.prompt_key"));
+  c.set(SFT_DATA "response", column_path(c, "data.response_key", "data.response_dict_keys"),
         c.origin("data.response_key"));
   c.differs(
       "answers: there one ends with the tokenizer's end token; here with what the template writes behind the "
@@ -156,14 +157,14 @@ void combine_columns(Conversion& c) {
 }
 
 void combine_schedule(Conversion& c) {
-  c.set(SFT_TRAIN "learning_rate", value_of(c, "optim.lr", "1e-3", "1e-5"), c.origin("optim.lr"));
-  const std::string ratio = value_of(c, "optim.lr_warmup_steps_ratio", "0.0", "0.1"),
+  c.set(SFT_TRAIN "learning_rate", value_or_default(c, "optim.lr", "1e-3", "1e-5"), c.origin("optim.lr"));
+  const std::string ratio = value_or_default(c, "optim.lr_warmup_steps_ratio", "0.0", "0.1"),
                     steps = c.text("optim.lr_warmup_steps");
   if (!steps.empty() && c.number("optim.lr_warmup_steps") >= 0)
     c.set_from(SFT_TRAIN "warmup_steps", "optim.lr_warmup_steps");
   else
     c.set(SFT_TRAIN "warmup_ratio", ratio, c.origin("optim.lr_warmup_steps_ratio"));
-  std::string type = is_older(c) ? "cosine" : "constant", from = "optim.lr_scheduler_type";
+  std::string type = is_older_trainer(c) ? "cosine" : "constant", from = "optim.lr_scheduler_type";
   for (const char* key :
        {"optim.lr_scheduler_type", "optim.lr_scheduler", "optim.warmup_style", "optim.lr_decay_style"})
     if (!c.text(key).empty()) {
@@ -176,7 +177,7 @@ void combine_schedule(Conversion& c) {
   require_adam(c, "optim.optimizer");
   if (c.is_set("optim.betas")) return set_betas(c, "sft_train", "optim.betas");
   c.set(SFT_TRAIN "adam_beta1", "0.9", "optim.betas' default");
-  c.set(SFT_TRAIN "adam_beta2", is_older(c) ? "0.95" : "0.999", "optim.betas' default");
+  c.set(SFT_TRAIN "adam_beta2", is_older_trainer(c) ? "0.95" : "0.999", "optim.betas' default");
 }
 
 /// Sets an interval in steps: -1 is never; "after_each_epoch" has no counterpart.
@@ -194,12 +195,13 @@ void combine_batches(Conversion& c) {
   static constexpr std::pair<const char*, const char*> kStages[] = {
       {"engine.pipeline_model_parallel_size", "pipeline_model_parallel_size"},
       {"engine.virtual_pipeline_model_parallel_size", "virtual_pipeline_model_parallel_size"}};
-  const char* const ulysses = is_older(c) ? "ulysses_sequence_parallel_size" : "engine.ulysses_sequence_parallel_size";
+  const char* const ulysses =
+      is_older_trainer(c) ? "ulysses_sequence_parallel_size" : "engine.ulysses_sequence_parallel_size";
   const int64_t context =
       std::max(c.text(ulysses).empty() ? 1 : c.count(ulysses), c.count("engine.context_parallel_size"));
   const int64_t tensor = c.count("engine.tensor_model_parallel_size"), stages = c.count(kStages[0].first);
   const auto ranks = count_processes(c);
-  const bool packs = !is_older(c) && c.is_true("data.use_dynamic_bsz");
+  const bool packs = !is_older_trainer(c) && c.is_true("data.use_dynamic_bsz");
   const bool has_layout = set_row_training(c,
                                            {.role = "sft_train",
                                             .batch = c.count("data.train_batch_size"),
@@ -229,7 +231,7 @@ void combine_batches(Conversion& c) {
 }
 
 void combine_verl_sft(Conversion& c) {
-  const char* const model = is_older(c) ? "model.partial_pretrain" : "model.path";
+  const char* const model = is_older_trainer(c) ? "model.partial_pretrain" : "model.path";
   if (!c.text(model).empty()) c.set_from("pretrain", model);
   refuse_other_models(c, model);
   combine_columns(c);
@@ -240,7 +242,7 @@ void combine_verl_sft(Conversion& c) {
   set_verl_adapters(c, "model.", "sft_train");
   set_interval(c, "trainer.save_freq", "save_steps");
   set_interval(c, "trainer.test_freq", "eval_steps");
-  if (is_older(c) && !c.is_true("data.balance_dp_token"))
+  if (is_older_trainer(c) && !c.is_true("data.balance_dp_token"))
     c.differs(
         "loss: there a mean over each rank's micro-batch, and over these; here over all tokens of the update that are "
         "learnt");

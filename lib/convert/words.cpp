@@ -109,7 +109,7 @@ constexpr WordRow kRows[] = {
     {"use_vllm", "", "the sampler is built in"},
 };
 
-std::vector<std::string> split(std::string_view text) {
+std::vector<std::string> split_blanks(std::string_view text) {
   std::vector<std::string> parts;
   for (size_t from = 0; from < text.size();) {
     const size_t blank = std::min(text.find(' ', from), text.size());
@@ -126,21 +126,21 @@ std::string plain_word(std::string_view word) {
 }
 
 /// Returns true if a trainer's key ends with `word`; a bare "*" does not match.
-bool ends_so(const char* foreign_key, const std::string& word) {
+bool ends_with_word(const char* foreign_key, const std::string& word) {
   const std::string key = plain_word(foreign_key), last = key.substr(key.rfind('.') + 1);
   return last != "*" && matches(word, last.c_str());
 }
 
 /// Replaces the domain name: converted configurations have one domain, math_rule.
-std::string in_any_domain(const std::string& path) {
+std::string with_domain_placeholder(const std::string& path) {
   constexpr std::string_view kDomain = "rewards.math_rule.";
   return path.starts_with(kDomain) ? "rewards.<name>." + path.substr(kDomain.size()) : path;
 }
 
-std::optional<ForeignWord> word_of(const ForeignRow& row) {
+std::optional<ForeignWord> suggest_from_row(const ForeignRow& row) {
   switch (row.fate) {
     case Fate::kCopied:
-      return ForeignWord{{in_any_domain(row.our_key)}, ""};
+      return ForeignWord{{with_domain_placeholder(row.our_key)}, ""};
     case Fate::kCombined:
       return std::nullopt;
     case Fate::kAutomatic:
@@ -157,19 +157,20 @@ std::optional<ForeignWord> word_of(const ForeignRow& row) {
 std::optional<ForeignWord> foreign_word(std::string_view word) {
   const std::string plain = plain_word(word);
   for (const WordRow& row : kRows)
-    if (std::ranges::count(split(row.words), plain) > 0) return ForeignWord{split(row.keys), row.how};
+    if (std::ranges::count(split_blanks(row.words), plain) > 0) return ForeignWord{split_blanks(row.keys), row.how};
   std::optional<ForeignWord> found;
   for (const ForeignTrainer& trainer : rlvr_trainers())
     for (const ForeignRow& row : trainer.rows)
-      if (ends_so(row.foreign_key, plain) && (!found || found->keys.empty()))  // prefer a key to a reason
-        if (const auto own = word_of(row); own && (!found || !own->keys.empty())) found = own;
+      if (ends_with_word(row.foreign_key, plain) && (!found || found->keys.empty()))  // prefer a key to a reason
+        if (const auto suggestion = suggest_from_row(row); suggestion && (!found || !suggestion->keys.empty()))
+          found = suggestion;
   return found;
 }
 
 std::vector<std::string> listed_foreign_words() {
   std::vector<std::string> all;
   for (const WordRow& row : kRows)
-    for (std::string& word : split(row.words)) all.push_back(std::move(word));
+    for (std::string& word : split_blanks(row.words)) all.push_back(std::move(word));
   for (const ForeignTrainer& trainer : rlvr_trainers())
     for (const ForeignRow& row : trainer.rows) {
       const std::string key = plain_word(row.foreign_key);
