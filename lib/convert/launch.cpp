@@ -126,14 +126,14 @@ ForeignScript read_script(std::string_view text, const std::string& origin, cons
   shell::Interpreter shell(reading);
   ForeignScript script = run_script(shell, text, origin, 1);
   // If the script exits because arguments or variables are missing, read it again as if they were given.
-  shell::Reading given = reading;
+  shell::Reading assumed = reading;
   std::set<std::string> missing = shell.missing();
   for (int i = 0; i < kMaxReadings && script.launches.empty() && !script.ended.empty(); ++i) {
-    const size_t num_given = given.given.size();
-    given.given.insert(missing.begin(), missing.end());
-    if (given.has_more_arguments && given.given.size() == num_given) break;
-    given.has_more_arguments = true;
-    shell::Interpreter reread(given);
+    const size_t num_given = assumed.assumed_set.size();
+    assumed.assumed_set.insert(missing.begin(), missing.end());
+    if (assumed.has_more_arguments && assumed.assumed_set.size() == num_given) break;
+    assumed.has_more_arguments = true;
+    shell::Interpreter reread(assumed);
     ForeignScript next_reading = run_script(reread, text, origin, 1);
     missing = reread.missing();
     if (next_reading.launches.empty() && next_reading.ended == script.ended) continue;

@@ -73,21 +73,20 @@ Conversion::Conversion(const ForeignTrainer& trainer, const std::vector<ForeignK
 
 void Conversion::report(const ForeignKey& key) {
   const ForeignRow* row = find_foreign_row(key.key);
-  const std::string setting = fmt::format("{} = {} ({})", key.key, key.value, key.place);
+  const std::string given = fmt::format("{} = {} ({})", key.key, key.value, key.place);
   const bool is_group = row && std::string_view(row->foreign_key).ends_with('*');
   if (!row || (is_group && row->fate == Fate::kAutomatic)) refuse_unknown(key);
   if (!row) {
     std::vector<std::string> names;
     for (const ForeignRow& table_row : trainer_.rows) names.emplace_back(table_row.foreign_key);
-    without.push_back(fmt::format("{}: not a key that this program knows of{}", setting, did_you_mean(key.key, names)));
+    without.push_back(fmt::format("{}: not a key that this program knows of{}", given, did_you_mean(key.key, names)));
   } else if (row->fate == Fate::kRefused) {
     if (key.unknown.empty() && is_off(key.value, row->standard))
-      without.push_back(fmt::format("{}: it is off", setting));
+      without.push_back(fmt::format("{}: it is off", given));
     else
       throw refused(is_group ? key.key : row->foreign_key, row->our_key);
   } else if (row->fate >= Fate::kAutomatic) {
-    without.push_back(
-        fmt::format("{}: {}{}{}", setting, fate_text(row->fate), *row->our_key ? ": " : "", row->our_key));
+    without.push_back(fmt::format("{}: {}{}{}", given, fate_text(row->fate), *row->our_key ? ": " : "", row->our_key));
   }
 }
 
@@ -332,11 +331,8 @@ void set_packing(Conversion& conversion, const PackingBudgets& tokens, Roles rol
                         std::max<int64_t>(1, draft_number(layout + "tensor_model_parallel_size"));
   const int64_t longest =
       std::max(draft_number("prompt_length") + draft_number("response_length"), draft_number("sequence_length"));
-  const int64_t padded_longest =
-      (longest + 2 * ranks - 1) / (2 * ranks) * 2 * ranks;  // ranks hold equal parts of a sequence
-  const auto budget = [&](int64_t per_rank) {
-    return fmt::format("{}", std::max(per_rank * tokens.ranks, padded_longest));
-  };
+  const int64_t padded = (longest + 2 * ranks - 1) / (2 * ranks) * 2 * ranks;  // ranks hold equal parts of a sequence
+  const auto budget = [&](int64_t per_rank) { return fmt::format("{}", std::max(per_rank * tokens.ranks, padded)); };
   for (const char* role : roles) {
     const std::string packing = std::string(role) + ".sequence_packing_args.";
     conversion.set(std::string(role) + ".use_sequence_packing", "true", tokens.origin);

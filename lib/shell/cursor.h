@@ -17,8 +17,8 @@ struct Source {
   std::string text, name;
   Place begin;
   std::vector<size_t> line_ends = {};
-  std::map<size_t, std::string> documents = {};  // here-documents, keyed by the position of their <<
-  std::map<size_t, size_t> behind = {};          // end of a line with here-documents -> begin of the line after them
+  std::map<size_t, std::string> documents = {};   // here-documents, keyed by the position of their <<
+  std::map<size_t, size_t> after_documents = {};  // end of a line with here-documents -> begin of the line after them
 };
 
 inline constexpr std::string_view kEndsOfWords = " \t\r\n;&|()<>";
