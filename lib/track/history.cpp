@@ -19,13 +19,13 @@ void MetricHistory::add(int64_t step, const MetricValues& values) {
     if (std::isfinite(value)) points_[name].push_back({step, value});
 }
 
-MetricPoints MetricHistory::of(std::string_view name) const {
+MetricPoints MetricHistory::points(std::string_view name) const {
   const auto found = points_.find(name);
   return found == points_.end() ? MetricPoints() : MetricPoints(found->second);
 }
 
-MetricPoints MetricHistory::last(std::string_view name, size_t count) const {
-  const MetricPoints all = of(name);
+MetricPoints MetricHistory::last_points(std::string_view name, size_t count) const {
+  const MetricPoints all = points(name);
   return all.last(std::min(count, all.size()));
 }
 

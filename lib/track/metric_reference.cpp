@@ -249,14 +249,14 @@ const Topic kTopics[] = {{"how it goes", kLearning},
                          {"roll distill", kDistill}};
 
 /// Matches `pattern`, in which '*' matches any characters except '/'.
-bool fits(std::string_view name, std::string_view pattern) {
+bool matches_pattern(std::string_view name, std::string_view pattern) {
   const size_t star = pattern.find('*');
   if (star == std::string_view::npos) return name == pattern;
   if (!name.starts_with(pattern.substr(0, star))) return false;
   const std::string_view rest = pattern.substr(star + 1);
   const size_t most = std::min(name.find('/', star), name.size());
   for (size_t end = star + 1; end <= most; ++end)
-    if (fits(name.substr(end), rest)) return true;
+    if (matches_pattern(name.substr(end), rest)) return true;
   return false;
 }
 
@@ -267,7 +267,7 @@ const MetricWords* find_metric(std::string_view name) {
     if (const auto row = std::ranges::find(topic.rows, name, &MetricWords::name); row != topic.rows.end()) return &*row;
   for (const Topic& topic : kTopics)
     for (const MetricWords& row : topic.rows)
-      if (fits(name, row.name)) return &row;
+      if (matches_pattern(name, row.name)) return &row;
   const size_t slash = name.find('/');
   const bool may_have_domain = slash != std::string_view::npos;
   const MetricWords* row = may_have_domain ? find_metric(name.substr(slash + 1)) : nullptr;
@@ -278,28 +278,28 @@ std::string metric_table(std::string_view pattern, bool markdown) {
   const std::string wanted = lower_ascii(pattern);
   std::string text;
   for (const auto& [title, rows] : kTopics) {
-    std::string of_topic;
+    std::string topic_text;
     for (const auto& [name, unit, words] : rows) {
       if (lower_ascii(fmt::format("{} {}", name, words)).find(wanted) == std::string::npos) continue;
       if (markdown)
-        of_topic += fmt::format("| `{}` | {} | {} |\n", name, unit, words);
+        topic_text += fmt::format("| `{}` | {} | {} |\n", name, unit, words);
       else
-        of_topic += fmt::format("{}{}: {}\n", name, *unit ? fmt::format(" [{}]", unit) : "", words);
+        topic_text += fmt::format("{}{}: {}\n", name, *unit ? fmt::format(" [{}]", unit) : "", words);
     }
-    if (of_topic.empty()) continue;
+    if (topic_text.empty()) continue;
     if (!text.empty()) text += '\n';
     text += fmt::format("{} {}\n", markdown ? "##" : "#", title);
     if (markdown) text += "\n| metric | unit | meaning |\n|---|---|---|\n";
-    text += of_topic;
+    text += topic_text;
   }
   return text;
 }
 
 std::string tag_in_metric(const std::string& tag) {
-  constexpr std::string_view kOurs = "all", kMark = " (tag)";
+  constexpr std::string_view kReservedTag = "all", kMarker = " (tag)";
   std::string_view rest = tag;
-  while (rest.ends_with(kMark)) rest.remove_suffix(kMark.size());  // keeps the tag "all (tag)" distinct
-  return rest == kOurs ? tag + std::string(kMark) : tag;
+  while (rest.ends_with(kMarker)) rest.remove_suffix(kMarker.size());  // keeps the tag "all (tag)" distinct
+  return rest == kReservedTag ? tag + std::string(kMarker) : tag;
 }
 
 bool is_open_family(std::string_view domain) {
