@@ -175,7 +175,7 @@ void sample(const Work& work, const OnGenerated& on_done, SamplerHooks hooks) {
 /// Streams the texts, without a progress line, which would disturb the text.
 void show_texts(const Work& work, std::ostream& out) {
   const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) {
-    return work.tokenizer.decode(ids, skip, /*goes_on=*/true);
+    return work.tokenizer.decode(ids, skip, /*more_follows=*/true);
   };
   OrderedTexts texts(out, work.sampling.generating, decode, work.requests.size());
   SamplerHooks hooks;

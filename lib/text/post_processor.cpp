@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kMaxProcessorDepth = 16;
 constexpr size_t kMaxTokens = 1000;
-constexpr std::string_view kPostProcessors =
+constexpr std::string_view kUnsupportedPostProcessor =
     "unsupported post-processor; supported: TemplateProcessing, ByteLevel, Sequence";
 
 std::vector<int64_t> special_token_ids(const JsonView& json, const JsonView& piece) {
@@ -54,7 +54,7 @@ void read(const JsonView& json, PostProcessor& out, int depth) {
   } else if (type.string() == "TemplateProcessing") {
     read_template(json, out);
   } else if (type.string() != "ByteLevel") {  // ByteLevel only trims offsets
-    type.fail(kPostProcessors);
+    type.fail(kUnsupportedPostProcessor);
   }
 }
 

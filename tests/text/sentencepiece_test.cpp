@@ -29,7 +29,7 @@ Tokenizer golden_tokenizer(const std::string& name) {
 /// What is shown of a text whose tokens come one by one.
 std::string grown(const Tokenizer& tokenizer, const std::vector<int64_t>& ids) {
   const DecodeText decode = [&](std::span<const int64_t> some, bool skip) {
-    return tokenizer.decode(some, skip, /*goes_on=*/true);
+    return tokenizer.decode(some, skip, /*more_follows=*/true);
   };
   GrowingText growing;
   std::string shown;
@@ -70,7 +70,7 @@ TEST_CASE("bytes of tokens are shown once they can no longer change, and known o
         "\uFFFD\uFFFD\uFFFD\uFFFD"
         "a");
   CHECK(tokenizer.decode(character) == "\u4F60");
-  CHECK(tokenizer.decode(character, false, /*goes_on=*/true) == "\uFFFD");
+  CHECK(tokenizer.decode(character, false, /*more_follows=*/true) == "\uFFFD");
   CHECK(tokenizer.token_bytes(byte(0xE4)) == "\xE4");
   CHECK(tokenizer.token_bytes(space_a) == " a");
   CHECK(tokenizer.decode(std::vector<int64_t>{space_a, space_a}) == "a a");
