@@ -38,11 +38,14 @@ bool is_name(const std::string& target) {
 std::string read_targets(Conversion& c, const std::string& key) {
   std::vector<std::string> targets = split_entries(c.text(key));
   if (targets.empty()) {
-    c.differs("adapters: no product was named, so PEFT chose them by the model, of most q_proj and v_proj, as here");
+    c.differs(
+        "adapters: no target modules are given; PEFT chooses them by the model, for most q_proj and v_proj, which are "
+        "set here");
     targets = {"q_proj", "v_proj"};
   }
   if (!std::ranges::all_of(targets, is_name))
-    throw c.refused(key, "a pattern; name the products: all-linear, or how their names end (q_proj, v_proj)");
+    throw c.refused(
+        key, "patterns are not supported; name the modules: all-linear, or the ends of their names (q_proj, v_proj)");
   for (std::string& target : targets) target = roll_module_name(target);
   return fmt::format("[{}]", fmt::join(targets, ", "));
 }
@@ -67,7 +70,8 @@ bool asks_for_rank(const Conversion& c, const std::string& rank) {
 void set_adapters(Conversion& c, std::initializer_list<const char*> roles, const AdapterKeys& keys, bool wanted) {
   const bool is_quantised = !keys.in_4_bits.empty() && c.is_true(keys.in_4_bits);
   if (is_quantised && !wanted)
-    throw c.refused(keys.in_4_bits, "weights of 4 bits without LoRA; only adapters are trained beside such weights");
+    throw c.refused(keys.in_4_bits,
+                    "4-bit weights cannot be trained; train adapters (LoRA) on them, or load them in full precision");
   if (!wanted) return;
   const std::string rank = fmt::format("{}", c.count(keys.rank)), targets = read_targets(c, keys.targets);
   c.number(keys.alpha);

@@ -67,15 +67,15 @@ ForeignLaunch choose_launch(const ForeignScript& script, const std::string& orig
     if (!is_other) convertible_launches.push_back(&launch);
   }
   if (trainer_launches.empty())
-    throw user_error("{}: nothing in it starts a trainer that is known here, with settings of its own{}", origin,
-                     script.ended.empty() ? "" : fmt::format("; it ends at the exit of {}", script.ended));
+    throw user_error("{}: no command in it starts a known trainer with settings{}", origin,
+                     script.ended.empty() ? "" : fmt::format("; the script ends at the `exit` of {}", script.ended));
   const ForeignLaunch* chosen = convertible_launches.empty()       ? trainer_launches[0]
                                 : convertible_launches.size() == 1 ? convertible_launches[0]
                                                                    : nullptr;
   if (pick) {
     if (*pick > static_cast<int64_t>(trainer_launches.size()))
-      throw user_error("--pick = {}: {} has {} such commands:{}", *pick, origin, trainer_launches.size(),
-                       numbered_list(trainer_launches));
+      throw user_error("--pick = {}: {} has {} commands that start a training:{}", *pick, origin,
+                       trainer_launches.size(), numbered_list(trainer_launches));
     chosen = trainer_launches[static_cast<size_t>(*pick) - 1];
   }
   if (!chosen)

@@ -29,8 +29,8 @@ const ForeignTrainer& choose_trainer(const std::vector<ForeignKey>& keys, const 
   }
   if (!best)
     throw user_error(
-        "{}: {}: not a key of {}, nor is any other here; give a YAML file of one of them, a script with the command "
-        "that starts the training, or its arguments",
+        "{}: {}: not a key of {}, and the other keys are unknown too; give a YAML file of one of these trainers, a "
+        "script with the command that starts the training, or its arguments",
         keys.front().place, keys.front().key, fmt::join(names, ", "));
   return *best;
 }
@@ -53,7 +53,8 @@ Converted convert_config(const std::vector<ForeignKey>& keys, const std::string&
   for (const ForeignKey& key : keys)
     if (key.key.starts_with("actor_train."))
       throw user_error(
-          "{}: {}: a key of ROLL's, whose files are read as they are: roll validate-config --offline --config FILE",
+          "{}: {}: a key of ROLL; roll reads ROLL's files without conversion: roll validate-config --offline --config "
+          "FILE",
           key.place, key.key);
   const ForeignTrainer& chosen = choose_trainer(keys, trainer);
   Conversion conversion(chosen, keys, num_ranks);
@@ -65,7 +66,7 @@ Converted convert_config(const std::vector<ForeignKey>& keys, const std::string&
   for (std::vector<std::string>* lines : {&conversion.differences, &conversion.without})
     for (std::string& line : *lines) line = on_one_line(line);
   const std::string head = fmt::format(
-      "# Made by `roll convert-config` from {} keys of {}{}; behind each key stands what it comes from.\n#\n",
+      "# Made by `roll convert-config` from {} keys of {}{}; the comment after each key names its origin.\n#\n",
       keys.size(), chosen.name,
       conversion.command == "train" ? "" : fmt::format(", for `roll {}`", conversion.command));
   return {chosen.name, conversion.command,

@@ -25,12 +25,12 @@ bool set_row_training(Conversion& c, const LearntBatches& training, std::optiona
           c.text(training.epochs).empty() ? training.epochs_default : fmt::format("{}", c.count(training.epochs)),
           c.origin(training.epochs));
   if (!num_ranks) {
-    c.differs("layout: nobody says how many GPUs there are; start the run with -n GPUS");
+    c.differs("layout: the number of GPUs is not given; start the run with -n GPUS");
     return false;
   }
   const int64_t data_ranks = std::max<int64_t>(1, *num_ranks / training.model_ranks);
   if (training.batch % data_ranks != 0)
-    throw c.refused(training.batch_key, fmt::format("an update of {} rows cannot be shared out over {} data-parallel "
+    throw c.refused(training.batch_key, fmt::format("an update of {} rows cannot be split evenly over {} data-parallel "
                                                     "ranks; give another number of GPUs with -n",
                                                     training.batch, data_ranks));
   c.set(role + ".device_mapping", fmt::format("\"list(range(0,{}))\"", *num_ranks),
@@ -55,7 +55,7 @@ void set_learnt_rows(Conversion& c, const std::string& role) {
   }
   for (const char* column : {"messages", "question", "prompt", "response"})
     if (const DraftKey* key = draft.find(data + column))
-      draft.set(std::string("validation.data_args.") + column, std::string(key->value), "as the training's");
+      draft.set(std::string("validation.data_args.") + column, std::string(key->value), "as for training");
 }
 
 void set_betas(Conversion& c, const std::string& role, const char* key) {

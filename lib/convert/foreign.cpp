@@ -64,8 +64,7 @@ std::vector<ForeignKey> read_argument_keys(const std::vector<ArgumentWord>& word
         last.value.append(" ").append(word.text);
       if (last.unknown.empty()) last.unknown = word.unknown;
     } else if (!word.unknown.empty()) {
-      throw user_error("{}: an argument that may be any key is not known, as it depends on {}; write it out",
-                       word.place, word.unknown);
+      throw user_error("{}: this argument may be any key, and depends on {}; write it out", word.place, word.unknown);
     }
   }
   return keys;

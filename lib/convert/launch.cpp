@@ -107,8 +107,8 @@ ForeignScript run_script(shell::Interpreter& shell, std::string_view text, const
     const bool is_argument = !words.empty() && words[0].text.find('=') != std::string::npos;
     if (is_argument && !read_argument_keys({words[0]}).empty())
       script.notes.push_back(
-          fmt::format("{}: {} is a command of its own here: a line above it ends without a "
-                      "backslash, or a comment stands there; no shell passes it on",
+          fmt::format("{}: {} is read as a separate command, so the trainer does not get it: a line above it lacks its "
+                      "final backslash, or is a comment",
                       place, words[0].text));
     if (auto launch = find_program_launch(words); launch && !launch->keys.empty()) {
       launch->place = place;
@@ -137,10 +137,10 @@ ForeignScript read_script(std::string_view text, const std::string& origin, cons
     ForeignScript next_reading = run_script(reread, text, origin, 1);
     missing = reread.missing();
     if (next_reading.launches.empty() && next_reading.ended == script.ended) continue;
-    next_reading.notes.push_back(fmt::format(
-        "{}: the script ends here without what it wants of its caller, which is taken as given: variables as "
-        "NAME=VALUE behind the file, its first argument as 1=VALUE",
-        script.ended));
+    next_reading.notes.push_back(
+        fmt::format("{}: the script exits here because variables or arguments are missing, so they are assumed to be "
+                    "set; give variables as NAME=VALUE after the file, the first argument as 1=VALUE",
+                    script.ended));
     script = std::move(next_reading);
   }
   return script;
@@ -158,8 +158,9 @@ void BlockReader::add(std::string_view block, int line) {
   }
   work_ += shell.work();
   if (work_ > kMostWork)
-    throw user_error("{}:{}: its commands up to here take too long to read; give a script with those of one training",
-                     origin_, line);
+    throw user_error(
+        "{}:{}: the commands up to this line take too long to read; give a script with the commands of one training",
+        origin_, line);
 }
 
 ForeignScript read_markdown(std::string_view text, const std::string& origin, const shell::Reading& reading) {

@@ -19,25 +19,21 @@ struct RefusedProgram {
 // The first matching row wins.
 constexpr std::array kRefusedPrograms{
     RefusedProgram{"serve_rm main_generation main_eval vllm-serve vllm_serve data_preprocess model_merger",
-                   "samples or measures, and trains nothing; roll generate samples, roll evaluate measures"},
+                   "samples or evaluates, and does not train; use roll generate or roll evaluate"},
     RefusedProgram{"vlm", "trains on images; roll reads text only"},
-    RefusedProgram{
-        "agent",
-        "lets the model act in several turns; roll train does so with train_env_manager (configs/agentic.md), and such "
-        "settings are not converted"},
-    RefusedProgram{
-        "distill gkd gold ssd minillm sdft sdpo train_kd",
-        "distils one model into another; roll train does so on the policy's own responses with is_pure_opd, roll "
-        "distill on written ones (configs/distillation.md), and such settings are not converted"},
+    RefusedProgram{"agent",
+                   "lets the model act in several turns, which is not converted; use roll train with train_env_manager "
+                   "(configs/agentic.md)"},
+    RefusedProgram{"distill gkd gold ssd minillm sdft sdpo train_kd",
+                   "distils one model into another, which is not converted; use roll train with is_pure_opd (on "
+                   "sampled responses) or roll distill (on given responses), see configs/distillation.md"},
     RefusedProgram{"online_dpo cpo orpo kto bco xpo nash_md tpo simpo",
-                   "trains on preferences by a loss that is not here; `roll dpo` has those of DPO, cDPO and IPO"},
-    RefusedProgram{"dpo",
-                   "trains on preferences (DPO); `roll dpo` does so, with keys of its own (configs/dpo.md), and such "
-                   "settings are not converted"},
+                   "trains on preferences with a loss that is not supported; `roll dpo` has DPO, cDPO and IPO"},
+    RefusedProgram{"dpo", "trains on preferences (DPO), which is not converted; use `roll dpo` (configs/dpo.md)"},
     RefusedProgram{"reward_model train_rm prm reward.py", "trains a reward model, which roll does not"},
-    RefusedProgram{"sft", "fine-tunes on responses; `roll sft` does so, with keys of its own"},
+    RefusedProgram{"sft", "fine-tunes on responses, which is not converted; use `roll sft`"},
     RefusedProgram{"async_grpo experimental main_ppo_split",
-                   "is a trainer of its own, whose keys may mean something else"},
+                   "is a different trainer, whose keys may have other meanings"},
 };
 
 /// Programs whose trainings `roll sft` and `roll dpo` do, by a part of the name.

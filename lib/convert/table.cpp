@@ -23,9 +23,9 @@ constexpr std::string_view kFromEnvironment = "${oc.env:";
 const char* fate_text(Fate fate) {
   switch (fate) {
     case Fate::kAutomatic:
-      return "decided here without a key";
+      return "handled by roll";
     case Fate::kNothing:
-      return "nothing of the kind here";
+      return "no counterpart";
     case Fate::kUnsupported:
       return kNotSupported;
     case Fate::kRefused:
@@ -79,7 +79,7 @@ void Conversion::report(const ForeignKey& key) {
   if (!row) {
     std::vector<std::string> names;
     for (const ForeignRow& table_row : trainer_.rows) names.emplace_back(table_row.foreign_key);
-    without.push_back(fmt::format("{}: not a key that this program knows of{}", given, did_you_mean(key.key, names)));
+    without.push_back(fmt::format("{}: unknown key{}", given, did_you_mean(key.key, names)));
   } else if (row->fate == Fate::kRefused) {
     if (key.unknown.empty() && is_off(key.value, row->standard))
       without.push_back(fmt::format("{}: it is off", given));
@@ -100,8 +100,8 @@ void Conversion::refuse_unknown(const ForeignKey& key) const {
   std::vector<std::string> names;
   for (const ForeignRow& table_row : trainer_.rows) names.emplace_back(table_row.foreign_key);
   throw user_error(
-      "{}: {} = {}: by its name it decides what is trained, and it is not a key that this program knows of{}; give "
-      "it as null behind the file to train without it",
+      "{}: {} = {}: unknown key, which by its name changes the training{}; give it as null after the file to train "
+      "without it",
       key.place, key.key, key.unknown.empty() ? key.value : key.unknown, did_you_mean(key.key, names));
 }
 
@@ -137,8 +137,8 @@ void Conversion::copy_name(const ForeignRow& row) {
     rest.erase(at, end - at);
   }
   while (!rest.empty() && std::string_view("-_/. ").find(rest.back()) != std::string_view::npos) rest.pop_back();
-  differs(fmt::format("{}: {} is left out of it, as only a run of the script would tell it ({}: {})", row.our_key,
-                      left_out, key.place, key.key));
+  differs(fmt::format("{}: {} is left out of the name, because it is known only when the script runs ({}: {})",
+                      row.our_key, left_out, key.place, key.key));
   if (!rest.empty()) set(row.our_key, rest, origin(row.foreign_key));
 }
 
@@ -168,7 +168,7 @@ void Conversion::report_unread() {
     const ForeignRow* row = find_foreign_row(name);
     if (row && row->fate == Fate::kCombined && !read_.contains(name))
       without.push_back(
-          fmt::format("{} = {} ({}): means nothing under the other keys", key->key, key->value, key->place));
+          fmt::format("{} = {} ({}): has no effect with the other keys", key->key, key->value, key->place));
   }
 }
 
@@ -177,7 +177,7 @@ std::string Conversion::text(const std::string& key) const {
   const auto found = set_keys_.find(key);
   if (found != set_keys_.end() && !found->second->unknown.empty())
     throw user_error(
-        "{}: {} depends on {}, which only a run of the script would tell; give it behind the file as {}, or {}",
+        "{}: {} depends on {}, which is known only when the script runs; give it after the file as {}, or {}",
         found->second->place, found->second->key, found->second->unknown, argument_form(*found->second),
         found->second->unknown.find(", an argument of the script") == std::string::npos
             ? "the variable as NAME=VALUE"
@@ -194,7 +194,7 @@ double Conversion::number(const std::string& key) const {
   if (const size_t at = value.find(kFromEnvironment); at != value.npos) {
     const std::string name =
         value.substr(at + kFromEnvironment.size(), value.find('}', at) - at - kFromEnvironment.size());
-    remedy = fmt::format("; give {}=VALUE behind the file", name);
+    remedy = fmt::format("; give {}=VALUE after the file", name);
   }
   throw refused(key, "must be a number" + remedy);
 }
@@ -237,7 +237,7 @@ std::string Conversion::origin(std::initializer_list<const char*> keys) const {
 void Conversion::set_num_ranks(const char* gpus, const char* nodes) {
   const int64_t machines = nodes ? count(nodes) : 1;
   if (!is_set(gpus) && requested_ranks) return void(num_ranks = *requested_ranks);
-  if (!is_set(gpus)) throw user_error("{} is not given, so the number of GPUs is not known: say it with -n", gpus);
+  if (!is_set(gpus)) throw user_error("{} is not given, so the number of GPUs is not known: give it with -n", gpus);
   num_ranks = count(gpus) * machines;
 }
 
@@ -279,7 +279,7 @@ void set_updates(Conversion& conversion, const TrainedLayout& plan) {
   const int64_t sequences_per_rank = (plan.sequences + data_ranks - 1) / data_ranks;
   if (sequences_per_rank * data_ranks != plan.sequences)
     conversion.differs(
-        fmt::format("{}: an update of {} sequences cannot be shared out over {} data-parallel ranks; it has {} here",
+        fmt::format("{}: an update of {} sequences cannot be split evenly over {} data-parallel ranks; it is set to {}",
                     plan.role, plan.sequences, data_ranks, sequences_per_rank * data_ranks));
   const std::string training = plan.role + ".training_args.";
   conversion.set(training + "train_batch_size", fmt::format("{}", sequences_per_rank * data_ranks),
@@ -308,8 +308,8 @@ void set_expert_ranks(Conversion& c, const char* key, int64_t data_ranks, Roles 
           c.origin(key));
   if (ranks != wanted)
     c.differs(
-        fmt::format("layout: {} ranks share the experts there ({}); here {} of the {} data x context ranks do, and "
-                    "tensor ranks share each expert's matrices. What is trained is the same",
+        fmt::format("layout: {} ranks share the experts in the source ({}); in roll {} of the {} data x context ranks "
+                    "do, and tensor ranks split each expert's matrices. The training is the same",
                     wanted, key, ranks, data_ranks));
 }
 
@@ -336,7 +336,8 @@ void set_packing(Conversion& conversion, const PackingBudgets& tokens, Roles rol
   for (const char* role : roles) {
     const std::string packing = std::string(role) + ".sequence_packing_args.";
     conversion.set(std::string(role) + ".use_sequence_packing", "true", tokens.origin);
-    conversion.set(packing + "algorithm", "load_balance", "equal work for all ranks; changes nothing that is learnt");
+    conversion.set(packing + "algorithm", "load_balance",
+                   "balances the work of the ranks; does not change the training");
     conversion.set(packing + "max_packed_sequence_length_train", budget(tokens.train), tokens.origin);
     conversion.set(packing + "max_packed_sequence_length_forward", budget(tokens.forward), tokens.origin);
   }
@@ -367,11 +368,11 @@ void refuse_other_models(const Conversion& conversion, const char* key) {
   if (!is_known && (has_active || name_contains("moe", "mixtral", "deepseek-v2", "deepseek-v3", "gpt-oss", "moonlight",
                                                 "kimi-k2", "671b")))
     throw conversion.refused(
-        key, "by its name a mixture of experts that is not known here (those of Qwen, GLM-4.5 and Gemma 4 are)");
+        key, "by its name an unsupported mixture of experts (supported are those of Qwen, GLM-4.5 and Gemma 4)");
   if (name_contains("-vl-", "qwen2-vl", "vlm", "llava", "internvl", "minicpm-o", "minicpm-v", "glm-4.1v", "glm-4.5v",
                     "glm-4.6v") ||
       name.ends_with("-vl"))
-    throw conversion.refused(key, "by its name a model that reads images; text only");
+    throw conversion.refused(key, "by its name a model that reads images; roll reads text only");
 }
 
 void set_roles(Conversion& conversion) {
@@ -392,7 +393,7 @@ void set_roles(Conversion& conversion) {
   if (!needs_critic) draft.remove("lambd");
   draft.remove("reference.sequence_packing_args.max_packed_sequence_length_train");
   if (needs_critic && !draft.find("critic.training_args.learning_rate"))
-    conversion.differs("critic: no learning rate was given; it has the default here");
+    conversion.differs("critic: no learning rate is given; roll's default is used");
 }
 
 }  // namespace roll

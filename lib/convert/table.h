@@ -24,11 +24,11 @@ constexpr const char* kNotSupported = "NOT SUPPORTED";
 
 /// Reason why a choice of trackers is not copied.
 constexpr const char* kCurves =
-    "track_with; curves go to TensorBoard files, and with wandb there to files that `wandb sync` uploads";
+    "metrics go to TensorBoard files; with wandb in track_with also to files that `wandb sync` uploads";
 
 /// Reason why keys of multi-turn training are refused.
 constexpr const char* kTurns =
-    "several turns, which are not converted; train_env_manager asks for them here (configs/agentic.md)";
+    "several turns are not converted; set them up with train_env_manager (configs/agentic.md)";
 
 /// Action of a row on its key.
 enum class Fate {

@@ -18,7 +18,7 @@ void set_rejection(Conversion& c) {
                             : filter == "seq_sum_k1"  ? "sequence"
                             : filter == "seq_mean_k1" ? "geometric"
                                                       : "";
-  if (!*level) throw c.refused(kFilter, "a filter that is not here; of them token_k1, seq_sum_k1 and seq_mean_k1 are");
+  if (!*level) throw c.refused(kFilter, "not a supported filter; use token_k1, seq_sum_k1 or seq_mean_k1");
   const size_t separator = bounds.find('_');
   const auto upper = parse_number(bounds.substr(separator == bounds.npos ? 0 : separator + 1));
   const auto lower = separator == bounds.npos && upper ? 1 / *upper : parse_number(bounds.substr(0, separator));

@@ -42,7 +42,8 @@ constexpr WordRow kRows[] = {
      "with use_pg_clip_range: true"},
     {"clip_ratio_c dual_clip eps_clip_c delta", "dual_clip_c", "with dual_clip_loss: true"},
     {"cliprange_value vf_clip vf_clip_param", "value_clip"},
-    {"vf_coef value_loss_coef", "critic.training_args.learning_rate", "the critic is a model of its own"},
+    {"vf_coef value_loss_coef", "critic.training_args.learning_rate",
+     "the critic is a separate model with its own learning rate"},
     {"loss_type", "loss_agg_mode actor_train.pg_variant", "how token losses are averaged, and which loss they are"},
     {"loss_mode policy_loss policy_loss_type", "actor_train.pg_variant"},
     {"importance_sampling_level", "importance_sampling"},
@@ -97,14 +98,14 @@ constexpr WordRow kRows[] = {
     {"save_total_limit max_checkpoints max_ckpt_num", "max_ckpt_to_keep"},
     {"run_name experiment_name", "exp_name"},
     {"save_path out_dir save_dir checkpoint_dir ckpt_dir default_local_dir", "output_dir"},
-    {"resume resume_from resume_mode", "resume_from_checkpoint", "or --resume behind the command"},
+    {"resume resume_from resume_mode", "resume_from_checkpoint", "or --resume after the command"},
     {"logger report_to use_wandb use_tensorboard wandb", "track_with"},
     {"tp tp_size tensor_parallel tensor_parallel_degree",
      "actor_train.strategy_args.strategy_config.tensor_model_parallel_size"},
     {"cp cp_size sp_size sequence_parallel_size ulysses_sequence_parallel_size ring_attn_size",
      "actor_train.strategy_args.strategy_config.context_parallel_size"},
     {"num_gpus n_gpus gpus n_gpus_per_node num_processes nproc_per_node num_workers", "actor_train.device_mapping",
-     "or -n behind the command"},
+     "or -n after the command"},
     {"max_num_seqs", "max_running_requests"},
     {"use_vllm", "", "the sampler is built in"},
 };
@@ -149,7 +150,7 @@ std::optional<ForeignWord> suggest_from_row(const ForeignRow& row) {
     case Fate::kRefused:
       break;
   }
-  return ForeignWord{{}, *row.our_key ? row.our_key : "there is nothing of the kind here"};
+  return ForeignWord{{}, *row.our_key ? row.our_key : "it has no counterpart"};
 }
 
 }  // namespace
