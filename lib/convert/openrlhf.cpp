@@ -273,7 +273,7 @@ void combine_lengths(Conversion& c) {
   c.set("response_length", fmt::format("{}", response), c.origin({"generate_max_len", "data.max_len"}));
   if (!c.is_set("generate_max_len"))
     c.differs(
-        "lengths: data.max_len limits prompt plus response; roll limits each, here to half of it: set prompt_length "
+        "lengths: data.max_len limits prompt plus response; roll limits each, set here to half: set prompt_length "
         "and response_length");
 }
 

@@ -1,4 +1,4 @@
-// Table of slime: flags with dashes (--rollout-batch-size 32), most of them Megatron's. rollout-batch-size counts
+// Table of slime: flags with dashes (--rollout-batch-size 32), mostly Megatron's. rollout-batch-size counts
 // prompts, global-batch-size samples.
 #include <fmt/format.h>
 
