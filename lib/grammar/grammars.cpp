@@ -25,7 +25,7 @@ constexpr size_t kMaxCached = 64, kMaxCachedBytes = 32 << 20, kMaxBytesInUse = 6
 Descriptor memory_file(const std::string& content) {
   Descriptor file(::memfd_create("roll", MFD_CLOEXEC));
   if (!file || !write_all(file.get(), content) || ::lseek(file.get(), 0, SEEK_SET) != 0)
-    throw system_error("grammars: a file in memory{}", errno_text());
+    throw system_error("grammars: cannot create a file in memory{}", errno_text());
   return file;
 }
 
@@ -61,9 +61,10 @@ std::string compile(const std::string& ebnf, const Descriptor& vocabulary, const
     if (compiled.size() <= kMostCompiledBytes) return compiled;
   }
   const std::string error_text = status && WIFEXITED(*status) ? read_all(errors.get()) : "";
-  throw user_error("{}: its grammar is too large: it takes more than {} s, {} MB to compile or {} MB{}", key,
-                   kMostGrammarSeconds, kMostGrammarMemory >> 20, kMostCompiledBytes >> 20,
-                   error_text.empty() ? "" : " (" + error_text.substr(0, 200) + ")");
+  throw user_error(
+      "{}: its grammar is too large: compiling it takes more than {} s or {} MB, or the result more than {} MB{}", key,
+      kMostGrammarSeconds, kMostGrammarMemory >> 20, kMostCompiledBytes >> 20,
+      error_text.empty() ? "" : " (" + error_text.substr(0, 200) + ")");
 }
 
 }  // namespace
@@ -113,7 +114,7 @@ void Grammars::load_library(const std::string& key) {
   if (library_) return;
   const auto file = beside_program("libroll_grammar.so");
   if (!is_there(file) || !is_there(beside_program("roll_grammar")))
-    throw user_error("{}: needs xgrammar, without which this roll was built; run scripts/setup.sh and build it again",
+    throw user_error("{}: needs xgrammar, but this roll was built without it; run scripts/setup.sh and build again",
                      key);
   void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays loaded
   const auto* found = handle ? static_cast<const GrammarLibrary*>(::dlsym(handle, "roll_grammar_library")) : nullptr;

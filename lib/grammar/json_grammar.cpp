@@ -94,7 +94,7 @@ class SchemaReader {
   }
 
   std::string value(const Json& schema, const std::string& at) {
-    if (++depth_ > kMaxDepth) fail(at, fmt::format("more than {} levels in each other", kMaxDepth));
+    if (++depth_ > kMaxDepth) fail(at, fmt::format("more than {} nested levels", kMaxDepth));
     std::string body = schema.is_boolean() ? boolean_body(schema, at) : object_body(schema, at);
     --depth_;
     return body;
@@ -106,7 +106,7 @@ class SchemaReader {
   }
 
   std::string object_body(const Json& schema, const std::string& at) {
-    if (!schema.is_object()) fail(at, "a schema is an object, true or false");
+    if (!schema.is_object()) fail(at, "a schema must be an object, true or false");
     for (const char* key : {"$ref", "anyOf", "allOf", "oneOf"})
       if (schema.contains(key)) return combined_body(key, schema, at);
     for (const char* key : {"const", "enum"})
@@ -123,7 +123,7 @@ class SchemaReader {
       const auto knows = [&key = key](const std::string& type) { return keywords().at(type).contains(key); };
       if (key == "type" || is_schema_note(key) || std::ranges::any_of(types, knows)) continue;
       if (key == "uniqueItems" && unused == false) continue;
-      fail(at, fmt::format("{} is not known{}", key, types.size() == 1 ? " for type " + types[0] : ""));
+      fail(at, fmt::format("{} is not supported{}", key, types.size() == 1 ? " for type " + types[0] : ""));
     }
   }
 
@@ -132,7 +132,7 @@ class SchemaReader {
                    const std::string& at) const {
     for (const auto& [other, unused] : schema.items())
       if (other != key && !is_schema_note(other) && !also.contains(other))
-        fail(at, fmt::format("{} beside {} is not known", other, key));
+        fail(at, fmt::format("{} beside {} is not supported", other, key));
   }
 
   /// Combines the schemas under `key` with the keywords next to it.
@@ -176,9 +176,9 @@ class SchemaReader {
     for (size_t i = 0; i < choices.size(); ++i)
       for (size_t j = 0; j < i; ++j)
         if (!with_parts(at, [&] { return parts_.exclude_each_other(choices[j], choices[i]); }))
-          fail(at, fmt::format("a value may be of both {} and {}; say anyOf, or tell them apart by a property that is "
-                               "required",
-                               j, i));
+          fail(at,
+               fmt::format("a value may match both {} and {}; use anyOf, or distinguish them by a required property", j,
+                           i));
   }
 
   std::string reference(const Json& pointer) {
@@ -198,7 +198,7 @@ class SchemaReader {
     try {
       return root_.at(Json::json_pointer(pointer.get<std::string>().substr(1)));
     } catch (const Json::exception&) {
-      throw user_error("{}: $ref = {}: nothing is there", key_, to_line(pointer));
+      throw user_error("{}: $ref = {}: the schema has no such part", key_, to_line(pointer));
     }
   }
 
@@ -256,17 +256,17 @@ class SchemaReader {
   std::string string_body(const Json& schema, const std::string& at) {
     const bool has_length = schema.contains("minLength") || schema.contains("maxLength");
     if (schema.contains("pattern") + schema.contains("format") + has_length > 1)
-      fail(at, "of pattern, format and lengths only one is known at a time");
+      fail(at, "only one of pattern, format and lengths is supported at a time");
     const auto quoted = [](const std::string& body) { return R"(("\"" )" + body + R"( "\""))"; };
     for (const char* key : {"pattern", "format"})
-      if (schema.contains(key) && !schema[key].is_string()) fail(at, fmt::format("{} must be a text", key));
+      if (schema.contains(key) && !schema[key].is_string()) fail(at, fmt::format("{} must be a string", key));
     if (schema.contains("pattern"))
       return quoted(pattern_grammar(schema["pattern"].get<std::string>(), key_ + " at " + at));
     if (schema.contains("format")) {
       const std::string pattern = format_pattern(schema["format"].get<std::string>());
       if (pattern.empty())
         fail(at,
-             fmt::format("format = {}: is not known; date, time, date-time, email, hostname, ipv4, uri and uuid are",
+             fmt::format("format = {}: is not supported; use date, time, date-time, email, hostname, ipv4, uri or uuid",
                          to_line(schema["format"])));
       return quoted(pattern_grammar(pattern, "format"));
     }
@@ -290,7 +290,7 @@ class SchemaReader {
     if (most != INT64_MAX && most > kMaxItems) fail(at, fmt::format("maxItems = {}: at most {}", most, kMaxItems));
     if (most != INT64_MAX) most -= num_first;
     if (!has_more) most = std::min<int64_t>(most, 0);
-    if (most < least) fail(at, "no list has so few and so many items");
+    if (most < least) fail(at, "minItems and maxItems allow no list");
     std::string first;
     for (int64_t i = 0; i < num_first; ++i)
       first += (i == 0 ? "" : R"( ws "," ws )") + rule_name(prefix[i], fmt::format("{}/prefixItems/{}", at, i));
@@ -321,7 +321,7 @@ class SchemaReader {
     if (!names.is_array()) fail(at, "required must be a list of names");
     for (const Json& name : names) {
       if (!name.is_string() || !properties.contains(name.get<std::string>()))
-        fail(at, fmt::format("required: {} is none of the properties", to_line(name)));
+        fail(at, fmt::format("required: {} is not one of the properties", to_line(name)));
       required.insert(name.get<std::string>());
     }
     if (properties.empty()) return free_properties_body(schema, at);

@@ -65,7 +65,7 @@ class PatternReader {
 
   std::string read() {
     std::string grammar = alternatives();
-    if (!is_at_end()) fail("a ) that nothing opens");
+    if (!is_at_end()) fail("a ) without a (,");
     return grammar;
   }
 
@@ -86,7 +86,7 @@ class PatternReader {
   }
 
   std::string alternatives() {
-    if (++depth_ > kMaxGroupDepth) fail("too many groups in each other");
+    if (++depth_ > kMaxGroupDepth) fail("groups nested too deep");
     std::string alternation;
     do {
       take('^');
@@ -100,7 +100,7 @@ class PatternReader {
     std::string sequence_text;
     while (!is_at_end() && !is_next('|') && !is_next(')')) {
       if (take('$')) {
-        if (!is_at_end() && !is_next('|') && !is_next(')')) fail("$ is known only at the end");
+        if (!is_at_end() && !is_next('|') && !is_next(')')) fail("$ is supported only at the end, but stands");
         break;
       }
       const std::string item = atom();
@@ -115,21 +115,20 @@ class PatternReader {
     if (c == '.') return class_grammar(complement({{'\n', '\n'}, {'\r', '\r'}}));
     if (c == '[') return class_grammar(character_class());
     if (c == '\\') return class_grammar(escape());
-    if (c == '*' || c == '+' || c == '?' || c == '{' || c == '^')
-      fail("there is nothing to repeat, or ^ in the middle,");
+    if (c == '*' || c == '+' || c == '?' || c == '{' || c == '^') fail("nothing to repeat, or a ^ in the middle,");
     return class_grammar({{c, c}});
   }
 
   std::string group() {
-    if (take('?') && !take(':')) fail("(? is known only as (?:");
+    if (take('?') && !take(':')) fail("(? is supported only as (?:, but stands");
     std::string grammar = alternatives();
-    if (!take(')')) fail("a ( that nothing closes");
+    if (!take(')')) fail("an unclosed (");
     return grammar;
   }
 
   std::string class_grammar(const Characters& characters) const {
     std::string grammar = character_grammar(characters);
-    if (grammar.empty()) fail("characters that JSON cannot write");
+    if (grammar.empty()) fail("characters that JSON cannot contain");
     return grammar;
   }
 
@@ -151,24 +150,24 @@ class PatternReader {
     const bool is_letter = c < 128 && contains(letters(), c);
     const size_t named = is_letter ? kNamed.find(static_cast<char>(c)) : std::string_view::npos;
     if (named != std::string_view::npos) return static_cast<uint32_t>(kNamedCharacters[named]);
-    if (is_letter) fail(fmt::format("\\{} is not known", static_cast<char>(c)));
+    if (is_letter) fail(fmt::format("unsupported \\{}", static_cast<char>(c)));
     return c;
   }
 
   uint32_t hexadecimal(int count) {
     uint32_t value = 0;
     while (count-- > 0) {
-      const uint32_t c = next("an escape that does not end");
+      const uint32_t c = next("an unfinished escape");
       const bool is_digit = c >= '0' && c <= '9';
       const uint32_t lower = c | 0x20;
-      if (!is_digit && (lower < 'a' || lower > 'f')) fail("an escape that is not hexadecimal");
+      if (!is_digit && (lower < 'a' || lower > 'f')) fail("an escape without hexadecimal digits");
       value = value * 16 + (is_digit ? c - '0' : lower - 'a' + 10);
     }
     return value;
   }
 
   Characters character_class() {
-    constexpr const char* kOpen = "a [ that nothing closes";
+    constexpr const char* kOpen = "an unclosed [";
     const bool is_negated = take('^');
     bool has_class_escapes = false;  // \w, \d, \s or an opposite
     Characters members;
@@ -186,7 +185,7 @@ class PatternReader {
       }
       ++at_;
       const uint32_t end = next(kOpen), last = end == '\\' ? escaped_character(next(kOpen)) : end;
-      if (last < first[0].first) fail("a range that runs backwards");
+      if (last < first[0].first) fail("a range in reverse order");
       members.emplace_back(first[0].first, last);
     }
     if (!is_negated) return members;
@@ -221,8 +220,8 @@ class PatternReader {
     const int64_t least = number();
     std::optional<int64_t> most = least;
     if (take(',')) most = is_next('}') ? std::nullopt : std::optional(number());
-    if (!take('}')) fail("a { that nothing closes");
-    if (most && *most < least) fail("a repetition that runs backwards");
+    if (!take('}')) fail("an unclosed {");
+    if (most && *most < least) fail("a repetition in reverse order");
     return ebnf_times(least, most);
   }
 

@@ -93,7 +93,7 @@ Json conjunction(const Json& a, const Json& b) {
 }
 
 [[noreturn]] void fail_contradiction(const std::string& keyword) {
-  throw std::invalid_argument(fmt::format("what its parts say of {} leaves nothing", keyword));
+  throw std::invalid_argument(fmt::format("its parts contradict each other on {}, so no value is valid", keyword));
 }
 
 Json common_keyword(const std::string& keyword, const Json& a, const Json& b) {
@@ -102,7 +102,7 @@ Json common_keyword(const std::string& keyword, const Json& a, const Json& b) {
   if (keyword == "items") return conjunction(a, b);
   if (a.is_number() && b.is_number() && kLowest.contains(keyword)) return std::max(a, b);
   if (a.is_number() && b.is_number() && kHighest.contains(keyword)) return std::min(a, b);
-  throw std::invalid_argument(fmt::format("two parts say {} differently, which has no common form here", keyword));
+  throw std::invalid_argument(fmt::format("two parts have different values of {}, which cannot be combined", keyword));
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ bool has_schema_type(const Json& value, const std::string& type) {
 
 void SchemaParts::count_comparison() {
   if (++num_comparisons_ > kMaxComparisons)
-    throw std::invalid_argument(fmt::format("more than {} parts meet each other", kMaxComparisons));
+    throw std::invalid_argument(fmt::format("more than {} comparisons of its parts", kMaxComparisons));
 }
 
 Json SchemaParts::resolved(Json schema) {

@@ -66,7 +66,7 @@ class Tokens : public GrammarTokens {
     auto grammar = xgrammar::CompiledGrammar::DeserializeJSON(compiled, info_);
     if (auto* const found = std::get_if<xgrammar::CompiledGrammar>(&grammar))
       return std::make_shared<Constraint>(std::move(*found));
-    throw std::runtime_error("roll_grammar is of another roll");
+    throw std::runtime_error("roll_grammar and libroll_grammar.so are of different versions");
   }
 
  private:

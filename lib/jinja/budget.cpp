@@ -24,7 +24,7 @@ Budget::~Budget() {
 void charge(size_t bytes) {
   if (!current_budget) return;
   if (bytes > current_budget->bytes_left_)
-    throw Failure(fmt::format("the template does too much work: more than {} MB pass through it",
+    throw Failure(fmt::format("the template does too much work: it processes more than {} MB",
                               current_budget->max_bytes_ / 1'000'000));
   current_budget->bytes_left_ -= bytes;
 }

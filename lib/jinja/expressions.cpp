@@ -248,7 +248,7 @@ class Parser {
     return [object = std::move(object), name = std::move(name), line](Context& c) -> Value {
       const Value value = object(c);
       c.begin_step(line);
-      if (value.is_undefined()) value.dict();  // throws, naming what is undefined
+      if (value.is_undefined()) value.dict();  // throws; the message names the undefined value
       if (auto method = find_method(value, name)) return *std::move(method);
       const Value* member = value.member(name);
       return member ? *member : Value(Undefined{fmt::format("'{}' of a {}", name, value.type_name())});

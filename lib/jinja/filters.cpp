@@ -46,12 +46,12 @@ Value default_filter(const Value& value, const Arguments& a) {
 
 Value first_filter(const Value& value, const Arguments&) {
   const List list = value.elements();
-  return list.empty() ? Value(Undefined{"the first element of nothing"}) : list.front();
+  return list.empty() ? Value(Undefined{"the first element of an empty list"}) : list.front();
 }
 
 Value last_filter(const Value& value, const Arguments&) {
   const List list = value.elements();
-  return list.empty() ? Value(Undefined{"the last element of nothing"}) : list.back();
+  return list.empty() ? Value(Undefined{"the last element of an empty list"}) : list.back();
 }
 
 Value join_filter(const Value& value, const Arguments& a) {
@@ -77,7 +77,7 @@ Value reverse_filter(const Value& value, const Arguments&) {
 /// Python's round(): to the nearest decimal with `digits` digits; ties go to the even one.
 double rounded(double x, int64_t digits) {
   constexpr int64_t kMaxDigits = 323,
-                    kMaxZeros = 308;  // beyond these, rounding keeps everything or nothing of a float
+                    kMaxZeros = 308;  // with more digits a float stays as it is; with more zeros it becomes 0
   if (!std::isfinite(x) || digits > kMaxDigits) return x;
   if (digits < -kMaxZeros) return 0 * x;
   if (digits >= 0) return std::stod(fmt::format("{:.{}f}", x, digits));
@@ -184,7 +184,7 @@ Value sum_filter(const Value& value, const Arguments& a) {
 template <int sign>
 Value extreme_filter(const Value& value, const Arguments&) {
   const List list = value.elements();
-  if (list.empty()) return Undefined{"the extreme of nothing"};
+  if (list.empty()) return Undefined{"the minimum or maximum of an empty list"};
   Value best = list[0];
   for (const Value& element : list)
     if (sign * compare(element, best) > 0) best = element;
@@ -318,7 +318,7 @@ const auto& find_entry(const Table& table, const std::string& name, std::string_
   std::vector<std::string> names;
   for (const auto& e : table) names.emplace_back(e.name);
   throw Failure(
-      fmt::format("no {} '{}' here; known are {}{}", kind, name, fmt::join(names, ", "), did_you_mean(name, names)));
+      fmt::format("unknown {} '{}'; known are {}{}", kind, name, fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 }  // namespace

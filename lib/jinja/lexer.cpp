@@ -177,10 +177,10 @@ class Lexer {
     if (is_digit(c)) return number();
     if (is_name_start(c)) return name();
     const auto op = std::ranges::find_if(kOperators, [&](std::string_view o) { return starts(o); });
-    if (op == kOperators.end()) fail(fmt::format("'{}' starts nothing here", std::string(1, c)));
+    if (op == kOperators.end()) fail(fmt::format("unexpected '{}'", std::string(1, c)));
     if (c == '(' || c == '[' || c == '{') open_brackets.push_back(c);
     if (c == ')' || c == ']' || c == '}') {
-      if (open_brackets.empty()) fail(fmt::format("'{}' closes nothing", c));
+      if (open_brackets.empty()) fail(fmt::format("'{}' without an opening bracket", c));
       open_brackets.pop_back();
     }
     add(TokenKind::kOperator, std::string(*op));
@@ -254,7 +254,7 @@ class Lexer {
     if (text.size() != digits || text.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos)
       fail(fmt::format("an escape needs {} hexadecimal digits", digits));
     const auto c = std::stoul(text, nullptr, 16);
-    if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) fail(fmt::format("\\u{} is no character", text));
+    if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) fail(fmt::format("\\u{} is not a character", text));
     append_utf8(value, static_cast<char32_t>(c));
     pos_ += digits;
   }

@@ -92,7 +92,7 @@ Value arithmetic(const std::string& op, const Value& a, const Value& b) {
   if (op == "+" && !a.is_number() && !b.is_number()) return concatenate(a, b);
   if (op == "*" && b.is_int() && (a.is_string() || a.is_list())) return repeat(a, b.integer());
   if (op == "*" && a.is_int() && (b.is_string() || b.is_list())) return repeat(b, a.integer());
-  if (a.is_undefined()) a.string();  // throws, naming what is undefined
+  if (a.is_undefined()) a.string();  // throws; the message names the undefined value
   if (b.is_undefined()) b.string();
   throw Failure(fmt::format("{} {} {} is not possible", a.type_name(), op, b.type_name()));
 }

@@ -38,7 +38,7 @@ void assign(Context& context, const Names& names, const Value& value) {
 Value loop_variable(const List& items, size_t i) {
   const auto n = static_cast<int64_t>(items.size()), index = static_cast<int64_t>(i);
   const auto neighbour = [&](int64_t at) {
-    return at >= 0 && at < n ? items[at] : Value(Undefined{"no neighbour of this loop round"});
+    return at >= 0 && at < n ? items[at] : Value(Undefined{"the neighbour of this item of the loop"});
   };
   const Function cycle = [index](const Arguments& a) {
     if (a.positional.empty()) throw Failure("loop.cycle needs values");
@@ -226,7 +226,7 @@ class TemplateParser {
   }
 
   Statement loop_control(Flow flow) {
-    if (loops_ == 0) in_.fail("break and continue stand in loops only");
+    if (loops_ == 0) in_.fail("break and continue are allowed only in loops");
     in_.expect(TokenKind::kTagEnd, "%}");
     return [flow](Context&) { return flow; };
   }
@@ -312,7 +312,7 @@ class TemplateParser {
 
 Template Template::parse(std::string_view source, const std::string& origin) {
   if (source.size() > kMaxSource)
-    throw user_error("{}: {} bytes; a chat template has at most {}", origin, source.size(), kMaxSource);
+    throw user_error("{}: has {} bytes; a chat template may have at most {}", origin, source.size(), kMaxSource);
   if (const size_t valid = valid_utf8_prefix(source); valid < source.size())
     throw user_error("{}: byte {} is not UTF-8; convert the file", origin, valid);
   Template out;

@@ -187,8 +187,7 @@ double Value::number() const {
 void Value::set_member(const std::string& name, Value value) const {
   if (!is_namespace()) throw Failure(fmt::format("only a namespace's members can be set, this is a {}", type_name()));
   // A namespace inside a namespace could form a cycle and would never be freed.
-  if (value.is_namespace() || value.holds_namespace_)
-    throw Failure("a namespace cannot become, or be within, a member of a namespace");
+  if (value.is_namespace() || value.holds_namespace_) throw Failure("a namespace cannot be stored in a namespace");
   Dict& members = *std::get<NamespacePointer>(data_).members;
   if (const Value* old = find_member(members, name))
     const_cast<Value&>(*old) = std::move(value);

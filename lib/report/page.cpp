@@ -151,7 +151,7 @@ std::string report_page(const ReportOptions& options) {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
       "script-src 'unsafe-inline'; connect-src 'self'\">\n"
       "<title>roll report: {}</title>\n<style>{}</style>\n</head>\n<body>\n<main id=\"page\"></main>\n"
-      "<noscript>This page draws itself with a script, which is switched off here.</noscript>\n"
+      "<noscript>This page needs JavaScript, which is switched off in this browser.</noscript>\n"
       "<script type=\"application/json\" id=\"data\">{}</script>\n<script>\n\"use strict\";\n{}</script>\n"
       "</body>\n</html>\n",
       escaped_html(names), page_style(), json_in_html(to_line(data)), page_script());

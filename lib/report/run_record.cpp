@@ -56,7 +56,7 @@ void add_runs_below(const fs::path& folder, int levels, std::vector<fs::path>& r
 fs::path find_run_of_checkpoint(const fs::path& checkpoint) {
   const fs::path run = checkpoint.parent_path().parent_path();
   if (checkpoint.parent_path().filename() == "checkpoints" && holds_run(run)) return run;
-  throw user_error("{}: is a checkpoint, without its run; give output_dir of the run's configuration",
+  throw user_error("{}: is a checkpoint outside its run's folder; give output_dir of the run's configuration",
                    checkpoint.string());
 }
 
@@ -115,9 +115,10 @@ std::map<std::string, Series> metrics_in(std::string_view lines, std::vector<std
       const auto step = line->at("step").get<int64_t>();
       by_step[step] = std::move(*line);
     } else if (end == lines.npos) {
-      notes.emplace_back("The last line of metrics.jsonl is not finished: the run is writing it, or was killed there.");
+      notes.emplace_back(
+          "The last line of metrics.jsonl is not finished: the run is writing it, or was killed while writing it.");
     } else {
-      notes.push_back(fmt::format("Line {} of metrics.jsonl is no line of metrics and is left out.", number));
+      notes.push_back(fmt::format("Line {} of metrics.jsonl is not a line of metrics and is left out.", number));
     }
   }
   std::map<std::string, Series> metrics;
@@ -144,7 +145,7 @@ fs::path find_run(const fs::path& folder) {
   std::vector<std::string> names;
   for (const fs::path& run : runs)
     if (names.size() < kMaxListed) names.push_back(run.string());
-  throw user_error("{}: holds {} runs; name those that you want: {}{}", folder.string(), runs.size(),
+  throw user_error("{}: holds {} runs; give the runs to show: {}{}", folder.string(), runs.size(),
                    fmt::join(names, ", "), runs.size() > kMaxListed ? ", ..." : "");
 }
 

@@ -82,10 +82,11 @@ void serve_report(ReportOptions options, int port, const std::function<void(int 
   CachedResponse data(options.runs, "application/json", [&] { return to_line(report_data(options)); });
   const std::map<std::string, CachedResponse*> pages{{"/", &page}, {"/data.json", &data}};
   const auto admit = [&](const HttpRequest& head) -> Admission {
-    if (!names_this_machine(head.header("host"))) return {.response = refusal(403, "the Host is not this machine")};
+    if (!names_this_machine(head.header("host")))
+      return {.response = refusal(403, "the Host header does not name this machine")};
     const auto found = pages.find(head.path);
     if (head.method != "GET" || found == pages.end())
-      return {.response = refusal(404, "there are GET / and GET /data.json")};
+      return {.response = refusal(404, "not found; this server has GET / and GET /data.json")};
     return {.handler = [cached = found->second](const HttpRequest&, HttpReply& reply) {
       try {
         reply.send(cached->get());

@@ -90,7 +90,7 @@ Truth Interpreter::run_program(const Command& command) {
   const Fields& words = command.words;
   if (const auto truth = run_builtin(command)) return *truth;
   if (looks_for_ascend(words)) {
-    notes_.push_back(fmt::format("{}: read as on a machine without Ascend NPUs, which has no torch_npu",
+    notes_.push_back(fmt::format("{}: this check for torch_npu counts as failed, as on machines without Ascend NPUs",
                                  place_text(words[0].place)));
     return Truth::kNo;
   }
@@ -265,8 +265,9 @@ Truth Interpreter::run_source(const Fields& words) {
     if (!text && !is_absolute) text = reading_.read(parent_folder(reading_.path) + "/" + *known);
   }
   if (!text) {
-    notes_.push_back(fmt::format("{}: {} is not read: it is not beside the script; what it sets is taken as not set",
-                                 place_text(words[0].place), shown));
+    notes_.push_back(fmt::format(
+        "{}: {} is not read, because it is not next to the script; the variables that it sets count as unset",
+        place_text(words[0].place), shown));
     return Truth::kUnknown;
   }
   constexpr size_t kMostFiles = 100;

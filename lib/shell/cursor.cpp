@@ -17,7 +17,7 @@ Place Cursor::place() const {
 }
 
 UserError Cursor::error(std::string_view what) const {
-  return user_error("{}:{}: {}: no shell would read this", source_->name, place().line, what);
+  return user_error("{}:{}: {}: this is not valid shell syntax", source_->name, place().line, what);
 }
 
 bool Cursor::take(std::string_view sign) {

@@ -48,7 +48,7 @@ std::string Interpreter::place_text(Place place) const {
 void Interpreter::spend(size_t work) {
   work_ += work;
   if (work_ > kMostWork)
-    throw user_error("{}: runs too long, or grows too large, to be a script that starts a training",
+    throw user_error("{}: the script runs too long, or grows too large, for one that starts a training",
                      place_text(cursor_.place()));
 }
 
@@ -69,7 +69,7 @@ Truth Interpreter::list() {
     cursor_.skip_blanks();
     if (cursor_.is_at(";;") || cursor_.is_at(";&")) break;
     if (!cursor_.take(";") && !cursor_.take("&") && !cursor_.is_end() && !cursor_.is_at_any("\n)"))
-      throw cursor_.error(fmt::format("`{}` behind a command", cursor_.peek()));
+      throw cursor_.error(fmt::format("`{}` after a command", cursor_.peek()));
   }
   return last;
 }
@@ -215,7 +215,7 @@ Truth Interpreter::for_loop() {
   const Place place = cursor_.place();
   if (cursor_.take("((")) return counted_for();
   const std::string name = cursor_.take_name();
-  if (!is_name(name)) throw cursor_.error("`for` wants a name");
+  if (!is_name(name)) throw cursor_.error("`for` needs a name");
   cursor_.skip_lines();
   Builder values = builder(/*splits=*/true);
   if (!cursor_.take_word("in"))
@@ -235,7 +235,7 @@ Truth Interpreter::for_loop() {
     const bool is_known = unknowns_.known(value.text).has_value() || values.fields.size() > 1;
     const Truth continues = run_either(
         is_known ? Truth::kYes : Truth::kUnknown, [&] { return to_truth(body(end)); }, [] { return Truth::kYes; },
-        "what the loop goes over", place);
+        "the list of the loop", place);
     if (flow_ != Flow::kOn || continues == Truth::kNo) break;
   }
   return Truth::kUnknown;
@@ -374,7 +374,7 @@ Truth Interpreter::simple() {
     std::ranges::move(word.fields, std::back_inserter(command.words));
   }
   if (cursor_.is_same(start))
-    throw cursor_.error(cursor_.is_end() ? "it ends where a command is expected"
+    throw cursor_.error(cursor_.is_end() ? "the script ends where a command is expected"
                                          : fmt::format("`{}` where a command is expected", cursor_.peek()));
   return !runs() ? Truth::kUnknown : !declaration.empty() ? Truth::kYes : run_command(std::move(command));
 }

@@ -47,10 +47,10 @@ WordCache::Slot& WordCache::find_slot(const std::array<uint64_t, 3>& key) {
 
 BytePairs::BytePairs(const JsonView& json, SymbolKind kind) {
   if (const auto type = json.get("type"); type && type->string() != "BPE")
-    type->fail("unsupported model; supported: BPE, byte-level or with byte_fallback as SentencePiece's");
-  json.only("dropout", {0}, "must be null: sampling merges at random is not supported");
-  json.only("continuing_subword_prefix", {""}, "must be empty: no family of models that is supported has one");
-  json.only("end_of_word_suffix", {""}, "must be empty: no family of models that is supported has one");
+    type->fail("unsupported model; supported: BPE, byte-level or with byte_fallback (as in SentencePiece)");
+  json.only("dropout", {0}, "must be null: random merges (BPE dropout) are not supported");
+  json.only("continuing_subword_prefix", {""}, "must be empty: no supported model family uses it");
+  json.only("end_of_word_suffix", {""}, "must be empty: no supported model family uses it");
   ignore_merges_ = json.boolean_or("ignore_merges", false);
   read_vocabulary(json.at("vocab"), kind);
   const auto unk = json.get("unk_token");

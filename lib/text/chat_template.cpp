@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char *kDefault = "default", *kToolUse = "tool_use";
 constexpr const char* kNoUsableTemplate =
-    "none of these templates is named \"default\" or \"tool_use\"; choose a built-in one instead of native";
+    "none of these templates is named \"default\" or \"tool_use\"; choose a built-in template instead of native";
 
 using Templates = std::map<std::string, jinja::Template>;
 
@@ -134,7 +134,8 @@ struct ChatTemplate::Parts {
     const auto tools = std::ranges::find(all, "tools", &Dict::value_type::first);
     if (const auto body = bodies.find(kToolUse); body != bodies.end() && !tools->second.is_none()) return body->second;
     if (const auto body = bodies.find(kDefault); body != bodies.end()) return body->second;
-    throw user_error("{}: its chat template is for tools (tool_use), and here are none; choose a built-in one", name);
+    throw user_error(
+        "{}: its only chat template is for tools (tool_use), but there are no tools; choose a built-in template", name);
   }
 };
 

@@ -127,12 +127,12 @@ void TokenDecoder::add_replace(const JsonView& json) {
   std::function<std::string(const std::string&)> replace;
   if (const auto text = pattern_json.get("String")) {
     if (text->string().empty()) text->fail("must not be empty");
-    if (is_fused_ && num_characters(text->string()) > 1) text->fail("must be one character behind Fuse");
+    if (is_fused_ && num_characters(text->string()) > 1) text->fail("must be one character after Fuse");
     replace = [old = text->string(), content = json.at("content").string()](const std::string& token) {
       return replace_text(token, old, content);
     };
   } else {
-    if (is_fused_) pattern_json.fail("must be one character behind Fuse");
+    if (is_fused_) pattern_json.fail("must be one character after Fuse");
     replace = [pattern = std::make_shared<Pattern>(read_pattern(pattern_json)), content = json.at("content").string()](
                   const std::string& token) { return replace_matches(token, *pattern, content); };
   }
@@ -145,7 +145,7 @@ void TokenDecoder::add_replace(const JsonView& json) {
 void TokenDecoder::add_strip(const JsonView& json) {
   const std::string sign = one_character(json.at("content"));
   const int64_t max_signs = json.at("start").id();
-  json.only("stop", {0}, "must be 0: what ends a text cannot be known while it grows");
+  json.only("stop", {0}, "must be 0: the end of a text cannot be stripped, because text is decoded while it grows");
   steps_.push_back([sign, max_signs, is_fused = is_fused_](std::vector<std::string>& tokens, const Call& call) {
     if (is_fused && !call.is_start) return;
     for (std::string& token : tokens) {

@@ -23,7 +23,7 @@ void JsonView::fail(std::string_view rule) const {
 
 JsonView JsonView::at(std::string_view key) const {
   if (auto member = get(key)) return *std::move(member);
-  throw user_error("{}: needs '{}', which is missing; is it whole?", where(), key);
+  throw user_error("{}: needs '{}', which is missing; check that the file is complete", where(), key);
 }
 
 std::optional<JsonView> JsonView::get(std::string_view key) const {

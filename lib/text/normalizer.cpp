@@ -145,8 +145,8 @@ void Normalizer::apply(std::string& text, MatchMemory& memory, bool continues_te
   for (const Step& step : steps_) {
     step(text, {.max_bytes = max_bytes, .continues_text = continues_text, .memory = memory});
     if (text.size() > max_bytes)
-      throw user_error("{}: makes more than {} bytes of a text of {}; repair its replacements", where_, max_bytes,
-                       num_bytes);
+      throw user_error("{}: makes more than {} bytes from a text of {} bytes; repair its replacements", where_,
+                       max_bytes, num_bytes);
   }
 }
 

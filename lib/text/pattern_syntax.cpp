@@ -69,7 +69,8 @@ class Translator {
 
   std::string run() {
     if (in_.size() > kMaxBytes)
-      throw user_error("{}: a regular expression of {} bytes; at most {} are read", where_, in_.size(), kMaxBytes);
+      throw user_error("{}: the regular expression has {} bytes; at most {} are supported", where_, in_.size(),
+                       kMaxBytes);
     while (pos_ < in_.size()) step();
     if (!groups_.empty()) fail("(", "is not closed", kCloseRemedy);
     return std::move(out_);
@@ -89,7 +90,7 @@ class Translator {
     pos_ += n;
     out_ += as;
     if (out_.size() > kMaxTranslated)
-      throw user_error("{}: a regular expression with too many \\w, \\b or scripts", where_);
+      throw user_error("{}: the regular expression has too many \\w, \\b or scripts", where_);
   }
   void begin_atom() { atom_ = out_.size(); }
 

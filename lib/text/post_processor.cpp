@@ -29,7 +29,7 @@ void read_template(const JsonView& json, PostProcessor& out) {
   for (size_t i = 0; i < pieces.array().size(); ++i) {
     const JsonView piece = pieces.at(i);
     if (piece.get("Sequence")) {
-      if (seen_text) piece.fail("the text stands twice in this template, which is not supported");
+      if (seen_text) piece.fail("the text occurs twice in this template, which is not supported");
       seen_text = true;
       continue;
     }

@@ -208,7 +208,7 @@ void PreTokenizer::add_metaspace(const JsonView& json) {
   const auto scheme = json.get("prepend_scheme");
   const std::string& word = scheme ? scheme->string() : "always";
   const bool never = !json.boolean_or("add_prefix_space", true);  // key of older files
-  if (never && scheme && word != "never") scheme->fail("add_prefix_space: false says that it is never");
+  if (never && scheme && word != "never") scheme->fail("must be never, because add_prefix_space is false");
   const Prepend scheme_kind = never || word == "never" ? Prepend::kNever
                               : word == "first"        ? Prepend::kFirst
                                                        : Prepend::kAlways;

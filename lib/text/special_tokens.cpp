@@ -60,7 +60,7 @@ void read_eos_ids(const JsonView& json, SpecialTokens& out) {
   const auto eos = json.get("eos_token_id");
   if (!eos || !out.eos_ids.empty()) return;
   if (!eos->value().is_array()) return out.eos_ids.push_back(eos->id());
-  if (eos->size() > kMaxEndTokens) eos->fail(fmt::format("at most {} ids are read", kMaxEndTokens));
+  if (eos->size() > kMaxEndTokens) eos->fail(fmt::format("at most {} ids are supported", kMaxEndTokens));
   for (size_t i = 0; i < eos->size(); ++i) out.eos_ids.push_back(eos->at(i).id());
 }
 

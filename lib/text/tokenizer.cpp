@@ -168,7 +168,7 @@ void Tokenizer::Parts::add(AddedToken token, const JsonView& where) {
   const bool is_new = in_model == model.vocabulary().end();
   const int64_t expected = is_new ? next_id : in_model->second;
   if (token.id != expected || (is_new && table.has(expected)))
-    throw user_error("{}: '{}' has id {}, where the vocabulary makes it {}; give it that id", where.where(),
+    throw user_error("{}: '{}' has id {}, but by the vocabulary it must have {}; correct the id", where.where(),
                      token.content, token.id, expected);
   next_id = std::max<int64_t>(next_id, token.id + 1);
   std::string spelling = token.content;  // HF decodes to the normalized form

@@ -52,7 +52,8 @@ FrameLine progress_line(const ScreenState& state, int columns) {
 }
 
 FrameLine status_line(const ScreenState& state) {
-  if (state.is_stopping) return {{"stopping: saves as soon as it can; Ctrl-C once more ends at once", Style::kWarning}};
+  if (state.is_stopping)
+    return {{"stopping: saves as soon as possible; press Ctrl-C again to end at once", Style::kWarning}};
   std::string left;
   if (std::isfinite(state.step_s) && state.step < state.last_step)
     left = fmt::format(" · this step: {} left", duration_text(std::max(0.0, state.step_s - state.in_step_s)));
@@ -157,7 +158,7 @@ std::vector<std::string> warning_lines(const std::vector<std::string>& warnings,
     spare -= static_cast<int>(whole.size()) - 1;
     lines.insert(lines.end(), whole.begin(), whole.end());
   }
-  if (shown < count) lines.push_back(fmt::format("! and {} more, which log.txt tells", count - shown));
+  if (shown < count) lines.push_back(fmt::format("! and {} more, see log.txt", count - shown));
   return lines;
 }
 

@@ -27,19 +27,18 @@ constexpr std::array kPhases = {
     PhaseRow{"time/step_rewards", "rewards",
              "rewards.<domain>.world_size judges more responses at once, and timeout_s bounds each"},
     PhaseRow{"time/step_model_update", "weights to the sampler",
-             "actor_infer on the ranks and in the layout of actor_train reads the trainer's own weights"},
+             "actor_infer on the ranks and in the layout of actor_train shares the trainer's weights"},
     PhaseRow{"time/old_log_probs", "old log-probs",
-             "one update a step (train_batch_size: all its responses) needs none; enable_old_logprobs_recompute: false "
-             "takes the sampler's"},
+             "with one update per step (train_batch_size: all its responses) none are needed; "
+             "enable_old_logprobs_recompute: false uses the sampler's"},
     PhaseRow{"time/ref_log_probs", "reference log-probs",
-             "no reference is needed where no KL to it is in loss or reward"},
+             "without a KL in the loss or the reward no reference is needed"},
     PhaseRow{"time/values", "values", "adv_estimator: grpo or reinforce needs no critic"},
-    PhaseRow{
-        "time/step_train", "training",
-        "a larger max_packed_sequence_length_train, disable_gradient_checkpointing: true where memory allows it, dtype "
-        "bf16 where the processor multiplies it, adapters (lora_rank), or more ranks (-n)"},
-    PhaseRow{"time/validate", "validations", "a larger eval_steps makes fewer"},
-    PhaseRow{"time/checkpoint", "waiting for checkpoints", "a larger save_steps makes fewer"},
+    PhaseRow{"time/step_train", "training",
+             "a larger max_packed_sequence_length_train, disable_gradient_checkpointing: true where memory allows it, "
+             "dtype bf16 where the processor supports it, adapters (lora_rank), or more ranks (-n)"},
+    PhaseRow{"time/validate", "validations", "a larger eval_steps validates less often"},
+    PhaseRow{"time/checkpoint", "waiting for checkpoints", "a larger save_steps saves less often"},
 };
 constexpr double kMinShownShare = 0.01;  // fraction of the total
 

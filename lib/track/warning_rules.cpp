@@ -48,7 +48,7 @@ std::string same_scores(const MetricHistory& history) {
   if (low.size() < 5 || high.size() < 5) return "";
   for (size_t i = 0; i < 5; ++i)
     if (low[i].value != high[i].value) return "";
-  return fmt::format("all responses score alike: every one of the last 5 steps has {:.4g}", high.back().value);
+  return fmt::format("all responses have the same score: {:.4g} in each of the last 5 steps", high.back().value);
 }
 
 /// Reports that the mean moved by less than its standard error (Welch) between the first and the last third of the
@@ -110,7 +110,7 @@ std::string truncation(const MetricHistory& history) {
 std::string kl_growth(const MetricHistory& history) {
   const double kl = std::fmax(mean_of_last(history, "kl", 5), mean_of_last(history, "actor/kl_loss", 5));
   if (!(kl > 0.5)) return "";
-  return fmt::format("the policy runs away from the reference: KL {:.3g} nats a token over the last 5 steps", kl);
+  return fmt::format("the policy drifts far from the reference: KL {:.3g} nats a token over the last 5 steps", kl);
 }
 
 /// Yao et al. 2025, "Your efficient RL framework secretly brings you off-policy RL training". Float rounding alone
@@ -193,7 +193,7 @@ std::string useless_values(const MetricHistory& history) {
 
 const std::vector<WarningRule>& warning_rules() {
   static const std::vector<WarningRule> kRules = {
-      {"same_scores", "read some of rollouts/ and look at `rewards`; `roll score` tries a reward out", same_scores},
+      {"same_scores", "read some responses in rollouts/ and check `rewards`; `roll score` tests a reward", same_scores},
       {"flat_score", "raise learning_rate, or choose rows by difficulty", flat_score},
       {"equal_groups", "choose rows that are neither too hard nor too easy, or set query_filter_config", equal_groups},
       {"entropy_collapse", "raise pg_clip_high (with use_pg_clip_range) or entropy_loss_coef, or lower learning_rate",
@@ -202,7 +202,8 @@ const std::vector<WarningRule>& warning_rules() {
       {"truncation", "raise response_length, or set overlong_buffer", truncation},
       {"kl_growth", "raise init_kl_coef or kl_loss_coef, or lower learning_rate", kl_growth},
       {"sampler_gap", "set train_infer_correction, or sample in the trainer's dtype", sampler_gap},
-      {"corrected_gap", "train_infer_correction weighs it; sample in the trainer's dtype to have none", corrected_gap},
+      {"corrected_gap", "train_infer_correction corrects the gap; sample in the trainer's dtype to avoid it",
+       corrected_gap},
       {"stale_gap", "set train_infer_correction.is_weight.enabled, or lower async_generation_ratio", stale_gap},
       {"gradient_spike", "lower learning_rate or max_grad_norm if the score suffers", gradient_spike},
       {"clipped_for_ever", "raise max_grad_norm, or lower learning_rate", clipped_for_ever},

@@ -54,7 +54,7 @@ TEST_CASE("a run is found up to two levels below the folder that is named") {
   CHECK(roll::find_run(top) == top / "a/run");
   fs::create_directories(top / "b/rollouts");
   const std::string error = roll::testing::error_of([&] { roll::find_run(top); });
-  CHECK(error == top.string() + ": holds 2 runs; name those that you want: " + (top / "a/run").string() + ", " +
+  CHECK(error == top.string() + ": holds 2 runs; give the runs to show: " + (top / "a/run").string() + ", " +
                      (top / "b").string());
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("a checkpoint means its run, and without one it is none") {
   fs::rename(checkpoint, run.parent_path() / "alone");
   CHECK(roll::testing::error_of([&] {
           roll::find_run(run.parent_path() / "alone");
-        }).find("is a checkpoint, without") != std::string::npos);
+        }).find("is a checkpoint outside its run's folder") != std::string::npos);
   CHECK(roll::find_run(run.parent_path()) == run);  // a checkpoint beside it is no second run
 }
 

@@ -126,7 +126,8 @@ TEST_CASE("parts of a SentencePiece tokenizer that mean nothing here are named",
   };
   CHECK_THAT(metaspace({{"replacement", "ab"}}), Contains("must be one character"));
   CHECK_THAT(metaspace({{"prepend_scheme", "last"}}), Contains("must be always, first or never"));
-  CHECK_THAT(metaspace({{"add_prefix_space", false}, {"prepend_scheme", "first"}}), Contains("says that it is never"));
+  CHECK_THAT(metaspace({{"add_prefix_space", false}, {"prepend_scheme", "first"}}),
+             Contains("must be never, because add_prefix_space is false"));
   const auto decoders = [](const std::string& list) {
     return error_of_section("decoder", FileJson::parse(R"({"type": "Sequence", "decoders": [)" + list + "]}"));
   };
@@ -134,7 +135,7 @@ TEST_CASE("parts of a SentencePiece tokenizer that mean nothing here are named",
   CHECK_THAT(decoders(R"({"type": "Strip", "content": " ", "start": 1, "stop": 1})"), Contains("stop = 1: must be 0"));
   CHECK_THAT(decoders(R"({"type": "Strip", "content": "", "start": 1, "stop": 0})"), Contains("must be one character"));
   CHECK_THAT(decoders(fuse + R"({"type": "Replace", "pattern": {"String": "ab"}, "content": ""})"),
-             Contains("must be one character behind Fuse"));
+             Contains("must be one character after Fuse"));
   CHECK_THAT(decoders(fuse + R"({"type": "ByteLevel"})"), Contains("unsupported decoder"));
 }
 

@@ -27,10 +27,10 @@ TEST_CASE("a history is read back from metrics.jsonl", "[track]") {
   CHECK(history.last_points("a", 1)[0].value == 7);
   CHECK(history.points("c").empty());
   write_file_atomic(file, "{\"a\":1}\n");
-  CHECK_THROWS_WITH(read(), Catch::Contains(":1: is no line of metrics"));
+  CHECK_THROWS_WITH(read(), Catch::Contains(":1: is not a line of metrics"));
   write_file_atomic(file, "{\"step\":2}\n{\"step\":2}\n");
   CHECK_THROWS_WITH(read_metrics(file, [](int64_t, const MetricValues&) {}),
-                    Catch::Contains(":2: is no line of metrics"));
+                    Catch::Contains(":2: is not a line of metrics"));
   std::filesystem::remove(file);
 }
 

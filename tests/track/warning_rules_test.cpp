@@ -187,7 +187,7 @@ TEST_CASE("a warning holds until it has been away for ten steps, and names its k
   }
   CHECK_FALSE(watch.is_active(watch.raised().at(0)));
   CHECK(watch.raised().at(0).text ==
-        "the policy runs away from the reference: KL 2 nats a token over the last 5 steps; raise init_kl_coef or "
+        "the policy drifts far from the reference: KL 2 nats a token over the last 5 steps; raise init_kl_coef or "
         "kl_loss_coef, or lower learning_rate");
 }
 
