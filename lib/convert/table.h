@@ -155,12 +155,14 @@ struct TrainedLayout {
   int64_t micro_batch = 1;  // sequences per micro-batch of a rank
   int64_t model_ranks = 1;  // ranks that share a copy of the model
 };
+/// Sets batch and micro-batch of a trained role. Rounds the batch up to a multiple of the data-parallel ranks, and
+/// reports it if that changes the batch.
 void set_updates(Conversion& conversion, const TrainedLayout& plan);
-/// Sets pipeline stages of `roles` from Megatron's keys (pairs: theirs, ours) and returns the number of stages. The
-/// first key holds that number; with one stage the others have no effect.
 using StageKeys = std::span<const std::pair<const char*, const char*>>;
 using Roles = std::initializer_list<const char*>;
 constexpr Roles kModelRoles{"actor_train", "reference", "critic"};
+/// Sets pipeline stages of `roles` from Megatron's keys (pairs of the source's key and roll's) and returns the number
+/// of stages. The first key holds that number; with one stage the others have no effect.
 int64_t set_stages(Conversion& conversion, StageKeys keys, Roles roles = kModelRoles);
 /// Sets the expert-parallel size: the greatest common divisor of the key's and `data_ranks` (data x context ranks). If
 /// that is smaller, tensor ranks also share each expert's matrices; the training stays the same.

@@ -16,7 +16,7 @@ size_t find_text(const std::string& s, const std::string& part, size_t from);
 /// str.split(separator, limit); without a separator, splits at whitespace. limit < 0: no limit.
 std::vector<std::string> split(const std::string& s, const std::optional<std::string>& separator, int64_t limit);
 
-/// str.rsplit(separator, limit): as split(), but from the end.
+/// str.rsplit(separator, limit): splits like split(), but counts `limit` from the end.
 std::vector<std::string> split_from_end(const std::string& s, const std::optional<std::string>& separator,
                                         int64_t limit);
 

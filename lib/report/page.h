@@ -17,10 +17,11 @@ struct ReportOptions {
   bool is_live = false;                     // the page polls its server for new data
 };
 
-/// Returns the data that page.js draws. UserError: as read_run() and shown_responses().
+/// Returns the data that page.js draws. UserError: a folder is missing or holds no run, or a run lacks the rollouts of
+/// a step in `options.steps`.
 Json report_data(const ReportOptions& options);
 
-/// Returns the HTML. UserError: as report_data().
+/// Returns the HTML page with that data. UserError: the same conditions as for report_data().
 std::string report_page(const ReportOptions& options);
 
 }  // namespace roll

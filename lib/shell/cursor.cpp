@@ -16,8 +16,8 @@ Place Cursor::place() const {
           source_->begin.line + static_cast<int>(std::ranges::lower_bound(ends, at_) - ends.begin())};
 }
 
-UserError Cursor::error(std::string_view what) const {
-  return user_error("{}:{}: {}: this is not valid shell syntax", source_->name, place().line, what);
+UserError Cursor::error(std::string_view problem) const {
+  return user_error("{}:{}: {}: this is not valid shell syntax", source_->name, place().line, problem);
 }
 
 bool Cursor::take(std::string_view sign) {
