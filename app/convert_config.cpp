@@ -75,7 +75,7 @@ bool has_ending(const std::string& file, std::initializer_list<const char*> ends
 std::vector<ForeignKey> read_file_keys(const std::string& file, const Arguments& arguments, ConvertFlags& flags,
                                        std::vector<std::string>& notes) {
   const std::string text = read_file(file, kMaxConfigBytes);
-  if (has_ending(file, {".yaml", ".yml", ".json"})) return keys_of_yaml(text, file);
+  if (has_ending(file, {".yaml", ".yml", ".json"})) return read_yaml_keys(text, file);
   const shell::Reading reading{std::filesystem::absolute(file).lexically_normal(), read_script_file,
                                arguments.variables, arguments.script_arguments};
   const ForeignScript script = file.ends_with(".md")   ? read_markdown(text, file, reading)
@@ -99,7 +99,7 @@ std::vector<ForeignKey> expand_config_files(const std::vector<ForeignKey>& keys,
       const std::filesystem::path path_beside_script = std::filesystem::path(script).parent_path() / key.value;
       const std::filesystem::path file = is_there(key.value) ? std::filesystem::path(key.value) : path_beside_script;
       if (is_there(file) && !is_folder(file)) {
-        for (ForeignKey& read : keys_of_yaml(read_file(file, kMaxConfigBytes), file)) all.push_back(std::move(read));
+        for (ForeignKey& read : read_yaml_keys(read_file(file, kMaxConfigBytes), file)) all.push_back(std::move(read));
         continue;
       }
       notes.push_back(
@@ -116,7 +116,7 @@ std::vector<ForeignKey> read_keys(const Arguments& arguments, ConvertFlags& flag
   for (const std::string& file : arguments.files)
     for (ForeignKey& key : expand_config_files(read_file_keys(file, arguments, flags, notes), file, notes))
       keys.push_back(std::move(key));
-  for (ForeignKey& key : expand_config_files(keys_of_words(arguments.words), "", notes)) keys.push_back(std::move(key));
+  for (ForeignKey& key : expand_config_files(read_argument_keys(arguments.words), "", notes)) keys.push_back(std::move(key));
   return keys;
 }
 

@@ -23,20 +23,20 @@ struct ReportFlags {
 };
 
 void report(const ReportFlags& flags) {
-  ReportWish wish{.runs = {}, .steps = flags.steps};
-  for (const std::string& run : flags.runs) wish.runs.push_back(run_at(run));
+  ReportOptions options{.runs = {}, .steps = flags.steps};
+  for (const std::string& run : flags.runs) options.runs.push_back(find_run(run));
   if (flags.port) {
     const auto say = [](int port) {
       std::printf("http://127.0.0.1:%d/\n", port);
       std::fflush(stdout);  // a program may wait for this line
     };
-    serve_report(wish, *flags.port, say);
+    serve_report(options, *flags.port, say);
     return;
   }
   check_parent_folder("--out", flags.out);
-  const std::string page = report_page(wish);
+  const std::string page = report_page(options);
   const std::filesystem::path out =
-      flags.out.empty() ? wish.runs.front() / "report.html" : std::filesystem::path(flags.out);
+      flags.out.empty() ? options.runs.front() / "report.html" : std::filesystem::path(flags.out);
   write_file_atomic(out, page);
   std::printf("%s\n", out.c_str());
 }

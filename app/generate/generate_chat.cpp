@@ -54,7 +54,9 @@ class Chat {
       : conversation_(tokenizer, std::move(chat_template), flags.system),
         limits_(choose_limits(flags, model)),
         engine_(model, tokenizer, limits_),
-        decode_([&](std::span<const int64_t> ids, bool skip) { return tokenizer.decode(ids, skip, /*goes_on=*/true); }),
+        decode_([&](std::span<const int64_t> ids, bool skip) {
+          return tokenizer.decode(ids, skip, /*more_follows=*/true);
+        }),
         sampling_(flags.sampling),
         is_terminal_(describe_terminal(0).interactive),
         log_(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = describe_terminal(2)}) {

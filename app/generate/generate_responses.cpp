@@ -175,7 +175,7 @@ void sample(const SamplingJob& job, const OnGenerated& on_done, SamplerHooks hoo
 /// Streams the texts, without a progress line, which would disturb the text.
 void show_texts(const SamplingJob& job, std::ostream& out) {
   const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) {
-    return job.tokenizer.decode(ids, skip, /*goes_on=*/true);
+    return job.tokenizer.decode(ids, skip, /*more_follows=*/true);
   };
   OrderedTexts texts(out, job.sampling.generating, decode, job.requests.size());
   SamplerHooks hooks;

@@ -11,7 +11,7 @@ namespace roll {
 namespace {
 
 /// Megatron's module names and roll's; linear_qkv and linear_fc1 are fused modules.
-constexpr std::pair<std::string_view, const char*> kMegatronProducts[] = {
+constexpr std::pair<std::string_view, const char*> kMegatronModules[] = {
     {"linear_qkv", "q_proj, k_proj, v_proj"},
     {"linear_q", "q_proj"},
     {"linear_k", "k_proj"},
@@ -23,9 +23,9 @@ constexpr std::pair<std::string_view, const char*> kMegatronProducts[] = {
     {"linear_fc2", "down_proj"},
 };
 
-std::string product_of(const std::string& name) {
-  const auto* const known = std::ranges::find(kMegatronProducts, name, [](const auto& pair) { return pair.first; });
-  return known == std::end(kMegatronProducts) ? name : known->second;
+std::string roll_module_name(const std::string& name) {
+  const auto* const known = std::ranges::find(kMegatronModules, name, [](const auto& pair) { return pair.first; });
+  return known == std::end(kMegatronModules) ? name : known->second;
 }
 
 bool is_name(const std::string& target) {
@@ -35,15 +35,18 @@ bool is_name(const std::string& target) {
   });
 }
 
-std::string targets_in(Conversion& c, const std::string& key) {
+std::string read_targets(Conversion& c, const std::string& key) {
   std::vector<std::string> targets = split_entries(c.text(key));
   if (targets.empty()) {
-    c.differs("adapters: no product was named, so PEFT chose them by the model, of most q_proj and v_proj, as here");
+    c.differs(
+        "adapters: no target modules are given; PEFT chooses them by the model, for most q_proj and v_proj, which are "
+        "set here");
     targets = {"q_proj", "v_proj"};
   }
   if (!std::ranges::all_of(targets, is_name))
-    throw c.refused(key, "a pattern; name the products: all-linear, or how their names end (q_proj, v_proj)");
-  for (std::string& target : targets) target = product_of(target);
+    throw c.refused(
+        key, "patterns are not supported; name the modules: all-linear, or the ends of their names (q_proj, v_proj)");
+  for (std::string& target : targets) target = roll_module_name(target);
   return fmt::format("[{}]", fmt::join(targets, ", "));
 }
 
@@ -67,9 +70,10 @@ bool asks_for_rank(const Conversion& c, const std::string& rank) {
 void set_adapters(Conversion& c, std::initializer_list<const char*> roles, const AdapterKeys& keys, bool wanted) {
   const bool is_quantised = !keys.in_4_bits.empty() && c.is_true(keys.in_4_bits);
   if (is_quantised && !wanted)
-    throw c.refused(keys.in_4_bits, "weights of 4 bits without LoRA; only adapters are trained beside such weights");
+    throw c.refused(keys.in_4_bits,
+                    "4-bit weights cannot be trained; train adapters (LoRA) on them, or load them in full precision");
   if (!wanted) return;
-  const std::string rank = fmt::format("{}", c.count(keys.rank)), targets = targets_in(c, keys.targets);
+  const std::string rank = fmt::format("{}", c.count(keys.rank)), targets = read_targets(c, keys.targets);
   c.number(keys.alpha);
   if (!keys.dropout.empty()) c.number(keys.dropout);
   for (const char* role : roles) {

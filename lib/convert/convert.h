@@ -20,7 +20,7 @@ struct Converted {
   std::string command;                   // roll subcommand for the YAML: "train", "sft" or "dpo"
   std::string yaml;                      // with a comment per key; begins with the two lists below
   std::vector<std::string> differences;  // settings whose meaning differs here
-  std::vector<std::string> without;      // keys without counterpart, each with place and reason
+  std::vector<std::string> without;      // keys without counterpart: "key = value (run.sh:3): reason"
 };
 
 /// Converts `keys`. `trainer`: a trainer's name, or "auto" for the one that knows most of the keys. `num_ranks` is used

@@ -44,9 +44,9 @@ bool is_same(std::string_view value, std::string_view other) {
 }
 
 bool is_off(std::string_view value, std::string_view standard) {
-  static constexpr std::array<std::string_view, 11> kOff{"",     "false", "False", "FALSE", "null", "None",
-                                                         "none", "~",     "[]",    "{}",    "no"};
-  return std::ranges::find(kOff, value) != kOff.end() || is_same(value, "0") || is_same(value, standard);
+  static constexpr std::array<std::string_view, 11> kOffValues{"",     "false", "False", "FALSE", "null", "None",
+                                                               "none", "~",     "[]",    "{}",    "no"};
+  return std::ranges::find(kOffValues, value) != kOffValues.end() || is_same(value, "0") || is_same(value, standard);
 }
 
 }  // namespace roll

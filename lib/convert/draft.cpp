@@ -18,8 +18,8 @@ constexpr size_t kCommentColumn = 56;
 std::string value_text(const std::string& value) {
   try {
     const Node line = parse_yaml("key: " + value, "value", /*single_line=*/true);
-    const bool is_one = line.kind == Node::Kind::kMap && line.map.size() == 1 && value.find('\n') == value.npos;
-    if (is_one) {
+    const bool is_single_key = line.kind == Node::Kind::kMap && line.map.size() == 1 && value.find('\n') == value.npos;
+    if (is_single_key) {
       const Node& node = line.map[0].value;
       if (node.kind != Node::Kind::kScalar || node.text == value) return value;
       if (value.starts_with('"') || value.starts_with('\'')) return value;
@@ -30,9 +30,9 @@ std::string value_text(const std::string& value) {
 }
 
 /// Returns YAML lines for `keys`, whose paths share a prefix of `prefix_length` characters that is already written.
-std::string lines_of(const std::vector<DraftKey>& keys, size_t prefix_length, int indent) {
+std::string yaml_lines(const std::vector<DraftKey>& keys, size_t prefix_length, int indent) {
   std::string plain, groups;
-  std::vector<std::string> seen;
+  std::vector<std::string> written_groups;
   for (const DraftKey& key : keys) {
     const std::string rest = key.path.substr(prefix_length);
     const size_t dot = rest.find('.');
@@ -42,13 +42,13 @@ std::string lines_of(const std::vector<DraftKey>& keys, size_t prefix_length, in
       continue;
     }
     const std::string group = rest.substr(0, dot + 1);
-    if (std::ranges::find(seen, group) != seen.end()) continue;
-    seen.push_back(group);
+    if (std::ranges::find(written_groups, group) != written_groups.end()) continue;
+    written_groups.push_back(group);
     std::vector<DraftKey> members;
     for (const DraftKey& other : keys)
       if (other.path.compare(prefix_length, group.size(), group) == 0) members.push_back(other);
     groups += fmt::format("{}{:{}}{}:\n{}", indent == 0 ? "\n" : "", "", indent, group.substr(0, dot),
-                          lines_of(members, prefix_length + group.size(), indent + 2));
+                          yaml_lines(members, prefix_length + group.size(), indent + 2));
   }
   return plain + groups;
 }
@@ -86,7 +86,7 @@ std::vector<std::string> Draft::paths() const {
 }
 
 std::string Draft::yaml() const {
-  return lines_of(keys_, 0, 0);
+  return yaml_lines(keys_, 0, 0);
 }
 
 }  // namespace roll

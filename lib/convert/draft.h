@@ -18,9 +18,11 @@ class Draft {
   void set(const std::string& path, const std::string& value, const std::string& origin);
   /// Returns a key; nullptr if it is not set.
   const DraftKey* find(const std::string& path) const;
+  /// Removes a key; does nothing if it is not set.
   void remove(const std::string& path);
   /// Replaces the prefix `from` of all paths by `to`.
   void rename(const std::string& from, const std::string& to);
+  /// Returns the paths of all keys, in the order of set().
   std::vector<std::string> paths() const;
 
   /// Returns nested YAML: at each level plain keys before groups, otherwise in the order of set().

@@ -9,7 +9,7 @@
 namespace roll {
 
 std::optional<int64_t> count_processes(const Conversion& c) {
-  if (c.asked_ranks) return c.asked_ranks;
+  if (c.requested_ranks) return c.requested_ranks;
   return c.is_known("num_processes") ? std::optional(c.count("num_processes")) : std::nullopt;
 }
 
@@ -25,37 +25,37 @@ bool set_row_training(Conversion& c, const LearntBatches& training, std::optiona
           c.text(training.epochs).empty() ? training.epochs_default : fmt::format("{}", c.count(training.epochs)),
           c.origin(training.epochs));
   if (!num_ranks) {
-    c.differs("layout: nobody says how many GPUs there are; start the run with -n GPUS");
+    c.differs("layout: the number of GPUs is not given; start the run with -n GPUS");
     return false;
   }
   const int64_t data_ranks = std::max<int64_t>(1, *num_ranks / training.model_ranks);
   if (training.batch % data_ranks != 0)
-    throw c.refused(training.batch_key, fmt::format("an update of {} rows cannot be shared out over {} data-parallel "
+    throw c.refused(training.batch_key, fmt::format("an update of {} rows cannot be split evenly over {} data-parallel "
                                                     "ranks; give another number of GPUs with -n",
                                                     training.batch, data_ranks));
   c.set(role + ".device_mapping", fmt::format("\"list(range(0,{}))\"", *num_ranks),
-        c.asked_ranks ? "-n" : c.origin("num_processes"));
+        c.requested_ranks ? "-n" : c.origin("num_processes"));
   return true;
 }
 
 void set_learnt_rows(Conversion& c, const std::string& role) {
   Draft& draft = c.draft;
-  const auto tell_unset = [&](const std::string& path, const char* standing_in) {
+  const auto report_unset = [&](const std::string& path, const char* placeholder) {
     const DraftKey* key = draft.find(path);
     if (key && key->value.find("set-me/") == std::string::npos) return;
-    draft.set(path, key ? key->value : standing_in, "not given: set it");
+    draft.set(path, key ? key->value : placeholder, "not given: set it");
     c.differs(fmt::format("{}: was not given; set it", path));
   };
   const std::string data = role + ".data_args.";
-  tell_unset("pretrain", "set-me/to-a-model-folder");
-  tell_unset(data + "file_name", "[set-me/rows.jsonl]");
+  report_unset("pretrain", "set-me/to-a-model-folder");
+  report_unset(data + "file_name", "[set-me/rows.jsonl]");
   if (!draft.find("validation.data_args.file_name")) {
     draft.remove("eval_steps");
     return;
   }
   for (const char* column : {"messages", "question", "prompt", "response"})
     if (const DraftKey* key = draft.find(data + column))
-      draft.set(std::string("validation.data_args.") + column, std::string(key->value), "as the training's");
+      draft.set(std::string("validation.data_args.") + column, std::string(key->value), "as for training");
 }
 
 void set_betas(Conversion& c, const std::string& role, const char* key) {

@@ -34,7 +34,7 @@ bool is_override(const std::string& text) {
 
 }  // namespace
 
-std::vector<ForeignKey> keys_of_yaml(std::string_view text, const std::string& origin) {
+std::vector<ForeignKey> read_yaml_keys(std::string_view text, const std::string& origin) {
   const Node tree = parse_yaml(text, origin);
   if (tree.kind != Node::Kind::kMap)
     throw user_error("{}: {} where a mapping of keys is expected", origin, describe(tree));
@@ -43,7 +43,7 @@ std::vector<ForeignKey> keys_of_yaml(std::string_view text, const std::string& o
   return keys;
 }
 
-std::vector<ForeignKey> keys_of_words(const std::vector<ArgumentWord>& words) {
+std::vector<ForeignKey> read_argument_keys(const std::vector<ArgumentWord>& words) {
   std::vector<ForeignKey> keys;
   bool takes_values = false;  // the last flag had no '=', so values may follow
   for (const ArgumentWord& word : words) {
@@ -64,8 +64,7 @@ std::vector<ForeignKey> keys_of_words(const std::vector<ArgumentWord>& words) {
         last.value.append(" ").append(word.text);
       if (last.unknown.empty()) last.unknown = word.unknown;
     } else if (!word.unknown.empty()) {
-      throw user_error("{}: an argument that may be any key is not known, as it depends on {}; write it out",
-                       word.place, word.unknown);
+      throw user_error("{}: this argument may be any key, and depends on {}; write it out", word.place, word.unknown);
     }
   }
   return keys;

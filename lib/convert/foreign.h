@@ -16,7 +16,7 @@ struct ForeignKey {
 };
 
 /// Returns every leaf of a YAML file, its path joined by dots. UserError: the text is no YAML mapping.
-std::vector<ForeignKey> keys_of_yaml(std::string_view text, const std::string& origin);
+std::vector<ForeignKey> read_yaml_keys(std::string_view text, const std::string& origin);
 
 /// Word of a command that starts a trainer.
 struct ArgumentWord {
@@ -27,6 +27,6 @@ struct ArgumentWord {
 
 /// Returns key=value words whose key has a dot (Hydra's + is allowed) and flags with the words after them. UserError: a
 /// word is known only at run time and may be any key.
-std::vector<ForeignKey> keys_of_words(const std::vector<ArgumentWord>& words);
+std::vector<ForeignKey> read_argument_keys(const std::vector<ArgumentWord>& words);
 
 }  // namespace roll

@@ -16,7 +16,7 @@ namespace {
 
 using ArgumentWords = std::vector<ArgumentWord>;
 
-constexpr int kMostReadings = 8;
+constexpr int kMaxReadings = 8;
 
 bool is_among(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
@@ -42,18 +42,18 @@ bool is_launcher_module(const std::string& module) {
 }
 
 /// Finds the program in a command. Words after it are its arguments; words before it are flags of its launcher.
-std::optional<ForeignLaunch> launch_of(const ArgumentWords& words) {
+std::optional<ForeignLaunch> find_program_launch(const ArgumentWords& words) {
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i].text;
     ForeignLaunch launch;
     if (file_name(word) == "trl" && i + 1 < words.size() && !words[i + 1].text.starts_with("-")) {
       launch.program = "trl " + words[i + 1].text;
-      launch.keys = keys_of_words(ArgumentWords(words.begin() + static_cast<ptrdiff_t>(i) + 2, words.end()));
+      launch.keys = read_argument_keys(ArgumentWords(words.begin() + static_cast<ptrdiff_t>(i) + 2, words.end()));
       return launch;
     }
     // An unresolved word may start Python: `"${LAUNCH[@]}" -m verl.trainer.main_ppo`.
-    const bool may_start = !words[i].unknown.empty() && i + 1 < words.size() && words[i + 1].text == "-m";
-    if (!is_python(word) && !is_launcher(word) && !may_start) continue;
+    const bool may_start_python = !words[i].unknown.empty() && i + 1 < words.size() && words[i + 1].text == "-m";
+    if (!is_python(word) && !is_launcher(word) && !may_start_python) continue;
     for (size_t j = i + 1; j < words.size(); ++j) {
       const bool is_module = is_among(words[j].text, {"-m", "--module"}) && j + 1 < words.size();
       if (is_module && is_launcher_module(words[j + 1].text)) {
@@ -63,9 +63,9 @@ std::optional<ForeignLaunch> launch_of(const ArgumentWords& words) {
       if (!is_module && !words[j].text.ends_with(".py")) continue;
       const auto begin = words.begin() + static_cast<ptrdiff_t>(j) + (is_module ? 2 : 1);
       launch.program = words[is_module ? j + 1 : j].text;
-      launch.launcher = keys_of_words(
+      launch.launcher = read_argument_keys(
           ArgumentWords(words.begin() + static_cast<ptrdiff_t>(i) + 1, words.begin() + static_cast<ptrdiff_t>(j)));
-      launch.keys = keys_of_words(ArgumentWords(begin, words.end()));
+      launch.keys = read_argument_keys(ArgumentWords(begin, words.end()));
       return launch;
     }
     return std::nullopt;
@@ -78,7 +78,7 @@ std::string reason(const shell::Interpreter& shell, const shell::Unknown& unknow
 }
 
 /// Unset variables become ${oc.env:NAME}, which is read from the environment when roll loads the configuration.
-ArgumentWord word_of(const shell::Interpreter& shell, const shell::Field& field) {
+ArgumentWord resolve_word(const shell::Interpreter& shell, const shell::Field& field) {
   ArgumentWord word{"", shell.place_text(field.place), ""};
   word.text = shell.unknowns().filled(field.text, [&](const shell::Unknown& unknown) {
     if (unknown.kind == shell::Unknown::Kind::kVariable) return "${oc.env:" + unknown.text + "}";
@@ -89,7 +89,7 @@ ArgumentWord word_of(const shell::Interpreter& shell, const shell::Field& field)
 }
 
 /// An unset `$EXTRA` expands to no word at all.
-bool is_nothing(const shell::Interpreter& shell, const shell::Field& field) {
+bool expands_to_nothing(const shell::Interpreter& shell, const shell::Field& field) {
   const auto known = shell.unknowns().known(field.text);
   return shell::has_unknown(field.text) && known && known->empty();
 }
@@ -102,15 +102,15 @@ ForeignScript run_script(shell::Interpreter& shell, std::string_view text, const
     ArgumentWords words;
     for (size_t i = 0; i < call.words.size(); ++i) {
       const bool is_value = i > 0 && call.words[i - 1].text.starts_with("--");
-      if (is_value || !is_nothing(shell, call.words[i])) words.push_back(word_of(shell, call.words[i]));
+      if (is_value || !expands_to_nothing(shell, call.words[i])) words.push_back(resolve_word(shell, call.words[i]));
     }
     const bool is_argument = !words.empty() && words[0].text.find('=') != std::string::npos;
-    if (is_argument && !keys_of_words({words[0]}).empty())
+    if (is_argument && !read_argument_keys({words[0]}).empty())
       script.notes.push_back(
-          fmt::format("{}: {} is a command of its own here: a line above it ends without a "
-                      "backslash, or a comment stands there; no shell passes it on",
+          fmt::format("{}: {} is read as a separate command, so the trainer does not get it: a line above it lacks its "
+                      "final backslash, or is a comment",
                       place, words[0].text));
-    if (auto launch = launch_of(words); launch && !launch->keys.empty()) {
+    if (auto launch = find_program_launch(words); launch && !launch->keys.empty()) {
       launch->place = place;
       launch->condition = call.condition;
       script.launches.push_back(std::move(*launch));
@@ -126,22 +126,22 @@ ForeignScript read_script(std::string_view text, const std::string& origin, cons
   shell::Interpreter shell(reading);
   ForeignScript script = run_script(shell, text, origin, 1);
   // If the script exits because arguments or variables are missing, read it again as if they were given.
-  shell::Reading given = reading;
+  shell::Reading assumed = reading;
   std::set<std::string> missing = shell.missing();
-  for (int i = 0; i < kMostReadings && script.launches.empty() && !script.ended.empty(); ++i) {
-    const size_t num_given = given.given.size();
-    given.given.insert(missing.begin(), missing.end());
-    if (given.has_more_arguments && given.given.size() == num_given) break;
-    given.has_more_arguments = true;
-    shell::Interpreter again(given);
-    ForeignScript next = run_script(again, text, origin, 1);
-    missing = again.missing();
-    if (next.launches.empty() && next.ended == script.ended) continue;
-    next.notes.push_back(fmt::format(
-        "{}: the script ends here without what it wants of its caller, which is taken as given: variables as "
-        "NAME=VALUE behind the file, its first argument as 1=VALUE",
-        script.ended));
-    script = std::move(next);
+  for (int i = 0; i < kMaxReadings && script.launches.empty() && !script.ended.empty(); ++i) {
+    const size_t num_given = assumed.assumed_set.size();
+    assumed.assumed_set.insert(missing.begin(), missing.end());
+    if (assumed.has_more_arguments && assumed.assumed_set.size() == num_given) break;
+    assumed.has_more_arguments = true;
+    shell::Interpreter reread(assumed);
+    ForeignScript next_reading = run_script(reread, text, origin, 1);
+    missing = reread.missing();
+    if (next_reading.launches.empty() && next_reading.ended == script.ended) continue;
+    next_reading.notes.push_back(
+        fmt::format("{}: the script exits here because variables or arguments are missing, so they are assumed to be "
+                    "set; give variables as NAME=VALUE after the file, the first argument as 1=VALUE",
+                    script.ended));
+    script = std::move(next_reading);
   }
   return script;
 }
@@ -151,15 +151,16 @@ void BlockReader::add(std::string_view block, int line) {
   shell::Interpreter shell(reading_);
   try {
     ForeignScript script = run_script(shell, block, origin_, line);
-    std::ranges::move(script.launches, std::back_inserter(all_.launches));
-    std::ranges::move(script.notes, std::back_inserter(all_.notes));
+    std::ranges::move(script.launches, std::back_inserter(script_.launches));
+    std::ranges::move(script.notes, std::back_inserter(script_.notes));
   } catch (const UserError&) {
     // Not shell: a sentence, program output or another language.
   }
   work_ += shell.work();
   if (work_ > kMostWork)
-    throw user_error("{}:{}: its commands up to here take too long to read; give a script with those of one training",
-                     origin_, line);
+    throw user_error(
+        "{}:{}: the commands up to this line take too long to read; give a script with the commands of one training",
+        origin_, line);
 }
 
 ForeignScript read_markdown(std::string_view text, const std::string& origin, const shell::Reading& reading) {
@@ -170,14 +171,16 @@ ForeignScript read_markdown(std::string_view text, const std::string& origin, co
   int line = 0, begin = 0;
   for (size_t at = 0; at < text.size(); ++line) {
     const size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view whole = text.substr(at, end - at);
-    const std::string_view bare = whole.substr(std::min(whole.find_first_not_of(" \t>"), whole.size()));
+    const std::string_view full_line = text.substr(at, end - at);
+    const std::string_view stripped_line =
+        full_line.substr(std::min(full_line.find_first_not_of(" \t>"), full_line.size()));
     at = end + 1;
-    if (!bare.starts_with("```")) {
-      if (is_inside && is_shell) block.append(bare.starts_with("$ ") ? bare.substr(2) : whole).append("\n");
+    if (!stripped_line.starts_with("```")) {
+      if (is_inside && is_shell)
+        block.append(stripped_line.starts_with("$ ") ? stripped_line.substr(2) : full_line).append("\n");
       continue;
     }
-    const std::string_view name = bare.substr(3);
+    const std::string_view name = stripped_line.substr(3);
     if (!is_inside) {
       is_shell = name.empty() || is_among(name, {"bash", "sh", "shell", "console", "zsh", "shell-session"});
       begin = line + 2;

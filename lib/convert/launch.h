@@ -15,7 +15,7 @@ namespace roll {
 struct ForeignLaunch {
   std::string program;               // "verl.trainer.main_ppo", "examples/run.py", "trl grpo"; empty: a file of keys
   std::string place;                 // "run.sh:30"
-  std::string trainer;               // trainer whose keys it takes, if its name shows it; see trainer_of_program()
+  std::string trainer;               // trainer whose keys it takes, if its name shows it; see find_trainer_name()
   std::string condition;             // unresolved shell condition under which the command runs; empty: always
   std::vector<ForeignKey> keys;      // a repeated key's last value wins
   std::vector<ForeignKey> launcher;  // flags of torchrun, accelerate or deepspeed, which start the program
@@ -39,12 +39,12 @@ class BlockReader {
   /// Reads a block that begins in line `line` of the whole text; skips it if it is no valid shell. UserError: the
   /// blocks so far take too long together.
   void add(std::string_view block, int line);
-  ForeignScript take() { return std::move(all_); }
+  ForeignScript take() { return std::move(script_); }
 
  private:
   const std::string& origin_;
   const shell::Reading& reading_;
-  ForeignScript all_;
+  ForeignScript script_;
   size_t work_ = 0;
 };
 

@@ -17,11 +17,11 @@ namespace {
 using enum Fate;
 
 /// Returns the second number of "-x x", the bounds of a symmetric range.
-std::string upper(const std::string& value) {
+std::string second_word(const std::string& value) {
   return value.substr(value.rfind(' ') + 1);
 }
 
-constexpr const char* kMemory = "memory is laid out by the program; `offload: true` moves what waits to the host";
+constexpr const char* kMemory = "memory is managed automatically; `offload: true` moves idle models to the host";
 constexpr const char* kEngine = "the sampler is built in";
 
 constexpr ForeignRow kRows[] = {
@@ -29,19 +29,21 @@ constexpr ForeignRow kRows[] = {
     {"critic_pretrain", kCopied, "reward_pretrain"},
     {"reward_pretrain", kCombined},
     {"remote_rm_url", kCombined},
-    {"agent_func_path", kRefused, "an agent, which is not converted: train_env_manager has several turns here"},
-    {"data.image_key", kNothing, "nothing without data.max_images_per_prompt"},
-    {"data.max_images_per_prompt", kRefused, "images; text only"},
-    {"actor.freeze_visual_encoder", kRefused, "images; text only"},
-    {"actor.optim", kRefused, "an optimizer that is not here; AdamW is", "adam"},
+    {"agent_func_path", kRefused,
+     "agents are not converted; set up several turns with train_env_manager (configs/agentic.md)"},
+    {"data.image_key", kNothing, "no effect without data.max_images_per_prompt"},
+    {"data.max_images_per_prompt", kRefused, "images are not supported; roll reads text only"},
+    {"actor.freeze_visual_encoder", kRefused, "images are not supported; roll reads text only"},
+    {"actor.optim", kRefused, "not a supported optimizer; use AdamW", "adam"},
     {"actor.adam.eps", kCopied, "actor_train.training_args.adam_epsilon"},
     {"data.max_len", kCombined},
     {"actor.muon.*", kNothing},
     {"critic.muon.*", kNothing},
     {"min_lr_ratio", kCombined, "", "0.1"},
-    {"stop_properly_penalty_coef", kRefused, "other rewards of cut responses; overlong_buffer is here"},
-    {"enable_ema", kRefused, "a mean of the weights (EMA)"},
-    {"ema_beta", kNothing, "nothing without enable_ema"},
+    {"stop_properly_penalty_coef", kRefused,
+     "this penalty on truncated responses is not supported; use overlong_buffer"},
+    {"enable_ema", kRefused, "an average of the weights (EMA) is not supported"},
+    {"ema_beta", kNothing, "no effect without enable_ema"},
     {"vllm_is_correction_type", kCombined, "", "tis"},
     {"tensorboard_dir", kAutomatic, "track_with; curves lie in output_dir"},
     {"critic.*", kCombined},
@@ -112,9 +114,9 @@ constexpr ForeignRow kRows[] = {
     {"dynamic_filtering", kCombined, "", "false"},
     {"dynamic_filtering_reward_range", kCombined, "", "0 1"},
     {"freezing_actor_steps", kCopied, "critic_warmup", "", steps_or_never},
-    {"ptx_coef", kNothing, "nothing without pretrain_data"},
-    {"pretrain_data", kRefused, "a loss of texts beside the rewards"},
-    {"aux_loss_coef", kRefused, "transformers' balance of experts; moe_aux_loss_coeff is Megatron's"},
+    {"ptx_coef", kNothing, "no effect without pretrain_data"},
+    {"pretrain_data", kRefused, "a language-model loss beside the rewards is not supported"},
+    {"aux_loss_coef", kRefused, "transformers' load-balancing loss is not supported; moe_aux_loss_coeff is Megatron's"},
     {"enable_vllm_is_correction", kCombined, "", "false"},
     {"vllm_is_truncated_threshold", kCombined, "", "0.5 5.0"},
     {"actor_num_nodes", kCombined, "", "1"},
@@ -128,7 +130,7 @@ constexpr ForeignRow kRows[] = {
     {"vllm_gpu_memory_utilization", kCopied, "actor_infer.strategy_args.strategy_config.gpu_memory_utilization"},
     {"vllm_*", kAutomatic, kEngine},
     {"enforce_eager", kAutomatic, kEngine},
-    {"enable_prefix_caching", kAutomatic, "prompts that begin alike are computed once"},
+    {"enable_prefix_caching", kAutomatic, "common beginnings of prompts are computed once"},
     {"ds_tensor_parallel_size", kCombined, "", "1"},
     {"ring_attn_size", kCombined, "", "1"},
     {"ring_head_stride", kAutomatic},
@@ -156,12 +158,12 @@ constexpr ForeignRow kRows[] = {
 };
 
 struct Renamed {
-  std::string_view now;
-  const char* before;
+  std::string_view new_name;
+  const char* old_name;
 };
 /// Groups whose flags keep their names: "data.input_key" was "input_key".
-constexpr std::array<std::string_view, 9> kSameNames{"data.", "ds.",     "train.",  "rollout.", "logger.",
-                                                     "algo.", "reward.", "critic.", "actor."};
+constexpr std::array<std::string_view, 9> kUnchangedGroups{"data.", "ds.",     "train.",  "rollout.", "logger.",
+                                                           "algo.", "reward.", "critic.", "actor."};
 constexpr Renamed kRenamed[] = {
     {"actor.model_name_or_path", "pretrain"},
     {"critic.model_name_or_path", "critic_pretrain"},
@@ -242,36 +244,37 @@ constexpr Renamed kRenamed[] = {
 };
 
 /// Returns the row named `rest`, or nullptr.
-const char* same_name(std::string_view rest) {
+const char* find_old_key(std::string_view rest) {
   for (const ForeignRow& row : kRows)
     if (rest == row.foreign_key) return row.foreign_key;
   return nullptr;
 }
 
-const char* renamed(const std::string& key) {
+const char* find_older_name(const std::string& key) {
   for (const Renamed& name : kRenamed)
-    if (key == name.now) return name.before;
+    if (key == name.new_name) return name.old_name;
   if (key.starts_with("vllm.")) return "vllm_*";
   if (key.starts_with("logger.wandb.")) return "wandb_*";
-  for (const std::string_view group : kSameNames)
+  for (const std::string_view group : kUnchangedGroups)
     if (key.starts_with(group) && find_row(kRows, key) == nullptr)
-      return same_name(std::string_view(key).substr(group.size()));
+      return find_old_key(std::string_view(key).substr(group.size()));
   return nullptr;
 }
 
 /// The newer flags limit prompt plus response; a separate limit on the response is optional.
 void combine_lengths(Conversion& c) {
   if (!c.is_set("data.max_len")) return;
-  const int64_t all = c.count("data.max_len");
-  const int64_t response = c.is_set("generate_max_len") ? c.count("generate_max_len") : all / 2;
-  if (response >= all) throw c.refused("data.max_len", "leaves nothing of generate_max_len for the prompt");
-  c.set("prompt_length", fmt::format("{}", all - response),
+  const int64_t total = c.count("data.max_len");
+  const int64_t response = c.is_set("generate_max_len") ? c.count("generate_max_len") : total / 2;
+  if (response >= total)
+    throw c.refused("data.max_len", "must be above generate_max_len, to leave room for the prompt");
+  c.set("prompt_length", fmt::format("{}", total - response),
         c.origin({"data.max_len", "generate_max_len"}) + " less the response");
   c.set("response_length", fmt::format("{}", response), c.origin({"generate_max_len", "data.max_len"}));
   if (!c.is_set("generate_max_len"))
     c.differs(
-        "lengths: there prompt and response share data.max_len; here each has half of it: set prompt_length and "
-        "response_length");
+        "lengths: data.max_len limits prompt plus response; roll limits each, set here to half: set prompt_length "
+        "and response_length");
 }
 
 void combine_batches(Conversion& c) {
@@ -301,7 +304,7 @@ void combine_batches(Conversion& c) {
 void refuse_normalised_rewards(const Conversion& c) {
   const bool has_model = c.is_set("remote_rm_url") ? c.is_set("critic_pretrain") : c.is_set("reward_pretrain");
   if (c.is_true("normalize_reward") && has_model)
-    throw c.refused("normalize_reward", "rewards less the mean that the reward model's training found");
+    throw c.refused("normalize_reward", "rewards normalised with the reward model's mean are not supported");
 }
 
 void combine_openrlhf(Conversion& c) {
@@ -317,7 +320,7 @@ void combine_openrlhf(Conversion& c) {
   const std::string betas = c.text("adam_betas");
   for (const char* role : {"actor_train", "critic"}) {
     c.set(std::string(role) + ".training_args.adam_beta1", betas.substr(0, betas.find(' ')), c.origin("adam_betas"));
-    c.set(std::string(role) + ".training_args.adam_beta2", upper(betas), c.origin("adam_betas"));
+    c.set(std::string(role) + ".training_args.adam_beta2", second_word(betas), c.origin("adam_betas"));
     c.set(std::string(role) + ".model_args.disable_gradient_checkpointing", negated(c.text("gradient_checkpointing")),
           c.origin("gradient_checkpointing"));
   }
@@ -328,11 +331,13 @@ void combine_openrlhf(Conversion& c) {
   }
   set_columns(c, "input_key", "apply_chat_template", "label_key");
   set_data(c, {"eval_temperature", "top_p", "top_k", "eval_n_samples_per_prompt"});
-  const std::string scorer = c.text("remote_rm_url");
-  if (!scorer.empty() && !scorer.ends_with(".py"))
-    throw c.refused("remote_rm_url", "a server that scores; ask it from a function in a .py file, and name that");
-  const bool is_judged = scorer.empty() && !c.text("reward_pretrain").empty();
-  set_reward(c, is_judged ? "reward_pretrain" : nullptr, scorer.empty() ? "" : scorer + ":reward_func");
+  const std::string reward_source = c.text("remote_rm_url");
+  if (!reward_source.empty() && !reward_source.ends_with(".py"))
+    throw c.refused("remote_rm_url",
+                    "a reward server is not supported; call it from a function in a .py file, and give that file");
+  const bool has_reward_model = reward_source.empty() && !c.text("reward_pretrain").empty();
+  set_reward(c, has_reward_model ? "reward_pretrain" : nullptr,
+             reward_source.empty() ? "" : reward_source + ":reward_func");
   set_roles(c);
 }
 
@@ -341,7 +346,7 @@ void combine_openrlhf(Conversion& c) {
 
 const ForeignTrainer& openrlhf_trainer() {
   static const ForeignTrainer trainer{"openrlhf", "train", openrlhf::kRows, openrlhf::combine_openrlhf,
-                                      openrlhf::renamed};
+                                      openrlhf::find_older_name};
   return trainer;
 }
 

@@ -26,9 +26,10 @@ void combine_correction(Conversion& c) {
   constexpr const char *kType = "vllm_is_correction_type", *kBounds = "vllm_is_truncated_threshold";
   const std::string type = c.text(kType), is_weight = "train_infer_correction.is_weight.";
   if (c.text("policy_loss_type") == "gspo")
-    throw c.refused("enable_vllm_is_correction", "with policy_loss_type gspo a ratio to the sampler's log-probs");
+    throw c.refused("enable_vllm_is_correction",
+                    "with policy_loss_type gspo the ratio would be to the sampler's log-probs, which is not supported");
   if (type != "tis" && type != "icepop")
-    throw c.refused(kType, "a mask of sequences beside weights of tokens; tis and icepop are here");
+    throw c.refused(kType, "a sequence mask beside token weights is not supported; use tis or icepop");
   const auto [low, high] = sequence_bounds(c, kBounds);
   c.set(is_weight + "enabled", "true", c.origin("enable_vllm_is_correction"));
   c.set(is_weight + "lower_bound", low, c.origin(kBounds));
@@ -52,20 +53,22 @@ void combine_advantages(Conversion& c) {
   } else if (name == "gae" || name == "rloo") {
     c.set("adv_estimator", name, from);
   } else {
-    throw c.refused(kEstimator, "an estimator that is not here");
+    throw c.refused(kEstimator, "not a supported estimator");
   }
   if (name == "rloo" && penalises_reward(c))
-    throw c.refused("init_kl_coef", fmt::format("rloo compares rewards without the KL of tokens, which has no baseline "
-                                                "there; here it is part of the reward: give --use_kl_loss or 0"));
-  if (name == "gae") c.set("whiten_advantages", "true", "always so there");
+    throw c.refused("init_kl_coef", fmt::format("OpenRLHF's rloo compares rewards without the KL; roll's rloo includes "
+                                                "the KL in the reward: give --use_kl_loss, or 0"));
+  if (name == "gae") c.set("whiten_advantages", "true", "always on in the source trainer");
   if (c.is_true("no_advantage_std_norm") && (discounts || name == "reinforce_baseline"))
-    throw c.refused("no_advantage_std_norm", "advantages less their mean alone; here they are divided, too");
+    throw c.refused("no_advantage_std_norm",
+                    "subtracting only the mean is not supported; roll also divides by the deviation");
   if (discounts)
     c.set_from("gamma", "gamma");
   else if (c.number("gamma") != 1)
-    c.set("gamma", "1", "returns are not discounted there: " + from);
+    c.set("gamma", "1", "the source does not discount returns: " + from);
   const auto [low, high] = sequence_bounds(c, "reward_clip_range");
-  if (!is_same(low, "-" + high)) throw c.refused("reward_clip_range", "must be each other's negative: -10 10");
+  if (!is_same(low, "-" + high))
+    throw c.refused("reward_clip_range", "must be bounds of opposite sign, such as -10 10");
   c.set("reward_clip", high, c.origin("reward_clip_range"));
 }
 
@@ -73,16 +76,16 @@ void combine_advantages(Conversion& c) {
 void combine_policy_loss(Conversion& c) {
   constexpr const char* kType = "policy_loss_type";
   const std::string type = c.text(kType);
-  if (type != "ppo" && type != "gspo") throw c.refused(kType, "a policy loss that is not here");
+  if (type != "ppo" && type != "gspo") throw c.refused(kType, "not a supported policy loss");
   const bool has_entropy = !c.text("entropy_loss_coef").empty() && c.number("entropy_loss_coef") != 0;
   if (type == "gspo") {
     if (has_entropy || (c.is_true("use_kl_loss") && c.number("init_kl_coef") > 0))
-      throw c.refused(kType,
-                      "averages over responses, while the KL and the entropy of the loss are means over tokens; "
-                      "here all have one mode");
+      throw c.refused(
+          kType,
+          "gspo averages over responses, the KL and entropy terms over tokens; in roll all terms share one mode");
     if (c.text("advantage_estimator") == "gae")
       throw c.refused(kType,
-                      "averages over responses, while a critic's loss is a mean over tokens; here both have one");
+                      "gspo averages over responses, the critic's loss over tokens; in roll both share one mode");
     c.set("importance_sampling", "seq", c.origin(kType));
   }
   c.set("loss_agg_mode", type == "gspo" ? "seq-mean-token-mean" : "token-mean", c.origin(kType));
@@ -98,7 +101,7 @@ void combine_kl(Conversion& c) {
   if (c.is_true("use_kl_loss")) {
     if (!c.text("kl_target").empty())
       throw c.refused("kl_target",
-                      "a coefficient of the KL in the loss that adapts; here only that of the reward does");
+                      "an adaptive coefficient of the KL in the loss is not supported; in the reward it is");
     c.set_from("use_kl_loss", "use_kl_loss");
     c.set_from("kl_loss_coef", "init_kl_coef");
     return set_kl_loss_penalty(c, "kl_estimator");

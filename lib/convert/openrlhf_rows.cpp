@@ -16,7 +16,7 @@ using enum Fate;
 
 #define TRAINING "actor_train.training_args."
 
-constexpr const char* kMemory = "memory is laid out by the program; `offload: true` moves what waits to the host";
+constexpr const char* kMemory = "memory is managed automatically; `offload: true` moves idle models to the host";
 
 constexpr ForeignRow kRows[] = {
     {"model.model_name_or_path", kCopied, "pretrain", "set-me/to-a-model-folder"},
@@ -24,18 +24,18 @@ constexpr ForeignRow kRows[] = {
     {"ref.offload", kAutomatic, kMemory},
     {"model.gradient_checkpointing_enable", kCombined, "", "false"},
     {"model.gradient_checkpointing_reentrant", kAutomatic},
-    {"model.aux_loss_coef", kRefused, "transformers' balance of experts; moe_aux_loss_coeff is Megatron's"},
-    {"model.pretrain_mode_enable", kRefused,
-     "texts that are learnt from their first token on; rows {\"text\": ...} are"},
+    {"model.aux_loss_coef", kRefused,
+     "transformers' load-balancing loss is not supported; moe_aux_loss_coeff is Megatron's"},
+    {"model.pretrain_mode_enable", kRefused, "pretraining mode is not converted; give rows {\"text\": ...}"},
     {"model.beta", kCombined, "", "0.1"},
     {"model.ipo_enable", kCombined, "", "false"},
     {"model.label_smoothing", kCombined, "", "0.0"},
-    {"model.nll_loss_coef", kRefused, "a loss of the chosen responses beside that of the pairs"},
+    {"model.nll_loss_coef", kRefused, "an additional loss on chosen responses is not supported"},
 
     {"data.dataset", kCopied, "actor_train.data_args.file_name", "", listed},
-    {"data.dataset_probs", kRefused, "shares of several files; write them to one"},
+    {"data.dataset_probs", kRefused, "mixing several files is not supported; write them to one file"},
     {"data.dataset_split", kCopied, "actor_train.data_args.split", "train"},
-    {"data.max_samples", kRefused, "a part of the rows; write that part to a file", "1000000"},
+    {"data.max_samples", kRefused, "using a part of the rows is not supported; write that part to a file", "1000000"},
     {"data.max_len", kCombined},
     {"data.multiturn", kCombined, "", "false"},
     {"data.input_key", kCombined, "", "input"},
@@ -45,7 +45,8 @@ constexpr ForeignRow kRows[] = {
     {"data.rejected_key", kCombined, "", "rejected"},
     {"data.input_template", kCombined},
     {"data.apply_chat_template", kCombined, "", "false"},
-    {"data.tokenizer_chat_template", kRefused, "a template of its own; write it to the model's chat_template.jinja"},
+    {"data.tokenizer_chat_template", kRefused,
+     "a custom chat template is not converted; write it to the model's chat_template.jinja"},
     {"data.disable_fast_tokenizer", kNothing},
     {"eval.dataset", kCopied, "validation.data_args.file_name", "", listed},
     {"eval.split", kCopied, "validation.data_args.split"},
@@ -56,7 +57,7 @@ constexpr ForeignRow kRows[] = {
     {"train.max_epochs", kCombined},
     {"train.seed", kCopied, "seed", "42"},
     {"train.full_determinism_enable", kCopied, "deterministic"},
-    {"optim", kRefused, "an optimizer that is not here; AdamW is", "adam"},
+    {"optim", kRefused, "not a supported optimizer; use AdamW", "adam"},
     {"muon.*", kNothing},
     {"adam.lr", kCombined},
     {"adam.betas", kCombined, "", "0.9 0.95"},
@@ -90,8 +91,8 @@ constexpr ForeignRow kRows[] = {
     {"use_ms", kNothing},
 };
 
-void combine_optimizer(Conversion& c, const char* rate) {
-  c.set(TRAINING "learning_rate", c.is_set("adam.lr") ? c.text("adam.lr") : rate, c.origin("adam.lr"));
+void combine_optimizer(Conversion& c, const char* default_rate) {
+  c.set(TRAINING "learning_rate", c.is_set("adam.lr") ? c.text("adam.lr") : default_rate, c.origin("adam.lr"));
   set_betas(c, "actor_train", "adam.betas");
   const std::string type = c.text("lr_scheduler");
   const bool has_end = type == "cosine_with_min_lr";
@@ -134,13 +135,12 @@ void combine_run(Conversion& c, const char* epochs, Roles roles) {
 }
 
 /// OpenRLHF puts text prompts into a template.
-void refuse_template(const Conversion& c, const char* standard) {
-  const std::string text = c.is_set("data.input_template") ? c.text("data.input_template") : standard;
+void refuse_template(const Conversion& c, const char* default_template) {
+  const std::string text = c.is_set("data.input_template") ? c.text("data.input_template") : default_template;
   if (!text.empty() && text != "{}")
-    throw c.refused("data.input_template",
-                    fmt::format("prompts are put into '{}' there; write that into the rows, and give "
-                                "--data.input_template null behind the file",
-                                text == standard ? "User: {}\\nAssistant: " : text));
+    throw c.refused("data.input_template", fmt::format("OpenRLHF puts prompts into '{}'; write that into the rows, and "
+                                                       "give --data.input_template null after the file",
+                                                       text == default_template ? "User: {}\\nAssistant: " : text));
 }
 
 void combine_sft(Conversion& c) {
@@ -150,11 +150,12 @@ void combine_sft(Conversion& c) {
   const bool is_chat = c.is_true("data.apply_chat_template");
   const std::string data = "actor_train.data_args.";
   if (c.text("data.output_key").empty()) {
-    if (!is_chat) throw c.refused("data.output_key", "texts that are learnt whole; rows {\"text\": ...} are");
+    if (!is_chat)
+      throw c.refused("data.output_key", "training on whole texts is not converted; give rows {\"text\": ...}");
     if (!c.is_true("data.multiturn"))
       throw c.refused("data.multiturn",
-                      "the last answer of a conversation alone is learnt; here all of the assistant's are: write the "
-                      "last one to a column, and give --data.output_key, or give --data.multiturn");
+                      "OpenRLHF trains on the last answer of a conversation, roll on all answers: write the last one "
+                      "to a column, and give --data.output_key, or give --data.multiturn");
     c.set_from(data + "messages", "data.input_key");
   } else {
     if (!is_chat) refuse_template(c, "User: {}\nAssistant: ");

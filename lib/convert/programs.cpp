@@ -11,32 +11,29 @@ namespace roll {
 
 namespace {
 
-struct ProgramRow {
-  const char* names;  // separated by blanks; parts of program names
-  const char* kind;
+struct RefusedProgram {
+  const char* name_parts;  // separated by blanks; parts of program names
+  const char* reason;
 };
 
 // The first matching row wins.
-constexpr std::array kPrograms{
-    ProgramRow{"serve_rm main_generation main_eval vllm-serve vllm_serve data_preprocess model_merger",
-               "samples or measures, and trains nothing; roll generate samples, roll evaluate measures"},
-    ProgramRow{"vlm", "trains on images; roll reads text only"},
-    ProgramRow{
-        "agent",
-        "lets the model act in several turns; roll train does so with train_env_manager (configs/agentic.md), and such "
-        "settings are not converted"},
-    ProgramRow{
-        "distill gkd gold ssd minillm sdft sdpo train_kd",
-        "distils one model into another; roll train does so on the policy's own responses with is_pure_opd, roll "
-        "distill on written ones (configs/distillation.md), and such settings are not converted"},
-    ProgramRow{"online_dpo cpo orpo kto bco xpo nash_md tpo simpo",
-               "trains on preferences by a loss that is not here; `roll dpo` has those of DPO, cDPO and IPO"},
-    ProgramRow{"dpo",
-               "trains on preferences (DPO); `roll dpo` does so, with keys of its own (configs/dpo.md), and such "
-               "settings are not converted"},
-    ProgramRow{"reward_model train_rm prm reward.py", "trains a reward model, which roll does not"},
-    ProgramRow{"sft", "fine-tunes on responses; `roll sft` does so, with keys of its own"},
-    ProgramRow{"async_grpo experimental main_ppo_split", "is a trainer of its own, whose keys may mean something else"},
+constexpr std::array kRefusedPrograms{
+    RefusedProgram{"serve_rm main_generation main_eval vllm-serve vllm_serve data_preprocess model_merger",
+                   "samples or evaluates, and does not train; use roll generate or roll evaluate"},
+    RefusedProgram{"vlm", "trains on images; roll reads text only"},
+    RefusedProgram{"agent",
+                   "lets the model act in several turns, which is not converted; use roll train with train_env_manager "
+                   "(configs/agentic.md)"},
+    RefusedProgram{"distill gkd gold ssd minillm sdft sdpo train_kd",
+                   "distils one model into another, which is not converted; use roll train with is_pure_opd (on "
+                   "sampled responses) or roll distill (on given responses), see configs/distillation.md"},
+    RefusedProgram{"online_dpo cpo orpo kto bco xpo nash_md tpo simpo",
+                   "trains on preferences with a loss that is not supported; `roll dpo` has DPO, cDPO and IPO"},
+    RefusedProgram{"dpo", "trains on preferences (DPO), which is not converted; use `roll dpo` (configs/dpo.md)"},
+    RefusedProgram{"reward_model train_rm prm reward.py", "trains a reward model, which roll does not"},
+    RefusedProgram{"sft", "fine-tunes on responses, which is not converted; use `roll sft`"},
+    RefusedProgram{"async_grpo experimental main_ppo_split",
+                   "is a different trainer, whose keys may have other meanings"},
 };
 
 /// Programs whose trainings `roll sft` and `roll dpo` do, by a part of the name.
@@ -51,7 +48,7 @@ constexpr std::pair<std::string_view, const char*> kTrainerNames[] = {
 
 }  // namespace
 
-std::string trainer_of_program(const std::string& program) {
+std::string find_trainer_name(const std::string& program) {
   const std::string name = lower_ascii(program.substr(program.rfind('/') + 1));
   for (const auto& [whole, trainer] : kTrainerNames)
     if (name == whole) return trainer;
@@ -60,13 +57,13 @@ std::string trainer_of_program(const std::string& program) {
   return known == std::end(kTrainerPrograms) ? "" : known->second;
 }
 
-std::string other_program_kind(const std::string& program) {
-  if (!trainer_of_program(program).empty()) return "";
+std::string refusal_reason(const std::string& program) {
+  if (!find_trainer_name(program).empty()) return "";
   const std::string name = lower_ascii(program.substr(program.rfind('/') + 1));
-  for (const ProgramRow& row : kPrograms)
-    for (std::string_view rest = row.names; !rest.empty();) {
+  for (const RefusedProgram& row : kRefusedPrograms)
+    for (std::string_view rest = row.name_parts; !rest.empty();) {
       const std::string_view word = rest.substr(0, rest.find(' '));
-      if (name.find(word) != name.npos) return row.kind;
+      if (name.find(word) != name.npos) return row.reason;
       rest.remove_prefix(std::min(word.size() + 1, rest.size()));
     }
   return "";

@@ -6,8 +6,8 @@
 namespace roll {
 
 /// Returns the ForeignTrainer of a module, file or command, such as "verl-sft"; empty if its name does not tell.
-std::string trainer_of_program(const std::string& program);
+std::string find_trainer_name(const std::string& program);
 /// Returns why a program cannot be converted, such as "trains on preferences ..."; empty if it can.
-std::string other_program_kind(const std::string& program);
+std::string refusal_reason(const std::string& program);
 
 }  // namespace roll

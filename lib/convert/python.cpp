@@ -18,12 +18,12 @@ namespace roll {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kConfigs{"GRPOConfig", "RLOOConfig", "SFTConfig",
-                                                   "DPOConfig",  "PPOConfig",  "TrainingArguments"};
-constexpr std::array<std::string_view, 4> kTrainers{"GRPOTrainer", "RLOOTrainer", "SFTTrainer", "DPOTrainer"};
+constexpr std::array<std::string_view, 6> kConfigClasses{"GRPOConfig", "RLOOConfig", "SFTConfig",
+                                                         "DPOConfig",  "PPOConfig",  "TrainingArguments"};
+constexpr std::array<std::string_view, 4> kTrainerClasses{"GRPOTrainer", "RLOOTrainer", "SFTTrainer", "DPOTrainer"};
 
 /// PEFT's keywords and TRL's flags for them; other keywords become peft_config.*.
-constexpr std::pair<std::string_view, const char*> kAdapterWords[] = {
+constexpr std::pair<std::string_view, const char*> kAdapterFlags[] = {
     {"r", "lora_r"},
     {"lora_alpha", "lora_alpha"},
     {"lora_dropout", "lora_dropout"},
@@ -60,7 +60,7 @@ std::string unknown_name(const ForeignKey& key) {
 }
 
 /// Returns true for keys about weights, which a trainer's call may have besides its configuration.
-bool is_of_weights(const std::string& key) {
+bool is_weight_key(const std::string& key) {
   return key == "use_peft" || key.starts_with("lora_") || key.starts_with("peft_config") || key == "use_dora" ||
          key == "use_rslora" || key.starts_with("load_in_") || key.starts_with("bnb_") || key == "requires_grad";
 }
@@ -76,13 +76,13 @@ class PythonReader : private PythonExpressions {
       const bool is_call = is_sign(at_ + 1, "(");
       if (is_config(at_))
         take_config();
-      else if (is_call && std::ranges::find(kTrainers, token.text) != kTrainers.end())
+      else if (is_call && std::ranges::find(kTrainerClasses, token.text) != kTrainerClasses.end())
         take_trainer();
       else if (token.begins_line && (is_sign(at_ + 1, "=") || is_sign(at_ + 1, ",")))
         take_assignment();
     }
     for (const PythonToken& token : tokens_) note_weights(token);
-    for (ForeignLaunch& launch : launches_) add_lost(launch.keys);
+    for (ForeignLaunch& launch : launches_) add_weight_signs(launch.keys);
     return std::move(launches_);
   }
 
@@ -94,10 +94,10 @@ class PythonReader : private PythonExpressions {
     while (is_sign(at_ + 1, ",") && at_ + 2 < tokens_.size() && tokens_[at_ + 2].kind == PythonToken::Kind::kName)
       at_ += 2;
     if (!is_sign(at_ + 1, "=")) return void(at_ = begin);
-    const bool has_one = at_ == begin;
+    const bool has_single_target = at_ == begin;
     at_ += 2;
     const size_t from = at_;
-    if (take_model(name) || !has_one) return void(at_ = has_one ? begin + 1 : from - 1);
+    if (take_model(name) || !has_single_target) return void(at_ = has_single_target ? begin + 1 : from - 1);
     at_ = from;
     if (is_adapters(at_)) adapters_[name] = adapter_keys();
     at_ = from;
@@ -115,9 +115,9 @@ class PythonReader : private PythonExpressions {
     while (is_sign(call + 1, ".") && call + 2 < tokens_.size()) call += 2;
     if (call >= tokens_.size() || tokens_[call].kind != PythonToken::Kind::kName || !is_sign(call + 1, "("))
       return false;
-    const std::string maker = tokens_[at_].text, action = tokens_[call].text;
+    const std::string object = tokens_[at_].text, action = tokens_[call].text;
     const PythonToken& where = tokens_[call];
-    const bool is_unsloth = maker.starts_with("Fast");
+    const bool is_unsloth = object.starts_with("Fast");
     at_ = call;
     if (action == "BitsAndBytesConfig") {
       // The default of transformers is fp4.
@@ -127,14 +127,14 @@ class PythonReader : private PythonExpressions {
       return true;
     }
     if (action == "from_pretrained") {
-      if (!is_unsloth && maker.find("Model") == maker.npos) return true;
+      if (!is_unsloth && object.find("Model") == object.npos) return true;
       models_[name] = pretrained(arguments(), is_unsloth, place(where));
       return true;
     }
     if (action == "get_peft_model") {
       ForeignKeys given = arguments();
       ForeignKeys keys = given.empty() ? ForeignKeys() : models_[unknown_name(given[0])];
-      std::ranges::copy(is_unsloth         ? adapters_of(std::move(given), kUnslothDefaults, place(where))
+      std::ranges::copy(is_unsloth         ? adapter_settings(std::move(given), kUnslothDefaults, place(where))
                         : given.size() > 1 ? adapters_[unknown_name(given[1])]
                                            : ForeignKeys(),
                         std::back_inserter(keys));
@@ -210,19 +210,19 @@ class PythonReader : private PythonExpressions {
     const auto is_next = [&](const char* sign, const char* value) {
       return is_sign(at + 1, sign) && at + 2 < tokens_.size() && tokens_[at + 2].text == value;
     };
-    const bool freezes =
+    const bool is_frozen =
         (word == "requires_grad" && is_next("=", "False")) || (word == "requires_grad_" && is_next("(", "False"));
-    if (freezes) lost_.push_back({"requires_grad", "frozen", place(token), ""});
-    const bool is_kept = at >= 2 && is_sign(at - 1, "=") && tokens_[at - 2].begins_line;  // NAME = LoraConfig(...)
-    if (((word == "LoraConfig" && !is_kept) || word == "get_peft_model" || word == "add_adapter") &&
+    if (is_frozen) weight_signs_.push_back({"requires_grad", "frozen", place(token), ""});
+    const bool is_assigned = at >= 2 && is_sign(at - 1, "=") && tokens_[at - 2].begins_line;  // NAME = LoraConfig(...)
+    if (((word == "LoraConfig" && !is_assigned) || word == "get_peft_model" || word == "add_adapter") &&
         is_sign(at + 1, "("))
-      lost_.push_back({"peft_config", "", place(token), word + "(...)"});
+      weight_signs_.push_back({"peft_config", "", place(token), word + "(...)"});
     if ((word == "load_in_4bit" || word == "load_in_8bit") && is_next("=", "True"))
-      lost_.push_back({word, "", place(token), word + " = True"});
+      weight_signs_.push_back({word, "", place(token), word + " = True"});
   }
   /// Adds noted signs that no trainer's call covers, so that the conversion asks for them or refuses them.
-  void add_lost(ForeignKeys& keys) const {
-    for (const ForeignKey& key : lost_) {
+  void add_weight_signs(ForeignKeys& keys) const {
+    for (const ForeignKey& key : weight_signs_) {
       const bool is_taken = key.key == "peft_config" ? has_key(keys, "use_peft") : has_key(keys, key.key);
       if (!is_taken && !has_key(keys, "peft_config")) keys.push_back(key);
     }
@@ -251,7 +251,7 @@ class PythonReader : private PythonExpressions {
 
   bool is_config(size_t at) const {
     return at < tokens_.size() && is_sign(at + 1, "(") &&
-           std::ranges::find(kConfigs, tokens_[at].text) != kConfigs.end();
+           std::ranges::find(kConfigClasses, tokens_[at].text) != kConfigClasses.end();
   }
   void take_config() {
     const PythonToken& name = tokens_[at_];
@@ -263,16 +263,16 @@ class PythonReader : private PythonExpressions {
   }
   std::vector<ForeignKey> adapter_keys() {
     const std::string where = place(tokens_[at_]);
-    return adapters_of(keywords(/*holds_config=*/false), kAdapterDefaults, where);
+    return adapter_settings(keywords(/*holds_config=*/false), kAdapterDefaults, where);
   }
-  static ForeignKeys adapters_of(ForeignKeys given, std::span<const std::pair<const char*, const char*>> defaults,
-                                 const std::string& where) {
+  static ForeignKeys adapter_settings(ForeignKeys given, std::span<const std::pair<const char*, const char*>> defaults,
+                                      const std::string& where) {
     ForeignKeys keys;
     for (const auto& [key, standard] : defaults) keys.push_back({key, standard, where, ""});
     for (ForeignKey& key : given) {
       if (key.key.empty() || std::ranges::find(kUnslothSpeed, key.key) != kUnslothSpeed.end()) continue;
-      const auto* const word = std::ranges::find(kAdapterWords, key.key, [](const auto& pair) { return pair.first; });
-      key.key = word == std::end(kAdapterWords) ? "peft_config." + key.key : word->second;
+      const auto* const word = std::ranges::find(kAdapterFlags, key.key, [](const auto& pair) { return pair.first; });
+      key.key = word == std::end(kAdapterFlags) ? "peft_config." + key.key : word->second;
       keys.push_back(std::move(key));
     }
     return keys;
@@ -316,23 +316,24 @@ class PythonReader : private PythonExpressions {
   }
 
   std::map<std::string, ForeignKeys> adapters_, models_, quantisations_;  // by the names that hold them
-  ForeignKeys lost_;                                                      // see note_weights()
+  ForeignKeys weight_signs_;                                              // see note_weights()
   std::vector<ForeignLaunch> launches_;
 };
 
 /// Reads the commands, one paragraph each, in the docstring that shows how to start a script.
-ForeignScript commands_in(const PythonToken& shown, const std::string& origin, const shell::Reading& reading) {
+ForeignScript read_docstring_commands(const PythonToken& docstring, const std::string& origin,
+                                      const shell::Reading& reading) {
   BlockReader blocks(origin, reading);
   std::string paragraph;
-  int line = shown.line, begin = line;
-  const std::string whole = shown.text + "\n\n";
+  int line = docstring.line, begin = line;
+  const std::string whole = docstring.text + "\n\n";
   for (size_t at = 0; at < whole.size(); ++line) {
     const size_t end = whole.find('\n', at);
-    const std::string each = whole.substr(at, end - at);
+    const std::string text_line = whole.substr(at, end - at);
     at = end + 1;
-    if (!each.empty() && !each.starts_with("```")) {
+    if (!text_line.empty() && !text_line.starts_with("```")) {
       if (paragraph.empty()) begin = line;
-      paragraph += each + "\n";
+      paragraph += text_line + "\n";
       continue;
     }
     blocks.add(paragraph, begin);
@@ -348,21 +349,21 @@ ForeignScript read_python(std::string_view text, const std::string& origin, cons
   const std::vector<PythonToken> tokens = python_tokens(text);
   ForeignScript script{PythonReader(tokens, origin).launches(), {}, ""};
   const auto is_trainer = [](const ForeignLaunch& launch) {
-    return std::ranges::find(kTrainers, launch.program) != kTrainers.end();
+    return std::ranges::find(kTrainerClasses, launch.program) != kTrainerClasses.end();
   };
   const bool has_settings = !std::ranges::all_of(script.launches, is_trainer);
   if (has_settings) return script;
-  const auto shown = std::ranges::find_if(
+  const auto docstring = std::ranges::find_if(
       tokens, [](const PythonToken& token) { return token.kind == PythonToken::Kind::kText && token.begins_line; });
-  if (shown == tokens.end()) return script;
-  ForeignScript commands = commands_in(*shown, origin, reading);
+  if (docstring == tokens.end()) return script;
+  ForeignScript commands = read_docstring_commands(*docstring, origin, reading);
   if (commands.launches.empty()) return script;
   // Keys in the script that make it another kind of training still apply.
   for (ForeignLaunch& command : commands.launches)
     for (const ForeignLaunch& trainer : script.launches)
       for (const ForeignKey& key : trainer.keys)
         if (key.key == "tools" || key.key == "environment_factory" || key.key == "rollout_func" ||
-            is_of_weights(key.key))
+            is_weight_key(key.key))
           command.keys.push_back(key);
   return commands;
 }

@@ -11,22 +11,22 @@ namespace roll {
 
 namespace {
 
-constexpr int kDeepestExpression = 50;
-constexpr size_t kLongestText = 10'000;
+constexpr int kMaxDepth = 50;
+constexpr size_t kMaxTextBytes = 10'000;
 
-PythonValue unknown() {
+PythonValue unknown_value() {
   return {"", std::nullopt, false};
 }
 
-PythonValue of_number(double number) {
+PythonValue number_value(double number) {
   const bool is_whole = number == std::floor(number) && std::abs(number) < 1e15;
   return {is_whole ? fmt::format("{:.0f}", number) : fmt::format("{}", number), number};
 }
 
 PythonValue apply(char sign, const PythonValue& a, const PythonValue& b) {
   if (sign == '+' && a.is_text && b.is_text)
-    return a.text.size() > kLongestText ? unknown() : PythonValue{a.text + b.text, std::nullopt, true, true};
-  if (!a.number || !b.number || ((sign == '/' || sign == '%' || sign == 'f') && *b.number == 0)) return unknown();
+    return a.text.size() > kMaxTextBytes ? unknown_value() : PythonValue{a.text + b.text, std::nullopt, true, true};
+  if (!a.number || !b.number || ((sign == '/' || sign == '%' || sign == 'f') && *b.number == 0)) return unknown_value();
   const double x = *a.number, y = *b.number;
   const double result = sign == '+'   ? x + y
                         : sign == '-' ? x - y
@@ -35,7 +35,7 @@ PythonValue apply(char sign, const PythonValue& a, const PythonValue& b) {
                         : sign == 'f' ? std::floor(x / y)
                         : sign == '%' ? x - y * std::floor(x / y)
                                       : std::pow(x, y);
-  return std::isfinite(result) ? of_number(result) : unknown();
+  return std::isfinite(result) ? number_value(result) : unknown_value();
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ bool PythonExpressions::ends_argument() const {
 }
 
 PythonValue PythonExpressions::sum() {
-  if (++depth_ > kDeepestExpression) return unknown();
+  if (++depth_ > kMaxDepth) return unknown_value();
   PythonValue value = product();
   for (;;) {
     const char sign = is_sign(at_, "+") ? '+' : is_sign(at_, "-") ? '-' : ' ';
@@ -101,29 +101,29 @@ PythonValue PythonExpressions::product() {
 }
 
 PythonValue PythonExpressions::power() {
-  if (take("-")) return ++depth_ > kDeepestExpression ? unknown() : apply('-', of_number(0), power());
+  if (take("-")) return ++depth_ > kMaxDepth ? unknown_value() : apply('-', number_value(0), power());
   const PythonValue base = atom();
   if (!take("**")) return base;
-  return ++depth_ > kDeepestExpression ? unknown() : apply('^', base, power());
+  return ++depth_ > kMaxDepth ? unknown_value() : apply('^', base, power());
 }
 
 PythonValue PythonExpressions::atom() {
-  if (at_ >= tokens_.size()) return unknown();
+  if (at_ >= tokens_.size()) return unknown_value();
   if (take("(")) {
     PythonValue value = sum();
-    return take(")") ? value : unknown();
+    return take(")") ? value : unknown_value();
   }
   const PythonToken& token = tokens_[at_];
-  if (token.kind == PythonToken::Kind::kSign) return unknown();
+  if (token.kind == PythonToken::Kind::kSign) return unknown_value();
   ++at_;
   if (token.kind == PythonToken::Kind::kText) return source_text(token);
   if (token.kind == PythonToken::Kind::kNumber) {
     const auto number = parse_number(token.text);
-    return number ? PythonValue{token.text, number} : unknown();
+    return number ? PythonValue{token.text, number} : unknown_value();
   }
   if (token.text == "True" || token.text == "False" || token.text == "None") return {token.text, std::nullopt};
   const auto constant = constants_.find(token.text);
-  return constant == constants_.end() ? unknown() : constant->second;
+  return constant == constants_.end() ? unknown_value() : constant->second;
 }
 
 PythonValue PythonExpressions::source_text(const PythonToken& first) {
@@ -138,8 +138,8 @@ PythonValue PythonExpressions::source_text(const PythonToken& first) {
       const auto constant = close == std::string::npos
                                 ? constants_.end()
                                 : constants_.find(token->text.substr(open + 1, close - open - 1));
-      if (constant == constants_.end() || !constant->second.is_known || value.text.size() > kLongestText)
-        return unknown();
+      if (constant == constants_.end() || !constant->second.is_known || value.text.size() > kMaxTextBytes)
+        return unknown_value();
       value.text += constant->second.text;
       at = close + 1;
     }

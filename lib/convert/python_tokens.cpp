@@ -19,13 +19,13 @@ class PythonLexer {
  public:
   explicit PythonLexer(std::string_view text) : text_(text) {}
 
-  std::vector<PythonToken> all() {
-    while (at_ < text_.size()) next();
+  std::vector<PythonToken> tokenize() {
+    while (at_ < text_.size()) read_token();
     return std::move(tokens_);
   }
 
  private:
-  void next() {
+  void read_token() {
     const char c = text_[at_];
     if (c == '\n') {
       ++line_;
@@ -91,9 +91,9 @@ class PythonLexer {
     add(Kind::kText, std::move(text), begin, is_format);
   }
   void sign() {
-    static constexpr std::array<std::string_view, 6> kLong{"**", "//", "==", "!=", "<=", ">="};
-    const auto found = std::ranges::find(kLong, text_.substr(at_, 2));
-    const std::string text(found == kLong.end() ? text_.substr(at_, 1) : *found);
+    static constexpr std::array<std::string_view, 6> kLongSigns{"**", "//", "==", "!=", "<=", ">="};
+    const auto found = std::ranges::find(kLongSigns, text_.substr(at_, 2));
+    const std::string text(found == kLongSigns.end() ? text_.substr(at_, 1) : *found);
     brackets_ += text == "(" || text == "[" || text == "{" ? 1 : 0;
     brackets_ -= brackets_ > 0 && (text == ")" || text == "]" || text == "}") ? 1 : 0;
     at_ += text.size();
@@ -110,7 +110,7 @@ class PythonLexer {
 }  // namespace
 
 std::vector<PythonToken> python_tokens(std::string_view text) {
-  return PythonLexer(text).all();
+  return PythonLexer(text).tokenize();
 }
 
 }  // namespace roll

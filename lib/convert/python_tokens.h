@@ -16,6 +16,7 @@ struct PythonToken {
   bool is_format = false;    // f"..."
 };
 
+/// Splits a script into tokens. Never fails: unknown characters become signs.
 std::vector<PythonToken> python_tokens(std::string_view text);
 
 }  // namespace roll

@@ -27,10 +27,11 @@ void set_cispo_range(Conversion& conversion, const char* low, const char* high) 
 void require_same(const Conversion& conversion, std::initializer_list<std::pair<const char*, const char*>> keys) {
   for (const auto& [key, policy] : keys) {
     if (!conversion.is_set(key)) continue;
-    const std::string value = conversion.text(key), wanted = conversion.text(policy);
-    if (value.starts_with("${") || is_same(value, wanted)) continue;
-    throw conversion.refused(key, fmt::format("the policy's {} is {}, and both have one here; give both the same",
-                                              policy, wanted.empty() ? "not set" : wanted));
+    const std::string value = conversion.text(key), policy_value = conversion.text(policy);
+    if (value.starts_with("${") || is_same(value, policy_value)) continue;
+    throw conversion.refused(
+        key, fmt::format("the policy's {} is {}, and roll has one setting for both; give both the same value", policy,
+                         policy_value.empty() ? "not set" : policy_value));
   }
 }
 
@@ -38,26 +39,26 @@ void require_adam(const Conversion& conversion, const char* key) {
   const std::string name = lower_ascii(conversion.text(key));
   const bool is_adam = name.empty() || name == "adam" || name.starts_with("adamw") || name == "fusedadam";
   if (!is_adam || name.find("8bit") != name.npos || name.find("4bit") != name.npos)
-    throw conversion.refused(key, "an optimizer that is not here; AdamW is");
+    throw conversion.refused(key, "not a supported optimizer; use AdamW");
 }
 
 void set_last_rate(Conversion& conversion, const std::string& type, const char* end, bool is_share,
                    const std::string& role) {
   if (conversion.text(end).empty() || conversion.number(end) == 0 || type.starts_with("constant")) return;
   if (!type.starts_with("cosine"))
-    throw conversion.refused(end, "a learning rate that ends above 0; here only that of a cosine does: give it as 0");
+    throw conversion.refused(end, "only a cosine schedule can end above 0: give it as 0");
   const std::string args = role + ".training_args.";
   conversion.set(args + "lr_scheduler_type", "cosine_with_min_lr", conversion.origin(end));
   conversion.set_from(args + "lr_scheduler_kwargs." + (is_share ? "min_lr_rate" : "min_lr"), end);
 }
 
 void set_critic_optimizer(Conversion& conversion) {
-  constexpr std::string_view kPolicy = "actor_train.training_args.";
+  constexpr std::string_view kPolicyPrefix = "actor_train.training_args.";
   for (const std::string& path : conversion.draft.paths()) {
-    if (!path.starts_with(kPolicy) || path.find("batch_size") != path.npos) continue;
-    const std::string of_critic = "critic.training_args." + path.substr(kPolicy.size());
-    if (!conversion.draft.find(of_critic))
-      conversion.set(of_critic, std::string(conversion.draft.find(path)->value), "as the policy's");
+    if (!path.starts_with(kPolicyPrefix) || path.find("batch_size") != path.npos) continue;
+    const std::string critic_path = "critic.training_args." + path.substr(kPolicyPrefix.size());
+    if (!conversion.draft.find(critic_path))
+      conversion.set(critic_path, std::string(conversion.draft.find(path)->value), "as the policy's");
   }
 }
 
@@ -73,7 +74,7 @@ void set_kl_loss(Conversion& conversion, const char* use, const char* coefficien
 namespace {
 
 /// Returns roll's name of a KL estimator; empty if it has none.
-std::string kl_estimate(const std::string& type) {
+std::string our_kl_estimator(const std::string& type) {
   const auto is_one_of = [&](auto... names) { return ((type == names) || ...); };
   return is_one_of("k3", "low_var_kl") ? "k3"
          : is_one_of("k1", "kl")       ? "kl"
@@ -89,8 +90,8 @@ void set_reward_kl(Conversion& conversion, const char* coefficient, const char* 
     return conversion.set("add_token_level_kl", "false", conversion.origin(coefficient) + " is 0");
   std::string name = conversion.text(type);
   if (name.ends_with('+')) name.pop_back();  // '+' changes only the gradient
-  const std::string our_key = kl_estimate(name);
-  if (our_key.empty()) throw conversion.refused(type, "an estimate of the KL that is not here; k1, k2, k3 and abs are");
+  const std::string our_key = our_kl_estimator(name);
+  if (our_key.empty()) throw conversion.refused(type, "not a supported KL estimator; use k1, k2, k3 or abs");
   conversion.set("add_token_level_kl", "true", conversion.origin(coefficient));
   conversion.set("kl_penalty", our_key, conversion.origin(type));
   conversion.set_from("init_kl_coef", coefficient);
@@ -99,15 +100,15 @@ void set_reward_kl(Conversion& conversion, const char* coefficient, const char* 
 void set_kl_loss_penalty(Conversion& conversion, const char* type) {
   const std::string name = conversion.text(type);
   const bool is_plus = name.ends_with('+');
-  const std::string our_key = kl_estimate(is_plus ? name.substr(0, name.size() - 1) : name);
-  if (our_key.empty()) throw conversion.refused(type, "an estimate of the KL that is not here; k1, k2, k3 and abs are");
+  const std::string our_key = our_kl_estimator(is_plus ? name.substr(0, name.size() - 1) : name);
+  if (our_key.empty()) throw conversion.refused(type, "not a supported KL estimator; use k1, k2, k3 or abs");
   if (is_plus) return conversion.set("kl_loss_penalty", "mse", conversion.origin(type) + ", whose gradient is k2's");
   if (our_key != "k3") conversion.set("kl_loss_penalty", our_key, conversion.origin(type));
 }
 
 void set_group_filter(Conversion& conversion, const std::string& origin) {
   conversion.set("rewards.math_rule.query_filter_config.type", "mean_filter", origin);
-  conversion.set("is_use_additional_prompts", "true", "prompts are sampled ahead for groups that are dropped");
+  conversion.set("is_use_additional_prompts", "true", "additional prompts replace dropped groups");
 }
 
 }  // namespace roll

@@ -27,14 +27,16 @@ void combine_advantages(Conversion& c, const std::string& name) {
   } else if (name == "ppo" || has_mean || name == "reinforce_plus_plus") {
     c.set("adv_estimator", name == "ppo" ? "gae" : name, from);
   } else {
-    throw c.refused("advantage-estimator", "an estimator that is not here");
+    throw c.refused("advantage-estimator", "not a supported estimator");
   }
   if (!has_mean)
     c.set_from("gamma", "gamma");
   else if (c.number("gamma") != 1)
-    c.set("gamma", "1", "returns are not discounted there: " + from);
+    c.set("gamma", "1", "the source does not discount returns: " + from);
   if (name == "ppo")
-    c.differs("critic: its loss is half the square here, and the square there: a gradient of half the length");
+    c.differs(
+        "critic: roll's loss is half the squared error, slime's the squared error, so roll's gradient is half as "
+        "large");
 }
 
 /// Sets importance weights, trainer over sampler, clamped to two bounds.
@@ -48,7 +50,7 @@ void combine_filter(Conversion& c) {
   constexpr const char* kPath = "dynamic-sampling-filter-path";
   if (c.text(kPath).empty()) return;
   if (c.text(kPath).find("check_reward_nonzero_std") == std::string::npos)
-    throw c.refused(kPath, "a filter of groups in Python; check_reward_nonzero_std is here");
+    throw c.refused(kPath, "a group filter in Python cannot be converted; only check_reward_nonzero_std is supported");
   set_group_filter(c, c.origin(kPath));
   c.set("rewards.math_rule.query_filter_config.type", "std_filter", c.origin(kPath));
   c.set("rewards.math_rule.query_filter_config.filter_args.std_threshold", "1e-6", c.origin(kPath));
@@ -78,12 +80,12 @@ void combine_kl(Conversion& c) {
   const std::string name = c.text("advantage-estimator");
   if (c.number("kl-coef") == 0) return;
   if (name == "reinforce_plus_plus_baseline")
-    throw c.refused("kl-coef",
-                    "a KL that each token has for itself, without those that follow; use-kl-loss has it in "
-                    "the loss");
+    throw c.refused(
+        "kl-coef",
+        "a KL per token, without that of the tokens after it, is not supported; use-kl-loss puts the KL into the loss");
   if (name == "ppo" || name == "reinforce_plus_plus") return set_reward_kl(c, "kl-coef", "kl-loss-type");
-  c.differs(fmt::format("kl-coef = {}: has no effect with --advantage-estimator {} there, nor here", c.text("kl-coef"),
-                        name));
+  c.differs(fmt::format("kl-coef = {}: has no effect with --advantage-estimator {}, neither in slime nor in roll",
+                        c.text("kl-coef"), name));
 }
 
 void combine_optimizer(Conversion& c) {
@@ -98,15 +100,17 @@ void combine_optimizer(Conversion& c) {
 void set_slime_adapters(Conversion& c) {
   const bool wanted = c.is_true("use-lora") || c.is_true("enable-lora"), has_rank = asks_for_rank(c, "lora-rank");
   if (!wanted && has_rank)
-    throw c.refused("lora-rank", "adapters without --use-lora; give --use-lora true behind the file, or this as 0");
+    throw c.refused("lora-rank", "adapters need --use-lora; give --use-lora true after the file, or this key as 0");
   if (!wanted) return;
   for (const char* key : {"lora-rank", "lora-alpha"})
-    if (!c.is_set(key)) throw user_error("--use-lora without --{0}, whose default is a branch's own: give --{0}", key);
+    if (!c.is_set(key))
+      throw user_error("--use-lora needs --{0}, whose default differs between slime's branches: give --{0}", key);
   const char* const targets = c.is_set("target-modules") ? "target-modules" : "lora-target-modules";
   set_adapters(c, {"actor_train"}, {"lora-rank", "lora-alpha", targets, "lora-dropout", ""}, true);
   if (!c.is_set(targets))
     c.differs(
-        "adapters: no product was named, so all linear ones have some; branches of slime have defaults of their own");
+        "adapters: no target modules are given, so all linear modules get adapters; defaults differ between slime's "
+        "branches");
 }
 
 void combine_slime_objective(Conversion& c) {

@@ -20,12 +20,12 @@ namespace {
 
 constexpr std::string_view kFromEnvironment = "${oc.env:";
 
-const char* words_of(Fate fate) {
+const char* fate_text(Fate fate) {
   switch (fate) {
     case Fate::kAutomatic:
-      return "decided here without a key";
+      return "handled by roll";
     case Fate::kNothing:
-      return "nothing of the kind here";
+      return "no counterpart";
     case Fate::kUnsupported:
       return kNotSupported;
     case Fate::kRefused:
@@ -41,18 +41,18 @@ bool is_name_key(std::string_view our_key) {
   return our_key == "exp_name" || our_key == "output_dir" || our_key == "rollout_dump_dir";
 }
 
-std::string given_as(const ForeignKey& key) {
+std::string argument_form(const ForeignKey& key) {
   const bool is_override = key.key.find('.') != std::string::npos && key.key.find('-') == std::string::npos;
   return is_override ? key.key + "=VALUE" : "--" + key.key + " VALUE";
 }
 
 /// Returns true if a name is known; a variable that the user would have to set counts as unknown in exp_name.
-bool known_name(const ForeignKey& key, std::string_view our_key) {
+bool is_name_known(const ForeignKey& key, std::string_view our_key) {
   return key.unknown.empty() && (our_key != "exp_name" || key.value.find(kFromEnvironment) == std::string::npos);
 }
 
 /// Returns Python's and YAML's booleans as roll's; "" for None.
-std::string plain(const std::string& value) {
+std::string plain_value(const std::string& value) {
   if (value == "None" || value == "null" || value == "~") return "";
   return value == "True" ? "true" : value == "False" ? "false" : value;
 }
@@ -60,67 +60,67 @@ std::string plain(const std::string& value) {
 }  // namespace
 
 Conversion::Conversion(const ForeignTrainer& trainer, const std::vector<ForeignKey>& keys, std::optional<int64_t> ranks)
-    : command(trainer.command), asked_ranks(ranks), trainer_(trainer) {
-  const auto name_of = [&](const ForeignKey& key) {
+    : command(trainer.command), requested_ranks(ranks), trainer_(trainer) {
+  const auto row_name = [&](const ForeignKey& key) {
     const ForeignRow* row = find_foreign_row(key.key);
     return row && !std::string_view(row->foreign_key).ends_with('*') ? std::string(row->foreign_key) : key.key;
   };
-  for (const ForeignKey& key : keys) given_[name_of(key)] = &key;  // the last value wins
+  for (const ForeignKey& key : keys) set_keys_[row_name(key)] = &key;  // the last value wins
   for (const ForeignKey& key : keys)
-    if (given_.at(name_of(key)) == &key) tell(key);
+    if (set_keys_.at(row_name(key)) == &key) report(key);
   for (const ForeignRow& row : trainer.rows) copy(row);
 }
 
-void Conversion::tell(const ForeignKey& key) {
+void Conversion::report(const ForeignKey& key) {
   const ForeignRow* row = find_foreign_row(key.key);
-  const std::string said = fmt::format("{} = {} ({})", key.key, key.value, key.place);
+  const std::string given = fmt::format("{} = {} ({})", key.key, key.value, key.place);
   const bool is_group = row && std::string_view(row->foreign_key).ends_with('*');
   if (!row || (is_group && row->fate == Fate::kAutomatic)) refuse_unknown(key);
   if (!row) {
     std::vector<std::string> names;
-    for (const ForeignRow& each : trainer_.rows) names.emplace_back(each.foreign_key);
-    without.push_back(fmt::format("{}: not a key that this program knows of{}", said, did_you_mean(key.key, names)));
+    for (const ForeignRow& table_row : trainer_.rows) names.emplace_back(table_row.foreign_key);
+    without.push_back(fmt::format("{}: unknown key{}", given, did_you_mean(key.key, names)));
   } else if (row->fate == Fate::kRefused) {
     if (key.unknown.empty() && is_off(key.value, row->standard))
-      without.push_back(fmt::format("{}: it is off", said));
+      without.push_back(fmt::format("{}: it is off", given));
     else
       throw refused(is_group ? key.key : row->foreign_key, row->our_key);
   } else if (row->fate >= Fate::kAutomatic) {
-    without.push_back(fmt::format("{}: {}{}{}", said, words_of(row->fate), *row->our_key ? ": " : "", row->our_key));
+    without.push_back(fmt::format("{}: {}{}{}", given, fate_text(row->fate), *row->our_key ? ": " : "", row->our_key));
   }
 }
 
 void Conversion::refuse_unknown(const ForeignKey& key) const {
   const ForeignRow* row = find_foreign_row(key.key);
   const std::string group = row ? std::string(row->foreign_key, std::string_view(row->foreign_key).size() - 1) : "";
-  const char* older = trainer_.renamed ? trainer_.renamed(key.key) : nullptr;
-  const std::string name = older && !std::string_view(older).ends_with('*') ? older : key.key;
+  const char* older_name = trainer_.find_older_name ? trainer_.find_older_name(key.key) : nullptr;
+  const std::string name = older_name && !std::string_view(older_name).ends_with('*') ? older_name : key.key;
   const std::string rest = name.starts_with(group) ? name.substr(group.size()) : name;
   if (!decides_training(rest) || (key.unknown.empty() && is_off(key.value, ""))) return;
   std::vector<std::string> names;
-  for (const ForeignRow& each : trainer_.rows) names.emplace_back(each.foreign_key);
+  for (const ForeignRow& table_row : trainer_.rows) names.emplace_back(table_row.foreign_key);
   throw user_error(
-      "{}: {} = {}: by its name it decides what is trained, and it is not a key that this program knows of{}; give "
-      "it as null behind the file to train without it",
+      "{}: {} = {}: unknown key, which by its name changes the training{}; give it as null after the file to train "
+      "without it",
       key.place, key.key, key.unknown.empty() ? key.value : key.unknown, did_you_mean(key.key, names));
 }
 
 void Conversion::take_rest(const std::string& prefix, const char* why) {
-  for (const auto& [name, key] : given_) {
+  for (const auto& [name, key] : set_keys_) {
     if (!name.starts_with(prefix) || read_.contains(name)) continue;
     const ForeignRow* row = find_foreign_row(name);
     if (!row || row->fate != Fate::kCombined) continue;
     read_.insert(name);
     refuse_unknown(*key);
     without.push_back(
-        fmt::format("{} = {} ({}): {}: {}", key->key, key->value, key->place, words_of(Fate::kAutomatic), why));
+        fmt::format("{} = {} ({}): {}: {}", key->key, key->value, key->place, fate_text(Fate::kAutomatic), why));
   }
 }
 
 void Conversion::copy(const ForeignRow& row) {
   if (row.fate != Fate::kCopied) return;
-  const auto found = given_.find(row.foreign_key);
-  if (found != given_.end() && is_name_key(row.our_key) && !known_name(*found->second, row.our_key))
+  const auto found = set_keys_.find(row.foreign_key);
+  if (found != set_keys_.end() && is_name_key(row.our_key) && !is_name_known(*found->second, row.our_key))
     return copy_name(row);
   const std::string value = text(row.foreign_key);
   if (!value.empty()) set(row.our_key, row.change ? row.change(value) : value, origin(row.foreign_key));
@@ -128,7 +128,7 @@ void Conversion::copy(const ForeignRow& row) {
 
 /// Copies the known part of a name.
 void Conversion::copy_name(const ForeignRow& row) {
-  const ForeignKey& key = *given_.at(row.foreign_key);
+  const ForeignKey& key = *set_keys_.at(row.foreign_key);
   std::string rest = key.value, left_out = key.unknown;
   for (size_t at = rest.find(kFromEnvironment); row.our_key == std::string_view("exp_name") && at != rest.npos;
        at = rest.find(kFromEnvironment, at)) {
@@ -137,8 +137,8 @@ void Conversion::copy_name(const ForeignRow& row) {
     rest.erase(at, end - at);
   }
   while (!rest.empty() && std::string_view("-_/. ").find(rest.back()) != std::string_view::npos) rest.pop_back();
-  differs(fmt::format("{}: {} is left out of it, as only a run of the script would tell it ({}: {})", row.our_key,
-                      left_out, key.place, key.key));
+  differs(fmt::format("{}: {} is left out of the name, because it is known only when the script runs ({}: {})",
+                      row.our_key, left_out, key.place, key.key));
   if (!rest.empty()) set(row.our_key, rest, origin(row.foreign_key));
 }
 
@@ -149,40 +149,40 @@ const ForeignRow* find_row(std::span<const ForeignRow> rows, const std::string& 
 
 bool Conversion::is_set(const std::string& key) const {
   read_.insert(key);
-  return given_.contains(key);
+  return set_keys_.contains(key);
 }
 
 bool Conversion::is_known(const std::string& key) const {
-  return is_set(key) && given_.at(key)->unknown.empty();
+  return is_set(key) && set_keys_.at(key)->unknown.empty();
 }
 
-std::vector<std::string> Conversion::given_with(const std::string& prefix) const {
+std::vector<std::string> Conversion::keys_with_prefix(const std::string& prefix) const {
   std::vector<std::string> names;
-  for (const auto& [name, key] : given_)
+  for (const auto& [name, key] : set_keys_)
     if (name.starts_with(prefix)) names.push_back(name);
   return names;
 }
 
-void Conversion::tell_unread() {
-  for (const auto& [name, key] : given_) {
+void Conversion::report_unread() {
+  for (const auto& [name, key] : set_keys_) {
     const ForeignRow* row = find_foreign_row(name);
     if (row && row->fate == Fate::kCombined && !read_.contains(name))
       without.push_back(
-          fmt::format("{} = {} ({}): means nothing under the other keys", key->key, key->value, key->place));
+          fmt::format("{} = {} ({}): has no effect with the other keys", key->key, key->value, key->place));
   }
 }
 
 std::string Conversion::text(const std::string& key) const {
   read_.insert(key);
-  const auto found = given_.find(key);
-  if (found != given_.end() && !found->second->unknown.empty())
+  const auto found = set_keys_.find(key);
+  if (found != set_keys_.end() && !found->second->unknown.empty())
     throw user_error(
-        "{}: {} depends on {}, which only a run of the script would tell; give it behind the file as {}, or {}",
-        found->second->place, found->second->key, found->second->unknown, given_as(*found->second),
+        "{}: {} depends on {}, which is known only when the script runs; give it after the file as {}, or {}",
+        found->second->place, found->second->key, found->second->unknown, argument_form(*found->second),
         found->second->unknown.find(", an argument of the script") == std::string::npos
             ? "the variable as NAME=VALUE"
             : "the script's first argument as 1=VALUE, its second as 2=VALUE");
-  if (found != given_.end()) return plain(found->second->value);
+  if (found != set_keys_.end()) return plain_value(found->second->value);
   const ForeignRow* row = find_foreign_row(key);
   return row ? row->standard : "";
 }
@@ -194,27 +194,27 @@ double Conversion::number(const std::string& key) const {
   if (const size_t at = value.find(kFromEnvironment); at != value.npos) {
     const std::string name =
         value.substr(at + kFromEnvironment.size(), value.find('}', at) - at - kFromEnvironment.size());
-    remedy = fmt::format("; give {}=VALUE behind the file", name);
+    remedy = fmt::format("; give {}=VALUE after the file", name);
   }
   throw refused(key, "must be a number" + remedy);
 }
 
-std::string Conversion::said(const std::string& key) const {
-  const auto found = given_.find(key);
-  if (found == given_.end()) return fmt::format("defaults: {} = {}", key, text(key));
+std::string Conversion::describe_setting(const std::string& key) const {
+  const auto found = set_keys_.find(key);
+  if (found == set_keys_.end()) return fmt::format("defaults: {} = {}", key, text(key));
   const ForeignKey& given = *found->second;
   return fmt::format("{}: {} = {}", given.place, given.key, given.unknown.empty() ? given.value : given.unknown);
 }
 
 UserError Conversion::refused(const std::string& key, const std::string& what) const {
-  return user_error("{}: {}", said(key), what);
+  return user_error("{}: {}", describe_setting(key), what);
 }
 
 int64_t Conversion::count(const std::string& key) const {
-  constexpr double kMost = 1e6;  // products of three such numbers fit int64
+  constexpr double kMaxCount = 1e6;  // products of three such numbers fit int64
   const double value = number(key);
-  if (value >= 1 && value <= kMost && value == std::floor(value)) return static_cast<int64_t>(value);
-  throw user_error("{}: must be a whole number from 1 to {}", said(key), kMost);
+  if (value >= 1 && value <= kMaxCount && value == std::floor(value)) return static_cast<int64_t>(value);
+  throw user_error("{}: must be a whole number from 1 to {}", describe_setting(key), kMaxCount);
 }
 
 bool Conversion::is_true(const std::string& key) const {
@@ -223,7 +223,7 @@ bool Conversion::is_true(const std::string& key) const {
 
 std::string Conversion::origin(const std::string& key) const {
   if (!is_set(key)) return key + "'s default";
-  const ForeignKey& given = *given_.at(key);
+  const ForeignKey& given = *set_keys_.at(key);
   return fmt::format("from {}: {}", given.place.substr(given.place.rfind('/') + 1), given.key);
 }
 
@@ -236,14 +236,14 @@ std::string Conversion::origin(std::initializer_list<const char*> keys) const {
 
 void Conversion::set_num_ranks(const char* gpus, const char* nodes) {
   const int64_t machines = nodes ? count(nodes) : 1;
-  if (!is_set(gpus) && asked_ranks) return void(num_ranks = *asked_ranks);
-  if (!is_set(gpus)) throw user_error("{} is not given, so the number of GPUs is not known: say it with -n", gpus);
+  if (!is_set(gpus) && requested_ranks) return void(num_ranks = *requested_ranks);
+  if (!is_set(gpus)) throw user_error("{} is not given, so the number of GPUs is not known: give it with -n", gpus);
   num_ranks = count(gpus) * machines;
 }
 
 const ForeignRow* find_row(const ForeignTrainer& trainer, const std::string& key) {
-  const char* older = trainer.renamed ? trainer.renamed(key) : nullptr;
-  return find_row(trainer.rows, older ? older : key);
+  const char* older_name = trainer.find_older_name ? trainer.find_older_name(key) : nullptr;
+  return find_row(trainer.rows, older_name ? older_name : key);
 }
 
 std::span<const ForeignTrainer> foreign_trainers() {
@@ -256,7 +256,7 @@ std::span<const ForeignTrainer> foreign_trainers() {
 std::span<const ForeignTrainer> rlvr_trainers() {
   const auto all = foreign_trainers();
   const auto end =
-      std::ranges::find_if(all, [](const auto& each) { return std::string_view(each.command) != "train"; });
+      std::ranges::find_if(all, [](const auto& candidate) { return std::string_view(candidate.command) != "train"; });
   return all.first(static_cast<size_t>(end - all.begin()));
 }
 
@@ -276,16 +276,16 @@ std::string steps_or_never(const std::string& value) {
 
 void set_updates(Conversion& conversion, const TrainedLayout& plan) {
   const int64_t data_ranks = std::max<int64_t>(1, conversion.num_ranks / std::max<int64_t>(1, plan.model_ranks));
-  const int64_t of_rank = (plan.sequences + data_ranks - 1) / data_ranks;
-  if (of_rank * data_ranks != plan.sequences)
+  const int64_t sequences_per_rank = (plan.sequences + data_ranks - 1) / data_ranks;
+  if (sequences_per_rank * data_ranks != plan.sequences)
     conversion.differs(
-        fmt::format("{}: an update of {} sequences cannot be shared out over {} data-parallel ranks; it has {} here",
-                    plan.role, plan.sequences, data_ranks, of_rank * data_ranks));
+        fmt::format("{}: an update of {} sequences cannot be split evenly over {} data-parallel ranks; it is set to {}",
+                    plan.role, plan.sequences, data_ranks, sequences_per_rank * data_ranks));
   const std::string training = plan.role + ".training_args.";
-  conversion.set(training + "train_batch_size", fmt::format("{}", of_rank * data_ranks),
+  conversion.set(training + "train_batch_size", fmt::format("{}", sequences_per_rank * data_ranks),
                  "sequences of an update: " + plan.origin);
   conversion.set(training + "per_device_train_batch_size",
-                 fmt::format("{}", std::clamp<int64_t>(plan.micro_batch, 1, of_rank)),
+                 fmt::format("{}", std::clamp<int64_t>(plan.micro_batch, 1, sequences_per_rank)),
                  "sequences of a micro-batch of a rank");
 }
 
@@ -308,8 +308,8 @@ void set_expert_ranks(Conversion& c, const char* key, int64_t data_ranks, Roles 
           c.origin(key));
   if (ranks != wanted)
     c.differs(
-        fmt::format("layout: {} ranks share the experts there ({}); here {} of the {} data x context ranks do, and "
-                    "tensor ranks share each expert's matrices. What is trained is the same",
+        fmt::format("layout: {} ranks share the experts in the source ({}); in roll {} of the {} data x context ranks "
+                    "do, and tensor ranks split each expert's matrices. The training is the same",
                     wanted, key, ranks, data_ranks));
 }
 
@@ -322,29 +322,30 @@ void set_zero_stage(Conversion& c, const char* key, Roles roles) {
 }
 
 void set_packing(Conversion& conversion, const PackingBudgets& tokens, Roles roles) {
-  const auto tokens_of = [&](const std::string& path) {
+  const auto draft_number = [&](const std::string& path) {
     const DraftKey* key = conversion.draft.find(path);
     return key ? static_cast<int64_t>(parse_number(key->value).value_or(0)) : 0;
   };
   const std::string layout = std::string(*roles.begin()) + ".strategy_args.strategy_config.";
-  const int64_t ranks = std::max<int64_t>(1, tokens_of(layout + "context_parallel_size")) *
-                        std::max<int64_t>(1, tokens_of(layout + "tensor_model_parallel_size"));
+  const int64_t ranks = std::max<int64_t>(1, draft_number(layout + "context_parallel_size")) *
+                        std::max<int64_t>(1, draft_number(layout + "tensor_model_parallel_size"));
   const int64_t longest =
-      std::max(tokens_of("prompt_length") + tokens_of("response_length"), tokens_of("sequence_length"));
-  const int64_t held = (longest + 2 * ranks - 1) / (2 * ranks) * 2 * ranks;  // ranks hold equal parts of a sequence
-  const auto budget = [&](int64_t of_rank) { return fmt::format("{}", std::max(of_rank * tokens.ranks, held)); };
+      std::max(draft_number("prompt_length") + draft_number("response_length"), draft_number("sequence_length"));
+  const int64_t padded = (longest + 2 * ranks - 1) / (2 * ranks) * 2 * ranks;  // ranks hold equal parts of a sequence
+  const auto budget = [&](int64_t per_rank) { return fmt::format("{}", std::max(per_rank * tokens.ranks, padded)); };
   for (const char* role : roles) {
     const std::string packing = std::string(role) + ".sequence_packing_args.";
     conversion.set(std::string(role) + ".use_sequence_packing", "true", tokens.origin);
-    conversion.set(packing + "algorithm", "load_balance", "equal work for all ranks; changes nothing that is learnt");
+    conversion.set(packing + "algorithm", "load_balance",
+                   "balances the work of the ranks; does not change the training");
     conversion.set(packing + "max_packed_sequence_length_train", budget(tokens.train), tokens.origin);
     conversion.set(packing + "max_packed_sequence_length_forward", budget(tokens.forward), tokens.origin);
   }
 }
 
 void set_devices(Conversion& conversion, std::initializer_list<const char*> keys) {
-  const bool is_said = std::ranges::any_of(keys, [&](const char* key) { return conversion.is_set(key); });
-  const std::string origin = is_said ? conversion.origin(keys) : "-n";
+  const bool has_key = std::ranges::any_of(keys, [&](const char* key) { return conversion.is_set(key); });
+  const std::string origin = has_key ? conversion.origin(keys) : "-n";
   for (const char* role : {"actor_train", "actor_infer", "reference", "critic"})
     conversion.set(std::string(role) + ".device_mapping", fmt::format("\"list(range(0,{}))\"", conversion.num_ranks),
                    origin);
@@ -354,7 +355,7 @@ void refuse_other_models(const Conversion& conversion, const char* key) {
   std::string name = lower_ascii(conversion.text(key));
   while (name.ends_with('/')) name.pop_back();
   name.erase(0, name.rfind('/') + 1);
-  const auto has_one = [&](auto... words) { return ((name.find(words) != name.npos) || ...); };
+  const auto name_contains = [&](auto... words) { return ((name.find(words) != name.npos) || ...); };
   bool has_active = false;  // "...-30B-A3B"
   for (size_t at = name.find("-a"); at != name.npos && !has_active; at = name.find("-a", at + 1)) {
     const size_t end = std::min(name.find_first_not_of("0123456789.", at + 2), name.size());
@@ -364,14 +365,14 @@ void refuse_other_models(const Conversion& conversion, const char* key) {
       std::ranges::any_of(std::to_array<std::string_view>({"qwen1.5-moe", "qwen2-57b", "qwen3-", "qwen3.5-", "gemma-4-",
                                                            "glm-4.5", "glm-4.6", "glm-4.7-355b"}),
                           [&](std::string_view begin) { return name.starts_with(begin); });
-  if (!is_known && (has_active ||
-                    has_one("moe", "mixtral", "deepseek-v2", "deepseek-v3", "gpt-oss", "moonlight", "kimi-k2", "671b")))
+  if (!is_known && (has_active || name_contains("moe", "mixtral", "deepseek-v2", "deepseek-v3", "gpt-oss", "moonlight",
+                                                "kimi-k2", "671b")))
     throw conversion.refused(
-        key, "by its name a mixture of experts that is not known here (those of Qwen, GLM-4.5 and Gemma 4 are)");
-  if (has_one("-vl-", "qwen2-vl", "vlm", "llava", "internvl", "minicpm-o", "minicpm-v", "glm-4.1v", "glm-4.5v",
-              "glm-4.6v") ||
+        key, "by its name an unsupported mixture of experts (supported are those of Qwen, GLM-4.5 and Gemma 4)");
+  if (name_contains("-vl-", "qwen2-vl", "vlm", "llava", "internvl", "minicpm-o", "minicpm-v", "glm-4.1v", "glm-4.5v",
+                    "glm-4.6v") ||
       name.ends_with("-vl"))
-    throw conversion.refused(key, "by its name a model that reads images; text only");
+    throw conversion.refused(key, "by its name a model that reads images; roll reads text only");
 }
 
 void set_roles(Conversion& conversion) {
@@ -383,16 +384,16 @@ void set_roles(Conversion& conversion) {
   const bool needs_reference = is("use_kl_loss", "true") || is("add_token_level_kl", "true");
   const bool needs_critic = is("adv_estimator", "gae");
   for (const std::string& path : draft.paths()) {
-    const bool is_idle = (path.starts_with("reference.") && !needs_reference) ||
-                         ((path.starts_with("critic.") || path == "reward_pretrain" || path == "critic_warmup" ||
-                           path == "value_clip") &&
-                          !needs_critic);
-    if (is_idle) draft.remove(path);
+    const bool is_unused = (path.starts_with("reference.") && !needs_reference) ||
+                           ((path.starts_with("critic.") || path == "reward_pretrain" || path == "critic_warmup" ||
+                             path == "value_clip") &&
+                            !needs_critic);
+    if (is_unused) draft.remove(path);
   }
   if (!needs_critic) draft.remove("lambd");
   draft.remove("reference.sequence_packing_args.max_packed_sequence_length_train");
   if (needs_critic && !draft.find("critic.training_args.learning_rate"))
-    conversion.differs("critic: no learning rate was given; it has the default here");
+    conversion.differs("critic: no learning rate is given; roll's default is used");
 }
 
 }  // namespace roll

@@ -24,11 +24,11 @@ constexpr const char* kNotSupported = "NOT SUPPORTED";
 
 /// Reason why a choice of trackers is not copied.
 constexpr const char* kCurves =
-    "track_with; curves go to TensorBoard files, and with wandb there to files that `wandb sync` uploads";
+    "metrics go to TensorBoard files; with wandb in track_with also to files that `wandb sync` uploads";
 
 /// Reason why keys of multi-turn training are refused.
 constexpr const char* kTurns =
-    "several turns, which are not converted; train_env_manager asks for them here (configs/agentic.md)";
+    "several turns are not converted; set them up with train_env_manager (configs/agentic.md)";
 
 /// Action of a row on its key.
 enum class Fate {
@@ -59,8 +59,8 @@ struct ForeignTrainer {
   const char* name;
   const char* command;  // roll subcommand that reads the result: "train", "sft", "dpo"
   std::span<const ForeignRow> rows;
-  void (*combine)(Conversion& conversion);                   // handles keys that act together
-  const char* (*renamed)(const std::string& key) = nullptr;  // newer name -> key of `rows`, or nullptr
+  void (*combine)(Conversion& conversion);                           // handles keys that act together
+  const char* (*find_older_name)(const std::string& key) = nullptr;  // newer name -> key of `rows`, or nullptr
 };
 /// Returns the row of a key under any of its names; nullptr if there is none.
 const ForeignRow* find_row(const ForeignTrainer& trainer, const std::string& key);
@@ -83,9 +83,9 @@ class Conversion {
   int64_t count(const std::string& key) const;
   bool is_true(const std::string& key) const;
   /// Returns the names of the given keys that begin with `prefix`.
-  std::vector<std::string> given_with(const std::string& prefix) const;
+  std::vector<std::string> keys_with_prefix(const std::string& prefix) const;
   /// Reports kCombined keys that no function has read: they have no effect.
-  void tell_unread();
+  void report_unread();
   /// Reports unread keys that begin with `prefix` as decided here, because of `why`. UserError: such a key decides what
   /// is trained.
   void take_rest(const std::string& prefix, const char* why);
@@ -107,21 +107,21 @@ class Conversion {
   Draft draft;
   std::string command;  // roll subcommand; the trainer's, unless its keys ask for another training
   int64_t num_ranks = 1;
-  std::optional<int64_t> asked_ranks;    // -n
-  std::vector<std::string> differences;  // settings whose meaning differs here
-  std::vector<std::string> without;      // keys without counterpart, with reasons
+  std::optional<int64_t> requested_ranks;  // -n
+  std::vector<std::string> differences;    // settings whose meaning differs here
+  std::vector<std::string> without;        // keys without counterpart, with reasons
 
  private:
   /// Returns "run.sh:4: lr = x", for messages.
-  std::string said(const std::string& key) const;
-  void tell(const ForeignKey& key);
+  std::string describe_setting(const std::string& key) const;
+  void report(const ForeignKey& key);
   void refuse_unknown(const ForeignKey& key) const;
   void copy(const ForeignRow& row);
   void copy_name(const ForeignRow& row);
   const ForeignRow* find_foreign_row(const std::string& key) const { return find_row(trainer_, key); }
 
   const ForeignTrainer& trainer_;
-  std::map<std::string, const ForeignKey*> given_;  // keyed by the rows' names
+  std::map<std::string, const ForeignKey*> set_keys_;  // keyed by the rows' names
   mutable std::set<std::string> read_;
 };
 
@@ -155,12 +155,14 @@ struct TrainedLayout {
   int64_t micro_batch = 1;  // sequences per micro-batch of a rank
   int64_t model_ranks = 1;  // ranks that share a copy of the model
 };
+/// Sets batch and micro-batch of a trained role. Rounds the batch up to a multiple of the data-parallel ranks, and
+/// reports it if that changes the batch.
 void set_updates(Conversion& conversion, const TrainedLayout& plan);
-/// Sets pipeline stages of `roles` from Megatron's keys (pairs: theirs, ours) and returns the number of stages. The
-/// first key holds that number; with one stage the others have no effect.
 using StageKeys = std::span<const std::pair<const char*, const char*>>;
 using Roles = std::initializer_list<const char*>;
 constexpr Roles kModelRoles{"actor_train", "reference", "critic"};
+/// Sets pipeline stages of `roles` from Megatron's keys (pairs of the source's key and roll's) and returns the number
+/// of stages. The first key holds that number; with one stage the others have no effect.
 int64_t set_stages(Conversion& conversion, StageKeys keys, Roles roles = kModelRoles);
 /// Sets the expert-parallel size: the greatest common divisor of the key's and `data_ranks` (data x context ranks). If
 /// that is smaller, tensor ranks also share each expert's matrices; the training stays the same.

@@ -25,8 +25,8 @@ constexpr ForeignRow kRows[] = {
     {"output_dir", kCopied, "output_dir"},
     {"run_name", kCopied, "exp_name"},
     {"dataset_name", kCopied, "actor_train.data_args.file_name", "", listed},
-    {"dataset_train_split", kNothing, "files are named instead"},
-    {"dataset_config", kNothing, "files are named instead"},
+    {"dataset_train_split", kNothing, "give files instead"},
+    {"dataset_config", kNothing, "give files instead"},
     {"seed", kCopied, "seed", "42"},
     TRL_MODEL_ROWS,
     {"tools", kRefused, kTurns},
@@ -35,7 +35,7 @@ constexpr ForeignRow kRows[] = {
     {"max_tool_calling_iterations", kRefused, kTurns},
     {"trust_remote_code", kNothing},
     {"model_revision", kNothing},
-    {"num_machines", kAutomatic, "num_processes counts all"},
+    {"num_machines", kAutomatic, "num_processes counts all machines"},
     {"machine_rank", kNothing},
     {"main_*", kNothing},
     {"main_training_function", kNothing},
@@ -51,7 +51,7 @@ constexpr ForeignRow kRows[] = {
     {"rdzv_backend", kNothing},
     {"same_network", kNothing},
     {"tpu_*", kNothing},
-    {"use_cpu", kAutomatic, "a GPU where there is one"},
+    {"use_cpu", kAutomatic, "a GPU is used if there is one"},
     {"debug", kNothing},
     {"enable_cpu_affinity", kNothing},
 
@@ -77,7 +77,7 @@ constexpr ForeignRow kRows[] = {
     {"min_p", kCopied, "actor_infer.generating_args.min_p"},
     {"repetition_penalty", kCopied, "actor_infer.generating_args.repetition_penalty", "1.0"},
     {"generation_kwargs*", kUnsupported, "write them under actor_infer.generating_args"},
-    {"chat_template_kwargs*", kUnsupported, "data_args.enable_thinking is the one of Qwen3"},
+    {"chat_template_kwargs*", kUnsupported, "only Qwen3's enable_thinking is supported, as data_args.enable_thinking"},
     {"use_vllm", kCombined, "", "false"},
     {"vllm_importance_sampling_correction", kCombined, "", "true"},
     {"vllm_importance_sampling_mode", kCombined, "", "sequence_mask"},
@@ -99,40 +99,41 @@ constexpr ForeignRow kRows[] = {
     {"scale_rewards", kCombined, "", "group"},
     {"importance_sampling_level", kCombined, "", "token"},
     {"mask_truncated_completions", kCopied, "max_len_mask", "false"},
-    {"reward_funcs", kUnsupported, "Python; write rewards.<name>"},
+    {"reward_funcs", kUnsupported, "Python code cannot be converted; write rewards.<name>"},
     {"reward_weights", kUnsupported, "rewards.<name>.terms has weights"},
     {"multi_objective_aggregation", kCombined, "", "sum_then_normalize"},
-    {"sync_ref_model", kRefused, "a reference that follows the policy; here it is frozen"},
-    {"ref_model_mixup_alpha", kNothing, "nothing without sync_ref_model"},
-    {"ref_model_sync_steps", kNothing, "nothing without sync_ref_model"},
-    {"top_entropy_quantile", kRefused, "a loss of the tokens with much entropy alone", "1.0"},
-    {"off_policy_mask_threshold", kRefused, "a mask of responses that the policy has left"},
-    {"use_bias_correction_kl", kRefused, "a KL times the ratio"},
+    {"sync_ref_model", kRefused, "a reference that is updated is not supported; roll keeps it frozen"},
+    {"ref_model_mixup_alpha", kNothing, "no effect without sync_ref_model"},
+    {"ref_model_sync_steps", kNothing, "no effect without sync_ref_model"},
+    {"top_entropy_quantile", kRefused, "a loss on high-entropy tokens only is not supported", "1.0"},
+    {"off_policy_mask_threshold", kRefused, "off-policy sequence masking is not supported"},
+    {"use_bias_correction_kl", kRefused, "a KL weighted by the ratio is not supported"},
     {"sapo_temperature_pos", kCombined, "", "1.0"},
     {"sapo_temperature_neg", kCombined, "", "1.05"},
-    {"vespo_*", kNothing, "of VESPO"},
+    {"vespo_*", kNothing, "only for VESPO"},
     {"entropy_coef", kCombined, "", "0.0"},
-    {"use_adaptive_entropy", kRefused, "a weight of the entropy that adapts"},
-    {"entropy_coef_*", kNothing, "nothing without use_adaptive_entropy"},
-    {"entropy_target", kNothing, "nothing without use_adaptive_entropy"},
-    {"router_aux_loss_coef", kRefused, "transformers' balance of experts; moe_aux_loss_coeff is Megatron's", "0.001"},
+    {"use_adaptive_entropy", kRefused, "an adaptive entropy coefficient is not supported"},
+    {"entropy_coef_*", kNothing, "no effect without use_adaptive_entropy"},
+    {"entropy_target", kNothing, "no effect without use_adaptive_entropy"},
+    {"router_aux_loss_coef", kRefused,
+     "transformers' load-balancing loss is not supported; moe_aux_loss_coeff is Megatron's", "0.001"},
     {"rloo_trainer", kCombined, "", "false"},
     {"normalize_advantages", kCombined, "", "false"},
     {"reward_clip_range", kCombined},
-    {"neftune_noise_alpha", kRefused, "noise on embeddings"},
-    {"label_smoothing_factor", kRefused, "smoothed labels"},
+    {"neftune_noise_alpha", kRefused, "noise on embeddings is not supported"},
+    {"label_smoothing_factor", kRefused, "label smoothing is not supported"},
     {"lr_scheduler_kwargs.min_lr", kCopied, "actor_train.training_args.lr_scheduler_kwargs.min_lr"},
     {"lr_scheduler_kwargs.min_lr_rate", kCopied, "actor_train.training_args.lr_scheduler_kwargs.min_lr_rate"},
     {"lr_scheduler_kwargs.num_cycles", kCopied, "actor_train.training_args.lr_scheduler_kwargs.num_cycles"},
     {"lr_scheduler_kwargs.power", kCopied, "actor_train.training_args.lr_scheduler_kwargs.power"},
     {"lr_scheduler_kwargs.lr_end", kCopied, "actor_train.training_args.lr_scheduler_kwargs.lr_end"},
-    {"lr_scheduler_kwargs*", kRefused, "arguments of a schedule, which are not converted", "{}"},
+    {"lr_scheduler_kwargs*", kRefused, "arguments of the schedule are not converted", "{}"},
     {"disable_dropout", kAutomatic, "there is no dropout"},
     {"cast_lm_head_to_fp32", kAutomatic, "log-probs are always computed in float32"},
 
     TRL_OPTIMIZER_ROWS,
-    {"optim_args", kRefused, "arguments of an optimizer"},
-    {"optim_target_modules", kRefused, "an optimizer of some modules"},
+    {"optim_args", kRefused, "arguments of the optimizer are not converted"},
+    {"optim_target_modules", kRefused, "an optimizer for some modules only is not supported"},
     {"gradient_checkpointing", kCopied, "actor_train.model_args.disable_gradient_checkpointing", "true", negated},
     {"gradient_checkpointing_kwargs*", kAutomatic},
     {"deepspeed", kAutomatic, "one built-in back-end"},
@@ -148,7 +149,7 @@ constexpr ForeignRow kRows[] = {
 };
 
 /// Returns TRL's own reward functions as roll's terms; "" for other functions.
-std::string term_of(const std::string& function) {
+std::string reward_term(const std::string& function) {
   if (function == "accuracy_reward" || function == "reasoning_accuracy_reward") return "type: math_rule";
   if (function == "think_format_reward") return "type: regex, pattern: '^<think>(?!.*<think>).*</think>'";
   return "";
@@ -158,20 +159,21 @@ void combine_rewards(Conversion& c) {
   set_reward(c);
   if (!c.is_known("reward_funcs")) return;
   const std::vector<std::string> functions = split_entries(c.text("reward_funcs"));
-  if (functions.empty() ||
-      std::ranges::any_of(functions, [](const std::string& each) { return term_of(each).empty(); }))
+  if (functions.empty() || std::ranges::any_of(functions, [](const std::string& function_name) {
+        return reward_term(function_name).empty();
+      }))
     return;
   const std::vector<std::string> weights = split_entries(c.text("reward_weights"));
   if (!weights.empty() && weights.size() != functions.size())
-    throw c.refused("reward_weights", "must be one of each of reward_funcs");
+    throw c.refused("reward_weights", "must have one weight for each of reward_funcs");
   std::vector<std::string> terms;
-  std::ranges::transform(functions, std::back_inserter(terms), term_of);
+  std::ranges::transform(functions, std::back_inserter(terms), reward_term);
   c.draft.remove("rewards.math_rule.type");
   c.set("rewards.math_rule.terms", weighted_terms(terms, weights), c.origin({"reward_funcs", "reward_weights"}));
-  std::erase_if(c.without, [](const std::string& said) {
-    return said.starts_with("reward_funcs = ") || said.starts_with("reward_weights = ");
+  std::erase_if(c.without, [](const std::string& line) {
+    return line.starts_with("reward_funcs = ") || line.starts_with("reward_weights = ");
   });
-  c.differences.back() = "reward: TRL's own functions as types of ours; answers are those that math_rule finds";
+  c.differences.back() = "reward: TRL's own functions become roll's reward types; math_rule extracts the answers";
 }
 
 void combine_batches(Conversion& c) {
@@ -179,14 +181,14 @@ void combine_batches(Conversion& c) {
   set_devices(c, {"num_processes"});
   const int64_t micro = c.count("per_device_train_batch_size"), accumulated = c.count("gradient_accumulation_steps");
   const int64_t update = micro * accumulated * c.num_ranks, group = c.count("num_generations");
-  const auto count_or = [&](const char* key, int64_t otherwise) {
-    return c.text(key).empty() ? otherwise : c.count(key);
+  const auto count_or = [&](const char* key, int64_t fallback) {
+    return c.text(key).empty() ? fallback : c.count(key);
   };
   const int64_t sampled =
       count_or("generation_batch_size", micro * count_or("steps_per_generation", accumulated) * c.num_ranks);
   if (sampled % group != 0)
     throw user_error(
-        "{} completions are sampled at a time, which num_generations = {} does not divide; give the number of "
+        "{} completions are sampled at a time, which is not a multiple of num_generations = {}; give the number of "
         "processes with -n",
         sampled, group);
   c.set("rollout_batch_size", fmt::format("{}", sampled / group),
@@ -196,22 +198,21 @@ void combine_batches(Conversion& c) {
   const double passes = static_cast<double>(c.count("num_iterations"));
   if (is_trl_rloo(c) && (passes > 1 || sampled > update))
     throw c.refused(passes > 1 ? "num_iterations" : "gradient_accumulation_steps",
-                    "several updates of RLOOTrainer to what is sampled, which clip the ratio of the whole response; "
-                    "that is not here, so a step must make one");
+                    "several updates per step with RLOOTrainer, which clips the ratio of the whole response, are not "
+                    "supported; a step must make one update");
   if (c.text("max_steps").empty() || c.number("max_steps") < 1) {
     const double epochs = c.number("num_train_epochs");
     if (epochs >= 1 && epochs == std::floor(epochs))
       return c.set("num_train_epochs", fmt::format("{}", epochs), c.origin("num_train_epochs"));
     return c.differs(
-        fmt::format("length: a run has max_steps steps here (default 500); there it was {} passes over the rows: set "
-                    "it to rows x passes / rollout_batch_size",
+        fmt::format("length: roll runs max_steps steps (default 500); TRL made {} passes over the rows: set max_steps "
+                    "to rows x passes / rollout_batch_size",
                     c.text("num_train_epochs")));
   }
   const double updates = std::max(1.0, std::floor(static_cast<double>(sampled) * passes / static_cast<double>(update)));
   c.set("max_steps", fmt::format("{}", std::ceil(c.number("max_steps") / updates)),
-        fmt::format("max_steps, which counts updates: {} of them make a step", updates));
-  if (updates > 1)
-    c.differs("steps: save_steps, eval_steps and logging_steps counted updates there, and count steps here");
+        fmt::format("max_steps, which counts updates: {} updates make a step", updates));
+  if (updates > 1) c.differs("steps: save_steps, eval_steps and logging_steps count updates in TRL, and steps in roll");
 }
 
 void combine_trl(Conversion& c) {
@@ -224,8 +225,8 @@ void combine_trl(Conversion& c) {
     set_zero_stage(c, key, {"actor_train"});
   set_trl_dtype(c, {"actor_infer", "reference"});
   c.differs(
-      "columns: chats or texts in `prompt`, with `answer` or `solution`, are recognised by a file's first row; "
-      "data_args.messages, question, prompt and ground_truth name others");
+      "columns: `prompt` (a conversation or a text) with `answer` or `solution` is recognised by a file's first row; "
+      "name other columns with data_args.messages, question, prompt and ground_truth");
   set_data(c, {"temperature", "top_p", "top_k", "num_generations"});
   combine_rewards(c);
   set_roles(c);

@@ -8,26 +8,28 @@ namespace roll {
 
 void set_trl_adapters(Conversion& c) {
   const bool wanted = c.is_true("use_peft");
-  for (const std::string& key : c.given_with("model_init_kwargs"))
+  for (const std::string& key : c.keys_with_prefix("model_init_kwargs"))
     if (const std::string value = c.is_known(key) ? c.text(key) : "";
         decides_training(key) || decides_training(value) || value.find("load_in") != value.npos)
       throw c.refused(key,
-                      "weights that are loaded in another way; give --model_init_kwargs None behind the file, and "
-                      "--load_in_4bit true beside adapters");
+                      "loading the weights in this way is not supported; give --model_init_kwargs None after the file, "
+                      "and for quantised weights with adapters --load_in_4bit true");
   set_adapters(c, {"actor_train"}, {"lora_r", "lora_alpha", "lora_target_modules", "lora_dropout", "load_in_4bit"},
                wanted);
   const bool in_8_bits = c.is_true("load_in_8bit");
   if (in_8_bits && !wanted)
-    throw c.refused("load_in_8bit", "weights of 8 bits without LoRA; only adapters are trained beside such weights");
+    throw c.refused("load_in_8bit",
+                    "8-bit weights cannot be trained; train adapters (LoRA) on them, or load them in full precision");
   if (!wanted) return;
   const std::string args = "actor_train.model_args.";
   if (c.is_true("load_in_4bit") && c.text("bnb_4bit_quant_type") != "nf4")
-    throw c.refused("bnb_4bit_quant_type", "must be nf4, the weights of 4 bits that are here");
+    throw c.refused("bnb_4bit_quant_type", "must be nf4, the only supported 4-bit type");
   if (!split_entries(c.text("lora_target_parameters")).empty())
-    throw c.refused("lora_target_parameters", "parameters by name; lora_target_modules names products");
+    throw c.refused("lora_target_parameters",
+                    "single parameters are not supported; name modules with lora_target_modules");
   if (in_8_bits) {
     c.set(args + "quantise_base", "int8", c.origin("load_in_8bit"));
-    c.differs("load_in_8bit: LLM.int8() rounds activations too, which is not done here");
+    c.differs("load_in_8bit: LLM.int8() also rounds activations, roll does not");
   }
   for (const char* key : {"use_rslora", "use_dora"})
     if (c.is_true(key)) c.set(args + key, "true", c.origin(key));

@@ -9,21 +9,18 @@
   {"torch_dtype", Fate::kCombined}, {"dtype", Fate::kCombined}, {"bf16", Fate::kCombined, "", "true"},                 \
       {"fp16", Fate::kCombined}, {"model_init_kwargs*", Fate::kCombined},                                              \
       {"requires_grad", Fate::kRefused,                                                                                \
-       "weights that the script freezes; give --requires_grad None behind the file where the policy's are not, else "  \
-       "name "                                                                                                         \
-       "them as freeze_module_prefix"},                                                                                \
+       "the script freezes weights; give --requires_grad None after the file if they are not the policy's, else name " \
+       "them in freeze_module_prefix"},                                                                                \
       {"quantization_config", Fate::kRefused,                                                                          \
-       "quantised weights of an object that only a run of the script would tell; give --quantization_config None "     \
-       "behind "                                                                                                       \
-       "the file, and --load_in_4bit true beside adapters"},                                                           \
+       "this object is known only when the script runs; give --quantization_config None after the file, and for "      \
+       "quantised weights with adapters --load_in_4bit true"},                                                         \
       {"attn_implementation", Fate::kAutomatic}, {"use_peft", Fate::kCombined, "", "false"},                           \
       {"peft_config", Fate::kRefused,                                                                                  \
-       "LoRA of an object that only a run of the script would tell; give --peft_config None behind the file, and for " \
-       "adapters --use_peft "                                                                                          \
-       "true with --lora_r, --lora_alpha, --lora_dropout and --lora_target_modules"},                                  \
-      {"peft_config.bias", Fate::kRefused, "biases that are trained beside adapters", "none"},                         \
+       "this object is known only when the script runs; give --peft_config None after the file, and for adapters "     \
+       "--use_peft true with --lora_r, --lora_alpha, --lora_dropout and --lora_target_modules"},                       \
+      {"peft_config.bias", Fate::kRefused, "training biases beside adapters is not supported", "none"},                \
       {"peft_config.*", Fate::kRefused,                                                                                \
-       "a setting of LoraConfig that is not here; give --use_peft false for all weights"},                             \
+       "not a supported setting of LoraConfig; give --use_peft false to train all weights"},                           \
       {"lora_r", Fate::kCombined, "", "16"}, {"lora_alpha", Fate::kCombined, "", "32"},                                \
       {"lora_dropout", Fate::kCombined, "", "0.05"}, {"lora_target_modules", Fate::kCombined},                         \
       {"lora_target_parameters", Fate::kCombined}, {"lora_modules_to_save", Fate::kCombined},                          \

@@ -12,8 +12,7 @@ namespace {
 
 using enum Fate;
 
-constexpr const char* kAlone =
-    "a loss beside DPO's, or in its place, that is not here; `roll dpo` has DPO, cDPO and IPO";
+constexpr const char* kAlone = "not a supported loss; `roll dpo` has DPO, cDPO and IPO";
 constexpr const char* kOneBackEnd = "one built-in back-end";
 
 constexpr ForeignRow kRows[] = {
@@ -23,8 +22,8 @@ constexpr ForeignRow kRows[] = {
     {"run_name", kCopied, "exp_name"},
     {"dataset_name", kCopied, "actor_train.data_args.file_name", "", listed},
     {"dataset_train_split", kCopied, "actor_train.data_args.split", "train"},
-    {"dataset_test_split", kNothing, "validation.data_args names rows to measure"},
-    {"dataset_config", kNothing, "files are named instead"},
+    {"dataset_test_split", kNothing, "validation.data_args names the evaluation rows"},
+    {"dataset_config", kNothing, "give files instead"},
     {"dataset_*", kAutomatic},
     {"seed", kCopied, "seed", "42"},
     TRL_MODEL_ROWS,
@@ -34,16 +33,16 @@ constexpr ForeignRow kRows[] = {
     {"label_smoothing", kCombined, "", "0.0"},
     {"ld_alpha", kRefused, kAlone},
     {"f_divergence_type", kRefused, kAlone, "reverse_kl"},
-    {"f_alpha_divergence_coef", kNothing, "nothing without f_divergence_type"},
+    {"f_alpha_divergence_coef", kNothing, "no effect without f_divergence_type"},
     {"use_weighting", kRefused, kAlone},
-    {"discopop_tau", kNothing, "of DiscoPOP"},
-    {"sync_ref_model", kRefused, "a reference that follows the policy; here it is frozen"},
-    {"ref_model_*", kNothing, "nothing without sync_ref_model"},
+    {"discopop_tau", kNothing, "only for DiscoPOP"},
+    {"sync_ref_model", kRefused, "a reference that is updated is not supported; roll keeps it frozen"},
+    {"ref_model_*", kNothing, "no effect without sync_ref_model"},
     {"max_length", kCopied, "sequence_length", "1024"},
     {"truncation_mode", kAutomatic, "rows are never cut; longer ones are dropped and counted"},
     {"padding_free", kAutomatic, "there is no padding"},
     {"pad_*", kAutomatic, "there is no padding"},
-    {"precompute_ref_*", kAutomatic, "the reference goes through an update's pairs before it"},
+    {"precompute_ref_*", kAutomatic, "the reference computes the log-probs of an update's pairs before the update"},
     {"disable_dropout", kAutomatic, "there is no dropout"},
     {"use_liger_kernel", kAutomatic},
     {"activation_offloading", kAutomatic},
@@ -53,12 +52,13 @@ constexpr ForeignRow kRows[] = {
     {"num_train_epochs", kCombined, "", "3"},
     {"num_processes", kCombined},
     TRL_OPTIMIZER_ROWS,
-    {"lr_scheduler_kwargs*", kRefused, "arguments of a schedule, which are not converted", "{}"},
-    {"optim_*", kRefused, "arguments of an optimizer"},
-    {"neftune_noise_alpha", kRefused, "noise on embeddings"},
-    {"label_smoothing_factor", kRefused, "smoothed labels"},
-    {"router_aux_loss_coef", kRefused, "transformers' balance of experts; moe_aux_loss_coeff is Megatron's", "0.001"},
-    {"tools", kAutomatic, "a row's column `tools` goes through the template"},
+    {"lr_scheduler_kwargs*", kRefused, "arguments of the schedule are not converted", "{}"},
+    {"optim_*", kRefused, "arguments of the optimizer are not converted"},
+    {"neftune_noise_alpha", kRefused, "noise on embeddings is not supported"},
+    {"label_smoothing_factor", kRefused, "label smoothing is not supported"},
+    {"router_aux_loss_coef", kRefused,
+     "transformers' load-balancing loss is not supported; moe_aux_loss_coeff is Megatron's", "0.001"},
+    {"tools", kAutomatic, "the column `tools` is passed to the template"},
     TRL_SAVING_ROWS,
     {"per_device_eval_batch_size", kAutomatic},
     {"remove_unused_columns", kAutomatic},
@@ -88,7 +88,7 @@ void combine_trl_dpo(Conversion& c) {
   combine_loss(c);
   require_adam(c, "optim");
   const auto ranks = count_processes(c);
-  if (!ranks) throw user_error("num_processes is not given, so the size of an update is not known: say it with -n");
+  if (!ranks) throw user_error("num_processes is not given, so the size of an update is not known: give it with -n");
   const int64_t micro = c.count("per_device_train_batch_size");
   set_row_training(
       c,

@@ -16,29 +16,29 @@ namespace {
 constexpr std::array<std::string_view, 6> kLossTypes{"grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo"};
 
 /// Reports a difference: truncated completions carry no loss, but TRL's mean over completions counts them.
-void tell_truncated(Conversion& c) {
+void report_truncated(Conversion& c) {
   if (c.is_true("mask_truncated_completions"))
-    c.differs("loss: the mean is over responses that carry loss; there truncated ones count, too, as 0");
+    c.differs("loss: roll averages over the responses with loss; TRL also counts truncated ones, as 0");
 }
 
 void set_aggregation(Conversion& c, const std::string& type) {
   const std::string from = c.origin("loss_type");
   if (type == "grpo" || type == "sapo") {
     c.set("loss_agg_mode", "seq-mean-token-mean", from);
-    tell_truncated(c);
+    report_truncated(c);
   } else if (type == "dr_grpo") {
     c.set("loss_agg_mode", "constant", from);
     c.set("loss_aggregation_divisor", c.text("max_completion_length"), c.origin("max_completion_length"));
-    tell_truncated(c);
+    report_truncated(c);
   } else {
     c.set("loss_agg_mode", "token-mean", from);
   }
   if (type == "bnpo")
-    c.differs("loss: bnpo averaged over the tokens of each micro-batch; here the mean is over the whole mini-batch's");
+    c.differs("loss: TRL's bnpo averages over the tokens of each micro-batch, roll over those of the whole mini-batch");
   if (c.number("entropy_coef") == 0) return;
   if (type == "grpo" || type == "sapo" || type == "dr_grpo")
-    throw c.refused("entropy_coef", fmt::format("a mean over tokens, where loss_type = {} has another mean; here both "
-                                                "have one: give loss_type dapo",
+    throw c.refused("entropy_coef", fmt::format("TRL averages the entropy over tokens, but the loss of loss_type = {} "
+                                                "differently; in roll both share one mode: give loss_type dapo",
                                                 type));
   c.set_from("entropy_loss_coef", "entropy_coef");
 }
@@ -58,13 +58,12 @@ void combine_correction(Conversion& c) {
   constexpr const char *kOn = "vllm_importance_sampling_correction", *kMode = "vllm_importance_sampling_mode",
                        *kMax = "vllm_importance_sampling_clip_max", *kMin = "vllm_importance_sampling_clip_min",
                        *kCap = "vllm_importance_sampling_cap";
-  const bool is_asked = c.is_set(kOn) || c.is_set(kMode) || c.is_set(kMax) || c.is_set(kMin) || c.is_set(kCap);
+  const bool is_configured = c.is_set(kOn) || c.is_set(kMode) || c.is_set(kMax) || c.is_set(kMin) || c.is_set(kCap);
   if (!c.is_true("use_vllm") || !c.is_true(kOn)) return;
-  if (!is_asked)
+  if (!is_configured)
     return c.differs(
-        "correction: TRL weighs by the trainer's over vLLM's probabilities unless it is told not to; sampler and "
-        "trainer "
-        "are one program here, and agree closely: train_infer_correction weighs all the same");
+        "correction: TRL by default weights the loss by the trainer's over vLLM's probabilities; roll's sampler and "
+        "trainer agree closely, so no weights are set: train_infer_correction sets them");
   const std::string mode = c.text(kMode), is_weight = "train_infer_correction.is_weight.", from = c.origin(kMode);
   const bool is_sequence = mode.starts_with("sequence_"), is_mask = mode.ends_with("_mask");
   if ((!is_sequence && !mode.starts_with("token_")) || (!is_mask && !mode.ends_with("_truncate")))
@@ -80,12 +79,12 @@ void combine_correction(Conversion& c) {
 void combine_loss(Conversion& c) {
   const std::string type = c.text("loss_type"), from = c.origin("loss_type");
   if (std::ranges::find(kLossTypes, type) == std::end(kLossTypes))
-    throw c.refused("loss_type", "a policy loss that is not here");
+    throw c.refused("loss_type", "not a supported policy loss");
   set_aggregation(c, type);
   if (type == "cispo") {
     // TRL bounds the weight itself; the bound may be below 1.
-    c.set("actor_train.pg_variant", "tis", from + ": weights have an upper bound alone");
-    c.set("actor_train.tis_lower_bound", "0", "no lower bound there");
+    c.set("actor_train.pg_variant", "tis", from + ": weights have only an upper bound");
+    c.set("actor_train.tis_lower_bound", "0", "TRL has no lower bound");
     c.set_from("actor_train.tis_upper_bound", c.text("epsilon_high").empty() ? "epsilon" : "epsilon_high");
   } else if (type == "sapo") {
     c.set("actor_train.pg_variant", "sapo", from);
@@ -109,11 +108,12 @@ void combine_loss(Conversion& c) {
 void combine_rloo(Conversion& c) {
   const std::string from = "RLOOTrainer";
   if (c.is_true("normalize_advantages"))
-    throw c.refused("normalize_advantages", "a normalisation over responses; whiten_advantages is one over tokens");
+    throw c.refused("normalize_advantages",
+                    "normalising over responses is not supported; whiten_advantages normalises over tokens");
   c.set("adv_estimator", "rloo", from);
   c.set("actor_train.pg_variant", "vanilla", from + ", with one update to a step");
   c.set("loss_agg_mode", "seq-mean-token-sum", from);
-  tell_truncated(c);
+  report_truncated(c);
   const std::string beta = c.is_set("beta") ? c.text("beta") : "0.05";
   const bool penalises = !c.is_set("beta") || c.number("beta") != 0;
   if (penalises) {
@@ -124,7 +124,7 @@ void combine_rloo(Conversion& c) {
   const std::vector<std::string> range = split_entries(c.text("reward_clip_range"));
   if (range.empty()) return;
   if (penalises || range.size() != 2 || range[0] != "-" + range[1])
-    throw c.refused("reward_clip_range", "must be two numbers that are each other's negative, with beta 0");
+    throw c.refused("reward_clip_range", "must be two bounds of opposite sign, such as -10 10, with beta 0");
   c.set("reward_clip", range[1], c.origin("reward_clip_range"));
 }
 
@@ -140,16 +140,16 @@ void combine_trl_objective(Conversion& c) {
   if (is_trl_rloo(c)) return combine_rloo(c);
   combine_loss(c);
   const std::string scale = c.text("scale_rewards"), from = c.origin("scale_rewards");
-  const bool keeps = scale == "none" || scale == "false" || scale == "False";
+  const bool is_unscaled = scale == "none" || scale == "false" || scale == "False";
   const bool is_group = scale == "group" || scale == "true" || scale == "True";
-  if (!keeps && !is_group && scale != "batch") throw c.refused("scale_rewards", "a scale that is not here");
+  if (!is_unscaled && !is_group && scale != "batch") throw c.refused("scale_rewards", "not a supported scale");
   c.set("adv_estimator", is_group ? "grpo" : "reinforce", from);
-  if (scale == "batch" || keeps) c.set("norm_mean_type", "group", from);
+  if (scale == "batch" || is_unscaled) c.set("norm_mean_type", "group", from);
   if (scale == "batch") c.set("norm_std_type", "batch", from);
-  const std::string objectives = c.text("multi_objective_aggregation");
-  if (objectives != "sum_then_normalize" && objectives != "normalize_then_sum")
+  const std::string aggregation = c.text("multi_objective_aggregation");
+  if (aggregation != "sum_then_normalize" && aggregation != "normalize_then_sum")
     throw c.refused("multi_objective_aggregation", "must be sum_then_normalize or normalize_then_sum");
-  if (objectives == "normalize_then_sum") {
+  if (aggregation == "normalize_then_sum") {
     c.set("adv_estimator", "gdpo", c.origin("multi_objective_aggregation"));
     c.draft.remove("norm_mean_type"), c.draft.remove("norm_std_type");
   }

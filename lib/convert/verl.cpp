@@ -27,9 +27,9 @@ std::string not_negative(const std::string& value) {
   return value.starts_with("-") ? "0" : value;
 }
 
-constexpr const char* kMemory = "memory is laid out by the program; `offload: true` moves what waits to the host";
+constexpr const char* kMemory = "memory is managed automatically; `offload: true` moves idle models to the host";
 constexpr const char* kSampler = "the sampler is built in";
-constexpr const char* kPython = "Python that is loaded at run time";
+constexpr const char* kPython = "Python code cannot be converted";
 using enum Fate;
 
 constexpr ForeignRow kRows[] = {
@@ -49,12 +49,13 @@ constexpr ForeignRow kRows[] = {
     {"data.dataloader_num_workers", kAutomatic},
     {"data.trust_remote_code", kNothing},
     {"data.return_raw_*", kAutomatic},
-    {"data.image_key", kRefused, "images; text only"},
-    {"data.video_key", kRefused, "videos; text only"},
-    {"data.apply_chat_template_kwargs.*", kUnsupported, "data_args.enable_thinking is the one of Qwen3"},
+    {"data.image_key", kRefused, "images are not supported; roll reads text only"},
+    {"data.video_key", kRefused, "videos are not supported; roll reads text only"},
+    {"data.apply_chat_template_kwargs.*", kUnsupported,
+     "only Qwen3's enable_thinking is supported, as data_args.enable_thinking"},
     {"data.sampler.*", kUnsupported, kPython},
     {"data.custom_cls.*", kUnsupported, kPython},
-    {"data.gen_batch_size", kAutomatic, "groups that a filter drops are made up for prompt by prompt"},
+    {"data.gen_batch_size", kAutomatic, "dropped groups are replaced prompt by prompt"},
 
     {MODEL "path", kCopied, "pretrain", "set-me/to-a-model-folder"},
     {MODEL "enable_gradient_checkpointing", kCombined, "", "true"},
@@ -65,7 +66,7 @@ constexpr ForeignRow kRows[] = {
     {MODEL "trust_remote_code", kNothing},
     {MODEL "external_lib", kUnsupported, kPython},
     VERL_ADAPTER_ROWS(MODEL),
-    {MODEL "mtp.enable", kRefused, "predictions of several tokens at once"},
+    {MODEL "mtp.enable", kRefused, "multi-token prediction is not supported"},
     {MODEL "mtp.*", kNothing},
     {MODEL "torch_dtype", kAutomatic, "bf16 on a GPU; model_args.dtype changes it"},
     {MODEL "enable_activation_offload", kAutomatic, kMemory},
@@ -73,13 +74,14 @@ constexpr ForeignRow kRows[] = {
     {MODEL "override_config.attn_implementation", kAutomatic},
     {MODEL "override_config.max_position_embeddings", kAutomatic, "prompt_length + response_length"},
     {MODEL "override_config.model_config.max_position_embeddings", kAutomatic, "prompt_length + response_length"},
-    {MODEL "override_config*", kRefused, "a change of the model; change it in the model folder's config.json", "{}"},
+    {MODEL "override_config*", kRefused,
+     "changes of the model are not converted; make them in the model folder's config.json", "{}"},
     {"actor_rollout_ref.hybrid_engine", kAutomatic},
     {"actor_rollout_ref.nccl_timeout", kAutomatic, "actor_train.backend_timeout, in minutes"},
 
     {ACTOR "ppo_mini_batch_size", kCombined, "", "256"},
     {ACTOR "ppo_micro_batch_size_per_gpu", kCombined},
-    {ACTOR "ppo_micro_batch_size", kNothing, "deprecated there; ppo_micro_batch_size_per_gpu counts"},
+    {ACTOR "ppo_micro_batch_size", kNothing, "deprecated in verl; ppo_micro_batch_size_per_gpu is used"},
     {ACTOR "use_dynamic_bsz", kCombined, "", "false"},
     {ACTOR "ppo_max_token_len_per_gpu", kCombined, "", "16384"},
     {ACTOR "ppo_epochs", kCopied, "ppo_epochs", "1"},
@@ -98,11 +100,12 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "policy_loss.dro_beta", kCombined},
     {ACTOR "tau_pos", kCombined, "", "1.0"},
     {ACTOR "tau_neg", kCombined, "", "1.05"},
-    {ACTOR "policy_loss.*", kNothing, "of losses that are not here"},
-    {ACTOR "qat.enable", kRefused, "training with quantised weights (QAT); model_args.quantise_base is of LoRA"},
-    {ACTOR "qat.*", kNothing, "nothing without qat.enable"},
-    {ACTOR "use_rollout_log_probs", kRefused, "old log-probs that are the sampler's own"},
-    {ACTOR "shuffle", kAutomatic, "mini-batches are dealt by `seed`"},
+    {ACTOR "policy_loss.*", kNothing, "only for losses that are not supported"},
+    {ACTOR "qat.enable", kRefused,
+     "quantisation-aware training (QAT) is not supported; model_args.quantise_base is for LoRA"},
+    {ACTOR "qat.*", kNothing, "no effect without qat.enable"},
+    {ACTOR "use_rollout_log_probs", kRefused, "old log-probs from the sampler are not converted"},
+    {ACTOR "shuffle", kAutomatic, "`seed` determines the mini-batches"},
     {ACTOR "strategy", kAutomatic, "one built-in back-end"},
     {ACTOR "ulysses_sequence_parallel_size", kCombined, "", "1"},
     {ACTOR "megatron.tensor_model_parallel_size", kCombined, "", "1"},
@@ -119,7 +122,7 @@ constexpr ForeignRow kRows[] = {
      "actor_train.strategy_args.strategy_config.moe_z_loss_coeff"},
     {ACTOR "megatron.override_transformer_config.bias_dropout_fusion", kAutomatic, "one built-in back-end"},
     {ACTOR "megatron.override_transformer_config.bias_*", kAutomatic, "one built-in back-end"},
-    {ACTOR "megatron.override_transformer_config.normalization", kAutomatic, "the model's folder says its shape"},
+    {ACTOR "megatron.override_transformer_config.normalization", kAutomatic, "read from the model's config.json"},
     {ACTOR "megatron.override_transformer_config.masked_softmax_fusion", kAutomatic, "one built-in back-end"},
     {ACTOR "megatron.router_replay.mode", kCombined, "", "disabled"},
     {ACTOR "megatron.*", kAutomatic, "one built-in back-end"},
@@ -137,33 +140,33 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "optim.min_lr", kCombined},
     {ACTOR "optim.min_lr_ratio", kCombined},
     {ACTOR "optim.optimizer", kCombined, "", "AdamW"},
-    {ACTOR "optim.optimizer_impl", kRefused, "an optimizer that is not here; PyTorch's AdamW is", "torch.optim"},
-    {ACTOR "optim.num_cycles", kRefused, "waves of the learning rate", "0.5"},
-    {ACTOR "optim.lr_decay_steps", kRefused, "a schedule that ends before the run", "-1"},
-    {ACTOR "optim.weight_decay_incr_style", kRefused, "a weight decay that changes", "constant"},
+    {ACTOR "optim.optimizer_impl", kRefused, "not a supported optimizer; use PyTorch's AdamW", "torch.optim"},
+    {ACTOR "optim.num_cycles", kRefused, "several cycles of the learning rate are not supported", "0.5"},
+    {ACTOR "optim.lr_decay_steps", kRefused, "a schedule that ends before the run is not supported", "-1"},
+    {ACTOR "optim.weight_decay_incr_style", kRefused, "a changing weight decay is not supported", "constant"},
     {ACTOR "optim.override_optimizer_config.*", kAutomatic, "states are float32; `offload: true` moves them"},
-    {ACTOR "optim.*", kRefused, "a finer setting of the optimizer or its schedule, which is not here"},
+    {ACTOR "optim.*", kRefused, "not a supported setting of the optimizer or its schedule"},
     {ACTOR "fsdp_config.*", kAutomatic, kMemory},
-    {ACTOR "checkpoint.*", kAutomatic, "checkpoints are whole, and written while training goes on"},
+    {ACTOR "checkpoint.*", kAutomatic, "checkpoints are complete, and written during training"},
     {ACTOR "use_torch_compile", kAutomatic},
     {ACTOR "profiler.*", kNothing},
-    {ACTOR "calculate_*", kAutomatic, "what an estimator or a metric needs is computed"},
+    {ACTOR "calculate_*", kAutomatic, "computed if an estimator or a metric needs it"},
     {ACTOR "sum_pi_squared_checkpointing", kAutomatic, kMemory},
     {ACTOR "use_prefix_grouper", kAutomatic},
-    {ACTOR "freeze_vision_tower", kRefused, "images; text only"},
+    {ACTOR "freeze_vision_tower", kRefused, "images are not supported; roll reads text only"},
     {ACTOR "router_replay.mode", kCombined, "", "disabled"},
     {ACTOR "veomni.router_replay.mode", kCombined, "", "disabled"},
-    {ACTOR "tau_*", kNothing, "of SAPO"},
+    {ACTOR "tau_*", kNothing, "only for SAPO"},
     {ACTOR "entropy_from_logits*", kAutomatic, kMemory},
     {ACTOR "entropy_checkpointing", kAutomatic, kMemory},
     {ACTOR "use_remove_padding", kAutomatic, "there is no padding"},
 
     {REF "fsdp_config.*", kAutomatic, kMemory},
-    {REF "megatron.*", kAutomatic, "its layout is the policy's; reference.strategy_args changes it"},
+    {REF "megatron.*", kAutomatic, "it has the policy's layout; change it with reference.strategy_args"},
     {REF "log_prob_micro_batch_size*", kAutomatic, "reference.infer_batch_size, or packing"},
     {REF "log_prob_max_token_len_per_gpu", kCombined},
     {REF "entropy_*", kAutomatic, kMemory},
-    {REF "*", kAutomatic, "its layout is the policy's; reference.strategy_args changes it"},
+    {REF "*", kAutomatic, "it has the policy's layout; change it with reference.strategy_args"},
 
     {ROLLOUT "n", kCopied, "num_return_sequences_in_group", "1"},
     {ROLLOUT "temperature", kCopied, "actor_infer.generating_args.temperature", "1.0"},
@@ -181,11 +184,11 @@ constexpr ForeignRow kRows[] = {
     {ROLLOUT "val_kwargs.n", kCopied, "validation.generating_args.num_return_sequences", "1"},
     {ROLLOUT "val_kwargs.do_sample", kAutomatic, "temperature 0 is greedy"},
     {ROLLOUT "multi_turn.enable", kRefused, kTurns},
-    {ROLLOUT "multi_turn.*", kNothing, "nothing without multi_turn.enable"},
+    {ROLLOUT "multi_turn.*", kNothing, "no effect without multi_turn.enable"},
     {ROLLOUT "agent.default_agent_loop", kRefused, kTurns, "single_turn_agent"},
     {ROLLOUT "agent.agent_loop_config_path", kRefused, kTurns},
     {ROLLOUT "agent.*", kAutomatic, kSampler},
-    {ROLLOUT "log_prob_*", kAutomatic, "as the training's micro-batches"},
+    {ROLLOUT "log_prob_*", kAutomatic, "as for training micro-batches"},
     {ROLLOUT "*", kAutomatic, kSampler},
 
     {"critic.optim.lr", kCopied, "critic.training_args.learning_rate", "1e-5"},
@@ -203,10 +206,10 @@ constexpr ForeignRow kRows[] = {
 
     {"reward_model.enable", kCombined, "", "false"},
     {"reward_model.model.path", kCombined},
-    {"reward.reward_model.*", kAutomatic, "a reward model runs on the ranks of the training"},
-    {"reward.num_workers", kAutomatic, "responses are judged as they end"},
-    {"reward_model.use_reward_loop", kAutomatic, "responses are judged as they end"},
-    {"reward_model.reward_manager", kAutomatic, "rewards.<name>.type says what decides"},
+    {"reward.reward_model.*", kAutomatic, "a reward model runs on the training's ranks"},
+    {"reward.num_workers", kAutomatic, "responses are scored as they finish"},
+    {"reward_model.use_reward_loop", kAutomatic, "responses are scored as they finish"},
+    {"reward_model.reward_manager", kAutomatic, "rewards.<name>.type selects the reward"},
     {"reward_model.overlong_buffer.enable", kCopied, "rewards.math_rule.overlong_buffer.enable"},
     {"reward_model.overlong_buffer.len", kCopied, "rewards.math_rule.overlong_buffer.len"},
     {"reward_model.overlong_buffer.penalty_factor", kCopied, "rewards.math_rule.overlong_buffer.penalty_factor"},
@@ -217,9 +220,9 @@ constexpr ForeignRow kRows[] = {
      "rewards.math_rule.overlong_buffer.penalty_factor"},
     {"reward_model.reward_kwargs.overlong_buffer_cfg.*", kAutomatic},
     {"reward_model.reward_kwargs.max_resp_len", kAutomatic, "response_length"},
-    {"reward_model.reward_kwargs.*", kUnsupported, "rewards.<name> has its own"},
+    {"reward_model.reward_kwargs.*", kUnsupported, "rewards.<name> has its own settings"},
     {"reward_model.sandbox_fusion.*", kUnsupported, "rewards.<name>.type: code_sandbox runs programs"},
-    {"reward_model.*", kAutomatic, "a reward model runs on the ranks of the training"},
+    {"reward_model.*", kAutomatic, "a reward model runs on the training's ranks"},
     {"reward.*", kUnsupported, "write it as rewards.<name>"},
     {"custom_reward_function.path", kCombined},
     {"custom_reward_function.name", kCombined, "", "compute_score"},
@@ -236,21 +239,21 @@ constexpr ForeignRow kRows[] = {
     {"algorithm.kl_ctrl.horizon", kCombined, "", "10000"},
     {"algorithm.kl_ctrl.target_kl", kCombined, "", "0.1"},
     {"algorithm.filter_groups.enable", kCombined, "", "false"},
-    {"algorithm.filter_groups.metric", kAutomatic, "groups are judged by their scores"},
-    {"algorithm.filter_groups.max_num_gen_batches", kAutomatic,
-     "dropped groups are made up for until the step is full"},
+    {"algorithm.filter_groups.metric", kAutomatic, "groups are filtered by their scores"},
+    {"algorithm.filter_groups.max_num_gen_batches", kAutomatic, "dropped groups are replaced until the step is full"},
     {"algorithm.rollout_correction.rollout_is", kCombined},
     {"algorithm.rollout_correction.rollout_is_threshold", kCombined, "", "2.0"},
-    {"algorithm.rollout_correction.rollout_is_batch_normalize", kRefused, "weights divided by their mean"},
+    {"algorithm.rollout_correction.rollout_is_batch_normalize", kRefused,
+     "dividing weights by their mean is not supported"},
     {"algorithm.rollout_correction.rollout_rs", kCombined},
     {"algorithm.rollout_correction.rollout_rs_threshold", kCombined},
-    {"algorithm.rollout_correction.bypass_mode", kRefused, "old log-probs that are the sampler's own"},
-    {"algorithm.rollout_correction.loss_type", kNothing, "nothing without bypass_mode"},
+    {"algorithm.rollout_correction.bypass_mode", kRefused, "old log-probs from the sampler are not converted"},
+    {"algorithm.rollout_correction.loss_type", kNothing, "no effect without bypass_mode"},
     {"algorithm.gdpo_reward_keys", kCombined},
     {"algorithm.gdpo_reward_weights", kCombined},
-    {"algorithm.gdpo_*", kNothing, "of GDPO"},
-    {"algorithm.use_pf_ppo", kRefused, "PF-PPO, which weighs and drops samples"},
-    {"algorithm.pf_ppo.*", kNothing, "nothing without use_pf_ppo"},
+    {"algorithm.gdpo_*", kNothing, "only for GDPO"},
+    {"algorithm.use_pf_ppo", kRefused, "PF-PPO, which weights and drops samples, is not supported"},
+    {"algorithm.pf_ppo.*", kNothing, "no effect without use_pf_ppo"},
     VERL_DISTILLATION_ROWS,
 
     {"trainer.n_gpus_per_node", kCombined, "", "8"},
@@ -267,10 +270,10 @@ constexpr ForeignRow kRows[] = {
     {"trainer.logger", kAutomatic, kCurves},
     {"trainer.resume_mode", kAutomatic, "roll train --resume"},
     {"trainer.resume_from_path", kAutomatic, "resume_from_checkpoint=FOLDER"},
-    {"trainer.val_before_train", kAutomatic, "a validation stands before the first step"},
+    {"trainer.val_before_train", kAutomatic, "a validation runs before the first step"},
     {"trainer.rollout_data_dir", kCopied, "rollout_dump_dir"},
     {"trainer.*", kNothing},
-    {"ray_*", kNothing, "no Ray"},
+    {"ray_*", kNothing, "roll does not use Ray"},
     {"global_profiler.*", kNothing},
     {"hydra.*", kNothing},
     {"config-name", kCombined},
@@ -309,11 +312,10 @@ void check_configuration(Conversion& c) {
   std::string name = c.text("config-name");
   if (name.ends_with(".yaml")) name.resize(name.size() - 5);
   if (name.empty() || name == "ppo_trainer" || name == "ppo_megatron_trainer") return;
-  throw c.refused(
-      "config-name",
-      fmt::format("a configuration of its own{}, which the script does not show; give that file before the script, and "
-                  "behind it --config-name ppo_trainer",
-                  name.find("multiturn") != name.npos ? ", by its name of several turns" : ""));
+  throw c.refused("config-name",
+                  fmt::format("another configuration{}, which is not in the script; give its file before the script, "
+                              "and --config-name ppo_trainer after it",
+                              name.find("multiturn") != name.npos ? ", by its name for several turns" : ""));
 }
 
 void combine_batches(Conversion& c) {
@@ -355,11 +357,12 @@ void combine_verl(Conversion& c) {
   else
     c.set_from("num_train_epochs", "trainer.total_epochs");
   if (c.is_set("data.seed")) c.set_from("seed", "data.seed");
-  const bool is_judged = c.is_true("reward_model.enable");
-  if (!is_judged) c.set("actor_train.data_args.ground_truth", "reward_model.ground_truth", "where verl's rows have it");
+  const bool has_reward_model = c.is_true("reward_model.enable");
+  if (!has_reward_model)
+    c.set("actor_train.data_args.ground_truth", "reward_model.ground_truth", "where verl's rows have it");
   const std::string file = c.text("custom_reward_function.path");
   const std::string function = file.empty() ? "" : file + ":" + c.text("custom_reward_function.name");
-  set_reward(c, is_judged ? "reward_model.model.path" : nullptr, function);
+  set_reward(c, has_reward_model ? "reward_model.model.path" : nullptr, function);
   if (c.text("algorithm.adv_estimator") == "gdpo") set_verl_gdpo_terms(c, function);
   combine_verl_distillation(c);
   set_data(c, {ROLLOUT "val_kwargs.temperature", ROLLOUT "val_kwargs.top_p", ROLLOUT "val_kwargs.top_k",
@@ -368,15 +371,15 @@ void combine_verl(Conversion& c) {
 }
 
 /// Maps the newer `reward` group to the older groups of `rows`.
-const char* renamed(const std::string& key) {
+const char* find_older_name(const std::string& key) {
   static constexpr std::pair<const char*, const char*> kNames[] = {
       {"reward.reward_model.enable", "reward_model.enable"},
       {"reward.reward_model.model_path", "reward_model.model.path"},
       {"reward.reward_manager.name", "reward_model.reward_manager"},
       {"reward.custom_reward_function.path", "custom_reward_function.path"},
       {"reward.custom_reward_function.name", "custom_reward_function.name"}};
-  for (const auto& [now, before] : kNames)
-    if (key == now) return before;
+  for (const auto& [new_name, old_name] : kNames)
+    if (key == new_name) return old_name;
   constexpr std::string_view kArguments = "reward.reward_kwargs.";
   if (!key.starts_with(kArguments)) return nullptr;
   const ForeignRow* row = find_row(kRows, "reward_model." + key.substr(std::string_view("reward.").size()));
@@ -387,7 +390,7 @@ const char* renamed(const std::string& key) {
 }  // namespace verl
 
 const ForeignTrainer& verl_trainer() {
-  static const ForeignTrainer trainer{"verl", "train", verl::kRows, verl::combine_verl, verl::renamed};
+  static const ForeignTrainer trainer{"verl", "train", verl::kRows, verl::combine_verl, verl::find_older_name};
   return trainer;
 }
 

@@ -8,26 +8,27 @@ void set_verl_adapters(Conversion& c, const std::string& model, const char* role
   const std::string group = model + "lora.";
   const bool has_rank = asks_for_rank(c, model + "lora_rank"), is_megatron = asks_for_rank(c, group + "rank");
   if (has_rank && is_megatron)
-    throw c.refused(group + "rank", "lora_rank is given too; one is FSDP's, one Megatron's: set the other to 0");
+    throw c.refused(group + "rank", "lora_rank is given too; one is for FSDP, one for Megatron: set the unused one to 0");
   if (!has_rank && !is_megatron) return;
   const std::string excluded = (is_megatron ? group : model) + "exclude_modules";
   if (!split_entries(c.text(excluded)).empty())
-    throw c.refused(excluded, "modules without adapters; name those that have some as target_modules");
+    throw c.refused(excluded, "excluding modules is not supported; name those with adapters in target_modules");
   if (!is_megatron)
     return set_adapters(c, {role}, {model + "lora_rank", model + "lora_alpha", model + "target_modules", "", ""}, true);
   const std::string type = c.text(group + "type");
   if (type != "lora" && type != "canonical_lora" && type != "dora")
-    throw c.refused(group + "type", "adapters that are not here; lora, canonical_lora and dora are");
+    throw c.refused(group + "type", "not a supported type; use lora, canonical_lora or dora");
   if (c.number(group + "dropout") != 0 && c.text(group + "dropout_position") != "pre")
-    throw c.refused(group + "dropout_position", "a dropout of what adapters give; here it is one of their inputs: pre");
+    throw c.refused(group + "dropout_position",
+                    "dropout of the adapters' output is not supported; give pre, for dropout of their input");
   set_adapters(c, {role}, {group + "rank", group + "alpha", group + "target_modules", group + "dropout", ""}, true);
   if (type == "dora") c.set(std::string(role) + ".model_args.use_dora", "true", c.origin(group + "type"));
   const std::string targets = c.text(group + "target_modules");
   const bool is_fused = targets.find("linear_qkv") != targets.npos || targets.find("linear_fc1") != targets.npos;
   if (type != "canonical_lora" && is_fused)
     c.differs(std::string(role) +
-              ": adapters of a fused product (linear_qkv, linear_fc1) share their first matrix there; here q_proj, "
-              "k_proj, v_proj, gate_proj and up_proj have each their own");
+              ": in verl the adapters of a fused module (linear_qkv, linear_fc1) share their first matrix; in roll "
+              "q_proj, k_proj, v_proj, gate_proj and up_proj each have their own");
 }
 
 }  // namespace roll

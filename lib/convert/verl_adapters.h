@@ -4,9 +4,8 @@
 
 #include "convert/table.h"
 
-#define VERL_ADAPTER_FOLDER(model)                               \
-  Fate::kRefused, "adapters that a run begins from; give " model \
-                  "path=FOLDER of theirs behind the file, which goes on from them, and this as None"
+#define VERL_ADAPTER_FOLDER(model) \
+  Fate::kRefused, "to start from adapters, give their folder as " model "path after the file, and this key as None"
 
 /// Rows of a model's keys.
 #define VERL_ADAPTER_ROWS(model)                                                                                       \
@@ -18,9 +17,10 @@
       {model "lora.target_modules", Fate::kCombined, "", "[linear_qkv, linear_proj, linear_fc1, linear_fc2]"},         \
       {model "lora.exclude_modules", Fate::kCombined}, {model "lora.adapter_path", VERL_ADAPTER_FOLDER(model)},        \
       {model "lora.freeze_*", Fate::kNothing, "text only"},                                                            \
-      {model "lora.lora_A_init_method", Fate::kAutomatic, "A begins uniform, as kaiming has it"},                      \
-      {model "lora.lora_B_init_method", Fate::kRefused, "adapters that do not begin at 0", "zero"}, {                  \
-    model "lora.*", Fate::kAutomatic, "adapters are float32, and begin at 0"                                           \
+      {model "lora.lora_A_init_method", Fate::kAutomatic, "A starts uniform, like kaiming"},                           \
+      {model "lora.lora_B_init_method", Fate::kRefused, "adapters that do not start at 0 are not supported", "zero"},  \
+  {                                                                                                                    \
+    model "lora.*", Fate::kAutomatic, "adapters are float32 and start at 0"                                            \
   }
 
 namespace roll {

@@ -21,7 +21,7 @@ void combine_replay(Conversion& c) {
     if (mode == "R3")
       c.set("routing_replay", "true", c.origin(key));
     else if (!is_off(mode, "disabled"))
-      throw c.refused(key, "a replay of the trainer's own experts; R3, the sampler's, is here");
+      throw c.refused(key, "replaying the trainer's routing is not supported; R3 replays the sampler's");
   }
 }
 

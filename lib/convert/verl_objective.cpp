@@ -19,25 +19,29 @@ constexpr const char *kEstimator = "algorithm.adv_estimator", *kLossMode = ACTOR
 struct Estimator {
   const char* foreign_name;
   const char* our_name;
-  const char* of_one = nullptr;  // roll's name for groups of one response; "": refused; nullptr: same as `our_name`
+  // roll's name for groups of one response; "": refused; nullptr: same as `our_name`
+  const char* single_response_name = nullptr;
   bool discounts = false;        // by algorithm.gamma
   bool penalises_tokens = true;  // a KL in the reward means the same in roll
 };
 constexpr Estimator kEstimators[] = {
     {.foreign_name = "gae", .our_name = "gae", .discounts = true},
-    {.foreign_name = "grpo", .our_name = "grpo", .of_one = "reinforce", .penalises_tokens = false},
-    {.foreign_name = "grpo_vectorized", .our_name = "grpo", .of_one = "reinforce", .penalises_tokens = false},
+    {.foreign_name = "grpo", .our_name = "grpo", .single_response_name = "reinforce", .penalises_tokens = false},
+    {.foreign_name = "grpo_vectorized",
+     .our_name = "grpo",
+     .single_response_name = "reinforce",
+     .penalises_tokens = false},
     {.foreign_name = "reinforce_plus_plus", .our_name = "reinforce_plus_plus", .discounts = true},
     {.foreign_name = "reinforce_plus_plus_baseline",
      .our_name = "reinforce_plus_plus_baseline",
-     .of_one = "reinforce_plus_plus",
+     .single_response_name = "reinforce_plus_plus",
      .penalises_tokens = false},
     {.foreign_name = "remax", .our_name = "remax"},
-    {.foreign_name = "rloo", .our_name = "rloo", .of_one = "reinforce"},
+    {.foreign_name = "rloo", .our_name = "rloo", .single_response_name = "reinforce"},
     {.foreign_name = "rloo_vectorized", .our_name = "rloo"},
-    {.foreign_name = "opo", .our_name = "opo", .of_one = "reinforce"},
-    {.foreign_name = "gdpo", .our_name = "gdpo_verl", .of_one = ""},
-    {.foreign_name = "gpg", .our_name = "gpg_verl", .of_one = ""},
+    {.foreign_name = "opo", .our_name = "opo", .single_response_name = "reinforce"},
+    {.foreign_name = "gdpo", .our_name = "gdpo_verl", .single_response_name = ""},
+    {.foreign_name = "gpg", .our_name = "gpg_verl", .single_response_name = ""},
     {.foreign_name = "optimal_token_baseline", .our_name = "optimal_token_baseline_verl"},
 };
 
@@ -69,7 +73,7 @@ const Estimator& estimator_of(const Conversion& c) {
   const std::string name = c.text(kEstimator);
   const auto* const found = std::ranges::find(kEstimators, name, &Estimator::foreign_name);
   if (found == std::end(kEstimators))
-    throw c.refused(kEstimator, "an estimator that is not here; `roll keys adv_estimator` lists those that are");
+    throw c.refused(kEstimator, "not a supported estimator; `roll keys adv_estimator` lists the supported ones");
   return *found;
 }
 
@@ -77,7 +81,7 @@ const LossMode& loss_mode_of(const Conversion& c) {
   const std::string name = c.text(kLossMode);
   const auto* const found = std::ranges::find(kLossModes, name, &LossMode::foreign_name);
   if (found == std::end(kLossModes))
-    throw c.refused(kLossMode, "a policy loss that is not here; `roll keys pg_variant` lists those that are");
+    throw c.refused(kLossMode, "not a supported policy loss; `roll keys pg_variant` lists the supported ones");
   return *found;
 }
 
@@ -95,18 +99,20 @@ bool differs_by_token(const Conversion& c, const Estimator& estimator) {
 
 void combine_advantages(Conversion& c, const Estimator& estimator) {
   const std::string from = c.origin(kEstimator), name = estimator.our_name;
-  const bool is_alone = estimator.of_one && c.count("actor_rollout_ref.rollout.n") == 1;
+  const bool has_single_response = estimator.single_response_name && c.count("actor_rollout_ref.rollout.n") == 1;
   if (has_reward_kl(c) && name == "gdpo_verl")
-    throw c.refused("algorithm.use_kl_in_reward", "it has no effect on GDPO's advantages there; leave it out");
-  if (has_reward_kl(c) && (is_alone || !estimator.penalises_tokens))
+    throw c.refused("algorithm.use_kl_in_reward", "it has no effect on GDPO's advantages in verl; leave it out");
+  if (has_reward_kl(c) && (has_single_response || !estimator.penalises_tokens))
     throw c.refused("algorithm.use_kl_in_reward",
-                    fmt::format("{} adds the KL of all tokens to a response's reward before it compares responses, "
-                                "which is not here; use_kl_loss has the KL in the loss",
+                    fmt::format("verl's {} adds the KL of all tokens to a response's reward before it compares "
+                                "responses, which is not supported; use_kl_loss puts the KL into the loss",
                                 c.text(kEstimator)));
-  if (is_alone && !*estimator.of_one)
-    throw c.refused("actor_rollout_ref.rollout.n", "one response to a prompt has no group to be compared with");
-  if (is_alone)
-    c.set("adv_estimator", estimator.of_one, from + "; with one response to a prompt verl takes nothing off");
+  if (has_single_response && !*estimator.single_response_name)
+    throw c.refused("actor_rollout_ref.rollout.n",
+                    "must be at least 2: this estimator compares the responses to a prompt");
+  if (has_single_response)
+    c.set("adv_estimator", estimator.single_response_name,
+          from + "; with one response per prompt verl subtracts no baseline");
   else if (name == "grpo" && !c.is_true(kStd)) {
     c.set("adv_estimator", "reinforce", from + ", without the deviation: " + c.origin(kStd));
     c.set("norm_mean_type", "group", c.origin(kStd));
@@ -114,8 +120,8 @@ void combine_advantages(Conversion& c, const Estimator& estimator) {
     c.set("adv_estimator", name, from);
   }
   if (!estimator.discounts && c.number("algorithm.gamma") != 1)
-    c.set("gamma", "1", "returns are not discounted there: " + from);
-  if (name == "gae") c.set("whiten_advantages", "true", "always so there");
+    c.set("gamma", "1", "the source does not discount returns: " + from);
+  if (name == "gae") c.set("whiten_advantages", "true", "always on in the source trainer");
   if (c.is_true("algorithm.filter_groups.enable")) set_group_filter(c, c.origin("algorithm.filter_groups.enable"));
 }
 
@@ -123,29 +129,29 @@ void combine_advantages(Conversion& c, const Estimator& estimator) {
 /// the longest possible response.
 void set_aggregation(Conversion& c, const LossMode& mode, const Estimator& estimator) {
   const std::string given = c.text(kAggregation), from = c.origin(kAggregation);
-  const bool has_others = (c.is_true(ACTOR "use_kl_loss") && c.number(ACTOR "kl_loss_coef") != 0) ||
-                          c.number(ACTOR "entropy_coeff") != 0 || std::string(estimator.our_name) == "gae";
+  const bool has_other_losses = (c.is_true(ACTOR "use_kl_loss") && c.number(ACTOR "kl_loss_coef") != 0) ||
+                                c.number(ACTOR "entropy_coeff") != 0 || std::string(estimator.our_name) == "gae";
   if (mode.averages_responses) {
-    if (has_others && given != kMeanOfMeans)
+    if (has_other_losses && given != kMeanOfMeans)
       throw c.refused(kAggregation,
-                      fmt::format("aggregates the KL, the entropy and a critic's loss there, while loss_mode = {0} is "
-                                  "always {1}; here all have one mode: give loss_agg_mode={1}",
+                      fmt::format("verl applies it to the KL, the entropy and a critic's loss, while loss_mode = {0} "
+                                  "is always {1}; in roll all share one mode: give loss_agg_mode={1}",
                                   mode.foreign_name, kMeanOfMeans));
-    return c.set("loss_agg_mode", kMeanOfMeans, c.origin(kLossMode) + ", whatever loss_agg_mode says");
+    return c.set("loss_agg_mode", kMeanOfMeans, c.origin(kLossMode) + ", which ignores loss_agg_mode");
   }
   if (is_any(given, {"token-mean", "seq-mean-token-sum", kMeanOfMeans})) return c.set("loss_agg_mode", given, from);
   if (given == "token-sum") {
     c.set("loss_agg_mode", "seq-mean-token-sum-norm", from);
     return c.set("loss_aggregation_divisor", "1", from);
   }
-  if (given != "seq-mean-token-sum-norm") throw c.refused(kAggregation, "a mode that is not here");
+  if (given != "seq-mean-token-sum-norm") throw c.refused(kAggregation, "not a supported mode");
   const bool is_padded = c.text(ACTOR "loss_scale_factor").empty();
   c.set("loss_agg_mode", "constant", from);
   c.set_from("loss_aggregation_divisor", is_padded ? "data.max_response_length" : ACTOR "loss_scale_factor");
   if (is_padded)
     c.differs(
-        "loss: without loss_scale_factor verl divides by the width of its padded rows, which is max_response_length, "
-        "or less where its newer trainer pads a micro-batch to the longest response there");
+        "loss: without loss_scale_factor verl divides by the width of its padded rows: max_response_length, or less if "
+        "its newer trainer pads each micro-batch to its longest response");
 }
 
 void set_range(Conversion& c, const LossMode& mode) {
@@ -179,7 +185,8 @@ void combine_policy_loss(Conversion& c, const LossMode& mode, const Estimator& e
   if (name == "gspo") {
     if (differs_by_token(c, estimator))
       throw c.refused(kLossMode,
-                      "each token's own advantage under the response's ratio; here all tokens must have one");
+                      "gspo with a different advantage for each token is not supported; all tokens of a response must "
+                      "have the same");
     c.set("importance_sampling", "seq", from);
   } else if (name != "vanilla") {
     c.set("actor_train.pg_variant", mode.variant, from);
@@ -193,8 +200,8 @@ void combine_policy_loss(Conversion& c, const LossMode& mode, const Estimator& e
     throw c.refused(ACTOR "policy_loss.dro_beta", "must be above 0");
   if (std::string(mode.variant) == "gmpo")
     c.differs(
-        "loss: geo_mean adds the means of micro-batches up there; here the mean is over the whole mini-batch, which "
-        "is shorter by the number of micro-batches");
+        "loss: verl's geo_mean sums the means of micro-batches; roll averages over the whole mini-batch, so its "
+        "gradient is smaller by the number of micro-batches");
   set_range(c, mode);
 }
 

@@ -42,7 +42,8 @@ constexpr WordRow kRows[] = {
      "with use_pg_clip_range: true"},
     {"clip_ratio_c dual_clip eps_clip_c delta", "dual_clip_c", "with dual_clip_loss: true"},
     {"cliprange_value vf_clip vf_clip_param", "value_clip"},
-    {"vf_coef value_loss_coef", "critic.training_args.learning_rate", "the critic is a model of its own"},
+    {"vf_coef value_loss_coef", "critic.training_args.learning_rate",
+     "the critic is a separate model with its own learning rate"},
     {"loss_type", "loss_agg_mode actor_train.pg_variant", "how token losses are averaged, and which loss they are"},
     {"loss_mode policy_loss policy_loss_type", "actor_train.pg_variant"},
     {"importance_sampling_level", "importance_sampling"},
@@ -97,19 +98,19 @@ constexpr WordRow kRows[] = {
     {"save_total_limit max_checkpoints max_ckpt_num", "max_ckpt_to_keep"},
     {"run_name experiment_name", "exp_name"},
     {"save_path out_dir save_dir checkpoint_dir ckpt_dir default_local_dir", "output_dir"},
-    {"resume resume_from resume_mode", "resume_from_checkpoint", "or --resume behind the command"},
+    {"resume resume_from resume_mode", "resume_from_checkpoint", "or --resume after the command"},
     {"logger report_to use_wandb use_tensorboard wandb", "track_with"},
     {"tp tp_size tensor_parallel tensor_parallel_degree",
      "actor_train.strategy_args.strategy_config.tensor_model_parallel_size"},
     {"cp cp_size sp_size sequence_parallel_size ulysses_sequence_parallel_size ring_attn_size",
      "actor_train.strategy_args.strategy_config.context_parallel_size"},
     {"num_gpus n_gpus gpus n_gpus_per_node num_processes nproc_per_node num_workers", "actor_train.device_mapping",
-     "or -n behind the command"},
+     "or -n after the command"},
     {"max_num_seqs", "max_running_requests"},
     {"use_vllm", "", "the sampler is built in"},
 };
 
-std::vector<std::string> split(std::string_view text) {
+std::vector<std::string> split_blanks(std::string_view text) {
   std::vector<std::string> parts;
   for (size_t from = 0; from < text.size();) {
     const size_t blank = std::min(text.find(' ', from), text.size());
@@ -126,21 +127,21 @@ std::string plain_word(std::string_view word) {
 }
 
 /// Returns true if a trainer's key ends with `word`; a bare "*" does not match.
-bool ends_so(const char* foreign_key, const std::string& word) {
+bool ends_with_word(const char* foreign_key, const std::string& word) {
   const std::string key = plain_word(foreign_key), last = key.substr(key.rfind('.') + 1);
   return last != "*" && matches(word, last.c_str());
 }
 
 /// Replaces the domain name: converted configurations have one domain, math_rule.
-std::string in_any_domain(const std::string& path) {
+std::string with_domain_placeholder(const std::string& path) {
   constexpr std::string_view kDomain = "rewards.math_rule.";
   return path.starts_with(kDomain) ? "rewards.<name>." + path.substr(kDomain.size()) : path;
 }
 
-std::optional<ForeignWord> word_of(const ForeignRow& row) {
+std::optional<ForeignWord> suggest_from_row(const ForeignRow& row) {
   switch (row.fate) {
     case Fate::kCopied:
-      return ForeignWord{{in_any_domain(row.our_key)}, ""};
+      return ForeignWord{{with_domain_placeholder(row.our_key)}, ""};
     case Fate::kCombined:
       return std::nullopt;
     case Fate::kAutomatic:
@@ -149,7 +150,7 @@ std::optional<ForeignWord> word_of(const ForeignRow& row) {
     case Fate::kRefused:
       break;
   }
-  return ForeignWord{{}, *row.our_key ? row.our_key : "there is nothing of the kind here"};
+  return ForeignWord{{}, *row.our_key ? row.our_key : "it has no counterpart"};
 }
 
 }  // namespace
@@ -157,19 +158,20 @@ std::optional<ForeignWord> word_of(const ForeignRow& row) {
 std::optional<ForeignWord> foreign_word(std::string_view word) {
   const std::string plain = plain_word(word);
   for (const WordRow& row : kRows)
-    if (std::ranges::count(split(row.words), plain) > 0) return ForeignWord{split(row.keys), row.how};
+    if (std::ranges::count(split_blanks(row.words), plain) > 0) return ForeignWord{split_blanks(row.keys), row.how};
   std::optional<ForeignWord> found;
   for (const ForeignTrainer& trainer : rlvr_trainers())
     for (const ForeignRow& row : trainer.rows)
-      if (ends_so(row.foreign_key, plain) && (!found || found->keys.empty()))  // prefer a key to a reason
-        if (const auto own = word_of(row); own && (!found || !own->keys.empty())) found = own;
+      if (ends_with_word(row.foreign_key, plain) && (!found || found->keys.empty()))  // prefer a key to a reason
+        if (const auto suggestion = suggest_from_row(row); suggestion && (!found || !suggestion->keys.empty()))
+          found = suggestion;
   return found;
 }
 
 std::vector<std::string> listed_foreign_words() {
   std::vector<std::string> all;
   for (const WordRow& row : kRows)
-    for (std::string& word : split(row.words)) all.push_back(std::move(word));
+    for (std::string& word : split_blanks(row.words)) all.push_back(std::move(word));
   for (const ForeignTrainer& trainer : rlvr_trainers())
     for (const ForeignRow& row : trainer.rows) {
       const std::string key = plain_word(row.foreign_key);

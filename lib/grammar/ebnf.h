@@ -17,10 +17,11 @@ std::string ebnf_literal(std::string_view text);
 using Characters = std::vector<std::pair<uint32_t, uint32_t>>;
 
 /// Returns all other Unicode code points.
-Characters all_but(Characters characters);
+Characters complement(Characters characters);
 
-/// Returns the class of those `characters` that a JSON string holds unescaped; "" if there are none. Ranges are split
-/// where the UTF-8 length or byte limits change, because xgrammar 0.1.34 would otherwise accept invalid UTF-8.
+/// Returns a character class of the `characters` that a JSON string may hold unescaped; "" if there are none. Ranges
+/// are split where the UTF-8 length or byte limits change, because xgrammar 0.1.34 would otherwise accept invalid
+/// UTF-8.
 std::string ebnf_plain_characters(const Characters& characters);
 
 /// Returns a repetition: "{2,5}", "{3,}" or "{4}".

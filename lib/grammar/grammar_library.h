@@ -11,7 +11,8 @@
 
 namespace roll {
 
-/// Bytes that each token adds to a text (empty: not allowed except as an end), and the tokens that end a response.
+/// Bytes that each token adds to a text (empty: the token is allowed only if it ends a response), and the tokens that
+/// end a response.
 struct TokenTexts {
   std::vector<std::string> texts;
   std::vector<int32_t> ends;

@@ -18,14 +18,14 @@ namespace roll {
 
 namespace {
 
-constexpr std::chrono::seconds kLongestWait{20};  // maximum wait for other compilations
-constexpr int kLongestCompilation_ms = 30'000;    // long enough for a busy machine
-constexpr size_t kMostKnown = 64, kMostKnownBytes = 32 << 20, kMostBytesInUse = 64 << 20;
+constexpr std::chrono::seconds kMaxWait{20};  // maximum wait for other compilations
+constexpr int kMaxCompilation_ms = 30'000;    // long enough for a busy machine
+constexpr size_t kMaxCached = 64, kMaxCachedBytes = 32 << 20, kMaxBytesInUse = 64 << 20;
 
 Descriptor memory_file(const std::string& content) {
   Descriptor file(::memfd_create("roll", MFD_CLOEXEC));
   if (!file || !write_all(file.get(), content) || ::lseek(file.get(), 0, SEEK_SET) != 0)
-    throw system_error("grammars: a file in memory{}", errno_text());
+    throw system_error("grammars: cannot create a file in memory{}", errno_text());
   return file;
 }
 
@@ -43,7 +43,7 @@ std::optional<int> run(const std::filesystem::path& program, const std::vector<i
   const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   pollfd end{.fd = process.get(), .events = POLLIN, .revents = 0};
   int ready = 0;
-  while ((ready = ::poll(&end, 1, kLongestCompilation_ms)) < 0 && errno == EINTR) {
+  while ((ready = ::poll(&end, 1, kMaxCompilation_ms)) < 0 && errno == EINTR) {
   }
   if (ready <= 0) ::kill(pid, SIGKILL);
   int status = 0;
@@ -60,60 +60,61 @@ std::string compile(const std::string& ebnf, const Descriptor& vocabulary, const
     std::string compiled = read_all(out.get());
     if (compiled.size() <= kMostCompiledBytes) return compiled;
   }
-  const std::string why = status && WIFEXITED(*status) ? read_all(errors.get()) : "";
-  throw user_error("{}: its grammar is too large: it takes more than {} s, {} MB to compile or {} MB{}", key,
-                   kMostGrammarSeconds, kMostGrammarMemory >> 20, kMostCompiledBytes >> 20,
-                   why.empty() ? "" : " (" + why.substr(0, 200) + ")");
+  const std::string error_text = status && WIFEXITED(*status) ? read_all(errors.get()) : "";
+  throw user_error(
+      "{}: its grammar is too large: compiling it takes more than {} s or {} MB, or the result more than {} MB{}", key,
+      kMostGrammarSeconds, kMostGrammarMemory >> 20, kMostCompiledBytes >> 20,
+      error_text.empty() ? "" : " (" + error_text.substr(0, 200) + ")");
 }
 
 }  // namespace
 
 std::shared_ptr<const TokenConstraint> Grammars::constraint(const std::string& ebnf, const std::string& key) {
-  if (auto found = known(ebnf)) return found;
-  const std::unique_lock lock(compiling_, kLongestWait);
+  if (auto found = find_cached(ebnf)) return found;
+  const std::unique_lock lock(compile_mutex_, kMaxWait);
   if (!lock) throw GrammarsBusy("too many grammars wait to be compiled; try again");
-  if (auto found = known(ebnf)) return found;
-  if (num_bytes_in_use() > kMostBytesInUse) throw GrammarsBusy("the grammars in use take too much memory; try again");
-  load(key);
-  auto made = library_->constraint(compile(ebnf, vocabulary_, key));
-  keep(ebnf, made);
-  return made;
+  if (auto found = find_cached(ebnf)) return found;
+  if (num_bytes_in_use() > kMaxBytesInUse) throw GrammarsBusy("the grammars in use take too much memory; try again");
+  load_library(key);
+  auto grammar = library_->constraint(compile(ebnf, vocabulary_, key));
+  add_to_cache(ebnf, grammar);
+  return grammar;
 }
 
-std::shared_ptr<const TokenConstraint> Grammars::known(const std::string& ebnf) {
+std::shared_ptr<const TokenConstraint> Grammars::find_cached(const std::string& ebnf) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::ranges::find(known_, ebnf, &Known::ebnf);
-  if (found == known_.end()) return nullptr;
-  known_.splice(known_.begin(), known_, found);
+  const auto found = std::ranges::find(cache_, ebnf, &CachedGrammar::ebnf);
+  if (found == cache_.end()) return nullptr;
+  cache_.splice(cache_.begin(), cache_, found);
   return found->constraint;
 }
 
-void Grammars::keep(const std::string& ebnf, const std::shared_ptr<const TokenConstraint>& constraint) {
+void Grammars::add_to_cache(const std::string& ebnf, const std::shared_ptr<const TokenConstraint>& constraint) {
   const std::lock_guard lock(mutex_);
-  known_.push_front({ebnf, constraint});
-  in_use_.push_back(constraint);
+  cache_.push_front({ebnf, constraint});
+  grammars_in_use_.push_back(constraint);
   const auto size = [&] {
     size_t bytes = 0;
-    for (const Known& one : known_) bytes += one.ebnf.size() + one.constraint->num_bytes();
+    for (const CachedGrammar& entry : cache_) bytes += entry.ebnf.size() + entry.constraint->num_bytes();
     return bytes;
   };
-  while (known_.size() > kMostKnown || (known_.size() > 1 && size() > kMostKnownBytes)) known_.pop_back();
+  while (cache_.size() > kMaxCached || (cache_.size() > 1 && size() > kMaxCachedBytes)) cache_.pop_back();
 }
 
 size_t Grammars::num_bytes_in_use() {
   const std::lock_guard lock(mutex_);
-  std::erase_if(in_use_, [](const auto& one) { return one.expired(); });
+  std::erase_if(grammars_in_use_, [](const auto& entry) { return entry.expired(); });
   size_t bytes = 0;
-  for (const auto& one : in_use_)
-    if (const auto alive = one.lock()) bytes += alive->num_bytes();
+  for (const auto& entry : grammars_in_use_)
+    if (const auto alive = entry.lock()) bytes += alive->num_bytes();
   return bytes;
 }
 
-void Grammars::load(const std::string& key) {
+void Grammars::load_library(const std::string& key) {
   if (library_) return;
   const auto file = beside_program("libroll_grammar.so");
   if (!is_there(file) || !is_there(beside_program("roll_grammar")))
-    throw user_error("{}: needs xgrammar, without which this roll was built; run scripts/setup.sh and build it again",
+    throw user_error("{}: needs xgrammar, but this roll was built without it; run scripts/setup.sh and build again",
                      key);
   void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays loaded
   const auto* found = handle ? static_cast<const GrammarLibrary*>(::dlsym(handle, "roll_grammar_library")) : nullptr;

@@ -34,22 +34,22 @@ class Grammars {
   std::shared_ptr<const TokenConstraint> constraint(const std::string& ebnf, const std::string& key);
 
  private:
-  struct Known {
+  struct CachedGrammar {
     std::string ebnf;
     std::shared_ptr<const TokenConstraint> constraint;
   };
-  std::shared_ptr<const TokenConstraint> known(const std::string& ebnf);
-  void keep(const std::string& ebnf, const std::shared_ptr<const TokenConstraint>& constraint);
-  void load(const std::string& key);
+  std::shared_ptr<const TokenConstraint> find_cached(const std::string& ebnf);
+  void add_to_cache(const std::string& ebnf, const std::shared_ptr<const TokenConstraint>& constraint);
+  void load_library(const std::string& key);
   size_t num_bytes_in_use();
 
   const std::function<TokenTexts()> tokens_;
-  std::timed_mutex compiling_;
+  std::timed_mutex compile_mutex_;
   Descriptor vocabulary_;  // memory file (memfd)
   std::unique_ptr<GrammarTokens> library_;
   std::mutex mutex_;
-  std::list<Known> known_;  // most recently used first
-  std::vector<std::weak_ptr<const TokenConstraint>> in_use_;
+  std::list<CachedGrammar> cache_;  // most recently used first
+  std::vector<std::weak_ptr<const TokenConstraint>> grammars_in_use_;
 };
 
 }  // namespace roll

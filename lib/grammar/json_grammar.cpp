@@ -17,12 +17,12 @@ namespace roll {
 
 namespace {
 
-constexpr size_t kMostSchemaBytes = 64 << 10, kMostGrammarBytes = 1 << 20;
-constexpr int kMostDepth = 32;
-constexpr int64_t kMostItems = 1000, kMostCharacters = 2000;
+constexpr size_t kMaxSchemaBytes = 64 << 10, kMaxGrammarBytes = 1 << 20;
+constexpr int kMaxDepth = 32;
+constexpr int64_t kMaxItems = 1000, kMaxCharacters = 2000;
 
 // "u" excludes surrogates: a single one is no character.
-constexpr const char* kBasics = R"(ws ::= "" | " " | "\n" [ \t]{0,32}
+constexpr const char* kBasicRules = R"(ws ::= "" | " " | "\n" [ \t]{0,32}
 char ::= plain | "\\" (["\\/bfnrt] | "u" ([0-9a-cefA-CEF] [0-9a-fA-F]{3} | [dD] [0-7] [0-9a-fA-F]{2}))
 string ::= "\"" char* "\""
 integer ::= "-"? ("0" | [1-9] [0-9]{0,17})
@@ -34,8 +34,8 @@ array ::= "[" ws (any (ws "," ws any)* ws)? "]"
 any ::= object | array | string | number | boolean | "null"
 )";
 
-std::string basics() {
-  return fmt::format("plain ::= {}\n{}", ebnf_plain_characters(all_but({})), kBasics);
+std::string basic_rules() {
+  return fmt::format("plain ::= {}\n{}", ebnf_plain_characters(complement({})), kBasicRules);
 }
 
 constexpr std::array kTypes = {"object", "array", "string", "integer", "number", "boolean", "null"};
@@ -57,21 +57,21 @@ class SchemaReader {
   SchemaReader(const Json& root, std::string key)
       : root_(root),
         key_(std::move(key)),
-        parts_([this](const Json& pointer) -> const Json& { return draw_target(pointer); }) {
-    if (to_line(root).size() > kMostSchemaBytes)
-      throw user_error("{}: has more than {} KB", key_, kMostSchemaBytes >> 10);
+        parts_([this](const Json& pointer) -> const Json& { return find_target(pointer); }) {
+    if (to_line(root).size() > kMaxSchemaBytes)
+      throw user_error("{}: has more than {} KB", key_, kMaxSchemaBytes >> 10);
   }
 
   /// Returns all rules; `root` matches a value of the schema between the two texts.
   std::string read(const std::string& opens = "", const std::string& closes = "") {
-    std::string root = rule_of(root_, "");
+    std::string root = rule_name(root_, "");
     if (!opens.empty()) root = ebnf_literal(opens) + " " + root;
     if (!closes.empty()) root += " " + ebnf_literal(closes);
-    for (size_t i = 0; i < wanted_.size(); ++i) {  // grows in the loop
-      const std::string pointer = wanted_[i];
-      add_rule(references_.at(pointer), value(draw_target(pointer), pointer));
+    for (size_t i = 0; i < pending_.size(); ++i) {  // grows in the loop
+      const std::string pointer = pending_[i];
+      add_rule(references_.at(pointer), value(find_target(pointer), pointer));
     }
-    return "root ::= " + root + "\n" + rules_ + basics();
+    return "root ::= " + root + "\n" + rules_ + basic_rules();
   }
 
  private:
@@ -81,11 +81,11 @@ class SchemaReader {
 
   void add_rule(const std::string& name, const std::string& body) {
     rules_ += name + " ::= " + body + "\n";
-    if (rules_.size() > kMostGrammarBytes) throw user_error("{}: is too large", key_);
+    if (rules_.size() > kMaxGrammarBytes) throw user_error("{}: is too large", key_);
   }
   std::string new_name() { return fmt::format("r{}", ++last_name_); }
 
-  std::string rule_of(const Json& schema, const std::string& at) {
+  std::string rule_name(const Json& schema, const std::string& at) {
     std::string body = value(schema, at);
     if (body.find(' ') == std::string::npos) return body;
     const std::string name = new_name();
@@ -94,28 +94,28 @@ class SchemaReader {
   }
 
   std::string value(const Json& schema, const std::string& at) {
-    if (++depth_ > kMostDepth) fail(at, fmt::format("more than {} levels in each other", kMostDepth));
-    std::string found = schema.is_boolean() ? of_boolean(schema, at) : of_object(schema, at);
+    if (++depth_ > kMaxDepth) fail(at, fmt::format("more than {} nested levels", kMaxDepth));
+    std::string body = schema.is_boolean() ? boolean_body(schema, at) : object_body(schema, at);
     --depth_;
-    return found;
+    return body;
   }
 
-  std::string of_boolean(const Json& schema, const std::string& at) const {
+  std::string boolean_body(const Json& schema, const std::string& at) const {
     if (!schema.get<bool>()) fail(at, "false allows nothing");
     return "any";
   }
 
-  std::string of_object(const Json& schema, const std::string& at) {
-    if (!schema.is_object()) fail(at, "a schema is an object, true or false");
+  std::string object_body(const Json& schema, const std::string& at) {
+    if (!schema.is_object()) fail(at, "a schema must be an object, true or false");
     for (const char* key : {"$ref", "anyOf", "allOf", "oneOf"})
-      if (schema.contains(key)) return of_others(key, schema, at);
+      if (schema.contains(key)) return combined_body(key, schema, at);
     for (const char* key : {"const", "enum"})
-      if (schema.contains(key)) return of_values(key, schema, at);
-    const std::vector<std::string> types = types_of(schema, at);
+      if (schema.contains(key)) return values_body(key, schema, at);
+    const std::vector<std::string> types = schema_types(schema, at);
     check_keys(schema, types, at);
-    std::string found;
-    for (const std::string& type : types) found += (found.empty() ? "" : " | ") + of_type(type, schema, at);
-    return found;
+    std::string body;
+    for (const std::string& type : types) body += (body.empty() ? "" : " | ") + type_body(type, schema, at);
+    return body;
   }
 
   void check_keys(const Json& schema, const std::vector<std::string>& types, const std::string& at) const {
@@ -123,7 +123,7 @@ class SchemaReader {
       const auto knows = [&key = key](const std::string& type) { return keywords().at(type).contains(key); };
       if (key == "type" || is_schema_note(key) || std::ranges::any_of(types, knows)) continue;
       if (key == "uniqueItems" && unused == false) continue;
-      fail(at, fmt::format("{} is not known{}", key, types.size() == 1 ? " for type " + types[0] : ""));
+      fail(at, fmt::format("{} is not supported{}", key, types.size() == 1 ? " for type " + types[0] : ""));
     }
   }
 
@@ -132,92 +132,92 @@ class SchemaReader {
                    const std::string& at) const {
     for (const auto& [other, unused] : schema.items())
       if (other != key && !is_schema_note(other) && !also.contains(other))
-        fail(at, fmt::format("{} beside {} is not known", other, key));
+        fail(at, fmt::format("{} beside {} is not supported", other, key));
   }
 
   /// Combines the schemas under `key` with the keywords next to it.
-  std::string of_others(const std::string& key, const Json& schema, const std::string& at) {
+  std::string combined_body(const std::string& key, const Json& schema, const std::string& at) {
     const Json beside = schema_beside(schema, key);
     const Json& others = schema[key];
-    if (key == "$ref") return beside.empty() ? reference(others) : whole_of({beside, draw_target(others)}, at);
-    const std::string here = at + "/" + key;
-    if (!others.is_array() || others.empty()) fail(here, "must be a list of schemas");
+    if (key == "$ref") return beside.empty() ? reference(others) : all_body({beside, find_target(others)}, at);
+    const std::string key_place = at + "/" + key;
+    if (!others.is_array() || others.empty()) fail(key_place, "must be a list of schemas");
     if (key == "allOf") {
       std::vector<Json> parts(others.begin(), others.end());
       parts.push_back(beside);
-      return whole_of(parts, here);
+      return all_body(parts, key_place);
     }
-    if (key == "oneOf") check_excluding(others, here);
-    std::string found;
+    if (key == "oneOf") check_excluding(others, key_place);
+    std::string body;
     for (size_t i = 0; i < others.size(); ++i) {
-      const std::string place = fmt::format("{}/{}", here, i);
-      const Json choice = beside.empty() ? others[i] : joined({beside, others[i]}, place);
-      found += (found.empty() ? "" : " | ") + rule_of(choice, place);
+      const std::string choice_place = fmt::format("{}/{}", key_place, i);
+      const Json choice = beside.empty() ? others[i] : joined({beside, others[i]}, choice_place);
+      body += (body.empty() ? "" : " | ") + rule_name(choice, choice_place);
     }
-    return found;
+    return body;
   }
 
-  /// Runs `ask`; turns std::invalid_argument into a UserError.
+  /// Runs `combine`; turns std::invalid_argument into a UserError.
   template <class F>
-  auto about_parts(const std::string& at, const F& ask) {
+  auto with_parts(const std::string& at, const F& combine) {
     try {
-      return ask();
+      return combine();
     } catch (const std::invalid_argument& why) {
       fail(at, why.what());
     }
   }
   Json joined(const std::vector<Json>& parts, const std::string& at) {
-    return about_parts(at, [&] { return parts_.all_schemas(parts); });
+    return with_parts(at, [&] { return parts_.all_schemas(parts); });
   }
-  std::string whole_of(const std::vector<Json>& parts, const std::string& at) { return value(joined(parts, at), at); }
+  std::string all_body(const std::vector<Json>& parts, const std::string& at) { return value(joined(parts, at), at); }
 
   /// oneOf: a grammar cannot count matches, so no value may match two choices.
   void check_excluding(const Json& choices, const std::string& at) {
     for (size_t i = 0; i < choices.size(); ++i)
       for (size_t j = 0; j < i; ++j)
-        if (!about_parts(at, [&] { return parts_.exclude_each_other(choices[j], choices[i]); }))
-          fail(at, fmt::format("a value may be of both {} and {}; say anyOf, or tell them apart by a property that is "
-                               "required",
-                               j, i));
+        if (!with_parts(at, [&] { return parts_.exclude_each_other(choices[j], choices[i]); }))
+          fail(at,
+               fmt::format("a value may match both {} and {}; use anyOf, or distinguish them by a required property", j,
+                           i));
   }
 
   std::string reference(const Json& pointer) {
-    draw_target(pointer);  // throws if the target is missing
+    find_target(pointer);  // throws if the target is missing
     const auto text = pointer.get<std::string>();
     const auto [found, is_new] = references_.try_emplace(text, "");
     if (is_new) {
       found->second = new_name();
-      wanted_.push_back(text);
+      pending_.push_back(text);
     }
     return found->second;
   }
 
-  const Json& draw_target(const Json& pointer) const {
+  const Json& find_target(const Json& pointer) const {
     if (!pointer.is_string() || !pointer.get_ref<const std::string&>().starts_with("#"))
       throw user_error("{}: $ref = {}: must be # or #/..., within the schema", key_, to_line(pointer));
     try {
       return root_.at(Json::json_pointer(pointer.get<std::string>().substr(1)));
     } catch (const Json::exception&) {
-      throw user_error("{}: $ref = {}: nothing is there", key_, to_line(pointer));
+      throw user_error("{}: $ref = {}: the schema has no such part", key_, to_line(pointer));
     }
   }
 
-  std::string of_values(const char* key, const Json& schema, const std::string& at) {
+  std::string values_body(const char* key, const Json& schema, const std::string& at) {
     check_alone(key, schema, {"type"}, at);
     const Json values = std::string(key) == "const" ? Json::array({schema[key]}) : schema[key];
     if (!values.is_array()) fail(at, "enum must be a list");
-    const std::vector<std::string> types = types_of(schema, at);
-    std::string found;
+    const std::vector<std::string> types = schema_types(schema, at);
+    std::string body;
     for (const Json& value : values)
       if (!schema.contains("type") ||
           std::ranges::any_of(types, [&](const auto& type) { return has_schema_type(value, type); }))
-        found += (found.empty() ? "" : " | ") + ebnf_literal(to_line(value));
-    if (found.empty()) fail(at, fmt::format("{} has no value of its type", key));
-    return found;
+        body += (body.empty() ? "" : " | ") + ebnf_literal(to_line(value));
+    if (body.empty()) fail(at, fmt::format("{} has no value of its type", key));
+    return body;
   }
 
   /// Returns the types in "type", else the type that its keywords imply, else all.
-  std::vector<std::string> types_of(const Json& schema, const std::string& at) const {
+  std::vector<std::string> schema_types(const Json& schema, const std::string& at) const {
     std::vector<std::string> types;
     if (schema.contains("type")) {
       const Json& given = schema["type"];
@@ -237,10 +237,10 @@ class SchemaReader {
     return {kTypes.begin(), kTypes.end()};
   }
 
-  std::string of_type(const std::string& type, const Json& schema, const std::string& at) {
-    if (type == "object") return of_properties(schema, at);
-    if (type == "array") return of_items(schema, at);
-    if (type == "string") return of_string(schema, at);
+  std::string type_body(const std::string& type, const Json& schema, const std::string& at) {
+    if (type == "object") return properties_body(schema, at);
+    if (type == "array") return items_body(schema, at);
+    if (type == "string") return string_body(schema, at);
     if (type == "integer" || type == "number") return number_grammar(schema, type == "integer", key_ + " at " + at);
     return type == "null" ? "\"null\"" : "boolean";
   }
@@ -253,55 +253,55 @@ class SchemaReader {
     return value.get<int64_t>();
   }
 
-  std::string of_string(const Json& schema, const std::string& at) {
+  std::string string_body(const Json& schema, const std::string& at) {
     const bool has_length = schema.contains("minLength") || schema.contains("maxLength");
     if (schema.contains("pattern") + schema.contains("format") + has_length > 1)
-      fail(at, "of pattern, format and lengths only one is known at a time");
+      fail(at, "only one of pattern, format and lengths is supported at a time");
     const auto quoted = [](const std::string& body) { return R"(("\"" )" + body + R"( "\""))"; };
     for (const char* key : {"pattern", "format"})
-      if (schema.contains(key) && !schema[key].is_string()) fail(at, fmt::format("{} must be a text", key));
+      if (schema.contains(key) && !schema[key].is_string()) fail(at, fmt::format("{} must be a string", key));
     if (schema.contains("pattern"))
       return quoted(pattern_grammar(schema["pattern"].get<std::string>(), key_ + " at " + at));
     if (schema.contains("format")) {
-      const std::string pattern = pattern_of_format(schema["format"].get<std::string>());
+      const std::string pattern = format_pattern(schema["format"].get<std::string>());
       if (pattern.empty())
         fail(at,
-             fmt::format("format = {}: is not known; date, time, date-time, email, hostname, ipv4, uri and uuid are",
+             fmt::format("format = {}: is not supported; use date, time, date-time, email, hostname, ipv4, uri or uuid",
                          to_line(schema["format"])));
       return quoted(pattern_grammar(pattern, "format"));
     }
     if (!has_length) return "string";
-    const int64_t least = count("minLength", schema, 0, kMostCharacters, at);
+    const int64_t least = count("minLength", schema, 0, kMaxCharacters, at);
     const int64_t most = count("maxLength", schema, INT64_MAX, INT64_MAX, at);
     if (most < least) fail(at, "maxLength is below minLength");
     // A large bound would cost the grammar one state per character.
-    if (most != INT64_MAX && most > kMostCharacters)
-      fail(at, fmt::format("maxLength = {}: at most {}", most, kMostCharacters));
+    if (most != INT64_MAX && most > kMaxCharacters)
+      fail(at, fmt::format("maxLength = {}: at most {}", most, kMaxCharacters));
     return quoted("char" + ebnf_times(least, most == INT64_MAX ? std::nullopt : std::optional(most)));
   }
 
-  std::string of_items(const Json& schema, const std::string& at) {
+  std::string items_body(const Json& schema, const std::string& at) {
     const Json prefix = schema.contains("prefixItems") ? schema["prefixItems"] : Json::array();
     if (!prefix.is_array()) fail(at, "prefixItems must be a list of schemas");
     const bool has_more = !schema.contains("items") || schema["items"] != false;
     const int64_t num_first = std::ssize(prefix);
-    const int64_t least = std::max<int64_t>(0, count("minItems", schema, 0, kMostItems, at) - num_first);
+    const int64_t least = std::max<int64_t>(0, count("minItems", schema, 0, kMaxItems, at) - num_first);
     int64_t most = count("maxItems", schema, INT64_MAX, INT64_MAX, at);
-    if (most != INT64_MAX && most > kMostItems) fail(at, fmt::format("maxItems = {}: at most {}", most, kMostItems));
+    if (most != INT64_MAX && most > kMaxItems) fail(at, fmt::format("maxItems = {}: at most {}", most, kMaxItems));
     if (most != INT64_MAX) most -= num_first;
     if (!has_more) most = std::min<int64_t>(most, 0);
-    if (most < least) fail(at, "no list has so few and so many items");
+    if (most < least) fail(at, "minItems and maxItems allow no list");
     std::string first;
     for (int64_t i = 0; i < num_first; ++i)
-      first += (i == 0 ? "" : R"( ws "," ws )") + rule_of(prefix[i], fmt::format("{}/prefixItems/{}", at, i));
+      first += (i == 0 ? "" : R"( ws "," ws )") + rule_name(prefix[i], fmt::format("{}/prefixItems/{}", at, i));
     const std::string item = most == 0                  ? ""
-                             : schema.contains("items") ? rule_of(schema["items"], at + "/items")
+                             : schema.contains("items") ? rule_name(schema["items"], at + "/items")
                                                         : "any";
-    return list_of(first, item, least, most);
+    return list_body(first, item, least, most);
   }
 
   /// Returns a list: `first` ("" if none), then `least` to `most` items.
-  static std::string list_of(const std::string& first, const std::string& item, int64_t least, int64_t most) {
+  static std::string list_body(const std::string& first, const std::string& item, int64_t least, int64_t most) {
     const auto more = [&](int64_t taken) {
       const auto up_to = most == INT64_MAX ? std::nullopt : std::optional(most - taken);
       if (up_to == 0) return std::string();
@@ -309,11 +309,11 @@ class SchemaReader {
     };
     if (!first.empty()) return fmt::format(R"(("[" ws {}{} ws "]"))", first, more(0));
     if (most == 0) return R"(("[" ws "]"))";
-    const std::string some = item + more(1) + " ws";
-    return R"(("[" ws ()" + some + (least > 0 ? R"() "]"))" : R"()? "]"))");
+    const std::string items_text = item + more(1) + " ws";
+    return R"(("[" ws ()" + items_text + (least > 0 ? R"() "]"))" : R"()? "]"))");
   }
 
-  std::string of_properties(const Json& schema, const std::string& at) {
+  std::string properties_body(const Json& schema, const std::string& at) {
     const Json properties = schema.contains("properties") ? schema["properties"] : Json::object();
     if (!properties.is_object()) fail(at, "properties must be an object of schemas");
     std::set<std::string> required;
@@ -321,33 +321,33 @@ class SchemaReader {
     if (!names.is_array()) fail(at, "required must be a list of names");
     for (const Json& name : names) {
       if (!name.is_string() || !properties.contains(name.get<std::string>()))
-        fail(at, fmt::format("required: {} is none of the properties", to_line(name)));
+        fail(at, fmt::format("required: {} is not one of the properties", to_line(name)));
       required.insert(name.get<std::string>());
     }
-    if (properties.empty()) return of_free_properties(schema, at);
-    // From last to first: `behind` follows an earlier property, `beginning` starts the object.
-    std::string behind, beginning;
+    if (properties.empty()) return free_properties_body(schema, at);
+    // From last to first: `later_properties` follows an earlier property, `first_properties` starts the object.
+    std::string later_properties, first_properties;
     for (auto entry = properties.rbegin(); entry != properties.rend(); ++entry) {
       const std::string pair = fmt::format(R"({} ws ":" ws {})", ebnf_literal(to_line(Json(entry.key()))),
-                                           rule_of(entry.value(), fmt::format("{}/properties/{}", at, entry.key())));
+                                           rule_name(entry.value(), fmt::format("{}/properties/{}", at, entry.key())));
       const bool is_required = required.contains(entry.key());
-      const auto or_without = [&](const std::string& with, const std::string& without) {
+      const auto optional_rule = [&](const std::string& with, const std::string& without) {
         const std::string name = new_name();
         add_rule(name, is_required ? with : fmt::format("{} | {}", with, without.empty() ? "\"\"" : without));
         return name;
       };
-      const std::string next = behind.empty() ? "ws" : behind;
-      beginning = or_without(fmt::format("{} {}", pair, next), beginning);
-      behind = or_without(fmt::format(R"(ws "," ws {} {})", pair, next), next);
+      const std::string next = later_properties.empty() ? "ws" : later_properties;
+      first_properties = optional_rule(fmt::format("{} {}", pair, next), first_properties);
+      later_properties = optional_rule(fmt::format(R"(ws "," ws {} {})", pair, next), next);
     }
-    return fmt::format(R"(("{{" ws {} "}}"))", beginning);
+    return fmt::format(R"(("{{" ws {} "}}"))", first_properties);
   }
 
-  std::string of_free_properties(const Json& schema, const std::string& at) {
+  std::string free_properties_body(const Json& schema, const std::string& at) {
     const Json more = schema.contains("additionalProperties") ? schema["additionalProperties"] : Json(true);
     if (more == true) return "object";
     if (more == false) return R"(("{" ws "}"))";
-    const std::string pair = R"(string ws ":" ws )" + rule_of(more, at + "/additionalProperties");
+    const std::string pair = R"(string ws ":" ws )" + rule_name(more, at + "/additionalProperties");
     return fmt::format(R"(("{{" ws ({0} (ws "," ws {0})* ws)? "}}"))", pair);
   }
 
@@ -357,7 +357,7 @@ class SchemaReader {
   std::string rules_;
   int last_name_ = 0, depth_ = 0;
   std::map<std::string, std::string> references_;  // pointer -> rule
-  std::vector<std::string> wanted_;                // pointers in order of first use
+  std::vector<std::string> pending_;               // pointers in order of first use
 };
 
 /// Adjusts the references in `schema` after it moved to `where` in another schema.
@@ -373,7 +373,7 @@ void move_references(Json& schema, const std::string& where) {
 }  // namespace
 
 std::string object_grammar() {
-  return std::string("root ::= object\n") + basics();
+  return std::string("root ::= object\n") + basic_rules();
 }
 
 std::string schema_grammar(const Json& schema, const std::string& key) {

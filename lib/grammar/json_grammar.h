@@ -19,7 +19,8 @@ std::string object_grammar();
 std::string schema_grammar(const Json& schema, const std::string& key);
 
 /// Returns the grammar of a call of one of `tools` ({type, function: {name, parameters}}, as in chat templates): JSON
-/// with the keys name and `arguments_key`, between `opens` and `closes`. UserError as schema_grammar().
+/// with the keys name and `arguments_key`, between `opens` and `closes`. UserError: the parameters of a tool are a
+/// schema that schema_grammar() refuses.
 std::string call_grammar(const Json& tools, const std::string& arguments_key, const std::string& opens,
                          const std::string& closes, const std::string& key);
 

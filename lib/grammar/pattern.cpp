@@ -16,8 +16,8 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kMostTimes = 1000;
-constexpr size_t kMostGroups = 32;
+constexpr int64_t kMaxRepetitions = 1000;
+constexpr size_t kMaxGroupDepth = 32;
 
 const Characters& digits() {
   static const Characters all = {{'0', '9'}};
@@ -35,9 +35,9 @@ const Characters& blanks() {
 }
 
 /// Returns only ASCII: regex engines disagree on other letters.
-Characters ascii_but(Characters characters) {
+Characters ascii_complement(Characters characters) {
   characters.emplace_back(0x80, UINT32_MAX - 1);
-  return all_but(std::move(characters));
+  return complement(std::move(characters));
 }
 
 /// Characters that JSON escapes as a backslash and the given letter.
@@ -49,184 +49,184 @@ bool contains(const Characters& characters, uint32_t c) {
 }
 
 /// Returns a grammar of one of these characters in JSON; "" if JSON can write none.
-std::string one_of(const Characters& characters) {
-  std::string found = ebnf_plain_characters(characters);
+std::string character_grammar(const Characters& characters) {
+  std::string grammar = ebnf_plain_characters(characters);
   for (const auto& [c, letter] : kEscaped)
-    if (contains(characters, c)) found += (found.empty() ? "" : " | ") + ebnf_literal(std::string("\\") + letter);
-  return found.empty() ? "" : "(" + found + ")";
+    if (contains(characters, c)) grammar += (grammar.empty() ? "" : " | ") + ebnf_literal(std::string("\\") + letter);
+  return grammar.empty() ? "" : "(" + grammar + ")";
 }
 
 class PatternReader {
  public:
   PatternReader(std::string_view pattern, const std::string& key) : key_(key) {
     size_t at = 0;
-    while (at < pattern.size()) text_.push_back(next_code_point(pattern, at));
+    while (at < pattern.size()) characters_.push_back(next_code_point(pattern, at));
   }
 
   std::string read() {
-    std::string found = alternatives();
-    if (!is_at_end()) fail("a ) that nothing opens");
-    return found;
+    std::string grammar = alternatives();
+    if (!is_at_end()) fail("a ) without a (,");
+    return grammar;
   }
 
  private:
-  bool is_at_end() const { return at_ == text_.size(); }
-  bool sees(uint32_t c) const { return !is_at_end() && text_[at_] == c; }
+  bool is_at_end() const { return at_ == characters_.size(); }
+  bool is_next(uint32_t c) const { return !is_at_end() && characters_[at_] == c; }
   bool take(uint32_t c) {
-    if (!sees(c)) return false;
+    if (!is_next(c)) return false;
     ++at_;
     return true;
   }
   uint32_t next(const char* missing) {
     if (is_at_end()) fail(missing);
-    return text_[at_++];
+    return characters_[at_++];
   }
   [[noreturn]] void fail(const std::string& why) const {
     throw user_error("{}: {} at character {} of the pattern", key_, why, at_);
   }
 
   std::string alternatives() {
-    if (++depth_ > kMostGroups) fail("too many groups in each other");
-    std::string all;
+    if (++depth_ > kMaxGroupDepth) fail("groups nested too deep");
+    std::string alternation;
     do {
       take('^');
-      all += (all.empty() ? "" : " | ") + sequence();
+      alternation += (alternation.empty() ? "" : " | ") + sequence();
     } while (take('|'));
     --depth_;
-    return "(" + all + ")";
+    return "(" + alternation + ")";
   }
 
   std::string sequence() {
-    std::string all;
-    while (!is_at_end() && !sees('|') && !sees(')')) {
+    std::string sequence_text;
+    while (!is_at_end() && !is_next('|') && !is_next(')')) {
       if (take('$')) {
-        if (!is_at_end() && !sees('|') && !sees(')')) fail("$ is known only at the end");
+        if (!is_at_end() && !is_next('|') && !is_next(')')) fail("$ is supported only at the end, but stands");
         break;
       }
-      const std::string one = atom();
-      all += (all.empty() ? "" : " ") + one + times();
+      const std::string item = atom();
+      sequence_text += (sequence_text.empty() ? "" : " ") + item + repetition();
     }
-    return all.empty() ? "\"\"" : all;
+    return sequence_text.empty() ? "\"\"" : sequence_text;
   }
 
   std::string atom() {
     const uint32_t c = next("nothing");
     if (c == '(') return group();
-    if (c == '.') return of(all_but({{'\n', '\n'}, {'\r', '\r'}}));
-    if (c == '[') return of(character_class());
-    if (c == '\\') return of(escape());
-    if (c == '*' || c == '+' || c == '?' || c == '{' || c == '^')
-      fail("there is nothing to repeat, or ^ in the middle,");
-    return of({{c, c}});
+    if (c == '.') return class_grammar(complement({{'\n', '\n'}, {'\r', '\r'}}));
+    if (c == '[') return class_grammar(character_class());
+    if (c == '\\') return class_grammar(escape());
+    if (c == '*' || c == '+' || c == '?' || c == '{' || c == '^') fail("nothing to repeat, or a ^ in the middle,");
+    return class_grammar({{c, c}});
   }
 
   std::string group() {
-    if (take('?') && !take(':')) fail("(? is known only as (?:");
-    std::string found = alternatives();
-    if (!take(')')) fail("a ( that nothing closes");
-    return found;
+    if (take('?') && !take(':')) fail("(? is supported only as (?:, but stands");
+    std::string grammar = alternatives();
+    if (!take(')')) fail("an unclosed (");
+    return grammar;
   }
 
-  std::string of(const Characters& characters) const {
-    std::string found = one_of(characters);
-    if (found.empty()) fail("characters that JSON cannot write");
-    return found;
+  std::string class_grammar(const Characters& characters) const {
+    std::string grammar = character_grammar(characters);
+    if (grammar.empty()) fail("characters that JSON cannot contain");
+    return grammar;
   }
 
   Characters escape() {
     const uint32_t c = next("a \\ at the end");
     if (c == 'd') return digits();
-    if (c == 'D') return ascii_but(digits());
+    if (c == 'D') return ascii_complement(digits());
     if (c == 'w') return letters();
-    if (c == 'W') return ascii_but(letters());
+    if (c == 'W') return ascii_complement(letters());
     if (c == 's') return blanks();
-    if (c == 'S') return ascii_but(blanks());
-    const uint32_t one = escaped_character(c);
-    return {{one, one}};
+    if (c == 'S') return ascii_complement(blanks());
+    const uint32_t code_point = escaped_character(c);
+    return {{code_point, code_point}};
   }
 
   uint32_t escaped_character(uint32_t c) {
-    constexpr std::string_view kNamed = "nrtfv", kMeant = "\n\r\t\f\v";
+    constexpr std::string_view kNamed = "nrtfv", kNamedCharacters = "\n\r\t\f\v";
     if (c == 'x' || c == 'u') return hexadecimal(c == 'x' ? 2 : 4);
     const bool is_letter = c < 128 && contains(letters(), c);
     const size_t named = is_letter ? kNamed.find(static_cast<char>(c)) : std::string_view::npos;
-    if (named != std::string_view::npos) return static_cast<uint32_t>(kMeant[named]);
-    if (is_letter) fail(fmt::format("\\{} is not known", static_cast<char>(c)));
+    if (named != std::string_view::npos) return static_cast<uint32_t>(kNamedCharacters[named]);
+    if (is_letter) fail(fmt::format("unsupported \\{}", static_cast<char>(c)));
     return c;
   }
 
   uint32_t hexadecimal(int count) {
     uint32_t value = 0;
     while (count-- > 0) {
-      const uint32_t c = next("an escape that does not end");
+      const uint32_t c = next("an unfinished escape");
       const bool is_digit = c >= '0' && c <= '9';
       const uint32_t lower = c | 0x20;
-      if (!is_digit && (lower < 'a' || lower > 'f')) fail("an escape that is not hexadecimal");
+      if (!is_digit && (lower < 'a' || lower > 'f')) fail("an escape without hexadecimal digits");
       value = value * 16 + (is_digit ? c - '0' : lower - 'a' + 10);
     }
     return value;
   }
 
   Characters character_class() {
-    constexpr const char* kOpen = "a [ that nothing closes";
+    constexpr const char* kOpen = "an unclosed [";
     const bool is_negated = take('^');
-    bool has_kinds = false;  // \w, \d, \s or an opposite
-    Characters all;
+    bool has_class_escapes = false;  // \w, \d, \s or an opposite
+    Characters members;
     while (!take(']')) {
       const uint32_t c = next(kOpen);
-      has_kinds |= c == '\\' && !is_at_end() &&
-                   std::string_view("dDwWsS").find(static_cast<char>(text_[at_])) != std::string_view::npos;
+      has_class_escapes |=
+          c == '\\' && !is_at_end() &&
+          std::string_view("dDwWsS").find(static_cast<char>(characters_[at_])) != std::string_view::npos;
       const Characters first = c == '\\' ? escape() : Characters{{c, c}};
-      const bool is_one = first.size() == 1 && first[0].first == first[0].second;
-      const bool is_range = is_one && sees('-') && at_ + 1 < text_.size() && text_[at_ + 1] != ']';
+      const bool is_single = first.size() == 1 && first[0].first == first[0].second;
+      const bool is_range = is_single && is_next('-') && at_ + 1 < characters_.size() && characters_[at_ + 1] != ']';
       if (!is_range) {
-        all.insert(all.end(), first.begin(), first.end());
+        members.insert(members.end(), first.begin(), first.end());
         continue;
       }
       ++at_;
       const uint32_t end = next(kOpen), last = end == '\\' ? escaped_character(next(kOpen)) : end;
-      if (last < first[0].first) fail("a range that runs backwards");
-      all.emplace_back(first[0].first, last);
+      if (last < first[0].first) fail("a range in reverse order");
+      members.emplace_back(first[0].first, last);
     }
-    if (!is_negated) return all;
-    return has_kinds ? ascii_but(all) : all_but(all);
+    if (!is_negated) return members;
+    return has_class_escapes ? ascii_complement(members) : complement(members);
   }
 
   int64_t number() {
     int64_t value = 0;
-    if (is_at_end() || text_[at_] < '0' || text_[at_] > '9') fail("{ without a number");
-    while (!is_at_end() && text_[at_] >= '0' && text_[at_] <= '9' && value <= kMostTimes)
-      value = value * 10 + (text_[at_++] - '0');
-    if (value > kMostTimes) fail(fmt::format("more than {} repetitions", kMostTimes));
+    if (is_at_end() || characters_[at_] < '0' || characters_[at_] > '9') fail("{ without a number");
+    while (!is_at_end() && characters_[at_] >= '0' && characters_[at_] <= '9' && value <= kMaxRepetitions)
+      value = value * 10 + (characters_[at_++] - '0');
+    if (value > kMaxRepetitions) fail(fmt::format("more than {} repetitions", kMaxRepetitions));
     return value;
   }
 
-  std::string times() {
-    std::string found;
+  std::string repetition() {
+    std::string grammar;
     if (take('*'))
-      found = "*";
+      grammar = "*";
     else if (take('+'))
-      found = "+";
+      grammar = "+";
     else if (take('?'))
-      found = "?";
+      grammar = "?";
     else if (take('{'))
-      found = counted();
-    if (!found.empty()) take('?');  // a lazy repetition matches the same texts
-    if (!found.empty() && (sees('*') || sees('+') || sees('?') || sees('{'))) fail("two repetitions");
-    return found;
+      grammar = counted_repetition();
+    if (!grammar.empty()) take('?');  // a lazy repetition matches the same texts
+    if (!grammar.empty() && (is_next('*') || is_next('+') || is_next('?') || is_next('{'))) fail("two repetitions");
+    return grammar;
   }
 
-  std::string counted() {
+  std::string counted_repetition() {
     const int64_t least = number();
     std::optional<int64_t> most = least;
-    if (take(',')) most = sees('}') ? std::nullopt : std::optional(number());
-    if (!take('}')) fail("a { that nothing closes");
-    if (most && *most < least) fail("a repetition that runs backwards");
+    if (take(',')) most = is_next('}') ? std::nullopt : std::optional(number());
+    if (!take('}')) fail("an unclosed {");
+    if (most && *most < least) fail("a repetition in reverse order");
     return ebnf_times(least, most);
   }
 
   const std::string& key_;
-  std::vector<uint32_t> text_;
+  std::vector<uint32_t> characters_;
   size_t at_ = 0, depth_ = 0;
 };
 
@@ -236,7 +236,7 @@ std::string pattern_grammar(std::string_view pattern, const std::string& key) {
   return PatternReader(pattern, key).read();
 }
 
-std::string pattern_of_format(const std::string& format) {
+std::string format_pattern(const std::string& format) {
   static const std::string day = R"((0[1-9]|1\d|2[0-8]))";
   static const std::string date =
       R"(\d{4}-(02-)" + day + R"(|(0[469]|11)-(0[1-9]|[12]\d|30)|(0[13578]|1[02])-(0[1-9]|[12]\d|3[01])))";

@@ -12,6 +12,6 @@ namespace roll {
 std::string pattern_grammar(std::string_view pattern, const std::string& key);
 
 /// Returns the pattern for a schema's "format"; "" if unknown. Excludes February 29.
-std::string pattern_of_format(const std::string& format);
+std::string format_pattern(const std::string& format);
 
 }  // namespace roll

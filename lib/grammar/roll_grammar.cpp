@@ -12,9 +12,9 @@
 
 namespace {
 
-void limit(__rlimit_resource what, rlim_t most) {
-  const rlimit value{most, most};
-  setrlimit(what, &value);
+void limit(__rlimit_resource resource, rlim_t maximum) {
+  const rlimit value{maximum, maximum};
+  setrlimit(resource, &value);
 }
 
 }  // namespace

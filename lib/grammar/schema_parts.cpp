@@ -11,13 +11,13 @@ namespace roll {
 
 namespace {
 
-constexpr int kMostMeetings = 4000;
+constexpr int kMaxComparisons = 4000;
 
 /// Keywords of bounds; the narrower of two bounds holds.
 const std::set<std::string> kLowest = {"minimum", "exclusiveMinimum", "minLength", "minItems"},
                             kHighest = {"maximum", "exclusiveMaximum", "maxLength", "maxItems"};
 
-Json list_of(const Json& value) {
+Json as_list(const Json& value) {
   return value.is_array() ? value : Json::array({value});
 }
 
@@ -26,7 +26,7 @@ bool contains(const Json& list, const Json& value) {
 }
 
 Json common_types(const Json& a, const Json& b) {
-  const Json first = list_of(a), second = list_of(b);
+  const Json first = as_list(a), second = as_list(b);
   Json both = Json::array();
   for (const Json& type : first)
     if (contains(second, type) || (type == "integer" && contains(second, "number"))) both.push_back(type);
@@ -35,7 +35,7 @@ Json common_types(const Json& a, const Json& b) {
 }
 
 /// Returns the values that `schema` lists (const, enum); null if it lists none.
-Json values_of(const Json& schema) {
+Json listed_values(const Json& schema) {
   if (schema.contains("const")) return Json::array({schema["const"]});
   return schema.contains("enum") && schema["enum"].is_array() ? schema["enum"] : Json();
 }
@@ -47,8 +47,8 @@ Json common_values(const Json& a, const Json& b) {
   return both;
 }
 
-bool is_of_a_type(const Json& value, const Json& types) {
-  return std::ranges::any_of(list_of(types), [&](const Json& type) {
+bool has_any_type(const Json& value, const Json& types) {
+  return std::ranges::any_of(as_list(types), [&](const Json& type) {
     return type.is_string() && has_schema_type(value, type.get<std::string>());
   });
 }
@@ -57,14 +57,14 @@ bool requires_name(const Json& schema, const std::string& name) {
   return schema.contains("required") && schema["required"].is_array() && contains(schema["required"], name);
 }
 
-const Json& properties_of(const Json& schema) {
-  static const Json none = Json::object();
-  return schema.contains("properties") && schema["properties"].is_object() ? schema["properties"] : none;
+const Json& named_properties(const Json& schema) {
+  static const Json kNoProperties = Json::object();
+  return schema.contains("properties") && schema["properties"].is_object() ? schema["properties"] : kNoProperties;
 }
 
 /// Returns the schema of a property; false: not allowed, true: unrestricted.
-Json rule_of_property(const Json& schema, const std::string& name) {
-  const Json& named = properties_of(schema);
+Json property_schema(const Json& schema, const std::string& name) {
+  const Json& named = named_properties(schema);
   if (named.contains(name)) return named[name];
   return schema.contains("additionalProperties") ? schema["additionalProperties"] : Json(true);
 }
@@ -72,9 +72,9 @@ Json rule_of_property(const Json& schema, const std::string& name) {
 /// Returns the property names of both in output order.
 std::vector<std::string> merged_names(const Json& a, const Json& b) {
   std::vector<std::string> names;
-  for (const auto& [name, unused] : properties_of(a).items()) names.push_back(name);
-  for (const auto& [name, unused] : properties_of(b).items())
-    if (!properties_of(a).contains(name)) names.push_back(name);
+  for (const auto& [name, unused] : named_properties(a).items()) names.push_back(name);
+  for (const auto& [name, unused] : named_properties(b).items())
+    if (!named_properties(a).contains(name)) names.push_back(name);
   return names;
 }
 
@@ -86,23 +86,23 @@ void check_forms(const Json& schema) {
       throw std::invalid_argument(fmt::format("{} must be a list", key));
 }
 
-Json both_of(const Json& a, const Json& b) {
+Json conjunction(const Json& a, const Json& b) {
   if (a == true || a == b) return b;
   if (b == true) return a;
   return a == false || b == false ? Json(false) : Json{{"allOf", Json::array({a, b})}};
 }
 
-[[noreturn]] void nothing_left(const std::string& keyword) {
-  throw std::invalid_argument(fmt::format("what its parts say of {} leaves nothing", keyword));
+[[noreturn]] void fail_contradiction(const std::string& keyword) {
+  throw std::invalid_argument(fmt::format("its parts contradict each other on {}, so no value is valid", keyword));
 }
 
-Json common(const std::string& keyword, const Json& a, const Json& b) {
+Json common_keyword(const std::string& keyword, const Json& a, const Json& b) {
   if (a == b) return a;
   if (keyword == "type") return common_types(a, b);
-  if (keyword == "items") return both_of(a, b);
+  if (keyword == "items") return conjunction(a, b);
   if (a.is_number() && b.is_number() && kLowest.contains(keyword)) return std::max(a, b);
   if (a.is_number() && b.is_number() && kHighest.contains(keyword)) return std::min(a, b);
-  throw std::invalid_argument(fmt::format("two parts say {} differently, which has no common form here", keyword));
+  throw std::invalid_argument(fmt::format("two parts have different values of {}, which cannot be combined", keyword));
 }
 
 }  // namespace
@@ -131,9 +131,9 @@ bool has_schema_type(const Json& value, const std::string& type) {
                              : value.is_number();
 }
 
-void SchemaParts::count_one() {
-  if (++num_meetings_ > kMostMeetings)
-    throw std::invalid_argument(fmt::format("more than {} parts meet each other", kMostMeetings));
+void SchemaParts::count_comparison() {
+  if (++num_comparisons_ > kMaxComparisons)
+    throw std::invalid_argument(fmt::format("more than {} comparisons of its parts", kMaxComparisons));
 }
 
 Json SchemaParts::resolved(Json schema) {
@@ -153,11 +153,11 @@ Json SchemaParts::resolved(Json schema) {
 Json SchemaParts::all_schemas(const std::vector<Json>& parts) {
   Json whole = Json::object();
   for (const Json& part : parts) {
-    count_one();
-    const Json one = resolved(part);
-    if (one == true) continue;
-    if (!one.is_object()) throw std::invalid_argument("each part must be a schema that allows something");
-    add(whole, one);
+    count_comparison();
+    const Json part_schema = resolved(part);
+    if (part_schema == true) continue;
+    if (!part_schema.is_object()) throw std::invalid_argument("each part must be a schema that allows something");
+    add(whole, part_schema);
   }
   return whole;
 }
@@ -165,58 +165,58 @@ Json SchemaParts::all_schemas(const std::vector<Json>& parts) {
 void SchemaParts::add(Json& whole, const Json& part) {
   check_forms(part);
   add_properties(whole, part);
-  const Json first = values_of(whole), second = values_of(part);
+  const Json first = listed_values(whole), second = listed_values(part);
   for (const auto& [keyword, value] : part.items()) {
     const bool is_added = keyword == "properties" || keyword == "required" || keyword == "additionalProperties" ||
                           keyword == "const" || keyword == "enum";
     if (is_added || is_schema_note(keyword)) continue;
-    whole[keyword] = whole.contains(keyword) ? common(keyword, whole[keyword], value) : value;
-    if (keyword == "type" && whole[keyword].empty()) nothing_left(keyword);
+    whole[keyword] = whole.contains(keyword) ? common_keyword(keyword, whole[keyword], value) : value;
+    if (keyword == "type" && whole[keyword].empty()) fail_contradiction(keyword);
   }
   if (second.is_null()) return;
   whole.erase("const");
   whole["enum"] = first.is_null() ? second : common_values(first, second);
-  if (whole["enum"].empty()) nothing_left("values");
+  if (whole["enum"].empty()) fail_contradiction("values");
 }
 
 void SchemaParts::add_properties(Json& whole, const Json& part) {
   Json names = Json::object(), needed = Json::array();
   for (const std::string& name : merged_names(whole, part)) {
-    const Json rule = both_of(rule_of_property(whole, name), rule_of_property(part, name));
+    const Json rule = conjunction(property_schema(whole, name), property_schema(part, name));
     if (rule != false)
       names[name] = rule;
     else if (requires_name(whole, name) || requires_name(part, name))
-      nothing_left(name);
+      fail_contradiction(name);
   }
   for (const Json* schema : {static_cast<const Json*>(&whole), &part})
     if (schema->contains("required"))
       for (const Json& name : (*schema)["required"])
         if (!contains(needed, name)) needed.push_back(name);
-  const auto more = [](const Json& schema) {
+  const auto additional = [](const Json& schema) {
     return schema.contains("additionalProperties") ? schema["additionalProperties"] : Json(true);
   };
-  const Json others = both_of(more(whole), more(part));
+  const Json others = conjunction(additional(whole), additional(part));
   if (!names.empty()) whole["properties"] = names;
   if (!needed.empty()) whole["required"] = needed;
   if (others != true) whole["additionalProperties"] = others;
 }
 
 bool SchemaParts::exclude_each_other(const Json& first, const Json& second) {
-  count_one();
+  count_comparison();
   const Json a = resolved(first), b = resolved(second);
   if (!a.is_object() || !b.is_object()) return a == false || b == false;
-  const std::pair<const Json*, const Json*> both_ways[] = {{&a, &b}, {&b, &a}};
+  const std::pair<const Json*, const Json*> orders[] = {{&a, &b}, {&b, &a}};
   for (const char* key : {"anyOf", "oneOf"})
-    for (const auto& way : both_ways)
-      if (way.first->contains(key))
-        return std::ranges::all_of((*way.first)[key],
-                                   [&](const Json& choice) { return exclude_each_other(choice, *way.second); });
-  const Json values = values_of(a), others = values_of(b);
+    for (const auto& order : orders)
+      if (order.first->contains(key))
+        return std::ranges::all_of((*order.first)[key],
+                                   [&](const Json& choice) { return exclude_each_other(choice, *order.second); });
+  const Json values = listed_values(a), others = listed_values(b);
   if (!values.is_null() && !others.is_null()) return common_values(values, others).empty();
-  for (const auto& way : both_ways)
-    if (const Json listed = values_of(*way.first); !listed.is_null() && way.second->contains("type"))
+  for (const auto& order : orders)
+    if (const Json listed = listed_values(*order.first); !listed.is_null() && order.second->contains("type"))
       return std::ranges::none_of(listed,
-                                  [&](const Json& value) { return is_of_a_type(value, (*way.second)["type"]); });
+                                  [&](const Json& value) { return has_any_type(value, (*order.second)["type"]); });
   if (a.contains("type") && b.contains("type") && common_types(a["type"], b["type"]).empty()) return true;
   return excludes_object(a, b);
 }
@@ -229,7 +229,7 @@ bool SchemaParts::excludes_object(const Json& a, const Json& b) {
   if (!is_object(a) || !is_object(b)) return false;
   return std::ranges::any_of(merged_names(a, b), [&](const std::string& name) {
     return (requires_name(a, name) || requires_name(b, name)) &&
-           exclude_each_other(rule_of_property(a, name), rule_of_property(b, name));
+           exclude_each_other(property_schema(a, name), property_schema(b, name));
   });
 }
 

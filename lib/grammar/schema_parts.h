@@ -31,14 +31,14 @@ class SchemaParts {
   bool exclude_each_other(const Json& a, const Json& b);
 
  private:
-  void count_one();
+  void count_comparison();
   Json resolved(Json schema);
   void add(Json& whole, const Json& part);
   void add_properties(Json& whole, const Json& part);
   bool excludes_object(const Json& a, const Json& b);
 
   Resolve resolve_;
-  int num_meetings_ = 0;
+  int num_comparisons_ = 0;
 };
 
 /// Returns true if `value` has the JSON schema type `type`.

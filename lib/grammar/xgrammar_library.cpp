@@ -13,12 +13,12 @@ class State : public ConstraintState {
   explicit State(const xgrammar::CompiledGrammar& grammar)
       : matcher_(grammar),
         ends_(grammar.GetTokenizerInfo().GetStopTokenIds()),
-        words_(static_cast<size_t>(xgrammar::GetBitmaskSize(grammar.GetTokenizerInfo().GetVocabSize()))) {}
+        mask_(static_cast<size_t>(xgrammar::GetBitmaskSize(grammar.GetTokenizerInfo().GetVocabSize()))) {}
 
   std::span<const uint32_t> allowed() override {
-    if (is_known_) return words_;
-    int64_t size = std::ssize(words_);
-    DLTensor tensor{.data = words_.data(),
+    if (is_mask_current_) return mask_;
+    int64_t size = std::ssize(mask_);
+    DLTensor tensor{.data = mask_.data(),
                     .device = {kDLCPU, 0},
                     .ndim = 1,
                     .dtype = xgrammar::GetBitmaskDLType(),
@@ -26,27 +26,27 @@ class State : public ConstraintState {
                     .strides = nullptr,
                     .byte_offset = 0};
     if (is_matching_) matcher_.FillNextTokenBitmask(&tensor);
-    if (!is_matching_ || std::ranges::all_of(words_, [](uint32_t word) { return word == 0; })) allow_ends();
-    is_known_ = true;
-    return words_;
+    if (!is_matching_ || std::ranges::all_of(mask_, [](uint32_t word) { return word == 0; })) allow_ends();
+    is_mask_current_ = true;
+    return mask_;
   }
 
   void accept(int64_t token) override {
     is_matching_ = is_matching_ && matcher_.AcceptToken(static_cast<int32_t>(token)) && !matcher_.IsTerminated();
-    is_known_ = false;
+    is_mask_current_ = false;
   }
 
  private:
   /// Allows only end tokens, if no token fits or the grammar is complete.
   void allow_ends() {
-    std::ranges::fill(words_, 0);
-    for (const int32_t end : ends_) words_[static_cast<size_t>(end) / 32] |= uint32_t{1} << (end % 32);
+    std::ranges::fill(mask_, 0);
+    for (const int32_t end : ends_) mask_[static_cast<size_t>(end) / 32] |= uint32_t{1} << (end % 32);
   }
 
   xgrammar::GrammarMatcher matcher_;
   std::vector<int32_t> ends_;
-  std::vector<uint32_t> words_;
-  bool is_known_ = false, is_matching_ = true;
+  std::vector<uint32_t> mask_;
+  bool is_mask_current_ = false, is_matching_ = true;
 };
 
 class Constraint : public TokenConstraint {
@@ -66,7 +66,7 @@ class Tokens : public GrammarTokens {
     auto grammar = xgrammar::CompiledGrammar::DeserializeJSON(compiled, info_);
     if (auto* const found = std::get_if<xgrammar::CompiledGrammar>(&grammar))
       return std::make_shared<Constraint>(std::move(*found));
-    throw std::runtime_error("roll_grammar is of another roll");
+    throw std::runtime_error("roll_grammar and libroll_grammar.so are of different versions");
   }
 
  private:

@@ -10,22 +10,23 @@ namespace roll::jinja {
 
 namespace {
 
-thread_local Budget* this_threads = nullptr;
+thread_local Budget* current_budget = nullptr;
 
 }  // namespace
 
-Budget::Budget(size_t most) : outer_(std::exchange(this_threads, this)), left_(most), most_(most) {}
+Budget::Budget(size_t max_bytes)
+    : outer_(std::exchange(current_budget, this)), bytes_left_(max_bytes), max_bytes_(max_bytes) {}
 
 Budget::~Budget() {
-  this_threads = outer_;
+  current_budget = outer_;
 }
 
 void charge(size_t bytes) {
-  if (!this_threads) return;
-  if (bytes > this_threads->left_)
-    throw Failure(fmt::format("the template does too much work: more than {} MB pass through it",
-                              this_threads->most_ / 1'000'000));
-  this_threads->left_ -= bytes;
+  if (!current_budget) return;
+  if (bytes > current_budget->bytes_left_)
+    throw Failure(fmt::format("the template does too much work: it processes more than {} MB",
+                              current_budget->max_bytes_ / 1'000'000));
+  current_budget->bytes_left_ -= bytes;
 }
 
 }  // namespace roll::jinja

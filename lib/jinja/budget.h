@@ -9,7 +9,7 @@ namespace roll::jinja {
 /// Budget in bytes of a rendering on this thread, from construction to destruction.
 class Budget {
  public:
-  explicit Budget(size_t most);
+  explicit Budget(size_t max_bytes);
   ~Budget();
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
@@ -17,8 +17,8 @@ class Budget {
  private:
   friend void charge(size_t bytes);
   Budget* outer_;
-  size_t left_;
-  size_t most_;
+  size_t bytes_left_;
+  size_t max_bytes_;
 };
 
 /// Minimum cost, in bytes of text, of an expression, of a loop over a value, or of making a value.

@@ -37,7 +37,7 @@ void Context::write(std::string_view text) {
   check_length(out_.append(text).size());
 }
 
-void Context::at(int line) {
+void Context::begin_step(int line) {
   line_ = line;
   charge(kStepBytes);
 }

@@ -36,13 +36,14 @@ class Context {
   /// are nested too deep.
   template <class Body>
   std::string in_macro(const Body& body) {
-    std::vector<Scope> hidden(std::make_move_iterator(scopes_.begin() + 1), std::make_move_iterator(scopes_.end()));
+    std::vector<Scope> hidden_scopes(std::make_move_iterator(scopes_.begin() + 1),
+                                     std::make_move_iterator(scopes_.end()));
     scopes_.resize(1);
     scopes_.emplace_back();
     ++depth_;
-    const AtEnd back([&] {
+    const AtEnd restore([&] {
       scopes_.resize(1);
-      std::ranges::move(hidden, std::back_inserter(scopes_));
+      std::ranges::move(hidden_scopes, std::back_inserter(scopes_));
       --depth_;
     });
     check_depth();
@@ -62,7 +63,7 @@ class Context {
   const std::string& written() const { return out_; }
 
   /// Sets the current line and pays for one step; every expression and statement calls it.
-  void at(int line);
+  void begin_step(int line);
   int line() const { return line_; }
 
  private:

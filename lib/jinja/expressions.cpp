@@ -24,7 +24,7 @@ struct CallArguments {
   }
 };
 
-Expression list_of(std::vector<Expression> parts) {
+Expression make_list(std::vector<Expression> parts) {
   return [parts = std::move(parts)](Context& c) {
     List out;
     for (const Expression& part : parts) out.push_back(part(c));
@@ -38,22 +38,22 @@ class Parser {
 
   Expression conditional() {
     const TokenStream::Nested nested(in_);
-    Expression value = either();
+    Expression value = disjunction();
     while (in_.take_name("if")) {
-      Expression condition = either(), otherwise;
-      if (in_.take_name("else")) otherwise = conditional();
-      value = [value, condition, otherwise](Context& c) -> Value {
+      Expression condition = disjunction(), else_value;
+      if (in_.take_name("else")) else_value = conditional();
+      value = [value, condition, else_value](Context& c) -> Value {
         if (condition(c).truthy()) return value(c);
-        return otherwise ? otherwise(c) : Value(Undefined{"the missing else of an inline if"});
+        return else_value ? else_value(c) : Value(Undefined{"the missing else of an inline if"});
       };
     }
     return value;
   }
 
-  Expression either() {
-    Expression left = both();
+  Expression disjunction() {
+    Expression left = conjunction();
     while (in_.take_name("or"))
-      left = [left = std::move(left), right = both()](Context& c) {
+      left = [left = std::move(left), right = conjunction()](Context& c) {
         Value value = left(c);
         return value.truthy() ? value : right(c);
       };
@@ -61,7 +61,7 @@ class Parser {
   }
 
  private:
-  Expression both() {
+  Expression conjunction() {
     Expression left = negation();
     while (in_.take_name("and"))
       left = [left = std::move(left), right = negation()](Context& c) {
@@ -77,7 +77,7 @@ class Parser {
     return [value = negation()](Context& c) { return Value(!value(c).truthy()); };
   }
 
-  static bool compares(const std::string& op, const Value& a, const Value& b) {
+  static bool compare_by(const std::string& op, const Value& a, const Value& b) {
     if (op == "==") return equal(a, b);
     if (op == "!=") return !equal(a, b);
     if (op == "in") return contains(b, a);
@@ -107,8 +107,8 @@ class Parser {
       Value left = first(c);
       for (const auto& [op, expression] : rest) {
         Value right = expression(c);
-        c.at(line);
-        if (!compares(op, left, right)) return Value(false);
+        c.begin_step(line);
+        if (!compare_by(op, left, right)) return Value(false);
         left = std::move(right);
       }
       return Value(true);
@@ -125,7 +125,7 @@ class Parser {
       const int line = in_.next().line;
       left = [left = std::move(left), right = (this->*operand)(), name = std::string(*op), line](Context& c) {
         const Value a = left(c), b = right(c);
-        c.at(line);
+        c.begin_step(line);
         return arithmetic(name, a, b);
       };
     }
@@ -180,7 +180,7 @@ class Parser {
     if (n == "false" || n == "False") return constant(false);
     if (n == "none" || n == "None") return constant(None{});
     return [n, line = token.line](Context& c) {
-      c.at(line);
+      c.begin_step(line);
       return c.get(n);
     };
   }
@@ -206,7 +206,7 @@ class Parser {
       parts.push_back(conditional());
       if (!in_.is_operator(closing)) in_.expect_operator(",");
     }
-    return list_of(std::move(parts));
+    return make_list(std::move(parts));
   }
 
   Expression dict() {
@@ -247,8 +247,8 @@ class Parser {
   static Expression attribute(Expression object, std::string name, int line) {
     return [object = std::move(object), name = std::move(name), line](Context& c) -> Value {
       const Value value = object(c);
-      c.at(line);
-      if (value.is_undefined()) value.dict();  // throws, naming what is undefined
+      c.begin_step(line);
+      if (value.is_undefined()) value.dict();  // throws; the message names the undefined value
       if (auto method = find_method(value, name)) return *std::move(method);
       const Value* member = value.member(name);
       return member ? *member : Value(Undefined{fmt::format("'{}' of a {}", name, value.type_name())});
@@ -259,7 +259,7 @@ class Parser {
   static Expression item(Expression object, Expression index, int line) {
     return [object = std::move(object), index = std::move(index), line](Context& c) {
       const Value value = object(c), at = index(c);
-      c.at(line);
+      c.begin_step(line);
       if (value.is_undefined()) value.dict();
       Value found = get_item(value, at);
       if (!found.is_undefined() || !at.is_string()) return found;
@@ -286,7 +286,7 @@ class Parser {
       for (size_t i = 0; i < at.size(); ++i)
         if (bounds[i])
           if (const Value bound = bounds[i](c); !bound.is_none()) at[i] = bound.integer();
-      c.at(line);
+      c.begin_step(line);
       return get_slice(value, at[0], at[1], at[2].value_or(1));
     };
   }
@@ -310,9 +310,9 @@ class Parser {
   Expression call(Expression callee, int line) {
     return [callee = std::move(callee), arguments = arguments(), line](Context& c) {
       const Value function = callee(c);
-      const Arguments given = arguments.evaluate(c);
-      c.at(line);
-      return function.function()(given);
+      const Arguments call_arguments = arguments.evaluate(c);
+      c.begin_step(line);
+      return function.function()(call_arguments);
     };
   }
 
@@ -321,12 +321,12 @@ class Parser {
       const int line = in_.line();
       if (in_.take_operator("|")) {
         const std::string name = in_.identifier();
-        CallArguments given;
-        if (in_.take_operator("(")) given = arguments();
-        value = [value = std::move(value), name, given = std::move(given), line](Context& c) {
+        CallArguments call_arguments;
+        if (in_.take_operator("(")) call_arguments = arguments();
+        value = [value = std::move(value), name, call_arguments = std::move(call_arguments), line](Context& c) {
           const Value input = value(c);
-          const Arguments evaluated = given.evaluate(c);
-          c.at(line);
+          const Arguments evaluated = call_arguments.evaluate(c);
+          c.begin_step(line);
           return apply_filter(name, input, evaluated);
         };
       } else if (in_.take_name("is")) {
@@ -343,15 +343,15 @@ class Parser {
   Expression test(Expression value, int line) {
     const bool negated = in_.take_name("not");
     const std::string name = in_.identifier();
-    CallArguments given;
+    CallArguments call_arguments;
     if (in_.take_operator("("))
-      given = arguments();
+      call_arguments = arguments();
     else if (starts_argument())
-      given.positional.push_back(postfix(primary()));
-    return [value = std::move(value), name, given = std::move(given), negated, line](Context& c) {
+      call_arguments.positional.push_back(postfix(primary()));
+    return [value = std::move(value), name, call_arguments = std::move(call_arguments), negated, line](Context& c) {
       const Value input = value(c);
-      const Arguments evaluated = given.evaluate(c);
-      c.at(line);
+      const Arguments evaluated = call_arguments.evaluate(c);
+      c.begin_step(line);
       return Value(apply_test(name, input, evaluated) != negated);
     };
   }
@@ -374,16 +374,17 @@ Expression parse_expression(TokenStream& in) {
 }
 
 Expression parse_expression_without_if(TokenStream& in) {
-  return Parser(in).either();
+  return Parser(in).disjunction();
 }
 
 Expression parse_tuple(TokenStream& in, bool with_if) {
-  const auto one = [&] { return with_if ? parse_expression(in) : parse_expression_without_if(in); };
-  Expression first = one();
+  const auto parse_element = [&] { return with_if ? parse_expression(in) : parse_expression_without_if(in); };
+  Expression first = parse_element();
   if (!in.is_operator(",")) return first;
   std::vector<Expression> parts{std::move(first)};
-  while (in.take_operator(",") && !in.is(TokenKind::kTagEnd) && !in.is(TokenKind::kPrintEnd)) parts.push_back(one());
-  return list_of(std::move(parts));
+  while (in.take_operator(",") && !in.is(TokenKind::kTagEnd) && !in.is(TokenKind::kPrintEnd))
+    parts.push_back(parse_element());
+  return make_list(std::move(parts));
 }
 
 }  // namespace roll::jinja

@@ -26,7 +26,7 @@ struct NamedTest {
 };
 
 /// Returns an attribute; `path` may hold several, separated by dots.
-Value attribute_of(const Value& value, const std::string& path) {
+Value get_attribute(const Value& value, const std::string& path) {
   charge(kStepBytes);
   Value out = value;
   for (const std::string& part : split(path, ".", -1)) {
@@ -46,12 +46,12 @@ Value default_filter(const Value& value, const Arguments& a) {
 
 Value first_filter(const Value& value, const Arguments&) {
   const List list = value.elements();
-  return list.empty() ? Value(Undefined{"the first element of nothing"}) : list.front();
+  return list.empty() ? Value(Undefined{"the first element of an empty list"}) : list.front();
 }
 
 Value last_filter(const Value& value, const Arguments&) {
   const List list = value.elements();
-  return list.empty() ? Value(Undefined{"the last element of nothing"}) : list.back();
+  return list.empty() ? Value(Undefined{"the last element of an empty list"}) : list.back();
 }
 
 Value join_filter(const Value& value, const Arguments& a) {
@@ -59,7 +59,7 @@ Value join_filter(const Value& value, const Arguments& a) {
   const auto attribute = a.find(1, "attribute");
   List list = value.elements();
   if (attribute)
-    for (Value& one : list) one = attribute_of(one, attribute->string());
+    for (Value& element : list) element = get_attribute(element, attribute->string());
   return joined(list, separator ? separator->text() : "");
 }
 
@@ -76,10 +76,10 @@ Value reverse_filter(const Value& value, const Arguments&) {
 
 /// Python's round(): to the nearest decimal with `digits` digits; ties go to the even one.
 double rounded(double x, int64_t digits) {
-  constexpr int64_t kMostDigits = 323,
-                    kMostZeros = 308;  // beyond these, rounding keeps everything or nothing of a float
-  if (!std::isfinite(x) || digits > kMostDigits) return x;
-  if (digits < -kMostZeros) return 0 * x;
+  constexpr int64_t kMaxDigits = 323,
+                    kMaxZeros = 308;  // with more digits a float stays as it is; with more zeros it becomes 0
+  if (!std::isfinite(x) || digits > kMaxDigits) return x;
+  if (digits < -kMaxZeros) return 0 * x;
   if (digits >= 0) return std::stod(fmt::format("{:.{}f}", x, digits));
   const double scale = std::pow(10.0, static_cast<double>(-digits));
   return std::nearbyint(x / scale) * scale;
@@ -88,27 +88,27 @@ double rounded(double x, int64_t digits) {
 Value round_filter(const Value& value, const Arguments& a) {
   const auto precision = a.find(0, "precision"), method = a.find(1, "method");
   const int64_t digits = precision ? precision->integer() : 0;
-  const std::string how = method ? method->string() : "common";
-  if (how == "common") {
+  const std::string mode = method ? method->string() : "common";
+  if (mode == "common") {
     const double number = rounded(value.number(), digits);
     if (value.is_float()) return number;
     return digits >= 0 ? value.integer() : static_cast<int64_t>(number);  // an integer stays an integer
   }
-  if (how != "ceil" && how != "floor") throw Failure("round: the method must be common, ceil or floor");
+  if (mode != "ceil" && mode != "floor") throw Failure("round: the method must be common, ceil or floor");
   const double scale = std::pow(10.0, static_cast<double>(digits)), large = value.number() * scale;
   if (!std::isfinite(large) || scale == 0) throw Failure(fmt::format("round: {} digits are too many", digits));
-  return (how == "ceil" ? std::ceil(large) : std::floor(large)) / scale;
+  return (mode == "ceil" ? std::ceil(large) : std::floor(large)) / scale;
 }
 
 Value int_filter(const Value& value, const Arguments& a) {
-  const Value otherwise = a.find(0, "default").value_or(Value(int64_t{0}));
+  const Value fallback = a.find(0, "default").value_or(Value(int64_t{0}));
   if (value.is_float() && std::abs(value.number()) < 9e18) return static_cast<int64_t>(value.number());
   if (value.is_bool() || value.is_int()) return value.integer();
-  if (!value.is_string()) return otherwise;
+  if (!value.is_string()) return fallback;
   const std::string text = stripped(value.string(), {}, true, true);
   int64_t out = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size() ? Value(out) : otherwise;
+  return error == std::errc() && end == text.data() + text.size() ? Value(out) : fallback;
 }
 
 Value float_filter(const Value& value, const Arguments& a) {
@@ -153,7 +153,7 @@ Value sorted(List list, const Arguments& a) {
   const auto reverse = a.find(0, "reverse"), sensitive = a.find(1, "case_sensitive"),
              attribute = a.find(2, "attribute");
   const auto key = [&](const Value& v) {
-    const Value k = attribute ? attribute_of(v, attribute->string()) : v;
+    const Value k = attribute ? get_attribute(v, attribute->string()) : v;
     return k.is_string() && !(sensitive && sensitive->truthy()) ? Value(lowered(k.string())) : k;
   };
   std::ranges::stable_sort(list, [&](const Value& x, const Value& y) {
@@ -168,26 +168,26 @@ Value dictsort_filter(const Value& value, const Arguments&) {
 
 Value unique_filter(const Value& value, const Arguments&) {
   List out;
-  for (const Value& one : value.elements())
-    if (std::ranges::none_of(out, [&](const Value& seen) { return equal(seen, one); })) out.push_back(one);
+  for (const Value& element : value.elements())
+    if (std::ranges::none_of(out, [&](const Value& seen) { return equal(seen, element); })) out.push_back(element);
   return out;
 }
 
 Value sum_filter(const Value& value, const Arguments& a) {
   const auto attribute = a.find(0, "attribute");
   Value total = a.find(1, "start").value_or(Value(int64_t{0}));
-  for (const Value& one : value.elements())
-    total = arithmetic("+", total, attribute ? attribute_of(one, attribute->string()) : one);
+  for (const Value& element : value.elements())
+    total = arithmetic("+", total, attribute ? get_attribute(element, attribute->string()) : element);
   return total;
 }
 
 template <int sign>
 Value extreme_filter(const Value& value, const Arguments&) {
   const List list = value.elements();
-  if (list.empty()) return Undefined{"the extreme of nothing"};
+  if (list.empty()) return Undefined{"the minimum or maximum of an empty list"};
   Value best = list[0];
-  for (const Value& one : list)
-    if (sign * compare(one, best) > 0) best = one;
+  for (const Value& element : list)
+    if (sign * compare(element, best) > 0) best = element;
   return best;
 }
 
@@ -201,27 +201,27 @@ Arguments without_first(const Arguments& a, size_t count) {
 Value map_filter(const Value& value, const Arguments& a) {
   List out;
   const auto attribute = a.find(99, "attribute");
-  const auto otherwise = a.find(99, "default");
-  for (const Value& one : value.elements()) {
-    Value mapped = attribute ? attribute_of(one, attribute->text())
-                             : apply_filter(a.need(0, "filter").string(), one, without_first(a, 1));
-    if (mapped.is_undefined() && otherwise) mapped = *otherwise;
+  const auto fallback = a.find(99, "default");
+  for (const Value& element : value.elements()) {
+    Value mapped = attribute ? get_attribute(element, attribute->text())
+                             : apply_filter(a.need(0, "filter").string(), element, without_first(a, 1));
+    if (mapped.is_undefined() && fallback) mapped = *fallback;
     out.push_back(std::move(mapped));
   }
   return out;
 }
 
-/// Implements select, reject, selectattr and rejectattr (`of_attribute`): keeps elements whose test gives `wanted`.
-template <bool wanted, bool of_attribute>
+/// Implements select, reject, selectattr and rejectattr (`by_attribute`): keeps elements whose test gives `wanted`.
+template <bool wanted, bool by_attribute>
 Value select_filter(const Value& value, const Arguments& a) {
-  const size_t at = of_attribute ? 1 : 0;
+  const size_t at = by_attribute ? 1 : 0;
   List out;
-  for (const Value& one : value.elements()) {
-    const Value tested = of_attribute ? attribute_of(one, a.need(0, "attribute").text()) : one;
+  for (const Value& element : value.elements()) {
+    const Value tested = by_attribute ? get_attribute(element, a.need(0, "attribute").text()) : element;
     const bool passes = a.positional.size() > at
                             ? apply_test(a.positional[at].string(), tested, without_first(a, at + 1))
                             : tested.truthy();
-    if (passes == wanted) out.push_back(one);
+    if (passes == wanted) out.push_back(element);
   }
   return out;
 }
@@ -312,23 +312,23 @@ constexpr auto kTests = std::to_array<NamedTest>({
 
 /// Returns the entry called `name`. Failure: there is none; the message suggests the nearest name.
 template <class Table>
-const auto& entry_of(const Table& table, const std::string& name, std::string_view kind) {
+const auto& find_entry(const Table& table, const std::string& name, std::string_view kind) {
   const auto entry = std::ranges::find_if(table, [&](const auto& e) { return e.name == name; });
   if (entry != table.end()) return *entry;
   std::vector<std::string> names;
   for (const auto& e : table) names.emplace_back(e.name);
   throw Failure(
-      fmt::format("no {} '{}' here; known are {}{}", kind, name, fmt::join(names, ", "), did_you_mean(name, names)));
+      fmt::format("unknown {} '{}'; known are {}{}", kind, name, fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 }  // namespace
 
 Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments) {
-  return entry_of(kFilters, name, "filter").filter(value, arguments);
+  return find_entry(kFilters, name, "filter").filter(value, arguments);
 }
 
 bool apply_test(const std::string& name, const Value& value, const Arguments& arguments) {
-  return entry_of(kTests, name, "test").test(value, arguments);
+  return find_entry(kTests, name, "test").test(value, arguments);
 }
 
 }  // namespace roll::jinja

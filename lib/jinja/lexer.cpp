@@ -54,8 +54,8 @@ class Lexer {
   [[noreturn]] void fail(std::string_view what) { throw user_error("{}:{}: {}", origin_, line(), what); }
 
   int line() {
-    line_ += static_cast<int>(std::count(s_.begin() + counted_, s_.begin() + pos_, '\n'));
-    counted_ = static_cast<std::ptrdiff_t>(pos_);
+    line_ += static_cast<int>(std::count(s_.begin() + counted_end_, s_.begin() + pos_, '\n'));
+    counted_end_ = static_cast<std::ptrdiff_t>(pos_);
     return line_;
   }
 
@@ -98,12 +98,12 @@ class Lexer {
 
   void tag() {
     const char kind = s_[pos_ + 1];
-    if (kind == '#') return comment();
-    if (kind == '%' && raw()) return;
+    if (kind == '#') return read_comment();
+    if (kind == '%' && read_raw_block()) return;
     add(kind == '{' ? TokenKind::kPrintBegin : TokenKind::kTagBegin, "");
     pos_ += 2;
     if (pos_ < s_.size() && (s_[pos_] == '-' || s_[pos_] == '+')) ++pos_;
-    code(kind == '{' ? "}}" : "%}", kind == '{' ? TokenKind::kPrintEnd : TokenKind::kTagEnd);
+    read_code(kind == '{' ? "}}" : "%}", kind == '{' ? TokenKind::kPrintEnd : TokenKind::kTagEnd);
   }
 
   /// Handles whitespace after a tag or comment: -%} strips all, %} drops one newline (trim_blocks).
@@ -113,7 +113,7 @@ class Lexer {
     if (!plus && !is_print && starts("\n")) ++pos_;
   }
 
-  void comment() {
+  void read_comment() {
     const size_t end = s_.find("#}", pos_ + 2);
     if (end == std::string_view::npos) fail("{# is not closed by #}");
     const char sign = end > pos_ + 2 ? s_[end - 1] : '\0';
@@ -122,7 +122,7 @@ class Lexer {
   }
 
   /// Reads {% raw %}...{% endraw %} as text; returns false at another tag.
-  bool raw() {
+  bool read_raw_block() {
     const size_t opening_end = tag_end(pos_, "raw");
     if (opening_end == 0) return false;
     const size_t opening_line = pos_;
@@ -158,30 +158,30 @@ class Lexer {
     return s_.substr(i).starts_with("%}") ? i + 2 : 0;
   }
 
-  void code(std::string_view closing, TokenKind end_kind) {
-    for (std::vector<char> open;;) {
+  void read_code(std::string_view closing, TokenKind end_kind) {
+    for (std::vector<char> open_brackets;;) {
       skip_space();
       if (pos_ >= s_.size()) fail(fmt::format("a tag is not closed by {}", closing));
       const bool dash = s_[pos_] == '-', plus = s_[pos_] == '+' && closing == "%}";
-      if (open.empty() && s_.substr(pos_ + (dash || plus)).starts_with(closing)) {
+      if (open_brackets.empty() && s_.substr(pos_ + (dash || plus)).starts_with(closing)) {
         add(end_kind, "");
         return close(dash, plus, closing == "}}");
       }
-      one_token(open);
+      read_code_token(open_brackets);
     }
   }
 
-  void one_token(std::vector<char>& open) {
+  void read_code_token(std::vector<char>& open_brackets) {
     const char c = s_[pos_];
     if (c == '\'' || c == '"') return string(c);
     if (is_digit(c)) return number();
     if (is_name_start(c)) return name();
     const auto op = std::ranges::find_if(kOperators, [&](std::string_view o) { return starts(o); });
-    if (op == kOperators.end()) fail(fmt::format("'{}' starts nothing here", std::string(1, c)));
-    if (c == '(' || c == '[' || c == '{') open.push_back(c);
+    if (op == kOperators.end()) fail(fmt::format("unexpected '{}'", std::string(1, c)));
+    if (c == '(' || c == '[' || c == '{') open_brackets.push_back(c);
     if (c == ')' || c == ']' || c == '}') {
-      if (open.empty()) fail(fmt::format("'{}' closes nothing", c));
-      open.pop_back();
+      if (open_brackets.empty()) fail(fmt::format("'{}' without an opening bracket", c));
+      open_brackets.pop_back();
     }
     add(TokenKind::kOperator, std::string(*op));
     pos_ += op->size();
@@ -254,7 +254,7 @@ class Lexer {
     if (text.size() != digits || text.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos)
       fail(fmt::format("an escape needs {} hexadecimal digits", digits));
     const auto c = std::stoul(text, nullptr, 16);
-    if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) fail(fmt::format("\\u{} is no character", text));
+    if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) fail(fmt::format("\\u{} is not a character", text));
     append_utf8(value, static_cast<char32_t>(c));
     pos_ += digits;
   }
@@ -263,7 +263,7 @@ class Lexer {
   std::string_view s_;
   const std::string& origin_;
   size_t pos_ = 0;
-  std::ptrdiff_t counted_ = 0;
+  std::ptrdiff_t counted_end_ = 0;
   int line_ = 1;
   std::vector<Token> tokens_;
 };

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMaxRange = 100000;  // limit of Jinja's sandbox
 
 using Method = Value (*)(const Value& self, const Arguments& arguments);
-struct Named {
+struct NamedMethod {
   std::string_view name;
   Method method;
 };
@@ -30,11 +30,11 @@ std::optional<std::string> text_argument(const Arguments& arguments, size_t inde
 template <class Matches>
 Value any_affix(const Arguments& arguments, const Matches& matches) {
   const Value affix = arguments.need(0, "prefix");
-  const auto one_matches = [&](const Value& one) {
+  const auto affix_matches = [&](const Value& one) {
     charge(kStepBytes + one.string().size());
     return matches(one.string());
   };
-  return affix.is_string() ? one_matches(affix) : Value(std::ranges::any_of(affix.list(), one_matches));
+  return affix.is_string() ? affix_matches(affix) : Value(std::ranges::any_of(affix.list(), affix_matches));
 }
 
 Value to_values(const std::vector<std::string>& parts) {
@@ -46,7 +46,7 @@ int64_t limit_argument(const Arguments& arguments) {
   return value ? value->integer() : -1;
 }
 
-constexpr auto kStringMethods = std::to_array<Named>({
+constexpr auto kStringMethods = std::to_array<NamedMethod>({
     {"capitalize", [](const Value& s, const Arguments&) { return Value(capitalized(s.string())); }},
     {"count", [](const Value& s,
                  const Arguments& a) { return Value(count_occurrences(s.string(), a.need(0, "sub").string())); }},
@@ -74,7 +74,7 @@ constexpr auto kStringMethods = std::to_array<Named>({
      }},
     {"rsplit",
      [](const Value& s, const Arguments& a) {
-       return to_values(split_back(s.string(), text_argument(a, 0, "sep"), limit_argument(a)));
+       return to_values(split_from_end(s.string(), text_argument(a, 0, "sep"), limit_argument(a)));
      }},
     {"rstrip",
      [](const Value& s, const Arguments& a) {
@@ -95,7 +95,7 @@ constexpr auto kStringMethods = std::to_array<Named>({
     {"upper", [](const Value& s, const Arguments&) { return Value(uppered(s.string())); }},
 });
 
-constexpr auto kDictMethods = std::to_array<Named>({
+constexpr auto kDictMethods = std::to_array<NamedMethod>({
     {"get",
      [](const Value& d, const Arguments& a) {
        const Value key = a.need(0, "key");
@@ -117,7 +117,7 @@ constexpr auto kDictMethods = std::to_array<Named>({
      }},
 });
 
-constexpr auto kListMethods = std::to_array<Named>({
+constexpr auto kListMethods = std::to_array<NamedMethod>({
     {"count",
      [](const Value& l, const Arguments& a) {
        const Value wanted = a.need(0, "value");
@@ -134,7 +134,7 @@ constexpr auto kListMethods = std::to_array<Named>({
 
 template <class Table>
 std::optional<Value> bind(const Table& table, const Value& object, std::string_view name) {
-  for (const Named& entry : table)
+  for (const NamedMethod& entry : table)
     if (entry.name == name)
       return Value::make_method(
           object, [object, method = entry.method](const Arguments& arguments) { return method(object, arguments); });
@@ -142,9 +142,9 @@ std::optional<Value> bind(const Table& table, const Value& object, std::string_v
 }
 
 Value range(const Arguments& arguments) {
-  const bool one = arguments.positional.size() == 1;
-  const int64_t begin = one ? 0 : arguments.need(0, "start").integer(),
-                end = arguments.need(one ? 0 : 1, "stop").integer();
+  const bool has_only_stop = arguments.positional.size() == 1;
+  const int64_t begin = has_only_stop ? 0 : arguments.need(0, "start").integer(),
+                end = arguments.need(has_only_stop ? 0 : 1, "stop").integer();
   const int64_t step = arguments.positional.size() > 2 ? arguments.positional[2].integer() : 1;
   if (step == 0) throw Failure("range: the step is 0");
   List list;

@@ -11,7 +11,7 @@ namespace roll::jinja {
 
 namespace {
 
-Value repeated(const Value& a, int64_t times) {
+Value repeat(const Value& a, int64_t times) {
   times = std::max<int64_t>(times, 0);
   const size_t unit = a.is_string() ? a.string().size() : a.list().size();
   if (unit == 0) return a;
@@ -29,7 +29,7 @@ Value repeated(const Value& a, int64_t times) {
   return a.is_string() ? Value(std::move(text)) : Value(std::move(list));
 }
 
-Value plus(const Value& a, const Value& b) {
+Value concatenate(const Value& a, const Value& b) {
   if (a.is_string() && b.is_string()) {
     charge(a.string().size() + b.string().size());
     return a.string() + b.string();
@@ -89,10 +89,10 @@ Value arithmetic(const std::string& op, const Value& a, const Value& b) {
     const bool integers = !a.is_float() && !b.is_float() && op != "/";
     return integers ? integer_arithmetic(op, a.integer(), b.integer()) : float_arithmetic(op, a.number(), b.number());
   }
-  if (op == "+" && !a.is_number() && !b.is_number()) return plus(a, b);
-  if (op == "*" && b.is_int() && (a.is_string() || a.is_list())) return repeated(a, b.integer());
-  if (op == "*" && a.is_int() && (b.is_string() || b.is_list())) return repeated(b, a.integer());
-  if (a.is_undefined()) a.string();  // throws, naming what is undefined
+  if (op == "+" && !a.is_number() && !b.is_number()) return concatenate(a, b);
+  if (op == "*" && b.is_int() && (a.is_string() || a.is_list())) return repeat(a, b.integer());
+  if (op == "*" && a.is_int() && (b.is_string() || b.is_list())) return repeat(b, a.integer());
+  if (a.is_undefined()) a.string();  // throws; the message names the undefined value
   if (b.is_undefined()) b.string();
   throw Failure(fmt::format("{} {} {} is not possible", a.type_name(), op, b.type_name()));
 }
@@ -137,8 +137,8 @@ Value get_slice(const Value& object, const std::optional<int64_t>& begin, const 
   const auto n = object.is_string() ? std::ssize(bounds) - 1 : std::ssize(object.list());
   step = std::clamp(step, -n - 1, n + 1);
   const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
-  const auto bound = [&](const std::optional<int64_t>& at, int64_t otherwise) {
-    return at ? std::clamp(*at < 0 ? *at + n : *at, low, high) : otherwise;
+  const auto bound = [&](const std::optional<int64_t>& at, int64_t fallback) {
+    return at ? std::clamp(*at < 0 ? *at + n : *at, low, high) : fallback;
   };
   const int64_t first = bound(begin, step > 0 ? low : high), last = bound(end, step > 0 ? high : low);
   const int64_t count = step > 0 ? (last - first) : (first - last), stride = step > 0 ? step : -step;

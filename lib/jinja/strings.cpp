@@ -35,7 +35,7 @@ std::vector<std::string> split_words(const std::string& s, int64_t limit) {
   return out;
 }
 
-std::vector<std::string> split_words_back(const std::string& s, int64_t limit) {
+std::vector<std::string> split_words_from_end(const std::string& s, int64_t limit) {
   std::vector<std::string> words = split_words(s, -1);
   if (limit < 0 || static_cast<int64_t>(words.size()) <= limit) return words;
   // The first words keep the whitespace between them.
@@ -59,14 +59,14 @@ bool is_line_end(char32_t c) {
 
 /// Applies `convert` to an ICU copy of `s`.
 template <class Convert>
-std::string by_icu(const std::string& s, const Convert& convert) {
+std::string convert_by_icu(const std::string& s, const Convert& convert) {
   charge(kStepBytes + 4 * s.size());  // conversion to UTF-16 and back
   icu::UnicodeString text = icu::UnicodeString::fromUTF8(s);
   std::string out;
   return convert(text).toUTF8String(out);
 }
 
-std::string mirrored(std::string s) {
+std::string reversed(std::string s) {
   std::ranges::reverse(s);
   return s;
 }
@@ -96,12 +96,13 @@ std::vector<std::string> split(const std::string& s, const std::optional<std::st
   return out;
 }
 
-std::vector<std::string> split_back(const std::string& s, const std::optional<std::string>& separator, int64_t limit) {
-  if (!separator) return split_words_back(s, limit);
+std::vector<std::string> split_from_end(const std::string& s, const std::optional<std::string>& separator,
+                                        int64_t limit) {
+  if (!separator) return split_words_from_end(s, limit);
   check_separator(*separator);
-  std::vector<std::string> out = split(mirrored(s), mirrored(*separator), limit);
+  std::vector<std::string> out = split(reversed(s), reversed(*separator), limit);
   std::ranges::reverse(out);
-  for (std::string& part : out) part = mirrored(std::move(part));
+  for (std::string& part : out) part = reversed(std::move(part));
   return out;
 }
 
@@ -122,29 +123,29 @@ std::vector<std::string> split_lines(const std::string& s) {
 }
 
 std::string stripped(const std::string& s, const std::optional<std::string>& characters, bool left, bool right) {
-  const auto goes = [&](char32_t c) {
+  const auto is_stripped = [&](char32_t c) {
     charge(1 + (characters ? characters->size() : 0));
     if (!characters) return is_python_space(c);
-    std::string one;
-    append_utf8(one, c);
-    return characters->find(one) != std::string::npos;
+    std::string character;
+    append_utf8(character, c);
+    return characters->find(character) != std::string::npos;
   };
   size_t begin = 0, end = s.size();
-  for (size_t pos = begin; left && pos < end && goes(next_code_point(s, pos));) begin = pos;
-  for (size_t pos = end; right && pos > begin && goes(previous_code_point(s, pos));) end = pos;
+  for (size_t pos = begin; left && pos < end && is_stripped(next_code_point(s, pos));) begin = pos;
+  for (size_t pos = end; right && pos > begin && is_stripped(previous_code_point(s, pos));) end = pos;
   charge(end - begin);
   return s.substr(begin, end - begin);
 }
 
-std::string replaced(const std::string& s, const std::string& old, const std::string& with, int64_t count) {
+std::string replaced(const std::string& s, const std::string& old, const std::string& replacement, int64_t count) {
   if (old.empty()) throw Failure("replace: the text to replace is empty");
   std::string out;
   size_t begin = 0;
   for (; count != 0; --count) {
     const size_t at = find_text(s, old, begin);
     if (at == std::string::npos) break;
-    charge(with.size());
-    check_length(out.append(s, begin, at - begin).append(with).size());
+    charge(replacement.size());
+    check_length(out.append(s, begin, at - begin).append(replacement).size());
     begin = at + old.size();
   }
   return out.append(s, begin);
@@ -167,12 +168,12 @@ std::string joined(const List& parts, const std::string& separator) {
 }
 
 std::string lowered(const std::string& s) {
-  return by_icu(
+  return convert_by_icu(
       s, [](icu::UnicodeString & text) -> auto& { return text.toLower(icu::Locale::getRoot()); });
 }
 
 std::string uppered(const std::string& s) {
-  return by_icu(
+  return convert_by_icu(
       s, [](icu::UnicodeString & text) -> auto& { return text.toUpper(icu::Locale::getRoot()); });
 }
 
@@ -188,9 +189,9 @@ std::string titled(const std::string& s) {
   bool in_word = false;
   for (size_t pos = 0, begin = 0; pos < s.size(); begin = pos) {
     const char32_t c = next_code_point(s, pos);
-    const std::string one = s.substr(begin, pos - begin);
+    const std::string character = s.substr(begin, pos - begin);
     const bool is_final = c == U'Σ' && is_final_sigma(s, begin, pos);
-    out += !in_word ? uppered(one) : is_final ? "ς" : lowered(one);
+    out += !in_word ? uppered(character) : is_final ? "ς" : lowered(character);
     in_word = u_isalpha(static_cast<UChar32>(c));
   }
   return out;

@@ -18,7 +18,7 @@ using Block = std::vector<Statement>;
 using Names = std::vector<std::string>;
 
 constexpr size_t kMaxSource = 1 << 20;
-constexpr size_t kRoundBytes = 10 * kStepBytes;
+constexpr size_t kIterationBytes = 10 * kStepBytes;
 
 Flow run(const Block& block, Context& context) {
   for (const Statement& statement : block)
@@ -38,7 +38,7 @@ void assign(Context& context, const Names& names, const Value& value) {
 Value loop_variable(const List& items, size_t i) {
   const auto n = static_cast<int64_t>(items.size()), index = static_cast<int64_t>(i);
   const auto neighbour = [&](int64_t at) {
-    return at >= 0 && at < n ? items[at] : Value(Undefined{"no neighbour of this loop round"});
+    return at >= 0 && at < n ? items[at] : Value(Undefined{"the neighbour of this item of the loop"});
   };
   const Function cycle = [index](const Arguments& a) {
     if (a.positional.empty()) throw Failure("loop.cycle needs values");
@@ -59,25 +59,25 @@ Value loop_variable(const List& items, size_t i) {
 struct ForLoop {
   Names names;
   Expression items, condition;
-  Block body, otherwise;
+  Block body, else_block;
 
-  List chosen(Context& context) const {
-    List all = items(context).elements(), kept;
-    if (!condition) return all;
-    for (const Value& item : all)
+  List filtered_items(Context& context) const {
+    List all_items = items(context).elements(), filtered;
+    if (!condition) return all_items;
+    for (const Value& item : all_items)
       context.in_scope([&] {
-        charge(kRoundBytes);
+        charge(kIterationBytes);
         assign(context, names, item);
-        if (condition(context).truthy()) kept.push_back(item);
+        if (condition(context).truthy()) filtered.push_back(item);
       });
-    return kept;
+    return filtered;
   }
 
   Flow operator()(Context& context) const {
-    const List list = chosen(context);
-    if (list.empty()) return context.in_scope([&] { return run(otherwise, context); });
+    const List list = filtered_items(context);
+    if (list.empty()) return context.in_scope([&] { return run(else_block, context); });
     for (size_t i = 0; i < list.size(); ++i) {
-      charge(kRoundBytes);
+      charge(kIterationBytes);
       const Flow flow = context.in_scope([&] {
         assign(context, names, list[i]);
         context.set("loop", loop_variable(list, i));
@@ -100,11 +100,11 @@ struct Macro {
           fmt::format("macro '{}' takes {} arguments, not {}", name, parameters.size(), arguments.positional.size()));
     return context.in_macro([&] {
       for (size_t i = 0; i < parameters.size(); ++i) {
-        const auto& [parameter, otherwise] = parameters[i];
-        auto given = arguments.find(i, parameter);
-        context.set(parameter, given       ? *std::move(given)
-                               : otherwise ? otherwise(context)
-                                           : Value(Undefined{parameter}));
+        const auto& [parameter, default_value] = parameters[i];
+        auto argument = arguments.find(i, parameter);
+        context.set(parameter, argument        ? *std::move(argument)
+                               : default_value ? default_value(context)
+                                               : Value(Undefined{parameter}));
       }
       run(body, context);
     });
@@ -115,15 +115,15 @@ class TemplateParser {
  public:
   explicit TemplateParser(TokenStream& in) : in_(in) {}
 
-  Block whole() {
+  Block parse_all() {
     Block block;
-    while (!in_.is(TokenKind::kEnd)) one(block);
+    while (!in_.is(TokenKind::kEnd)) parse_item(block);
     return block;
   }
 
  private:
   /// Parses statements up to a tag that begins with one of `ends`; consumes its {% but not the name.
-  Block until(std::initializer_list<std::string_view> ends) {
+  Block parse_until(std::initializer_list<std::string_view> ends) {
     const TokenStream::Nested nested(in_);
     for (Block block;;) {
       if (in_.is(TokenKind::kEnd)) in_.fail(fmt::format("{{% {} %}} is expected", *(ends.end() - 1)));
@@ -132,7 +132,7 @@ class TemplateParser {
         in_.next();
         return block;
       }
-      one(block);
+      parse_item(block);
     }
   }
 
@@ -141,7 +141,7 @@ class TemplateParser {
     in_.expect(TokenKind::kTagEnd, "%}");
   }
 
-  void one(Block& block) {
+  void parse_item(Block& block) {
     if (in_.is(TokenKind::kText)) {
       block.push_back([text = in_.next().text](Context& c) { return c.write(text), Flow::kNext; });
     } else if (in_.is(TokenKind::kPrintBegin)) {
@@ -149,7 +149,7 @@ class TemplateParser {
       Expression value = parse_tuple(in_);
       in_.expect(TokenKind::kPrintEnd, "}}");
       block.push_back([value = std::move(value), line](Context& c) {
-        c.at(line);
+        c.begin_step(line);
         return c.write(value(c).text()), Flow::kNext;
       });
     } else {
@@ -163,7 +163,7 @@ class TemplateParser {
     if (in_.is_name("generation")) return generation(block);
     Statement statement = this->statement();
     block.push_back([statement = std::move(statement), line](Context& c) {
-      c.at(line);
+      c.begin_step(line);
       return statement(c);
     });
   }
@@ -181,21 +181,21 @@ class TemplateParser {
 
   Statement if_statement() {
     std::vector<std::pair<Expression, Block>> branches;
-    Block otherwise;
+    Block else_block;
     do {
       Expression condition = parse_tuple(in_);
       in_.expect(TokenKind::kTagEnd, "%}");
-      branches.emplace_back(std::move(condition), until({"elif", "else", "endif"}));
+      branches.emplace_back(std::move(condition), parse_until({"elif", "else", "endif"}));
     } while (in_.take_name("elif"));
     if (in_.take_name("else")) {
       in_.expect(TokenKind::kTagEnd, "%}");
-      otherwise = until({"endif"});
+      else_block = parse_until({"endif"});
     }
     end_tag("endif");
-    return [branches = std::move(branches), otherwise = std::move(otherwise)](Context& c) {
+    return [branches = std::move(branches), else_block = std::move(else_block)](Context& c) {
       for (const auto& [condition, block] : branches)
         if (condition(c).truthy()) return run(block, c);
-      return run(otherwise, c);
+      return run(else_block, c);
     };
   }
 
@@ -215,18 +215,18 @@ class TemplateParser {
     if (in_.take_name("if")) loop->condition = parse_expression(in_);
     in_.expect(TokenKind::kTagEnd, "%}");
     ++loops_;
-    loop->body = until({"else", "endfor"});
+    loop->body = parse_until({"else", "endfor"});
     --loops_;
     if (in_.take_name("else")) {
       in_.expect(TokenKind::kTagEnd, "%}");
-      loop->otherwise = until({"endfor"});
+      loop->else_block = parse_until({"endfor"});
     }
     end_tag("endfor");
     return [loop](Context& c) { return (*loop)(c); };
   }
 
   Statement loop_control(Flow flow) {
-    if (loops_ == 0) in_.fail("break and continue stand in loops only");
+    if (loops_ == 0) in_.fail("break and continue are allowed only in loops");
     in_.expect(TokenKind::kTagEnd, "%}");
     return [flow](Context&) { return flow; };
   }
@@ -246,7 +246,7 @@ class TemplateParser {
     }
     if (targets.size() != 1 || !member.empty()) in_.fail("'=' is expected");
     in_.expect(TokenKind::kTagEnd, "%}");
-    Block body = until({"endset"});
+    Block body = parse_until({"endset"});
     end_tag("endset");
     return [targets, body = std::move(body)](Context& c) {
       c.set(targets[0], c.captured([&] { c.in_scope([&] { return run(body, c); }); }));
@@ -266,7 +266,7 @@ class TemplateParser {
     }
     in_.expect(TokenKind::kTagEnd, "%}");
     const int outer_loops = std::exchange(loops_, 0);
-    macro->body = until({"endmacro"});
+    macro->body = parse_until({"endmacro"});
     loops_ = outer_loops;
     end_tag("endmacro");
     return [macro](Context& c) {
@@ -278,17 +278,17 @@ class TemplateParser {
   Statement with_statement() {
     std::vector<std::pair<Names, Expression>> bindings;
     while (!in_.is(TokenKind::kTagEnd)) {
-      Names one{in_.identifier()};
+      Names target{in_.identifier()};
       in_.expect_operator("=");
-      bindings.emplace_back(std::move(one), parse_expression(in_));
+      bindings.emplace_back(std::move(target), parse_expression(in_));
       if (!in_.is(TokenKind::kTagEnd)) in_.expect_operator(",");
     }
     in_.expect(TokenKind::kTagEnd, "%}");
-    Block body = until({"endwith"});
+    Block body = parse_until({"endwith"});
     end_tag("endwith");
     return [bindings = std::move(bindings), body = std::move(body)](Context& c) {
       return c.in_scope([&] {
-        for (const auto& [one, value] : bindings) assign(c, one, value(c));
+        for (const auto& [target, value] : bindings) assign(c, target, value(c));
         return run(body, c);
       });
     };
@@ -299,7 +299,7 @@ class TemplateParser {
   void generation(Block& block) {
     in_.next();
     in_.expect(TokenKind::kTagEnd, "%}");
-    Block body = until({"endgeneration"});
+    Block body = parse_until({"endgeneration"});
     end_tag("endgeneration");
     block.push_back([body = std::move(body)](Context& c) { return run(body, c); });
   }
@@ -312,13 +312,13 @@ class TemplateParser {
 
 Template Template::parse(std::string_view source, const std::string& origin) {
   if (source.size() > kMaxSource)
-    throw user_error("{}: {} bytes; a chat template has at most {}", origin, source.size(), kMaxSource);
+    throw user_error("{}: has {} bytes; a chat template may have at most {}", origin, source.size(), kMaxSource);
   if (const size_t valid = valid_utf8_prefix(source); valid < source.size())
     throw user_error("{}: byte {} is not UTF-8; convert the file", origin, valid);
   Template out;
   out.origin_ = origin;
   TokenStream stream(tokenize(source, origin), origin);
-  out.body_ = [block = TemplateParser(stream).whole()](Context& context) { run(block, context); };
+  out.body_ = [block = TemplateParser(stream).parse_all()](Context& context) { run(block, context); };
   return out;
 }
 

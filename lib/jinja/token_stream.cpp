@@ -51,10 +51,10 @@ std::string TokenStream::identifier() {
 
 void TokenStream::fail(std::string_view what) const {
   const Token& token = peek();
-  const std::string here = token.kind == TokenKind::kEnd ? "the end of the template"
-                           : token.text.empty()          ? "the tag's end"
-                                                         : fmt::format("'{}'", token.text.substr(0, 40));
-  throw user_error("{}:{}: {}, at {}", origin_, token.line, what, here);
+  const std::string found_token = token.kind == TokenKind::kEnd ? "the end of the template"
+                                  : token.text.empty()          ? "the tag's end"
+                                                                : fmt::format("'{}'", token.text.substr(0, 40));
+  throw user_error("{}:{}: {}, at {}", origin_, token.line, what, found_token);
 }
 
 TokenStream::Nested::Nested(TokenStream& stream) : stream_(stream) {

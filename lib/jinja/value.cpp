@@ -18,7 +18,7 @@ namespace {
 // Limits recursion over nested values, and so the stack.
 constexpr int kMaxDepth = 100;
 
-const Value* find_in(const Dict& dict, std::string_view name) {
+const Value* find_member(const Dict& dict, std::string_view name) {
   charge(kEntryBytes * dict.size());
   const auto entry = std::ranges::find(dict, name, [](const auto& e) { return std::string_view(e.first); });
   return entry == dict.end() ? nullptr : &entry->second;
@@ -62,7 +62,7 @@ std::string json_quoted(const std::string& s) {
 
 std::optional<Value> Arguments::find(size_t index, std::string_view name) const {
   if (index < positional.size()) return positional[index];
-  if (const Value* value = find_in(named, name)) return *value;
+  if (const Value* value = find_member(named, name)) return *value;
   return {};
 }
 
@@ -83,9 +83,9 @@ void check_length(size_t length) {
 
 // Names can be as long as a text, so cut them for messages.
 Value::Value(Undefined undefined) {
-  constexpr size_t kShown = 100;
-  if (undefined.what.size() > kShown) {
-    undefined.what.resize(kShown);
+  constexpr size_t kMaxShownBytes = 100;
+  if (undefined.what.size() > kMaxShownBytes) {
+    undefined.what.resize(kMaxShownBytes);
     undefined.what.resize(valid_utf8_prefix(undefined.what));
   }
   data_ = std::move(undefined);
@@ -187,17 +187,16 @@ double Value::number() const {
 void Value::set_member(const std::string& name, Value value) const {
   if (!is_namespace()) throw Failure(fmt::format("only a namespace's members can be set, this is a {}", type_name()));
   // A namespace inside a namespace could form a cycle and would never be freed.
-  if (value.is_namespace() || value.holds_namespace_)
-    throw Failure("a namespace cannot become, or be within, a member of a namespace");
+  if (value.is_namespace() || value.holds_namespace_) throw Failure("a namespace cannot be stored in a namespace");
   Dict& members = *std::get<NamespacePointer>(data_).members;
-  if (const Value* old = find_in(members, name))
+  if (const Value* old = find_member(members, name))
     const_cast<Value&>(*old) = std::move(value);
   else
     members.emplace_back(name, std::move(value));
 }
 
 const Value* Value::member(std::string_view name) const {
-  return is_dict() || is_namespace() ? find_in(dict(), name) : nullptr;
+  return is_dict() || is_namespace() ? find_member(dict(), name) : nullptr;
 }
 
 bool Value::truthy() const {
@@ -299,8 +298,8 @@ namespace {
 
 void dump(const Value& value, int indent, int level, std::string& out);
 
-template <class Range, class One>
-void dump_items(const Range& range, int indent, int level, std::string& out, const One& one) {
+template <class Range, class DumpItem>
+void dump_items(const Range& range, int indent, int level, std::string& out, const DumpItem& dump_item) {
   const auto new_line = [&](int at) {
     if (indent < 0) return;
     const size_t width = static_cast<size_t>(indent) * static_cast<size_t>(at);
@@ -312,7 +311,7 @@ void dump_items(const Range& range, int indent, int level, std::string& out, con
     if (!first) out += indent >= 0 ? "," : ", ";
     first = false;
     new_line(level + 1);
-    one(item);
+    dump_item(item);
   }
   if (!first) new_line(level);
 }

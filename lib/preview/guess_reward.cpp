@@ -13,14 +13,14 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kMaxRows = 200;
+constexpr int64_t kMaxGuessRows = 200;
 constexpr double kNearlyAll = 0.9;
 
 std::vector<Row> read_first_rows(const std::vector<std::string>& files, const RowColumns& columns) {
   std::vector<Row> rows;
   for (const std::string& name : files) {
     RowFile file(name, columns);
-    for (Row row; std::ssize(rows) < kMaxRows;) try {
+    for (Row row; std::ssize(rows) < kMaxGuessRows;) try {
         if (!file.next(row)) break;
         rows.push_back(std::move(row));
       } catch (const BadRow&) {  // reported later, when all rows are checked

@@ -9,14 +9,14 @@ const KINDS = {
     { title: "Score by domain", unit: "mean score in training", fromZero: true, family: "score/mean" },
     { title: "Right responses by tag", unit: "share in validation", share: true, pattern: /^val_correct\/(?!all\/)(.+)\/mean$/, asDots: true },
     { title: "Right responses by validation set", unit: "share of samples, avg@k", share: true, pattern: /^val\/(.+\/avg@\d+)$/, asDots: true, evenOne: true },
-    { title: "pass@k by validation set", unit: "the chance that one of k samples is right", share: true, pattern: /^val\/(.+\/pass@\d+)$/, asDots: true, evenOne: true },
-    { title: "maj@k by validation set", unit: "how often most of k samples are right", share: true, pattern: /^val\/(.+\/maj@\d+)$/, asDots: true, evenOne: true },
+    { title: "pass@k by validation set", unit: "probability that at least one of k samples is right", share: true, pattern: /^val\/(.+\/pass@\d+)$/, asDots: true, evenOne: true },
+    { title: "maj@k by validation set", unit: "probability that the most frequent answer of k samples is right", share: true, pattern: /^val\/(.+\/maj@\d+)$/, asDots: true, evenOne: true },
     { title: "Groups", unit: "share of the step's prompts", share: true, stacked: true,
       help: "A group whose rewards differ teaches; where they agree there is nothing to compare.",
       colours: [2, 0, 1], lines: [["group/all_correct_ratio", "agree, score above 0"], ["group/mixed_ratio", "differ"], ["group/all_incorrect_ratio", "agree, score 0 or less"]] },
     { title: "Success in environments", unit: "share of the step's trajectories", share: true, family: "environment/success" },
-    { title: "Turns", unit: "of the model in a trajectory", fromZero: true, lines: [["environment/turns", "turns"]] },
-    { title: "Calls of tools", unit: "in a trajectory", fromZero: true, lines: [["environment/tool_calls", "all"], ["environment/tool_errors", "answered by an error"]] },
+    { title: "Turns", unit: "turns of the model in a trajectory", fromZero: true, lines: [["environment/turns", "turns"]] },
+    { title: "Tool calls", unit: "calls in a trajectory", fromZero: true, lines: [["environment/tool_calls", "all"], ["environment/tool_errors", "answered by an error"]] },
     { title: "Loss", unit: "nats per token", lines: [["sft/loss", "training"], ["distill/loss", "training"], ["distill/distill_loss", "divergence from the teacher"], ["dpo/loss", "training, of a pair"]], dots: [["val/loss", "validation"]], wide: true, log: 50 },
     { title: "Right preferences", unit: "share of pairs whose chosen response has the larger reward", share: true, lines: [["rewards/accuracies", "training"]], dots: [["val/rewards/accuracies", "validation"]] },
     { title: "Rewards of pairs", unit: "beta x log-ratio to the reference", lines: [["rewards/chosen", "chosen"], ["rewards/rejected", "rejected"], ["rewards/margins", "margin"]] },
@@ -49,13 +49,13 @@ const KINDS = {
     { title: "Validation and checkpoints", unit: "seconds beside the steps", fromZero: true, lines: [], dots: [["time/validate", "validation"], ["time/checkpoint", "waiting for a checkpoint"]] },
     { title: "Tokens per second", unit: "of all ranks", fromZero: true,
       lines: [["system/tps", "a step's tokens over its time"], ["rollout/tokens_per_s", "while sampling"]] },
-    { title: "Model FLOPs utilisation", unit: "share of the measured matrix-product peak, in training", fromZero: true, lines: [["perf/mfu", "training"]] },
+    { title: "Model FLOPs utilisation", unit: "share of the measured GEMM peak, in training", fromZero: true, lines: [["perf/mfu", "training"]] },
     { title: "Memory", unit: "bytes of optimizer states on a rank", fromZero: true, pattern: /^memory\/(.+)\/optimizer_bytes$/ },
-    { title: "Memory by phase", unit: "bytes of the host's that a rank's process holds, at most", fromZero: true,
-      help: "Looked at every 50 ms, and of the rank with most.", pattern: /^memory\/(.+)\/resident_bytes$/ },
+    { title: "Memory by phase", unit: "bytes of host memory of a rank's process, maximum", fromZero: true,
+      help: "Measured every 50 ms, on the rank with most.", pattern: /^memory\/(.+)\/resident_bytes$/ },
     { title: "Packing: fill", unit: "useful tokens over the budget", share: true, pattern: /^packing\/(?:(.+)\/)?fill$/, unnamed: "policy" },
     { title: "Packing: imbalance of ranks", unit: "largest over mean, less 1", fromZero: true, quiet: true, pattern: /^packing\/(?:(.+)\/)?imbalance$/, unnamed: "policy" },
-    { title: "Staleness", unit: "updates of a step by which a token is late", fromZero: true, quiet: true, lines: [["rollout/staleness/mean", "mean"], ["rollout/staleness/max", "largest"]] },
+    { title: "Staleness", unit: "age of the weights that sampled a token, in steps", fromZero: true, quiet: true, lines: [["rollout/staleness/mean", "mean"], ["rollout/staleness/max", "largest"]] },
     { title: "Sampler", unit: "share in use", share: true, lines: [["rollout/slots_busy", "slots"], ["rollout/kv_pages_used", "KV pages, at most"], ["rollout/prefix_hits", "shared prompt tokens"]] },
   ],
 };
@@ -155,7 +155,7 @@ function chartsOf(kinds, runs, more = []) {
 function axisView(runs, redraw) {
   const known = Object.keys(AXES).filter(axis => axis === "steps" || runs.every(run => run.axes?.[axis]));
   const [run] = runs, marks = runs.length === 1 && run.checkpoints.length > 0 && element("span", { class: "small" },
-    `▲ checkpoints that are there: ${run.checkpoints.length > 8 ? `${run.checkpoints.length}, the last of step ${run.checkpoints.at(-1)}` : `step ${run.checkpoints.join(", ")}`}`);
+    `▲ saved checkpoints: ${run.checkpoints.length > 8 ? `${run.checkpoints.length}, the last of step ${run.checkpoints.at(-1)}` : `step ${run.checkpoints.join(", ")}`}`);
   if (!known.includes(state.axis)) delete state.axis;
   return element("div", { class: "row" }, known.length > 1 && select("Along", known.map(axis => [axis, axis]), state.axis ?? "steps", axis => redraw({ axis })), marks);
 }

@@ -2,8 +2,8 @@
 // beside it the bars of the one that is picked.
 
 const SPREADS = [
-  { name: "rewards", title: "Rewards, spread", unit: "what each response was trained on", of: "responses" },
-  { name: "advantages", title: "Advantages, spread", unit: "of each response token, after whitening", of: "response tokens" },
+  { name: "rewards", title: "Distribution of rewards", unit: "reward of each response in training", of: "responses" },
+  { name: "advantages", title: "Distribution of advantages", unit: "of each response token, after whitening", of: "response tokens" },
 ];
 
 // How dense values are in a bin, which may be wider than another. The square root shows few.
@@ -87,7 +87,7 @@ function spreadChart(spec, run) {
   draw();
   const together = Math.max(...s.map((step, i) => e[i] - step + 1));
   return element("figure", { class: "card spread-chart" }, element("h3", {}, spec.title),
-    element("p", {}, `${spec.unit}. Darker: more of them; the bars are those of the picked step.${together > 1 ? ` A column is up to ${together} steps.` : ""}`), plot, legend);
+    element("p", {}, `${spec.unit}. Darker cells hold more values; the bars show the selected step.${together > 1 ? ` A column covers up to ${together} steps.` : ""}`), plot, legend);
 }
 
 const spreadsOf = runs => runs.flatMap(run => SPREADS.map(spec => spreadChart(runs.length > 1 ? { ...spec, title: `${spec.title}: ${run.name}` } : spec, run))).filter(Boolean);

@@ -15,7 +15,7 @@ namespace roll {
 
 namespace {
 
-constexpr const char* kDrawn[] = {"rewards", "advantages"};
+constexpr const char* kHistogramNames[] = {"rewards", "advantages"};
 
 using Bins = std::map<double, std::pair<double, int64_t>>;  // by lower edge: upper edge, count
 
@@ -32,7 +32,7 @@ std::optional<Json> histogram_line(std::string_view text) {
   try {
     Json line = parse_json(text, kHistogramFile);
     line.at("step").get<int64_t>();
-    for (const char* name : kDrawn) {
+    for (const char* name : kHistogramNames) {
       Bins bins;
       if (line.contains(name)) add_bins(line.at(name), bins);
     }
@@ -44,7 +44,7 @@ std::optional<Json> histogram_line(std::string_view text) {
 
 std::map<int64_t, Json> lines_by_step(std::string_view text, std::vector<std::string>& notes) {
   std::map<int64_t, Json> lines;
-  int64_t num_wrong = 0;
+  int64_t num_damaged = 0;
   while (!text.empty()) {
     const size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
@@ -53,52 +53,53 @@ std::map<int64_t, Json> lines_by_step(std::string_view text, std::vector<std::st
       const auto step = parsed->at("step").get<int64_t>();
       lines[step] = std::move(*parsed);
     } else {
-      num_wrong += end != text.npos;  // the last line may still be being written
+      num_damaged += end != text.npos;  // the last line may still be being written
     }
   }
-  if (num_wrong > 0)
-    notes.push_back(fmt::format("{} lines of {} are damaged and left out.", num_wrong, kHistogramFile));
+  if (num_damaged > 0)
+    notes.push_back(fmt::format("{} lines of {} are damaged and left out.", num_damaged, kHistogramFile));
   return lines;
 }
 
 Json bins_json(const Bins& bins) {
   Json json = Json::array();
-  for (const auto& [low, rest] : bins) json.push_back(Json::array({low, rest.first, rest.second}));
+  for (const auto& [low, upper_and_count] : bins)
+    json.push_back(Json::array({low, upper_and_count.first, upper_and_count.second}));
   return json;
 }
 
-Json drawn(const std::map<int64_t, Json>& lines, const char* name, size_t most) {
+Json histogram_parts(const std::map<int64_t, Json>& lines, const char* name, size_t max_parts) {
   const auto has_name = [&](const auto& line) { return line.second.contains(name); };
   const auto count = static_cast<size_t>(std::ranges::count_if(lines, has_name));
-  const size_t size = (count + most - 1) / most;  // steps per part
+  const size_t size = (count + max_parts - 1) / max_parts;  // steps per part
   Json json{{"s", Json::array()}, {"e", Json::array()}, {"b", Json::array()}};
   Bins bins;
-  size_t num_in = 0, num_done = 0;
+  size_t steps_in_part = 0, steps_done = 0;
   for (const auto& [step, line] : lines) {
     if (!line.contains(name)) continue;
-    if (num_in == 0) json["s"].push_back(step);
+    if (steps_in_part == 0) json["s"].push_back(step);
     add_bins(line.at(name), bins);
-    ++num_in;
-    ++num_done;
-    if (num_in < size && num_done < count) continue;
+    ++steps_in_part;
+    ++steps_done;
+    if (steps_in_part < size && steps_done < count) continue;
     json["e"].push_back(step);
     json["b"].push_back(bins_json(bins));
     bins.clear();
-    num_in = 0;
+    steps_in_part = 0;
   }
   return json;
 }
 
 }  // namespace
 
-Json drawn_histograms(RunRecord& run, size_t most) {
+Json drawn_histograms(RunRecord& run, size_t max_parts) {
   const auto file = run.folder / kHistogramFile;
   Json json = Json::object();
   if (!is_there(file)) return json;
   try {
     const std::map<int64_t, Json> lines = lines_by_step(read_file(file), run.notes);
-    for (const char* name : kDrawn)
-      if (Json of_name = drawn(lines, name, most); !of_name["s"].empty()) json[name] = std::move(of_name);
+    for (const char* name : kHistogramNames)
+      if (Json parts = histogram_parts(lines, name, max_parts); !parts["s"].empty()) json[name] = std::move(parts);
   } catch (const std::exception& error) {
     run.notes.emplace_back(error.what());
   }

@@ -5,9 +5,9 @@
 
 namespace roll {
 
-/// Reads histograms.jsonl and merges neighbouring steps into at most `most` parts: {"rewards": {"s": first steps, "e":
-/// last steps, "b": [[[low, high, count], ...], ...]}, ...}; {} if the run has none. Malformed lines are skipped and
-/// counted in the run's notes.
-Json drawn_histograms(RunRecord& run, size_t most);
+/// Reads histograms.jsonl and merges neighbouring steps into at most `max_parts` parts: {"rewards": {"s": first steps,
+/// "e": last steps, "b": [[[low, high, count], ...], ...]}, ...}; {} if the run has none. Malformed lines are skipped
+/// and counted in the run's notes.
+Json drawn_histograms(RunRecord& run, size_t max_parts);
 
 }  // namespace roll

@@ -23,26 +23,26 @@ namespace fs = std::filesystem;
 namespace {
 
 // Points per curve: about the width of a chart in pixels.
-constexpr size_t kPoints = 300;
-constexpr size_t kPointsOfSeveral = 150;  // if several runs share a page
-constexpr size_t kHistograms = 80;        // histograms side by side
+constexpr size_t kMaxPoints = 300;
+constexpr size_t kMaxPointsOfSeveralRuns = 150;  // if several runs share a page
+constexpr size_t kMaxHistograms = 80;            // histograms side by side
 
 /// Returns the shortest path suffixes that distinguish the runs.
 std::vector<std::string> short_names(const std::vector<fs::path>& runs) {
   for (size_t num_parts = 1;; ++num_parts) {
     std::vector<std::string> names;
-    bool all_whole = true;
+    bool are_whole_paths = true;
     for (const fs::path& run : runs) {
       const fs::path whole = fs::absolute(run / "").lexically_normal().parent_path();
       fs::path rest = whole, name;
       for (size_t i = 0; i < num_parts && rest.has_relative_path(); ++i, rest = rest.parent_path())
         name = name.empty() ? rest.filename() : rest.filename() / name;
       names.push_back(name.string());
-      all_whole = all_whole && !rest.has_relative_path();
+      are_whole_paths = are_whole_paths && !rest.has_relative_path();
     }
     std::vector<std::string> sorted = names;
     std::ranges::sort(sorted);
-    if (all_whole || std::ranges::adjacent_find(sorted) == sorted.end()) return names;
+    if (are_whole_paths || std::ranges::adjacent_find(sorted) == sorted.end()) return names;
   }
 }
 
@@ -56,8 +56,8 @@ std::vector<std::string> run_names(const std::vector<RunRecord>& runs) {
     folders.push_back(run.folder);
   }
   const std::set<std::string> distinct(names.begin(), names.end());
-  const bool are_told_apart = runs.size() > 1 && distinct.size() == names.size() && !distinct.contains("");
-  return are_told_apart ? names : short_names(folders);
+  const bool are_distinct = runs.size() > 1 && distinct.size() == names.size() && !distinct.contains("");
+  return are_distinct ? names : short_names(folders);
 }
 
 Json settings_json(const std::vector<Setting>& settings) {
@@ -78,7 +78,7 @@ Json warnings_json(const std::vector<LoggedWarning>& warnings) {
 }
 
 /// Returns the steps with complete checkpoints.
-std::vector<int64_t> checkpoints_of(const fs::path& run) {
+std::vector<int64_t> checkpoint_steps(const fs::path& run) {
   const CheckpointStore store(run / "checkpoints");
   if (!is_folder(store.folder())) return {};
   std::vector<int64_t> steps = store.steps();
@@ -86,13 +86,13 @@ std::vector<int64_t> checkpoints_of(const fs::path& run) {
   return steps;
 }
 
-Json run_json(RunRecord& run, const std::string& name, const ReportWish& wish) {
+Json run_json(RunRecord& run, const std::string& name, const ReportOptions& options) {
   Json metrics = Json::object(), axes = Json::object();
-  const size_t points = wish.runs.size() > 1 ? kPointsOfSeveral : kPoints;
+  const size_t points = options.runs.size() > 1 ? kMaxPointsOfSeveralRuns : kMaxPoints;
   for (const auto& [metric, series] : run.metrics) metrics[metric] = drawn_series(series, points);
   for (const auto& [axis, series] : metric_axes(run.metrics)) axes[axis] = drawn_series(series, points);
-  const Json histograms = drawn_histograms(run, kHistograms);
-  const Json rollouts = shown_responses(run, wish.steps), validation = shown_validation(run);
+  const Json histograms = drawn_histograms(run, kMaxHistograms);
+  const Json rollouts = shown_responses(run, options.steps), validation = shown_validation(run);
   return {{"name", name},
           {"folder", fs::absolute(run.folder).lexically_normal().string()},
           {"is_sft", run.is_sft},
@@ -104,7 +104,7 @@ Json run_json(RunRecord& run, const std::string& name, const ReportWish& wish) {
           {"metrics", std::move(metrics)},
           {"axes", std::move(axes)},
           {"histograms", histograms},
-          {"checkpoints", checkpoints_of(run.folder)},
+          {"checkpoints", checkpoint_steps(run.folder)},
           {"warnings", warnings_json(run.warnings)},
           {"settings", settings_json(run.settings)},
           {"rollouts", rollouts},
@@ -112,9 +112,9 @@ Json run_json(RunRecord& run, const std::string& name, const ReportWish& wish) {
           {"notes", run.notes}};
 }
 
-Json differences_json(const std::vector<Difference>& differ) {
+Json differences_json(const std::vector<Difference>& changed_keys) {
   Json rows = Json::array();
-  for (const Difference& difference : differ) {
+  for (const Difference& difference : changed_keys) {
     Json row = Json::array({difference.key});
     for (const auto& value : difference.values) row.push_back(value ? Json(*value) : Json());
     rows.push_back(std::move(row));
@@ -124,24 +124,24 @@ Json differences_json(const std::vector<Difference>& differ) {
 
 }  // namespace
 
-Json report_data(const ReportWish& wish) {
+Json report_data(const ReportOptions& options) {
   std::vector<RunRecord> records;
-  for (const fs::path& folder : wish.runs) records.push_back(read_run(folder));
+  for (const fs::path& folder : options.runs) records.push_back(read_run(folder));
   const std::vector<std::string> names = run_names(records);
   Json runs = Json::array();
   std::vector<std::vector<Setting>> settings;
   for (size_t i = 0; i < records.size(); ++i) {
-    runs.push_back(run_json(records[i], names[i], wish));
+    runs.push_back(run_json(records[i], names[i], options));
     settings.push_back(std::move(records[i].settings));
   }
   return {{"made", local_time_text("%Y-%m-%d %H:%M:%S")},
-          {"is_live", wish.is_live},
+          {"is_live", options.is_live},
           {"runs", std::move(runs)},
           {"differences", differences_json(differences(settings))}};
 }
 
-std::string report_page(const ReportWish& wish) {
-  const Json data = report_data(wish);
+std::string report_page(const ReportOptions& options) {
+  const Json data = report_data(options);
   std::string names;
   for (const Json& run : data["runs"]) names += (names.empty() ? "" : ", ") + run["name"].get<std::string>();
   // The security policy blocks all outside content, even if a response smuggles HTML into the page.
@@ -151,7 +151,7 @@ std::string report_page(const ReportWish& wish) {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
       "script-src 'unsafe-inline'; connect-src 'self'\">\n"
       "<title>roll report: {}</title>\n<style>{}</style>\n</head>\n<body>\n<main id=\"page\"></main>\n"
-      "<noscript>This page draws itself with a script, which is switched off here.</noscript>\n"
+      "<noscript>This page needs JavaScript, which is switched off in this browser.</noscript>\n"
       "<script type=\"application/json\" id=\"data\">{}</script>\n<script>\n\"use strict\";\n{}</script>\n"
       "</body>\n</html>\n",
       escaped_html(names), page_style(), json_in_html(to_line(data)), page_script());

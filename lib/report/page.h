@@ -11,16 +11,17 @@
 namespace roll {
 
 /// Arguments of `roll report`.
-struct ReportWish {
+struct ReportOptions {
   std::vector<std::filesystem::path> runs;  // at least one
   std::vector<int64_t> steps{};             // steps to show in addition to the page's own choice
   bool is_live = false;                     // the page polls its server for new data
 };
 
-/// Returns the data that page.js draws. UserError: as read_run() and shown_responses().
-Json report_data(const ReportWish& wish);
+/// Returns the data that page.js draws. UserError: a folder is missing or holds no run, or a run lacks the rollouts of
+/// a step in `options.steps`.
+Json report_data(const ReportOptions& options);
 
-/// Returns the HTML. UserError: as report_data().
-std::string report_page(const ReportWish& wish);
+/// Returns the HTML page with that data. UserError: the same conditions as for report_data().
+std::string report_page(const ReportOptions& options);
 
 }  // namespace roll

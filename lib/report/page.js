@@ -58,14 +58,14 @@ function heading(data) {
     parts.push(element("p", {}, element("span", { class: `badge ${kind}` }, text), ` ${run.folder}`),
       element("div", { class: "tiles" }, figuresOf(run).map(([what, value]) => element("div", { class: "card tile" }, element("b", {}, value), element("span", {}, what)))));
   }
-  return element("header", {}, parts, element("p", { class: "small", style: "margin-top: 8px" }, `Page of ${data.made}${data.is_live ? "; it follows the run" : ""}.`));
+  return element("header", {}, parts, element("p", { class: "small", style: "margin-top: 8px" }, `Page created ${data.made}${data.is_live ? "; it follows the run" : ""}.`));
 }
 
 // Counts that should be 0, over the whole run.
-const FAULTS = [["actor/skipped_updates", "updates of the policy skipped, their loss or gradient not being finite"],
-  ["critic/skipped_updates", "updates of the critic skipped likewise"], ...["sft", "dpo", "distill"].map(kind => [kind + "/skipped_updates", "updates skipped, their loss or gradient not being finite"]),
-  ["actor/empty_mini_batches", "mini-batches without a token to learn from"], ["reward/errors", "responses whose reward could not be had"],
-  ["reward/timeouts", "rewards that took too long"], ["rollout/groups_aborted", "groups given up while they were sampled"], ["rollout/evictions", "responses evicted from the KV cache and computed again"]];
+const FAULTS = [["actor/skipped_updates", "updates of the policy skipped because loss or gradient was not finite"],
+  ["critic/skipped_updates", "updates of the critic skipped because loss or gradient was not finite"], ...["sft", "dpo", "distill"].map(kind => [kind + "/skipped_updates", "updates skipped because loss or gradient was not finite"]),
+  ["actor/empty_mini_batches", "mini-batches without a token to learn from"], ["reward/errors", "responses whose reward failed"],
+  ["reward/timeouts", "rewards that timed out"], ["rollout/groups_aborted", "groups aborted during sampling"], ["rollout/evictions", "responses evicted from the KV cache and computed again"]];
 
 function problemsOf(run) {
   const problems = run.notes.map(text => ["note", text, "warn"]);
@@ -101,11 +101,11 @@ function show(data) {
   const sections = [
     ["learning", "Learning", "Is it learning?", learning.childElementCount > 0 ? [along, learning] : []],
     ["problems", "Problems", "What went wrong?", problemsView(data.runs)],
-    ["policy", "Model", "How the model moves", [chartsOf(KINDS.policy, data.runs)]],
+    ["policy", "Model", "How the model changes", [chartsOf(KINDS.policy, data.runs)]],
     ["speed", "Speed", "Where the time goes", [chartsOf(KINDS.speed, data.runs)]],
     ["metrics", "Any metric", "Any other metric", anyMetric(data.runs, state)],
     ["responses", "Responses", "Responses", [responsesSection(data)]],
-    ["sets", "Sets", "Validation sets, as measured last", setsView(data.runs)],
+    ["sets", "Sets", "Validation sets, latest results", setsView(data.runs)],
     ["validation", "Validation", "Validation, answer by answer", validationSection(data)],
     ["configuration", "Configuration", "Configuration", settingsView(data, state)],
   ].filter(([, , , content]) => content.some(part => part.childElementCount > 0 || part.textContent));

@@ -43,7 +43,7 @@ function turnMarks(turns) {
   turns.forEach(([said, told], i) => {
     place += said;
     if (i + 1 < turns.length)
-      marks.set(place, { end: place + told, text: turns[i + 1][2] ? `turn ${i + 2}, behind a prompt of its own: it sees nothing of what is above` : `what turn ${i + 1} was told, and turn ${i + 2}` });
+      marks.set(place, { end: place + told, text: turns[i + 1][2] ? `turn ${i + 2}, with a separate prompt: the model sees nothing of the text above` : `the environment's message after turn ${i + 1}, then turn ${i + 2}` });
     place += told;
   });
   return marks;
@@ -51,7 +51,7 @@ function turnMarks(turns) {
 
 function tokenView(response, step, measure) {
   const { columns, num_tokens: count } = response.tokens, most = reach(step, measure);
-  const readout = element("div", { class: "readout", role: "status" }, "Point at a token, or go through them with the arrow keys.");
+  const readout = element("div", { class: "readout", role: "status" }, "Point at a token, or use the arrow keys.");
   const spans = columns.tokens.map((text, i) => {
     const value = measure.of(columns, i), distance = value === undefined ? 0 : value - (measure.middle ?? 0);
     const share = most > 0 ? 75 * Math.min(1, Math.abs(distance) / most) : 0;
@@ -91,7 +91,7 @@ function responseView(response, group, step, state) {
   const measure = MEASURES.find(each => each.id === state.measure);
   const verdict = scoreBadge(response.score);
   const badges = [verdict, [response.finish === "length" ? "truncated (length)" : response.finish, response.finish === "stop" ? "" : "warn"], [plural(response.length, "token")]];
-  if (response.turns) badges.push([plural(response.turns.length, "turn") + (response.turns.some(turn => turn[2]) ? ", each with a prompt of its own" : ""), ""]);
+  if (response.turns) badges.push([plural(response.turns.length, "turn") + (response.turns.some(turn => turn[2]) ? ", each with a separate prompt" : ""), ""]);
   if (response.reward !== response.score && response.reward !== null) badges.splice(1, 0, [`reward ${number(response.reward)}`, ""]);
   return element("div", { class: "response" },
     element("div", { class: "row" }, element("span", { class: "small" }, `response ${response.sample + 1} of ${group.size}`),
@@ -115,12 +115,12 @@ function groupView(group, step, state) {
     telling.map(response => responseView(response, group, step, state)),
     others.length > 0 && element("details", {}, element("summary", { class: "small" }, `${plural(others.length, "more response")}`),
       others.map(response => responseView(response, group, step, state))),
-    left > 0 && element("p", { class: "small" }, `${plural(left, "response")} of the middle ${left === 1 ? "is" : "are"} not here; the file of the step has ${left === 1 ? "it" : "them"}.`));
+    left > 0 && element("p", { class: "small" }, `${plural(left, "response")} with middle scores ${left === 1 ? "is" : "are"} not shown; see the step's file in rollouts/.`));
 }
 
 function responsesView(runs, state, redraw) {
   const withSome = runs.filter(run => run.rollouts.steps.length > 0);
-  if (withSome.length === 0) return element("p", {}, runs.every(run => run.is_sft) ? `roll ${["dpo", "distill"].find(kind => runs[0].metrics[kind + "/loss"]) ?? "sft"} samples nothing.` : "This run has no rollouts to show.");
+  if (withSome.length === 0) return element("p", {}, runs.every(run => run.is_sft) ? `roll ${["dpo", "distill"].find(kind => runs[0].metrics[kind + "/loss"]) ?? "sft"} does not sample responses.` : "This run has no rollouts to show.");
   const run = withSome.find(each => each.name === state.run) ?? withSome[0], { steps, available } = run.rollouts;
   const place = Math.max(0, steps.findIndex(step => step.step === state.step)), step = state.step === undefined ? steps[steps.length - 1] : steps[place];
   const now = steps.indexOf(step), go = to => redraw({ step: steps[to].step });
@@ -134,9 +134,9 @@ function responsesView(runs, state, redraw) {
     measures.length > 0 && select("Colour tokens by", [["", "nothing"], ...measures.map(measure => [measure.id, measure.label])], chosen, value => redraw({ measure: value })),
     chosen && legendOf(step, MEASURES.find(measure => measure.id === chosen)));
   return element("div", {}, controls,
-    element("p", { class: "small" }, `${plural(step.num_groups, "group")} in this step; shown are those that tell most. ` +
-      (available > steps.length ? `${steps.length} of ${available.toLocaleString("en")} steps are here; “roll report --steps N” adds others. ` : "") +
-      (hasTokens(step) ? "" : "No numbers per token of this step.")),
+    element("p", { class: "small" }, `${plural(step.num_groups, "group")} in this step; the most informative ones are shown. ` +
+      (available > steps.length ? `${steps.length} of ${available.toLocaleString("en")} steps are shown; “roll report --steps N” adds others. ` : "") +
+      (hasTokens(step) ? "" : "This step has no values per token.")),
     step.groups.map(group => groupView(group, step, { ...state, measure: chosen })));
 }
 

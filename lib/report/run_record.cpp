@@ -53,14 +53,14 @@ void add_runs_below(const fs::path& folder, int levels, std::vector<fs::path>& r
   }
 }
 
-fs::path run_of_checkpoint(const fs::path& checkpoint) {
+fs::path find_run_of_checkpoint(const fs::path& checkpoint) {
   const fs::path run = checkpoint.parent_path().parent_path();
   if (checkpoint.parent_path().filename() == "checkpoints" && holds_run(run)) return run;
-  throw user_error("{}: is a checkpoint, without its run; give output_dir of the run's configuration",
+  throw user_error("{}: is a checkpoint outside its run's folder; give output_dir of the run's configuration",
                    checkpoint.string());
 }
 
-void refuse_no_run(const fs::path& folder) {
+void check_is_run(const fs::path& folder) {
   if (!is_there(folder))
     throw user_error("{}: no such run folder; give output_dir of the run's configuration", folder.string());
   if (!is_folder(folder))
@@ -73,7 +73,7 @@ void refuse_no_run(const fs::path& folder) {
 }
 
 /// Reads one of the run's files; nullopt and a note if it is missing or unreadable.
-std::optional<std::string> text_of(const fs::path& file, std::vector<std::string>& notes) {
+std::optional<std::string> read_run_file(const fs::path& file, std::vector<std::string>& notes) {
   try {
     if (is_there(file)) return read_file(file);
     notes.push_back(fmt::format("There is no {}.", file.filename().string()));
@@ -84,7 +84,7 @@ std::optional<std::string> text_of(const fs::path& file, std::vector<std::string
 }
 
 void read_run_settings(RunRecord& run) {
-  const auto text = text_of(run.folder / "config.resolved.yaml", run.notes);
+  const auto text = read_run_file(run.folder / "config.resolved.yaml", run.notes);
   if (!text) return;
   try {
     run.settings = read_settings(*text, "config.resolved.yaml");
@@ -96,7 +96,7 @@ void read_run_settings(RunRecord& run) {
 }
 
 /// Returns the path of log.txt, which logging_dir may move.
-fs::path log_of(const RunRecord& run) {
+fs::path log_path(const RunRecord& run) {
   const Setting* const folder = find_setting(run.settings, "logging_dir");
   return (folder && folder->value != "null" ? fs::path(folder->value) : run.folder) / "log.txt";
 }
@@ -115,9 +115,10 @@ std::map<std::string, Series> metrics_in(std::string_view lines, std::vector<std
       const auto step = line->at("step").get<int64_t>();
       by_step[step] = std::move(*line);
     } else if (end == lines.npos) {
-      notes.emplace_back("The last line of metrics.jsonl is not finished: the run is writing it, or was killed there.");
+      notes.emplace_back(
+          "The last line of metrics.jsonl is not finished: the run is writing it, or was killed while writing it.");
     } else {
-      notes.push_back(fmt::format("Line {} of metrics.jsonl is no line of metrics and is left out.", number));
+      notes.push_back(fmt::format("Line {} of metrics.jsonl is not a line of metrics and is left out.", number));
     }
   }
   std::map<std::string, Series> metrics;
@@ -131,29 +132,30 @@ std::map<std::string, Series> metrics_in(std::string_view lines, std::vector<std
   return metrics;
 }
 
-fs::path run_at(const fs::path& folder) {
-  constexpr int kLevels = 2;
-  constexpr size_t kNamed = 5;
-  if (const auto checkpoint = checkpoint_around(folder)) return run_of_checkpoint(*checkpoint);
+fs::path find_run(const fs::path& folder) {
+  constexpr int kMaxLevels = 2;
+  constexpr size_t kMaxListed = 5;
+  if (const auto checkpoint = checkpoint_around(folder)) return find_run_of_checkpoint(*checkpoint);
   if (folder.filename() == "checkpoints" && holds_run(folder.parent_path())) return folder.parent_path();
   if (!is_folder(folder) || holds_run(folder) || is_there(folder / "latest")) return folder;
   std::vector<fs::path> runs;
-  add_runs_below(folder, kLevels, runs);
+  add_runs_below(folder, kMaxLevels, runs);
   if (runs.size() <= 1) return runs.empty() ? folder : runs.front();
   std::ranges::sort(runs);
   std::vector<std::string> names;
   for (const fs::path& run : runs)
-    if (names.size() < kNamed) names.push_back(run.string());
-  throw user_error("{}: holds {} runs; name those that you want: {}{}", folder.string(), runs.size(),
-                   fmt::join(names, ", "), runs.size() > kNamed ? ", ..." : "");
+    if (names.size() < kMaxListed) names.push_back(run.string());
+  throw user_error("{}: holds {} runs; give the runs to show: {}{}", folder.string(), runs.size(),
+                   fmt::join(names, ", "), runs.size() > kMaxListed ? ", ..." : "");
 }
 
 RunRecord read_run(const fs::path& folder) {
-  refuse_no_run(folder);
+  check_is_run(folder);
   RunRecord run{.folder = folder, .is_at_work = FileLock::is_held(folder / kLockFile)};
   read_run_settings(run);
   run.is_evaluation = is_there(folder / kEvaluationFile);
-  if (const auto metrics = text_of(folder / "metrics.jsonl", run.notes)) run.metrics = metrics_in(*metrics, run.notes);
+  if (const auto metrics = read_run_file(folder / "metrics.jsonl", run.notes))
+    run.metrics = metrics_in(*metrics, run.notes);
   std::set<int64_t> steps;
   for (const auto& [name, series] : run.metrics) steps.insert(series.steps.begin(), series.steps.end());
   steps.erase(0);  // the validation before the first step
@@ -164,19 +166,19 @@ RunRecord read_run(const fs::path& folder) {
   };
   run.is_sft = std::ranges::any_of(run.settings, learns_rows);
   for (const char* loss : {"sft/loss", "dpo/loss", "distill/loss"}) run.is_sft |= run.metrics.contains(loss);
-  if (const auto log = text_of(log_of(run), run.notes)) run.warnings = warnings_in(*log);
+  if (const auto log = read_run_file(log_path(run), run.notes)) run.warnings = warnings_in(*log);
   return run;
 }
 
 fs::path rollouts_folder(const RunRecord& run) {
-  const fs::path own = run.folder / "rollouts";
+  const fs::path default_folder = run.folder / "rollouts";
   for (const char* key : {"rollout_dump_dir", "rollout_replay"}) {
     const Setting* const setting = find_setting(run.settings, key);
     if (!setting || setting->value == "null") continue;
     const fs::path folder = setting->value;
     return is_folder(folder / "rollouts") ? folder / "rollouts" : folder;
   }
-  return own;
+  return default_folder;
 }
 
 }  // namespace roll

@@ -31,7 +31,7 @@ struct RunRecord {
 
 /// Finds the run that `folder` belongs to: the folder itself, the run around a checkpoint, or the only run up to two
 /// levels below. UserError: it holds several runs, or a checkpoint without its run.
-std::filesystem::path run_at(const std::filesystem::path& folder);
+std::filesystem::path find_run(const std::filesystem::path& folder);
 
 /// Reads the run. UserError: `folder` is missing, a file, or holds no run.
 RunRecord read_run(const std::filesystem::path& folder);

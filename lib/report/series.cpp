@@ -27,9 +27,9 @@ Series summed(const std::map<std::string, Series>& metrics, const std::vector<st
   return sums;
 }
 
-StepSpan bucket_by_tensor(const Series& series, size_t begin, size_t end) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  StepSpan bucket{series.steps[begin], series.steps[end - 1], kNone, kNone, kNone};
+StepSpan make_bucket(const Series& series, size_t begin, size_t end) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  StepSpan bucket{series.steps[begin], series.steps[end - 1], kNaN, kNaN, kNaN};
   double sum = 0;
   int64_t count = 0;
   for (size_t i = begin; i < end; ++i) {
@@ -51,12 +51,12 @@ Json short_float(double value) {
 
 Json steps_json(const std::vector<StepSpan>& buckets, int64_t StepSpan::*step) {
   Json steps = Json::array();
-  bool is_run = true;
+  bool is_consecutive = true;
   for (size_t i = 0; i < buckets.size(); ++i) {
     steps.push_back(buckets[i].*step);
-    is_run = is_run && buckets[i].*step == buckets[0].*step + static_cast<int64_t>(i);
+    is_consecutive = is_consecutive && buckets[i].*step == buckets[0].*step + static_cast<int64_t>(i);
   }
-  return is_run && !buckets.empty() ? Json(buckets[0].*step) : steps;
+  return is_consecutive && !buckets.empty() ? Json(buckets[0].*step) : steps;
 }
 
 Json values_json(const std::vector<StepSpan>& buckets, double StepSpan::*value) {
@@ -67,11 +67,11 @@ Json values_json(const std::vector<StepSpan>& buckets, double StepSpan::*value) 
 
 }  // namespace
 
-std::vector<StepSpan> in_buckets(const Series& series, size_t most) {
-  const size_t count = series.steps.size(), size = (count + most - 1) / most;
+std::vector<StepSpan> split_into_buckets(const Series& series, size_t max_buckets) {
+  const size_t count = series.steps.size(), size = (count + max_buckets - 1) / max_buckets;
   std::vector<StepSpan> buckets;
   for (size_t begin = 0; begin < count; begin += size)
-    buckets.push_back(bucket_by_tensor(series, begin, std::min(begin + size, count)));
+    buckets.push_back(make_bucket(series, begin, std::min(begin + size, count)));
   return buckets;
 }
 
@@ -84,8 +84,8 @@ std::map<std::string, Series> metric_axes(const std::map<std::string, Series>& m
   return axes;
 }
 
-Json drawn_series(const Series& series, size_t most) {
-  const std::vector<StepSpan> buckets = in_buckets(series, most);
+Json drawn_series(const Series& series, size_t max_buckets) {
+  const std::vector<StepSpan> buckets = split_into_buckets(series, max_buckets);
   Json drawn{{"s", steps_json(buckets, &StepSpan::first_step)}, {"v", values_json(buckets, &StepSpan::mean)}};
   if (buckets.size() < series.steps.size()) {
     drawn["e"] = steps_json(buckets, &StepSpan::last_step);

@@ -23,12 +23,12 @@ struct StepSpan {
   double mean = 0, lowest = 0, highest = 0;  // over finite values; NaN if there are none
 };
 
-/// Splits the series into at most `most` buckets of equal size; the last may be smaller.
-std::vector<StepSpan> in_buckets(const Series& series, size_t most);
+/// Splits the series into at most `max_buckets` buckets of equal size; the last may be smaller.
+std::vector<StepSpan> split_into_buckets(const Series& series, size_t max_buckets);
 
 /// Returns chart data: {"s": first steps, "v": values}; if buckets hold several steps, also "e": last steps, "lo" and
 /// "hi". Consecutive steps are written as the first one only. Values have 6 significant digits.
-Json drawn_series(const Series& series, size_t most);
+Json drawn_series(const Series& series, size_t max_buckets);
 
 /// Returns alternative x axes: "tokens", trained up to and including each step, and "hours" of steps, validations and
 /// checkpoint waits, without time between restarts. An axis is missing if its metrics are.

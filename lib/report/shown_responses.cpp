@@ -25,25 +25,25 @@ namespace {
 /// counted in `run.notes`.
 void read_lines(RunRecord& run, const fs::path& file, const std::function<void(Json)>& take) {
   std::ifstream in = open_to_read(file);
-  int64_t num_bad = 0;
+  int64_t num_unreadable = 0;
   for (std::string text; std::getline(in, text);) {
     if (text.empty()) continue;
     try {
       take(parse_json(text, file.filename().string()));
     } catch (const UserError&) {
-      ++num_bad;
+      ++num_unreadable;
     } catch (const nlohmann::json::exception&) {
-      ++num_bad;
+      ++num_unreadable;
     }
   }
-  if (num_bad > 0)
-    run.notes.push_back(fmt::format("{} {} of {} could not be read.", num_bad, num_bad == 1 ? "line" : "lines",
-                                    file.filename().string()));
+  if (num_unreadable > 0)
+    run.notes.push_back(fmt::format("{} {} of {} could not be read.", num_unreadable,
+                                    num_unreadable == 1 ? "line" : "lines", file.filename().string()));
 }
 
 /// Returns the records of a step ("step_") or validation ("val_"), sorted, without baselines.
-std::vector<RolloutRecord> records_of(RunRecord& run, const fs::path& folder, const std::string& prefix,
-                                      int64_t number) {
+std::vector<RolloutRecord> read_records(RunRecord& run, const fs::path& folder, const std::string& prefix,
+                                        int64_t number) {
   std::vector<RolloutRecord> records;
   for (const fs::path& file : rollout_files(folder, prefix, number))
     read_lines(run, file, [&](const Json& line) {
@@ -65,10 +65,10 @@ Json shown_text(const std::string& text) {
 }
 
 /// Per-token values of each response (group, sample) in the run's samples/ folder; see step/token_samples.h.
-using TokensOf = std::map<std::pair<int64_t, int64_t>, Json>;
+using ResponseTokens = std::map<std::pair<int64_t, int64_t>, Json>;
 
-TokensOf tokens_of(RunRecord& run, int64_t step) {
-  TokensOf tokens;
+ResponseTokens read_response_tokens(RunRecord& run, int64_t step) {
+  ResponseTokens tokens;
   const fs::path file = numbered(run.folder / "samples", "step_", step, ".jsonl");
   if (!is_there(file)) return tokens;
   read_lines(run, file, [&](Json line) {
@@ -87,7 +87,7 @@ TokensOf tokens_of(RunRecord& run, int64_t step) {
   return tokens;
 }
 
-Json response_json(const RolloutRecord& record, const TokensOf& tokens) {
+Json response_json(const RolloutRecord& record, const ResponseTokens& tokens) {
   Json response{{"sample", record.sample_index},
                 {"score", record.is_judged ? json_float(record.score) : Json()},
                 {"reward", record.is_judged ? json_float(record.reward) : Json()},
@@ -103,7 +103,7 @@ Json response_json(const RolloutRecord& record, const TokensOf& tokens) {
 }
 
 /// Responses sorted by score, best first. Large groups keep the best, the worst, and those with per-token values.
-Json group_json(const GroupSummary& group, const std::vector<RolloutRecord>& records, const TokensOf& tokens) {
+Json group_json(const GroupSummary& group, const std::vector<RolloutRecord>& records, const ResponseTokens& tokens) {
   std::vector<const RolloutRecord*> members;
   for (const RolloutRecord& record : records)
     if (record.group_index == group.group) members.push_back(&record);
@@ -128,24 +128,24 @@ Json group_json(const GroupSummary& group, const std::vector<RolloutRecord>& rec
 }
 
 Json step_json(RunRecord& run, const fs::path& folder, int64_t step) {
-  const std::vector<RolloutRecord> records = records_of(run, folder, "step_", step);
+  const std::vector<RolloutRecord> records = read_records(run, folder, "step_", step);
   std::vector<ScoredResponse> scored;
   for (const RolloutRecord& r : records) scored.push_back({r.group_index, r.score, r.is_judged});
   const std::vector<GroupSummary> groups = summarise_groups(scored);
   Json json{{"step", step}, {"num_groups", groups.size()}, {"groups", Json::array()}};
   if (groups.empty()) return json;
-  const TokensOf tokens = tokens_of(run, step);
-  const InformativeGroups telling = informative_groups(groups);
+  const ResponseTokens tokens = read_response_tokens(run, step);
+  const InformativeGroups informative = informative_groups(groups);
   std::vector<std::pair<size_t, std::string>> shown;
-  for (size_t i = 0; i < std::min(kShownMixedGroups, telling.mixed.size()); ++i)
-    shown.emplace_back(telling.mixed[i], "mixed");
-  shown.emplace_back(telling.best, "best");
-  shown.emplace_back(telling.worst, "worst");
-  std::map<size_t, size_t> place_of;
+  for (size_t i = 0; i < std::min(kShownMixedGroups, informative.mixed.size()); ++i)
+    shown.emplace_back(informative.mixed[i], "mixed");
+  shown.emplace_back(informative.best, "best");
+  shown.emplace_back(informative.worst, "worst");
+  std::map<size_t, size_t> index_by_group;
   for (const auto& [group, why] : shown) {
-    const auto [place, is_new] = place_of.try_emplace(group, place_of.size());
+    const auto [entry, is_new] = index_by_group.try_emplace(group, index_by_group.size());
     if (is_new) json["groups"].push_back(group_json(groups[group], records, tokens));
-    json["groups"][place->second]["why"].push_back(why);
+    json["groups"][entry->second]["why"].push_back(why);
   }
   return json;
 }
@@ -175,7 +175,7 @@ bool is_right(const RolloutRecord& record) {
   return record.is_judged && record.score >= 1;
 }
 
-const char* fate_of(const RolloutRecord& first, const RolloutRecord& last) {
+const char* prompt_fate(const RolloutRecord& first, const RolloutRecord& last) {
   if (is_right(last)) return is_right(first) ? "right" : "learnt";
   return is_right(first) ? "lost" : "wrong";
 }
@@ -188,7 +188,7 @@ Json answer_json(int64_t step, const RolloutRecord& record) {
 }
 
 /// Returns the first response to each prompt.
-std::map<int64_t, RolloutRecord> firsts_of(std::vector<RolloutRecord> records) {
+std::map<int64_t, RolloutRecord> first_responses(std::vector<RolloutRecord> records) {
   std::map<int64_t, RolloutRecord> firsts;
   for (RolloutRecord& record : records) firsts.try_emplace(record.group_index, std::move(record));
   return firsts;
@@ -197,16 +197,16 @@ std::map<int64_t, RolloutRecord> firsts_of(std::vector<RolloutRecord> records) {
 }  // namespace
 
 std::vector<int64_t> chosen_steps(const std::vector<int64_t>& available, const std::vector<int64_t>& wanted,
-                                  const std::vector<int64_t>& telling, size_t most) {
+                                  const std::vector<int64_t>& informative_steps, size_t max_steps) {
   std::set<int64_t> chosen(wanted.begin(), wanted.end());
-  for (const int64_t step : telling)
+  for (const int64_t step : informative_steps)
     if (std::ranges::binary_search(available, step)) chosen.insert(step);
   if (!available.empty()) chosen.insert({available.front(), available.back()});
   // Keep multiples of a round number, so that a growing run keeps most of its earlier choice.
   std::vector<int64_t> even = available;
-  for (int64_t power = 1; even.size() > most; power *= 10)
+  for (int64_t power = 1; even.size() > max_steps; power *= 10)
     for (const int64_t stride : {2 * power, 5 * power, 10 * power})
-      if (even.size() > most) std::erase_if(even = available, [&](int64_t step) { return step % stride != 0; });
+      if (even.size() > max_steps) std::erase_if(even = available, [&](int64_t step) { return step % stride != 0; });
   chosen.insert(even.begin(), even.end());
   return {chosen.begin(), chosen.end()};
 }
@@ -231,21 +231,21 @@ Json shown_validation(RunRecord& run) {
   const std::vector<int64_t> available = available_numbers(run, folder, "val_");
   std::vector<std::pair<int64_t, std::map<int64_t, RolloutRecord>>> validations;
   for (const int64_t step : chosen_steps(available, {}, {}, kShownValidations))
-    validations.emplace_back(step, firsts_of(records_of(run, folder, "val_", step)));
+    validations.emplace_back(step, first_responses(read_records(run, folder, "val_", step)));
   Json json{{"validations", Json::array()}, {"counts", Json::object()}, {"prompts", Json::array()}};
   for (const auto& [step, records] : validations) json["validations"].push_back(step);
   if (validations.empty()) return json;
   std::set<std::string> domains;
   for (const auto& [prompt, last] : validations.back().second) domains.insert(last.domain);
-  const size_t most_of_domain = std::max<size_t>(1, kShownPrompts / std::max<size_t>(1, domains.size()));
+  const size_t max_per_domain = std::max<size_t>(1, kShownPrompts / std::max<size_t>(1, domains.size()));
   std::map<std::string, size_t> counts;
   std::map<std::pair<std::string, std::string>, size_t> num_shown;  // by fate and domain
   for (const auto& [prompt, last] : validations.back().second) {
     const auto first = validations.front().second.find(prompt);
     if (first == validations.front().second.end()) continue;
-    const char* const fate = fate_of(first->second, last);
+    const char* const fate = prompt_fate(first->second, last);
     ++counts[fate];
-    if (++num_shown[{fate, last.domain}] > most_of_domain) continue;
+    if (++num_shown[{fate, last.domain}] > max_per_domain) continue;
     Json answers = Json::array();
     for (const auto& [step, records] : validations)
       if (const auto found = records.find(prompt); found != records.end())

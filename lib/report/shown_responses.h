@@ -16,10 +16,10 @@ constexpr size_t kShownTokens = 4000;  // per response with per-token values
 constexpr size_t kShownValidations = 6;
 constexpr size_t kShownPrompts = 4;  // per fate, shared by the domains; at least one per domain
 
-/// Returns the first, the last and at most `most` evenly spread `available` steps, all of `wanted`, and the available
-/// ones of `telling`. Ascending.
+/// Returns the first, the last and at most `max_steps` evenly spread `available` steps, all of `wanted`, and the
+/// available ones of `informative_steps`. Ascending.
 std::vector<int64_t> chosen_steps(const std::vector<int64_t>& available, const std::vector<int64_t>& wanted,
-                                  const std::vector<int64_t>& telling, size_t most);
+                                  const std::vector<int64_t>& informative_steps, size_t max_steps);
 
 /// Returns page data: [{"step", "groups": [{"why", "prompt", "mean", "responses": [...]}]}]; unreadable lines are
 /// counted in `run.notes`. `wanted`: steps that the user asked for. UserError: the run has no rollouts of a wanted

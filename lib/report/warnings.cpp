@@ -33,29 +33,29 @@ std::string without_numbers(const std::string& text) {
 
 std::vector<LoggedWarning> warnings_in(std::string_view log) {
   std::vector<std::string> texts;
-  bool goes_on = false;
+  bool in_warning = false;
   while (!log.empty()) {
     const std::string_view line = log.substr(0, log.find('\n'));
     log.remove_prefix(std::min(line.size() + 1, log.size()));
     if (const auto text = warning_in(line)) {
       texts.emplace_back(*text);
-      goes_on = true;
-    } else if (goes_on && line.starts_with(' ')) {
+      in_warning = true;
+    } else if (in_warning && line.starts_with(' ')) {
       texts.back() += '\n';
       texts.back() += line;
     } else {
-      goes_on = false;
+      in_warning = false;
     }
   }
   std::vector<LoggedWarning> warnings;
-  std::map<std::string, size_t> place_of;
+  std::map<std::string, size_t> index_by_text;
   for (const std::string& text : texts) {
-    const auto [place, is_new] = place_of.try_emplace(without_numbers(text), warnings.size());
+    const auto [entry, is_new] = index_by_text.try_emplace(without_numbers(text), warnings.size());
     if (is_new)
       warnings.push_back({.text = text, .last = "", .count = 1});
     else {
-      warnings[place->second].last = text;
-      ++warnings[place->second].count;
+      warnings[entry->second].last = text;
+      ++warnings[entry->second].count;
     }
   }
   return warnings;

@@ -37,7 +37,7 @@ CompletionAnswer::CompletionAnswer(const CompletionRequest& request, const Serve
     : request_(request),
       model_(model),
       decode_([&model](std::span<const int64_t> ids, bool skip) {
-        return model.tokenizer.decode(ids, skip, /*goes_on=*/true);
+        return model.tokenizer.decode(ids, skip, /*more_follows=*/true);
       }),
       id_(std::move(id)),
       created_(created),

@@ -16,15 +16,16 @@ namespace {
 struct NotKnown {};
 
 /// Binary operators with their precedence; tokenizing takes the longest match.
-struct Sign {
+struct Operator {
   std::string_view text;
   int level;  // 0: not a binary operator
 };
-constexpr std::array kSigns{Sign{"<<=", 0}, Sign{">>=", 0}, Sign{"**", 11}, Sign{"<<", 8}, Sign{">>", 8}, Sign{"<=", 7},
-                            Sign{">=", 7},  Sign{"==", 6},  Sign{"!=", 6},  Sign{"&&", 2}, Sign{"||", 1}, Sign{"+=", 0},
-                            Sign{"-=", 0},  Sign{"*=", 0},  Sign{"/=", 0},  Sign{"%=", 0}, Sign{"++", 0}, Sign{"--", 0},
-                            Sign{"|", 3},   Sign{"^", 4},   Sign{"&", 5},   Sign{"<", 7},  Sign{">", 7},  Sign{"+", 9},
-                            Sign{"-", 9},   Sign{"*", 10},  Sign{"/", 10},  Sign{"%", 10}};
+constexpr std::array kOperators{
+    Operator{"<<=", 0}, Operator{">>=", 0}, Operator{"**", 11}, Operator{"<<", 8}, Operator{">>", 8}, Operator{"<=", 7},
+    Operator{">=", 7},  Operator{"==", 6},  Operator{"!=", 6},  Operator{"&&", 2}, Operator{"||", 1}, Operator{"+=", 0},
+    Operator{"-=", 0},  Operator{"*=", 0},  Operator{"/=", 0},  Operator{"%=", 0}, Operator{"++", 0}, Operator{"--", 0},
+    Operator{"|", 3},   Operator{"^", 4},   Operator{"&", 5},   Operator{"<", 7},  Operator{">", 7},  Operator{"+", 9},
+    Operator{"-", 9},   Operator{"*", 10},  Operator{"/", 10},  Operator{"%", 10}};
 
 int64_t power(uint64_t base, int64_t exponent) {
   if (exponent < 0) throw NotKnown{};
@@ -62,12 +63,12 @@ int64_t apply(std::string_view sign, int64_t a, int64_t b) {
 class Expression {
  public:
   Expression(std::string text, const NumberVariables& variables, int depth)
-      : at_(std::move(text), "", {}), variables_(variables), depth_(depth) {}
+      : cursor_(std::move(text), "", {}), variables_(variables), depth_(depth) {}
 
-  int64_t whole() {
+  int64_t evaluate_all() {
     skip();
-    const int64_t value = at_.is_end() ? 0 : list();
-    return at_.is_end() ? value : throw NotKnown{};
+    const int64_t value = cursor_.is_end() ? 0 : list();
+    return cursor_.is_end() ? value : throw NotKnown{};
   }
 
  private:
@@ -77,14 +78,14 @@ class Expression {
     return {depth_, depth_ + 1};
   }
   void skip() {
-    while (at_.is_at_any(" \t\r\n")) at_.skip(1);
+    while (cursor_.is_at_any(" \t\r\n")) cursor_.skip(1);
   }
-  Sign sign() {
+  Operator next_operator() {
     skip();
-    const auto known = std::ranges::find_if(kSigns, [&](const Sign& each) { return at_.is_at(each.text); });
-    return known == kSigns.end() ? Sign{at_.rest().substr(0, 1), 0} : *known;
+    const auto known = std::ranges::find_if(kOperators, [&](const Operator& each) { return cursor_.is_at(each.text); });
+    return known == kOperators.end() ? Operator{cursor_.rest().substr(0, 1), 0} : *known;
   }
-  bool take(std::string_view wanted) { return sign().text == wanted && at_.take(wanted); }
+  bool take(std::string_view wanted) { return next_operator().text == wanted && cursor_.take(wanted); }
   void expect(std::string_view wanted) {
     if (!take(wanted)) throw NotKnown{};
   }
@@ -105,16 +106,16 @@ class Expression {
   int64_t binary(int least) {
     const auto deep = deeper();
     int64_t value = unary();
-    for (Sign found = sign(); found.level >= least; found = sign()) {
-      at_.take(found.text);
+    for (Operator found = next_operator(); found.level >= least; found = next_operator()) {
+      cursor_.take(found.text);
       value = apply(found.text, value, binary(found.text == "**" ? found.level : found.level + 1));
     }
     return value;
   }
   int64_t unary() {
     const auto deep = deeper();
-    for (const std::string_view with : {"++", "--"})
-      if (take(with)) return change(name(), with, 1);
+    for (const std::string_view sign_text : {"++", "--"})
+      if (take(sign_text)) return change(name(), sign_text, 1);
     if (take("-")) return apply("-", 0, unary());
     if (take("+")) return unary();
     if (take("!")) return unary() == 0;
@@ -126,19 +127,19 @@ class Expression {
       expect(")");
       return value;
     }
-    if (at_.is_at_any("0123456789")) return number();
+    if (cursor_.is_at_any("0123456789")) return number();
     const std::string variable = name();
     if (take("=")) return assign(variable, choice());
-    for (const std::string_view with : {"+=", "-=", "*=", "/=", "%=", "<<=", ">>="})
-      if (take(with)) return change(variable, with, choice());
+    for (const std::string_view sign_text : {"+=", "-=", "*=", "/=", "%=", "<<=", ">>="})
+      if (take(sign_text)) return change(variable, sign_text, choice());
     const int64_t value = get(variable);
-    for (const std::string_view with : {"++", "--"})
-      if (take(with)) change(variable, with, 1);
+    for (const std::string_view sign_text : {"++", "--"})
+      if (take(sign_text)) change(variable, sign_text, 1);
     return value;
   }
   int64_t number() {
-    const bool is_hex = at_.take("0x") || at_.take("0X");
-    const std::string digits = at_.take_name();
+    const bool is_hex = cursor_.take("0x") || cursor_.take("0X");
+    const std::string digits = cursor_.take_name();
     int64_t value = 0;
     const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value,
                                                is_hex                    ? 16
@@ -148,7 +149,7 @@ class Expression {
   }
   std::string name() {
     skip();
-    std::string name = at_.take_name();
+    std::string name = cursor_.take_name();
     return is_name(name) ? name : throw NotKnown{};
   }
   /// A variable's value may be an expression itself.
@@ -156,17 +157,18 @@ class Expression {
     const auto text = variables_.get(variable);
     if (!text || has_unknown(*text)) throw NotKnown{};
     const auto deep = deeper();
-    return Expression(*text, variables_, depth_).whole();
+    return Expression(*text, variables_, depth_).evaluate_all();
   }
   int64_t assign(const std::string& variable, int64_t value) {
     variables_.set(variable, fmt::format("{}", value));
     return value;
   }
-  int64_t change(const std::string& variable, std::string_view with, int64_t by) {
-    return assign(variable, apply(with.substr(0, with.ends_with('=') ? with.size() - 1 : 1), get(variable), by));
+  int64_t change(const std::string& variable, std::string_view sign_text, int64_t operand_value) {
+    return assign(variable, apply(sign_text.substr(0, sign_text.ends_with('=') ? sign_text.size() - 1 : 1),
+                                  get(variable), operand_value));
   }
 
-  Cursor at_;
+  Cursor cursor_;
   const NumberVariables& variables_;
   int depth_;
 };
@@ -176,7 +178,7 @@ class Expression {
 std::optional<int64_t> evaluate(std::string_view expression, const NumberVariables& variables) {
   if (has_unknown(expression)) return std::nullopt;
   try {
-    return Expression(std::string(expression), variables, 0).whole();
+    return Expression(std::string(expression), variables, 0).evaluate_all();
   } catch (const NotKnown&) {
     return std::nullopt;
   }

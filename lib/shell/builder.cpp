@@ -10,56 +10,56 @@
 
 namespace roll::shell {
 
-void Builder::literal(std::string_view piece) {
-  plain(makes_pattern ? as_pattern(piece) : std::string(piece));
+void Builder::append_literal(std::string_view piece) {
+  append_plain(makes_pattern ? as_pattern(piece) : std::string(piece));
 }
 
-void Builder::end() {
-  if (has_text) done.push_back({text, place});
+void Builder::end_word() {
+  if (has_text) fields.push_back({text, place});
   text.clear(), has_text = false;
 }
 
-void Builder::value(std::string_view piece, Place value_place, bool in_quotes) {
-  if (in_quotes) return literal(piece);
-  if (!splits) return piece.empty() ? void() : plain(piece);
+void Builder::append_value(std::string_view piece, Place value_place, bool in_quotes) {
+  if (in_quotes) return append_literal(piece);
+  if (!splits) return piece.empty() ? void() : append_plain(piece);
   const auto first = piece.find_first_not_of(separators), last = piece.find_last_not_of(separators);
-  const bool is_several = first != piece.npos && piece.find_first_of(separators, first) < last;
-  const Place of_word = place;
+  const bool has_several_words = first != piece.npos && piece.find_first_of(separators, first) < last;
+  const Place word_place = place;
   for (size_t at = 0; at < piece.size();) {
     const size_t stop = std::min(piece.find_first_of(separators, at), piece.size());
-    if (stop > at && is_several) place = value_place;
-    if (stop > at) plain(piece.substr(at, stop - at));
-    if (stop < piece.size()) end();
+    if (stop > at && has_several_words) place = value_place;
+    if (stop > at) append_plain(piece.substr(at, stop - at));
+    if (stop < piece.size()) end_word();
     if (stop < piece.size() && piece[stop] == '\n') ++value_place.line;
     at = stop + 1;
   }
-  if (!has_text) place = of_word;
+  if (!has_text) place = word_place;
 }
 
-void Builder::list(const std::vector<Field>& values, bool in_quotes) {
-  const Place of_word = place;
+void Builder::append_values(const std::vector<Field>& values, bool in_quotes) {
+  const Place word_place = place;
   for (size_t i = 0; i < values.size(); ++i) {
-    if (i > 0) splits ? end() : plain(" ");
+    if (i > 0) splits ? end_word() : append_plain(" ");
     if (splits && values.size() > 1) place = values[i].place;
-    value(values[i].text, values[i].place, in_quotes);
+    append_value(values[i].text, values[i].place, in_quotes);
   }
-  if (!has_text) place = of_word;
+  if (!has_text) place = word_place;
 }
 
 namespace {
 
-std::vector<std::string> sequence_of(std::string_view inside) {
-  constexpr int64_t kLongest = 200, kMost = 1'000'000;
+std::vector<std::string> number_sequence(std::string_view inside) {
+  constexpr int64_t kMaxLength = 200, kMost = 1'000'000;
   const size_t dots = std::min(inside.find(".."), inside.size());
   const auto number = [](std::string_view text) -> std::optional<int64_t> {
     int64_t value = 0;
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool is_all = error == std::errc() && stop == text.data() + text.size();
-    return is_all && std::abs(value) <= kMost ? std::optional(value) : std::nullopt;
+    const bool is_whole_text = error == std::errc() && stop == text.data() + text.size();
+    return is_whole_text && std::abs(value) <= kMost ? std::optional(value) : std::nullopt;
   };
   const auto first = number(inside.substr(0, dots));
   const auto last = number(inside.substr(std::min(dots + 2, inside.size())));
-  if (!first || !last || std::abs(*last - *first) > kLongest) return {};
+  if (!first || !last || std::abs(*last - *first) > kMaxLength) return {};
   std::vector<std::string> numbers;
   for (int64_t i = *first;; i += *first <= *last ? 1 : -1) {
     numbers.push_back(fmt::format("{}", i));
@@ -69,7 +69,7 @@ std::vector<std::string> sequence_of(std::string_view inside) {
 
 }  // namespace
 
-Braces braces_at(std::string_view text) {
+Braces parse_braces(std::string_view text) {
   Braces braces;
   int depth = 0;
   size_t from = 1;
@@ -77,7 +77,7 @@ Braces braces_at(std::string_view text) {
        ++i) {
     depth += text[i] == '{' ? 1 : text[i] == '}' ? -1 : 0;
     if (depth > 1 || (depth == 1 && text[i] != ',')) continue;
-    if (depth == 0 && braces.choices.empty()) return {sequence_of(text.substr(1, i - 1)), i + 1};
+    if (depth == 0 && braces.choices.empty()) return {number_sequence(text.substr(1, i - 1)), i + 1};
     braces.choices.emplace_back(text.substr(from, i - from));
     from = i + 1;
     if (depth == 0) return braces.size = i + 1, braces;

@@ -27,12 +27,12 @@ std::filesystem::path without_slashes(std::string path) {
   return path;
 }
 
-std::string parent_of(const std::string& path) {
+std::string parent_folder(const std::string& path) {
   const std::string parent = without_slashes(path).parent_path();
   return parent.empty() ? "." : parent;
 }
 
-std::string last_of(const std::string& path) {
+std::string last_component(const std::string& path) {
   const std::string last = without_slashes(path).filename();
   return last.empty() ? path.substr(0, 1) : last;
 }
@@ -59,7 +59,7 @@ std::optional<std::string> formatted(const std::string& format, std::span<const 
 
 /// Detects python3 -c 'import torch_npu', which fails on CPUs and NVIDIA GPUs, where roll runs.
 bool looks_for_ascend(const std::vector<Field>& words) {
-  return words.size() == 3 && last_of(words[0].text).starts_with("python") && words[1].text == "-c" &&
+  return words.size() == 3 && last_component(words[0].text).starts_with("python") && words[1].text == "-c" &&
          words[2].text == "import torch_npu";
 }
 
@@ -68,13 +68,13 @@ bool looks_for_ascend(const std::vector<Field>& words) {
 Truth Interpreter::run_command(Command command) {
   Fields& words = command.words;
   // `$LAUNCHER python3 ...` runs python3 if LAUNCHER is unset.
-  const auto is_something = [&](const Field& word) { return word.text.empty() || unknowns_.known(word.text) != ""; };
-  words.erase(words.begin(), std::ranges::find_if(words, is_something));
-  Variables before;
+  const auto expands_to_text = [&](const Field& word) { return word.text.empty() || unknowns_.known(word.text) != ""; };
+  words.erase(words.begin(), std::ranges::find_if(words, expands_to_text));
+  Variables earlier_values;
   for (const Cursor& assignment : command.assignments) {
     const std::string name = Cursor(assignment).take_name();
-    before.try_emplace(name, copy_variable(name));
-    elsewhere(assignment, [&] { read_assignment(); });
+    earlier_values.try_emplace(name, copy_variable(name));
+    at_cursor(assignment, [&] { read_assignment(); });
   }
   if (words.empty()) {
     output_.is_known = output_.is_known && command.redirects.empty();
@@ -82,7 +82,7 @@ Truth Interpreter::run_command(Command command) {
   }
   const auto function = state_.functions.find(words[0].text);
   const Truth truth = function == state_.functions.end() ? run_program(command) : call(function->second, words);
-  restore(before);  // NAME=value before a command applies to that command only
+  restore(earlier_values);  // NAME=value before a command applies to that command only
   return truth;
 }
 
@@ -90,7 +90,7 @@ Truth Interpreter::run_program(const Command& command) {
   const Fields& words = command.words;
   if (const auto truth = run_builtin(command)) return *truth;
   if (looks_for_ascend(words)) {
-    notes_.push_back(fmt::format("{}: read as on a machine without Ascend NPUs, which has no torch_npu",
+    notes_.push_back(fmt::format("{}: this check for torch_npu counts as failed, as on machines without Ascend NPUs",
                                  place_text(words[0].place)));
     return Truth::kNo;
   }
@@ -106,7 +106,7 @@ Truth Interpreter::call(Cursor body, const Fields& words) {
   const Scoped arguments(state_.arguments, Arguments{Fields(words.begin() + 1, words.end())});
   const Scoped doubt(state_.doubt, state_.doubt);
   locals_.emplace_back();
-  const Truth truth = elsewhere(std::move(body), [&] { return command(); });
+  const Truth truth = at_cursor(std::move(body), [&] { return command(); });
   restore(locals_.back());
   locals_.pop_back();
   if (flow_ == Flow::kReturn) flow_ = Flow::kOn;
@@ -117,12 +117,12 @@ Truth Interpreter::call(Cursor body, const Fields& words) {
 void Interpreter::read_declared(const std::string& declaration) {
   const Cursor begin = cursor_;
   const bool assigns = cursor_.is_at_assignment();
-  const std::string name = assigns ? Cursor(begin).take_name() : ahead(kEndsOfWords);
+  const std::string name = assigns ? Cursor(begin).take_name() : text_ahead(kEndsOfWords);
   const bool is_local = declaration != "export" && declaration != "readonly" && !locals_.empty();
   if (runs() && is_local && is_name(name)) locals_.back().try_emplace(name, copy_variable(name));
   if (assigns) return void(read_assignment());
   if (runs() && declaration == "local" && is_name(name)) set(name, "", begin.place());
-  const auto nothing = only(false);
+  const auto not_live = live_if(false);
   read_value();
 }
 
@@ -131,11 +131,11 @@ std::optional<Truth> Interpreter::run_builtin(const Command& command) {
   const std::string& name = words[0].text;
   const Place place = words[0].place;
   // Output redirected to a file or to stderr is not captured.
-  const bool goes_elsewhere = std::ranges::any_of(command.redirects, [](const Redirect& redirect) {
+  const bool is_redirected = std::ranges::any_of(command.redirects, [](const Redirect& redirect) {
     return redirect.op.find('>') != std::string::npos && !redirect.op.starts_with("2");
   });
-  std::optional<Scoped<Output>> elsewhere;
-  if (goes_elsewhere) elsewhere.emplace(output_, Output{});
+  std::optional<Scoped<Output>> discarded_output;
+  if (is_redirected) discarded_output.emplace(output_, Output{});
   if (is_one_of(name, {"true", ":", "trap", "ulimit", "wait", "umask", "shopt", "alias", "unalias", "hash", "jobs"}))
     return Truth::kYes;
   if (name == "false") return Truth::kNo;
@@ -154,8 +154,8 @@ std::optional<Truth> Interpreter::run_builtin(const Command& command) {
   if (name == "shift") {
     const auto count = words.size() > 1 ? parse_number(words[1].text) : 1;
     const int64_t taken = std::max<int64_t>(0, count.value_or(1));
-    Fields& given = state_.arguments.given;
-    given.erase(given.begin(), given.begin() + std::min<int64_t>(taken, std::ssize(given)));
+    Fields& values = state_.arguments.values;
+    values.erase(values.begin(), values.begin() + std::min<int64_t>(taken, std::ssize(values)));
     state_.arguments.num_shifted += taken;
   }
   if (is_one_of(name, {"set", "unset", "shift"})) return Truth::kYes;
@@ -173,12 +173,12 @@ std::optional<Truth> Interpreter::run_builtin(const Command& command) {
 }
 
 Truth Interpreter::run_print(Fields words) {
-  const bool is_into = words[0].text == "printf" && words.size() > 2 && words[1].text == "-v";
-  const std::string target = is_into ? words[2].text : "";
+  const bool sets_variable = words[0].text == "printf" && words.size() > 2 && words[1].text == "-v";
+  const std::string target = sets_variable ? words[2].text : "";
   const Place place = words[0].place;
-  if (is_into) words.erase(words.begin() + 1, words.begin() + 3);
+  if (sets_variable) words.erase(words.begin() + 1, words.begin() + 3);
   const auto text = printed(words);
-  if (is_into)
+  if (sets_variable)
     set(target, text ? *text : unknown_text(target + ", which `printf` makes", place), place);
   else if (!text)
     output_.is_known = false;
@@ -202,9 +202,9 @@ std::optional<std::string> Interpreter::printed(const Fields& words) {
   }
   if (name == "pwd") return folder(words[0].place) + "\n";
   if (name == "printf" && count > 0) return formatted(words[from].text, std::span(words).subspan(from + 1));
-  if (name == "dirname" && count == 1) return parent_of(words[from].text) + "\n";
+  if (name == "dirname" && count == 1) return parent_folder(words[from].text) + "\n";
   if (name == "basename" && (count == 1 || count == 2)) {
-    std::string last = last_of(words[from].text);
+    std::string last = last_component(words[from].text);
     const std::string end = count == 2 ? words[from + 1].text : "";
     if (last.size() > end.size() && last.ends_with(end)) last.resize(last.size() - end.size());
     return last + "\n";
@@ -222,33 +222,33 @@ std::optional<std::string> Interpreter::printed(const Fields& words) {
 Truth Interpreter::run_read(const Command& command) {
   const Fields& words = command.words;
   const std::string& name = words.back().text;
-  const auto given = std::ranges::find_if(command.redirects, [](const Redirect& redirect) { return redirect.is_text; });
-  const auto has = [&](auto what) { return std::count_if(words.begin() + 1, words.end(), what); };
-  const bool is_several = has([](const Field& word) { return is_name(word.text); }) > 1;
-  if (!is_name(name) || is_several || given == command.redirects.end()) {
+  const auto input = std::ranges::find_if(command.redirects, [](const Redirect& redirect) { return redirect.is_text; });
+  const auto count_words = [&](auto matches) { return std::count_if(words.begin() + 1, words.end(), matches); };
+  const bool is_several = count_words([](const Field& word) { return is_name(word.text); }) > 1;
+  if (!is_name(name) || is_several || input == command.redirects.end()) {
     const Place place = words[0].place;
     for (const Field& word : std::span(words).subspan(1))
       if (is_name(word.text)) set(word.text, unknown_text(word.text + ", which `read` sets", place), place);
     return Truth::kUnknown;
   }
   Place place;
-  std::string text = elsewhere(given->target, [&] {
+  std::string text = at_cursor(input->target, [&] {
     place = cursor_.place();
-    return given->op == "<<<" ? read_value() : given->expands ? quoted_text("") : std::string(cursor_.rest());
+    return input->op == "<<<" ? read_value() : input->expands ? quoted_text("") : std::string(cursor_.rest());
   });
   const auto begin = std::ranges::find_if_not(text, [](char c) { return c == ' ' || c == '\t' || c == '\n'; });
-  if (given->op != "<<<") place.line += 1 + static_cast<int>(std::count(text.begin(), begin, '\n'));  // skipped lines
+  if (input->op != "<<<") place.line += 1 + static_cast<int>(std::count(text.begin(), begin, '\n'));  // skipped lines
   text.erase(text.begin(), begin);
   text.resize(text.find_last_not_of(" \t\n") + 1);
-  const bool is_whole = given->op == "<<<" || has([](const Field& word) { return word.text == "-d"; }) > 0;
+  const bool is_whole = input->op == "<<<" || count_words([](const Field& word) { return word.text == "-d"; }) > 0;
   if (!is_whole) text.resize(std::min(text.find('\n'), text.size()));
-  Builder value = builder(has([](const Field& word) {
+  Builder value = builder(count_words([](const Field& word) {
                             return word.text.starts_with("-") && word.text.find('a') != std::string::npos;
                           }) > 0);
   value.place = place;
-  value.value(text, place, /*in_quotes=*/false);
-  value.end();
-  set(name, value.done);
+  value.append_value(text, place, /*in_quotes=*/false);
+  value.end_word();
+  set(name, value.fields);
   return Truth::kUnknown;
 }
 
@@ -262,19 +262,20 @@ Truth Interpreter::run_source(const Fields& words) {
     const bool is_absolute = known->starts_with("/");
     if (!is_absolute && !state_.folder.empty()) text = reading_.read(plain_path(state_.folder + "/" + *known));
     if (!text) text = reading_.read(*known);
-    if (!text && !is_absolute) text = reading_.read(parent_of(reading_.path) + "/" + *known);
+    if (!text && !is_absolute) text = reading_.read(parent_folder(reading_.path) + "/" + *known);
   }
   if (!text) {
-    notes_.push_back(fmt::format("{}: {} is not read: it is not beside the script; what it sets is taken as not set",
-                                 place_text(words[0].place), shown));
+    notes_.push_back(fmt::format(
+        "{}: {} is not read, because it is not next to the script; the variables that it sets count as unset",
+        place_text(words[0].place), shown));
     return Truth::kUnknown;
   }
   constexpr size_t kMostFiles = 100;
   if (files_.size() >= kMostFiles)
     throw user_error("{}: more than {} files are sourced", place_text(words[0].place), kMostFiles);
   files_.push_back(shown);
-  std::optional<Scoped<Arguments>> own;
-  if (words.size() > 2) own.emplace(state_.arguments, Arguments{Fields(words.begin() + 2, words.end())});
+  std::optional<Scoped<Arguments>> source_arguments;
+  if (words.size() > 2) source_arguments.emplace(state_.arguments, Arguments{Fields(words.begin() + 2, words.end())});
   const Truth truth = run_text(*text, {static_cast<int>(files_.size()) - 1});
   if (flow_ == Flow::kReturn) flow_ = Flow::kOn;
   return truth;
@@ -295,7 +296,7 @@ Truth Interpreter::run_cd(const Fields& words) {
 /// Runs bash -c TEXT and bash FILE, also after a command that starts programs elsewhere.
 std::optional<Truth> Interpreter::run_nested_shell(const Fields& words) {
   const auto shell = std::ranges::find_if(words, [](const Field& word) {
-    return is_one_of(last_of(word.text), {"bash", "sh", "zsh"});
+    return is_one_of(last_component(word.text), {"bash", "sh", "zsh"});
   });
   const auto is_option = [](const Field& word) { return word.text.starts_with("-") && !word.text.ends_with("c"); };
   if (shell == words.end()) return std::nullopt;
@@ -303,7 +304,7 @@ std::optional<Truth> Interpreter::run_nested_shell(const Fields& words) {
   if (next == words.end()) return std::nullopt;
   const bool is_text = next->text.starts_with("-");
   if (is_text && next + 1 == words.end()) return std::nullopt;
-  return apart([&] {
+  return in_subshell([&] {
     state_.arguments = {Fields(next + std::min<ptrdiff_t>(is_text ? 3 : 1, words.end() - next), words.end())};
     if (!is_text) return run_source({*shell, *next});
     return run_text(next[1].text, next[1].place);

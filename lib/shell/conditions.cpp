@@ -26,11 +26,11 @@ class Interpreter::TestReader {
   struct Token {
     std::string written, value;  // after = etc. the value is a pattern
   };
-  /// `either` and `both`: "||" and "&&", or "-o" and "-a" in [ ].
-  TestReader(Interpreter& shell, std::vector<Token> tokens, std::string_view either, std::string_view both)
-      : shell_(shell), tokens_(std::move(tokens)), either_(either), both_(both) {}
+  /// `or_sign` and `and_sign`: "||" and "&&", or "-o" and "-a" in [ ].
+  TestReader(Interpreter& shell, std::vector<Token> tokens, std::string_view or_sign, std::string_view and_sign)
+      : shell_(shell), tokens_(std::move(tokens)), or_sign_(or_sign), and_sign_(and_sign) {}
 
-  Truth whole() {
+  Truth evaluate_all() {
     const Truth truth = list();
     return at_ == tokens_.size() ? truth : Truth::kUnknown;
   }
@@ -45,13 +45,13 @@ class Interpreter::TestReader {
     const auto deep = shell_.deeper();
     Truth any = Truth::kNo;
     do {
-      Truth all = one();
-      while (take(both_)) all = and_(all, one());
+      Truth all = negation();
+      while (take(and_sign_)) all = and_(all, negation());
       any = or_(any, all);
-    } while (take(either_));
+    } while (take(or_sign_));
     return any;
   }
-  Truth one() {
+  Truth negation() {
     bool negates = false;
     while (at_ + 1 < tokens_.size() && take("!")) negates = !negates;
     const Truth truth = operand();
@@ -74,7 +74,7 @@ class Interpreter::TestReader {
 
   Interpreter& shell_;
   std::vector<Token> tokens_;
-  std::string_view either_, both_;
+  std::string_view or_sign_, and_sign_;
   size_t at_ = 0;
 };
 
@@ -87,7 +87,7 @@ Truth Interpreter::test(const Fields& words) {
   }
   if (words[0].text == "[" && words.back().text == "]") tokens.pop_back();
   tokens.erase(tokens.begin());
-  return TestReader(*this, std::move(tokens), "-o", "-a").whole();
+  return TestReader(*this, std::move(tokens), "-o", "-a").evaluate_all();
 }
 
 /// Evaluates the words after [[, through ]].
@@ -97,17 +97,17 @@ Truth Interpreter::test_words() {
     static constexpr std::array kSigns{"&&", "||", "(", ")", "<", ">"};
     if (cursor_.is_end()) throw cursor_.error("`]]` is missing");
     const Cursor begin = cursor_;
-    const std::string before = tokens.empty() ? "" : tokens.back().written;
+    const std::string previous = tokens.empty() ? "" : tokens.back().written;
     Builder ignored;
     std::string value;
-    if (before == "=~")
+    if (previous == "=~")
       read_text(ignored, " \t\r\n", /*in_quotes=*/false, '(');
     else if (std::ranges::none_of(kSigns, [&](const char* each) { return cursor_.take(each); }))
-      value = read_value(compares_texts(before));
+      value = read_value(compares_texts(previous));
     if (cursor_.is_same(begin)) throw cursor_.error("in [[ ]]");
     tokens.push_back({cursor_.since(begin), value});
   }
-  return runs() ? TestReader(*this, std::move(tokens), "||", "&&").whole() : Truth::kUnknown;
+  return runs() ? TestReader(*this, std::move(tokens), "||", "&&").evaluate_all() : Truth::kUnknown;
 }
 
 /// `right` is a pattern if `sign` compares texts.
@@ -130,15 +130,15 @@ Truth Interpreter::compare(const std::string& left, const std::string& sign, con
 
 Truth Interpreter::check(const std::string& sign, const std::string& operand) {
   auto is_empty = unknowns_.is_empty(operand);
-  std::set<std::string> open;
+  std::set<std::string> unset_names;
   unknowns_.filled(operand, [&](const Unknown& unknown) {
-    if (unknown.may_be_set()) open.insert(unknown.text);
+    if (unknown.may_be_set()) unset_names.insert(unknown.text);
     return std::string();
   });
-  if (std::ranges::any_of(open, [&](const std::string& name) { return reading_.given.contains(name); }))
+  if (std::ranges::any_of(unset_names, [&](const std::string& name) { return reading_.assumed_set.contains(name); }))
     is_empty = false;
-  else if (is_empty == true && !open.empty())
-    missing_ = open;
+  else if (is_empty == true && !unset_names.empty())
+    missing_ = unset_names;
   if (sign == "-z") return to_truth(is_empty);
   if (sign == "-n") return not_(to_truth(is_empty));
   if (sign == "-v") return to_truth(find(operand) || is_always_set(operand));

@@ -16,8 +16,8 @@ Place Cursor::place() const {
           source_->begin.line + static_cast<int>(std::ranges::lower_bound(ends, at_) - ends.begin())};
 }
 
-UserError Cursor::error(std::string_view what) const {
-  return user_error("{}:{}: {}: no shell would read this", source_->name, place().line, what);
+UserError Cursor::error(std::string_view problem) const {
+  return user_error("{}:{}: {}: this is not valid shell syntax", source_->name, place().line, problem);
 }
 
 bool Cursor::take(std::string_view sign) {
@@ -39,14 +39,14 @@ void Cursor::skip_blanks() {
 
 void Cursor::skip_lines() {
   for (skip_blanks(); is_at("\n"); skip_blanks()) {
-    const auto below = source_->behind.find(at_);
-    at_ = below == source_->behind.end() ? at_ + 1 : below->second;
+    const auto next_line = source_->after_documents.find(at_);
+    at_ = next_line == source_->after_documents.end() ? at_ + 1 : next_line->second;
   }
 }
 
 std::string_view Cursor::plain_word() const {
-  const std::string_view all = rest();
-  return all.substr(0, static_cast<size_t>(std::ranges::find_if(all, ends_word) - all.begin()));
+  const std::string_view remaining = rest();
+  return remaining.substr(0, static_cast<size_t>(std::ranges::find_if(remaining, ends_word) - remaining.begin()));
 }
 
 bool Cursor::take_word(std::string_view word) {
@@ -68,28 +68,28 @@ std::string Cursor::document(const std::string& last, bool strips_tabs) {
   size_t line_end = std::min(text.find('\n', at_), text.size());
   while (line_end < text.size() && line_end > 0 && text[line_end - 1] == '\\')
     line_end = std::min(text.find('\n', line_end + 1), text.size());
-  size_t& below = source_->behind.try_emplace(line_end, std::min(line_end + 1, text.size())).first->second;
-  for (bool ended = false; !ended && below < text.size();) {
-    const size_t end = std::min(text.find('\n', below), text.size());
-    std::string_view line = text.substr(below, end - below);
+  size_t& next_line = source_->after_documents.try_emplace(line_end, std::min(line_end + 1, text.size())).first->second;
+  for (bool ended = false; !ended && next_line < text.size();) {
+    const size_t end = std::min(text.find('\n', next_line), text.size());
+    std::string_view line = text.substr(next_line, end - next_line);
     if (strips_tabs) line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
     ended = line == last;
     if (!ended) known->second.append(line).append("\n");
-    below = std::min(end + 1, text.size());
+    next_line = std::min(end + 1, text.size());
   }
   return known->second;
 }
 
 bool Cursor::is_at_assignment() const {
-  Cursor there = *this;
-  if (!is_name(there.take_name())) return false;
-  if (there.take("["))
-    for (int depth = 1; depth > 0 && !there.is_end();) {
-      const char c = there.next();
+  Cursor lookahead = *this;
+  if (!is_name(lookahead.take_name())) return false;
+  if (lookahead.take("["))
+    for (int depth = 1; depth > 0 && !lookahead.is_end();) {
+      const char c = lookahead.next();
       depth += c == '[' ? 1 : c == ']' ? -1 : 0;
     }
-  there.take("+");
-  return there.is_at("=");
+  lookahead.take("+");
+  return lookahead.is_at("=");
 }
 
 }  // namespace roll::shell

@@ -17,8 +17,8 @@ struct Source {
   std::string text, name;
   Place begin;
   std::vector<size_t> line_ends = {};
-  std::map<size_t, std::string> documents = {};  // here-documents, keyed by the position of their <<
-  std::map<size_t, size_t> behind = {};          // end of a line with here-documents -> begin of the line after them
+  std::map<size_t, std::string> documents = {};   // here-documents, keyed by the position of their <<
+  std::map<size_t, size_t> after_documents = {};  // end of a line with here-documents -> begin of the line after them
 };
 
 inline constexpr std::string_view kEndsOfWords = " \t\r\n;&|()<>";
@@ -37,7 +37,9 @@ class Cursor {
   void skip(size_t count) { at_ = std::min(at_ + count, source_->text.size()); }
   bool is_at(std::string_view sign) const { return rest().starts_with(sign); }
   bool is_at_any(std::string_view signs) const { return !is_end() && signs.find(peek()) != signs.npos; }
+  /// Skips `sign` if it is here, and returns whether it was.
   bool take(std::string_view sign);
+  /// Takes letters, digits and underscores; may return "".
   std::string take_name();
   /// Skips blanks, comments and backslash-newlines.
   void skip_blanks();
@@ -45,7 +47,9 @@ class Cursor {
   void skip_lines();
   /// Skips blanks and takes `word`, such as `{`, if it is the next unquoted word; else returns false.
   bool take_word(std::string_view word);
+  /// Returns the text from here to the next character that ends a word; quotes are not removed.
   std::string_view plain_word() const;
+  /// Skips lines and takes a word or sign. UserError: something else is here.
   void expect(std::string_view word_or_sign);
   /// Returns the here-document whose << is at this position; it ends at the line `last`.
   std::string document(const std::string& last, bool strips_tabs);
@@ -56,8 +60,10 @@ class Cursor {
   std::string since(const Cursor& begin) const { return source_->text.substr(begin.at_, at_ - begin.at_); }
   size_t size_since(const Cursor& begin) const { return at_ - begin.at_; }
   bool is_same(const Cursor& other) const { return at_ == other.at_; }
+  /// Returns file and line of this position.
   Place place() const;
-  UserError error(std::string_view what) const;
+  /// Returns the UserError "script:12: problem: this is not valid shell syntax".
+  UserError error(std::string_view problem) const;
 
  private:
   std::shared_ptr<Source> source_;

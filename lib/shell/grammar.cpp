@@ -22,7 +22,7 @@ bool ends_part(const Cursor& cursor) {
 
 Interpreter::Interpreter(Reading reading) : reading_(std::move(reading)) {
   for (const auto& [name, value] : reading_.environment) set(name, value, {});
-  for (const std::string& value : reading_.arguments) state_.arguments.given.push_back({value, {}});
+  for (const std::string& value : reading_.arguments) state_.arguments.values.push_back({value, {}});
   state_.arguments.has_more = reading_.has_more_arguments;
 }
 
@@ -33,7 +33,7 @@ void Interpreter::run(std::string_view text, const std::string& origin, int firs
 
 Truth Interpreter::run_text(const std::string& text, Place begin) {
   if (has_unknown(text)) return output_.is_known = false, Truth::kUnknown;
-  return elsewhere(Cursor(text, place_file(begin), begin), [&] {
+  return at_cursor(Cursor(text, place_file(begin), begin), [&] {
     spend(text.size());
     const Truth truth = list();
     if (!cursor_.is_end()) throw cursor_.error(fmt::format("`{}` where a command is expected", cursor_.peek()));
@@ -48,7 +48,7 @@ std::string Interpreter::place_text(Place place) const {
 void Interpreter::spend(size_t work) {
   work_ += work;
   if (work_ > kMostWork)
-    throw user_error("{}: runs too long, or grows too large, to be a script that starts a training",
+    throw user_error("{}: the script runs too long, or grows too large, for one that starts a training",
                      place_text(cursor_.place()));
 }
 
@@ -69,7 +69,7 @@ Truth Interpreter::list() {
     cursor_.skip_blanks();
     if (cursor_.is_at(";;") || cursor_.is_at(";&")) break;
     if (!cursor_.take(";") && !cursor_.take("&") && !cursor_.is_end() && !cursor_.is_at_any("\n)"))
-      throw cursor_.error(fmt::format("`{}` behind a command", cursor_.peek()));
+      throw cursor_.error(fmt::format("`{}` after a command", cursor_.peek()));
   }
   return last;
 }
@@ -85,7 +85,7 @@ Truth Interpreter::and_or() {
     if (!is_and && !cursor_.take("||")) return last;
     cursor_.skip_lines();
     const Place before = std::exchange(place, cursor_.place());
-    last = either(
+    last = run_either(
         is_and ? last : not_(last), [&] { return pipeline(); }, [&] { return is_and ? Truth::kNo : Truth::kYes; },
         "whether a command succeeds", before);
   }
@@ -103,12 +103,12 @@ Truth Interpreter::pipeline() {
   while (cursor_.take_word("!")) negates = !negates;
   cursor_.take_word("time");
   if (runs()) {
-    const auto nothing = only(false);
-    elsewhere(cursor_, [&] { command(), is_several = take_pipe(); });
+    const auto not_live = live_if(false);
+    at_cursor(cursor_, [&] { command(), is_several = take_pipe(); });
   }
   Truth truth = Truth::kUnknown;
   if (is_several) {
-    do apart([&] { return command(); });
+    do in_subshell([&] { return command(); });
     while (take_pipe());
     output_.is_known = output_.is_known && !runs();
   } else
@@ -129,13 +129,13 @@ Truth Interpreter::command() {
 }
 
 std::optional<Truth> Interpreter::compound() {
-  const auto bracketed = [&](std::string_view end, const Way& way) {
-    const Truth truth = way();
+  const auto bracketed = [&](std::string_view end, const Branch& branch) {
+    const Truth truth = branch();
     cursor_.expect(end);
     return truth;
   };
   if (const auto expression = arithmetic()) return truth_of_number(runs() ? parse_number(*expression) : std::nullopt);
-  if (cursor_.take("(")) return bracketed(")", [&] { return apart([&] { return list(); }); });
+  if (cursor_.take("(")) return bracketed(")", [&] { return in_subshell([&] { return list(); }); });
   const std::string_view word = cursor_.plain_word();
   const auto takes = [&](std::string_view keyword) { return word == keyword && cursor_.take(keyword); };
   if (takes("{")) return bracketed("}", [&] { return list(); });
@@ -168,7 +168,7 @@ Truth Interpreter::branches() {
     if (cursor_.take_word("elif")) return branches();
     return cursor_.take_word("else") ? list() : Truth::kYes;
   };
-  return either(
+  return run_either(
       truth, [&] { return list(); }, otherwise, "the condition", place);
 }
 
@@ -183,13 +183,13 @@ bool Interpreter::body(std::string_view end) {
 }
 
 /// Runs one iteration once the condition is known; nullopt: the loop continues.
-std::optional<Truth> Interpreter::turn(Truth condition, std::string_view end, Place place) {
+std::optional<Truth> Interpreter::run_iteration(Truth condition, std::string_view end, Place place) {
   if (!runs()) return body(end), Truth::kUnknown;
   const auto nothing = [] { return Truth::kUnknown; };
-  const Truth goes_on = either(
+  const Truth continues = run_either(
       condition, [&] { return to_truth(body(end)); }, nothing, "the condition", place);
   if (condition == Truth::kNo) return Truth::kYes;
-  return condition == Truth::kYes && goes_on == Truth::kYes ? std::nullopt : std::optional(Truth::kUnknown);
+  return condition == Truth::kYes && continues == Truth::kYes ? std::nullopt : std::optional(Truth::kUnknown);
 }
 
 Truth Interpreter::while_loop(bool is_until) {
@@ -197,7 +197,7 @@ Truth Interpreter::while_loop(bool is_until) {
   for (const Cursor begin = cursor_;; cursor_ = begin) {
     const Truth truth = list();
     cursor_.expect("do");
-    if (const auto end = turn(is_until ? not_(truth) : truth, "done", begin.place())) return *end;
+    if (const auto end = run_iteration(is_until ? not_(truth) : truth, "done", begin.place())) return *end;
   }
 }
 
@@ -215,28 +215,28 @@ Truth Interpreter::for_loop() {
   const Place place = cursor_.place();
   if (cursor_.take("((")) return counted_for();
   const std::string name = cursor_.take_name();
-  if (!is_name(name)) throw cursor_.error("`for` wants a name");
+  if (!is_name(name)) throw cursor_.error("`for` needs a name");
   cursor_.skip_lines();
   Builder values = builder(/*splits=*/true);
   if (!cursor_.take_word("in"))
-    values.done = state_.arguments.given;
+    values.fields = state_.arguments.values;
   else
     for (cursor_.skip_blanks(); !cursor_.is_end() && !ends_word(cursor_.peek()); cursor_.skip_blanks())
       read_word(values);
   const std::string_view end = loop_begin();
   const Cursor begin = cursor_;
-  if (!runs() || values.done.empty()) {
-    const auto nothing = only(false);
+  if (!runs() || values.fields.empty()) {
+    const auto not_live = live_if(false);
     return body(end), Truth::kUnknown;
   }
-  for (const Field& value : values.done) {
+  for (const Field& value : values.fields) {
     cursor_ = begin;
     set(name, value.text, value.place);
-    const bool is_known = unknowns_.known(value.text).has_value() || values.done.size() > 1;
-    const Truth goes_on = either(
+    const bool is_known = unknowns_.known(value.text).has_value() || values.fields.size() > 1;
+    const Truth continues = run_either(
         is_known ? Truth::kYes : Truth::kUnknown, [&] { return to_truth(body(end)); }, [] { return Truth::kYes; },
-        "what the loop goes over", place);
-    if (flow_ != Flow::kOn || goes_on == Truth::kNo) break;
+        "the list of the loop", place);
+    if (flow_ != Flow::kOn || continues == Truth::kNo) break;
   }
   return Truth::kUnknown;
 }
@@ -247,19 +247,19 @@ Truth Interpreter::counted_for() {
   const auto read = [&](size_t i) { return quoted_text(i < 2 ? ";" : ")", '('); };
   for (size_t i = 0; i < parts.size(); ++i) {
     parts.at(i) = cursor_;
-    const auto nothing = only(false);
+    const auto not_live = live_if(false);
     read(i);
     cursor_.expect(i < 2 ? ";" : "))");
   }
   const auto value = [&](size_t i) {
-    const std::string text = runs() ? elsewhere(parts.at(i), [&] { return read(i); }) : "";
+    const std::string text = runs() ? at_cursor(parts.at(i), [&] { return read(i); }) : "";
     const bool is_endless = text.find_first_not_of(" \t\n") == text.npos;
     return is_endless ? Truth::kYes : truth_of_number(parse_number(text));
   };
   const std::string_view end = loop_begin();
   value(0);
   for (const Cursor begin = cursor_;; cursor_ = begin, value(2))
-    if (const auto ended = turn(value(1), end, place)) return *ended;
+    if (const auto ended = run_iteration(value(1), end, place)) return *ended;
 }
 
 /// Reads the patterns of a `case` branch and returns whether `subject` matches one.
@@ -295,8 +295,8 @@ Truth Interpreter::cases(const std::optional<std::string>& subject) {
     if (cursor_.take_word("esac")) return Truth::kYes;
     const Place place = cursor_.place();
     const Truth fits = patterns_fit(subject);
-    if (runs() && fits != Truth::kNo) return either(fits, branch, rest, "the case", place);
-    const auto nothing = only(false);
+    if (runs() && fits != Truth::kNo) return run_either(fits, branch, rest, "the case", place);
+    const auto not_live = live_if(false);
     branch();
   }
 }
@@ -307,22 +307,23 @@ Truth Interpreter::define(const std::string& name) {
   if (cursor_.take("(")) cursor_.expect(")");
   cursor_.skip_lines();
   if (runs()) state_.functions[name] = cursor_;
-  const auto nothing = only(false);
+  const auto not_live = live_if(false);
   return command(), Truth::kYes;
 }
 
-bool Interpreter::read_redirect(std::vector<Redirect>& all) {
+bool Interpreter::read_redirect(std::vector<Redirect>& redirects) {
   static constexpr std::array kSigns{"&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", "<", ">>", ">&", ">|", ">"};
-  Cursor there = cursor_;
-  while (there.is_at_any("0123456789")) there.next();
-  if (there.is_at("<(") || there.is_at(">(") || (there.is_at("&") && !there.is_same(cursor_))) return false;
-  const auto sign = std::ranges::find_if(kSigns, [&](const char* each) { return there.take(each); });
+  Cursor lookahead = cursor_;
+  while (lookahead.is_at_any("0123456789")) lookahead.next();
+  if (lookahead.is_at("<(") || lookahead.is_at(">(") || (lookahead.is_at("&") && !lookahead.is_same(cursor_)))
+    return false;
+  const auto sign = std::ranges::find_if(kSigns, [&](const char* each) { return lookahead.take(each); });
   if (sign == kSigns.end()) return false;
-  Redirect redirect{there.since(cursor_), {}};
-  cursor_ = there;
+  Redirect redirect{lookahead.since(cursor_), {}};
+  cursor_ = lookahead;
   cursor_.skip_blanks();
   const Cursor begin = redirect.target = cursor_;
-  const auto nothing = only(false);
+  const auto not_live = live_if(false);
   read_value();
   redirect.is_text = std::string_view(*sign).starts_with("<<");
   if (redirect.is_text && redirect.op != "<<<") {
@@ -333,7 +334,7 @@ bool Interpreter::read_redirect(std::vector<Redirect>& all) {
     redirect.target = Cursor(cursor_.document(last, redirect.op.ends_with("-")), "", begin.place());
     spend(redirect.target.rest().size());
   }
-  all.push_back(std::move(redirect));
+  redirects.push_back(std::move(redirect));
   return true;
 }
 
@@ -347,7 +348,7 @@ Truth Interpreter::simple() {
     if (ends_word(cursor_.peek()) && !cursor_.is_at("<(") && !cursor_.is_at(">(")) break;
     if (!has_words && cursor_.is_at_assignment()) {
       command.assignments.push_back(cursor_);
-      const auto nothing = only(false);
+      const auto not_live = live_if(false);
       read_assignment();
       continue;
     }
@@ -370,10 +371,10 @@ Truth Interpreter::simple() {
     const bool declares = std::ranges::find(kDeclarations, written) != kDeclarations.end();
     if (declares && !has_words && command.assignments.empty()) declaration = written;
     has_words = true;
-    std::ranges::move(word.done, std::back_inserter(command.words));
+    std::ranges::move(word.fields, std::back_inserter(command.words));
   }
   if (cursor_.is_same(start))
-    throw cursor_.error(cursor_.is_end() ? "it ends where a command is expected"
+    throw cursor_.error(cursor_.is_end() ? "the script ends where a command is expected"
                                          : fmt::format("`{}` where a command is expected", cursor_.peek()));
   return !runs() ? Truth::kUnknown : !declaration.empty() ? Truth::kYes : run_command(std::move(command));
 }

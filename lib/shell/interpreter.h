@@ -40,8 +40,8 @@ struct Reading {
   ReadScript read = {};                                 // may be empty; then nothing is sourced
   std::map<std::string, std::string> environment = {};  // known variables
   std::vector<std::string> arguments = {};              // $1, $2, ...
-  bool has_more_arguments = false;   // further arguments follow with unknown values, so $# is unknown
-  std::set<std::string> given = {};  // environment variables that are set to unknown values
+  bool has_more_arguments = false;         // further arguments follow with unknown values, so $# is unknown
+  std::set<std::string> assumed_set = {};  // environment variables that are set to unknown values
 };
 
 class Interpreter {
@@ -68,10 +68,10 @@ class Interpreter {
 
  private:
   using Fields = std::vector<Field>;
-  using Way = std::function<Truth()>;
+  using Branch = std::function<Truth()>;
   using Variables = std::map<std::string, std::optional<Fields>>;  // values of a variable or array; nullopt: unset
   struct Arguments {
-    Fields given;             // $1, $2, ...
+    Fields values;            // $1, $2, ...
     bool has_more = false;    // more follow, whose values are unknown
     int64_t num_shifted = 0;  // number of arguments taken by `shift`
   };
@@ -104,7 +104,7 @@ class Interpreter {
   // ---- grammar.cpp: lists, pipelines, loops, branches and functions
   bool runs() const { return is_live_ && flow_ == Flow::kOn; }
   /// Until the result is destroyed, parsed code runs only if `condition` holds too.
-  Scoped<bool> only(bool condition) { return {is_live_, is_live_ && condition}; }
+  Scoped<bool> live_if(bool condition) { return {is_live_, is_live_ && condition}; }
   Scoped<int> deeper();
   Truth list();
   Truth and_or();
@@ -113,24 +113,24 @@ class Interpreter {
   Truth command();
   std::optional<Truth> compound();
   Truth simple();
-  bool read_redirect(std::vector<Redirect>& all);
+  bool read_redirect(std::vector<Redirect>& redirects);
   Truth branches();
   Truth while_loop(bool is_until);
   Truth for_loop();
   Truth counted_for();
   std::string_view loop_begin();  // parses through `do`; returns the loop's closing word
   bool body(std::string_view end);
-  std::optional<Truth> turn(Truth condition, std::string_view end, Place place);
+  std::optional<Truth> run_iteration(Truth condition, std::string_view end, Place place);
   Truth patterns_fit(const std::optional<std::string>& subject);
   Truth cases(const std::optional<std::string>& subject);
   Truth define(const std::string& name);
 
   // ---- words.cpp
   /// Returns the text up to one of `ends`, without moving the cursor.
-  std::string ahead(std::string_view ends);
+  std::string text_ahead(std::string_view ends);
   template <class Read>
-  auto elsewhere(Cursor there, const Read& read) {
-    const Scoped here(cursor_, std::move(there));
+  auto at_cursor(Cursor cursor, const Read& read) {
+    const Scoped moved_cursor(cursor_, std::move(cursor));
     return read();
   }
   Builder builder(bool splits) const;
@@ -171,12 +171,12 @@ class Interpreter {
   void restore(const Variables& values);
   std::optional<int64_t> parse_number(const std::string& expanded);
   std::optional<size_t> array_index(const std::string& subscript, size_t size);
-  Truth apart(const Way& way);
+  Truth in_subshell(const Branch& branch);
   std::string unknown_text(const std::string& why, Place place);
   std::string environment(const std::string& name, Place place);
   /// Parses `yes`, then `no`, and runs the one that `truth` selects; if unknown, runs both and merges their states.
-  Truth either(Truth truth, const Way& yes, const Way& no, std::string_view condition, Place place);
-  Truth both(const Way& yes, const Way& no, const std::string& why, Place place);
+  Truth run_either(Truth truth, const Branch& yes, const Branch& no, std::string_view condition, Place place);
+  Truth run_both(const Branch& yes, const Branch& no, const std::string& why, Place place);
   void merge(const State& other, const std::string& why, Place place);
 
   // ---- builtins.cpp: shell builtins

@@ -12,7 +12,7 @@ namespace roll::shell {
 
 namespace {
 
-std::optional<std::string> in_case(std::string text, bool is_upper, bool is_all) {
+std::optional<std::string> change_case(std::string text, bool is_upper, bool is_all) {
   if (has_unknown(text)) return std::nullopt;
   for (char& c : std::span(text).first(is_all ? text.size() : std::min<size_t>(1, text.size())))
     c = static_cast<char>(is_upper ? std::toupper(static_cast<unsigned char>(c))
@@ -21,7 +21,8 @@ std::optional<std::string> in_case(std::string text, bool is_upper, bool is_all)
 }
 
 /// Removes a matching prefix or suffix; nullopt if unknown text could change the cut.
-std::optional<std::string> cut(std::string_view text, const std::string& pattern, bool is_front, bool is_longest) {
+std::optional<std::string> remove_match(std::string_view text, const std::string& pattern, bool is_front,
+                                        bool is_longest) {
   if (has_unknown(pattern)) return std::nullopt;
   const size_t first = text.find('\x01'), last = text.rfind('\x02');
   for (size_t i = 0; i <= text.size(); ++i) {
@@ -46,7 +47,7 @@ struct Interpreter::Parameter {
   bool is_joined() const { return name == "*" || subscript == "*"; }
   bool is_list() const { return is_joined() || name == "@" || subscript == "@"; }
   bool is_unset() const { return values.empty() && is_name(name) && !is_list(); }
-  void become(const std::string& text) { values = {{text, place}}; }
+  void set_to(const std::string& text) { values = {{text, place}}; }
 };
 
 std::string Interpreter::unknown_text(const std::string& why, Place place) {
@@ -61,15 +62,15 @@ Interpreter::Fields Interpreter::parameter_values(const Parameter& parameter) {
   const std::string& name = parameter.name;
   const Place place = parameter.place;
   const Arguments& arguments = state_.arguments;
-  if (name == "@" || name == "*") return arguments.given;
+  if (name == "@" || name == "*") return arguments.values;
   if (name == "#" && arguments.has_more)
     return {{unknown_text("$#, the number of the script's arguments", place), place}};
-  if (name == "#") return {{fmt::format("{}", arguments.given.size()), place}};
+  if (name == "#") return {{fmt::format("{}", arguments.values.size()), place}};
   if (name == "0") return {{reading_.path, place}};
   if (name == "BASH_SOURCE") return {{place.file == 0 ? reading_.path : place_file(place), place}};
   if (std::isdigit(static_cast<unsigned char>(name[0]))) {
     const auto index = static_cast<size_t>(std::atoi(name.substr(0, 4).c_str()));
-    if (index >= 1 && index <= arguments.given.size()) return {arguments.given[index - 1]};
+    if (index >= 1 && index <= arguments.values.size()) return {arguments.values[index - 1]};
     if (!arguments.has_more) return {};
     const int64_t position = static_cast<int64_t>(index) + arguments.num_shifted;
     return {{unknown_text(fmt::format("${}, an argument of the script", position), place), place}};
@@ -95,10 +96,10 @@ void Interpreter::read_name(Builder& builder, const std::string& name, bool in_q
 void Interpreter::add(Builder& builder, const Parameter& parameter, bool in_quotes) {
   Fields values = parameter.values;
   if (parameter.is_unset()) values = {{environment(parameter.name, parameter.place), parameter.place}};
-  if (values.empty() || !parameter.is_joined() || !in_quotes) return builder.list(values, in_quotes);
-  std::string all = values[0].text;
-  for (size_t i = 1; i < values.size(); ++i) all += builder.separators.substr(0, 1) + values[i].text;
-  builder.value(all, values[0].place, in_quotes);
+  if (values.empty() || !parameter.is_joined() || !in_quotes) return builder.append_values(values, in_quotes);
+  std::string joined_values = values[0].text;
+  for (size_t i = 1; i < values.size(); ++i) joined_values += builder.separators.substr(0, 1) + values[i].text;
+  builder.append_value(joined_values, values[0].place, in_quotes);
 }
 
 /// Reads a parameter after "${".
@@ -106,7 +107,7 @@ void Interpreter::read_braces(Builder& builder, bool in_quotes) {
   if (cursor_.take("}")) return;
   const auto takes = [&](const std::string& sign) { return !cursor_.is_at(sign + "}") && cursor_.take(sign); };
   Parameter parameter{"", builder.place, ""};
-  if (runs()) parameter.written = "${" + ahead("}") + "}";
+  if (runs()) parameter.written = "${" + text_ahead("}") + "}";
   const bool is_length = takes("#"), is_indirect = takes("!");
   parameter.name = cursor_.take_name();
   if (parameter.name.empty()) parameter.name = cursor_.next();
@@ -124,7 +125,7 @@ void Interpreter::read_braces(Builder& builder, bool in_quotes) {
   const std::string_view sign = cursor_.rest().substr(cursor_.is_at(":") ? 1 : 0, 1);
   bool has_word = false;
   if (is_length && runs())
-    parameter.become(parameter_length(parameter));
+    parameter.set_to(parameter_length(parameter));
   else if (!sign.empty() && std::string_view("-=+?").find(sign) != std::string_view::npos)
     has_word = read_default(builder, parameter, in_quotes);
   else if (!cursor_.is_at("}"))
@@ -150,25 +151,26 @@ bool Interpreter::read_default(Builder& builder, Parameter& parameter, bool in_q
   std::optional<bool> is_missing = values.empty();
   if (has_colon && values.size() == 1) is_missing = unknowns_.is_empty(values[0].text);
   // ${NAME:-} in a script that is read as if its caller had set the variable.
-  const bool asks = parameter.is_unset() && sign == '-' && reading_.has_more_arguments && cursor_.is_at("}");
-  const bool takes_word = is_missing && *is_missing != (sign == '+') && sign != '?' && !asks;
+  const bool leaves_to_caller =
+      parameter.is_unset() && sign == '-' && reading_.has_more_arguments && cursor_.is_at("}");
+  const bool takes_word = is_missing && *is_missing != (sign == '+') && sign != '?' && !leaves_to_caller;
   {
-    const auto taken = only(takes_word);
+    const auto taken = live_if(takes_word);
     Builder word{.place = place};
     read_text(runs() && sign != '=' ? builder : word, "}", in_quotes || sign == '=');
     if (runs() && sign == '=') {
       set(parameter.name, word.text, place);
-      builder.value(word.text, place, in_quotes);
+      builder.append_value(word.text, place, in_quotes);
     }
   }
   if (!is_missing)
-    parameter.become(unknown_text(parameter.written, place));
-  else if (asks && reading_.given.contains(parameter.name))
-    parameter.become(environment(parameter.name, place));
-  else if (asks)
-    parameter.become(unknowns_.mark({Unknown::Kind::kBlank, parameter.name, place}));
+    parameter.set_to(unknown_text(parameter.written, place));
+  else if (leaves_to_caller && reading_.assumed_set.contains(parameter.name))
+    parameter.set_to(environment(parameter.name, place));
+  else if (leaves_to_caller)
+    parameter.set_to(unknowns_.mark({Unknown::Kind::kBlank, parameter.name, place}));
   else if (sign == '+')
-    parameter.become("");
+    parameter.set_to("");
   return takes_word;
 }
 
@@ -176,7 +178,7 @@ bool Interpreter::read_default(Builder& builder, Parameter& parameter, bool in_q
 void Interpreter::read_changes(Parameter& parameter) {
   const Place place = parameter.place;
   const char sign = cursor_.next();
-  if (parameter.is_unset() && runs()) parameter.become(environment(parameter.name, place));
+  if (parameter.is_unset() && runs()) parameter.set_to(environment(parameter.name, place));
   if (sign == ':') return read_slice(parameter);
   const bool is_cut = sign == '#' || sign == '%', is_twice = cursor_.take(std::string_view(&sign, 1));
   Builder from{.place = place, .makes_pattern = is_cut}, to{.place = place};
@@ -185,14 +187,14 @@ void Interpreter::read_changes(Parameter& parameter) {
   for (Field& value : parameter.values) {
     const size_t size = value.text.size();
     spend(is_cut ? (size + 1) * (size + 4) / 4 * std::max<size_t>(1, from.text.size() / 8) : size);
-    std::optional<std::string> made;
+    std::optional<std::string> changed;
     if (is_cut)
-      made = cut(value.text, from.text, sign == '#', is_twice);
+      changed = remove_match(value.text, from.text, sign == '#', is_twice);
     else if (sign == '/')
-      made = replaced(value.text, from.text, to.text, is_twice);
+      changed = replaced(value.text, from.text, to.text, is_twice);
     else if (sign == '^' || sign == ',')
-      made = in_case(value.text, sign == '^', is_twice);
-    value.text = made ? *made : unknown_text(parameter.written, place);
+      changed = change_case(value.text, sign == '^', is_twice);
+    value.text = changed ? *changed : unknown_text(parameter.written, place);
   }
 }
 
@@ -222,7 +224,7 @@ void Interpreter::read_slice(Parameter& parameter) {
   const auto count = parse_number(number);
   Fields& values = parameter.values;
   const bool is_known = first && count && (is_list ? *count >= 0 : values.size() == 1 && !has_unknown(values[0].text));
-  if (!is_known) return parameter.become(unknown_text(parameter.written, place));
+  if (!is_known) return parameter.set_to(unknown_text(parameter.written, place));
   if (is_list && !parameter.subscript && *first > 0) --*first;
   const int64_t size = is_list ? std::ssize(values) : std::ssize(values[0].text);
   const int64_t begin = std::clamp<int64_t>(*first < 0 ? size + std::max(*first, -size) : *first, 0, size);

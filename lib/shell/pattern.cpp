@@ -22,26 +22,26 @@ size_t take_one(std::string_view pattern, char c, bool& is_same) {
 }  // namespace
 
 bool matches_pattern(std::string_view text, std::string_view pattern) {
-  size_t at = 0, in = 0, star = pattern.npos, from = 0;
-  while (at < text.size()) {
+  size_t text_at = 0, pattern_at = 0, star_pattern = pattern.npos, star_text = 0;
+  while (text_at < text.size()) {
     bool is_same = false;
-    if (in < pattern.size() && pattern[in] == '*') {
-      star = ++in;
-      from = at;
+    if (pattern_at < pattern.size() && pattern[pattern_at] == '*') {
+      star_pattern = ++pattern_at;
+      star_text = text_at;
       continue;
     }
-    const size_t taken = in < pattern.size() ? take_one(pattern.substr(in), text[at], is_same) : 0;
+    const size_t taken = pattern_at < pattern.size() ? take_one(pattern.substr(pattern_at), text[text_at], is_same) : 0;
     if (is_same) {
-      in += taken;
-      ++at;
-    } else if (star != pattern.npos) {
-      in = star;
-      at = ++from;
+      pattern_at += taken;
+      ++text_at;
+    } else if (star_pattern != pattern.npos) {
+      pattern_at = star_pattern;
+      text_at = ++star_text;
     } else
       return false;
   }
-  while (in < pattern.size() && pattern[in] == '*') ++in;
-  return in == pattern.size();
+  while (pattern_at < pattern.size() && pattern[pattern_at] == '*') ++pattern_at;
+  return pattern_at == pattern.size();
 }
 
 std::string as_pattern(std::string_view text) {

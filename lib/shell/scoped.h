@@ -11,14 +11,14 @@ namespace roll::shell {
 template <class T>
 class Scoped {
  public:
-  Scoped(T& member, T value) : member_(member), before_(std::exchange(member, std::move(value))) {}
-  ~Scoped() { member_ = std::move(before_); }
+  Scoped(T& member, T value) : member_(member), saved_(std::exchange(member, std::move(value))) {}
+  ~Scoped() { member_ = std::move(saved_); }
   Scoped(const Scoped&) = delete;
   Scoped& operator=(const Scoped&) = delete;
 
  private:
   T& member_;
-  T before_;
+  T saved_;
 };
 
 enum class Truth { kNo, kYes, kUnknown };

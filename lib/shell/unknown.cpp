@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kOpen = '\x01', kClose = '\x02';
 
-std::string mark_of(size_t index) {
+std::string mark_text(size_t index) {
   return kOpen + std::to_string(index) + kClose;
 }
 
@@ -34,7 +34,7 @@ std::string Unknowns::mark(const Unknown& unknown) {
   const auto [known, is_new] =
       index_.try_emplace({unknown.kind, unknown.place.file, unknown.place.line, unknown.text}, all_.size());
   if (is_new) all_.push_back(unknown);
-  return mark_of(known->second);
+  return mark_text(known->second);
 }
 
 std::string Unknowns::filled(std::string_view text, const std::function<std::string(const Unknown&)>& piece) const {
@@ -52,8 +52,8 @@ std::string Unknowns::filled(std::string_view text, const std::function<std::str
 
 std::string Unknowns::without(std::string_view text, const std::string& name) const {
   return filled(text, [&](const Unknown& unknown) {
-    const bool is_it = unknown.kind == Unknown::Kind::kVariable && unknown.text == name;
-    return is_it ? std::string() : mark_of(static_cast<size_t>(&unknown - all_.data()));
+    const bool is_named = unknown.kind == Unknown::Kind::kVariable && unknown.text == name;
+    return is_named ? std::string() : mark_text(static_cast<size_t>(&unknown - all_.data()));
   });
 }
 
@@ -67,13 +67,13 @@ std::optional<std::string> Unknowns::known(std::string_view text) const {
 }
 
 std::optional<bool> Unknowns::is_empty(std::string_view text) const {
-  if (const auto plain = known(text)) return plain->empty();
-  bool has_some = false;
+  if (const auto known_text = known(text)) return known_text->empty();
+  bool has_set_variable = false;
   const std::string rest = filled(text, [&](const Unknown& unknown) {
-    has_some = has_some || (unknown.kind == Unknown::Kind::kVariable && is_always_set(unknown.text));
+    has_set_variable = has_set_variable || (unknown.kind == Unknown::Kind::kVariable && is_always_set(unknown.text));
     return std::string();
   });
-  return has_some || !rest.empty() ? std::optional(false) : std::nullopt;
+  return has_set_variable || !rest.empty() ? std::optional(false) : std::nullopt;
 }
 
 }  // namespace roll::shell

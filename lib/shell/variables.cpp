@@ -59,8 +59,8 @@ void Interpreter::read_assignment() {
       read_word(elements);
     }
   } else
-    elements.done = {{read_value(), place}};
-  if (runs()) assign(name, subscript, appends, is_array, std::move(elements.done));
+    elements.fields = {{read_value(), place}};
+  if (runs()) assign(name, subscript, appends, is_array, std::move(elements.fields));
 }
 
 void Interpreter::assign(const std::string& name, const std::optional<std::string>& subscript, bool appends,
@@ -110,31 +110,32 @@ std::optional<size_t> Interpreter::array_index(const std::string& subscript, siz
 
 /// Work of copying the state.
 size_t Interpreter::State::size() const {
-  size_t num_parts = functions.size() + arguments.given.size();
+  size_t num_parts = functions.size() + arguments.values.size();
   for (const auto& [name, values] : variables) num_parts += 1 + values.size();
   return 64 * num_parts;
 }
 
-Truth Interpreter::apart(const Way& way) {
-  if (!runs()) return way();
+Truth Interpreter::in_subshell(const Branch& branch) {
+  if (!runs()) return branch();
   spend(state_.size());
   const Scoped state(state_, State(state_));
   const Scoped flow(flow_, Flow::kOn);
-  return way();
+  return branch();
 }
 
-Truth Interpreter::either(Truth truth, const Way& yes, const Way& no, std::string_view condition, Place place) {
+Truth Interpreter::run_either(Truth truth, const Branch& yes, const Branch& no, std::string_view condition,
+                              Place place) {
   if (runs() && truth == Truth::kUnknown)
-    return both(yes, no, fmt::format("{} of {}", condition, place_text(place)), place);
-  const auto way = [&](const Way& taken, Truth wanted) {
-    const auto runs = only(truth == wanted);
+    return run_both(yes, no, fmt::format("{} of {}", condition, place_text(place)), place);
+  const auto run_if = [&](const Branch& taken, Truth wanted) {
+    const auto live = live_if(truth == wanted);
     return taken();
   };
-  const Truth if_yes = way(yes, Truth::kYes), if_no = way(no, Truth::kNo);
+  const Truth if_yes = run_if(yes, Truth::kYes), if_no = run_if(no, Truth::kNo);
   return truth == Truth::kYes ? if_yes : if_no;
 }
 
-Truth Interpreter::both(const Way& yes, const Way& no, const std::string& why, Place place) {
+Truth Interpreter::run_both(const Branch& yes, const Branch& no, const std::string& why, Place place) {
   spend(2 * state_.size());
   const State before = state_;
   const std::string exit_before = exit_place_;
@@ -165,10 +166,10 @@ void Interpreter::merge(const State& other, const std::string& why, Place place)
   for (const State* state : {static_cast<const State*>(&state_), &other})
     for (const auto& [name, values] : state->variables) names.insert(name);
   for (const std::string& name : names) {
-    const Fields* const local = find(name);
-    const auto theirs = other.variables.find(name);
-    const bool is_same = local && theirs != other.variables.end() &&
-                         std::ranges::equal(*local, theirs->second, {}, &Field::text, &Field::text);
+    const Fields* const own_value = find(name);
+    const auto other_value = other.variables.find(name);
+    const bool is_same = own_value && other_value != other.variables.end() &&
+                         std::ranges::equal(*own_value, other_value->second, {}, &Field::text, &Field::text);
     if (!is_same) state_.variables[name] = {{unknown_text(name + ", which depends on " + why, place), place}};
   }
   for (const auto& [name, body] : other.functions) state_.functions.emplace(name, body);

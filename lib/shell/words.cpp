@@ -9,7 +9,7 @@ namespace roll::shell {
 
 namespace {
 
-std::string ansi(std::string_view quoted) {
+std::string unescape_ansi(std::string_view quoted) {
   std::string text;
   for (size_t i = 0; i < quoted.size(); ++i) {
     const bool escapes = quoted[i] == '\\' && i + 1 < quoted.size();
@@ -28,10 +28,10 @@ std::string shortened(std::string_view text) {
 
 }  // namespace
 
-std::string Interpreter::ahead(std::string_view ends) {
-  const Scoped here(cursor_, Cursor(cursor_));
+std::string Interpreter::text_ahead(std::string_view ends) {
+  const Scoped saved_cursor(cursor_, Cursor(cursor_));
   const Cursor begin = cursor_;
-  const auto nothing = only(false);
+  const auto not_live = live_if(false);
   Builder ignored;
   read_text(ignored, ends, /*in_quotes=*/false);
   return cursor_.since(begin);
@@ -39,55 +39,55 @@ std::string Interpreter::ahead(std::string_view ends) {
 
 Builder Interpreter::builder(bool splits) const {
   const Fields* separators = find("IFS");
-  Builder made{.place = cursor_.place(), .splits = splits};
-  if (separators && !separators->empty()) made.separators = (*separators)[0].text;
-  return made;
+  Builder result{.place = cursor_.place(), .splits = splits};
+  if (separators && !separators->empty()) result.separators = (*separators)[0].text;
+  return result;
 }
 
 /// Reads a word, which may become several fields or none.
 void Interpreter::read_word(Builder& builder) {
   const auto deep = deeper();
   const Cursor begin = cursor_;
-  const size_t num_before = builder.done.size();
+  const size_t num_before = builder.fields.size();
   if (!builder.has_text) builder.place = cursor_.place();
   if (cursor_.is_at("<(") || cursor_.is_at(">(")) read_piece(builder, /*in_quotes=*/false);
   while (!cursor_.is_end() && !ends_word(cursor_.peek())) {
-    const Braces braces = runs() && cursor_.is_at("{") ? braces_at(cursor_.rest()) : Braces{};
+    const Braces braces = runs() && cursor_.is_at("{") ? parse_braces(cursor_.rest()) : Braces{};
     if (braces.choices.empty())
       read_piece(builder, /*in_quotes=*/false);
     else
       read_choices(builder, braces);
   }
   spend(cursor_.size_since(begin) + 8);
-  builder.end();
-  for (size_t i = num_before; runs() && i < builder.done.size(); ++i) spend(builder.done[i].text.size());
+  builder.end_word();
+  for (size_t i = num_before; runs() && i < builder.fields.size(); ++i) spend(builder.fields[i].text.size());
 }
 
 /// Reads the word once per choice of a brace expansion.
 void Interpreter::read_choices(Builder& builder, const Braces& braces) {
   cursor_.skip(braces.size);
-  const std::string before = builder.text, behind = ahead(kEndsOfWords);
+  const std::string prefix = builder.text, suffix = text_ahead(kEndsOfWords);
   for (const std::string& choice : braces.choices) {
-    builder.text = before;
-    builder.has_text = !before.empty();
-    elsewhere(Cursor(choice + behind, "", builder.place), [&] { read_word(builder); });
+    builder.text = prefix;
+    builder.has_text = !prefix.empty();
+    at_cursor(Cursor(choice + suffix, "", builder.place), [&] { read_word(builder); });
   }
-  cursor_.skip(behind.size());
+  cursor_.skip(suffix.size());
 }
 
 std::string Interpreter::read_value(bool as_pattern) {
-  Builder made{.place = cursor_.place(), .makes_pattern = as_pattern};
-  if (cursor_.is_at("<(") || cursor_.is_at(">(")) read_piece(made, /*in_quotes=*/false);
-  read_text(made, kEndsOfWords, /*in_quotes=*/false);
-  spend(made.text.size() + 8);
-  return made.text;
+  Builder result{.place = cursor_.place(), .makes_pattern = as_pattern};
+  if (cursor_.is_at("<(") || cursor_.is_at(">(")) read_piece(result, /*in_quotes=*/false);
+  read_text(result, kEndsOfWords, /*in_quotes=*/false);
+  spend(result.text.size() + 8);
+  return result.text;
 }
 
 std::string Interpreter::quoted_text(std::string_view ends, char opens) {
-  Builder made{.place = cursor_.place()};
-  read_text(made, ends, /*in_quotes=*/true, opens);
-  spend(made.text.size() + 8);
-  return made.text;
+  Builder result{.place = cursor_.place()};
+  read_text(result, ends, /*in_quotes=*/true, opens);
+  spend(result.text.size() + 8);
+  return result.text;
 }
 
 void Interpreter::read_text(Builder& builder, std::string_view ends, bool in_quotes, char opens) {
@@ -114,26 +114,26 @@ void Interpreter::read_piece(Builder& builder, bool in_quotes) {
   if (c == '\\' && !cursor_.is_end()) {
     const char next = cursor_.next();
     const bool stays = in_quotes && std::string_view("$`\"\\\n").find(next) == std::string_view::npos;
-    if (stays) builder.literal("\\");
-    if (next != '\n') builder.literal(std::string_view(&next, 1));
+    if (stays) builder.append_literal("\\");
+    if (next != '\n') builder.append_literal(std::string_view(&next, 1));
   } else if (c == '$') {
     read_dollar(builder, in_quotes, begin);
   } else if (c == '`') {
     read_output(builder, in_quotes, begin, "`");
   } else if (in_quotes) {
-    builder.literal(sign);
+    builder.append_literal(sign);
   } else if (c == '\'' || c == '"') {
     read_quotes(builder, c);
   } else if (c == '~' && !builder.has_text &&
              (cursor_.is_end() || cursor_.is_at_any("/}") || ends_word(cursor_.peek()))) {
-    builder.literal(environment("HOME", builder.place));
+    builder.append_literal(environment("HOME", builder.place));
   } else if ((c == '<' || c == '>') && cursor_.take("(")) {
-    const auto nothing = only(false);
+    const auto not_live = live_if(false);
     list();
     cursor_.expect(")");
-    builder.literal(unknown_text(shortened(cursor_.since(begin)), builder.place));
+    builder.append_literal(unknown_text(shortened(cursor_.since(begin)), builder.place));
   } else {
-    builder.plain(sign);
+    builder.append_plain(sign);
   }
 }
 
@@ -149,9 +149,9 @@ void Interpreter::read_quotes(Builder& builder, char quote) {
   // "$@" without arguments is no word at all.
   const bool is_list = text == "$@" || (text.starts_with("${") && text.find('@') != text.npos);
   if (quote == '\'')
-    builder.literal(text);
+    builder.append_literal(text);
   else if (!is_list)
-    builder.literal("");
+    builder.append_literal("");
 }
 
 /// Reads an expansion after the $ at `begin`.
@@ -168,13 +168,13 @@ void Interpreter::read_dollar(Builder& builder, bool in_quotes, const Cursor& be
     const Cursor inside = cursor_;
     while (!cursor_.is_end() && cursor_.peek() != '\'')
       if (cursor_.next() == '\\') cursor_.skip(1);
-    builder.literal(ansi(cursor_.since(inside)));
+    builder.append_literal(unescape_ansi(cursor_.since(inside)));
     if (!cursor_.take("'")) throw inside.error("a quote ' is not closed");
   } else {
     const bool is_sign = cursor_.is_at_any("@*#?$!-0123456789");
     const std::string name = is_sign ? std::string(1, cursor_.next()) : cursor_.take_name();
     if (name.empty())
-      builder.literal("$");
+      builder.append_literal("$");
     else
       read_name(builder, name, in_quotes);
   }
@@ -195,7 +195,7 @@ void Interpreter::add_found(Builder& builder, const std::optional<std::string>& 
                             const Cursor& begin) {
   if (!runs()) return;
   const std::string text = value ? *value : unknown_text(shortened(cursor_.since(begin)), builder.place);
-  builder.value(text, builder.place, in_quotes);
+  builder.append_value(text, builder.place, in_quotes);
 }
 
 /// Reads a command substitution after "$(" or a backtick at `begin`, through `end`.
@@ -206,12 +206,12 @@ void Interpreter::read_output(Builder& builder, bool in_quotes, const Cursor& be
     const Scoped exit_place(exit_place_, exit_place_);
     const size_t num_calls = calls_.size();
     if (end == ")") {
-      apart([&] { return list(); });
+      in_subshell([&] { return list(); });
     } else {
       std::string inside;
       for (; !cursor_.is_end() && cursor_.peek() != '`'; inside += cursor_.next())
         if (cursor_.peek() == '\\') cursor_.skip(1);
-      if (runs()) apart([&] { return run_text(inside, builder.place); });
+      if (runs()) in_subshell([&] { return run_text(inside, builder.place); });
     }
     calls_.resize(num_calls);
     if (output_.is_known) printed = output_.text.substr(0, output_.text.find_last_not_of('\n') + 1);

@@ -82,7 +82,7 @@ Json number_list(const at::Tensor& tensor) {
 
 std::vector<std::string> token_texts(const std::vector<int64_t>& ids, const Tokenizer& tokenizer) {
   const DecodeText decode = [&](std::span<const int64_t> prefix, bool skip_special) {
-    return tokenizer.decode(prefix, skip_special, /*goes_on=*/true);
+    return tokenizer.decode(prefix, skip_special, /*more_follows=*/true);
   };
   std::vector<std::string> texts;
   GrowingText growing;

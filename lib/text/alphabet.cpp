@@ -14,7 +14,7 @@ std::string byte_token(unsigned char byte) {
   return fmt::format("<0x{:02X}>", byte);
 }
 
-std::optional<unsigned char> byte_of_token(std::string_view spelling) {
+std::optional<unsigned char> parse_byte_token(std::string_view spelling) {
   if (spelling.size() != 6 || !spelling.starts_with("<0x") || !spelling.ends_with('>')) return {};
   unsigned char byte = 0;
   const auto [end, error] = std::from_chars(spelling.data() + 3, spelling.data() + 5, byte, 16);
@@ -23,14 +23,14 @@ std::optional<unsigned char> byte_of_token(std::string_view spelling) {
 }
 
 Alphabet::Alphabet(const Vocabulary& vocabulary, const AlphabetRules& rules) : rules_(rules) {
-  const auto id_of = [&](const std::string& token) {
+  const auto find_id = [&](const std::string& token) {
     const auto entry = vocabulary.find(token);
     return entry == vocabulary.end() ? -1 : entry->second;
   };
-  unk_id_ = id_of(rules.unk_token);
+  unk_id_ = find_id(rules.unk_token);
   for (int byte = 0; byte < 256; ++byte) {
-    byte_ids_[byte] = id_of(byte_symbol(static_cast<unsigned char>(byte)));
-    byte_tokens_[byte] = rules.byte_fallback ? id_of(byte_token(static_cast<unsigned char>(byte))) : -1;
+    byte_ids_[byte] = find_id(byte_symbol(static_cast<unsigned char>(byte)));
+    byte_tokens_[byte] = rules.byte_fallback ? find_id(byte_token(static_cast<unsigned char>(byte))) : -1;
   }
   if (rules.kind == SymbolKind::kBytes) return;
   for (const auto& [token, id] : vocabulary) {
@@ -47,32 +47,33 @@ const Alphabet::Character& Alphabet::character(char32_t c) const {
   return c < characters_.size() ? characters_[c] : unknown;
 }
 
-void Alphabet::note_merge(std::string_view left, std::string_view right) {
+void Alphabet::record_merge(std::string_view left, std::string_view right) {
   if (rules_.kind == SymbolKind::kBytes || left.empty() || right.empty()) return;
-  for (const std::string_view token : {left, right}) is_cut_ &= !byte_of_token(token) && token != rules_.unk_token;
+  for (const std::string_view token : {left, right}) can_cut_ &= !parse_byte_token(token) && token != rules_.unk_token;
   size_t end = left.size(), begin = 0;
-  const char32_t before = previous_code_point(left, end), c = next_code_point(right, begin);
+  const char32_t previous = previous_code_point(left, end), c = next_code_point(right, begin);
   if (c >= characters_.size()) return;
-  Character& here = characters_[c];
-  if (here.num_before > kMaxBefore || joins(before, c)) return;
-  if (here.num_before < kMaxBefore) here.before[here.num_before] = before;
-  ++here.num_before;
+  Character& entry = characters_[c];
+  if (entry.num_predecessors > kMaxPredecessors || joins(previous, c)) return;
+  if (entry.num_predecessors < kMaxPredecessors) entry.predecessors[entry.num_predecessors] = previous;
+  ++entry.num_predecessors;
 }
 
-bool Alphabet::joins(char32_t before, char32_t c) const {
-  const Character& here = character(c);
-  const auto end = here.before.begin() + std::min<size_t>(here.num_before, kMaxBefore);
-  return here.id < 0 || here.num_before > kMaxBefore || std::find(here.before.begin(), end, before) != end;
+bool Alphabet::joins(char32_t previous, char32_t c) const {
+  const Character& entry = character(c);
+  const auto end = entry.predecessors.begin() + std::min<size_t>(entry.num_predecessors, kMaxPredecessors);
+  return entry.id < 0 || entry.num_predecessors > kMaxPredecessors ||
+         std::find(entry.predecessors.begin(), end, previous) != end;
 }
 
 size_t Alphabet::independent_prefix(std::string_view word) const {
-  if (rules_.kind == SymbolKind::kBytes || !is_cut_ || word.empty()) return word.size();
+  if (rules_.kind == SymbolKind::kBytes || !can_cut_ || word.empty()) return word.size();
   size_t pos = 0;
-  for (char32_t before = next_code_point(word, pos); pos < word.size();) {
-    const size_t border = pos;
+  for (char32_t previous = next_code_point(word, pos); pos < word.size();) {
+    const size_t boundary = pos;
     const char32_t c = next_code_point(word, pos);
-    if (!joins(before, c)) return border;
-    before = c;
+    if (!joins(previous, c)) return boundary;
+    previous = c;
   }
   return word.size();
 }
@@ -89,24 +90,24 @@ class Alphabet::Reader {
 
   /// Like HF, puts byte tokens before a delayed unknown token, even of an earlier character.
   void unknown(std::string_view spelling) {
-    const auto id_of = [&](char byte) { return alphabet_.byte_tokens_[static_cast<unsigned char>(byte)]; };
-    if (std::ranges::all_of(spelling, [&](char byte) { return id_of(byte) >= 0; })) {
-      for (const char byte : spelling) symbols_.push_back(id_of(byte));
+    const auto find_id = [&](char byte) { return alphabet_.byte_tokens_[static_cast<unsigned char>(byte)]; };
+    if (std::ranges::all_of(spelling, [&](char byte) { return find_id(byte) >= 0; })) {
+      for (const char byte : spelling) symbols_.push_back(find_id(byte));
       return;
     }
     if (!alphabet_.rules_.fuse_unk) flush();
-    waits_ = alphabet_.unk_id_ >= 0;
+    has_pending_unknown_ = alphabet_.unk_id_ >= 0;
   }
 
   void flush() {
-    if (waits_) symbols_.push_back(alphabet_.unk_id_);
-    waits_ = false;
+    if (has_pending_unknown_) symbols_.push_back(alphabet_.unk_id_);
+    has_pending_unknown_ = false;
   }
 
  private:
   const Alphabet& alphabet_;
   std::vector<int32_t>& symbols_;
-  bool waits_ = false;
+  bool has_pending_unknown_ = false;
 };
 
 void Alphabet::read(std::string_view word, std::vector<int32_t>& symbols) const {

@@ -26,7 +26,7 @@ enum class SymbolKind { kBytes, kCharacters };
 /// Returns the file's spelling of a single-byte token: "<0x0A>".
 std::string byte_token(unsigned char byte);
 /// Returns the byte of a single-byte token; nullopt for other tokens.
-std::optional<unsigned char> byte_of_token(std::string_view spelling);
+std::optional<unsigned char> parse_byte_token(std::string_view spelling);
 
 struct AlphabetRules {
   SymbolKind kind = SymbolKind::kBytes;
@@ -45,7 +45,7 @@ class Alphabet {
   void read(std::string_view word, std::vector<int32_t>& symbols) const;
 
   /// Records that these two tokens may be merged.
-  void note_merge(std::string_view left, std::string_view right);
+  void record_merge(std::string_view left, std::string_view right);
 
   /// Returns the length in bytes of the prefix of `word` up to the first boundary that no merge crosses; kBytes: all of
   /// it. Both sides can be encoded separately, which keeps long words (no pre-tokenizer) cheap.
@@ -53,23 +53,23 @@ class Alphabet {
 
  private:
   /// With more predecessors than this, a character counts as joining with any.
-  static constexpr size_t kMaxBefore = 3;
+  static constexpr size_t kMaxPredecessors = 3;
   struct Character {
-    int32_t id = -1;         // -1: not in the vocabulary
-    uint8_t num_before = 0;  // predecessors that a merge may join; kMaxBefore + 1: any
-    std::array<char32_t, kMaxBefore> before{};
+    int32_t id = -1;               // -1: not in the vocabulary
+    uint8_t num_predecessors = 0;  // predecessors that a merge may join; kMaxPredecessors + 1: any
+    std::array<char32_t, kMaxPredecessors> predecessors{};
   };
 
   class Reader;
   const Character& character(char32_t c) const;
-  bool joins(char32_t before, char32_t c) const;
+  bool joins(char32_t previous, char32_t c) const;
 
   AlphabetRules rules_;
   int32_t unk_id_ = -1;
   std::array<int32_t, 256> byte_ids_{};     // kBytes; -1: not in the vocabulary
   std::array<int32_t, 256> byte_tokens_{};  // with byte_fallback; -1: not in the vocabulary
   std::vector<Character> characters_;       // kCharacters: indexed by code point
-  bool is_cut_ = true;  // all merged tokens stand for their own spelling, so prefixes can be cut off
+  bool can_cut_ = true;  // all merged tokens stand for their own spelling, so prefixes can be cut off
 };
 
 }  // namespace roll

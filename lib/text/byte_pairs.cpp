@@ -26,11 +26,11 @@ uint64_t mix(uint64_t x) {
   return x ^ (x >> 29);
 }
 
-uint64_t pair_of(int32_t left, int32_t right) {
+uint64_t pair_key(int32_t left, int32_t right) {
   return (uint64_t{static_cast<uint32_t>(left)} << 32) | static_cast<uint32_t>(right);
 }
 
-std::array<uint64_t, 3> key_of(std::string_view word) {
+std::array<uint64_t, 3> cache_key(std::string_view word) {
   std::array<uint64_t, 3> key{};
   std::memcpy(key.data(), word.data(), word.size());
   key[2] |= uint64_t{word.size()} << 56;
@@ -47,10 +47,10 @@ WordCache::Slot& WordCache::find_slot(const std::array<uint64_t, 3>& key) {
 
 BytePairs::BytePairs(const JsonView& json, SymbolKind kind) {
   if (const auto type = json.get("type"); type && type->string() != "BPE")
-    type->fail("unsupported model; supported: BPE, byte-level or with byte_fallback as SentencePiece's");
-  json.only("dropout", {0}, "must be null: sampling merges at random is not supported");
-  json.only("continuing_subword_prefix", {""}, "must be empty: no family of models that is supported has one");
-  json.only("end_of_word_suffix", {""}, "must be empty: no family of models that is supported has one");
+    type->fail("unsupported model; supported: BPE, byte-level or with byte_fallback (as in SentencePiece)");
+  json.only("dropout", {0}, "must be null: random merges (BPE dropout) are not supported");
+  json.only("continuing_subword_prefix", {""}, "must be empty: no supported model family uses it");
+  json.only("end_of_word_suffix", {""}, "must be empty: no supported model family uses it");
   ignore_merges_ = json.boolean_or("ignore_merges", false);
   read_vocabulary(json.at("vocab"), kind);
   const auto unk = json.get("unk_token");
@@ -66,14 +66,14 @@ std::string BytePairs::spell(int32_t id) const {
 }
 
 void BytePairs::read_vocabulary(const JsonView& json, SymbolKind kind) {
-  std::vector<bool> used;
+  std::vector<bool> is_used;
   vocabulary_.reserve(json.object().size());
   for (const auto& [token, id] : json.value().items()) {
     if (!is_token_id(id)) json.at(token).id();
     const auto value = id.get<int32_t>();
-    if (static_cast<size_t>(value) >= used.size()) used.resize(2 * static_cast<size_t>(value) + 1);
-    if (used[value]) json.at(token).fail(fmt::format("token '{}' has this id too; ids must differ", spell(value)));
-    used[value] = true;
+    if (static_cast<size_t>(value) >= is_used.size()) is_used.resize(2 * static_cast<size_t>(value) + 1);
+    if (is_used[value]) json.at(token).fail(fmt::format("token '{}' has this id too; ids must differ", spell(value)));
+    is_used[value] = true;
     vocabulary_.emplace(token, value);
     if (!ignore_merges_) continue;
     auto word = kind == SymbolKind::kBytes ? unspell_bytes(token) : token;
@@ -102,26 +102,26 @@ void BytePairs::read_merges(const JsonView& json) {
       left = text.substr(0, space);
       right = text.substr(space + 1);
     }
-    const auto id_of = [&](const std::string& token) {
+    const auto find_id = [&](const std::string& token) {
       const auto entry = vocabulary_.find(token);
       if (entry == vocabulary_.end())
         json.at(i).fail(fmt::format("token '{}' is not in model.vocab; the file is damaged, fetch it again", token));
       return entry->second;
     };
-    add_merge(id_of(left), id_of(right), rank++, id_of(left + right));
+    add_merge(find_id(left), find_id(right), rank++, find_id(left + right));
     alphabet_.note_merge(left, right);
   }
 }
 
 void BytePairs::add_merge(int32_t left, int32_t right, uint32_t rank, int32_t id) {
-  const uint64_t pair = pair_of(left, right);
+  const uint64_t pair = pair_key(left, right);
   size_t i = mix(pair) & (merges_.size() - 1);
   while (merges_[i].pair != kNoPair && merges_[i].pair != pair) i = (i + 1) & (merges_.size() - 1);
   merges_[i] = {pair, rank, id};  // the last of duplicate pairs counts, as in HF
 }
 
 const BytePairs::Merge* BytePairs::find_merge(int32_t left, int32_t right) const {
-  const uint64_t pair = pair_of(left, right);
+  const uint64_t pair = pair_key(left, right);
   for (size_t i = mix(pair) & (merges_.size() - 1); merges_[i].pair != kNoPair; i = (i + 1) & (merges_.size() - 1))
     if (merges_[i].pair == pair) return &merges_[i];
   return nullptr;
@@ -146,7 +146,7 @@ void BytePairs::encode_part(std::string_view word, WordCache& cache, std::vector
     ids.insert(ids.end(), symbols.begin(), symbols.end());
     return;
   }
-  const auto key = key_of(word);
+  const auto key = cache_key(word);
   WordCache::Slot& slot = cache.find_slot(key);
   if (slot.key != key) {
     std::vector<int32_t>& symbols = cache.symbols;
@@ -212,19 +212,19 @@ struct BytePairs::LongWord {
   void consider(uint32_t i) {
     if (i == kEnd || next_[i] == kEnd) return;
     const uint32_t rank = model_.merge_rank(symbols_[i], symbols_[next_[i]]);
-    if (rank != kNoRank) heap_.push({rank, i, pair_of(symbols_[i], symbols_[next_[i]])});
+    if (rank != kNoRank) heap_.push({rank, i, pair_key(symbols_[i], symbols_[next_[i]])});
   }
 
   bool is_stale(const Candidate& c) const {
     const uint32_t i = c.position;
-    return symbols_[i] < 0 || next_[i] == kEnd || pair_of(symbols_[i], symbols_[next_[i]]) != c.pair;
+    return symbols_[i] < 0 || next_[i] == kEnd || pair_key(symbols_[i], symbols_[next_[i]]) != c.pair;
   }
 
   void join(uint32_t i) {
-    const uint32_t gone = next_[i];
-    symbols_[i] = model_.find_merge(symbols_[i], symbols_[gone])->id;
-    symbols_[gone] = -1;
-    next_[i] = next_[gone];
+    const uint32_t removed = next_[i];
+    symbols_[i] = model_.find_merge(symbols_[i], symbols_[removed])->id;
+    symbols_[removed] = -1;
+    next_[i] = next_[removed];
     if (next_[i] != kEnd) previous_[next_[i]] = i;
     consider(previous_[i]);
     consider(i);

@@ -23,8 +23,8 @@ using jinja::Value;
 namespace {
 
 constexpr const char *kDefault = "default", *kToolUse = "tool_use";
-constexpr const char* kNoneMeant =
-    "none of these templates is named \"default\" or \"tool_use\"; choose a built-in one instead of native";
+constexpr const char* kNoUsableTemplate =
+    "none of these templates is named \"default\" or \"tool_use\"; choose a built-in template instead of native";
 
 using Templates = std::map<std::string, jinja::Template>;
 
@@ -46,23 +46,23 @@ Templates read_config_templates(const JsonView& json) {
   } else {
     add(kDefault, json);
   }
-  if (out.empty()) json.fail(kNoneMeant);
+  if (out.empty()) json.fail(kNoUsableTemplate);
   return out;
 }
 
 /// Reads chat_template.jinja and additional_chat_templates/; nullopt if there are none.
 std::optional<Templates> read_template_files(const fs::path& folder) {
   Templates out;
-  const fs::path file = folder / "chat_template.jinja", more = folder / "additional_chat_templates";
-  bool is_there_one = is_there(file);
-  if (is_there_one) add_template(out, kDefault, read_file(file), file.string());
-  for (const fs::path& entry : list_folder(more)) {
+  const fs::path file = folder / "chat_template.jinja", extra_folder = folder / "additional_chat_templates";
+  bool has_files = is_there(file);
+  if (has_files) add_template(out, kDefault, read_file(file), file.string());
+  for (const fs::path& entry : list_folder(extra_folder)) {
     if (entry.extension() != ".jinja") continue;
-    is_there_one = true;
+    has_files = true;
     add_template(out, entry.stem().string(), read_file(entry), entry.string());
   }
-  if (!is_there_one) return {};
-  if (out.empty()) throw user_error("{}: {}", more.string(), kNoneMeant);
+  if (!has_files) return {};
+  if (out.empty()) throw user_error("{}: {}", extra_folder.string(), kNoUsableTemplate);
   return out;
 }
 
@@ -134,7 +134,8 @@ struct ChatTemplate::Parts {
     const auto tools = std::ranges::find(all, "tools", &Dict::value_type::first);
     if (const auto body = bodies.find(kToolUse); body != bodies.end() && !tools->second.is_none()) return body->second;
     if (const auto body = bodies.find(kDefault); body != bodies.end()) return body->second;
-    throw user_error("{}: its chat template is for tools (tool_use), and here are none; choose a built-in one", name);
+    throw user_error(
+        "{}: its only chat template is for tools (tool_use), but there are no tools; choose a built-in template", name);
   }
 };
 

@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kMaxDecoderDepth = 16;
 constexpr size_t kMaxDecoderSteps = 64;
-constexpr const char* kUnknown = "\xEF\xBF\xBD";  // U+FFFD
-constexpr std::string_view kDecoders =
+constexpr const char* kReplacementCharacter = "\xEF\xBF\xBD";  // U+FFFD
+constexpr std::string_view kUnsupportedDecoder =
     "unsupported decoder; supported: ByteLevel (alone or before Fuse), Replace, ByteFallback, Fuse, Strip, Metaspace, "
     "a "
     "Sequence of these, null";
@@ -32,23 +32,23 @@ void flush_bytes(std::string& bytes, std::vector<std::string>& tokens) {
   if (valid_utf8_prefix(bytes) == bytes.size()) {
     if (!bytes.empty()) tokens.push_back(bytes);
   } else {
-    tokens.insert(tokens.end(), bytes.size(), kUnknown);
+    tokens.insert(tokens.end(), bytes.size(), kReplacementCharacter);
   }
   bytes.clear();
 }
 
-void join_bytes(std::vector<std::string>& tokens, bool goes_on) {
+void join_bytes(std::vector<std::string>& tokens, bool more_follows) {
   std::vector<std::string> out;
   std::string bytes;
   for (std::string& token : tokens) {
-    if (const auto byte = byte_of_token(token)) {
+    if (const auto byte = parse_byte_token(token)) {
       bytes += static_cast<char>(*byte);
       continue;
     }
     flush_bytes(bytes, out);
     out.push_back(std::move(token));
   }
-  if (goes_on && !bytes.empty()) bytes = kUnknown;
+  if (more_follows && !bytes.empty()) bytes = kReplacementCharacter;
   flush_bytes(bytes, out);
   tokens = std::move(out);
 }
@@ -65,7 +65,7 @@ const std::string& one_character(const JsonView& json) {
   return json.string();
 }
 
-std::string with_text(const std::string& token, const std::string& old, const std::string& content) {
+std::string replace_text(const std::string& token, const std::string& old, const std::string& content) {
   std::string out;
   size_t done = 0;
   for (size_t at = 0; (at = token.find(old, done)) != std::string::npos; done = at + old.size())
@@ -73,11 +73,11 @@ std::string with_text(const std::string& token, const std::string& old, const st
   return out.append(token, done);
 }
 
-std::string with_matches(const std::string& token, const Pattern& pattern, const std::string& content) {
+std::string replace_matches(const std::string& token, const Pattern& pattern, const std::string& content) {
   MatchMemory memory;
   std::vector<Span> matches;
-  std::string older, out;
-  pattern.find_all(with_older_characters(token, older) ? older : token, memory, matches);
+  std::string older_text, out;
+  pattern.find_all(with_older_characters(token, older_text) ? older_text : token, memory, matches);
   size_t done = 0;
   for (const Span& match : matches) {
     out.append(token, done, match.begin - done).append(content);
@@ -98,18 +98,18 @@ void TokenDecoder::add(const JsonView& json, int depth) {
   const JsonView type = json.at("type");
   const std::string& name = type.string();
   if (depth > kMaxDecoderDepth) json.fail("sequences are nested too deeply");
-  if (is_byte_level_ && name != "Fuse") type.fail(kDecoders);
+  if (is_byte_level_ && name != "Fuse") type.fail(kUnsupportedDecoder);
   if (name == "Sequence") {
     const JsonView parts = json.at("decoders");
     for (size_t i = 0; i < parts.array().size(); ++i) add(parts.at(i), depth + 1);
   } else if (name == "ByteLevel") {
-    if (!steps_.empty()) type.fail(kDecoders);
+    if (!steps_.empty()) type.fail(kUnsupportedDecoder);
     is_byte_level_ = true;
   } else if (name == "Replace") {
     add_replace(json);
   } else if (name == "ByteFallback") {
     has_byte_tokens_ = true;
-    steps_.push_back([](std::vector<std::string>& tokens, const Call& call) { join_bytes(tokens, call.goes_on); });
+    steps_.push_back([](std::vector<std::string>& tokens, const Call& call) { join_bytes(tokens, call.more_follows); });
   } else if (name == "Fuse") {
     is_fused_ = true;
     steps_.push_back([](std::vector<std::string>& tokens, const Call&) { tokens = {joined(tokens)}; });
@@ -118,23 +118,23 @@ void TokenDecoder::add(const JsonView& json, int depth) {
   } else if (name == "Metaspace") {
     add_metaspace(json);
   } else {
-    type.fail(kDecoders);
+    type.fail(kUnsupportedDecoder);
   }
 }
 
 void TokenDecoder::add_replace(const JsonView& json) {
-  const JsonView what = json.at("pattern");
+  const JsonView pattern_json = json.at("pattern");
   std::function<std::string(const std::string&)> replace;
-  if (const auto text = what.get("String")) {
+  if (const auto text = pattern_json.get("String")) {
     if (text->string().empty()) text->fail("must not be empty");
-    if (is_fused_ && num_characters(text->string()) > 1) text->fail("must be one character behind Fuse");
+    if (is_fused_ && num_characters(text->string()) > 1) text->fail("must be one character after Fuse");
     replace = [old = text->string(), content = json.at("content").string()](const std::string& token) {
-      return with_text(token, old, content);
+      return replace_text(token, old, content);
     };
   } else {
-    if (is_fused_) what.fail("must be one character behind Fuse");
-    replace = [pattern = std::make_shared<Pattern>(read_pattern(what)), content = json.at("content").string()](
-                  const std::string& token) { return with_matches(token, *pattern, content); };
+    if (is_fused_) pattern_json.fail("must be one character after Fuse");
+    replace = [pattern = std::make_shared<Pattern>(read_pattern(pattern_json)), content = json.at("content").string()](
+                  const std::string& token) { return replace_matches(token, *pattern, content); };
   }
   steps_.push_back([replace](std::vector<std::string>& tokens, const Call&) {
     for (std::string& token : tokens) token = replace(token);
@@ -144,13 +144,13 @@ void TokenDecoder::add_replace(const JsonView& json) {
 /// Before Fuse, strips the start of each token; after Fuse, the start of the text.
 void TokenDecoder::add_strip(const JsonView& json) {
   const std::string sign = one_character(json.at("content"));
-  const int64_t most = json.at("start").id();
-  json.only("stop", {0}, "must be 0: what ends a text cannot be known while it grows");
-  steps_.push_back([sign, most, is_fused = is_fused_](std::vector<std::string>& tokens, const Call& call) {
+  const int64_t max_signs = json.at("start").id();
+  json.only("stop", {0}, "must be 0: the end of a text cannot be stripped, because text is decoded while it grows");
+  steps_.push_back([sign, max_signs, is_fused = is_fused_](std::vector<std::string>& tokens, const Call& call) {
     if (is_fused && !call.is_start) return;
     for (std::string& token : tokens) {
       size_t begin = 0;
-      for (int64_t i = 0; i < most && token.compare(begin, sign.size(), sign) == 0; ++i) begin += sign.size();
+      for (int64_t i = 0; i < max_signs && token.compare(begin, sign.size(), sign) == 0; ++i) begin += sign.size();
       token.erase(0, begin);
     }
   });
@@ -162,7 +162,7 @@ void TokenDecoder::add_metaspace(const JsonView& json) {
   const bool drops = scheme ? scheme->string() != "never" : json.boolean_or("add_prefix_space", true);
   steps_.push_back([sign, drops](std::vector<std::string>& tokens, const Call& call) {
     for (size_t i = 0; i < tokens.size(); ++i)
-      tokens[i] = with_text(tokens[i], sign, drops && i == 0 && call.is_start ? "" : " ");
+      tokens[i] = replace_text(tokens[i], sign, drops && i == 0 && call.is_start ? "" : " ");
   });
 }
 
@@ -170,14 +170,14 @@ std::string TokenDecoder::bytes_behind(const std::string& spelling) const {
   // A token with a character that maps to no byte decodes to itself, as in HF.
   if (is_byte_level_) return unspell_bytes(spelling).value_or(spelling);
   if (joins_by_spaces_) return " " + spelling;
-  if (const auto byte = byte_of_token(spelling); byte && has_byte_tokens_) return {static_cast<char>(*byte)};
+  if (const auto byte = parse_byte_token(spelling); byte && has_byte_tokens_) return {static_cast<char>(*byte)};
   std::vector<std::string> tokens{spelling};
-  for (const Step& step : steps_) step(tokens, {.is_start = false, .goes_on = false});
+  for (const Step& step : steps_) step(tokens, {.is_start = false, .more_follows = false});
   return joined(tokens);
 }
 
-std::string TokenDecoder::text(std::vector<std::string> tokens, bool goes_on) const {
-  for (const Step& step : steps_) step(tokens, {.is_start = true, .goes_on = goes_on});
+std::string TokenDecoder::text(std::vector<std::string> tokens, bool more_follows) const {
+  for (const Step& step : steps_) step(tokens, {.is_start = true, .more_follows = more_follows});
   if (!joins_by_spaces_) return joined(tokens);
   std::string text;
   for (const std::string& token : tokens) text += (&token == tokens.data() ? "" : " ") + token;

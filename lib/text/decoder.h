@@ -25,13 +25,13 @@ class TokenDecoder {
   std::string bytes_behind(const std::string& spelling) const;
 
   /// Decodes tokens, spelled as in the file. Adjacent byte tokens that are invalid UTF-8 become one U+FFFD each.
-  /// goes_on: more tokens may follow, so byte tokens at the end become a single U+FFFD.
-  std::string text(std::vector<std::string> tokens, bool goes_on) const;
+  /// more_follows: more tokens may follow, so byte tokens at the end become a single U+FFFD.
+  std::string text(std::vector<std::string> tokens, bool more_follows) const;
 
  private:
   struct Call {
     bool is_start;  // true: the tokens start the text
-    bool goes_on;
+    bool more_follows;
   };
   using Step = std::function<void(std::vector<std::string>& tokens, const Call& call)>;
   void add(const JsonView& json, int depth);

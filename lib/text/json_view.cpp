@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kShownBytes = 60;
 
-std::string shown(const FileJson& value) {
+std::string shortened_json(const FileJson& value) {
   const std::string text = value.dump(-1, ' ', true, FileJson::error_handler_t::replace);
   return text.size() <= kShownBytes ? text : text.substr(0, kShownBytes) + "...";
 }
@@ -18,12 +18,12 @@ std::string shown(const FileJson& value) {
 }  // namespace
 
 void JsonView::fail(std::string_view rule) const {
-  throw user_error("{} = {}: {}", where(), shown(*value_), rule);
+  throw user_error("{} = {}: {}", where(), shortened_json(*value_), rule);
 }
 
 JsonView JsonView::at(std::string_view key) const {
   if (auto member = get(key)) return *std::move(member);
-  throw user_error("{}: needs '{}', which is missing; is it whole?", where(), key);
+  throw user_error("{}: needs '{}', which is missing; check that the file is complete", where(), key);
 }
 
 std::optional<JsonView> JsonView::get(std::string_view key) const {
@@ -68,14 +68,14 @@ int64_t JsonView::id() const {
   return value_->get<int64_t>();
 }
 
-bool JsonView::boolean_or(std::string_view key, bool otherwise) const {
+bool JsonView::boolean_or(std::string_view key, bool fallback) const {
   const auto member = get(key);
-  return member ? member->boolean() : otherwise;
+  return member ? member->boolean() : fallback;
 }
 
-void JsonView::only(std::string_view key, std::initializer_list<FileJson> allowed, std::string_view what_to_do) const {
+void JsonView::only(std::string_view key, std::initializer_list<FileJson> allowed, std::string_view remedy) const {
   const auto member = get(key);
-  if (member && std::ranges::find(allowed, member->value()) == allowed.end()) member->fail(what_to_do);
+  if (member && std::ranges::find(allowed, member->value()) == allowed.end()) member->fail(remedy);
 }
 
 }  // namespace roll

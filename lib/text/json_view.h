@@ -48,10 +48,10 @@ class JsonView {
   bool boolean() const;
   int64_t id() const;  // a token id: an integer in [0, kMaxTokenId]
 
-  bool boolean_or(std::string_view key, bool otherwise) const;
+  bool boolean_or(std::string_view key, bool fallback) const;
 
   /// UserError: the member exists, is not null, and is not one of the `allowed` values.
-  void only(std::string_view key, std::initializer_list<FileJson> allowed, std::string_view what_to_do) const;
+  void only(std::string_view key, std::initializer_list<FileJson> allowed, std::string_view remedy) const;
 
  private:
   const FileJson* value_;

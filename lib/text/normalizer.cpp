@@ -18,7 +18,7 @@ constexpr int kMaxNormalizerDepth = 16;
 constexpr size_t kMaxNormalizerSteps = 64;
 // NFKD expands a byte to at most 11; the rest is for Prepend.
 constexpr size_t kMaxGrowth = 16, kMaxAdded = 1 << 16;
-constexpr std::string_view kNormalizers =
+constexpr std::string_view kUnsupportedNormalizer =
     "unsupported normalizer; supported: NFC, NFD, NFKC, NFKD, Lowercase, Replace, Prepend, Strip, Sequence";
 
 void check(UErrorCode status, const char* what) {
@@ -27,12 +27,12 @@ void check(UErrorCode status, const char* what) {
 
 const icu::Normalizer2* icu_form(const std::string& form) {
   UErrorCode status = U_ZERO_ERROR;
-  const icu::Normalizer2* form_of = form == "NFC"    ? icu::Normalizer2::getNFCInstance(status)
-                                    : form == "NFD"  ? icu::Normalizer2::getNFDInstance(status)
-                                    : form == "NFKC" ? icu::Normalizer2::getNFKCInstance(status)
-                                                     : icu::Normalizer2::getNFKDInstance(status);
+  const icu::Normalizer2* normalizer = form == "NFC"    ? icu::Normalizer2::getNFCInstance(status)
+                                       : form == "NFD"  ? icu::Normalizer2::getNFDInstance(status)
+                                       : form == "NFKC" ? icu::Normalizer2::getNFKCInstance(status)
+                                                        : icu::Normalizer2::getNFKDInstance(status);
   check(status, form.c_str());
-  return form_of;
+  return normalizer;
 }
 
 /// HF's normalization uses Unicode 9: newer characters stay unchanged and do not compose.
@@ -86,18 +86,20 @@ void strip(std::string& text, bool left, bool right) {
   text = text.substr(begin, end - begin);
 }
 
-/// Stops when the text exceeds `most` bytes; the caller then throws.
-void replace(std::string& text, const Pattern& pattern, const std::string& content, size_t most, MatchMemory& memory) {
+/// Stops when the text exceeds `max_bytes` bytes; the caller then throws.
+void replace(std::string& text, const Pattern& pattern, const std::string& content, size_t max_bytes,
+             MatchMemory& memory) {
   std::vector<Span> matches;
-  std::string older;
-  pattern.find_all(!pattern.is_literal() && with_older_characters(text, older) ? older : text, memory, matches);
+  std::string older_text;
+  pattern.find_all(!pattern.is_literal() && with_older_characters(text, older_text) ? older_text : text, memory,
+                   matches);
   if (matches.empty()) return;
   std::string out;
   size_t done = 0;
   for (const Span& match : matches) {
     out.append(text, done, match.begin - done).append(content);
     done = match.end;
-    if (out.size() > most) break;
+    if (out.size() > max_bytes) break;
   }
   text = out.append(text, done);
 }
@@ -123,7 +125,7 @@ void Normalizer::add(const JsonView& json, int depth) {
     steps_.push_back([](std::string& text, const Call&) { lowercase(text); });
   } else if (name == "Prepend") {
     steps_.push_back([prefix = json.at("prepend").string()](std::string& text, const Call& call) {
-      if (!text.empty() && !call.goes_on) text.insert(0, prefix);
+      if (!text.empty() && !call.continues_text) text.insert(0, prefix);
     });
   } else if (name == "Strip") {
     const bool left = json.at("strip_left").boolean(), right = json.at("strip_right").boolean();
@@ -131,19 +133,20 @@ void Normalizer::add(const JsonView& json, int depth) {
   } else if (name == "Replace") {
     auto pattern = std::make_shared<Pattern>(read_pattern(json.at("pattern")));
     steps_.push_back([pattern, content = json.at("content").string()](std::string& text, const Call& call) {
-      replace(text, *pattern, content, call.most, call.memory);
+      replace(text, *pattern, content, call.max_bytes, call.memory);
     });
   } else {
-    type.fail(kNormalizers);
+    type.fail(kUnsupportedNormalizer);
   }
 }
 
-void Normalizer::apply(std::string& text, MatchMemory& memory, bool goes_on) const {
-  const size_t before = text.size(), most = kMaxGrowth * before + kMaxAdded;
+void Normalizer::apply(std::string& text, MatchMemory& memory, bool continues_text) const {
+  const size_t num_bytes = text.size(), max_bytes = kMaxGrowth * num_bytes + kMaxAdded;
   for (const Step& step : steps_) {
-    step(text, {.most = most, .goes_on = goes_on, .memory = memory});
-    if (text.size() > most)
-      throw user_error("{}: makes more than {} bytes of a text of {}; repair its replacements", where_, most, before);
+    step(text, {.max_bytes = max_bytes, .continues_text = continues_text, .memory = memory});
+    if (text.size() > max_bytes)
+      throw user_error("{}: makes more than {} bytes from a text of {} bytes; repair its replacements", where_,
+                       max_bytes, num_bytes);
   }
 }
 

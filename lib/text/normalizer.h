@@ -20,14 +20,14 @@ class Normalizer {
 
   bool empty() const { return steps_.empty(); }
 
-  /// Changes `text` (valid UTF-8) in place. goes_on: `text` continues other text, so nothing is prepended. UserError:
-  /// replacements inflate the text beyond a limit.
-  void apply(std::string& text, MatchMemory& memory, bool goes_on = false) const;
+  /// Changes `text` (valid UTF-8) in place. continues_text: `text` continues other text, so nothing is prepended.
+  /// UserError: replacements inflate the text beyond a limit.
+  void apply(std::string& text, MatchMemory& memory, bool continues_text = false) const;
 
  private:
   struct Call {
-    size_t most;  // maximum bytes of the text
-    bool goes_on;
+    size_t max_bytes;  // maximum bytes of the text
+    bool continues_text;
     MatchMemory& memory;
   };
   using Step = std::function<void(std::string& text, const Call& call)>;

@@ -14,7 +14,7 @@ namespace roll {
 namespace {
 
 constexpr size_t kMaxBytes = 10'000, kMaxTranslated = 4 << 20;  // below PCRE2's own limit
-constexpr std::string_view kSyntax =
+constexpr std::string_view kSupportedSyntax =
     "supported: literals, ., [...], \\s \\w \\d \\h and their complements, \\p{L} and other categories, "
     "\\p{Han|Hiragana|"
     "Katakana|Hangul}, groups, (?i:...), look-around, alternation, quantifiers, anchors";
@@ -69,16 +69,18 @@ class Translator {
 
   std::string run() {
     if (in_.size() > kMaxBytes)
-      throw user_error("{}: a regular expression of {} bytes; at most {} are read", where_, in_.size(), kMaxBytes);
+      throw user_error("{}: the regular expression has {} bytes; at most {} are supported", where_, in_.size(),
+                       kMaxBytes);
     while (pos_ < in_.size()) step();
-    if (!groups_.empty()) fail("(", "is not closed", kClose);
+    if (!groups_.empty()) fail("(", "is not closed", kCloseRemedy);
     return std::move(out_);
   }
 
  private:
-  static constexpr std::string_view kClose = "close it";
+  static constexpr std::string_view kCloseRemedy = "close it";
 
-  [[noreturn]] void fail(std::string_view construct, std::string_view what, std::string_view remedy = kSyntax) const {
+  [[noreturn]] void fail(std::string_view construct, std::string_view what,
+                         std::string_view remedy = kSupportedSyntax) const {
     throw user_error("{}: regular expression '{}', at byte {}: {} {}; {}", where_, in_, pos_, construct, what, remedy);
   }
   [[noreturn]] void unsupported(std::string_view construct) const { fail(construct, "is not supported"); }
@@ -88,7 +90,7 @@ class Translator {
     pos_ += n;
     out_ += as;
     if (out_.size() > kMaxTranslated)
-      throw user_error("{}: a regular expression with too many \\w, \\b or scripts", where_);
+      throw user_error("{}: the regular expression has too many \\w, \\b or scripts", where_);
   }
   void begin_atom() { atom_ = out_.size(); }
 
@@ -199,7 +201,7 @@ class Translator {
         unsupported("a letter beyond ASCII under (?i)");
       take(1, in_.substr(pos_, 1));
     }
-    if (pos_ == in_.size()) fail("[", "is not closed", kClose);
+    if (pos_ == in_.size()) fail("[", "is not closed", kCloseRemedy);
     take(1, "]");
   }
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kMaxProcessorDepth = 16;
 constexpr size_t kMaxTokens = 1000;
-constexpr std::string_view kPostProcessors =
+constexpr std::string_view kUnsupportedPostProcessor =
     "unsupported post-processor; supported: TemplateProcessing, ByteLevel, Sequence";
 
 std::vector<int64_t> special_token_ids(const JsonView& json, const JsonView& piece) {
@@ -29,7 +29,7 @@ void read_template(const JsonView& json, PostProcessor& out) {
   for (size_t i = 0; i < pieces.array().size(); ++i) {
     const JsonView piece = pieces.at(i);
     if (piece.get("Sequence")) {
-      if (seen_text) piece.fail("the text stands twice in this template, which is not supported");
+      if (seen_text) piece.fail("the text occurs twice in this template, which is not supported");
       seen_text = true;
       continue;
     }
@@ -54,7 +54,7 @@ void read(const JsonView& json, PostProcessor& out, int depth) {
   } else if (type.string() == "TemplateProcessing") {
     read_template(json, out);
   } else if (type.string() != "ByteLevel") {  // ByteLevel only trims offsets
-    type.fail(kPostProcessors);
+    type.fail(kUnsupportedPostProcessor);
   }
 }
 

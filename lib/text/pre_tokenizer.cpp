@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMaxSplitDepth = 16;
 constexpr size_t kMaxSteps = 64;
-constexpr std::string_view kPreTokenizers =
+constexpr std::string_view kUnsupportedPreTokenizer =
     "unsupported pre-tokenizer; supported: Sequence, Split, Digits, Whitespace, WhitespaceSplit, Metaspace, ByteLevel "
     "(last)";
 // GPT-2's split expression, used by ByteLevel with use_regex.
@@ -180,7 +180,7 @@ void PreTokenizer::add(const JsonView& json, int depth) {
   } else if (name == "ByteLevel") {
     add_byte_level(json);
   } else {
-    type.fail(kPreTokenizers);
+    type.fail(kUnsupportedPreTokenizer);
   }
 }
 
@@ -189,7 +189,7 @@ void PreTokenizer::add_byte_level(const JsonView& json) {
   if (json.boolean_or("add_prefix_space", true))
     steps_.push_back([](TextPieces& pieces, const Call& call) {
       pieces.rewrite_each([&](std::string_view piece, const Span& span, std::string& out) {
-        if (piece[0] != ' ' && !(call.place.goes_on && span.begin == 0)) out += ' ';
+        if (piece[0] != ' ' && !(call.place.continues_text && span.begin == 0)) out += ' ';
         out += piece;
       });
     });
@@ -208,16 +208,16 @@ void PreTokenizer::add_metaspace(const JsonView& json) {
   const auto scheme = json.get("prepend_scheme");
   const std::string& word = scheme ? scheme->string() : "always";
   const bool never = !json.boolean_or("add_prefix_space", true);  // key of older files
-  if (never && scheme && word != "never") scheme->fail("add_prefix_space: false says that it is never");
-  const Prepend prepend = never || word == "never" ? Prepend::kNever
-                          : word == "first"        ? Prepend::kFirst
-                                                   : Prepend::kAlways;
-  steps_.push_back([sign, prepend](TextPieces& pieces, const Call& call) {
+  if (never && scheme && word != "never") scheme->fail("must be never, because add_prefix_space is false");
+  const Prepend scheme_kind = never || word == "never" ? Prepend::kNever
+                              : word == "first"        ? Prepend::kFirst
+                                                       : Prepend::kAlways;
+  steps_.push_back([sign, scheme_kind](TextPieces& pieces, const Call& call) {
     pieces.rewrite_each([&](std::string_view piece, const Span& span, std::string& out) {
       const bool begins = span.begin == 0 && call.place.is_first;
-      const bool asks =
-          prepend == Prepend::kAlways ? span.begin > 0 || !call.place.goes_on : prepend == Prepend::kFirst && begins;
-      if (asks && piece[0] != ' ' && !piece.starts_with(sign)) out += sign;
+      const bool adds_prefix = scheme_kind == Prepend::kAlways ? span.begin > 0 || !call.place.continues_text
+                                                               : scheme_kind == Prepend::kFirst && begins;
+      if (adds_prefix && piece[0] != ' ' && !piece.starts_with(sign)) out += sign;
       for (const char c : piece) c == ' ' ? out += sign : out += c;
     });
   });

@@ -42,8 +42,8 @@ class TextPieces {
 
 /// Position of a text in a larger one; decides about prefix spaces.
 struct TextPlace {
-  bool is_first = true;  // at the start of the whole text, special tokens included
-  bool goes_on = false;  // follows ordinary text that was encoded before
+  bool is_first = true;         // at the start of the whole text, special tokens included
+  bool continues_text = false;  // follows ordinary text that was encoded before
 };
 
 class PreTokenizer {

@@ -23,10 +23,11 @@ void with_file(const fs::path& file, const Use& use) {
   use(JsonView(json, file.string()).object());
 }
 
-constexpr auto kNames = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
+constexpr auto kTokenNames = {"bos_token", "eos_token", "unk_token", "sep_token",
+                              "pad_token", "cls_token", "mask_token"};
 
 /// Returns the spelling from "token" or {"content": "token", ...}.
-std::string spell(const JsonView& token) {
+std::string read_spelling(const JsonView& token) {
   return token.value().is_object() ? token.at("content").string() : token.string();
 }
 
@@ -36,12 +37,12 @@ using TokensByName = std::map<std::string, NamedToken>;
 void name_token(const JsonView& file, const std::string& name, TokensByName& out) {
   if (!file.value().contains(name)) return;
   out.erase(name);
-  if (const auto token = file.get(name)) out[name] = {name, spell(*token), token->where()};
+  if (const auto token = file.get(name)) out[name] = {name, read_spelling(*token), token->where()};
 }
 
 /// Models add names such as image_token; other keys with this suffix are flags (add_bos_token).
 void name_config_tokens(const JsonView& config, TokensByName& out) {
-  for (const char* name : kNames) name_token(config, name, out);
+  for (const char* name : kTokenNames) name_token(config, name, out);
   for (const auto& [key, value] : config.value().items())
     if (key.ends_with("_token") && (value.is_string() || value.is_object())) name_token(config, key, out);
   const auto extra = config.get("extra_special_tokens");
@@ -59,11 +60,11 @@ void read_eos_ids(const JsonView& json, SpecialTokens& out) {
   const auto eos = json.get("eos_token_id");
   if (!eos || !out.eos_ids.empty()) return;
   if (!eos->value().is_array()) return out.eos_ids.push_back(eos->id());
-  if (eos->size() > kMaxEndTokens) eos->fail(fmt::format("at most {} ids are read", kMaxEndTokens));
+  if (eos->size() > kMaxEndTokens) eos->fail(fmt::format("at most {} ids are supported", kMaxEndTokens));
   for (size_t i = 0; i < eos->size(); ++i) out.eos_ids.push_back(eos->at(i).id());
 }
 
-void read_added(const JsonView& json, SpecialTokens& out) {
+void read_added_tokens(const JsonView& json, SpecialTokens& out) {
   const auto decoder = json.get("added_tokens_decoder");
   if (!decoder) return;
   for (const auto& [key, value] : decoder->object().value().items()) {
@@ -88,7 +89,7 @@ std::vector<NamedToken> read_named_tokens(const fs::path& folder) {
   });
   if (!has_decoder)
     with_file(folder / "special_tokens_map.json", [&](const JsonView& json) {
-      for (const char* name : kNames) name_token(json, name, named);
+      for (const char* name : kTokenNames) name_token(json, name, named);
     });
   std::vector<NamedToken> out;
   for (auto& [name, token] : named) out.push_back(std::move(token));
@@ -98,9 +99,9 @@ std::vector<NamedToken> read_named_tokens(const fs::path& folder) {
 SpecialTokens read_special_tokens(const fs::path& folder) {
   SpecialTokens out;
   for (const NamedToken& token : read_named_tokens(folder)) read_eos(token, out);
-  with_file(folder / "tokenizer_config.json", [&](const JsonView& json) { read_added(json, out); });
+  with_file(folder / "tokenizer_config.json", [&](const JsonView& json) { read_added_tokens(json, out); });
   with_file(folder / "special_tokens_map.json", [&](const JsonView& json) {
-    if (const auto eos = json.get("eos_token")) read_eos({"eos_token", spell(*eos), eos->where()}, out);
+    if (const auto eos = json.get("eos_token")) read_eos({"eos_token", read_spelling(*eos), eos->where()}, out);
   });
   with_file(folder / "generation_config.json", [&](const JsonView& json) { read_eos_ids(json, out); });
   with_file(folder / "config.json", [&](const JsonView& json) { read_eos_ids(json, out); });

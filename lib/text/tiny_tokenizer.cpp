@@ -103,8 +103,9 @@ void check_words(const Json& tokenizer_json, const std::vector<std::string>& wor
   const Tokenizer tokenizer = Tokenizer::parse(tokenizer_json.dump(), "tiny tokenizer");
   for (const std::string& word : words)
     if (tokenizer.encode(word, false, false).size() != 1)
-      throw user_error("tiny tokenizer: word '{}': must be what the pre-tokenizer keeps whole, such as ' plus' or '=='",
-                       word);
+      throw user_error(
+          "tiny tokenizer: word '{}': must be a word that the pre-tokenizer does not split, such as ' plus' or '=='",
+          word);
 }
 
 Json tokenizer_config(const Json& tokenizer) {

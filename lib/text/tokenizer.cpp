@@ -168,7 +168,7 @@ void Tokenizer::Parts::add(AddedToken token, const JsonView& where) {
   const bool is_new = in_model == model.vocabulary().end();
   const int64_t expected = is_new ? next_id : in_model->second;
   if (token.id != expected || (is_new && table.has(expected)))
-    throw user_error("{}: '{}' has id {}, where the vocabulary makes it {}; give it that id", where.where(),
+    throw user_error("{}: '{}' has id {}, but by the vocabulary it must have {}; correct the id", where.where(),
                      token.content, token.id, expected);
   next_id = std::max<int64_t>(next_id, token.id + 1);
   std::string spelling = token.content;  // HF decodes to the normalized form
@@ -182,9 +182,9 @@ void Tokenizer::Parts::add(AddedToken token, const JsonView& where) {
 
 /// Adds tokens of tokenizer_config.json that tokenizer.json lacks.
 void Tokenizer::Parts::add_missing(const std::vector<AddedToken>& tokens, const std::string& file) {
-  const FileJson nothing;
+  const FileJson null_json;
   for (const AddedToken& token : tokens)
-    if (!added_ids.contains(token.content)) add(token, JsonView(nothing, file, "added_tokens_decoder"));
+    if (!added_ids.contains(token.content)) add(token, JsonView(null_json, file, "added_tokens_decoder"));
   find_added();
 }
 
@@ -208,10 +208,10 @@ void Tokenizer::Parts::read_folder(const fs::path& folder) {
   add_missing(special.added, (folder / "tokenizer_config.json").string());
   eos_ids = special.eos_ids;
   if (special.eos) eos_ids.push_back(end_token(*special.eos, special.eos_place));
-  std::vector<int64_t> once;
+  std::vector<int64_t> distinct_ids;
   for (const int64_t id : eos_ids)
-    if (std::ranges::find(once, id) == once.end()) once.push_back(id);
-  eos_ids = once;
+    if (std::ranges::find(distinct_ids, id) == distinct_ids.end()) distinct_ids.push_back(id);
+  eos_ids = distinct_ids;
 }
 
 Tokenizer Tokenizer::parse(std::string_view tokenizer_json, const std::string& origin) {
@@ -255,7 +255,7 @@ void Tokenizer::Parts::encode_segment(std::string_view text, const TextPlace& pl
                                       std::vector<int64_t>& ids) const {
   if (!normalizer.empty()) {
     w.normalized.assign(text);
-    normalizer.apply(w.normalized, w.memory, place.goes_on);
+    normalizer.apply(w.normalized, w.memory, place.continues_text);
     text = w.normalized;
   }
   if (!added.any_normalized()) return encode_words(text, place, w, ids);
@@ -292,7 +292,7 @@ std::vector<int64_t> Tokenizer::encode_behind(std::span<const int64_t> before, s
   const AddedToken* const token = before.empty() ? nullptr : parts_->added.find(before.back());
   if (token && token->rstrip) text.remove_prefix(space_end(text, 0));
   std::vector<int64_t> ids;
-  parts_->encode_text(text, {.is_first = before.empty(), .goes_on = !token && !before.empty()},
+  parts_->encode_text(text, {.is_first = before.empty(), .continues_text = !token && !before.empty()},
                       /*parse_special=*/true, ids);
   return ids;
 }
@@ -303,18 +303,18 @@ std::string Tokenizer::disarmed(std::string text) const {
   for (const AddedToken& token : parts_->added.tokens()) {
     if (!token.special) continue;
     const size_t first = next_character(token.content, 1);  // bytes of the first character
-    std::string apart;
+    std::string separated;
     size_t done = 0;
     for (size_t at = 0; (at = text.find(token.content, at)) != std::string::npos; done = at) {
       at += first;
-      apart.append(text, done, at - done).append(" ");
+      separated.append(text, done, at - done).append(" ");
     }
-    text = apart.append(text, done);
+    text = separated.append(text, done);
   }
   return text;
 }
 
-std::string Tokenizer::decode(std::span<const int64_t> ids, bool skip_special, bool goes_on) const {
+std::string Tokenizer::decode(std::span<const int64_t> ids, bool skip_special, bool more_follows) const {
   const bool is_byte_level = parts_->decoder.is_byte_level();
   std::string bytes;
   std::vector<std::string> tokens;
@@ -325,7 +325,7 @@ std::string Tokenizer::decode(std::span<const int64_t> ids, bool skip_special, b
     else
       tokens.push_back(parts_->table.spelling(id));
   }
-  if (!is_byte_level) return parts_->decoder.text(std::move(tokens), goes_on);
+  if (!is_byte_level) return parts_->decoder.text(std::move(tokens), more_follows);
   return valid_utf8_prefix(bytes) == bytes.size() ? bytes : to_valid_utf8(bytes);
 }
 

@@ -42,9 +42,9 @@ class Tokenizer {
   std::string disarmed(std::string text) const;
 
   /// Decodes `ids`; invalid UTF-8 becomes U+FFFD (one per maximal invalid part, as in HF). Unknown ids (padded
-  /// vocabularies) add nothing. skip_special omits special tokens, except those that mark tool calls. goes_on: more ids
-  /// may follow; text at the end that they could still change becomes U+FFFD.
-  std::string decode(std::span<const int64_t> ids, bool skip_special = false, bool goes_on = false) const;
+  /// vocabularies) add nothing. skip_special omits special tokens, except those that mark tool calls. more_follows:
+  /// more ids may follow; text at the end that they could still change becomes U+FFFD.
+  std::string decode(std::span<const int64_t> ids, bool skip_special = false, bool more_follows = false) const;
 
   /// Returns the bytes that a token adds after the start of a text: " the" for "▁the", the byte for "<0xE4>". Empty for
   /// unknown ids.

@@ -32,12 +32,12 @@ struct TrackerKwargs {
   void fields(Keys& v) {
     v("log_dir", log_dir, "folder of the TensorBoard files; null: output_dir/tensorboard");
     v("tracking_uri", tracking_uri,
-      "folder of MLflow's file store, which MLFLOW_ALLOW_FILE_STORE=true mlflow ui --backend-store-uri FOLDER shows "
-      "and mlflow migrate-filestore moves into a database; null: output_dir/mlruns");
-    v("experiment_name", experiment_name, "the experiment there; null: exp_name");
-    v("project", project, "the project of W&B's run; null: exp_name");
+      "folder of MLflow's file store; show it with MLFLOW_ALLOW_FILE_STORE=true mlflow ui --backend-store-uri FOLDER, "
+      "move it into a database with mlflow migrate-filestore; null: output_dir/mlruns");
+    v("experiment_name", experiment_name, "MLflow's experiment; null: exp_name");
+    v("project", project, "W&B's project; null: exp_name");
     v.noted({"notes", "tags", "name", "login_kwargs", "api_key", "id", "mode"},
-            "trackers write files; none is a web service");
+            "trackers write files only, and send nothing to a web service");
   }
 };
 
@@ -49,15 +49,15 @@ struct TrackConfig {
 
   void fields(Keys& v) {
     v("track_with", track_with,
-      "where metrics go: one, or a list. stdout, and files: jsonl (metrics.jsonl), tensorboard, csv (metrics.csv), "
-      "mlflow (its file store), wandb (its folder of an offline run in output_dir/wandb, which `wandb sync` uploads; "
-      "with stdout, jsonl and tensorboard). Nothing is sent to swanlab: it means these three, and "
-      "scripts/upload_metrics.py uploads metrics.jsonl",
+      "where metrics go, one or a list: stdout, jsonl (metrics.jsonl), tensorboard, csv (metrics.csv), mlflow (its "
+      "file store), wandb (an offline run in output_dir/wandb, which `wandb sync` uploads; with stdout, jsonl and "
+      "tensorboard). swanlab means stdout, jsonl and tensorboard: nothing is sent there, and scripts/upload_metrics.py "
+      "uploads metrics.jsonl",
       may_change());
     v("tracker_kwargs", tracker_kwargs, "settings of the trackers", may_change());
     v("profiler_timeline", profiler_timeline,
-      "each rank records the second step that it runs: which operators and GPU kernels ran when, as "
-      "step_NNNNNN_rank_N.json, which ui.perfetto.dev shows");
+      "each rank records the operators and GPU kernels of its second step, with their times, as "
+      "step_NNNNNN_rank_N.json; ui.perfetto.dev shows it");
     v("profiler_output_dir", profiler_output_dir, "folder of the timelines; null: output_dir/timeline");
     v.noted({"profiler_memory"}, "metrics.jsonl holds the memory of each phase");
   }

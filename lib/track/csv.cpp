@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Replaces line breaks in a metric's name, which line-based readers such as truncate_csv() would misread.
-std::string column_of(std::string name) {
+std::string column_name(std::string name) {
   for (char& c : name)
     if (c == '\n' || c == '\r') c = ' ';
   return name;
@@ -29,7 +29,7 @@ std::string cell(const std::string& name) {
   return quoted + "\"";
 }
 
-std::vector<std::string> cells_of(const std::string& line) {
+std::vector<std::string> parse_cells(const std::string& line) {
   std::vector<std::string> cells(1);
   bool is_quoted = false;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -54,20 +54,20 @@ class CsvSink : public Sink {
     if (is_there(file_)) {
       std::ifstream in = open_to_read(file_);
       std::getline(in, header);
-      columns_ = cells_of(header);
+      columns_ = parse_cells(header);
     }
     if (columns_.empty() || columns_[0] != "step") columns_ = {"step"};
   }
 
   void write(int64_t step, const MetricValues& values) override {
-    const size_t before = columns_.size();
+    const size_t num_before = columns_.size();
     std::map<std::string, double> by_name;
     for (const auto& [metric, value] : values) {
-      const std::string name = column_of(metric);
+      const std::string name = column_name(metric);
       by_name[name] = value;
       if (std::ranges::find(columns_, name) == columns_.end()) columns_.push_back(name);
     }
-    if (columns_.size() > before || !is_there(file_)) widen(columns_.size() - before);
+    if (columns_.size() > num_before || !is_there(file_)) widen(columns_.size() - num_before);
     std::string row = std::to_string(step);
     for (size_t i = 1; i < columns_.size(); ++i) {
       const auto found = by_name.find(columns_[i]);
@@ -79,8 +79,8 @@ class CsvSink : public Sink {
   }
 
  private:
-  /// Rewrites the file with `more` new columns, empty in existing rows.
-  void widen(size_t more) {
+  /// Rewrites the file with `num_new` new columns, empty in existing rows.
+  void widen(size_t num_new) {
     std::string text = columns_[0];
     for (size_t i = 1; i < columns_.size(); ++i) text.append(",").append(cell(columns_[i]));
     text += '\n';
@@ -88,7 +88,7 @@ class CsvSink : public Sink {
       std::ifstream in = open_to_read(file_);
       std::string row;
       std::getline(in, row);  // the header
-      while (std::getline(in, row)) text += row + std::string(more, ',') + "\n";
+      while (std::getline(in, row)) text += row + std::string(num_new, ',') + "\n";
     }
     write_file_atomic(file_, text);
   }

@@ -9,17 +9,17 @@ namespace roll {
 
 namespace {
 
-/// Averages neighbours down to at most `most` values; a group without a finite value gives NaN.
-std::vector<double> condensed(const std::vector<double>& values, size_t most) {
-  if (values.size() <= most) return values;
-  std::vector<double> groups(most, 0);
-  std::vector<double> counts(most, 0);
+/// Averages neighbours down to at most `max_values` values; a group without a finite value gives NaN.
+std::vector<double> averaged(const std::vector<double>& values, size_t max_values) {
+  if (values.size() <= max_values) return values;
+  std::vector<double> groups(max_values, 0);
+  std::vector<double> counts(max_values, 0);
   for (size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i])) continue;
-    groups[i * most / values.size()] += values[i];
-    counts[i * most / values.size()] += 1;
+    groups[i * max_values / values.size()] += values[i];
+    counts[i * max_values / values.size()] += 1;
   }
-  for (size_t i = 0; i < most; ++i) groups[i] /= counts[i];
+  for (size_t i = 0; i < max_values; ++i) groups[i] /= counts[i];
   return groups;
 }
 
@@ -36,7 +36,7 @@ std::string braille(int bits) {
 }  // namespace
 
 std::string plot_curve(const std::vector<double>& values, int width, int height) {
-  const std::vector<double> points = condensed(values, static_cast<size_t>(std::max(1, 2 * width)));
+  const std::vector<double> points = averaged(values, static_cast<size_t>(std::max(1, 2 * width)));
   double low = HUGE_VAL, high = -HUGE_VAL;
   for (const double point : points)
     if (std::isfinite(point)) {

@@ -33,7 +33,7 @@ double edge_below(int bin) {
 }
 
 /// Splits "histogram/name/12" into name and bin; nullopt for another metric.
-std::optional<std::pair<std::string, int>> bin_in(std::string_view metric) {
+std::optional<std::pair<std::string, int>> parse_bin(std::string_view metric) {
   if (!metric.starts_with(kPrefix)) return std::nullopt;
   metric.remove_prefix(kPrefix.size());
   const size_t slash = metric.rfind('/');
@@ -58,7 +58,7 @@ void add_histogram(const std::string& name, const at::Tensor& values, Metrics& m
 Json take_histograms(MetricValues& values) {
   std::map<std::string, std::map<int, int64_t>> counts;
   std::erase_if(values, [&](const auto& value) {
-    const auto bin = bin_in(value.first);
+    const auto bin = parse_bin(value.first);
     if (bin) counts[bin->first][bin->second] = static_cast<int64_t>(value.second);
     return bin.has_value();
   });

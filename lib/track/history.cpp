@@ -19,13 +19,13 @@ void MetricHistory::add(int64_t step, const MetricValues& values) {
     if (std::isfinite(value)) points_[name].push_back({step, value});
 }
 
-MetricPoints MetricHistory::of(std::string_view name) const {
+MetricPoints MetricHistory::points(std::string_view name) const {
   const auto found = points_.find(name);
   return found == points_.end() ? MetricPoints() : MetricPoints(found->second);
 }
 
-MetricPoints MetricHistory::last(std::string_view name, size_t count) const {
-  const MetricPoints all = of(name);
+MetricPoints MetricHistory::last_points(std::string_view name, size_t count) const {
+  const MetricPoints all = points(name);
   return all.last(std::min(count, all.size()));
 }
 
@@ -44,7 +44,8 @@ void read_metrics(const std::filesystem::path& file,
     const auto step = json.is_object() ? json.find("step") : json.end();
     if (!json.is_object() || step == json.end() || !step->is_number_integer() || step->get<int64_t>() <= before)
       throw user_error(
-          "{}:{}: is no line of metrics, or not the next step's; move the file away to go on without its history",
+          "{}:{}: is not a line of metrics, or its step is not above the one before; move the file away to continue "
+          "without its history",
           file.string(), line);
     before = step->get<int64_t>();
     MetricValues values;

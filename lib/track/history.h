@@ -27,9 +27,9 @@ class MetricHistory {
   void add(int64_t step, const MetricValues& values);
 
   /// Returns the points of a metric, ascending; empty if it is unknown.
-  MetricPoints of(std::string_view name) const;
+  MetricPoints points(std::string_view name) const;
   /// Returns the newest `count` points of a metric, or all if there are fewer.
-  MetricPoints last(std::string_view name, size_t count) const;
+  MetricPoints last_points(std::string_view name, size_t count) const;
   /// Returns the newest step; -1 if empty.
   int64_t step() const { return step_; }
 

@@ -41,10 +41,10 @@ double smaller(double a, double b) {
 /// Interpolates linearly between the nearest ranks, like NumPy's default. NaN if any value is NaN.
 double quantile(std::vector<double> values, double q) {
   if (std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); })) return std::nan("");
-  const double place = q * static_cast<double>(values.size() - 1);
-  const auto low = values.begin() + static_cast<std::ptrdiff_t>(place);
+  const double position = q * static_cast<double>(values.size() - 1);
+  const auto low = values.begin() + static_cast<std::ptrdiff_t>(position);
   std::nth_element(values.begin(), low, values.end());
-  const double fraction = place - std::floor(place);
+  const double fraction = position - std::floor(position);
   if (fraction == 0) return *low;
   return *low + fraction * (*std::min_element(low + 1, values.end()) - *low);
 }
@@ -53,8 +53,8 @@ double quantile(std::vector<double> values, double q) {
 
 std::pair<std::string, Metrics::Kind> Metrics::parse_name(std::string_view name) {
   size_t index = 0;
-  const std::string wrong = find_suffix(name, index);
-  if (!wrong.empty()) throw Bug(fmt::format("metric '{}': {}", name, wrong));
+  const std::string problem = find_suffix(name, index);
+  if (!problem.empty()) throw Bug(fmt::format("metric '{}': {}", name, problem));
   return {std::string(name.substr(0, name.rfind('@'))), static_cast<Kind>(index)};
 }
 
@@ -72,12 +72,12 @@ void Metrics::add(std::string_view name, double value, double weight) {
   ROLL_CHECK(weight >= 0, fmt::format("metric '{}' has weight {}", name, weight));
   Entry& into = entry(name);
   if (weight == 0) return;
-  Entry one;
-  one.kind = into.kind;
-  one.weight = weight;
-  one.value = one.kind == Kind::kMean ? weight * value : value;
-  if (one.kind == Kind::kP50 || one.kind == Kind::kP99) one.all = {value};
-  merge_entry(into, one);
+  Entry added;
+  added.kind = into.kind;
+  added.weight = weight;
+  added.value = added.kind == Kind::kMean ? weight * value : value;
+  if (added.kind == Kind::kP50 || added.kind == Kind::kP99) added.values = {value};
+  merge_entry(into, added);
 }
 
 void Metrics::add_values(std::string_view name, std::span<const double> values) {
@@ -116,7 +116,7 @@ void Metrics::merge_entry(Entry& into, const Entry& from) {
       break;
     case Kind::kP50:
     case Kind::kP99:
-      into.all.insert(into.all.end(), from.all.begin(), from.all.end());
+      into.values.insert(into.values.end(), from.values.begin(), from.values.end());
       break;
   }
   into.weight = total;
@@ -129,9 +129,9 @@ double Metrics::reduced(const Entry& entry) {
     case Kind::kStd:
       return entry.weight > 1 ? std::sqrt(entry.squares / (entry.weight - 1)) : 0.0;
     case Kind::kP50:
-      return quantile(entry.all, 0.5);
+      return quantile(entry.values, 0.5);
     case Kind::kP99:
-      return quantile(entry.all, 0.99);
+      return quantile(entry.values, 0.99);
     default:
       return entry.value;
   }
@@ -153,14 +153,14 @@ MetricValues Metrics::values() const {
 template <class SomeEntry, class F>
 void Metrics::for_each_number(SomeEntry& entry, const F& use) {
   use(entry.weight);
-  if (entry.kind == Kind::kP50 || entry.kind == Kind::kP99) return use(entry.all);
+  if (entry.kind == Kind::kP50 || entry.kind == Kind::kP99) return use(entry.values);
   use(entry.value);
   if (entry.kind == Kind::kStd) use(entry.squares);
 }
 
 bool Metrics::has_same_names(const Metrics& other) const {
-  return std::ranges::equal(entries_, other.entries_, [](const auto& own, const auto& its) {
-    return own.first == its.first && own.second.kind == its.second.kind;
+  return std::ranges::equal(entries_, other.entries_, [](const auto& left, const auto& right) {
+    return left.first == right.first && left.second.kind == right.second.kind;
   });
 }
 
@@ -168,11 +168,11 @@ Metrics::Message Metrics::message(bool with_names) const {
   Message message;
   for (const auto& [shown, entry] : entries_) {
     if (with_names) message.names.emplace(shown, entry.kind);
-    for_each_number(entry, [&](const auto& kept) {
-      if constexpr (std::is_same_v<decltype(kept), const double&>)
-        message.numbers.push_back(kept);
+    for_each_number(entry, [&](const auto& stored) {
+      if constexpr (std::is_same_v<decltype(stored), const double&>)
+        message.numbers.push_back(stored);
       else
-        message.lists.push_back(kept);
+        message.lists.push_back(stored);
     });
   }
   return message;
@@ -185,16 +185,16 @@ Metrics Metrics::from(const Message& message, const Metrics& known) {
     for (const auto& [shown, entry] : known.entries_) metrics.entries_[shown].kind = entry.kind;
   auto number = message.numbers.begin();
   auto list = message.lists.begin();
-  const auto take = [](auto& kept, auto& next, const auto& all) {
-    ROLL_CHECK(next != all.end(), "metrics have the numbers of their names");
-    kept = *next++;
+  const auto take = [](auto& stored, auto& next, const auto& values) {
+    ROLL_CHECK(next != values.end(), "metrics have the numbers of their names");
+    stored = *next++;
   };
   for (auto& [shown, entry] : metrics.entries_)
-    for_each_number(entry, [&](auto& kept) {
-      if constexpr (std::is_same_v<decltype(kept), double&>)
-        take(kept, number, message.numbers);
+    for_each_number(entry, [&](auto& stored) {
+      if constexpr (std::is_same_v<decltype(stored), double&>)
+        take(stored, number, message.numbers);
       else
-        take(kept, list, message.lists);
+        take(stored, list, message.lists);
     });
   ROLL_CHECK(number == message.numbers.end() && list == message.lists.end(), "metrics have the numbers of their names");
   return metrics;
@@ -202,8 +202,8 @@ Metrics Metrics::from(const Message& message, const Metrics& known) {
 
 void check_metric_name(std::string_view name, const std::string& origin) {
   size_t index = 0;
-  const std::string wrong = find_suffix(name, index);
-  if (!wrong.empty()) throw user_error("{}: metric '{}': {}", origin, name, wrong);
+  const std::string problem = find_suffix(name, index);
+  if (!problem.empty()) throw user_error("{}: metric '{}': {}", origin, name, problem);
 }
 
 }  // namespace roll

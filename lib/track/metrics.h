@@ -63,10 +63,10 @@ class Metrics {
  private:
   struct Entry {
     Kind kind = Kind::kMean;
-    double weight = 0;        // total weight (kMean, kStd), or the count
-    double value = 0;         // @mean: weighted sum; @std: mean; @sum, @max, @min: the result
-    double squares = 0;       // kStd: weighted sum of squared distances from the mean
-    std::vector<double> all;  // kP50, kP99
+    double weight = 0;           // total weight (kMean, kStd), or the count
+    double value = 0;            // @mean: weighted sum; @std: mean; @sum, @max, @min: the result
+    double squares = 0;          // kStd: weighted sum of squared distances from the mean
+    std::vector<double> values;  // kP50, kP99
   };
   static std::pair<std::string, Kind> parse_name(std::string_view name);
   static void merge_entry(Entry& into, const Entry& from);

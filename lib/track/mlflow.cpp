@@ -25,7 +25,7 @@ int64_t now_ms() {
 }
 
 /// Returns a numeric id, as MLflow uses, derived from the name: runs in one store share the experiment.
-std::string id_of(const std::string& experiment) {
+std::string experiment_id(const std::string& experiment) {
   return std::to_string(fnv1a(experiment) % 1'000'000'000'000'000'000);
 }
 
@@ -62,11 +62,11 @@ class MlflowSink : public Sink {
  public:
   explicit MlflowSink(const MlflowRun& run) : folder_(mlflow_run_folder(run)) {
     const fs::path experiment = folder_.parent_path();
-    const std::string id = experiment.filename().string(), where = fs::absolute(experiment).string();
+    const std::string id = experiment.filename().string(), folder_text = fs::absolute(experiment).string();
     write_once(experiment / "meta.yaml",
                fmt::format("artifact_location: {}\ncreation_time: {}\nexperiment_id: '{}'\nlast_update_time: {}\n"
                            "lifecycle_stage: active\nname: {}\n",
-                           quoted(where), now_ms(), id, now_ms(), quoted(run.experiment)));
+                           quoted(folder_text), now_ms(), id, now_ms(), quoted(run.experiment)));
     for (const char* part : {"metrics", "params", "tags", "artifacts"}) make_folder(folder_ / part);
     write_once(folder_ / "tags" / "mlflow.runName", run.name);
     // source_type 4 is "local"; status 1 is "running". The end is not recorded, because the run may resume at any time.
@@ -74,7 +74,7 @@ class MlflowSink : public Sink {
                fmt::format("artifact_uri: {}\nend_time: null\nentry_point_name: ''\nexperiment_id: '{}'\n"
                            "lifecycle_stage: active\nrun_id: {}\nrun_name: {}\nrun_uuid: {}\nsource_name: ''\n"
                            "source_type: 4\nsource_version: ''\nstart_time: {}\nstatus: 1\ntags: []\nuser_id: roll\n",
-                           quoted(where + "/" + run.run + "/artifacts"), id, quoted(run.run), quoted(run.name),
+                           quoted(folder_text + "/" + run.run + "/artifacts"), id, quoted(run.run), quoted(run.name),
                            quoted(run.run), now_ms()));
   }
 
@@ -96,7 +96,7 @@ class MlflowSink : public Sink {
 }  // namespace
 
 fs::path mlflow_run_folder(const MlflowRun& run) {
-  return run.store / id_of(run.experiment) / run.run;
+  return run.store / experiment_id(run.experiment) / run.run;
 }
 
 std::unique_ptr<Sink> make_mlflow_sink(const MlflowRun& run) {

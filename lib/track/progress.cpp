@@ -4,8 +4,8 @@ namespace roll {
 
 namespace {
 
-constexpr double kRedraw_s = 0.2;
-constexpr double kPlain_s = 10;
+constexpr double kRedrawPeriod_s = 0.2;
+constexpr double kPlainPeriod_s = 10;
 
 std::string short_rate(double rate) {
   if (rate >= 1e6) return fmt::format("{:.1f}M", rate / 1e6);
@@ -33,15 +33,15 @@ void Progress::detail(std::string text) {
 }
 
 void Progress::draw_until_stopped(const std::stop_token& stop) {
-  const auto period = std::chrono::duration<double>(log_.interactive() ? kRedraw_s : kPlain_s);
-  std::mutex own;
-  std::unique_lock lock(own);
+  const auto period = std::chrono::duration<double>(log_.interactive() ? kRedrawPeriod_s : kPlainPeriod_s);
+  std::mutex wait_mutex;
+  std::unique_lock lock(wait_mutex);
   Stopwatch since_plain;
   while (true) {
     woken_.wait_for(lock, stop, period, [] { return false; });
     if (stop.stop_requested()) return;
     log_.status(line());
-    if (since_plain.seconds() < 0.99 * kPlain_s) continue;
+    if (since_plain.seconds() < 0.99 * kPlainPeriod_s) continue;
     log_.plain(line());
     since_plain.restart();
   }

@@ -11,7 +11,7 @@ namespace roll {
 namespace {
 
 /// Returns the longest suffix of `text` that is at most `columns` wide.
-std::string end_of(const std::string& text, int columns) {
+std::string suffix_of_width(const std::string& text, int columns) {
   size_t begin = 0;
   while (begin < text.size() && display_width(std::string_view(text).substr(begin)) > columns) {
     begin = next_character(text, begin + 1);
@@ -21,8 +21,8 @@ std::string end_of(const std::string& text, int columns) {
 
 /// Shortens long texts before the slower work per character; a character has at most 4 bytes.
 std::string both_ends(const std::string& text, int columns) {
-  const auto most = static_cast<size_t>(8 * columns);
-  return text.size() <= 2 * most ? text : text.substr(0, most) + text.substr(text.size() - most);
+  const auto max_bytes = static_cast<size_t>(8 * columns);
+  return text.size() <= 2 * max_bytes ? text : text.substr(0, max_bytes) + text.substr(text.size() - max_bytes);
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ std::string shortened(const std::string& text, int columns) {
   const std::string line = on_one_line(both_ends(text, columns));
   if (display_width(line) <= columns) return line;
   const int head = columns / 2;
-  return cut_to_width(line, head) + " " + end_of(line, columns - head - 1);
+  return cut_to_width(line, head) + " " + suffix_of_width(line, columns - head - 1);
 }
 
 std::vector<std::string> sample_lines(const ShownSample& sample, int columns) {

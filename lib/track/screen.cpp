@@ -12,8 +12,8 @@ namespace {
 
 constexpr auto kPeriod = std::chrono::milliseconds(250);
 constexpr double kSample_s = 5;
-constexpr int kWholeEvery = 8;  // every n-th draw repaints all, over foreign output
-constexpr size_t kLogLines = 100, kKeptLines = 40;
+constexpr int kRepaintEvery = 8;  // every n-th draw repaints all, over foreign output
+constexpr size_t kMaxLogLines = 100, kMaxFinalLines = 40;
 // "Synchronized update" avoids flicker; terminals without it ignore the code.
 constexpr std::string_view kBeginFrame = "\033[?2026h\033[?25l", kEndFrame = "\033[?25h\033[?2026l";
 constexpr std::string_view kEraseScreen = "\033[H\033[J";
@@ -56,7 +56,8 @@ void RunScreen::show_step(const MetricHistory& history, std::vector<std::string>
   state_.warnings = std::move(warnings);
   for (size_t i = 0; i < state_.curves.size(); ++i) {
     state_.curves[i].clear();
-    for (const MetricPoint& point : history.of(state_.face.curves[i].metric)) state_.curves[i].push_back(point.value);
+    for (const MetricPoint& point : history.points(state_.face.curves[i].metric))
+      state_.curves[i].push_back(point.value);
   }
   step_watch_.restart();
 }
@@ -73,11 +74,12 @@ void RunScreen::show(std::string_view line, LineKind kind) {
   while (!line.empty()) {
     const size_t end = std::min(line.find('\n'), line.size());
     state_.log.push_back({kind, std::string(line.substr(0, end))});
-    if (kind == LineKind::kSaid) kept_.emplace_back(line.substr(0, end));
+    if (kind == LineKind::kSaid) final_lines_.emplace_back(line.substr(0, end));
     line.remove_prefix(std::min(end + 1, line.size()));
   }
-  while (state_.log.size() > kLogLines) state_.log.pop_front();
-  if (kept_.size() > kKeptLines) kept_.erase(kept_.begin(), kept_.end() - kKeptLines);
+  while (state_.log.size() > kMaxLogLines) state_.log.pop_front();
+  if (final_lines_.size() > kMaxFinalLines)
+    final_lines_.erase(final_lines_.begin(), final_lines_.end() - kMaxFinalLines);
 }
 
 void RunScreen::show_status(std::string_view line) {
@@ -91,7 +93,7 @@ void RunScreen::end(bool warns) {
   drawer_ = {};
   const std::lock_guard lock(mutex_);
   std::string text;
-  for (const std::string& line : kept_) text += line + "\n";
+  for (const std::string& line : final_lines_) text += line + "\n";
   if (!state_.goal.empty()) text += fmt::format("step {}/{}: {}\n", state_.step, state_.last_step, state_.goal);
   for (const std::string& warning : state_.warnings)
     if (warns) text += "warning: " + warning + "\n";
@@ -99,20 +101,20 @@ void RunScreen::end(bool warns) {
 }
 
 void RunScreen::draw_until_stopped(const std::stop_token& stop) {
-  std::mutex own;
-  std::unique_lock lock(own);
+  std::mutex wait_mutex;
+  std::unique_lock lock(wait_mutex);
   for (int i = 0; !stop.stop_requested(); ++i) {
-    draw(i % kWholeEvery == 0);
+    draw(i % kRepaintEvery == 0);
     woken_.wait_for(lock, stop, kPeriod, [] { return false; });
   }
 }
 
-void RunScreen::draw(bool whole) {
+void RunScreen::draw(bool repaints_all) {
   const std::lock_guard lock(mutex_);
   const Terminal terminal = options_.terminal();
   // The last column stays free, because some terminals wrap there. The last row stays free for the cursor.
   const int columns = terminal.columns - 1, rows = terminal.rows - 1;
-  whole |= columns != columns_ || rows != rows_;
+  repaints_all |= columns != columns_ || rows != rows_;
   columns_ = columns;
   rows_ = rows;
   state_.elapsed_s = run_watch_.seconds();
@@ -124,10 +126,12 @@ void RunScreen::draw(bool whole) {
   lines.resize(static_cast<size_t>(std::max(0, rows)));
   std::string text;
   for (size_t row = 0; row < lines.size(); ++row)
-    if (whole || lines[row] != painted_[row]) text += fmt::format("\033[{};1H{}\033[K", row + 1, lines[row]);
-  painted_ = std::move(lines);
+    if (repaints_all || lines[row] != painted_lines_[row])
+      text += fmt::format("\033[{};1H{}\033[K", row + 1, lines[row]);
+  painted_lines_ = std::move(lines);
   if (text.empty()) return;
-  options_.write(fmt::format("{}{}\033[{};1H{}{}", kBeginFrame, text, rows + 1, whole ? "\033[J" : "", kEndFrame));
+  options_.write(
+      fmt::format("{}{}\033[{};1H{}{}", kBeginFrame, text, rows + 1, repaints_all ? "\033[J" : "", kEndFrame));
 }
 
 }  // namespace roll

@@ -44,15 +44,15 @@ class RunScreen : public LogView {
 
  private:
   void draw_until_stopped(const std::stop_token& stop);
-  void draw(bool whole);
+  void draw(bool repaints_all);
   void end(bool warns);
 
   ScreenOptions options_;
   std::mutex mutex_;  // guards everything below
   ScreenState state_;
   Stopwatch run_watch_, step_watch_, sample_watch_;
-  std::vector<std::string> kept_;     // messages for close()
-  std::vector<std::string> painted_;  // lines on the terminal
+  std::vector<std::string> final_lines_;    // messages for close()
+  std::vector<std::string> painted_lines_;  // lines on the terminal
   int columns_ = 0, rows_ = 0;
   std::condition_variable_any woken_;
   std::jthread drawer_;  // last member: stops before the others are destroyed

@@ -52,14 +52,15 @@ FrameLine progress_line(const ScreenState& state, int columns) {
 }
 
 FrameLine status_line(const ScreenState& state) {
-  if (state.is_stopping) return {{"stopping: saves as soon as it can; Ctrl-C once more ends at once", Style::kWarning}};
+  if (state.is_stopping)
+    return {{"stopping: saves as soon as possible; press Ctrl-C again to end at once", Style::kWarning}};
   std::string left;
   if (std::isfinite(state.step_s) && state.step < state.last_step)
     left = fmt::format(" · this step: {} left", duration_text(std::max(0.0, state.step_s - state.in_step_s)));
   return {{state.status, state.is_active ? Style::kPlain : Style::kDim}, {left, Style::kDim}};
 }
 
-std::vector<FrameLine> head_of(const ScreenState& state, int columns, int rows) {
+std::vector<FrameLine> header_lines(const ScreenState& state, int columns, int rows) {
   std::vector<FrameLine> lines;
   const std::string elapsed = duration_text(state.elapsed_s);
   const int room = columns - display_width(elapsed) - 1;
@@ -77,9 +78,9 @@ std::vector<double> stretched(const std::vector<double>& values, size_t count) {
   if (values.size() < 2 || values.size() >= count) return values;
   std::vector<double> line;
   for (size_t i = 0; i < count; ++i) {
-    const double place = static_cast<double>(i * (values.size() - 1)) / static_cast<double>(count - 1);
-    const size_t left = std::min(static_cast<size_t>(place), values.size() - 2);
-    line.push_back(std::lerp(values[left], values[left + 1], place - static_cast<double>(left)));
+    const double position = static_cast<double>(i * (values.size() - 1)) / static_cast<double>(count - 1);
+    const size_t left = std::min(static_cast<size_t>(position), values.size() - 2);
+    line.push_back(std::lerp(values[left], values[left + 1], position - static_cast<double>(left)));
   }
   return line;
 }
@@ -99,27 +100,27 @@ std::vector<std::string> panel(const ScreenState& state, size_t curve, int width
   const int axis = display_width(picture.substr(0, picture.find("┤"))) + 1;
   const int room = std::max(4, width - axis - 2);
   picture = plot_curve(stretched(values, static_cast<size_t>(2 * room)), room, height);
-  const int over = display_width(picture.substr(0, picture.find('\n'))) - width;
-  if (over > 0 && room > over)
-    picture = plot_curve(stretched(values, static_cast<size_t>(2 * (room - over))), room - over, height);
+  const int excess = display_width(picture.substr(0, picture.find('\n'))) - width;
+  if (excess > 0 && room > excess)
+    picture = plot_curve(stretched(values, static_cast<size_t>(2 * (room - excess))), room - excess, height);
   std::istringstream in(picture);
   for (std::string line; std::getline(in, line);) lines.push_back(padded(line, width));
   lines.resize(static_cast<size_t>(height) + 1, padded("", width));
   return lines;
 }
 
-std::vector<FrameLine> curves_of(const ScreenState& state, int columns, size_t beside, int height) {
-  const int gap = 2, width = (columns - gap * static_cast<int>(beside - 1)) / static_cast<int>(beside);
+std::vector<FrameLine> curve_lines(const ScreenState& state, int columns, size_t num_columns, int height) {
+  const int gap = 2, width = (columns - gap * static_cast<int>(num_columns - 1)) / static_cast<int>(num_columns);
   std::vector<FrameLine> lines;
-  for (size_t first = 0; first < state.curves.size(); first += beside) {
+  for (size_t first = 0; first < state.curves.size(); first += num_columns) {
     std::vector<std::vector<std::string>> panels;
-    for (size_t i = first; i < std::min(first + beside, state.curves.size()); ++i)
+    for (size_t i = first; i < std::min(first + num_columns, state.curves.size()); ++i)
       panels.push_back(panel(state, i, width, height));
     for (size_t row = 0; row <= static_cast<size_t>(height); ++row) {
       FrameLine line;
-      for (const auto& one : panels) {
+      for (const auto& panel_lines : panels) {
         if (!line.empty()) line.push_back({std::string(gap, ' ')});
-        line.push_back({one[row], row == 0 ? Style::kBold : Style::kCurve});
+        line.push_back({panel_lines[row], row == 0 ? Style::kBold : Style::kCurve});
       }
       lines.push_back(std::move(line));
     }
@@ -127,16 +128,18 @@ std::vector<FrameLine> curves_of(const ScreenState& state, int columns, size_t b
   return lines;
 }
 
-std::vector<FrameLine> sample_of(const ShownSample& sample, int columns) {
+std::vector<FrameLine> sample_block(const ShownSample& sample, int columns) {
   std::vector<FrameLine> lines = {
       rule(fmt::format("{} step {}", sample.is_validation ? "validation after" : "sample of", sample.step), columns)};
   for (const std::string& line : sample_lines(sample, columns)) lines.push_back({{line}});
-  const auto says = [&](const char* word) { return sample.verdict.starts_with(word); };
-  lines.back()[0].style = says("right") ? Style::kGood : says("wrong") || says("not") ? Style::kBad : Style::kPlain;
+  const auto verdict_starts = [&](const char* word) { return sample.verdict.starts_with(word); };
+  lines.back()[0].style = verdict_starts("right")                            ? Style::kGood
+                          : verdict_starts("wrong") || verdict_starts("not") ? Style::kBad
+                                                                             : Style::kPlain;
   return lines;
 }
 
-Style style_of(LineKind kind) {
+Style line_style(LineKind kind) {
   return kind == LineKind::kWarning ? Style::kWarning : kind == LineKind::kSaid ? Style::kPlain : Style::kDim;
 }
 
@@ -155,60 +158,60 @@ std::vector<std::string> warning_lines(const std::vector<std::string>& warnings,
     spare -= static_cast<int>(whole.size()) - 1;
     lines.insert(lines.end(), whole.begin(), whole.end());
   }
-  if (shown < count) lines.push_back(fmt::format("! and {} more, which log.txt tells", count - shown));
+  if (shown < count) lines.push_back(fmt::format("! and {} more, see log.txt", count - shown));
   return lines;
 }
 
 /// Returns the active warnings, then the newest log lines.
-std::vector<FrameLine> news_of(const ScreenState& state, int columns, int rows) {
+std::vector<FrameLine> news_lines(const ScreenState& state, int columns, int rows) {
   std::vector<FrameLine> lines = {rule("log", columns)};
   for (const std::string& line : warning_lines(state.warnings, columns, std::max(rows / 2, rows - kFewestLogLines)))
     lines.push_back({{line, Style::kWarning}});
-  const auto holds = [&](const ScreenState::Line& line) {
+  const auto is_shown_warning = [&](const ScreenState::Line& line) {
     return line.kind == LineKind::kWarning && std::ranges::any_of(state.warnings, [&](const std::string& warning) {
              return line.text.ends_with(warning);
            });
   };
   std::vector<const ScreenState::Line*> others;
   for (const ScreenState::Line& line : state.log)
-    if (!holds(line)) others.push_back(&line);
+    if (!is_shown_warning(line)) others.push_back(&line);
   const auto room = std::max<std::ptrdiff_t>(0, rows - std::ssize(lines));
   for (auto line = others.end() - std::min(room, std::ssize(others)); line != others.end(); ++line)
-    lines.push_back({{(*line)->text, style_of((*line)->kind)}});
+    lines.push_back({{(*line)->text, line_style((*line)->kind)}});
   return lines;
 }
 
-void append(std::vector<FrameLine>& lines, std::vector<FrameLine> more) {
-  lines.insert(lines.end(), more.begin(), more.end());
+void append(std::vector<FrameLine>& lines, std::vector<FrameLine> added) {
+  lines.insert(lines.end(), added.begin(), added.end());
 }
 
 /// Number of curves side by side, and their height; 0: no room.
 struct CurveShape {
-  size_t beside = 2;
+  size_t num_columns = 2;
   int height = 0;
 };
 
 CurveShape curve_shape(size_t count, int columns, int room) {
   if (count == 0) return {};
-  const size_t beside = std::min<size_t>(count, columns >= 112 && room < 24 ? 4 : columns >= 60 ? 2 : 1);
-  const int stacked = static_cast<int>((count + beside - 1) / beside);
+  const size_t num_columns = std::min<size_t>(count, columns >= 112 && room < 24 ? 4 : columns >= 60 ? 2 : 1);
+  const int stacked = static_cast<int>((count + num_columns - 1) / num_columns);
   const int height = std::min(8, room / stacked - 1);
-  return {beside, height >= 2 ? height : 0};
+  return {num_columns, height >= 2 ? height : 0};
 }
 
 }  // namespace
 
 std::vector<FrameLine> draw_frame(const ScreenState& state, int columns, int rows) {
-  std::vector<FrameLine> lines = head_of(state, columns, rows);
-  const int below = rows - static_cast<int>(lines.size());
-  const bool has_sample = state.sample && below >= 15;
+  std::vector<FrameLine> lines = header_lines(state, columns, rows);
+  const int rows_below = rows - static_cast<int>(lines.size());
+  const bool has_sample = state.sample && rows_below >= 15;
   // Warnings get room before the curves: several at once must all be visible.
-  const int with_warnings = std::min(static_cast<int>(state.warnings.size()) + kFewestLogLines, below / 2 - 1);
-  const int news = std::max({kFewestLogLines + 1, below / 4, with_warnings}), sample = has_sample ? 4 : 0;
-  const CurveShape shape = curve_shape(state.curves.size(), columns, below - news - sample);
-  if (shape.height > 0) append(lines, curves_of(state, columns, shape.beside, shape.height));
-  if (has_sample) append(lines, sample_of(*state.sample, columns));
-  append(lines, news_of(state, columns, rows - static_cast<int>(lines.size())));
+  const int with_warnings = std::min(static_cast<int>(state.warnings.size()) + kFewestLogLines, rows_below / 2 - 1);
+  const int news = std::max({kFewestLogLines + 1, rows_below / 4, with_warnings}), sample = has_sample ? 4 : 0;
+  const CurveShape shape = curve_shape(state.curves.size(), columns, rows_below - news - sample);
+  if (shape.height > 0) append(lines, curve_lines(state, columns, shape.num_columns, shape.height));
+  if (has_sample) append(lines, sample_block(*state.sample, columns));
+  append(lines, news_lines(state, columns, rows - static_cast<int>(lines.size())));
   lines.resize(std::min(lines.size(), static_cast<size_t>(rows)));
   return lines;
 }

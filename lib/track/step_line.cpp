@@ -23,11 +23,11 @@ double sum_from(MetricPoints points, int64_t first_step) {
 }  // namespace
 
 double seconds_per_step(const MetricHistory& history) {
-  const MetricPoints steps = history.last("time/step_total", kPaceSteps);
+  const MetricPoints steps = history.last_points("time/step_total", kPaceSteps);
   if (steps.empty()) return std::nan("");
   double seconds = 0;
   for (const char* part : {"time/step_total", "time/validate", "time/checkpoint"})
-    seconds += sum_from(history.of(part), steps.front().step);
+    seconds += sum_from(history.points(part), steps.front().step);
   return seconds / static_cast<double>(steps.size());
 }
 
@@ -37,7 +37,7 @@ std::string short_number(double value) {
 }
 
 std::string goal_text(const Headline& headline, const MetricHistory& history) {
-  const MetricPoints points = history.of(headline.goal.metric);
+  const MetricPoints points = history.points(headline.goal.metric);
   if (points.empty()) return "";
   const auto is_worse = [&](const MetricPoint& a, const MetricPoint& b) {
     return headline.greater_is_better ? a.value < b.value : a.value > b.value;
@@ -56,9 +56,9 @@ std::string step_line(const Headline& headline, const MetricHistory& history, in
   if (std::isfinite(pace) && step < last_step)
     add(duration_text(pace * static_cast<double>(last_step - step)) + " left");
   const auto is_of_step = [&](MetricPoints points) { return !points.empty() && points.back().step == step; };
-  if (is_of_step(history.of(headline.goal.metric))) add(goal_text(headline, history));
+  if (is_of_step(history.points(headline.goal.metric))) add(goal_text(headline, history));
   for (const auto& [word, metric] : headline.others)
-    if (const MetricPoints points = history.of(metric); is_of_step(points))
+    if (const MetricPoints points = history.points(metric); is_of_step(points))
       add(fmt::format("{} {}", word, short_number(points.back().value)));
   return line;
 }

@@ -73,12 +73,12 @@ std::string tfrecord(std::string_view payload) {
 }
 
 bool read_tfrecord(std::istream& in, std::string& payload) {
-  constexpr uint64_t kLongest = uint64_t{1} << 30;
+  constexpr uint64_t kMaxPayloadBytes = uint64_t{1} << 30;
   std::array<char, 12> head{};
   if (!in.read(head.data(), head.size())) return false;
   uint64_t size = 0;
   std::memcpy(&size, head.data(), sizeof size);
-  if (masked_crc({head.data(), 8}) != std::string_view(head.data() + 8, 4) || size > kLongest) return false;
+  if (masked_crc({head.data(), 8}) != std::string_view(head.data() + 8, 4) || size > kMaxPayloadBytes) return false;
   payload.resize(size);
   std::array<char, 4> crc{};
   if (!in.read(payload.data(), static_cast<std::streamsize>(size)) || !in.read(crc.data(), crc.size())) return false;

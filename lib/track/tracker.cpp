@@ -99,10 +99,10 @@ void Tracker::finish() {
 
 void Tracker::show_on_screen() {
   if (!screen_ || history_.step() < 0) return;
-  std::vector<std::string> holding;
+  std::vector<std::string> active;
   for (const Warning& warning : warnings())
-    if (watch_.holds(warning)) holding.push_back(fmt::format("step {}: {}", warning.step, warning.text));
-  screen_->show_step(history_, std::move(holding));
+    if (watch_.is_active(warning)) active.push_back(fmt::format("step {}: {}", warning.step, warning.text));
+  screen_->show_step(history_, std::move(active));
 }
 
 }  // namespace roll

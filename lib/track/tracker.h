@@ -77,7 +77,7 @@ class Tracker {
   void finish();
 
   const MetricHistory& history() const { return history_; }
-  const std::vector<Warning>& warnings() const { return watch_.begun(); }
+  const std::vector<Warning>& warnings() const { return watch_.raised(); }
 
  private:
   void show_on_screen();
@@ -90,7 +90,7 @@ class Tracker {
   std::vector<std::unique_ptr<Sink>> sinks_;
   std::optional<JsonLinesFile> histograms_;  // file beside metrics.jsonl
   MetricHistory history_;
-  Watch watch_;
+  WarningWatch watch_;
 };
 
 }  // namespace roll

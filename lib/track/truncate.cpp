@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Truncates in place: kept data is not rewritten, so it cannot get lost.
-void cut(const fs::path& file, int64_t bytes) {
+void truncate_file(const fs::path& file, int64_t bytes) {
   std::error_code ec;
   if (static_cast<int64_t>(fs::file_size(file, ec)) == bytes) return;
   fs::resize_file(file, static_cast<uintmax_t>(bytes), ec);
@@ -25,48 +25,48 @@ void cut(const fs::path& file, int64_t bytes) {
 }
 
 /// Returns the number at the start of a text; -1 if there is none.
-int64_t number_at(std::string_view text) {
+int64_t leading_number(std::string_view text) {
   int64_t number = -1;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }
 
 /// Truncates before the first line that is unfinished or not kept.
-void cut_lines(const fs::path& file, const std::function<bool(std::string_view line)>& is_kept) {
+void truncate_lines(const fs::path& file, const std::function<bool(std::string_view line)>& is_kept) {
   if (!is_there(file)) return;
   std::ifstream in = open_to_read(file);
   int64_t kept = 0;
   std::string line;
   while (std::getline(in, line) && !in.eof() && is_kept(line)) kept += std::ssize(line) + 1;
-  cut(file, kept);
+  truncate_file(file, kept);
 }
 
 /// Returns the step of a line {"step": 12, ...; -1 for another line.
-int64_t step_of(std::string_view line) {
+int64_t parse_step(std::string_view line) {
   constexpr std::string_view kBegin = "{\"step\":";
   if (!line.starts_with(kBegin)) return -1;
   line.remove_prefix(kBegin.size());
   while (line.starts_with(' ')) line.remove_prefix(1);
-  return number_at(line);
+  return leading_number(line);
 }
 
 }  // namespace
 
 void truncate_jsonl(const fs::path& file, int64_t step) {
-  cut_lines(file, [&](std::string_view line) { return step_of(line) <= step; });
+  truncate_lines(file, [&](std::string_view line) { return parse_step(line) <= step; });
 }
 
 void truncate_csv(const fs::path& file, int64_t step) {
-  cut_lines(file, [&](std::string_view line) { return line.starts_with("step") || number_at(line) <= step; });
+  truncate_lines(file, [&](std::string_view line) { return line.starts_with("step") || leading_number(line) <= step; });
 }
 
 void truncate_mlflow(const fs::path& run_folder, int64_t step) {
   const fs::path metrics = run_folder / "metrics";
   if (!is_folder(metrics)) return;
   // line format: "timestamp value step"
-  const auto is_kept = [&](std::string_view line) { return number_at(line.substr(line.rfind(' ') + 1)) <= step; };
+  const auto is_kept = [&](std::string_view line) { return leading_number(line.substr(line.rfind(' ') + 1)) <= step; };
   for (const auto& entry : fs::recursive_directory_iterator(metrics))
-    if (entry.is_regular_file()) cut_lines(entry.path(), is_kept);
+    if (entry.is_regular_file()) truncate_lines(entry.path(), is_kept);
 }
 
 void truncate_tensorboard(const fs::path& folder, const std::string& run, int64_t step) {
@@ -76,7 +76,7 @@ void truncate_tensorboard(const fs::path& folder, const std::string& run, int64_
     int64_t kept = 0;
     for (std::string event; read_tfrecord(in, event) && step_of_event(event) <= step; event.clear())
       kept = static_cast<int64_t>(in.tellg());
-    cut(file, kept);
+    truncate_file(file, kept);
   }
 }
 
@@ -88,7 +88,7 @@ void truncate_wandb(const fs::path& folder, const std::string& run, int64_t step
   if (read_wandb_head(in))
     for (std::string record; read_wandb_record(in, record) && !is_wandb_record_after(record, step);)
       kept = static_cast<int64_t>(in.tellg());
-  cut(file, kept);
+  truncate_file(file, kept);
 }
 
 }  // namespace roll

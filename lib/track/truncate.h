@@ -17,7 +17,8 @@ void truncate_csv(const std::filesystem::path& file, int64_t step);
 /// Truncates the metrics in an MLflow run folder after `step`.
 void truncate_mlflow(const std::filesystem::path& run_folder, int64_t step);
 
-/// Truncates the event files of `run` in `folder`, named by make_tensorboard_sink(). SystemError: as truncate_jsonl().
+/// Truncates the event files of `run` in `folder`, named by make_tensorboard_sink(). SystemError: a file cannot be
+/// truncated.
 void truncate_tensorboard(const std::filesystem::path& folder, const std::string& run, int64_t step);
 
 /// Truncates the file of a W&B run after `step`, including an end-of-run record.

@@ -63,7 +63,7 @@ class WandbSink : public Sink {
       make_folder(folder / "files");
       file_ = folder / fmt::format("run-{}.wandb", run.id);
     }
-    if (is_there(file_)) take_up();
+    if (is_there(file_)) continue_file();
     out_ = open_to_append(file_);
     num_records_ > 0 ? append(bytes(kConfig, config_items(run.config))) : begin(run);  // config may differ
   }
@@ -89,7 +89,7 @@ class WandbSink : public Sink {
   }
 
   /// Continues a truncated file (truncate.h): its records are whole, but the header may be missing.
-  void take_up() {
+  void continue_file() {
     std::ifstream in = open_to_read(file_);
     offset_ = static_cast<int64_t>(fs::file_size(file_));
     if (!read_wandb_head(in)) return;
@@ -128,12 +128,12 @@ fs::path find_wandb_file(const fs::path& folder, const std::string& id) {
 std::string wandb_frames(std::string_view record, int64_t offset) {
   std::string frames;
   for (bool is_first = true;; is_first = false) {
-    int64_t room = kBlockBytes - (offset + std::ssize(frames)) % kBlockBytes;
-    if (room < kFrameHead) {
-      frames.append(static_cast<size_t>(room), '\0');
-      room = kBlockBytes;
+    int64_t bytes_left = kBlockBytes - (offset + std::ssize(frames)) % kBlockBytes;
+    if (bytes_left < kFrameHead) {
+      frames.append(static_cast<size_t>(bytes_left), '\0');
+      bytes_left = kBlockBytes;
     }
-    const std::string_view part = record.substr(0, static_cast<size_t>(room - kFrameHead));
+    const std::string_view part = record.substr(0, static_cast<size_t>(bytes_left - kFrameHead));
     record.remove_prefix(part.size());
     const bool is_last = record.empty();
     frames += frame(is_first ? (is_last ? kWhole : kFirst) : (is_last ? kLast : kMiddle), part);
@@ -150,8 +150,8 @@ bool read_wandb_record(std::istream& in, std::string& record) {
   record.clear();
   bool has_begun = false;
   for (Fragment kind{}; kind != kWhole && kind != kLast; has_begun = true) {
-    const int64_t room = kBlockBytes - static_cast<int64_t>(in.tellg()) % kBlockBytes;
-    if (room < kFrameHead) in.ignore(room);
+    const int64_t bytes_left = kBlockBytes - static_cast<int64_t>(in.tellg()) % kBlockBytes;
+    if (bytes_left < kFrameHead) in.ignore(bytes_left);
     std::array<char, kFrameHead> head{};
     if (!in.read(head.data(), head.size())) return false;
     uint16_t size = 0;

@@ -10,60 +10,60 @@ namespace roll {
 namespace {
 
 constexpr const char* kScore = "score/mean";
-constexpr int64_t kCalmSteps = 10;  // steps without the problem after which a warning ends
+constexpr int64_t kQuietSteps = 10;  // steps without the problem after which a warning ends
 
 /// Returns the mean of the newest `count` points; NaN if there are fewer, which fails every comparison.
-double recent(const MetricHistory& history, std::string_view name, size_t count) {
-  const MetricPoints points = history.last(name, count);
+double mean_of_last(const MetricHistory& history, std::string_view name, size_t count) {
+  const MetricPoints points = history.last_points(name, count);
   return points.size() == count ? mean_value(points) : std::nan("");
 }
 
 /// Returns the mean of the first `count` points; NaN if there are fewer than twice as many.
-double at_first(const MetricHistory& history, std::string_view name, size_t count) {
-  const MetricPoints points = history.of(name);
+double mean_of_first(const MetricHistory& history, std::string_view name, size_t count) {
+  const MetricPoints points = history.points(name);
   return points.size() >= 2 * count ? mean_value(points.first(count)) : std::nan("");
 }
 
 /// Returns the mean of `count` points that end `ago` points before the newest; NaN if there are too few.
-double before(const MetricHistory& history, std::string_view name, size_t count, size_t ago) {
-  const MetricPoints points = history.last(name, count + ago);
+double mean_before(const MetricHistory& history, std::string_view name, size_t count, size_t ago) {
+  const MetricPoints points = history.last_points(name, count + ago);
   return points.size() == count + ago ? mean_value(points.first(count)) : std::nan("");
 }
 
 double newest(const MetricHistory& history, std::string_view name) {
-  return recent(history, name, 1);
+  return mean_of_last(history, name, 1);
 }
 
 /// A policy that is almost always right has little left to learn; what looks like a fault is normal.
 bool is_nearly_perfect(const MetricHistory& history) {
   double low = INFINITY, high = -INFINITY;  // range of the run's scores
-  for (const MetricPoint& point : history.of("score/min")) low = std::min(low, point.value);
-  for (const MetricPoint& point : history.of("score/max")) high = std::max(high, point.value);
+  for (const MetricPoint& point : history.points("score/min")) low = std::min(low, point.value);
+  for (const MetricPoint& point : history.points("score/max")) high = std::max(high, point.value);
   if (!(high > low)) return high > 0;  // all scores were equal
-  return recent(history, kScore, 5) > high - 0.1 * (high - low);
+  return mean_of_last(history, kScore, 5) > high - 0.1 * (high - low);
 }
 
 std::string same_scores(const MetricHistory& history) {
-  const MetricPoints low = history.last("score/min", 5), high = history.last("score/max", 5);
+  const MetricPoints low = history.last_points("score/min", 5), high = history.last_points("score/max", 5);
   if (low.size() < 5 || high.size() < 5) return "";
   for (size_t i = 0; i < 5; ++i)
     if (low[i].value != high[i].value) return "";
-  return fmt::format("all responses score alike: every one of the last 5 steps has {:.4g}", high.back().value);
+  return fmt::format("all responses have the same score: {:.4g} in each of the last 5 steps", high.back().value);
 }
 
 /// Reports that the mean moved by less than its standard error (Welch) between the first and the last third of the
 /// newest 90 steps.
 std::string flat_score(const MetricHistory& history) {
   constexpr size_t kSteps = 90, kThird = kSteps / 3;
-  const MetricPoints points = history.last(kScore, kSteps);
+  const MetricPoints points = history.last_points(kScore, kSteps);
   if (points.size() < kSteps || is_nearly_perfect(history)) return "";
-  const auto error_of = [](MetricPoints some) {
+  const auto squared_error = [](MetricPoints part) {
     double squares = 0;
-    for (const MetricPoint& point : some) squares += std::pow(point.value - mean_value(some), 2);
-    return squares / static_cast<double>(some.size() - 1) / static_cast<double>(some.size());
+    for (const MetricPoint& point : part) squares += std::pow(point.value - mean_value(part), 2);
+    return squares / static_cast<double>(part.size() - 1) / static_cast<double>(part.size());
   };
   const MetricPoints then = points.first(kThird), now = points.last(kThird);
-  if (std::abs(mean_value(now) - mean_value(then)) > std::sqrt(error_of(then) + error_of(now))) return "";
+  if (std::abs(mean_value(now) - mean_value(then)) > std::sqrt(squared_error(then) + squared_error(now))) return "";
   return fmt::format("the score does not move: {:.4g} over the last {} steps, {:.4g} in those {} steps before",
                      mean_value(now), kThird, mean_value(then), kSteps - kThird);
 }
@@ -71,10 +71,10 @@ std::string flat_score(const MetricHistory& history) {
 /// Yu et al. 2025 (DAPO, arXiv:2503.14476), section 3.2: groups with equal rewards have zero advantage. Does not apply
 /// to a critic's advantages, nor to groups of one.
 std::string equal_groups(const MetricHistory& history) {
-  const double mixed = recent(history, "group/mixed_ratio", 10);
+  const double mixed = mean_of_last(history, "group/mixed_ratio", 10);
   const double groups = newest(history, "rollout/groups_sampled") - newest(history, "rollout/groups_dropped") -
                         newest(history, "rollout/groups_aborted");
-  const bool is_compared = history.of("critic/loss").empty() && newest(history, "system/samples") >= 2 * groups;
+  const bool is_compared = history.points("critic/loss").empty() && newest(history, "system/samples") >= 2 * groups;
   if (!(mixed < 0.1) || !is_compared) return "";
   return fmt::format("groups teach little: over the last 10 steps {:.1f} % had responses with different rewards",
                      100 * mixed);
@@ -82,7 +82,7 @@ std::string equal_groups(const MetricHistory& history) {
 
 /// Cui et al. 2025 (arXiv:2505.22617): the score is bought with entropy and stalls when entropy is used up.
 std::string entropy_collapse(const MetricHistory& history) {
-  const double now = recent(history, "actor/entropy", 5), first = at_first(history, "actor/entropy", 5);
+  const double now = mean_of_last(history, "actor/entropy", 5), first = mean_of_first(history, "actor/entropy", 5);
   if (!(now < 0.1 * first) || is_nearly_perfect(history)) return "";
   return fmt::format("entropy collapses: {:.3g} nats a token over the last 5 steps, {:.3g} in the first 5", now, first);
 }
@@ -91,8 +91,8 @@ std::string entropy_collapse(const MetricHistory& history) {
 /// responses with better scores are fine.
 std::string length_explosion(const MetricHistory& history) {
   constexpr const char* kLength = "token/response_length/mean";
-  const double now = recent(history, kLength, 5), then = before(history, kLength, 5, 20);
-  const double gain = recent(history, kScore, 5) - before(history, kScore, 5, 20);
+  const double now = mean_of_last(history, kLength, 5), then = mean_before(history, kLength, 5, 20);
+  const double gain = mean_of_last(history, kScore, 5) - mean_before(history, kScore, 5, 20);
   if (!(now > 2 * then) || gain > 0.02) return "";
   return fmt::format(
       "responses grow without scoring better: {:.0f} tokens over the last 5 steps, {:.0f} 20 steps before", now, then);
@@ -100,7 +100,7 @@ std::string length_explosion(const MetricHistory& history) {
 
 /// Yu et al. 2025 (DAPO), section 3.4: a truncated response is scored for its length, not for its reasoning.
 std::string truncation(const MetricHistory& history) {
-  const double share = recent(history, "rollout/truncated_ratio", 5);
+  const double share = mean_of_last(history, "rollout/truncated_ratio", 5);
   if (!(share > 0.25)) return "";
   return fmt::format("{:.0f} % of responses were cut off at response_length over the last 5 steps", 100 * share);
 }
@@ -108,15 +108,15 @@ std::string truncation(const MetricHistory& history) {
 /// Gao, Schulman and Hilton 2022 (arXiv:2210.10760): as the KL grows, the true reward falls again. Half a nat per token
 /// is twice the quickstart's value. Some runs have only one of the two metrics.
 std::string kl_growth(const MetricHistory& history) {
-  const double kl = std::fmax(recent(history, "kl", 5), recent(history, "actor/kl_loss", 5));
+  const double kl = std::fmax(mean_of_last(history, "kl", 5), mean_of_last(history, "actor/kl_loss", 5));
   if (!(kl > 0.5)) return "";
-  return fmt::format("the policy runs away from the reference: KL {:.3g} nats a token over the last 5 steps", kl);
+  return fmt::format("the policy drifts far from the reference: KL {:.3g} nats a token over the last 5 steps", kl);
 }
 
 /// Yao et al. 2025, "Your efficient RL framework secretly brings you off-policy RL training". Float rounding alone
 /// causes gaps of hundredths of a nat.
 std::string large_gap(const MetricHistory& history) {
-  const double gap = recent(history, "actor/sampler_log_prob_gap/mean", 3);
+  const double gap = mean_of_last(history, "actor/sampler_log_prob_gap/mean", 3);
   if (!(gap > 0.1)) return "";
   return fmt::format("sampler and trainer disagree: {:.3g} nats a token on average over the last 3 steps", gap);
 }
@@ -128,7 +128,7 @@ bool is_stale(const MetricHistory& history) {
 
 /// Returns true if train_infer_correction weighs or drops tokens.
 bool is_corrected(const MetricHistory& history) {
-  return !history.of("actor/train_infer_kept_ratio").empty();
+  return !history.points("actor/train_infer_kept_ratio").empty();
 }
 
 std::string sampler_gap(const MetricHistory& history) {
@@ -153,7 +153,7 @@ std::string stale_gap(const MetricHistory& history) {
 std::string gradient_spike(const MetricHistory& history) {
   for (const char* name :
        {"actor/grad_norm", "critic/grad_norm", "sft/grad_norm", "dpo/grad_norm", "distill/grad_norm"}) {
-    const MetricPoints points = history.last(name, 21);
+    const MetricPoints points = history.last_points(name, 21);
     if (points.size() < 11) continue;
     std::vector<double> norms;
     for (const MetricPoint& point : points.first(points.size() - 1)) norms.push_back(point.value);
@@ -171,7 +171,7 @@ std::string gradient_spike(const MetricHistory& history) {
 std::string clipped_for_ever(const MetricHistory& history) {
   for (const char* name : {"actor/grad_clip_coef", "critic/grad_clip_coef", "sft/grad_clip_coef", "dpo/grad_clip_coef",
                            "distill/grad_clip_coef"}) {
-    const MetricPoints points = history.last(name, 20);
+    const MetricPoints points = history.last_points(name, 20);
     if (points.size() < 20) continue;
     if (std::ranges::all_of(points, [](const MetricPoint& point) { return point.value < 0.1; }))
       return fmt::format("every gradient is clipped: {} {:.2g} on average over the last 20 steps", name,
@@ -183,8 +183,8 @@ std::string clipped_for_ever(const MetricHistory& history) {
 /// 1 - Var(returns - values) / Var(returns); as in Stable-Baselines3's documentation, below 0 is worse than predicting
 /// a constant. A critic needs some steps first.
 std::string useless_values(const MetricHistory& history) {
-  const double explained = recent(history, "critic/explained_variance", 10);
-  if (!(explained < -0.05) || history.of("critic/explained_variance").size() < 20) return "";
+  const double explained = mean_of_last(history, "critic/explained_variance", 10);
+  if (!(explained < -0.05) || history.points("critic/explained_variance").size() < 20) return "";
   return fmt::format("the critic predicts worse than a constant: explained variance {:.3g} over the last 10 steps",
                      explained);
 }
@@ -193,7 +193,7 @@ std::string useless_values(const MetricHistory& history) {
 
 const std::vector<WarningRule>& warning_rules() {
   static const std::vector<WarningRule> kRules = {
-      {"same_scores", "read some of rollouts/ and look at `rewards`; `roll score` tries a reward out", same_scores},
+      {"same_scores", "read some responses in rollouts/ and check `rewards`; `roll score` tests a reward", same_scores},
       {"flat_score", "raise learning_rate, or choose rows by difficulty", flat_score},
       {"equal_groups", "choose rows that are neither too hard nor too easy, or set query_filter_config", equal_groups},
       {"entropy_collapse", "raise pg_clip_high (with use_pg_clip_range) or entropy_loss_coef, or lower learning_rate",
@@ -202,7 +202,8 @@ const std::vector<WarningRule>& warning_rules() {
       {"truncation", "raise response_length, or set overlong_buffer", truncation},
       {"kl_growth", "raise init_kl_coef or kl_loss_coef, or lower learning_rate", kl_growth},
       {"sampler_gap", "set train_infer_correction, or sample in the trainer's dtype", sampler_gap},
-      {"corrected_gap", "train_infer_correction weighs it; sample in the trainer's dtype to have none", corrected_gap},
+      {"corrected_gap", "train_infer_correction corrects the gap; sample in the trainer's dtype to avoid it",
+       corrected_gap},
       {"stale_gap", "set train_infer_correction.is_weight.enabled, or lower async_generation_ratio", stale_gap},
       {"gradient_spike", "lower learning_rate or max_grad_norm if the score suffers", gradient_spike},
       {"clipped_for_ever", "raise max_grad_norm, or lower learning_rate", clipped_for_ever},
@@ -211,24 +212,24 @@ const std::vector<WarningRule>& warning_rules() {
   return kRules;
 }
 
-std::vector<Warning> Watch::observe(const MetricHistory& history) {
+std::vector<Warning> WarningWatch::observe(const MetricHistory& history) {
   step_ = history.step();
   std::vector<Warning> fresh;
   for (const WarningRule& rule : warning_rules()) {
     const std::string finding = rule.finding(history);
     if (finding.empty()) continue;
-    const auto [held, is_first] = last_held_.try_emplace(rule.name, step_);
-    const bool is_back = step_ - held->second > kCalmSteps;
-    held->second = step_;
-    if (is_first || is_back) fresh.push_back({step_, rule.name, fmt::format("{}; {}", finding, rule.remedy)});
+    const auto [entry, is_first] = last_active_step_.try_emplace(rule.name, step_);
+    const bool has_returned = step_ - entry->second > kQuietSteps;
+    entry->second = step_;
+    if (is_first || has_returned) fresh.push_back({step_, rule.name, fmt::format("{}; {}", finding, rule.remedy)});
   }
-  begun_.insert(begun_.end(), fresh.begin(), fresh.end());
+  raised_.insert(raised_.end(), fresh.begin(), fresh.end());
   return fresh;
 }
 
-bool Watch::holds(const Warning& warning) const {
-  const auto held = last_held_.find(warning.rule);
-  return held != last_held_.end() && step_ - held->second <= kCalmSteps;
+bool WarningWatch::is_active(const Warning& warning) const {
+  const auto entry = last_active_step_.find(warning.rule);
+  return entry != last_active_step_.end() && step_ - entry->second <= kQuietSteps;
 }
 
 }  // namespace roll

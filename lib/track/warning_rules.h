@@ -28,19 +28,19 @@ struct Warning {
 
 /// Raises each warning once, and again only if it was gone in between. Depends on the history alone, so a resumed run
 /// repeats nothing.
-class Watch {
+class WarningWatch {
  public:
   /// Call after each step, in order. Returns the new warnings.
   std::vector<Warning> observe(const MetricHistory& history);
   /// Returns all warnings raised so far, oldest first.
-  const std::vector<Warning>& begun() const { return begun_; }
+  const std::vector<Warning>& raised() const { return raised_; }
   /// Returns true if the warning's rule applied at the newest step or within the last 10 steps.
-  bool holds(const Warning& warning) const;
+  bool is_active(const Warning& warning) const;
 
  private:
   int64_t step_ = -1;
-  std::vector<Warning> begun_;
-  std::map<std::string, int64_t> last_held_;  // step, by rule
+  std::vector<Warning> raised_;
+  std::map<std::string, int64_t> last_active_step_;  // step, by rule
 };
 
 }  // namespace roll

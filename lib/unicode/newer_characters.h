@@ -9,7 +9,7 @@
 namespace roll {
 
 struct NewerRange {
-  char32_t first, last, like;
+  char32_t first, last, replacement;
 };
 
 struct LowercaseRange {

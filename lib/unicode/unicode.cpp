@@ -73,11 +73,11 @@ std::string to_valid_utf8(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());
   for (;;) {
-    const size_t good = valid_utf8_prefix(bytes);
-    out.append(bytes.substr(0, good));
-    if (good == bytes.size()) return out;
+    const size_t num_valid_bytes = valid_utf8_prefix(bytes);
+    out.append(bytes.substr(0, num_valid_bytes));
+    if (num_valid_bytes == bytes.size()) return out;
     out.append("\uFFFD");
-    bytes.remove_prefix(good + sequence_at(bytes, good).length);
+    bytes.remove_prefix(num_valid_bytes + sequence_at(bytes, num_valid_bytes).length);
   }
 }
 
@@ -107,7 +107,7 @@ bool is_ascii(std::string_view text) {
 char32_t older_character(char32_t c) {
   if (c < newer_ranges().front().first) return c;
   const NewerRange* range = find_range(newer_ranges(), c);
-  return range ? range->like : c;
+  return range ? range->replacement : c;
 }
 
 bool with_older_characters(std::string_view text, std::string& out) {
@@ -130,10 +130,10 @@ bool is_white_space(char32_t c) {
 }
 
 bool is_word(char32_t c) {
-  const auto old = static_cast<UChar32>(older_character(c));
+  const auto older = static_cast<UChar32>(older_character(c));
   constexpr uint32_t kCategories = U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK;
-  return u_hasBinaryProperty(old, UCHAR_ALPHABETIC) || (U_MASK(u_charType(old)) & kCategories) != 0 ||
-         u_hasBinaryProperty(old, UCHAR_JOIN_CONTROL);
+  return u_hasBinaryProperty(older, UCHAR_ALPHABETIC) || (U_MASK(u_charType(older)) & kCategories) != 0 ||
+         u_hasBinaryProperty(older, UCHAR_JOIN_CONTROL);
 }
 
 bool is_numeric(char32_t c) {
@@ -149,8 +149,8 @@ bool is_uppercase(char32_t c) {
 }
 
 bool is_lowercase(char32_t c) {
-  const auto old = static_cast<UChar32>(older_character(c));
-  return u_isULowercase(old) || u_charType(old) == U_TITLECASE_LETTER;
+  const auto older = static_cast<UChar32>(older_character(c));
+  return u_isULowercase(older) || u_charType(older) == U_TITLECASE_LETTER;
 }
 
 void append_lowercase(std::string& out, char32_t c) {
@@ -160,17 +160,15 @@ void append_lowercase(std::string& out, char32_t c) {
 }
 
 bool is_final_sigma(std::string_view text, size_t begin, size_t end) {
-  const auto is_passed_over = [](char32_t c) {
-    return u_hasBinaryProperty(static_cast<UChar32>(c), UCHAR_CASE_IGNORABLE);
-  };
+  const auto is_ignored = [](char32_t c) { return u_hasBinaryProperty(static_cast<UChar32>(c), UCHAR_CASE_IGNORABLE); };
   const auto is_cased = [](char32_t c) {
     return u_hasBinaryProperty(static_cast<UChar32>(older_character(c)), UCHAR_CASED);
   };
-  char32_t before = 0, behind = 0;
-  for (size_t pos = begin; pos > 0 && (before == 0 || is_passed_over(before));) before = previous_code_point(text, pos);
-  for (size_t pos = end; pos < text.size() && (behind == 0 || is_passed_over(behind));)
-    behind = next_code_point(text, pos);
-  return is_cased(before) && !is_cased(behind);
+  char32_t previous = 0, next = 0;
+  for (size_t pos = begin; pos > 0 && (previous == 0 || is_ignored(previous));)
+    previous = previous_code_point(text, pos);
+  for (size_t pos = end; pos < text.size() && (next == 0 || is_ignored(next));) next = next_code_point(text, pos);
+  return is_cased(previous) && !is_cased(next);
 }
 
 char32_t folded(char32_t c) {

@@ -65,11 +65,11 @@ WANTED = {
 }
 # What must be told of each, so that nothing is lost in silence.
 TOLD = {
-    "verl_dapo.sh": [r"data\.max_prompt_lenght = 2048 \(verl_dapo\.sh:\d+\): not a key that this program knows of.*data\.max_prompt_length",
-                     r"param_offload = True .*decided here", r"data: all rows are python\'s"],
+    "verl_dapo.sh": [r"data\.max_prompt_lenght = 2048 \(verl_dapo\.sh:\d+\): unknown key.*data\.max_prompt_length",
+                     r"param_offload = True .*handled by roll", r"data: all rows are python\'s"],
     "verl_ppo.yaml": [],
-    "trl_grpo.yaml": [r"reward_funcs = .*NOT SUPPORTED", r"correction: TRL weighs", r"count steps here"],
-    "slime_gspo.sh": [r"hidden-size = 2560 \(slime_gspo\.sh:5\): decided here without a key: config\.json", r"rm-type = deepscaler .*NOT SUPPORTED"],
+    "trl_grpo.yaml": [r"reward_funcs = .*NOT SUPPORTED", r"correction: TRL by default weights", r"and steps in roll"],
+    "slime_gspo.sh": [r"hidden-size = 2560 \(slime_gspo\.sh:5\): handled by roll: config\.json", r"rm-type = deepscaler .*NOT SUPPORTED"],
     "openrlhf_reinforce.sh": [],
 }
 
@@ -116,7 +116,7 @@ def check_arguments(folder):
     done = run("convert-config", "data.train_batch_size=8", "trainer.nnodes=$NODES", cwd=folder, wanted=2)
     assert "trainer.nnodes = $NODES: must be a number" in done.stderr, done.stderr
     done = run("convert-config", "data.train_batch_size=8", cwd=folder, wanted=2)
-    assert "trainer.n_gpus_per_node is not given, so the number of GPUs is not known: say it with -n" in done.stderr, done.stderr
+    assert "trainer.n_gpus_per_node is not given, so the number of GPUs is not known: give it with -n" in done.stderr, done.stderr
     # A variable that the script leaves to the shell is asked of the environment; a default of its own counts.
     (folder / "home.sh").write_text("N=2\npython3 -m verl.trainer.main_ppo data.train_files=$HOME/data/rows.jsonl data.train_batch_size=256 trainer.n_gpus_per_node=1 "
                                     "actor_rollout_ref.model.path=${MODELS:-/models}/m trainer.nnodes=1 trainer.default_local_dir=${HOME}/out$N\n")
@@ -161,7 +161,7 @@ def check_scripts(folder):
     (folder / "run.sh").write_text(SCRIPT)
     (folder / "model.sh").write_text("MODEL=Qwen/Qwen3-4B\n")
     done = run("convert-config", "run.sh", cwd=folder, wanted=2)
-    assert re.search(r"run\.sh:18: trainer\.n_gpus_per_node depends on \$\(nvidia-smi -L \| wc -l\) \(run\.sh:18\), which only a run", done.stderr), done.stderr
+    assert re.search(r"run\.sh:18: trainer\.n_gpus_per_node depends on \$\(nvidia-smi -L \| wc -l\) \(run\.sh:18\), which is known only when the script runs", done.stderr), done.stderr
     done = run("convert-config", "run.sh", "SHARE=4", "trainer.n_gpus_per_node=8", cwd=folder)
     (folder / "run.yaml").write_text(done.stdout)
     resolved = run("validate-config", "--offline", "--print", "--config", "run.yaml", cwd=folder).stdout
@@ -169,7 +169,7 @@ def check_scripts(folder):
                         "exp_name": "run-Qwen3-4B", "adv_estimator": "grpo"}.items():
         assert value_of(resolved, path) == value, (path, value_of(resolved, path))
     assert re.search(r"rollout_batch_size: 256 +# from run\.sh:9: data\.train_batch_size", done.stdout), done.stdout
-    assert "exp_name: $(date +%m%d) (run.sh:13) is left out of it" in done.stderr, done.stderr
+    assert "exp_name: $(date +%m%d) (run.sh:13) is left out of the name" in done.stderr, done.stderr
     keys = run("convert-config", "--keys", "run.sh", cwd=folder).stdout
     assert "run.sh:9 data.train_batch_size 128\n" in keys and "starts run.sh:14 verl.trainer.main_ppo\n" in keys, keys
     # A README has several; what does not validate is not given out.

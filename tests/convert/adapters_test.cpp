@@ -61,7 +61,7 @@ TEST_CASE("LoRA is taken over with its trainer's defaults", "[convert]") {
         "lora_dropout=0.0");
   CHECK(adapters_of(trl("--use_peft"), "actor_train") ==
         "lora_rank=16 lora_alpha=32 lora_target=q_proj,v_proj lora_dropout=0.05");
-  CHECK_THAT(told(trl("--use_peft")), Contains("no product was named"));
+  CHECK_THAT(told(trl("--use_peft")), Contains("no target modules are given"));
   CHECK(adapters_of(openrlhf("--lora_rank 8"), "actor_train") ==
         "lora_rank=8 lora_alpha=16 lora_target=all-linear lora_dropout=0");
   CHECK_THAT(verl_model("lora_rank=32").yaml, Contains("# from s:1: actor_rollout_ref.model.lora_rank") &&
@@ -78,12 +78,12 @@ TEST_CASE("LoRA's keys are taken over", "[convert]") {
                                     "lora.exclude_modules=[]" + model + "lora.dtype=bfloat16");
   CHECK(adapters_of(dora, "actor_train") ==
         "lora_rank=8 lora_alpha=8 lora_target=gate_proj,up_proj lora_dropout=0.1 use_dora=true");
-  CHECK_THAT(told(dora), Contains("actor_train: adapters of a fused product"));
+  CHECK_THAT(told(dora), Contains("actor_train: in verl the adapters of a fused module"));
   const Converted canonical = verl_model("lora.rank=8" + model + "lora.type=canonical_lora" + model +
                                          "lora.target_modules=[linear_q,linear_fc1_gate]");
   CHECK_THAT(adapters_of(canonical, "actor_train"), Contains("lora_target=q_proj,gate_proj "));
-  CHECK_THAT(told(canonical), !Contains("fused product"));
-  CHECK_THAT(told(verl_model("lora.rank=8" + model + "lora.target_modules=[linear_proj]")), !Contains("fused product"));
+  CHECK_THAT(told(canonical), !Contains("fused module"));
+  CHECK_THAT(told(verl_model("lora.rank=8" + model + "lora.target_modules=[linear_proj]")), !Contains("fused module"));
   CHECK(adapters_of(trl("--use_peft --lora_r 4 --lora_alpha 8 --lora_dropout 0 --lora_target_modules q_proj o_proj "
                         "--use_rslora --use_dora --lora_modules_to_save lm_head --load_in_4bit"),
                     "actor_train") ==
@@ -91,7 +91,7 @@ TEST_CASE("LoRA's keys are taken over", "[convert]") {
         "use_rslora=true use_dora=true additional_target=lm_head quantise_base=nf4");
   const Converted int8 = trl("--use_peft --lora_target_modules all-linear --load_in_8bit");
   CHECK_THAT(adapters_of(int8, "actor_train"), Contains("lora_target=all-linear") && Contains("quantise_base=int8"));
-  CHECK_THAT(told(int8), Contains("LLM.int8() rounds activations"));
+  CHECK_THAT(told(int8), Contains("LLM.int8() also rounds activations"));
   for (const char* flags : {"--ds.lora.rank 8 --ds.lora.alpha 32 --ds.lora.dropout 0.1 --ds.lora.target_modules q_proj "
                             "v_proj --ds.load_in_4bit",
                             "--lora_rank 8 --lora_alpha 32 --lora_dropout 0.1 --target_modules q_proj,v_proj "
@@ -118,7 +118,7 @@ TEST_CASE("no adapters where there were none", "[convert]") {
     CHECK(adapters_of(verl_model(keys), "actor_train").empty());
   }
   CHECK_THAT(fmt::format("{}", fmt::join(verl_model("lora_alpha=64").without, "; ")),
-             Contains("lora_alpha = 64 (s:1): means nothing under the other keys"));
+             Contains("lora_alpha = 64 (s:1): has no effect with the other keys"));
   for (const char* flags : {"--use_peft false", "--lora_r 8 --load_in_4bit false"})
     CHECK(adapters_of(trl(flags), "actor_train").empty());
   CHECK(adapters_of(openrlhf("--lora_rank 0 --lora_alpha 32"), "actor_train").empty());
@@ -130,32 +130,32 @@ TEST_CASE("adapters that are not here are refused by their key", "[convert]") {
       {"lora_rank=8.5", "lora_rank = 8.5: must be a whole number"},
       {"lora_rank=x", "lora_rank = x: must be a number"},
       {rank + "lora_alpha=x", "lora_alpha = x: must be a number"},
-      {rank + "exclude_modules=[v_proj]", "exclude_modules = [v_proj]: modules without adapters"},
-      {rank + "target_modules=.*q_proj", "target_modules = .*q_proj: a pattern"},
+      {rank + "exclude_modules=[v_proj]", "exclude_modules = [v_proj]: excluding modules is not supported"},
+      {rank + "target_modules=.*q_proj", "target_modules = .*q_proj: patterns are not supported"},
       {rank + "lora.rank=4", "lora.rank = 4: lora_rank is given too"},
-      {"lora_adapter_path=a", "lora_adapter_path = a: adapters that a run begins from; give " + model + "path=FOLDER"},
-      {"lora.adapter_path=a", "lora.adapter_path = a: adapters that a run begins from"},
+      {"lora_adapter_path=a", "lora_adapter_path = a: to start from adapters, give " + model + "path=FOLDER"},
+      {"lora.adapter_path=a", "lora.adapter_path = a: to start from adapters"},
       {group + "lora.type=vlm_lora", "lora.type = vlm_lora: adapters that are not here"},
-      {group + "lora.exclude_modules=[linear_fc1]", "lora.exclude_modules = [linear_fc1]: modules without adapters"},
-      {group + "lora.dropout=0.1 " + model + "lora.dropout_position=post",
-       "dropout_position = post: a dropout of what"},
+      {group + "lora.exclude_modules=[linear_fc1]",
+       "lora.exclude_modules = [linear_fc1]: excluding modules is not supported"},
+      {group + "lora.dropout=0.1 " + model + "lora.dropout_position=post", "dropout_position = post: dropout of the"},
   };
   for (const auto& [keys, why] : verls) {
     INFO(keys);
     CHECK_THROWS_WITH(verl_model(keys), Contains("s:1: " + model) && Contains(why));
   }
   const std::pair<const char*, const char*> trls[] = {
-      {"--load_in_4bit", "load_in_4bit = true: weights of 4 bits without LoRA"},
-      {"--load_in_8bit", "load_in_8bit = true: weights of 8 bits without LoRA"},
+      {"--load_in_4bit", "load_in_4bit = true: 4-bit weights cannot be trained"},
+      {"--load_in_8bit", "load_in_8bit = true: 8-bit weights cannot be trained"},
       {"--use_peft --load_in_4bit --bnb_4bit_quant_type fp4", "bnb_4bit_quant_type = fp4: must be nf4"},
-      {"--use_peft --lora_target_parameters a", "lora_target_parameters = a: parameters by name"},
+      {"--use_peft --lora_target_parameters a", "lora_target_parameters = a: single parameters are not supported"},
       {"--use_peft --lora_dropout x", "lora_dropout = x: must be a number"},
   };
   for (const auto& [flags, why] : trls) {
     INFO(flags);
     CHECK_THROWS_WITH(trl(flags), Contains(std::string("s:1: ") + why));
   }
-  CHECK_THROWS_WITH(openrlhf("--load_in_4bit"), Contains("s:1: load_in_4bit = true: weights of 4 bits without LoRA"));
+  CHECK_THROWS_WITH(openrlhf("--load_in_4bit"), Contains("s:1: load_in_4bit = true: 4-bit weights cannot be trained"));
 }
 
 }  // namespace roll

@@ -48,7 +48,7 @@ TEST_CASE("no keys, and none that any trainer has, are refused", "[convert]") {
     CHECK_THROWS_WITH(convert_config({}, trainer, 1), Contains("no keys: give a YAML file"));
   CHECK_THROWS_WITH(convert_config({{"a.b", "1", "s:1", ""}}, "auto", 1),
                     Contains("s:1: a.b: not a key of verl, trl, slime, openrlhf"));
-  CHECK_THROWS_WITH(converted("run.py a.b=1"), Contains("s: nothing in it starts a trainer"));
+  CHECK_THROWS_WITH(converted("run.py a.b=1"), Contains("s: no command in it starts a known trainer"));
 }
 
 TEST_CASE("a count that is none is named with its place", "[convert]") {
@@ -62,7 +62,7 @@ TEST_CASE("a count that is none is named with its place", "[convert]") {
                     Contains("s:1: trainer.nnodes = ${oc.env:N}: must be a number; give N=VALUE"));
   CHECK_THROWS_WITH(
       converted(verl + "$(nproc)"),
-      Contains("s:1: trainer.nnodes depends on $(nproc) (s:1), which only a run of the script would tell"));
+      Contains("s:1: trainer.nnodes depends on $(nproc) (s:1), which is known only when the script runs"));
 }
 
 TEST_CASE("a passing of TRL's samples makes at least one update, and a step of slime's too", "[convert]") {
@@ -123,16 +123,16 @@ TEST_CASE("the estimate of the KL in the loss, and the range of a policy loss, a
 TEST_CASE("a training of another kind is refused by the key that makes it one", "[convert]") {
   const std::string verl = "-m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.";
   const std::pair<const char*, const char*> cases[] = {
-      {"path=mistralai/Mixtral-8x7B-v0.1", "Mixtral-8x7B-v0.1: by its name a mixture of experts"},
-      {"path=zai-org/GLM-5-MoE", "GLM-5-MoE: by its name a mixture of experts"},
+      {"path=mistralai/Mixtral-8x7B-v0.1", "Mixtral-8x7B-v0.1: by its name an unsupported mixture of experts"},
+      {"path=zai-org/GLM-5-MoE", "GLM-5-MoE: by its name an unsupported mixture of experts"},
       {"path=Qwen/Qwen2.5-VL-7B-Instruct", "by its name a model that reads images"},
       {"path=m data.image_key=images", "data.image_key = images: images"},
       {"path=m actor_rollout_ref.rollout.multi_turn.enable=True", "several turns"},
       {"path=m actor_rollout_ref.actor.policy_loss.loss_mode=clip_cov",
-       "loss_mode = clip_cov: a policy loss that is not here"},
+       "loss_mode = clip_cov: not a supported policy loss"},
       {"path=m algorithm.adv_estimator=tir_optimal_token_baseline",
-       "tir_optimal_token_baseline: an estimator that is not here"},
-      {"path=m --config-name=other", "config-name = other: a configuration of its own"},
+       "tir_optimal_token_baseline: not a supported estimator"},
+      {"path=m --config-name=other", "config-name = other: another configuration"},
       {"path=m algorithm.rollout_correction.bypass_mode=true", "bypass_mode = true"},
   };
   for (const auto& [key, why] : cases) {
@@ -145,9 +145,9 @@ TEST_CASE("a training of another kind is refused by the key that makes it one", 
       converted(verl + "path=m actor_rollout_ref.model.lora_rank=0 actor_rollout_ref.rollout.multi_turn.enable=False"));
   for (const char* program : {"kto", "online_dpo", "cpo"})
     CHECK_THROWS_WITH(converted(std::string("trl/scripts/") + program + ".py --learning_rate 1"),
-                      Contains("by a loss that is not here; `roll dpo` has those of DPO, cDPO and IPO"));
+                      Contains("with a loss that is not supported; `roll dpo` has DPO, cDPO and IPO"));
   CHECK_THROWS_WITH(converted("trl/scripts/gkd.py --learning_rate 1"),
-                    Contains("roll train does so on the policy's own responses with is_pure_opd"));
+                    Contains("use roll train with is_pure_opd (on sampled responses)"));
   CHECK_THROWS_WITH(converted("trl/scripts/sft.py --learning_rate 1"), Contains("fine-tunes on responses"));
 }
 
@@ -164,7 +164,8 @@ TEST_CASE("TRL's own rewards are terms with their weights, and may be normalised
   CHECK_THAT(two.yaml, !Contains("NOT SUPPORTED"));
   CHECK(value_in(converted(trl + "accuracy_reward"), "adv_estimator") == "grpo");
   const Converted python = converted(trl + "accuracy_reward my_own");
-  CHECK_THAT(python.yaml, Contains("NOT SUPPORTED: Python; write rewards.<name>") && !Contains("terms:"));
+  CHECK_THAT(python.yaml,
+             Contains("NOT SUPPORTED: Python code cannot be converted; write rewards.<name>") && !Contains("terms:"));
   CHECK_THROWS_WITH(converted(trl + "accuracy_reward --reward_weights 1 2"), Contains("one of each of reward_funcs"));
 }
 
@@ -185,8 +186,7 @@ TEST_CASE("verl's correction between sampler and trainer is ours", "[convert]") 
   const std::string filter =
       converted(verl + "rollout_rs=seq_mean_k1 algorithm.rollout_correction.rollout_rs_threshold=0.5_4").yaml;
   CHECK_THAT(filter, Contains("agg_type: geometric, ratio_low: 0.25, ratio_high: 2}"));
-  CHECK_THROWS_WITH(converted(verl + "rollout_rs=token_k3"),
-                    Contains("rollout_rs = token_k3: a filter that is not here"));
+  CHECK_THROWS_WITH(converted(verl + "rollout_rs=token_k3"), Contains("rollout_rs = token_k3: not a supported filter"));
 }
 
 TEST_CASE("a packed micro-batch has the tokens of all ranks that share it, and holds the longest sequence",
@@ -235,7 +235,7 @@ TEST_CASE("each key names its line, and a name keeps what is known of it", "[con
   CHECK_THAT(out.yaml, Contains("# from s:1: actor_rollout_ref.model.path"));
   CHECK(value_in(out, "exp_name") == "a");
   CHECK_THAT(fmt::format("{}", fmt::join(out.differences, "; ")),
-             Contains("$(date +%F) (s:2), ${oc.env:SUFFIX} is left out of it"));
+             Contains("$(date +%F) (s:2), ${oc.env:SUFFIX} is left out of the name"));
 }
 
 TEST_CASE("slime's validation may have longer responses, and a KL of coefficient 0 is none", "[convert]") {
@@ -266,7 +266,7 @@ TEST_CASE("columns are those of the rows that the other trainer reads", "[conver
   const std::string verl = "-m verl.trainer.main_ppo actor_rollout_ref.model.path=m data.val_files=v.parquet ";
   const std::string standard = converted(verl).yaml;
   CHECK_THAT(standard, Contains("messages: prompt") && Contains("ground_truth: reward_model.ground_truth"));
-  CHECK_THAT(standard, Contains("tag: data_source") && Contains("# as the training's"));
+  CHECK_THAT(standard, Contains("tag: data_source") && Contains("# as for training"));
   const std::string named = converted(verl + "data.prompt_key=chat data.reward_fn_key=source").yaml;
   CHECK_THAT(named, Contains("messages: chat ") && Contains("tag: source "));
 
@@ -276,7 +276,7 @@ TEST_CASE("columns are those of the rows that the other trainer reads", "[conver
   const Converted chat = converted(slime + "--apply-chat-template");
   CHECK_THAT(chat.yaml, Contains("messages: input ") && !Contains("ground_truth:"));
   CHECK_THAT(fmt::format("{}", fmt::join(chat.differences, "; ")),
-             Contains("where it is a text, write it as question"));
+             Contains("if the column holds texts, use data_args.question"));
   CHECK_THAT(converted(slime).yaml, Contains(" prompt: input ") && !Contains("messages: input"));
 
   const std::string openrlhf =
@@ -335,8 +335,9 @@ TEST_CASE("ranks that share experts divide those of data, and tensor ranks share
       "actor_rollout_ref.actor.megatron.expert_model_parallel_size=";
   const Converted eight = converted(verl + "8"), two = converted(verl + "2");
   CHECK_THAT(eight.yaml, Contains("expert_model_parallel_size: 2 "));
-  CHECK_THAT(eight.yaml, Contains("layout: 8 ranks share the experts there"));
-  CHECK_THAT(two.yaml, Contains("expert_model_parallel_size: 2 ") && !Contains("ranks share the experts there"));
+  CHECK_THAT(eight.yaml, Contains("layout: 8 ranks share the experts in the source"));
+  CHECK_THAT(two.yaml,
+             Contains("expert_model_parallel_size: 2 ") && !Contains("ranks share the experts in the source"));
   CHECK_THAT(converted(verl + "1").yaml, !Contains("expert_model_parallel_size"));
   CHECK_THAT(converted("train.py --hf-checkpoint m --actor-num-gpus-per-node 8 --tensor-model-parallel-size 4 "
                        "--expert-model-parallel-size 8 --expert-tensor-parallel-size 1")
@@ -360,7 +361,7 @@ TEST_CASE("the sampler's experts are gone through again, the trainer's own are r
   for (const char* engine : {"", "megatron.", "veomni."}) {
     CHECK(value_in(converted(verl + engine + "router_replay.mode=R3"), "routing_replay") == "true");
     CHECK(value_in(converted(verl + engine + "router_replay.mode=disabled"), "routing_replay") == "none");
-    CHECK_THROWS_WITH(converted(verl + engine + "router_replay.mode=R2"), Contains("R3, the sampler's, is here"));
+    CHECK_THROWS_WITH(converted(verl + engine + "router_replay.mode=R2"), Contains("R3 replays the sampler's"));
   }
 }
 
@@ -368,16 +369,17 @@ TEST_CASE("a model that slime's Python describes is here where its folder is", "
   const std::string slime = "train.py --hf-checkpoint m --actor-num-gpus-per-node 8 --spec slime_plugins.models.";
   CHECK_NOTHROW(converted(slime + "qwen3_5 get_qwen3_5_spec --use-gated-attention --attention-output-gate"));
   CHECK_NOTHROW(converted(slime + "glm4 get_glm_spec"));
-  CHECK_THROWS_WITH(converted(slime + "glm4 get_glm_spec --use-gated-attention"), Contains("an attention that is not"));
-  CHECK_THROWS_WITH(converted(slime + "minimax_m2 get_spec"), Contains("a model of its own, made by Python"));
+  CHECK_THROWS_WITH(converted(slime + "glm4 get_glm_spec --use-gated-attention"),
+                    Contains("not a supported attention"));
+  CHECK_THROWS_WITH(converted(slime + "minimax_m2 get_spec"), Contains("a model defined in Python"));
 }
 
 TEST_CASE("a configuration of ROLL is not another trainer's", "[convert]") {
-  CHECK_THROWS_WITH(
-      convert_config({{"rollout_batch_size", "8", "r.yaml:1", ""},
-                      {"actor_train.training_args.learning_rate", "1e-6", "r.yaml:4", ""}},
-                     "auto", 1),
-      Contains("r.yaml:4: actor_train.training_args.learning_rate: a key of ROLL's") && Contains("validate-config"));
+  CHECK_THROWS_WITH(convert_config({{"rollout_batch_size", "8", "r.yaml:1", ""},
+                                    {"actor_train.training_args.learning_rate", "1e-6", "r.yaml:4", ""}},
+                                   "auto", 1),
+                    Contains("r.yaml:4: actor_train.training_args.learning_rate: a key of ROLL; roll reads") &&
+                        Contains("validate-config"));
 }
 
 }  // namespace roll

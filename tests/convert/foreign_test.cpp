@@ -77,14 +77,13 @@ TEST_CASE("of several commands one must be chosen", "[convert]") {
 
 TEST_CASE("a script that ends before says where, and an argument that is none is told", "[convert]") {
   CHECK_THROWS_WITH(choose_launch(script_of("if [ 1 -lt 2 ]; then\n exit 1\nfi\npython grpo.py --beta 0"), "s", {}),
-                    Contains("it ends at the exit of s:2"));
+                    Contains("the script ends at the `exit` of s:2"));
   const ForeignScript script =
       script_of("python3 -m verl.trainer.main_ppo data.train_batch_size=8 \\\n # comment\n data.seed=1");
   REQUIRE(script.notes.size() == 1);
-  CHECK_THAT(script.notes[0], Contains("s:3: data.seed=1 is a command of its own here"));
-  CHECK_THROWS_WITH(
-      script_of("if x; then A=(--a 1); fi; python3 b.py \"${A[@]}\""),
-      Contains("s:1: an argument that may be any key is not known, as it depends on A, which depends on"));
+  CHECK_THAT(script.notes[0], Contains("s:3: data.seed=1 is read as a separate command"));
+  CHECK_THROWS_WITH(script_of("if x; then A=(--a 1); fi; python3 b.py \"${A[@]}\""),
+                    Contains("s:1: this argument may be any key, and depends on A, which depends on"));
 }
 
 TEST_CASE("a script that ends where it asks its caller is read as if it were given that", "[convert]") {
@@ -95,7 +94,7 @@ TEST_CASE("a script that ends where it asks its caller is read as if it were giv
   CHECK_THAT(launch.launcher.at(0).unknown, Contains("$1, an argument of the script"));
   CHECK_THAT(launch.keys.at(0).unknown, Contains("$2, an argument of the script"));
   CHECK_THAT(launch.keys.at(1).unknown, Contains("$5, an argument of the script"));
-  CHECK_THAT(script.notes.at(0), Contains("s:1: the script ends here without what it wants of its caller"));
+  CHECK_THAT(script.notes.at(0), Contains("s:1: the script exits here because variables or arguments are missing"));
   shell::Reading reading;
   reading.arguments = {"8", "out"};
   const ForeignScript given = read_script(begin + "torchrun --nproc_per_node=$N -m a.b c.d=$OUT $@", "s", reading);
@@ -121,7 +120,8 @@ TEST_CASE("a script that looks for Ascend's library does not find it", "[convert
       "if [ $D = gpu ]; then L=(uv run python3); fi\n\"${L[@]}\" -m a.b c.d=$D");
   REQUIRE(script.launches.size() == 1);
   CHECK(script.launches[0].keys.at(0).value == "gpu");
-  CHECK_THAT(script.notes.at(0), Contains("s:1: read as on a machine without Ascend NPUs"));
+  CHECK_THAT(script.notes.at(0),
+             Contains("s:1: this check for torch_npu counts as failed, as on machines without Ascend NPUs"));
   // What starts Python may be unknown; its keys are not.
   const ForeignScript either =
       script_of("if x; then L=(uv run python3); else L=(python3); fi\n\"${L[@]}\" -m a.b c.d=1");
@@ -144,9 +144,10 @@ TEST_CASE("a README's blocks may run on for ever, but only a few of them", "[con
   CHECK(read_markdown(endless + endless + last, "README.md", {}).launches.size() == 1);
   std::string many;
   for (int i = 0; i < 10; ++i) many += endless;
-  CHECK_THROWS_WITH(read_markdown(many + last, "README.md", {}),
-                    "README.md:11: its commands up to here take too long to read; give a script with those of one "
-                    "training");
+  CHECK_THROWS_WITH(
+      read_markdown(many + last, "README.md", {}),
+      "README.md:11: the commands up to this line take too long to read; give a script with the commands of one "
+      "training");
 }
 
 TEST_CASE("scripts without bounds, and bytes that are no text, are refused", "[convert]") {

@@ -176,8 +176,9 @@ TEST_CASE("layouts, kernels and where rewards are computed decide nothing, whate
     CHECK_THAT(made.yaml, !Contains("expert_tensor_parallel_size"));
   }
   CHECK_THROWS_WITH(made_from("verl", {{model + "lora.lora_B_init_method", "xavier"}}),
-                    Contains("adapters that do not begin at 0"));
-  CHECK_THROWS_WITH(made_from("openrlhf", {{"vllm.quantization", "fp8"}}), Contains("by its name it decides"));
+                    Contains("adapters that do not start at 0"));
+  CHECK_THROWS_WITH(made_from("openrlhf", {{"vllm.quantization", "fp8"}}),
+                    Contains("which by its name changes the training"));
 }
 
 TEST_CASE("LoRA of slime's branches is LoRA here", "[convert]") {
@@ -191,11 +192,11 @@ TEST_CASE("LoRA of slime's branches is LoRA here", "[convert]") {
           {{"use-lora", "true"}, {"lora-rank", "8"}, {"lora-alpha", "16"}, {"lora-target-modules", "q_proj,v_proj"}})
           .yaml,
       Contains("lora_target: [q_proj, v_proj]"));
-  CHECK_THAT(differences_of(made), Contains("no product was named"));
+  CHECK_THAT(differences_of(made), Contains("no target modules are given"));
   const Converted enabled = made_from(
       "slime", {{"enable-lora", "true"}, {"lora-rank", "8"}, {"lora-alpha", "16"}, {"target-modules", "o_proj"}});
   CHECK_THAT(enabled.yaml, Contains("lora_target: [o_proj]"));
-  CHECK_THAT(differences_of(enabled), !Contains("no product was named"));
+  CHECK_THAT(differences_of(enabled), !Contains("no target modules are given"));
   CHECK_THROWS_WITH(made_from("slime", {{"use-lora", "true"}, {"lora-rank", "8"}}), Contains("--lora-alpha"));
 }
 

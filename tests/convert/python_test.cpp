@@ -47,9 +47,10 @@ TEST_CASE("a trainer's own keywords say the model and the kind", "[convert]") {
              Contains("pretrain: m ") && Contains("# from s.py:2: model_name_or_path"));
   CHECK_THAT(converted("t = GRPOTrainer(model='m', args=GRPOConfig(num_generations=4))").yaml,
              Contains("num_return_sequences_in_group: 4 "));
-  CHECK_THROWS_WITH(converted(config + "GRPOTrainer(args=args, peft_config=lora(8))"),
-                    Contains("s.py:2: peft_config = lora(8) (s.py:2): LoRA of an object") &&
-                        Contains("--use_peft true with --lora_r"));
+  CHECK_THROWS_WITH(
+      converted(config + "GRPOTrainer(args=args, peft_config=lora(8))"),
+      Contains("s.py:2: peft_config = lora(8) (s.py:2): this object is known only when the script runs") &&
+          Contains("--use_peft true with --lora_r"));
   CHECK_THROWS_WITH(converted(config + "GRPOTrainer(args=args, tools=[f])"),
                     Contains("s.py:2: tools = [f]: several turns"));
   CHECK_THROWS_WITH(converted("SFTConfig(learning_rate=1e-6)"), Contains("s.py:1: SFTConfig: fine-tunes on responses"));
@@ -72,13 +73,13 @@ TEST_CASE("PEFT's adapters are those of a trainer, with PEFT's defaults", "[conv
                                              Contains("lora_target: [q_proj, o_proj] ") && Contains("# from s.py:2:"));
   CHECK_THAT(converted(named + "GRPOTrainer(model='m', args=args)"), !Contains("lora_rank"));
   CHECK_THROWS_WITH(converted("lora = None\nif x:\n  " + named + trainer),
-                    Contains("LoRA of an object that only a run"));
+                    Contains("this object is known only when the script runs"));
   CHECK_THROWS_WITH(converted("lora = LoraConfig(r=args.rank)\n" + trainer),
                     Contains("s.py:2: lora_r depends on args.rank (s.py:2)") && Contains("--lora_r VALUE"));
   CHECK_THROWS_WITH(converted("lora = LoraConfig(bias='all')\n" + trainer),
-                    Contains("s.py:2: peft_config.bias = all: biases that are trained"));
+                    Contains("s.py:2: peft_config.bias = all: training biases"));
   CHECK_THROWS_WITH(converted("lora = LoraConfig(layers_to_transform=[1])\n" + trainer),
-                    Contains("s.py:2: peft_config.layers_to_transform = [1]: a setting of LoraConfig"));
+                    Contains("s.py:2: peft_config.layers_to_transform = [1]: not a supported setting of LoraConfig"));
   for (const char* text :
        {"a = LoraConfig(", "GRPOTrainer(peft_config=LoraConfig(", "GRPOTrainer(peft_config=LoraConfig(]"})
     CHECK_NOTHROW(read_python(text, "s.py", {}));
@@ -98,7 +99,7 @@ TEST_CASE("a model's own adapters and quantisation are those of the training", "
                  Contains("lora_target: [q_proj, k_proj, v_proj, o_proj, gate_proj,"));
   CHECK_THAT(converted(unsloth + ", load_in_4bit=False)\nmodel = FastLanguageModel.get_peft_model(model)\n"),
              Contains("lora_rank: 16 ") && !Contains("quantise_base"));
-  CHECK_THROWS_WITH(converted(unsloth + ", load_in_4bit=True)\n"), Contains("weights of 4 bits without LoRA"));
+  CHECK_THROWS_WITH(converted(unsloth + ", load_in_4bit=True)\n"), Contains("4-bit weights cannot be trained"));
 
   const std::string bits = "q = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type='nf4')\n",
                     base = "model = AutoModelForCausalLM.from_pretrained('m', quantization_config=q)\n",
@@ -117,7 +118,7 @@ TEST_CASE("a model's own adapters and quantisation are those of the training", "
   CHECK_THROWS_WITH(converted("model = load('m', load_in_4bit=True)\n", model),
                     Contains("load_in_4bit depends on load_in_4bit = True"));
   CHECK_THROWS_WITH(converted("model = load('m')\nfor p in model.parameters():\n  p.requires_grad = False\n", model),
-                    Contains("s.py:3: requires_grad = frozen: weights that the script freezes"));
+                    Contains("s.py:3: requires_grad = frozen: the script freezes weights"));
   CHECK_NOTHROW(converted("model = load('m')\n", model));
   CHECK_THROWS_WITH(
       convert_config(
@@ -127,7 +128,7 @@ TEST_CASE("a model's own adapters and quantisation are those of the training", "
                         "s.py", {})
               .keys,
           "auto", 1),
-      Contains("weights that are loaded in another way"));
+      Contains("loading the weights in this way"));
 }
 
 TEST_CASE("a script that takes its settings from its command line shows the command", "[convert]") {

@@ -73,7 +73,7 @@ TEST_CASE("verl's fine-tuning keeps its batches, epochs, schedule and adapters",
                      {"sft_train.sequence_packing_args.max_packed_sequence_length_train", "16384"},
                      {"sft_train.device_mapping", "list(range(0,8))"},
                      {"eval_steps", "none"}});
-  CHECK(tells(out, "save_steps: was after each pass"));
+  CHECK(tells(out, "save_steps: verl did so after each pass"));
   check_values(converted_training(kVerlSft + "model.path=m trainer.total_training_steps=10"),
                {{"max_steps", "10"},
                 {"num_train_epochs", "none"},
@@ -81,13 +81,13 @@ TEST_CASE("verl's fine-tuning keeps its batches, epochs, schedule and adapters",
                 {"sft_train.training_args.learning_rate", "1e-3"},
                 {"sft_train.training_args.lr_scheduler_type", "constant_with_warmup"}});
   const std::pair<const char*, const char*> refused[] = {
-      {"model.mtp.enable=True", "predictions of several tokens"},
+      {"model.mtp.enable=True", "multi-token prediction"},
       {"data.train_max_samples=100", "a part of the rows"},
-      {"optim.lr_warmup_init=1e-7", "a warm-up that begins above 0"},
-      {"optim.optimizer=Muon", "an optimizer that is not here"},
+      {"optim.lr_warmup_init=1e-7", "a warm-up that starts above 0 is not supported"},
+      {"optim.optimizer=Muon", "not a supported optimizer"},
       {"engine.qat.enable=True", "QAT"},
-      {"model.lora_adapter_path=x", "adapters that a run begins from"},
-      {"data.train_batch_size=12", "cannot be shared out over 8"}};
+      {"model.lora_adapter_path=x", "to start from adapters"},
+      {"data.train_batch_size=12", "cannot be split evenly over 8"}};
   for (const auto& [key, why] : refused) {
     INFO(key);
     CHECK_THROWS_WITH(converted_training(kVerlSft + "model.path=m " + key), Contains(why));
@@ -108,8 +108,8 @@ TEST_CASE("verl's older fine-tuning has defaults of its own, and columns within 
                      {"sft_train.training_args.adam_beta2", "0.95"},
                      {"sft_train.model_args.lora_target", "[q_proj, v_proj]"},
                      {"sft_train.device_mapping", "none"}});
-  CHECK(tells(out, "loss: there a mean over each rank's micro-batch"));
-  CHECK(tells(out, "nobody says how many GPUs"));
+  CHECK(tells(out, "loss: verl averages over each rank's micro-batch"));
+  CHECK(tells(out, "the number of GPUs is not given"));
 }
 
 TEST_CASE("slime's fine-tuning learns rows of messages, with its adapters", "[convert]") {
@@ -127,13 +127,13 @@ TEST_CASE("slime's fine-tuning learns rows of messages, with its adapters", "[co
                      {"sft_train.model_args.lora_rank", "8"},
                      {"actor_train.training_args.learning_rate", "none"},
                      {"rewards.math_rule.type", "none"}});
-  CHECK(tells(out, "slime learns rows of any length"));
+  CHECK(tells(out, "slime trains on rows of any length"));
   check_values(converted_training(kSlimeSft + "--num-rollout 10 --global-batch-size 64"),
                {{"loss_agg_mode", "seq-mean-token-mean"}, {"max_steps", "20"}});
   CHECK_THROWS_WITH(converted_training(kSlimeSft + "--loss-type policy_loss"), Contains("loss-type = policy_loss"));
   CHECK_THROWS_WITH(converted_training("python3 train.py --hf-checkpoint m --actor-num-gpus-per-node 8 "
                                        "--rollout-function-path my.rollout"),
-                    Contains("a rollout of one's own Python"));
+                    Contains("a custom rollout function"));
 }
 
 TEST_CASE("slime's asynchronous rollout samples a step ahead, on devices of its own", "[convert]") {
@@ -142,7 +142,7 @@ TEST_CASE("slime's asynchronous rollout samples a step ahead, on devices of its 
       "slime.rollout.fully_async_rollout.generate_rollout_fully_async ";
   const Converted out = converted_training(slime + "--rollout-num-gpus 2");
   check_values(out, {{"async_generation_ratio", "1"}, {"actor_infer.device_mapping", "list(range(4,6))"}});
-  CHECK(tells(out, "however old its policy is"));
+  CHECK(tells(out, "finished responses of any age"));
   CHECK_THROWS_WITH(converted_training(slime), Contains("give --rollout-num-gpus"));
 }
 
@@ -159,13 +159,13 @@ TEST_CASE("preferences keep their loss, reference and adapters", "[convert]") {
                      {"actor_train.training_args.train_batch_size", "64"},
                      {"actor_train.model_args.lora_rank", "32"},
                      {"reference.device_mapping", "list(range(0,4))"}});
-  CHECK_THROWS_WITH(converted_training(kDpo), Contains("say it with -n"));
+  CHECK_THROWS_WITH(converted_training(kDpo), Contains("give it with -n"));
   for (const char* key : {"--loss_type ipo", "--loss_type sigmoid sft", "--use_weighting true", "--ld_alpha 0.5"}) {
     INFO(key);
     CHECK_THROWS_WITH(converted_training(kDpo + key, 1),
-                      Contains("that is not here; `roll dpo` has DPO, cDPO and IPO"));
+                      Contains("not a supported loss; `roll dpo` has DPO, cDPO and IPO"));
   }
-  CHECK_THROWS_WITH(converted_training(kDpo + "--load_in_4bit true", 1), Contains("weights of 4 bits without LoRA"));
+  CHECK_THROWS_WITH(converted_training(kDpo + "--load_in_4bit true", 1), Contains("4-bit weights cannot be trained"));
 
   const std::string openrlhf =
       "deepspeed --module openrlhf.cli.train_dpo --model.model_name_or_path m --data.dataset d --train.batch_size 256 ";
@@ -179,7 +179,8 @@ TEST_CASE("preferences keep their loss, reference and adapters", "[convert]") {
                 {"actor_train.model_args.lora_rank", "4"},
                 {"actor_train.model_args.quantise_base", "nf4"},
                 {"actor_train.training_args.learning_rate", "1e-5"}});
-  CHECK_THROWS_WITH(converted_training(openrlhf + "--model.nll_loss_coef 0.2"), Contains("beside that of the pairs"));
+  CHECK_THROWS_WITH(converted_training(openrlhf + "--model.nll_loss_coef 0.2"),
+                    Contains("an additional loss on chosen responses"));
 }
 
 TEST_CASE("OpenRLHF's fine-tuning is refused where prompts get a template of their own", "[convert]") {
@@ -187,7 +188,7 @@ TEST_CASE("OpenRLHF's fine-tuning is refused where prompts get a template of the
       "deepspeed --module openrlhf.cli.train_sft --model.model_name_or_path m --data.dataset d --data.input_key "
       "question ";
   CHECK_THROWS_WITH(converted_training(sft + "--data.output_key response"),
-                    Contains("prompts are put into 'User: {}\\nAssistant: ' there"));
+                    Contains("OpenRLHF puts prompts into 'User: {}\\nAssistant: '"));
   check_values(converted_training(sft + "--data.output_key response --data.input_template {}"),
                {{"sft_train.data_args.prompt", "question"}, {"sft_train.data_args.response", "response"}});
   check_values(converted_training(sft + "--data.output_key response --data.apply_chat_template --train.max_epochs 5"),
@@ -219,7 +220,7 @@ TEST_CASE("a distillation by policy gradients has the teacher's KL as its advant
                                 "actor_rollout_ref.rollout.n=4"),
       {{"use_opd", "true"}, {"opd_kl_coef", "0.5"}, {"adv_estimator", "grpo"}});
   CHECK_THROWS_WITH(converted_training(verl + "use_policy_gradient=False"),
-                    Contains("a gradient through the KL itself"));
+                    Contains("a gradient through the KL is not supported"));
   CHECK_THROWS_WITH(
       converted_training(verl + "use_policy_gradient=True actor_rollout_ref.actor.ppo_mini_batch_size=64"),
       Contains("several updates of a step"));
@@ -240,7 +241,7 @@ TEST_CASE("a distillation by policy gradients has the teacher's KL as its advant
   check_values(pure, {{"is_pure_opd", "true"}, {"adv_estimator", "none"}});
   CHECK(tells(pure, "teacher.model_args.model_name_or_path: was not given"));
   CHECK_THROWS_WITH(converted_training(slime + "--custom-reward-post-process-path my.function"),
-                    Contains("Python that is loaded at run time"));
+                    Contains("Python code cannot be converted"));
 }
 
 }  // namespace roll

@@ -65,7 +65,7 @@ def check_charts(browser):
         f.querySelector('svg[role=img]').getAttribute('aria-label'), [...f.querySelectorAll('.curve, .area')].map(p => (p.getAttribute('d') ?? p.getAttribute('points')).length)])""")
     titles = [title for title, _, _ in charts]
     for wanted in ("Score", "KL to the reference", "Entropy", "Response length", "How responses end", "Gradient norm", "Time of a step",
-                   "Tokens per second", "Memory", "Memory by phase", "Rewards, spread", "Advantages, spread"):
+                   "Tokens per second", "Memory", "Memory by phase", "Distribution of rewards", "Distribution of advantages"):
         assert wanted in titles, (wanted, titles)
     for title, label, paths in charts:
         if "spread" in title:
@@ -90,13 +90,13 @@ def figure(title):
 
 def check_spreads(browser):
     """All that the step had is in its column, and the bars are the picked step's."""
-    legend = f"{figure('Rewards, spread')}.querySelector('.legend').textContent"
+    legend = f"{figure('Distribution of rewards')}.querySelector('.legend').textContent"
     data = browser.evaluate("data.runs[0].histograms.rewards")
     last = sum(count for _, _, count in data["b"][-1])
     assert data["s"] == [1, 2, 3] and f"{last} responses" in browser.evaluate(legend) and "step 3" in browser.evaluate(legend), (data, browser.evaluate(legend))
-    cells = browser.evaluate(f"{figure('Rewards, spread')}.querySelectorAll('.cell').length")
+    cells = browser.evaluate(f"{figure('Distribution of rewards')}.querySelectorAll('.cell').length")
     assert cells == sum(map(len, data["b"])) + len(data["b"][-1]), (cells, data)
-    browser.evaluate(f"{figure('Rewards, spread')}.querySelector('.plot').focus()")
+    browser.evaluate(f"{figure('Distribution of rewards')}.querySelector('.plot').focus()")
     browser.press("Home")
     assert "step 1" in browser.evaluate(legend), browser.evaluate(legend)
 
@@ -116,7 +116,7 @@ def check_axis(browser):
     places = browser.evaluate("[1, 2, 3].map((state.axis = 'tokens', placeOf(data.runs[0])))")
     assert all(abs(a - b) < 1e-6 * b for a, b in zip(places, tokens)), (places, tokens)
     choose(browser, "Along", "steps")
-    assert "▲ checkpoints that are there: step 3" in browser.evaluate("document.querySelector('section[aria-labelledby=learning]').innerText")
+    assert "▲ saved checkpoints: step 3" in browser.evaluate("document.querySelector('section[aria-labelledby=learning]').innerText")
 
 
 def check_keys(browser):
@@ -203,8 +203,8 @@ def check_tokens(browser, run):
 def check_turns(browser, folder):
     """Of a trajectory what an environment said is told apart, and where a turn had a prompt of its own, that."""
     game = dict(env_type="guess_the_number", max_steps=3, max_tokens_per_step=4, env_config=dict(env_instruction="", action_pattern="(none)"))
-    for manager, told, badge in (("TrajEnvManager", "what turn 1 was told, and turn 2", "3 turns"),
-                                 ("StepEnvManager", "turn 2, behind a prompt of its own: it sees nothing of what is above", "3 turns, each with a prompt of its own")):
+    for manager, told, badge in (("TrajEnvManager", "the environment's message after turn 1, then turn 2", "3 turns"),
+                                 ("StepEnvManager", "turn 2, with a separate prompt: the model sees nothing of the text above", "3 turns, each with a separate prompt")):
         roll("train", "--config", turns.run_config(folder, manager, dict(Number=game | dict(env_manager_cls=manager)), 1200), "--device", "cpu", "eval_steps=0")
         browser.open(report(folder / manager).as_uri(), 400)
         assert browser.complaints() == [] and browser.evaluate("document.documentElement.scrollWidth") <= 400
@@ -249,7 +249,7 @@ sft_train:\n  training_args: {{learning_rate: 1.0e-3, per_device_train_batch_siz
     roll("sft", "--config", folder / "sft.yaml")
     check_page(browser, report(folder / "sft"), kept, "sft")
     text = browser.evaluate("document.body.innerText")
-    assert "Loss" in text and "roll sft samples nothing" in text and "There are no rollouts in" not in text, text[:500]
+    assert "Loss" in text and "roll sft does not sample responses" in text and "There are no rollouts in" not in text, text[:500]
 
 
 def check_several(browser, folder, run, kept):

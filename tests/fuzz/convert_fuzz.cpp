@@ -11,7 +11,7 @@ FUZZ(input) {
   roll::fuzz::allow_refusal([&] {
     std::vector<roll::ForeignKey> keys;
     if (parts.first == "yaml") {
-      keys = roll::keys_of_yaml(parts.rest, "x.yaml");
+      keys = roll::read_yaml_keys(parts.rest, "x.yaml");
     } else {
       // A script that sources is given itself.
       const auto read = [&](const std::string&) { return std::optional(std::string(parts.rest)); };

@@ -121,7 +121,7 @@ TEST_CASE("a budget is that of one rendering", "[jinja]") {
 
 TEST_CASE("a source that is no chat template is refused by its size", "[jinja]") {
   CHECK_THAT(testing::error_of([] { Template::parse(std::string(2 << 20, 'a'), "t"); }),
-             Catch::Contains("t: 2097152 bytes; a chat template has at most"));
+             Catch::Contains("t: has 2097152 bytes; a chat template may have at most"));
 }
 
 TEST_CASE("a range ends where 64 bits end", "[jinja]") {

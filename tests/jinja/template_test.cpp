@@ -55,9 +55,9 @@ TEST_CASE("a template's error names file, line and what is wrong", "[text]") {
 TEST_CASE("break and continue end a loop and a round, and stand in loops only", "[text]") {
   CHECK(render("{% for x in [1, 2, 3] %}{{ x }}{% if x == 2 %}{% break %}{% endif %}.{% endfor %}") == "1.2");
   CHECK(render("{% for x in [1, 2, 3] %}{{ x }}{% if x == 2 %}{% continue %}{% endif %}.{% endfor %}") == "1.23.");
-  CHECK_THROWS_WITH(render("{% break %}"), Catch::Contains("in loops only"));
+  CHECK_THROWS_WITH(render("{% break %}"), Catch::Contains("are allowed only in loops"));
   CHECK_THROWS_WITH(render("{% for x in [1] %}{% macro m() %}{% break %}{% endmacro %}{% endfor %}"),
-                    Catch::Contains("in loops only"));
+                    Catch::Contains("are allowed only in loops"));
 }
 
 TEST_CASE("no template hangs, overflows the stack or fills the memory", "[text]") {
@@ -86,7 +86,8 @@ TEST_CASE("no namespace can come to hold itself", "[text]") {
   for (const char* value : {"n", "[n]", "[[1, n]]", "{'a': n}", "[n].index", "namespace(a=n)"}) {
     INFO(value);
     const std::string set = fmt::format("{{% set n.x = {} %}}", value);
-    CHECK(error_of("{% set n = namespace(x=1) %}" + set).find("a member of a namespace") != std::string::npos);
+    CHECK(error_of("{% set n = namespace(x=1) %}" + set).find("a namespace cannot be stored in a namespace") !=
+          std::string::npos);
   }
   CHECK(render("{% set n = namespace(x=1) %}{% set m = namespace(of=n) %}{{ m.of.x }}") == "1");
   CHECK(render("{% set n = namespace(x=1) %}{% set n.x = [1, [2]] %}{% set l = [n, [n]] %}{{ l[1][0].x }}") ==

@@ -17,11 +17,11 @@ import tempfile
 
 OUTCOMES = {
     "converted": r"^$",
-    "wants a value": r"only a run of the script would tell|give \w+=VALUE behind the file|the environment variable \w+ is not set|say it with -n|number of processes with -n|is not known: say",
+    "wants a value": r"which is known only when the script runs|give \w+=VALUE (?:behind|after) the file|the environment variable \w+ is not set|give it with -n|number of processes with -n|is not known: give",
     "several commands": r"commands start a training; choose one",
-    "ends before": r"it ends at the exit of",
-    "starts no trainer": r"nothing in it starts a trainer",
-    "does not validate": r"the converted configuration is invalid",
+    "ends before": r"the script ends at the `exit` of",
+    "starts no trainer": r"no command in it starts a known trainer",
+    "does not validate": r"what it converts to is refused",
     "another kind": r"",
 }
 

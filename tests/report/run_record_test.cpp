@@ -43,18 +43,18 @@ TEST_CASE("a run is found up to two levels below the folder that is named") {
   namespace fs = std::filesystem;
   const roll::test::TemporaryFolder folder;
   const fs::path top = folder.path();
-  CHECK(roll::run_at(top / "gone") == top / "gone");
+  CHECK(roll::find_run(top / "gone") == top / "gone");
   fs::create_directories(top / "a/run");
-  CHECK(roll::run_at(top) == top);
+  CHECK(roll::find_run(top) == top);
   roll::write_file_atomic(top / "a/run/metrics.jsonl", "");
-  CHECK(roll::run_at(top) == top / "a/run");
-  CHECK(roll::run_at(top / "a/run") == top / "a/run");
+  CHECK(roll::find_run(top) == top / "a/run");
+  CHECK(roll::find_run(top / "a/run") == top / "a/run");
   fs::create_directories(top / "b/c/d");
   roll::write_file_atomic(top / "b/c/d/log.txt", "");  // too deep
-  CHECK(roll::run_at(top) == top / "a/run");
+  CHECK(roll::find_run(top) == top / "a/run");
   fs::create_directories(top / "b/rollouts");
-  const std::string error = roll::testing::error_of([&] { roll::run_at(top); });
-  CHECK(error == top.string() + ": holds 2 runs; name those that you want: " + (top / "a/run").string() + ", " +
+  const std::string error = roll::testing::error_of([&] { roll::find_run(top); });
+  CHECK(error == top.string() + ": holds 2 runs; give the runs to show: " + (top / "a/run").string() + ", " +
                      (top / "b").string());
 }
 
@@ -68,11 +68,12 @@ TEST_CASE("a checkpoint means its run, and without one it is none") {
   roll::write_manifest(checkpoint, {.about = {{"run", "r"}}, .files = {}, .step = 1});
   fs::create_symlink("step_000001", run / "checkpoints/latest");
   for (const char* below : {"checkpoints", "checkpoints/latest", "checkpoints/step_000001", "checkpoints/latest/actor"})
-    CHECK(roll::run_at(run / below) == run);
+    CHECK(roll::find_run(run / below) == run);
   fs::rename(checkpoint, run.parent_path() / "alone");
-  CHECK(roll::testing::error_of([&] { roll::run_at(run.parent_path() / "alone"); }).find("is a checkpoint, without") !=
-        std::string::npos);
-  CHECK(roll::run_at(run.parent_path()) == run);  // a checkpoint beside it is no second run
+  CHECK(roll::testing::error_of([&] {
+          roll::find_run(run.parent_path() / "alone");
+        }).find("is a checkpoint outside its run's folder") != std::string::npos);
+  CHECK(roll::find_run(run.parent_path()) == run);  // a checkpoint beside it is no second run
 }
 
 TEST_CASE("what is no run folder is refused") {

@@ -30,7 +30,7 @@ TEST_CASE("a long series keeps the extremes of every bucket and the last steps")
   values[121] = -40;
   values[125] = 70;
   values[999] = 8;
-  const auto buckets = roll::in_buckets(series_of(values), 300);
+  const auto buckets = roll::split_into_buckets(series_of(values), 300);
   REQUIRE(buckets.size() == 250);
   CHECK(buckets.front().first_step == 1);
   CHECK(buckets.back().last_step == 1000);
@@ -42,14 +42,14 @@ TEST_CASE("a long series keeps the extremes of every bucket and the last steps")
 }
 
 TEST_CASE("a last bucket may be smaller, and none is larger than the others") {
-  const auto buckets = roll::in_buckets(series_of({1, 2, 3, 4, 5}), 3);
+  const auto buckets = roll::split_into_buckets(series_of({1, 2, 3, 4, 5}), 3);
   REQUIRE(buckets.size() == 3);
   CHECK(buckets[2].first_step == 5);
   CHECK(buckets[2].last_step == 5);
 }
 
 TEST_CASE("values that are not finite stay visible and change no mean") {
-  const auto buckets = roll::in_buckets(series_of({1, kNone, kNone, kNone}), 2);
+  const auto buckets = roll::split_into_buckets(series_of({1, kNone, kNone, kNone}), 2);
   CHECK(buckets[0].mean == 1);
   CHECK(buckets[0].highest == 1);
   CHECK(std::isnan(buckets[1].mean));

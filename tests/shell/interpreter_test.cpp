@@ -76,7 +76,7 @@ TEST_CASE("where a condition is unknown, so is what both ways leave differently"
   CHECK(last("case $(uname) in Linux) A=1 ;; esac; run $A $B").at(1).find("the case of s:1") != std::string::npos);
   CHECK(last("f() { if gpus; then return; fi; A=3; }; A=1; f; run $A") ==
         std::vector<std::string>{"run", "<" + choice + ">"});
-  CHECK(last("A=1; for f in $(ls); do A=2; done; run $A").at(1).find("what the loop goes over") != std::string::npos);
+  CHECK(last("A=1; for f in $(ls); do A=2; done; run $A").at(1).find("the list of the loop") != std::string::npos);
 }
 
 TEST_CASE("a command under an unknown condition says so", "[shell]") {
@@ -137,7 +137,7 @@ TEST_CASE("what is not run is read without effect", "[shell]") {
   CHECK(only("true || cat <<E\nrun a `(\nE\nrun b") == "run|b");
   CHECK(only("case z in " + repeated("a) run a;; ", 150) + "z) run b;; esac") == "run|b");
   CHECK(only("if false; then run a; " + repeated("elif false; then run a; ", 150) + "else run b; fi") == "run|b");
-  CHECK_THROWS_WITH(list_commands("run a; exit; run 'b"), Contains("no shell would read this"));
+  CHECK_THROWS_WITH(list_commands("run a; exit; run 'b"), Contains("this is not valid shell syntax"));
 }
 
 TEST_CASE("reading without end is refused, also of what is not run", "[shell]") {
@@ -161,7 +161,7 @@ TEST_CASE("a script that ends anywhere is read or refused", "[shell]") {
     try {
       list_commands(whole.substr(0, end));
     } catch (const UserError& error) {
-      CHECK_THAT(error.what(), Contains("no shell would read this") || Contains("runs too long"));
+      CHECK_THAT(error.what(), Contains("this is not valid shell syntax") || Contains("runs too long"));
     }
   }
 }
@@ -170,7 +170,7 @@ TEST_CASE("what no shell would read is refused with its line", "[shell]") {
   for (const char* script : {"\nif x; then y", "\nfor x in 1; do y", "\ncase x in a) y", "\nx 'y", "\nx \"y", "\n)",
                              "\nA=(1 2", "\n[[ x == y", "\nx && ", "\nx | | y", "\n{ x"}) {
     INFO(script);
-    CHECK_THROWS_WITH(list_commands(script), Contains("no shell would read this") && Contains("s:"));
+    CHECK_THROWS_WITH(list_commands(script), Contains("this is not valid shell syntax") && Contains("s:"));
   }
 }
 

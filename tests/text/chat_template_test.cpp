@@ -166,7 +166,7 @@ TEST_CASE("of a folder's templates the one renders that transformers chooses", "
         return ChatTemplate::load(folder, "native").render(kHello, true, {{"tools", given["tools"]}});
       };
       if (given["text"].is_null())
-        CHECK_THROWS_WITH(render(), Catch::Contains("is for tools (tool_use), and here are none"));
+        CHECK_THROWS_WITH(render(), Catch::Contains("is for tools (tool_use), but there are no tools"));
       else
         CHECK(render() == given["text"]);
     }
@@ -199,7 +199,7 @@ TEST_CASE("a tiny tokenizer makes its words single tokens and carries a ChatML t
         "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n");
   spec.words = {"two words"};
   CHECK_THROWS_WITH(make_byte_level_tokenizer(spec),
-                    Catch::Contains("'two words': must be what the pre-tokenizer keeps whole"));
+                    Catch::Contains("'two words': must be a word that the pre-tokenizer does not split"));
   spec.words = {"12"};
   CHECK_THROWS_AS(make_byte_level_tokenizer(spec), UserError);
   spec.split_digits = false;

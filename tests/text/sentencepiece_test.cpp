@@ -29,7 +29,7 @@ Tokenizer golden_tokenizer(const std::string& name) {
 /// What is shown of a text whose tokens come one by one.
 std::string grown(const Tokenizer& tokenizer, const std::vector<int64_t>& ids) {
   const DecodeText decode = [&](std::span<const int64_t> some, bool skip) {
-    return tokenizer.decode(some, skip, /*goes_on=*/true);
+    return tokenizer.decode(some, skip, /*more_follows=*/true);
   };
   GrowingText growing;
   std::string shown;
@@ -70,7 +70,7 @@ TEST_CASE("bytes of tokens are shown once they can no longer change, and known o
         "\uFFFD\uFFFD\uFFFD\uFFFD"
         "a");
   CHECK(tokenizer.decode(character) == "\u4F60");
-  CHECK(tokenizer.decode(character, false, /*goes_on=*/true) == "\uFFFD");
+  CHECK(tokenizer.decode(character, false, /*more_follows=*/true) == "\uFFFD");
   CHECK(tokenizer.token_bytes(byte(0xE4)) == "\xE4");
   CHECK(tokenizer.token_bytes(space_a) == " a");
   CHECK(tokenizer.decode(std::vector<int64_t>{space_a, space_a}) == "a a");
@@ -126,7 +126,8 @@ TEST_CASE("parts of a SentencePiece tokenizer that mean nothing here are named",
   };
   CHECK_THAT(metaspace({{"replacement", "ab"}}), Contains("must be one character"));
   CHECK_THAT(metaspace({{"prepend_scheme", "last"}}), Contains("must be always, first or never"));
-  CHECK_THAT(metaspace({{"add_prefix_space", false}, {"prepend_scheme", "first"}}), Contains("says that it is never"));
+  CHECK_THAT(metaspace({{"add_prefix_space", false}, {"prepend_scheme", "first"}}),
+             Contains("must be never, because add_prefix_space is false"));
   const auto decoders = [](const std::string& list) {
     return error_of_section("decoder", FileJson::parse(R"({"type": "Sequence", "decoders": [)" + list + "]}"));
   };
@@ -134,7 +135,7 @@ TEST_CASE("parts of a SentencePiece tokenizer that mean nothing here are named",
   CHECK_THAT(decoders(R"({"type": "Strip", "content": " ", "start": 1, "stop": 1})"), Contains("stop = 1: must be 0"));
   CHECK_THAT(decoders(R"({"type": "Strip", "content": "", "start": 1, "stop": 0})"), Contains("must be one character"));
   CHECK_THAT(decoders(fuse + R"({"type": "Replace", "pattern": {"String": "ab"}, "content": ""})"),
-             Contains("must be one character behind Fuse"));
+             Contains("must be one character after Fuse"));
   CHECK_THAT(decoders(fuse + R"({"type": "ByteLevel"})"), Contains("unsupported decoder"));
 }
 

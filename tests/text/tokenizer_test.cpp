@@ -226,7 +226,7 @@ TEST_CASE("short files that stand for much are refused", "[text]") {
   std::string words;
   while (words.size() < 9'000) words += "\\w";
   refuses("pre_tokenizer", split(words), "too many \\w");
-  refuses("pre_tokenizer", split(std::string(20'000, 'a')), "a regular expression of 20000 bytes");
+  refuses("pre_tokenizer", split(std::string(20'000, 'a')), "the regular expression has 20000 bytes");
   refuses("added_tokens", {{{"id", 2}, {"content", std::string(2000, 'a')}}}, "a token has at most 1000 bytes");
   FileJson json = small_tokenizer({"a", "b"}, FileJson::array());
   json["model"]["vocab"]["c"] = kMaxTokenId + 1;
@@ -319,8 +319,7 @@ std::string changed(const std::string& pointer, const FileJson& value) {
 TEST_CASE("what a tokenizer.json holds beyond our support is named, with what is supported", "[text]") {
   CHECK(changed("/model/type", "Unigram") ==
         "tokenizer.json: model.type = \"Unigram\": unsupported model; supported: BPE, byte-level or with byte_fallback "
-        "as "
-        "SentencePiece's");
+        "(as in SentencePiece)");
   CHECK_THAT(changed("/normalizer/type", "BertNormalizer"),
              Catch::StartsWith("tokenizer.json: normalizer.type = \"BertNormalizer\": unsupported") &&
                  Catch::Contains("supported: NFC, NFD"));
@@ -339,7 +338,7 @@ TEST_CASE("what a tokenizer.json holds beyond our support is named, with what is
   CHECK_THAT(changed("/model/vocab/a", -1), Catch::Contains("must be a token id"));
   CHECK_THAT(changed("/model/vocab/a", 4294967296), Catch::Contains("must be a token id"));
   CHECK_THAT(changed("/added_tokens/0/id", 300),
-             Catch::Contains("added_tokens[0]: '<|endoftext|>' has id 300, where the vocabulary makes it 256"));
+             Catch::Contains("added_tokens[0]: '<|endoftext|>' has id 300, but by the vocabulary it must have 256"));
   CHECK_THAT(changed("/added_tokens/0/content", ""), Catch::Contains("needs content"));
   CHECK_THAT(changed("/added_tokens/1/content", "<|endoftext|>"), Catch::Contains("listed twice"));
   CHECK_THAT(changed("/version", "2.0"), Catch::Contains("version = \"2.0\""));

@@ -22,8 +22,8 @@ TEST_CASE("a metric is found by its name, with any part for a star, and with its
 
 TEST_CASE("the table of metrics holds what was asked for, under its heading", "[track]") {
   CHECK(metric_table("ENTROPY of", false) ==
-        "# the policy's updates\n"
-        "actor/entropy [nats]: entropy of the policy at response tokens; near 0 it has stopped to explore\n");
+        "# the policy's updates\nactor/entropy [nats]: entropy of the policy at response tokens; near 0 the policy no "
+        "longer explores\n");
   CHECK(metric_table("kl_coef", true).find("## how it goes\n\n| metric | unit | meaning |") == 0);
   CHECK(metric_table("zzz", true).empty());
 }

@@ -87,7 +87,7 @@ TEST_CASE("a run that goes wrong in several ways says all of them, the newest fi
   state.warnings.insert(state.warnings.begin(), 20, "step 1: old");
   const auto many = drawn(state, 79, 23);
   CHECK(has(many, "! step 12: responses"));
-  CHECK(has(many, " more, which log.txt tells"));
+  CHECK(has(many, " more, see log.txt"));
   CHECK(has(many, "line 59"));
   CHECK(drawn(state, 79, 23).size() <= 23);
 }

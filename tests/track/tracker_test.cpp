@@ -73,6 +73,6 @@ TEST_CASE("a run that goes on knows the best step, and warns of nothing twice", 
     CHECK(tracker.warnings().size() == 1);
   }
   CHECK_THAT(out.str(), Catch::EndsWith("step 12/20 | score 0.25 (best 0.5 @ 2)\n"));
-  CHECK_THAT(err.str(), Catch::StartsWith("warning: step 5: the policy runs away"));
+  CHECK_THAT(err.str(), Catch::StartsWith("warning: step 5: the policy drifts far"));
   CHECK(std::ranges::count(err.str(), '\n') == 1);
 }

@@ -48,7 +48,7 @@ Series with(Series series, const Series& changes) {
 /// What is said of a run of 100 steps: "rule @ step" of each.
 std::vector<std::string> said_of(const Series& series, int64_t steps = 100) {
   MetricHistory history;
-  Watch watch;
+  WarningWatch watch;
   for (int64_t step = 1; step <= steps; ++step) {
     MetricValues values;
     for (const auto& [name, value] : series) values.emplace_back(name, value(step));
@@ -56,7 +56,7 @@ std::vector<std::string> said_of(const Series& series, int64_t steps = 100) {
     watch.observe(history);
   }
   std::vector<std::string> said;
-  for (const Warning& warning : watch.begun()) said.push_back(fmt::format("{} @ {}", warning.rule, warning.step));
+  for (const Warning& warning : watch.raised()) said.push_back(fmt::format("{} @ {}", warning.rule, warning.step));
   return said;
 }
 
@@ -179,15 +179,15 @@ TEST_CASE("a warning is said once while it holds, and again after it had gone aw
 
 TEST_CASE("a warning holds until it has been away for ten steps, and names its key", "[track]") {
   MetricHistory history;
-  Watch watch;
+  WarningWatch watch;
   for (int64_t step = 1; step <= 30; ++step) {
     history.add(step, {{"kl", step <= 10 ? 2.0 : 0.0}});
     watch.observe(history);
-    if (step == 20) CHECK(watch.holds(watch.begun().at(0)));
+    if (step == 20) CHECK(watch.is_active(watch.raised().at(0)));
   }
-  CHECK_FALSE(watch.holds(watch.begun().at(0)));
-  CHECK(watch.begun().at(0).text ==
-        "the policy runs away from the reference: KL 2 nats a token over the last 5 steps; raise init_kl_coef or "
+  CHECK_FALSE(watch.is_active(watch.raised().at(0)));
+  CHECK(watch.raised().at(0).text ==
+        "the policy drifts far from the reference: KL 2 nats a token over the last 5 steps; raise init_kl_coef or "
         "kl_loss_coef, or lower learning_rate");
 }
 
