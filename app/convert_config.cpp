@@ -116,7 +116,8 @@ std::vector<ForeignKey> read_keys(const Arguments& arguments, ConvertFlags& flag
   for (const std::string& file : arguments.files)
     for (ForeignKey& key : expand_config_files(read_file_keys(file, arguments, flags, notes), file, notes))
       keys.push_back(std::move(key));
-  for (ForeignKey& key : expand_config_files(read_argument_keys(arguments.words), "", notes)) keys.push_back(std::move(key));
+  for (ForeignKey& key : expand_config_files(read_argument_keys(arguments.words), "", notes))
+    keys.push_back(std::move(key));
   return keys;
 }
 

@@ -30,7 +30,7 @@ void show_sandboxes(const Config& config) {
     if (const auto* code = worker.reward.type ? std::get_if<CodeSandboxArgs>(&*worker.reward.type) : nullptr)
       std::printf("rewards.%s: %s\n", domain.c_str(), isolation_in_words(*code).c_str());
 }
-void show_sandboxes(const SftConfig&) {}
+void show_sandboxes(const RowConfig&) {}
 
 /// Checks every row with tokenizer, template and rewards, and prints the result.
 template <class T>

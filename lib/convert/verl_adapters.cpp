@@ -8,7 +8,8 @@ void set_verl_adapters(Conversion& c, const std::string& model, const char* role
   const std::string group = model + "lora.";
   const bool has_rank = asks_for_rank(c, model + "lora_rank"), is_megatron = asks_for_rank(c, group + "rank");
   if (has_rank && is_megatron)
-    throw c.refused(group + "rank", "lora_rank is given too; one is for FSDP, one for Megatron: set the unused one to 0");
+    throw c.refused(group + "rank",
+                    "lora_rank is given too; one is for FSDP, one for Megatron: set the unused one to 0");
   if (!has_rank && !is_megatron) return;
   const std::string excluded = (is_megatron ? group : model) + "exclude_modules";
   if (!split_entries(c.text(excluded)).empty())

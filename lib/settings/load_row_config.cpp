@@ -176,7 +176,7 @@ std::string described_by(const std::string& command) {
   return command == "sft" ? "sft_train" : command == "distill" ? "student" : "preferences";
 }
 
-std::string resolved_yaml(const RowConfig& config) {
+std::string resolved_yaml(const SftConfig& config) {
   return to_yaml(config, config.from_env);
 }
 std::string resolved_yaml(const DpoConfig& config) {

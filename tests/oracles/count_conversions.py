@@ -21,7 +21,7 @@ OUTCOMES = {
     "several commands": r"commands start a training; choose one",
     "ends before": r"the script ends at the `exit` of",
     "starts no trainer": r"no command in it starts a known trainer",
-    "does not validate": r"what it converts to is refused",
+    "does not validate": r"the converted configuration is invalid",
     "another kind": r"",
 }
 
