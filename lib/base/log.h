@@ -22,7 +22,7 @@ namespace roll {
 struct LogOptions {
   int rank = 0;
   int num_ranks = 1;
-  Terminal terminal;   // where standard output goes
+  Terminal terminal;   // standard output
   bool quiet = false;  // prints only warnings and say(); log.txt gets all lines
 };
 

@@ -109,7 +109,7 @@ void BytePairs::read_merges(const JsonView& json) {
       return entry->second;
     };
     add_merge(find_id(left), find_id(right), rank++, find_id(left + right));
-    alphabet_.note_merge(left, right);
+    alphabet_.record_merge(left, right);
   }
 }
 

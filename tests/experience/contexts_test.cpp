@@ -59,7 +59,7 @@ TEST_CASE("plans know what contexts take, padded one by one", "[experience]") {
   CHECK(sizes.contexts == std::vector<Ids>{{4, 4, 4}, {3}});
   CHECK(sizes.aligned(0, 8) == 24);
   CHECK(sizes.work(0, {.linear = 1, .attention = 1}) == 12 + 3 * 16);
-  CHECK(load_of(sizes, {0, 1}, 8, {}, false).aligned_tokens == 32);
+  CHECK(total_load(sizes, {0, 1}, 8, {}, false).aligned_tokens == 32);
   CHECK(plan_items(sizes.select({1, 0}), {.budget = 24, .alignment = 8}).tokens == Ids{8, 24});
   CHECK_THROWS_WITH(plan_items(sizes, {.budget = 16, .alignment = 8}),
                     Catch::Contains("12 tokens (24 after alignment to 8)"));

@@ -31,7 +31,7 @@ inline Experience golden_batch(const Json& golden, int64_t step = 0,
                        .is_judged = b != unjudged,
                        .baseline = baselines[groups[b]],
                        .domain = domains[b],
-                       .parts = parts_of({{"parts", golden["parts"][b]}}, 0)});
+                       .parts = reward_parts({{"parts", golden["parts"][b]}}, 0)});
   Experience experience = make_experience(samples);
   const Json& in = golden["inputs"];
   experience.old_log_probs = floats(in["old_log_probs"]);

@@ -189,7 +189,7 @@ TEST_CASE("a head that differs from the embedding is a head of its own, whatever
   CHECK(folder_notes(folder / "saved").empty());
   config["text_config"] = {{"tie_word_embeddings", true}};  // as those have it that describe other models, too
   save_folder(folder / "more", config, model.parameters(), {});
-  const Json untied = config_of(HfFolder::open(folder / "more"), read.spec());
+  const Json untied = make_hf_config(HfFolder::open(folder / "more"), read.spec());
   CHECK(untied["tie_word_embeddings"] == false);
   CHECK(untied["text_config"]["tie_word_embeddings"] == false);
   std::filesystem::remove(folder / "m" / "model.safetensors");
@@ -221,7 +221,7 @@ TEST_CASE("values are products in float32, also of a model in 16 bits", "[model]
   const at::Tensor hidden = at::linspace(-2, 3, 40 * 64, at::kDouble).sin().view({40, 64}).to(dtype).requires_grad_();
   const at::Tensor weight = at::linspace(-1, 1, 64, at::kDouble).view({1, 64}).to(dtype).requires_grad_();
   const at::Tensor bias = at::full({1}, 7.25, hidden.options());
-  const at::Tensor values = values_of(hidden, weight, bias);
+  const at::Tensor values = compute_values(hidden, weight, bias);
   CHECK(values.scalar_type() == (dtype == at::kDouble ? at::kDouble : at::kFloat));
   CHECK((values.dim() == 1 && values.size(0) == 40));
   const at::Tensor exact = at::mv(hidden.to(at::kDouble), weight.to(at::kDouble)[0]) + 7.25;

@@ -18,8 +18,8 @@ TEST_CASE("training is counted with the lm head of wanted tokens only", "[train]
   const Experience step =
       make_experience({{.prompt_ids = {1, 2, 3}, .response_ids = {4, 5}}, {.prompt_ids = {6, 7}, .response_ids = {8}}});
   const double backbone = 3 * (spec.forward_flops(5, 0) + spec.forward_flops(3, 0));
-  CHECK(training_flops(facts_of(step), spec, false) == backbone);
-  CHECK(training_flops(facts_of(step), spec, true) == backbone + 3 * 3 * 2.0 * 1000 * 8);
+  CHECK(training_flops(step_facts(step), spec, false) == backbone);
+  CHECK(training_flops(step_facts(step), spec, true) == backbone + 3 * 3 * 2.0 * 1000 * 8);
 }
 
 }  // namespace roll

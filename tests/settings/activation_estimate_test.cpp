@@ -86,7 +86,7 @@ double counted_training(Meter& meter, Mesh& mesh, const NamedTensors& parameters
       .settings = {.prefix = "test", .loss_mask = masks[0], .counted_masks = masks},
       .rule = {.packing = {.share_prompts = share}, .num_sequences = kSequences},
       .mini_batches = {{0, 1, 2, 3, 4, 5, 6, 7}},
-      .sizes = {lengths_of(step), step.group_index, std::vector<int64_t>(2 * kSequences, kLongPrompt)},
+      .sizes = {batch_lengths(step), step.group_index, std::vector<int64_t>(2 * kSequences, kLongPrompt)},
       .num_groups = kSequences,
       .device = meter.device};
   return most_of(meter, [&] { run_updates(step, plan, learner, mesh, loss); });

@@ -170,7 +170,9 @@ bool pronouns(const CheckedText& text, const Arguments& args) {
   static const Words known = word_set(
       "i me we us you he him she her it they them my mine our ours your yours his hers its their theirs myself "
       "ourselves yourself yourselves himself herself itself themselves this that these those who whom whose which what "
-      "whoever whomever whatever whichever anybody anyone anything everybody everyone everything nobody nothing "
+      "whoever whomever whatever "
+      "whichever "
+      "anybody anyone anything everybody everyone everything nobody nothing "
       "somebody someone something each either neither both all some any none");
   const int64_t n = args.whole("N");
   std::string spaced = text.lowered();
