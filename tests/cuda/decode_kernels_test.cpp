@@ -56,7 +56,7 @@ struct Cache {
  private:
   void place(int32_t slot, int32_t position, int32_t head) {
     const PagedLayer<T> pages = layer();
-    const TokenPlace place = pages.place_of(slot, position, head);
+    const TokenPlace place = pages.token_place(slot, position, head);
     for (int32_t d = 0; d < dim; ++d) {
       const int64_t from = at(slot, position, head) + d;
       T &key = pages.key_at(place, d), &value = pages.value_at(place, d);
@@ -177,8 +177,8 @@ TEST_CASE("many small weights of float16 beside a large one are not lost", "[cud
                                .page_factor = PagedLayer<Fp16>::reciprocal(kPage)};
   for (int32_t i = 0; i < kLength; ++i)
     for (int32_t d = 0; d < kDim; ++d) {
-      store(layer.key_at(layer.place_of(0, i, 0), d), i == 0 && d == 0 ? 25.5f : 0.0f);
-      store(layer.value_at(layer.place_of(0, i, 0), d), i == 0 ? 0.0f : 60000.0f);
+      store(layer.key_at(layer.token_place(0, i, 0), d), i == 0 && d == 0 ? 25.5f : 0.0f);
+      store(layer.value_at(layer.token_place(0, i, 0), d), i == 0 ? 0.0f : 60000.0f);
     }
   for (int32_t d = 0; d < kDim; ++d) store(qkv[d], d == 0 ? 1.0f : 0.0f);
   const StepRow row{0, kLength - 1, 0};

@@ -180,7 +180,7 @@ void check_place(int64_t heads, int32_t kv_heads, int32_t dim, int32_t page_size
       for (int32_t d = 0; d < dim; ++d)
         turned[d] = d < half ? x[d] * c[d] - x[d + half] * s[d] : x[d] * c[d - half] + x[d - half] * s[d - half];
       const TokenPlace place =
-          layer.place_of(rows[i].slot, rows[i].position, (head - static_cast<int32_t>(heads)) % kv_heads);
+          layer.token_place(rows[i].slot, rows[i].position, (head - static_cast<int32_t>(heads)) % kv_heads);
       for (int32_t d = 0; d < dim; ++d) {
         CAPTURE(i, head, d);
         if (is_query)

@@ -172,7 +172,7 @@ TEST_CASE("a row is cut into parts that have all its tokens once, in chunks of w
             const TokenRun run = row.part(part).piece(chunk, cut.chunk_size);
             if (run.count == 0) continue;
             REQUIRE(run.first == next);
-            REQUIRE(cut.shard_of(run.first) == part / cut.splits);
+            REQUIRE(cut.token_shard(run.first) == part / cut.splits);
             next += run.count;
           }
         REQUIRE(next == vocab);

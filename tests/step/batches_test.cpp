@@ -96,7 +96,7 @@ TEST_CASE("groups that share their prompt stay together, under the budget and wi
             REQUIRE(plan.size() == plans.front().size());
             for (const auto& micro_batch : plan)
               if (budget > 0)
-                REQUIRE(load_of(sizes, micro_batch, rule.packing.alignment, {}, true).aligned_tokens <= budget);
+                REQUIRE(total_load(sizes, micro_batch, rule.packing.alignment, {}, true).aligned_tokens <= budget);
           }
           const BatchStats shared = batch_stats(plans, sizes, rule.packing);
           rule.packing.share_prompts = SharePrompts::kFalse;
