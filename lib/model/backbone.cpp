@@ -8,99 +8,23 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 
 #include "base/error.h"
 #include "device/transfers.h"
 #include "dist/parallel_ops.h"
 #include "model/handover.h"
-#include "model/layer_store.h"
 #include "model/mixers.h"
 #include "model/parameter_shards.h"
+#include "model/run_units.h"
 #include "ops/accumulating_linear.h"
 #include "ops/attention.h"
 #include "ops/fused_layer.h"
 #include "ops/layer_ops.h"
-#include "ops/recompute.h"
 #include "pipeline/stage.h"
 
 namespace roll {
 
 namespace {
-
-/// True if all layers have weights of the same shapes and train the same ones. Without data, one then stands for all.
-bool are_alike(std::span<const LayerWeights> layers) {
-  const auto same = [](const at::Tensor& a, const at::Tensor& b) {
-    return a.sizes() == b.sizes() && a.requires_grad() == b.requires_grad();
-  };
-  const std::vector<at::Tensor> last = layers.empty() ? std::vector<at::Tensor>() : layers.back().all();
-  return std::ranges::all_of(layers, [&](const auto& layer) { return std::ranges::equal(layer.all(), last, same); });
-}
-
-/// Counts the leading units that equal the first one in size and recomputation.
-int64_t count_alike(std::span<const LayerUnit> units) {
-  const auto other = std::ranges::find_if(units, [&](const LayerUnit& unit) {
-    return unit.size != units.front().size || unit.again != units.front().again;
-  });
-  return other - units.begin();
-}
-
-/// Returns the weights of layers [first, first + size), clipped to existing layers.
-std::vector<at::Tensor> collect_weights(std::span<const LayerWeights> layers, int64_t first, int64_t size) {
-  std::vector<at::Tensor> weights;
-  for (int64_t i = std::max<int64_t>(0, first); i < std::min(first + size, std::ssize(layers)); ++i)
-    std::ranges::move(layers[i].all(), std::back_inserter(weights));
-  return weights;
-}
-
-/// Weights of a unit and of its neighbouring layers, for LayerStore.
-struct StoredUnit {
-  LayerStore::Weights weights, before, behind;
-};
-
-/// Runs the first one of `units`; without data it represents all of `units`.
-at::Tensor run_unit(std::span<const LayerWeights> layers, std::span<const LayerUnit> units, const at::Tensor& x,
-                    const std::shared_ptr<const LayerPass>& pass, Carried& carried) {
-  using Pass = LayerStore::Pass;
-  LayerStore* const store = pass->store;
-  const LayerUnit& unit = units.front();
-  const LayerStore::Weights weights = collect_weights(layers, unit.first, unit.size);
-  std::vector<StoredUnit> stored;
-  if (store)
-    for (const auto& [first, size, again] : units)
-      stored.push_back({collect_weights(layers, first, size), collect_weights(layers, first - 1, 1),
-                        collect_weights(layers, first + size, 1)});
-  const auto unit_layers = layers.subspan(unit.first, unit.size);
-  const auto unit_copy = std::make_shared<const std::vector<LayerWeights>>(unit_layers.begin(), unit_layers.end());
-  const auto run = [=, again = unit.again](at::Tensor input, Carried& beside) {
-    const Pass pass_kind = !again ? Pass::kKept : at::GradMode::is_enabled() ? Pass::kBackward : Pass::kForward;
-    if (pass_kind == Pass::kBackward)
-      std::for_each(stored.rbegin(), stored.rend(), [&](const StoredUnit& stored_unit) {
-        store->enter(stored_unit.weights, stored_unit.before, pass_kind);
-      });
-    else
-      for (const StoredUnit& stored_unit : stored) store->enter(stored_unit.weights, stored_unit.behind, pass_kind);
-    for (const LayerWeights& layer : *unit_copy) input = run_layer(layer, input, *pass, beside);
-    if (pass_kind == Pass::kForward)
-      for (const StoredUnit& stored_unit : stored) store->leave(stored_unit.weights);
-    return input;
-  };
-  if (!unit.again) return run(x, carried);
-  const std::vector<size_t> made_heads = shared_by(*unit_copy);
-  const auto block = [run, made_heads, initial_carried = carried](const std::vector<at::Tensor>& inputs) {
-    Carried beside = initial_carried;
-    for (size_t i = 1; at::Tensor * tensor : beside.tensor_pointers()) *tensor = inputs[i++];
-    std::vector<at::Tensor> outputs = {run(inputs.front(), beside)};
-    for (const size_t i : made_heads) outputs.insert(outputs.end(), {beside.heads[i].keys, beside.heads[i].values});
-    return outputs;
-  };
-  std::vector<at::Tensor> inputs = {x};
-  for (const at::Tensor* tensor : carried.tensor_pointers()) inputs.push_back(*tensor);
-  const std::vector<at::Tensor> outputs = recomputed(block, inputs, weights);
-  for (size_t i = 0; i < made_heads.size(); ++i)
-    carried.heads[made_heads[i]] = {outputs[1 + 2 * i], outputs[2 + 2 * i]};
-  return outputs.front();
-}
 
 ScoreRule score_rule(const Attention& attention) {
   return {attention.scale(), attention.window, attention.soft_cap};
@@ -113,14 +37,6 @@ DeltaRows gathered(const DeltaRows& rows, Communicator& cp) {
           .taps = rows.taps,
           .decay = scalars.select(1, 0),
           .rate = scalars.select(1, 1)};
-}
-
-at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t times, int64_t times_in_backward) {
-  if (!x.is_meta()) return x;
-  if (at::GradMode::is_enabled() && !x.requires_grad()) x = x.detach().requires_grad_(true);  // backward must run, too
-  for (Communicator* ranks : {parallel.tp, parallel.cp, parallel.ep})
-    if (ranks) x = roll::count_times(x, *ranks, times, times_in_backward);
-  return x;
 }
 
 /// Runs a delta net on new tokens; reads states from pages of the cache and writes them to pages.
@@ -288,7 +204,7 @@ std::function<at::Tensor(const DeltaHeads&, const DeltaRows&)> Backbone::recurre
   };
 }
 
-at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& recompute) const {
+std::shared_ptr<const LayerPass> Backbone::training_pass(const TokenLayout& layout) const {
   Pieces pieces = layout.query_bounds.defined()
                       ? Pieces{layout.cu_queries, layout.cu_keys, layout.query_bounds, layout.key_bounds}
                       : pieces_on(layout.ids.device(), layout.cu_queries, layout.cu_keys);
@@ -300,7 +216,7 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
     const at::Tensor all = gather_rows(at::stack({k, v}, 1), *cp, "keys and values");
     return packed_attention(q, all.select(1, 0), all.select(1, 1), pieces, rule);
   };
-  const auto pass = std::make_shared<const LayerPass>(LayerPass{
+  return std::make_shared<const LayerPass>(LayerPass{
       .eps = spec_.rms_norm_eps,
       .head_rotations = head_rotations(layout.positions, layout.num_positions),
       .attend = attend,
@@ -314,31 +230,32 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
       .dropout_keys = layout.dropout_keys,
       .store = store_.get(),
   });
+}
+
+at::Tensor Backbone::enter_chunk(const TokenLayout& layout, const LayerPass& pass, Carried& beside) const {
   PipelineStage* const stage = parallel_.stage.get();
-  const auto [begin, end] =
-      stage ? stage->split().chunk_layers(stage->index(), stage->chunk()) : std::pair<int64_t, int64_t>();
-  at::Tensor x;
-  Carried beside;
-  if (!stage || stage->is_begin()) {
-    x = embed(layout.ids, pass->flow);
-    beside = carried(layout.ids, x, *pass);
-  } else {
-    x = take_over(*stage, handovers_[begin], {layout.num_slots(), parallel_.tp_size(), spec_.hidden_size},
-                  at::TensorOptions().dtype(dtype()).device(device()), beside);
-  }
-  const std::span<const LayerWeights> layers = entered_layers();
-  const std::vector<LayerUnit> units = layer_units(recompute, std::ssize(layers));
-  const bool one_stands_for_all = x.is_meta() && are_alike(layers) && shared_by(layers).empty();
-  int64_t before = 1;
-  for (size_t i = 0; i < units.size();) {
-    const int64_t times = one_stands_for_all ? count_alike(std::span(units).subspan(i)) : 1;
-    x = run_unit(layers, std::span(units).subspan(i, times), count_times(x, parallel_, times, before), pass, beside);
-    before = times;
-    i += times;
-  }
-  if (!stage || stage->is_end()) return last_norm(count_times(x, parallel_, 1, before));
-  hand_over(*stage, handovers_[end], x, beside);
+  if (stage && !stage->is_begin())
+    return take_over(*stage, handovers_[stage->chunk_layers().first],
+                     {layout.num_slots(), parallel_.tp_size(), spec_.hidden_size},
+                     at::TensorOptions().dtype(dtype()).device(device()), beside);
+  const at::Tensor x = embed(layout.ids, pass.flow);
+  beside = carried(layout.ids, x, pass);
+  return x;
+}
+
+at::Tensor Backbone::leave_chunk(const at::Tensor& x, Carried& beside) const {
+  PipelineStage* const stage = parallel_.stage.get();
+  if (!stage || stage->is_end()) return last_norm(x);
+  hand_over(*stage, handovers_[stage->chunk_layers().second], x, beside);
   return {};
+}
+
+at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& recompute) const {
+  const std::shared_ptr<const LayerPass> pass = training_pass(layout);
+  const std::span<const LayerWeights> layers = entered_layers();
+  Carried beside;
+  const at::Tensor x = enter_chunk(layout, *pass, beside);
+  return leave_chunk(run_units(layers, layer_units(recompute, std::ssize(layers)), x, pass, beside, parallel_), beside);
 }
 
 double Backbone::embedding_scale() const {

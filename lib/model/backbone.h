@@ -126,6 +126,11 @@ class Backbone {
  private:
   /// Returns one norm weight of this rank, for its device and dtype.
   const at::Tensor& any_norm() const;
+  std::shared_ptr<const LayerPass> training_pass(const TokenLayout& layout) const;
+  /// Returns the input of the chunk that the stage has entered: embeddings, or what the stage before sent.
+  at::Tensor enter_chunk(const TokenLayout& layout, const LayerPass& pass, Carried& beside) const;
+  /// Returns the model's output, or sends the chunk's output to the next stage and returns undefined.
+  at::Tensor leave_chunk(const at::Tensor& x, Carried& beside) const;
   /// Layers of the chunk that the stage has entered; all without a pipeline.
   std::span<const LayerWeights> entered_layers() const;
   at::Tensor embed(const at::Tensor& ids, const ParallelFlow& flow) const;

@@ -30,6 +30,8 @@ class PipelineStage {
   /// Selects the chunk of this stage's layers for the following passes.
   void enter(int64_t chunk) { chunk_ = chunk; }
   int64_t chunk() const { return chunk_; }
+  /// Returns the first layer of the selected chunk, and the layer behind its last.
+  std::pair<int64_t, int64_t> chunk_layers() const { return split_.chunk_layers(index(), chunk_); }
   /// Return true if the selected chunk begins, or ends, the model.
   bool is_begin() const { return is_first() && chunk_ == 0; }
   bool is_end() const { return is_last() && chunk_ == split_.num_chunks() - 1; }

@@ -61,10 +61,10 @@ TEST_CASE("of memory as much is used as there is: as few layers are recomputed a
 }
 
 TEST_CASE("fine-tuning chooses as a pipeline whose only model it is, and counts a pair as two sequences", "[train]") {
-  RowConfig sft;
+  SftConfig sft;
   DpoConfig dpo;
   const ModelSpec spec = small_spec(true);
-  for (RowConfig* config : {&sft, static_cast<RowConfig*>(&dpo)}) {
+  for (RowConfig* config : {static_cast<RowConfig*>(&sft), static_cast<RowConfig*>(&dpo)}) {
     config->sequence_length = 4000;
     config->trained.model_args.dtype = Dtype::kBf16;
     config->trained.training_args.per_device_train_batch_size = 100;
