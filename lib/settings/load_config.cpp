@@ -1,5 +1,7 @@
 #include "settings/load_config.h"
 
+#include <map>
+
 #include "checkpoint/hub_cache.h"
 #include "config/writer.h"
 #include "model/known_shapes.h"
@@ -13,6 +15,7 @@
 #include "settings/distillation.h"
 #include "settings/judging_models.h"
 #include "settings/loading.h"
+#include "settings/placement.h"
 #include "settings/step_cost.h"
 
 namespace roll {
@@ -81,18 +84,18 @@ void check_references(const Config& config, const std::optional<ModelSpec>& poli
 }
 
 /// Returns a line per role that trains adapters.
-std::string adapters_text(const RoleShapes& models) {
-  const auto describe_role = [](const char* role, const ModelSpec& spec, const auto& select_parameters) {
-    if (!spec.lora) return std::string();
+std::string adapters_text(const Config& config, const RoleShapes& models) {
+  std::string lines;
+  for (const auto& [role, worker] : trained_roles(config)) {
+    const auto found = models.find(role);
+    if (found == models.end() || !found->second.lora) continue;
+    const ModelSpec& spec = found->second;
     double all = 0, trained = 0;
-    for (const ParameterShape& parameter : select_parameters(spec))
+    for (const ParameterShape& parameter : role == kPolicyRole ? policy_parameters(spec) : critic_parameters(spec))
       (parameter.is_adapter ? trained : all) += static_cast<double>(flat_shard(parameter, 0, 1).numel);
-    return fmt::format("{} trains {}: {:.2f} M of {:.1f} M parameters\n", role, describe(*spec.lora), trained / 1e6,
-                       all / 1e6);
-  };
-  std::string lines = describe_role(kPolicyRole, policy_shape(models), policy_parameters);
-  if (const auto critic = models.find(kCriticRole); critic != models.end())
-    lines += describe_role(kCriticRole, critic->second, critic_parameters);
+    lines += fmt::format("{} trains {}: {:.2f} M of {:.1f} M parameters\n", role, describe(*spec.lora), trained / 1e6,
+                         all / 1e6);
+  }
   return lines;
 }
 
@@ -110,8 +113,9 @@ std::string check_models(const Config& config, bool offline, std::optional<RoleS
     return name == policy_name ? policy
                                : read_spec(name, written_key(name, source, check), use, longest, offline, check);
   };
-  std::optional<ModelSpec> critic;
-  if (config.uses_critic()) critic = spec_of_role(config.critic, config.reward_pretrain, FolderUse::kGivesValues);
+  std::map<std::string, std::optional<ModelSpec>> trained{{kPolicyRole, policy}};
+  for (const auto& [role, worker] : trained_roles(config))
+    if (role != kPolicyRole) trained[role] = spec_of_role(*worker, config.reward_pretrain, FolderUse::kGivesValues);
   RoleShapes models;
   for (const JudgingModel& judge : judging_models(config)) {
     const auto& name = judge.worker->model_args.model_name_or_path;
@@ -122,25 +126,26 @@ std::string check_models(const Config& config, bool offline, std::optional<RoleS
     if (spec && !judge.writes() && !offline) check.collect(key, [&] { require_value_head(model_folder(*name)); });
     if (spec) models.emplace(judge.role, *spec);
   }
-  if (policy) check_model_layout(config.actor_train.strategy_args, *policy, check);
   if (policy) check_model_layout(config.actor_infer.strategy_args, *policy, check);
-  if (critic) check_model_layout(config.critic.strategy_args, *critic, check);
   if (policy) check_routing(config, *policy, check);
   check_lengths(config, policy, kPolicyRole, check);
-  if (config.critic.model_args.model_name_or_path != policy_name) check_lengths(config, critic, kCriticRole, check);
+  for (const auto& [role, worker] : trained_roles(config)) {
+    const auto& name = worker->model_args.model_name_or_path;
+    const std::optional<ModelSpec>& spec = trained.at(role);
+    if (spec) check_model_layout(worker->strategy_args, *spec, check);
+    if (role == kPolicyRole) continue;
+    if (name != policy_name) check_lengths(config, spec, role, check);
+    if (const auto planned = trained_spec(planned_spec(spec, name), *worker, check)) models.emplace(role, *planned);
+  }
   check_references(config, policy, spec_of_role, offline, models, check);
   const auto planned_policy = trained_spec(planned_spec(policy, policy_name), config.actor_train, check);
-  if (config.uses_critic())
-    if (const auto planned =
-            trained_spec(planned_spec(critic, config.critic.model_args.model_name_or_path), config.critic, check))
-      models.emplace(kCriticRole, *planned);
   if (!planned_policy || !check.is_clean()) return kUnknownMemory;
   models.emplace(kPolicyRole, *planned_policy);
   if (planned_policy->quantised)  // quantised weights are sharded in blocks
     for (const WorkerConfig* worker : {&config.actor_train, &config.actor_infer})
       check_model_layout(worker->strategy_args, *planned_policy, check);
   known = models;
-  return fmt::format("{}{}\n{}{}", config.trains() ? adapters_text(models) : "", memory_lines(config, models),
+  return fmt::format("{}{}\n{}{}", adapters_text(config, models), memory_lines(config, models),
                      cost_text(step_cost(config, models)),
                      policy ? "" : "\nthe policy is not on this machine: its shape is inferred from its name");
 }

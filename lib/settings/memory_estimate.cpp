@@ -302,17 +302,17 @@ class RankMemory {
   void add_trained_role(const PlannedUpdate& update) {
     const WorkerConfig& worker = *update.worker;
     const ModelSpec& spec = models_.at(update.role);
-    const bool is_critic = &worker == &config_.critic;
+    const bool gives_values = !update.has_lm_head;
     const std::vector<ParameterShape> parameters =
-        is_critic ? critic_parameters(spec) : *shared_policy_parameters(spec);
+        gives_values ? critic_parameters(spec) : *shared_policy_parameters(spec);
     const MemoryEstimate before = memory_;
     const RoleStage stage = stage_on(rank_, worker, spec);
     std::vector<ParameterShape> held = stage.select(parameters);
-    if (is_critic && is_on_policy_base(config_, policy_, spec)) held = select_trained(spec, std::move(held));
+    if (gives_values && is_on_policy_base(config_, policy_, spec)) held = select_trained(spec, std::move(held));
     add_trained(memory_, worker, held, model_dtype(worker.model_args, device_));
     if (offloads()) {
       memory_.offloaded += memory_.gradients + memory_.optimizer - before.gradients - before.optimizer;
-      if (is_critic) memory_.offloaded += memory_.weights - before.weights;
+      if (gives_values) memory_.offloaded += memory_.weights - before.weights;
     }
     raise_activations(training_bytes(config_, update, spec, stage, on_gpu_));
     if (const PlannedPass* pass = plan_.find_pass(worker))
