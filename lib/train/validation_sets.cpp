@@ -77,8 +77,10 @@ Metrics log_validation(const std::string& title, const std::vector<RolloutRecord
   Metrics metrics = merge_over_ranks(validation_metrics(records), ranks);
   metrics.merge(validation_errors(gather_samples(judged_samples(records), ranks)));
   const int64_t num_responses = ranks.all_reduce_sum(std::ssize(records), "number of validation responses");
-  log.say("{}: {:.4f} of {} responses are right, mean score {:.4f}", title,
-          metric_value(metrics, "val_correct/all/mean"), num_responses, metric_value(metrics, "val_score/all/mean"));
+  const double share = metric_value(metrics, "val_correct/all/mean");
+  log.say("{}: {:.0f} of {} responses are right ({:.1f} %), mean score {:.4f}", title,
+          share * static_cast<double>(num_responses), num_responses, 100 * share,
+          metric_value(metrics, "val_score/all/mean"));
   for (const ShownSample& sample : samples) log.info("{}", fmt::join(sample_lines(sample, kSampleColumns), "\n"));
   if (!samples.empty()) run.show(samples.back());
   return metrics;
