@@ -50,7 +50,7 @@ class StoredUnits {
 
  private:
   struct Unit {
-    Weights weights, before, behind;  // of the unit, and of its neighbouring layers
+    Weights weights, before, behind;  // the unit's, and those of its neighbouring layers
   };
   LayerStore* store_;
   std::vector<Unit> units_;
@@ -80,7 +80,7 @@ at::Tensor run_recomputed(const RunLayers& run, const std::vector<LayerWeights>&
   return outputs.front();
 }
 
-/// Runs the first of `units`. The layer store hears of all of them.
+/// Runs the first of `units`; the layer store is told about every unit.
 at::Tensor run_unit(std::span<const LayerWeights> layers, std::span<const LayerUnit> units, const at::Tensor& x,
                     const std::shared_ptr<const LayerPass>& pass, Carried& carried) {
   const LayerUnit& unit = units.front();
@@ -122,7 +122,7 @@ at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t time
   return x;
 }
 
-/// Runs units without data: the first of those that are alike stands for all of them.
+/// Runs units without data: the first of several equal units stands for the others.
 at::Tensor run_planned_units(std::span<const LayerWeights> layers, std::span<const LayerUnit> units, at::Tensor x,
                              const std::shared_ptr<const LayerPass>& pass, Carried& carried,
                              const ModelParallel& parallel) {
