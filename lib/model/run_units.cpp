@@ -80,7 +80,7 @@ at::Tensor run_recomputed(const RunLayers& run, const std::vector<LayerWeights>&
   return outputs.front();
 }
 
-/// Runs the first of `units`; announces all of them to the layer store.
+/// Runs the first of `units`, and tells the layer store about every unit.
 at::Tensor run_unit(std::span<const LayerWeights> layers, std::span<const LayerUnit> units, const at::Tensor& x,
                     const std::shared_ptr<const LayerPass>& pass, Carried& carried) {
   const LayerUnit& unit = units.front();
