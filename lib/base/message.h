@@ -12,6 +12,7 @@
 // little-endian in the width of their type, floating-point ones as their bits. Texts, lists and maps follow their
 // number of bytes or entries (4 bytes); optional values follow a 0 or 1. Json is sent as text, for data without a fixed
 // shape. Nothing depends on host, device or compiler.
+//
 // Errors name message, sender, field and byte. Decoding throws UserError if the tag or version differs, since the ranks
 // then run different builds. It throws SystemError if bytes are missing, left over, or invalid for their type. No list
 // is allocated before it is clear that the bytes suffice for its entries.
