@@ -16,10 +16,11 @@ struct SimulateFlags {
   std::string rollouts;             // --rollouts: run folder or step file with recorded lengths; "": the default
   std::string device;               // --device: "cpu" or "cuda"; "": cuda if the configuration names devices
   std::optional<double> mean, std;  // --mean, --std: tokens of assumed responses; not together with `rollouts`
-  std::optional<int64_t> step;      // --step: the training step; unset: the first recorded or trained one
-  bool keeps_batch = false;         // --keep-batch: rollout_batch_size does not grow with the ranks
-  bool json = false;                // --json: one JSON object per line
-  SimulatedMachine machine;         // --tflops, --memory-gb and other speeds and sizes
+  std::optional<int64_t>
+      step;                  // --step: the training step; unset: the first recorded, or the first that trains the actor
+  bool keeps_batch = false;  // --keep-batch: rollout_batch_size does not grow with the ranks
+  bool json = false;         // --json: one JSON object per line
+  SimulatedMachine machine;  // --tflops, --memory-gb and other speeds and sizes
 };
 
 /// Adds the flags to `sub`, which must have the flag --print already. `flags` must outlive the parsing.
@@ -27,7 +28,8 @@ void add_simulate_flags(CLI::App& sub, SimulateFlags& flags);
 
 /// Prints a forecast for each of flags.ranks on standard output, notes on standard error. `file` is the configuration,
 /// `overrides` its key=value pairs, and `num_ranks` (-n) the number of ranks it is written for. Throws UserError if the
-/// configuration is invalid or not for `roll train`, flags contradict each other, or it does not run on so many ranks.
+/// configuration is invalid or not for `roll train`, flags contradict each other, or it cannot run on one of these
+/// numbers of ranks.
 void simulate(const SimulateFlags& flags, const std::string& file, const std::vector<std::string>& overrides,
               std::optional<int64_t> num_ranks);
 

@@ -22,9 +22,9 @@ struct InsteadOfFile {
 void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>& overrides, const std::string& help,
                       const InsteadOfFile& alternative = {});
 
-/// Returns a hint, "; it is a key of the configuration: write key=value", if `flag`, which `sub` does not know, is "--"
-/// and a configuration key; else "". `flag` may hold "=value"; otherwise the value shown is `next`, the argument after
-/// the flag.
+/// For an unknown flag of a command that takes overrides: returns the hint "; it is a key of the configuration: write
+/// key=value" if `flag` is a configuration key with dashes before it (--key or --key=value), else "". Without "=value",
+/// the hint shows `next`, the argument after the flag, as the value.
 std::string override_for_flag(const CLI::App& sub, const std::string& flag, const std::string& next);
 
 }  // namespace roll

@@ -12,8 +12,8 @@
 namespace roll {
 
 /// Adds a flag for each key of the struct `args`, except the keys in `left_out` and nested structs. Parsing writes the
-/// values into `args`, which must outlive it; the values before parsing are shown as defaults. The key's own spelling,
-/// --top_p, works as well.
+/// values into `args`, which must outlive it, and throws UserError for a wrong type or a number out of range. The
+/// values before parsing are shown as defaults. The key's own spelling, --top_p, works as well.
 void add_field_flags(CLI::App& sub, const AnyMember& args, const std::set<std::string>& left_out = {});
 
 /// Returns the flag's name for a key, without the leading "--"; underscores in it become dashes.

@@ -31,7 +31,8 @@ class Input {
   const std::string& path() const { return path_; }
   /// Returns a source that reads the rows: any supported format for a regular file, JSON lines for pipes and standard
   /// input (data/row_source.h). If `is_own_row` returns false for the first row, the file's columns are taken for those
-  /// of another project and renamed; a note on standard error names that project. Use either rows() or stream().
+  /// of another project and renamed; a note on standard error names that project. Use either rows() or stream(). This
+  /// object must outlive the source.
   RowSource rows(const std::function<bool(const Json& row)>& is_own_row);
 
  private:
@@ -46,7 +47,8 @@ class Output {
   /// Creates the file `name`, or empties it; "-" is standard output. Throws UserError "--out = name: ..." if the file
   /// cannot be opened for writing or lies in a checkpoint, or its folder does not exist.
   explicit Output(const std::string& name);
-  /// Like the other constructor. Throws UserError also if `name` is the file that `input` reads, because opening would empty it.
+  /// Like the other constructor. Throws UserError also if `name` is the file that `input` reads, because opening would
+  /// empty it.
   Output(const std::string& name, const Input& input);
   std::ostream& stream() { return stream_; }
   /// Flushes the stream; call it once, after the last line. The destructor does not report errors. Throws SystemError

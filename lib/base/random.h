@@ -13,12 +13,12 @@ namespace roll {
 /// The use of a random number, so that different uses never share a name. The values must never change: every run's
 /// reproducibility depends on them.
 enum class Purpose : uint32_t {
-  kSample = 1,            // response tokens in training
+  kSample = 1,            // response tokens, except in validations and by judge models
   kEpochShuffle = 2,      // order of the rows in an epoch
   kMiniBatchShuffle = 3,  // order of the sequences in a step's updates
   kInit = 4,              // new weights
   kValidate = 5,          // response tokens in validations
-  kDomain = 6,            // no longer used
+  kDomain = 6,            // not used any more; the number stays reserved
   kCheckLoss = 7,         // the made-up step of `roll check-loss`
   kRetry = 8,             // seeds of repeated draws, and waits before a request is repeated
   kJudge = 9,             // response tokens of a judge model

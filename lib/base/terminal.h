@@ -23,8 +23,8 @@ Terminal describe_terminal(int fd);
 /// 1. The text must not hold control characters.
 int display_width(std::string_view utf8);
 
-/// Returns `utf8` cut to at most `columns` terminal columns, ending in "…" if anything was cut off; "" if `columns` <=
-/// 0.
+/// Returns `utf8` cut to at most `columns` terminal columns, ending in "…" if anything was cut off; "" if `columns` is
+/// 0 or less.
 std::string cut_to_width(std::string_view utf8, int columns);
 
 /// Wraps `utf8`, which must not hold line ends, between words to lines of at most `columns` terminal columns. Lines

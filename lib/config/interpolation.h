@@ -13,7 +13,7 @@ namespace roll {
 /// the error of that node, which is reported only if the key is read. A name that only a file of Hydra's `defaults:`
 /// list could define becomes an empty mapping, with a note in `notes`; but `${deepspeed_zero3}` becomes
 /// {reshard_after_forward: true}. For text from the environment, Node::env_text keeps the `${oc.env:NAME}`. Throws
-/// UserError if the interpolations together copy too many nodes (a bomb of references).
+/// UserError if the interpolations together copy too many nodes (references that multiply).
 void interpolate(Node& root, std::vector<std::string>& notes);
 
 /// Returns the text with `${` escaped, so that interpolate() turns it back into `text`.

@@ -58,10 +58,10 @@ constexpr BoolOrText bool_or_text() {
 /// One line of fields(), without the member and its only_with/only_if rules.
 struct KeyLine {
   const char* key;
-  const char* doc;
-  Range range{};
-  bool may_change = false;
-  bool is_bool_or_text = false;
+  const char* doc;               // the key's meaning
+  Range range{};                 // allowed numbers
+  bool may_change = false;       // the rule may_change()
+  bool is_bool_or_text = false;  // the rule bool_or_text()
 
   void take(const Range& rule) { range = rule; }
   void take(MayChange) { may_change = true; }
@@ -81,6 +81,7 @@ class Keys {
     visit(line, member);
     (pass_condition(member, rules), ...);
   }
+  // Called by fields() for keys of other programs; see above.
   virtual void noted(KeyList, const char* /*reason*/) {}
   virtual void refused(KeyList, const char* /*reason*/) {}
   virtual void refused_above_one(KeyList keys, const char* reason) { refused(keys, reason); }
