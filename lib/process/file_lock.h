@@ -11,9 +11,9 @@ namespace roll {
 
 class FileLock {
  public:
-  /// Locks `file`, creating it if needed, and writes this process into it. Waits up to `patience_s` seconds while
-  /// another process holds the lock; if it still does then, returns nullptr and sets `holder` to the line that it
-  /// wrote. Throws SystemError if the file cannot be created, locked or written.
+  /// Locks `file`, creating it if needed, and writes a line into it that names this process. Waits up to `patience_s`
+  /// seconds while another process holds the lock; if it still does then, returns nullptr and sets `holder` to its
+  /// line. Throws SystemError if the file cannot be created, locked or written.
   static std::unique_ptr<FileLock> take(const std::filesystem::path& file, double patience_s, std::string& holder);
 
   /// Returns true if the path still leads to the locked file, which was not removed, renamed or replaced.

@@ -1,7 +1,7 @@
 // The layout of the run folder (`output_dir`):
 //   run.json  config.resolved.yaml  log.txt  metrics.jsonl  tensorboard/  .lock
 //   rollouts/step_000001.jsonl, val_000000.jsonl   samples/step_000001.jsonl   experience/step_000001.jsonl
-//   timeline/step_000002_rank_0.json
+//   timeline/step_000002_rank_0.json   skipped/step_000001.jsonl
 //   checkpoints/latest -> step_000010, best -> step_000005   checkpoints/step_000010/{actor,critic,optimizer}/ and
 //   manifest.json
 #pragma once
@@ -15,7 +15,7 @@
 namespace roll {
 
 constexpr const char* kLockFile = ".lock";
-constexpr const char* kRunFile = "run.json";
+constexpr const char* kRunFile = "run.json";                // holds the run's id
 constexpr const char* kEvaluationFile = "evaluation.json";  // settings of an evaluation
 
 class RunFolder {

@@ -54,8 +54,9 @@ class Saver {
   Saver& operator=(const Saver&) = delete;
 
   /// Waits for the previous checkpoint, copies this one to host memory, starts the threads that write it and returns
-  /// true. Returns false on all ranks, with a warning, if there is not enough disk space. **Collective**. Throws
-  /// SystemError if a weight or an optimizer state is not finite; then nothing is written or removed.
+  /// true. Returns false on all ranks, with a warning, if disk space is too small or the folder cannot be made.
+  /// **Collective**. Throws SystemError if a weight or an optimizer state is not finite; then nothing is written or
+  /// removed.
   bool save(const Checkpoint& checkpoint);
   /// Returns true, with a warning, if the checkpoint being written has failed on any rank; then its files are removed.
   /// With `waits`, first waits until it is written or has failed. Returns true only once for a checkpoint.
