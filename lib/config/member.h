@@ -97,7 +97,7 @@ std::string scalar_text(int64_t value);
 std::string scalar_text(double value);
 std::string scalar_text(const std::string& value);
 
-/// Returns the error for a node where one word is needed and that is not a scalar.
+/// Returns the error for `node`, which is not a scalar although one word is needed.
 BadValue not_one_word(const Node& node);
 /// Calls read(text) with the text of a scalar or list. Returns the message of its UserError, if it throws one, or the
 /// error for a node of another kind.
@@ -105,6 +105,8 @@ BadValue read_from_text(const Node& node, const std::function<void(const std::st
 /// Returns the error for a text that is none of `words`; suggests the nearest.
 BadValue not_an_allowed_word(const std::string& text, const std::vector<std::string>& words);
 
+/// Reads one of the words of M (base/names.h). A type may overload why_foreign(M, word): it returns why an unknown word
+/// shows that the group was written for another program, or "".
 template <IsWord M>
 BadValue read_scalar(const Node& node, M& out) {
   if (node.kind != Node::Kind::kScalar) return not_one_word(node);

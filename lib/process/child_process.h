@@ -96,7 +96,8 @@ class ChildProcess {
   const std::string& stderr_tail() const { return stderr_tail_; }
   /// Returns the output that was read but belongs to no answer: an incomplete line, or lines that nobody asked for.
   const std::string& unread() const { return unread_; }
-  /// Returns the program's exit status, or minus the number of the signal that killed it; nullopt while it runs.
+  /// Returns the program's exit status, or minus the number of the signal that killed it; nullopt until one of the
+  /// calls above has noticed its end.
   std::optional<int> exit_code() const { return exit_code_; }
 
  private:
