@@ -1,23 +1,23 @@
-// The subcommands of `roll`, registered by main.cpp.
+// Registers the subcommands of `roll`, for main.cpp.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
 namespace roll {
 
-// Each function adds its subcommand with flags to `app`; the callback runs it. main.cpp turns exceptions into exit
-// codes.
+// add_x() adds the subcommand `roll x` with its flags to `app`; CLI11 calls its callback, which does the work, while it
+// parses. The callbacks throw; main.cpp turns exceptions into exit codes.
 void add_check_loss(CLI::App& app);
-void add_checkpoint_tools(CLI::App& app);
+void add_checkpoint_tools(CLI::App& app);  // roll inspect, roll verify
 void add_completion(CLI::App& app);
 void add_convert_config(CLI::App& app);
-void add_data(CLI::App& app);
+void add_data(CLI::App& app);  // roll data check, roll data convert
 void add_doctor(CLI::App& app);
 void add_evaluate(CLI::App& app);
 void add_export(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_init_model(CLI::App& app);
-void add_keys(CLI::App& app);
+void add_keys(CLI::App& app);  // roll keys, roll metrics, roll explain
 void add_logprobs(CLI::App& app);
 void add_man(CLI::App& app);
 void add_new(CLI::App& app);

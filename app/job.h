@@ -1,4 +1,5 @@
-// Runs training commands as jobs of several ranks: flags, start of the ranks, device, time limit, log.
+// Runs commands such as `roll train` as jobs of one or more ranks (processes): their flags, start of the ranks, device,
+// time limit and log.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,62 +19,70 @@
 
 namespace roll {
 
+/// Values of the flags of a job; `roll train --help` explains each.
 struct JobFlags {
-  std::string config;
-  std::optional<int64_t> num_ranks;
-  std::optional<std::string> hostfile;
-  std::string mpirun_args;
-  bool dry_run = false;
-  bool resume = false;
-  bool new_run = false;
-  bool allow_config_change = false;
-  bool plain = false;
-  bool quiet = false;
-  std::optional<std::string> time_limit;
-  std::string device = "auto";
-  std::string communicator = "auto";  // name of a Transport
-  std::vector<std::string> overrides;
+  std::string config;                     // --config: path of the YAML file
+  std::optional<int64_t> num_ranks;       // -n
+  std::optional<std::string> hostfile;    // --hostfile: path
+  std::string mpirun_args;                // --mpirun-args: one text, split like a shell's command line
+  bool dry_run = false;                   // --dry-run: only print the command
+  bool resume = false;                    // --resume
+  bool new_run = false;                   // --new-run: use output_dir/<date>
+  bool allow_config_change = false;       // --allow-config-change: resume with a different training
+  bool plain = false;                     // --plain: lines instead of the full-screen view
+  bool quiet = false;                     // --quiet: show only warnings, validations and the end
+  std::optional<std::string> time_limit;  // --time-limit, as in "90m" (parse_time_limit() in job/time_limit.h)
+  std::string device = "auto";            // --device: cpu, cuda or auto
+  std::string communicator = "auto";      // --communicator: nccl, mpi, tcp or auto, names of Transport (job/join.h)
+  std::vector<std::string> overrides;     // key=value
 };
 
-/// Adds the flags of a job, its configuration and the overrides.
+/// Adds the flags in JobFlags, --config and the overrides to the subcommand `sub`. `flags` must outlive the parsing.
+/// `alternative`: flags that may replace --config (app/cli/config_flags.h).
 void add_job_flags(CLI::App& sub, JobFlags& flags, const InsteadOfFile& alternative = {});
 
 /// Returns the overrides, plus resume_from_checkpoint=true for --resume.
 std::vector<std::string> list_overrides(const JobFlags& flags);
 
-/// Returns the flags for a run; screen: null for output as lines.
+/// Returns the inputs of a run that follow from the flags. `models`: shapes of the models, if known (they decide
+/// whether LongRoPE's long factors are used). `screen`: the full-screen view, or nullptr for output as lines.
 RunFlags run_flags(const JobFlags& flags, const std::optional<RoleShapes>& models, RunScreen* screen);
 
-/// Returns the options for loading the configuration; without -n, a launcher's number of ranks is used.
+/// Returns the options for loading the configuration. Without -n, the number of ranks is that of mpirun, srun or
+/// torchrun if it started this process, else unset.
 LoadOptions load_options(const JobFlags& flags);
 
-/// Context of a started rank, for the pipelines.
+/// The argument that run_job() passes to each rank's `work`; valid until `work` returns.
 struct Job {
-  Communicator& ranks;
+  Communicator& ranks;  // all ranks of the job
   Log& log;
-  at::Device device;
-  RunScreen* screen;  // nullptr: output as lines
+  at::Device device;  // this rank's
+  RunScreen* screen;  // the full-screen view; nullptr for output as lines, and on all ranks but the first
 };
 
 /// Job settings of a checked configuration.
 struct JobPlan {
-  std::string name;  // exp_name
+  std::string name;  // configuration key exp_name
   int64_t num_ranks = 1;
-  std::string hostfile;
-  double timeout_s = 1800;  // longest wait in one collective
-  int64_t max_restarts = 0;
-  std::vector<std::string> notes;
-  std::map<std::string, std::string> environment;  // system_envs
+  std::string hostfile;                            // path; "" for all ranks on this host
+  double timeout_s = 1800;                         // longest wait in one collective
+  int64_t max_restarts = 0;                        // restarts after a rank died or hung
+  std::vector<std::string> notes;                  // shown once at the start
+  std::map<std::string, std::string> environment;  // configuration key system_envs: variables set on every rank
 };
-/// Takes the job settings from a configuration; `worker` sets the timeout.
+/// Takes the job settings from a checked configuration. `worker` is the configuration of the trained role, whose
+/// backend_timeout (minutes) becomes timeout_s.
 template <class T>
 JobPlan plan_job(const CheckedConfig<T>& checked, const WorkerConfig& worker) {
   return {checked.config.exp_name,     checked.num_ranks, checked.hostfile,          worker.backend_timeout * 60,
           checked.config.max_restarts, checked.notes,     checked.config.system_envs};
 }
 
-/// Starts the ranks and waits for their end; in a process that is itself a rank, joins the others and runs `work`. With
-/// --dry-run only prints the command that would start the ranks. AnotherRankFailed: a started rank failed.
+/// Runs a job. In the process that the user started, starts the ranks by mpirun, which run the same command line, and
+/// waits for their end; `work` is not called there. In a rank (also the only one of a job without mpirun), joins the
+/// other ranks and calls `work`, whose exceptions it rethrows. With --dry-run, only prints the command that would start
+/// the ranks. Throws AnotherRankFailed, which carries the exit code, if a started rank failed; the rank has printed its
+/// error.
 void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<void(const Job&)>& work);
 
 }  // namespace roll

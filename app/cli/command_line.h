@@ -8,11 +8,11 @@
 namespace roll {
 
 struct ArgumentInfo {
-  std::vector<std::string> names;  // "-n", "--config"; a positional has one name
-  std::string doc;
-  std::string type;                  // "TEXT", "INT"; empty: a flag without value
-  std::vector<std::string> choices;  // the only allowed values; empty: not a choice
-  std::string value;                 // default; empty: none
+  std::vector<std::string> names;  // all spellings: "-n", "--config"; for a positional its single name, without dashes
+  std::string doc;                 // help text
+  std::string type;                // CLI11's type name, such as "TEXT" or "INT"; "" for a flag without a value
+  std::vector<std::string> choices;  // the only allowed values; empty if any value of the type is allowed
+  std::string value;                 // default as shown in --help; "" if there is no default
   bool is_required = false;
 
   /// Returns true if the value may be a file name: text without choices, range or numeric default.
@@ -20,15 +20,17 @@ struct ArgumentInfo {
 };
 
 struct CommandInfo {
-  std::string name, doc, footer;  // "train", or "data check" for a nested subcommand
+  std::string name;    // "train", or "data check" for a nested subcommand
+  std::string doc;     // help text
+  std::string footer;  // text after the flags in --help
   std::vector<ArgumentInfo> flags, positionals;
-  std::vector<std::string> subcommands;  // "check"
+  std::vector<std::string> subcommands;  // names of direct subcommands, e.g. "check" for `data`
 
-  /// Returns true if the command takes key=value pairs.
+  /// Returns true if the command has the positional `overrides`: key=value pairs that replace configuration values.
   bool takes_overrides() const;
 };
 
-/// Returns all subcommands, including nested ones, sorted by name.
+/// Returns all subcommands of `app`, including nested ones, sorted by name. Hidden flags are left out.
 std::vector<CommandInfo> list_commands(const CLI::App& app);
 
 }  // namespace roll

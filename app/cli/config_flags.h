@@ -1,4 +1,5 @@
-// Flags of commands that read a configuration: the YAML file, and key=value overrides.
+// Adds the flags of commands that read a configuration (train, sft, validate-config, ...): the YAML file, and key=value
+// overrides.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,20 +9,22 @@
 
 namespace roll {
 
-/// Flags that replace the file, e.g. --model and --data.
+/// Flags that a user may give in place of a configuration file, e.g. --model and --data of `roll train`.
 struct InsteadOfFile {
-  const char* flags = nullptr;  // text for messages
-  std::function<bool()> are_given{};
+  const char* flags = nullptr;        // how messages call them: "--model M --data ROWS"; nullptr if there are none
+  std::function<bool()> are_given{};  // returns true if the user gave one; not called if flags is nullptr
 };
 
-/// Adds --config FILE (`roll train FILE.yaml` works too) and the key=value overrides. help: text of --config. `file`
-/// and `overrides` must outlive `sub`. UserError while parsing: neither or both of a file and `alternative` are given,
-/// or the file is missing.
+/// Adds --config FILE (`roll train FILE.yaml` works too) and the key=value overrides to the subcommand `sub`. Parsing
+/// stores the values in `file` and `overrides`, which must outlive `sub`. `help` is the help text of --config. Parsing
+/// throws UserError if the file does not exist, or if neither or both of a file and the flags in `alternative` are
+/// given.
 void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>& overrides, const std::string& help,
                       const InsteadOfFile& alternative = {});
 
-/// Returns the hint "; ... write key=value" if the unknown flag `--key [value]` of `sub` is a configuration key, else
-/// "". next: the word after the flag.
+/// For an unknown flag of a command that takes overrides: returns the hint "; it is a key of the configuration: write
+/// key=value" if `flag` is a configuration key with dashes before it (--key or --key=value), else "". Without "=value",
+/// the hint shows `next`, the argument after the flag, as the value.
 std::string override_for_flag(const CLI::App& sub, const std::string& flag, const std::string& next);
 
 }  // namespace roll

@@ -5,7 +5,8 @@
 
 namespace roll {
 
-/// Adds its example to the help of every subcommand without nested subcommands.
+/// Appends "Example: roll ..." to the help of every subcommand of `app` that has no subcommands itself. Throws Bug if a
+/// subcommand has no example. Called by main(), after all subcommands were added.
 void add_examples(CLI::App& app);
 
 }  // namespace roll

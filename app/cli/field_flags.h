@@ -1,5 +1,5 @@
-// Generates command-line flags from a struct's fields(): the key top_p becomes --top-p, with the key's description,
-// default, choices and range.
+// Generates command-line flags from a struct's fields() (config/keys.h): the key top_p becomes --top-p, with the key's
+// description, default, choices and range.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,15 +11,18 @@
 
 namespace roll {
 
-/// Adds a flag for each key of a group, except those in `left_out`, and sets `args` from them. The key's spelling,
-/// --top_p, works as well. `args` must outlive the parsing.
+/// Adds a flag for each key of the struct `args`, except the keys in `left_out` and nested structs. Parsing writes the
+/// values into `args`, which must outlive it, and throws UserError for a wrong type or a number out of range. The
+/// values before parsing are shown as defaults. The key's own spelling, --top_p, works as well.
 void add_field_flags(CLI::App& sub, const AnyMember& args, const std::set<std::string>& left_out = {});
 
-/// Maps a key to its flag's name without dashes.
+/// Returns the flag's name for a key, without the leading "--"; underscores in it become dashes.
 using FlagNames = std::string(const std::string& key);
 
-/// Adds flags for a struct in which one key decides which other keys exist. The values are collected in `given`, from
-/// which read_flags() later fills a struct. `given` must outlive the parsing. `flag_name` returns a key's flag.
+/// Like add_field_flags(), for a struct in which the value of one key decides which other keys fields() declares (such
+/// as a reward's `type`). Adds a flag for every key that `defaults` declares; its values are shown as defaults. Parsing
+/// stores the given values in `given`, a mapping from key to text, which must outlive it. Afterwards the caller fills a
+/// struct from `given` by read_flags() (config/flag.h), which also refuses keys that the chosen type does not have.
 void gather_field_flags(CLI::App& sub, const AnyMember& defaults, Node& given, const std::set<std::string>& left_out,
                         FlagNames& flag_name);
 

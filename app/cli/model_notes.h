@@ -5,7 +5,8 @@
 
 namespace roll {
 
-/// Writes folder_notes() (model/model_folder.h) to standard error, one line each. UserError: as folder_notes().
+/// Writes the notes of folder_notes() (model/model_folder.h) to standard error, one line each: which of contradicting
+/// files are read, and which keys are ignored. Throws UserError if the folder `model` is not a readable model.
 void print_model_notes(const std::filesystem::path& model);
 
 }  // namespace roll

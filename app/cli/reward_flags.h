@@ -15,9 +15,10 @@
 
 namespace roll {
 
+/// A reward as the flags describe it.
 struct FlaggedReward {
   RewardArgs reward;
-  std::optional<int64_t> response_length;
+  std::optional<int64_t> response_length;  // tokens of the longest response, for the length penalty
 
   void fields(Keys& v) {
     reward.fields(v);
@@ -25,12 +26,12 @@ struct FlaggedReward {
   }
 };
 
-/// Returns the flag of a key of FlaggedReward, without dashes; `type` is called reward, as in all commands.
+/// Returns the flag's name for a key of FlaggedReward, without the leading "--": "reward" for `type`, else the key.
 inline std::string reward_flag(const std::string& key) {
   return key == "type" ? "reward" : key;
 }
 
-/// Runs `work` and rewrites its UserErrors to name the flag: "--reward = x" instead of "--type = x".
+/// Runs `work`. If it throws a UserError about "--type", rethrows it with the flag's real name: "--reward = x".
 template <class Work>
 void with_flag_names(const Work& work) {
   try {
@@ -40,8 +41,8 @@ void with_flag_names(const Work& work) {
   }
 }
 
-/// Adds flags for all keys, except keys that only a file can hold. `given` must outlive the parsing; read_flags() reads
-/// it.
+/// Adds a flag for each key of FlaggedReward, except five keys that only a configuration file can hold. Parsing stores
+/// the given values in `given`, which must outlive it; read_flags() (config/flag.h) then fills a FlaggedReward from it.
 inline void add_reward_flags(CLI::App& sub, Node& given) {
   FlaggedReward defaults;
   gather_field_flags(sub, defaults, given,

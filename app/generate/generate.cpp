@@ -122,7 +122,7 @@ void add_sampling_flags(CLI::App& sub, GenerateFlags& flags) {
       ->allow_extra_args(false);
   sub.add_flag("--include-stop,!--exclude-stop", args.include_stop_str_in_output,
                "the stop text stays in \"text\" (default)");
-  sub.add_flag("--processed-log-probs", flags.with_processed,
+  sub.add_flag("--processed-log-probs", flags.writes_processed,
                "also \"processed_log_probs\": of the distribution after bias, penalties and truncation");
   sub.add_flag("--keep-special", flags.keeps_special, "\"text\" shows special tokens");
 }

@@ -11,31 +11,45 @@
 
 namespace roll {
 
+/// Values of the flags; `roll generate --help` explains each.
 struct GenerateFlags {
-  std::string model, template_name = "native", device = "auto", dtype = "auto";
-  std::string input = "-";
-  std::optional<std::string> output, system, trace;
-  std::vector<std::string> prompts;
-  bool as_message = false, chats = false, benches = false, keeps_special = false, writes_json = false,
-       with_processed = false;
-  int64_t num_responses = 1, kv_cache_mib = 0, page_size = 16, prompt_tokens = 128;
-  std::vector<int64_t> batches = {1, 8, 32};
-  GeneratingArgs generating;  // defaults, which an input line's "sampling" object overrides
-  SamplingParams sampling;
+  std::string model;                          // --model; add_generate() replaces it by the model's folder
+  std::string template_name = "native";       // --template: name of a chat template; "native": the model's
+  std::string device = "auto";                // --device
+  std::string dtype = "auto";                 // --dtype: compute type, or "int8" for int8 weights
+  std::string input = "-";                    // --input: file of prompts, if `prompts` is empty; "-": standard input
+  std::optional<std::string> output;          // --out: file for JSON lines; unset: standard output
+  std::optional<std::string> system;          // --system: system message of --chat and --as-message
+  std::optional<std::string> trace;           // --trace: file that --bench writes a profiler trace to
+  std::vector<std::string> prompts;           // --prompt
+  bool as_message = false;                    // --as-message: apply the chat template to each of `prompts`
+  bool chats = false;                         // --chat
+  bool benches = false;                       // --bench
+  bool keeps_special = false;                 // --keep-special: texts show special tokens
+  bool writes_json = false;                   // --json: --bench prints JSON lines
+  bool writes_processed = false;              // --processed-log-probs: output lines have "processed_log_probs"
+  int64_t num_responses = 1;                  // --samples: responses per prompt
+  int64_t kv_cache_mib = 0;                   // --kv-cache-mib: largest KV cache; 0: no limit
+  int64_t page_size = 16;                     // --block-size: tokens per page of the KV cache
+  int64_t prompt_tokens = 128;                // --prompt-tokens: length of the prompts of --bench
+  std::vector<int64_t> batches = {1, 8, 32};  // --batch: numbers of sequences that --bench measures
+  GeneratingArgs generating;  // --temperature, --top-p, ...; an input line's "sampling" object overrides them
+  SamplingParams sampling;    // --seed, --max-length, ...; add_generate() sets sampling.generating from `generating`
 
-  /// Returns true for int8 weights; other tensors then have the dtype of auto.
+  /// Returns true for int8 weights; tensors other than weights then have the compute type of "auto".
   bool reads_int8() const { return dtype == "int8"; }
 };
 
-/// Loads --model on --device in --dtype, for sequences up to --max-length (--bench: the benchmark's length), and makes
-/// the device the thread's current one. UserError: --max-length exceeds the model's positions.
+/// Loads flags.model on flags.device in flags.dtype and makes the device the thread's current one. The model is
+/// prepared for sequences of up to --max-length tokens (0: the model's limit), or with --bench for prompt plus
+/// response. Throws UserError if --max-length exceeds the model's positions, or device or dtype cannot be used.
 Transformer open_model(const GenerateFlags& flags);
 
-/// Generates responses to the prompts of --input or --prompt.
+/// Runs the mode without --chat and --bench: generates responses to the prompts of --input or --prompt and writes them.
 void generate_responses(const GenerateFlags& flags);
-/// Runs --chat: an interactive conversation.
+/// Runs --chat: an interactive conversation over standard input and output.
 void chat(const GenerateFlags& flags);
-/// Runs --bench: prints prefill and decoding speed.
+/// Runs --bench: prints prefill and decoding speed for each of flags.batches.
 void bench_generation(const GenerateFlags& flags);
 
 }  // namespace roll

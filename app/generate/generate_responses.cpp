@@ -232,7 +232,7 @@ void generate_responses(const GenerateFlags& flags) {
         "note: --prompt: the model gets the prompt unchanged, but it has a chat template; --as-message applies it");
   const bool is_for_people = !flags.prompts.empty() && !flags.output;
   const auto write_responses = is_for_people ? show_texts : write_lines;
-  write_responses({model, tokenizer, requests, sampling, limits, log, flags.with_processed}, output.stream());
+  write_responses({model, tokenizer, requests, sampling, limits, log, flags.writes_processed}, output.stream());
   output.close();
   throw_if_stopped();
 }

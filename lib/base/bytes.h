@@ -7,11 +7,13 @@
 
 namespace roll {
 
-/// Parses "200KB", "1.5GB", "64MiB" or "4096": powers of 1000, or of 1024 with an i. UserError "origin = text: ...":
-/// not such a size, or below one byte.
+/// Returns the bytes in "200KB", "1.5GB", "64MiB" or "4096": KB, MB, GB and TB are powers of 1000, KiB to TiB of 1024.
+/// `origin` names the flag or key in the error. Throws UserError "origin = text: ..." if the text is no such size, or
+/// less than one byte.
 int64_t parse_bytes(const std::string& text, const std::string& origin);
 
-/// FNV-1a hash, 64 bits: keys a domain's random numbers and detects changed data. Not a cryptographic hash.
+/// Returns the 64-bit FNV-1a hash of `bytes`, which is not cryptographic. To hash several texts as one, pass the hash
+/// of the earlier ones as `hash`; the default is FNV's initial value.
 uint64_t fnv1a(std::string_view bytes, uint64_t hash = 0xcbf29ce484222325);
 
 }  // namespace roll

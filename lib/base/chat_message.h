@@ -7,11 +7,12 @@
 
 namespace roll {
 
-/// Keys under which a message or a row may hold its reasoning; the first one present is used.
+/// Keys under which a message or a row may hold the model's reasoning; the first one with a value counts.
 inline constexpr std::array kReasoningKeys{"reasoning_content", "thinking", "reasoning"};
 
-/// Returns a copy of `message` (an object) without null keys, since structs of Parquet have all keys. Reasoning is
-/// stored as reasoning_content, and as thinking, which the templates of gpt-oss read.
+/// Returns a copy of `message` (a JSON object) without keys whose value is null, since Parquet's structs have all keys.
+/// If there is reasoning, the copy has it under two keys: reasoning_content, and thinking, which gpt-oss templates
+/// read.
 Json template_message(const Json& message);
 
 }  // namespace roll

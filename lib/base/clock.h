@@ -6,26 +6,27 @@
 
 namespace roll {
 
-/// Returns seconds on a clock that never goes back; only differences are meaningful.
+/// Returns seconds on a clock that never goes back. Only differences are meaningful, within one host.
 double monotonic_s();
 
 /// Returns the CPU seconds of the calling thread; only differences are meaningful.
 double thread_cpu_s();
 
-/// Seconds since 1970-01-01 UTC.
+/// Returns the seconds since 1970-01-01 UTC.
 double wall_clock_s();
 
 /// Formats a duration: "0.42 s", "59 s", "3 min 05 s", "2 h 07 min", "3 d 04 h".
 std::string duration_text(double seconds);
 
-/// Returns the local time, formatted by strftime(3).
+/// Returns the current local time; `format` is that of strftime(3).
 std::string local_time_text(const char* format);
 
+/// Measures time by monotonic_s(), from construction on.
 class Stopwatch {
  public:
   Stopwatch() : start_s_(monotonic_s()) {}
   double seconds() const { return monotonic_s() - start_s_; }
-  /// Returns the seconds so far and restarts from 0.
+  /// Returns seconds(), and begins again at 0.
   double restart();
 
  private:

@@ -1,4 +1,4 @@
-// A file descriptor that closes itself, and pipes made of two.
+// Owners of file descriptors: Descriptor closes its descriptor in the destructor, Pipe holds both ends of a pipe.
 #pragma once
 
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 
 namespace roll {
 
+/// Owns a file descriptor, or none (-1); can be moved, not copied.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -22,8 +23,10 @@ class Descriptor {
   }
   ~Descriptor() { close(); }
 
+  /// Returns the descriptor, which this object still owns; -1 if there is none.
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
+  /// Closes the descriptor now; does nothing if there is none.
   void close() {
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;
@@ -37,7 +40,7 @@ class Descriptor {
 struct Pipe {
   Descriptor read_end, write_end;
 };
-/// Creates a pipe. SystemError, starting with `purpose`: the pipe cannot be made.
+/// Creates a pipe. Throws SystemError, with a message that begins with `purpose`, if the system refuses.
 inline Pipe make_pipe(std::string_view purpose) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("{}{}", purpose, errno_text());

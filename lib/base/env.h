@@ -1,5 +1,4 @@
-// Reads and sets environment variables; nothing else reads them. Values are copied, so later changes do not affect
-// them.
+// Reads and sets environment variables; no other code of ours reads them. Returned values are copies.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +14,12 @@ std::optional<std::string> env(const std::string& name);
 /// Returns the names of all variables, sorted.
 std::vector<std::string> env_names();
 
-/// Returns a whole number >= 0; nullopt when the variable is unset or empty. UserError: the value is not such a number.
+/// Returns the variable's value as a whole number >= 0; nullopt when the variable is unset or empty. Throws UserError
+/// if the value is not such a number.
 std::optional<int64_t> env_count(const std::string& name);
 
-/// Sets a variable for this process and later children. Call it before other threads run. SystemError: setenv fails.
+/// Sets a variable for this process and the children it starts later. Call it before other threads run. Throws
+/// SystemError if setenv fails.
 void set_env(const std::string& name, const std::string& value);
 
 }  // namespace roll

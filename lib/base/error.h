@@ -1,7 +1,9 @@
 // The three kinds of error. Library code only throws them; app/main.cpp alone turns them into exit codes.
-//   UserError    (exit 2)   the user's flag, YAML, data or model folder: "file:line: key = value: rule; what to do"
-//   SystemError  (exit 1)   CUDA, NCCL, MPI, disk, a child process
-//   Bug          (exit 70)  an invariant of our code does not hold: both values and the place
+//   UserError    (exit 2)   the user's flag, YAML, data or model folder is wrong; message: "file:line: key = value:
+//                           rule; what to do"
+//   SystemError  (exit 1)   CUDA, NCCL, MPI, the disk or a child process failed
+//   Bug          (exit 70)  a programming error: an invariant of our own code does not hold; the message gives the
+//                           place in the source
 #pragma once
 
 #include <fmt/format.h>
@@ -23,7 +25,7 @@ struct Bug : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// Formats with fmt: throw user_error("{}:{}: ...", file, line).
+/// Return an error whose message is formatted by fmt; the caller throws it: throw user_error("{}:{}: ...", file, line).
 template <class... A>
 UserError user_error(fmt::format_string<A...> format, A&&... args) {
   return UserError(fmt::format(format, std::forward<A>(args)...));
@@ -34,19 +36,22 @@ SystemError system_error(fmt::format_string<A...> format, A&&... args) {
   return SystemError(fmt::format(format, std::forward<A>(args)...));
 }
 
-/// Returns " (strerror text)" for the current errno, for SystemError messages.
+/// Returns the current errno in words with a leading blank, " (No such file or directory)", for the end of a message.
 std::string errno_text();
 
+/// Throws Bug; `file` and `line` are the place in our source. Used by the macros below.
 [[noreturn]] void throw_bug(const char* file, int line, const std::string& message);
 
 }  // namespace roll
 
-/// Checks an invariant of our own code. The message says why it must hold.
+/// Throws Bug unless the condition, an invariant of our own code, holds, in all builds. `why` (text) says why it must
+/// hold.
 #define ROLL_CHECK(condition, why)                                                                                 \
   do {                                                                                                             \
     if (!(condition)) ::roll::throw_bug(__FILE__, __LINE__, fmt::format("{} does not hold: {}", #condition, why)); \
   } while (false)
 
+/// Like ROLL_CHECK(a == b, why); the message shows both values, which fmt must be able to format.
 #define ROLL_CHECK_EQ(a, b, why)                                                                          \
   do {                                                                                                    \
     const auto& roll_check_a = (a);                                                                       \

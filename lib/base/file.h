@@ -1,5 +1,6 @@
-// Reads and writes files. Written files are whole or absent: a temporary neighbour is written, synced, then renamed.
-// Paths from users are opened only if they are regular files: a pipe may block for ever, a device may never end.
+// Reads and writes files. write_file_atomic() and write_folder_atomic() leave a whole file or folder, or none: they
+// write a temporary file or folder beside the target, sync it, then rename it. Only regular files are opened: reading a
+// pipe may block for ever, and a device may never end.
 #pragma once
 
 #include <filesystem>
@@ -13,53 +14,59 @@
 
 namespace roll {
 
-/// Checks that `file` is a regular file. UserError: it is missing, or is a folder, pipe, socket or device.
+/// Checks that `file` is a regular file. Throws UserError if it is missing, or is a folder, pipe, socket or device.
 void require_file(const std::filesystem::path& file);
-/// Opens a file for reading. UserError: as for require_file(), or the file cannot be opened.
+/// Opens a file for reading in binary mode. Throws UserError if it is missing, not a regular file, or cannot be opened.
 std::ifstream open_to_read(const std::filesystem::path& file);
-/// Opens a file for appending, and creates it if missing. UserError as require_file(). SystemError: it cannot be
-/// opened.
+/// Opens a file for appending, and creates it if missing. Throws UserError if it exists and is not a regular file.
+/// Throws SystemError if it cannot be opened.
 std::ofstream open_to_append(const std::filesystem::path& file);
 
-/// Returns the bytes of a file. UserError: it is missing, unreadable, larger than `max_bytes`, or a folder, pipe or
-/// device.
 constexpr size_t kMaxFileBytes = size_t{1} << 30;
+/// Returns the bytes of a file. Throws UserError if it is missing, unreadable, larger than `max_bytes`, or a folder,
+/// pipe or device.
 std::string read_file(const std::filesystem::path& file, size_t max_bytes = kMaxFileBytes);
 
-/// Writes `content` to a temporary neighbour, fsyncs it, renames it to `file` and fsyncs the folder. SystemError: the
-/// disk refuses.
+/// Writes `content` to a temporary file beside `file`, fsyncs it, renames it to `file`, replacing an older one, and
+/// fsyncs the folder. Returns size and checksum of the content. Throws UserError if `file` exists and is not a regular
+/// file. Throws SystemError if the disk refuses.
 FileSum write_file_atomic(const std::filesystem::path& file, std::string_view content);
 
-/// Writes content that is too large for memory: `write` gets a function that appends bytes.
 using AppendBytes = std::function<void(std::string_view)>;
+/// Like write_file_atomic() above, for content that is too large for memory: calls write(append), which calls
+/// append(bytes) as often as it likes. If `write` throws, `file` is unchanged.
 FileSum write_file_atomic(const std::filesystem::path& file, const std::function<void(const AppendBytes&)>& write);
 
-/// Calls `fill(temporary folder)`, which writes with write_file_atomic(), then renames it to `folder`, replacing an
-/// older one. If `fill` throws, nothing remains. SystemError: the disk refuses.
+/// Calls fill(temporary folder), which must write its files by write_file_atomic(). Then removes an older `folder` and
+/// renames the temporary one to it. If `fill` throws, an older `folder` stays as it was. Throws SystemError if the disk
+/// refuses.
 void write_folder_atomic(const std::filesystem::path& folder,
                          const std::function<void(const std::filesystem::path&)>& fill);
 
-/// Removes temporary neighbours of the functions above that dead processes left directly in `folder`. Nobody else may
-/// be writing there.
+/// Removes temporary files and folders that the functions above left directly in `folder` when their process was
+/// killed. No other process may be writing there. Failures are ignored.
 void sweep_temporaries(const std::filesystem::path& folder) noexcept;
 
-/// Calls rename(2) and fsyncs the folder of `to`, so that it survives a crash. SystemError: renaming or syncing fails.
+/// Calls rename(2) and fsyncs the folder of `to`, so that it survives a crash. Throws SystemError if renaming or
+/// syncing fails.
 void rename_lasting(const std::filesystem::path& from, const std::filesystem::path& to);
 
-/// UserError: `link` exists and is not a symbolic link.
+/// Checks that `link` may be replaced by a symbolic link. Throws UserError if it exists and is not a symbolic link.
 void refuse_other_than_link(const std::filesystem::path& link);
 
-/// Makes the symbolic link `link` -> `target`, replacing an older one. SystemError: linking fails. UserError as above.
+/// Makes the symbolic link `link`, which points to `target`, replacing an older link. Throws SystemError if linking
+/// fails. Throws UserError if `link` exists and is not a symbolic link.
 void link_atomic(const std::filesystem::path& target, const std::filesystem::path& link);
 
 /// Returns the entries of `folder`, in no order; empty if it cannot be read.
 std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder);
 
-/// Tests whether something, or a folder, is there. False if it cannot be examined, such as for links in a circle.
+/// Return true if the path, with links followed, leads to anything, or to a folder. Never throw: return false if that
+/// cannot be determined.
 bool is_there(const std::filesystem::path& path);
 bool is_folder(const std::filesystem::path& path);
 
-/// Creates the folder and its parents. SystemError: that fails.
+/// Creates the folder and its parents, as far as they are missing. Throws SystemError if that fails.
 void make_folder(const std::filesystem::path& folder);
 
 }  // namespace roll

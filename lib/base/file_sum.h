@@ -1,4 +1,4 @@
-// Checksums of files: XXH3-128, which is as fast as memory. Detects damage, not forgery.
+// Checksums of files by XXH3-128, which is as fast as memory: for checkpoints. They detect damage, not forgery.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,20 @@
 namespace roll {
 
 struct FileSum {
-  int64_t bytes = 0;
-  std::string xxh3;  // XXH3-128 as hexadecimal digits, as `xxh128sum` prints it
+  int64_t bytes = 0;  // size of the file
+  std::string xxh3;   // XXH3-128 as hexadecimal digits, as `xxh128sum` prints it
   bool operator==(const FileSum&) const = default;
 };
-using FileSums = std::map<std::string, FileSum>;  // path below a folder -> sum
+/// Checksums of the files in a folder, by path relative to it.
+using FileSums = std::map<std::string, FileSum>;
 
-/// Checksum of bytes that arrive in pieces.
+/// Computes the FileSum of bytes that arrive in several calls of add().
 class RunningSum {
  public:
   RunningSum();
   ~RunningSum();
   void add(std::string_view bytes);
+  /// Returns the sum of all bytes so far.
   FileSum sum() const;
 
  private:
@@ -30,7 +32,7 @@ class RunningSum {
   std::unique_ptr<State> state_;
 };
 
-/// UserError: the file is missing or cannot be read.
+/// Reads a file and returns its sum. Throws UserError if the file is missing or cannot be read.
 FileSum sum_of_file(const std::filesystem::path& file);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Escapes text from others so that it cannot harm a terminal, e.g. by escape sequences. All output passes through here
-// (base/console.h, base/log.h, track/screen_frame.h), so authors can ignore it.
+// Escapes text from others (users' data, models, other programs) so that it cannot harm a terminal, e.g. by escape
+// sequences. All output passes through here (base/console.h, base/log.h, track/screen_frame.h), so other code need not.
 #pragma once
 
 #include <string>
@@ -11,17 +11,18 @@ namespace roll {
 /// direction, and invisible characters.
 bool is_harmful(char32_t c);
 
-/// Returns `text` with harmful characters (except line ends and tabs) and bytes of invalid UTF-8 as "\x1b".
+/// Returns `text` in which each byte of harmful characters (except line ends and tabs) and of invalid UTF-8 is written
+/// as a backslash, x and two hexadecimal digits: "\x1b".
 std::string harmless(std::string_view text);
 
-/// Returns `text` on one line, one column each: line ends as "↵", tabs as blanks, harmful characters as "·", bytes of
-/// invalid UTF-8 as "?". Carriage returns are dropped.
+/// Returns `text` as one line, for displays of fixed width: a line end becomes "↵", a tab a blank, another harmful
+/// character "·", a byte of invalid UTF-8 "?". Carriage returns are dropped.
 std::string on_one_line(std::string_view text);
 
-/// Applies harmless() to text that arrives in pieces, which may end within a character.
+/// Applies harmless() to text that arrives in pieces; a piece may end within a UTF-8 character.
 class HarmlessPieces {
  public:
-  /// Returns the text that can be shown now.
+  /// Takes the next piece and returns the escaped text up to the last complete character.
   std::string next(std::string_view piece);
 
  private:

@@ -6,10 +6,11 @@
 
 namespace roll {
 
-/// Returns `text` with HTML markup characters as entities: for contents and for values in double quotes.
+/// Returns `text` with & < > " as entities: for the contents of elements, and attribute values in double quotes.
 std::string escaped_html(std::string_view text);
 
-/// Returns one line of JSON for a <script> element; no string in it can end that element or a script line.
+/// Returns `json`, one line of JSON, with < > & and Unicode line separators in its strings as JSON escapes, so that it
+/// may be put into a <script> element.
 std::string json_in_html(std::string_view json);
 
 }  // namespace roll

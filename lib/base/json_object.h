@@ -1,4 +1,4 @@
-// Adds keys to ordered JSON objects without comparing them.
+// Adds keys to ordered JSON objects in constant time.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,8 @@
 
 namespace roll {
 
-/// Adds a key that `object` does not have. operator[] would first compare it with all existing keys.
+/// Adds `key`, which `object` must not have yet (this is not checked). operator[] would first compare it with all
+/// existing keys.
 inline void add_new(Json& object, const std::string& key, Json value) {
   object.get_ref<Json::object_t&>().emplace_back(key, std::move(value));
 }

@@ -1,8 +1,11 @@
-// The log that people read: one owner of the terminal, so that lines never tear the progress display. log.txt gets a
-// plain copy of all lines, each with its UTC time. app/ makes one Log per process and passes it by reference.
-//   info  rank 0 only, standard output          warn  every rank, standard error, names the rank if several
-//   note  like info, but each text once a run   status  the line being redrawn, only on a terminal
-//   say   like info, but also under --quiet
+// The log that people read. Each process has one Log, made by app/, which alone writes to the terminal, so that lines
+// never tear the progress display. Rank 0 also writes its lines with UTC time to log.txt in the run folder (copy_to()).
+//   info    rank 0 only; standard output; hidden by --quiet
+//   say     like info, but also shown under --quiet
+//   note    like info, but a text that was noted before is dropped
+//   warn    every rank; standard error; begins with the rank if there are several
+//   status  rank 0 only, on a terminal: the one line at the bottom that is redrawn in place; not in log.txt
+//   plain   replaces status where no line can be redrawn: writes a new line each time
 #pragma once
 
 #include <fmt/format.h>
@@ -20,15 +23,17 @@
 namespace roll {
 
 struct LogOptions {
-  int rank = 0;
+  int rank = 0;  // this process's
   int num_ranks = 1;
-  Terminal terminal;   // standard output
-  bool quiet = false;  // prints only warnings and say(); log.txt gets all lines
+  Terminal terminal;   // the terminal behind standard output
+  bool quiet = false;  // --quiet: shows only warnings and say(); log.txt still gets all lines
 };
 
+/// How a line was logged: kInfo by info() or note(), kSaid by say(), kWarning by warn().
 enum class LineKind { kInfo, kSaid, kWarning };
 
-/// A display that replaces the two streams, such as a full-screen view. Called from several threads, one at a time.
+/// A display that gets the lines in place of the two streams, such as a full-screen view. The log calls it from several
+/// threads, but never at the same time.
 class LogView {
  public:
   virtual ~LogView() = default;
@@ -39,16 +44,17 @@ class LogView {
 
 class Log {
  public:
-  /// `out` and `err` must outlive the log. All members may be called from several threads.
+  /// `out` is standard output and `err` standard error; both must outlive the log. All members except show_progress()
+  /// may be called from several threads at once.
   Log(std::ostream& out, std::ostream& err, LogOptions options);
   ~Log();
 
-  /// Appends all lines to `file`, earlier ones too (rank 0 only, without redrawing codes). SystemError: it cannot be
-  /// opened.
+  /// Appends to `file` all lines from now on, and those logged before, each with its UTC time. Does nothing on ranks
+  /// other than 0. Throws SystemError if the file cannot be opened.
   void copy_to(const std::filesystem::path& file);
 
-  /// Shows this rank's lines on `view` from now on; nullptr: on the streams. The view must outlive the log, or be
-  /// removed.
+  /// Shows this rank's lines on `view` from now on, instead of the streams; nullptr: on the streams again. The view
+  /// must live until the log is destroyed or show_on() is called again.
   void show_on(LogView* view);
 
   template <class... A>
@@ -63,23 +69,28 @@ class Log {
   void warn(fmt::format_string<A...> format, A&&... args) {
     write_warning(fmt::format(format, std::forward<A>(args)...));
   }
-  /// Logs a text once; repetitions are dropped.
+  /// Logs a text as info() does, unless the same text was noted before.
   template <class... A>
   void note(fmt::format_string<A...> format, A&&... args) {
     write_note(fmt::format(format, std::forward<A>(args)...));
   }
 
-  /// Redraws the status line (terminals only; cut to the width). "" removes it.
+  /// Replaces the status line, cut to the terminal's width; "" removes it. Does nothing unless interactive(), or under
+  /// --quiet.
   void status(std::string_view line);
-  /// Logs a line where nothing is redrawn: standard output if it is no terminal, and always log.txt. Other ranks print
-  /// it with their number after show_progress().
+  /// Writes a progress line where status() cannot: rank 0 writes it to log.txt, and to standard output if that is not a
+  /// terminal. Another rank prints it, with its number, if show_progress() was called there; else it does nothing.
   void plain(std::string_view line);
 
-  /// Shows this rank's progress too, from now on: it does work that rank 0 has no part in.
+  /// Makes plain() print on this rank, because it does work that rank 0 has no part in. Call it before other threads
+  /// use the log.
   void show_progress() { shows_progress_ = true; }
+  /// Returns true on rank 0, and after show_progress().
   bool shows_progress() const { return shows_progress_ || is_first(); }
 
+  /// Returns true on rank 0 if standard output is a terminal, so that status() works.
   bool interactive() const { return options_.terminal.interactive && is_first(); }
+  /// Returns the terminal's width.
   int columns() const { return options_.terminal.columns; }
   bool is_first() const { return options_.rank == 0; }
 

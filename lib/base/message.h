@@ -1,5 +1,5 @@
-// The codec for messages between ranks. A message is a struct with a name and one list of its fields, so that writing
-// and reading cannot differ:
+// Encodes and decodes messages between ranks: encode_message() and decode_message(). A message is a struct with a
+// MessageKind and one list of its fields, so that writing and reading cannot differ:
 //
 //   struct Lengths {
 //     static constexpr MessageKind kMessage{"LONG", 1, "lengths of responses"};
@@ -13,9 +13,9 @@
 // number of bytes or entries (4 bytes); optional values follow a 0 or 1. Json is sent as text, for data without a fixed
 // shape. Nothing depends on host, device or compiler.
 //
-// Errors name message, sender, field and byte. UserError: another tag or version, so that ranks run different builds.
-// SystemError: bytes are missing, left over, or invalid for their type. Nothing is allocated that the given bytes could
-// not fill.
+// Errors name message, sender, field and byte. Decoding throws UserError if the tag or version differs, since the ranks
+// then run different builds. It throws SystemError if bytes are missing, left over, or invalid for their type. No list
+// is allocated before it is clear that the bytes suffice for its entries.
 #pragma once
 
 #include <bit>
@@ -32,18 +32,21 @@
 
 namespace roll {
 
+/// Identifies a type of message.
 struct MessageKind {
   char tag[5];       // four letters, unique to this message
   uint32_t version;  // incremented with every change of the fields
-  const char* name;  // for people
+  const char* name;  // for error texts: "lengths of responses"
 };
 
-/// The sender of a message: a rank of a communicator.
+/// The sender of a message, for error texts.
 struct Sender {
-  int rank = -1;  // -1: unknown
-  std::string_view group = "world";
+  int rank = -1;                     // rank within the group; -1 if unknown
+  std::string_view group = "world";  // name of the communicator; "world": all ranks
 };
 
+// Kinds of fields that MessageWriter and MessageReader support: numbers, bools, enums, strings, Json, vectors,
+// optionals, maps, and structs with fields().
 template <class T>
 inline constexpr bool kIsList = false;
 template <class T>
@@ -59,7 +62,7 @@ inline constexpr bool kIsMap<std::map<K, V>> = true;
 template <class T>
 inline constexpr bool kIsNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8;
 
-/// Encodes a message's fields to bytes.
+/// Encodes a message's fields to bytes; used by encode_message(). fields() calls operator() for each field.
 class MessageWriter {
  public:
   template <class T>
@@ -68,6 +71,7 @@ class MessageWriter {
   }
   template <class T>
   void write(const T& value);
+  /// Returns the bytes written so far; call it once, at the end.
   std::string take() { return std::move(bytes_); }
 
  private:
@@ -77,14 +81,15 @@ class MessageWriter {
   std::string bytes_;
 };
 
-/// Returns the minimum number of bytes for a value of type T.
+/// Returns the least bytes that an encoded value of type T can have.
 template <class T>
 size_t least_bytes();
 
-/// Decodes a message's fields from bytes.
+/// Decodes a message's fields from bytes; used by decode_message(). fields() calls operator() for each field.
 class MessageReader {
  public:
-  /// Reads the tag and the version. UserError: they differ from those of `kind`.
+  /// Reads the tag and the version. `bytes` must outlive the reader. Throws UserError if they differ from those of
+  /// `kind`.
   MessageReader(std::string_view bytes, const MessageKind& kind, const Sender& sender);
 
   template <class T>
@@ -95,6 +100,7 @@ class MessageReader {
   }
   template <class T>
   void read(T& value);
+  /// Throws SystemError if bytes are left over.
   void expect_end() const;
 
  private:
@@ -118,6 +124,7 @@ class MessageReader {
   std::vector<Step> path_;
 };
 
+/// Returns the bytes of a message: tag, version and fields. M has kMessage and fields().
 template <class M>
 std::string encode_message(const M& message) {
   MessageWriter writer;
@@ -127,6 +134,8 @@ std::string encode_message(const M& message) {
   return writer.take();
 }
 
+/// Returns the message that encode_message() made into `bytes`. `sender` is named in errors. Throws UserError and
+/// SystemError as said at the top.
 template <class M>
 M decode_message(std::string_view bytes, const Sender& sender = {}) {
   MessageReader reader(bytes, M::kMessage, sender);

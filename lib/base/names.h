@@ -1,12 +1,13 @@
-// Converts between values and the words that people write for them. An enum has one table of names for reading, error
-// texts, --help and writing. A registry (rows with a `name`, extended over time) is used in the same way.
+// Converts between values and the words that people write for them in configurations and flags. An enum has one table
+// of names, which reading, writing, error texts and --help share. A registry is a list of structs ("rows") with a
+// `name`; Chosen<Rule> is a value that refers to one row, and is read and written by its name in the same way.
 //
 //   enum class Side { kLeft, kRight };
 //   constexpr auto enum_names(Side) {
 //     return std::to_array<Named<Side>>({{Side::kLeft, "left"}, {Side::kRight, "right"}}); }
 //
 //   struct Rule { const char* name; ... };
-//   std::span<const Rule> registry(const Rule*);      // the registry; a Chosen<Rule> is one of its rows
+//   std::span<const Rule> registry(const Rule*);   // returns all rows; the argument only selects the overload
 #pragma once
 
 #include <array>
@@ -20,30 +21,33 @@
 
 namespace roll {
 
+/// A row of an enum's table.
 template <class E>
 struct Named {
   E value;
   const char* name;
 };
 
-/// An enum with a table of names. A value may have several: all are read, the first is written.
+/// An enum with a table enum_names(E). A value may have several names: all are read, the first is written.
 template <class E>
 concept HasNames = std::is_enum_v<E> && requires {
   enum_names(E{});
 };
 
-/// A name from other programs that is refused, and why. An enum may have a table: `refused_enum_names(E)`.
+/// A name that other programs know and that is refused here, with the reason for the error text. An enum may have a
+/// table refused_enum_names(E) with such names.
 struct RefusedName {
   const char* name;
   const char* reason;
 };
 
-/// A row of a registry. Never null: there is always a chosen row.
+/// A reference to one row of R's registry; never null. Two are equal if they refer to the same row.
 template <class R>
 class Chosen {
  public:
-  /// Selects the row with that name, a literal in our own code. Bug: no row has it.
+  /// Selects the row with this name, a literal in our own code. Throws Bug if no row has the name.
   Chosen(const char* name);
+  /// Refers to `row`, which must outlive this object.
   explicit Chosen(const R& row) : row_(&row) {}
 
   const R* operator->() const { return row_; }
@@ -54,23 +58,25 @@ class Chosen {
   const R* row_;
 };
 
-/// Throws the Bug that a name or value is not in its table or registry.
+/// Throws Bug because `name` (or the value described by it) is not in its table or registry.
 [[noreturn]] inline void throw_unknown_name(std::string_view name) {
   throw_bug(__FILE__, __LINE__, fmt::format("every {} has its row", name));
 }
 
+/// Returns the first name of an enum's value. Throws Bug if the table lacks the value.
 template <HasNames E>
 std::string_view enum_name(E value) {
   for (const auto& [known, name] : enum_names(value))
     if (known == value) return name;
   throw_unknown_name("value of an enum");
 }
+/// Returns the name of the chosen row.
 template <class R>
 std::string_view enum_name(const Chosen<R>& chosen) {
   return chosen->name;
 }
 
-/// Returns the rows for a type: an enum's table, or a registry. The argument is a null pointer.
+/// Return the rows for a type: an enum's table, or a registry. The argument, a null pointer, only selects the overload.
 template <HasNames E>
 auto word_rows(const E*) {
   return enum_names(E{});
@@ -79,6 +85,7 @@ template <class R>
 std::span<const R> word_rows(const Chosen<R>*) {
   return registry(static_cast<const R*>(nullptr));
 }
+/// Set `out` to the value for a row.
 template <class E>
 void choose(const Named<E>& row, E& out) {
   out = row.value;
@@ -88,7 +95,8 @@ void choose(const R& row, Chosen<R>& out) {
   out = Chosen<R>(row);
 }
 
-/// The words that a key of type T accepts.
+/// The words that a configuration key of type T accepts. T is an enum with names or a Chosen<R>; other types may
+/// specialize Words.
 template <class T>
 struct Words;
 
@@ -97,12 +105,13 @@ requires requires(const T* tag) {
   word_rows(tag);
 }
 struct Words<T> {
+  /// Returns all names, in the order of the table.
   static std::vector<std::string> all() {
     std::vector<std::string> names;
     for (const auto& row : word_rows(static_cast<const T*>(nullptr))) names.emplace_back(row.name);
     return names;
   }
-  /// Returns true if `name` is known, and sets `out` to its value.
+  /// Sets `out` to the value for `name` and returns true; returns false and leaves `out` unchanged if it is unknown.
   static bool read(std::string_view name, T& out) {
     for (const auto& row : word_rows(static_cast<const T*>(nullptr))) {
       if (row.name != name) continue;
@@ -111,7 +120,7 @@ struct Words<T> {
     }
     return false;
   }
-  /// Returns why an unknown name is refused; "" if there is no reason on record.
+  /// Returns the reason from refused_enum_names() for an unknown name; "" if it has none.
   static std::string why_refused(std::string_view name) {
     if constexpr (requires { refused_enum_names(T{}); })
       for (const RefusedName& row : refused_enum_names(T{}))
@@ -120,13 +129,14 @@ struct Words<T> {
   }
 };
 
-/// A type that is written as one of a list of words.
+/// A type with Words: its values are written as one of a list of words.
 template <class T>
 concept IsWord = requires(std::string_view name, T& out) {
   Words<T>::read(name, out);
 };
 
-/// Returns the value for a name from our own code. Bug: the name is unknown.
+/// Returns the value for a name from our own code: named<Side>("left"). Throws Bug if the name is unknown. `value` is
+/// overwritten by the result; pass one for a T that has no default constructor.
 template <IsWord T>
 T named(std::string_view name, T value = {}) {
   if (!Words<T>::read(name, value)) throw_unknown_name(name);

@@ -6,8 +6,9 @@
 
 namespace roll {
 
-/// UserError: `beginning`, the first non-blank line of `file`, is in another format. The message names the format and
-/// the command that converts it to JSON lines.
+/// Throws UserError if `beginning`, the first non-blank line of `file`, is not JSON but in a known format, such as
+/// Parquet or gzip. The message names the format and the command that converts the file `file` to JSON lines. Returns
+/// if the format is not recognised.
 void refuse_other_format(std::string_view beginning, const std::string& file);
 
 }  // namespace roll

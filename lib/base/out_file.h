@@ -1,5 +1,5 @@
-// Writes a file, bypassing the page cache for whole blocks. A checkpoint is not read again soon; caching gigabytes
-// takes CPU from training and evicts its data.
+// Writes a file past the kernel's page cache (O_DIRECT, where the file system allows it). For checkpoints: they are not
+// read again soon, and caching gigabytes takes CPU time from training and evicts its data.
 #pragma once
 
 #include <filesystem>
@@ -13,13 +13,15 @@ namespace roll {
 
 class OutFile {
  public:
-  /// Creates the file, or empties it. SystemError: it cannot be opened.
+  /// Creates the file, or empties it. Without finish(), the file stays incomplete. Throws SystemError if it cannot be
+  /// opened.
   explicit OutFile(std::filesystem::path file);
   ~OutFile();
 
-  /// Appends bytes. SystemError: the disk refuses.
+  /// Appends bytes. Throws SystemError if the disk refuses.
   void append(std::string_view bytes);
-  /// Writes the rest, fsyncs, and returns the checksum. SystemError: the disk refuses.
+  /// Writes the buffered rest, fsyncs, and returns size and checksum of all bytes. Call it once, at the end. Throws
+  /// SystemError if the disk refuses.
   FileSum finish();
 
  private:

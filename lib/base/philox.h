@@ -1,14 +1,17 @@
-// Philox4x32-10 and the counters of random numbers (base/random.h), for host and device.
+// The random number generator Philox4x32-10 and how names of random numbers (base/random.h) become its counters; for
+// the CPU and CUDA kernels.
 #pragma once
 
 #include "base/host_device.h"
 
 namespace roll {
 
+/// Four 32-bit words: a counter of Philox, or its output.
 struct RandomWords {
   uint32_t word[4];
 };
 
+/// Returns the output of Philox4x32-10 for a counter and the two words of the key.
 ROLL_HOST_DEVICE RandomWords philox_words(RandomWords counter, uint32_t key0, uint32_t key1) {
   for (int round = 0; round < 10; ++round) {
     const uint64_t p0 = uint64_t{0xD2511F53} * counter.word[0];
@@ -21,12 +24,15 @@ ROLL_HOST_DEVICE RandomWords philox_words(RandomWords counter, uint32_t key0, ui
   return counter;
 }
 
-/// A RandomName with plain integers, for kernels.
+/// A RandomName (base/random.h) with plain integers, for kernels.
 struct PlainName {
   uint64_t seed = 0, sequence = 0;
-  uint32_t purpose = 0, step = 0, position = 0, unused = 0;
+  uint32_t purpose = 0, step = 0, position = 0;
+  uint32_t unused = 0;  // padding
 };
 
+/// Returns the four random words of a name: counter {position, low half of the sequence, purpose << 16 | bits 32..47 of
+/// the sequence, step}, key {low half of the seed, high half}.
 ROLL_HOST_DEVICE RandomWords named_words(const PlainName& name) {
   const uint32_t purpose_and_sequence_high =
       (name.purpose << 16) | (static_cast<uint32_t>(name.sequence >> 32) & 0xFFFF);
@@ -34,7 +40,7 @@ ROLL_HOST_DEVICE RandomWords named_words(const PlainName& name) {
                       static_cast<uint32_t>(name.seed), static_cast<uint32_t>(name.seed >> 32));
 }
 
-/// Returns the first 53 bits of the words.
+/// Returns the first 53 of the 128 bits: word[0], then the upper 21 bits of word[1].
 ROLL_HOST_DEVICE uint64_t first_bits(const RandomWords& words) {
   return (uint64_t{words.word[0]} << 21) | (words.word[1] >> 11);
 }

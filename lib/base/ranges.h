@@ -6,7 +6,7 @@
 
 namespace roll {
 
-/// Returns "0 to 3, 6" for ascending numbers.
+/// Returns ascending numbers as text, with runs of consecutive ones shortened: "0 to 3, 6" for 0, 1, 2, 3, 6.
 std::string ranges_text(const std::vector<int>& numbers);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Regular expressions on UTF-8 text: PCRE2 with its JIT, and limits on the cost of a match. The only user of PCRE2.
+// Regular expressions on UTF-8 text, by PCRE2 with its JIT, with limits on the cost of a match. No other code of ours
+// uses PCRE2.
 #pragma once
 
 #include <memory>
@@ -10,18 +11,19 @@
 
 namespace roll {
 
-/// Bytes [begin, end) of a text.
+/// The bytes [begin, end) of a text.
 struct Span {
   size_t begin, end;
 };
 
-/// PCRE2's message about an expression that it cannot compile, and the byte offset of the error in it.
+/// Thrown for an expression that PCRE2 cannot compile; what() is PCRE2's message.
 struct RegexError : std::runtime_error {
   RegexError(const std::string& what, size_t at) : std::runtime_error(what), offset(at) {}
-  size_t offset;
+  size_t offset;  // byte of the expression at which the error was found
 };
 
-/// A match that cost too much (backtracking, memory, time); what() says which limit was reached.
+/// Thrown if a match costs too much; what() says which limit was reached: PCRE2's on backtracking and memory, or the
+/// time of MatchMemory::limit_time().
 struct MatchFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -32,22 +34,24 @@ struct RegexOptions {
   bool ignore_case = false;      // letters match in either case
   bool unicode_classes = false;  // \w, \d, \s and \b by Unicode properties instead of ASCII
   bool literal = false;          // the expression is a plain string; only with ignore_case and timed
-  bool timed = false;            // obey MatchMemory::limit_time; somewhat slower
+  bool timed = false;            // MatchMemory::limit_time() applies; matching is somewhat slower
 };
 
-/// Memory for matching, and the groups of the last match; one per thread.
+/// Working memory for matching, which also holds the groups of the last match. Threads that match at the same time need
+/// one each; it may be used with several expressions.
 class MatchMemory {
  public:
-  /// Keeps `num_groups` groups besides the whole match.
+  /// Keeps the first `num_groups` capturing groups of a match, and the whole match; later groups cannot be asked for.
   explicit MatchMemory(size_t num_groups = 0);
   MatchMemory(MatchMemory&&) noexcept;
   MatchMemory& operator=(MatchMemory&&) noexcept;
   ~MatchMemory();
 
-  /// Limits the total time of all further matches of `timed` expressions.
+  /// From this call on, matches of `timed` expressions have `seconds` in total; after that they throw MatchFailed.
   void limit_time(double seconds);
 
-  /// Returns group `i` of the last match (0: the whole match); nullopt if it took no part.
+  /// Returns capturing group `i` of the last successful match (0: the whole match); nullopt if the group took no part
+  /// in the match, or is not kept.
   std::optional<Span> group(size_t i) const;
 
  private:
@@ -56,20 +60,22 @@ class MatchMemory {
   std::unique_ptr<Parts> parts_;
 };
 
-/// Immutable; may be used from several threads, each with its own MatchMemory.
+/// A compiled expression. It may be used by several threads at once, each with its own MatchMemory; copies share it.
 class Regex {
  public:
-  /// Compiles `expression` (PCRE2 syntax, UTF-8). RegexError: it does not compile.
+  /// Compiles `expression` (PCRE2 syntax, UTF-8). Throws RegexError if it does not compile.
   explicit Regex(std::string_view expression, const RegexOptions& options = {});
 
+  /// Returns the number of capturing groups in the expression.
   size_t num_groups() const;
 
-  /// Returns the first match in `text` (valid UTF-8) at or after `from`, which must be the start of a character or the
-  /// end. MatchFailed: a limit was reached.
+  /// Returns the first match in `text` that begins at byte `from` or later; nullopt if there is none. `text` must be
+  /// valid UTF-8 (this is not checked), and `from` the start of a character or text.size(). Throws MatchFailed if the
+  /// match costs too much.
   std::optional<Span> find(std::string_view text, size_t from, MatchMemory& memory) const;
 
-  /// Appends all matches in `text` (valid UTF-8), leftmost first, not overlapping. An empty match directly after
-  /// another match is skipped. MatchFailed: a limit was reached.
+  /// Appends to `matches` all matches in `text` (valid UTF-8, unchecked) from left to right, without overlaps. An empty
+  /// match directly after another match is skipped. Throws MatchFailed if a match costs too much.
   void find_all(std::string_view text, MatchMemory& memory, std::vector<Span>& matches) const;
 
  private:

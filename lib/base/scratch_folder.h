@@ -1,4 +1,4 @@
-// A new temporary folder, which is removed with its owner.
+// A new folder for temporary files.
 #pragma once
 
 #include <cstdlib>
@@ -9,9 +9,11 @@
 
 namespace roll {
 
+/// Owns a temporary folder; the destructor removes it with all files in it.
 class ScratchFolder {
  public:
-  /// Creates the folder; its name starts with `name`. SystemError: it cannot be created.
+  /// Creates a new folder in the system's folder for temporary files ($TMPDIR or /tmp). Its name is `name` and six
+  /// random characters. Throws SystemError if it cannot be created.
   explicit ScratchFolder(const std::string& name) {
     std::string pattern = (std::filesystem::temp_directory_path() / (name + "XXXXXX")).string();
     if (::mkdtemp(pattern.data()) == nullptr) throw system_error("{}{}", pattern, errno_text());

@@ -1,4 +1,4 @@
-// Terminals: whether output goes to one, its size, and the display width of text.
+// Tells whether output goes to a terminal and how large that is; cuts and wraps text by its display width.
 #pragma once
 
 #include <string>
@@ -8,25 +8,27 @@
 namespace roll {
 
 struct Terminal {
-  bool interactive = false;  // lines may be redrawn in place
+  bool interactive = false;  // output goes to a terminal, and lines may be redrawn in place
   int columns = 80;
-  int rows = 0;  // 0: unknown, or standard error goes elsewhere, so that a full-screen view has no place
+  int rows = 0;  // 0 if unknown, or if standard error goes elsewhere; a full-screen view is then impossible
 };
 
-/// Returns the terminal behind a file descriptor. Under mpirun every rank sees a pseudo-terminal, so the launcher's
-/// findings count: ROLL_TERMINAL=<columns> (0: no terminal) and ROLL_TERMINAL_ROWS=<rows> (0: standard error goes
-/// elsewhere). Without them, no terminal is assumed.
+/// Returns the terminal behind a file descriptor; `interactive` is false if there is none or TERM is dumb. If set, the
+/// environment variables ROLL_TERMINAL=<columns> (0: no terminal) and ROLL_TERMINAL_ROWS=<rows> decide: under mpirun,
+/// ranks cannot see the terminal, so the process that started them sets the variables. A rank without them assumes
+/// none.
 Terminal describe_terminal(int fd);
 
-/// Returns the display columns of UTF-8 text without control characters: 2 for wide characters (CJK, emoji), 0 for
-/// combining marks.
+/// Returns the terminal columns that UTF-8 text takes: 2 for wide characters (CJK, emoji), 0 for combining marks, else
+/// 1. The text must not hold control characters.
 int display_width(std::string_view utf8);
 
-/// Returns `utf8` cut to `columns`, ending in "…" if anything was cut off.
+/// Returns `utf8` cut to at most `columns` terminal columns, ending in "…" if anything was cut off; "" if `columns` is
+/// 0 or less.
 std::string cut_to_width(std::string_view utf8, int columns);
 
-/// Wraps `utf8`, which has no line ends, between words to lines of at most `columns`. Lines after the first begin with
-/// `indent`. A longer word is kept whole on its own line.
+/// Wraps `utf8`, which must not hold line ends, between words to lines of at most `columns` terminal columns. Lines
+/// after the first begin with `indent`. A word longer than a line is kept whole on its own line.
 std::vector<std::string> wrapped(std::string_view utf8, int columns, std::string_view indent = "");
 
 }  // namespace roll

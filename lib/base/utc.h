@@ -1,4 +1,4 @@
-// The current UTC time, as files record it.
+// The current UTC time as text, for files and logs.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Hydra's `defaults:` list, as far as existing recipes use it: files whose keys are defaults for the file itself.
-// load.h uses it.
+// Hydra's `defaults:` list, as far as existing recipes use it: the key names further files, whose keys are defaults for
+// the file itself. Used by load.h.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace roll {
 
-/// Reads the files in `root`'s list, relative to the folder of `origin`, and merges their keys into `root`. The file
-/// wins over its list; later entries win over earlier ones. Entries without a file, or for a package other than _here_
-/// or _global_, are ignored. Each file read is reported in `notes`. UserError: a file is invalid YAML, or files include
-/// each other more than ten deep.
+/// Reads the files that the key `defaults` of `root` lists, and adds to `root` the keys that it lacks. `origin` is the
+/// path of root's file; entries are relative to its folder. Later entries win over earlier ones. Entries whose file
+/// does not exist, or that have a package other than _here_ or _global_ (`name@package`), are ignored. Appends a note
+/// to `notes` for each file that is read. Throws UserError if a file is invalid YAML, or files include each other more
+/// than ten levels deep.
 void merge_defaults(Node& root, const std::string& origin, std::vector<std::string>& notes);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Remembers values that came from the environment. They may be secret, so written files and messages hold the
-// `${oc.env:NAME}` instead, which gives the values again when read.
+// Remembers which values of a configuration came from environment variables. They may be secret, so written files and
+// messages show the `${oc.env:NAME}` instead, which gives the values again when read.
 #pragma once
 
 #include <map>
@@ -11,15 +11,18 @@ namespace roll {
 
 class FromEnv {
  public:
-  /// Records the value at `path`; does nothing if it did not come from the environment.
+  /// Records the value of the key at `path`; does nothing if it did not come from the environment.
   void add(const std::string& path, const Node& scalar);
-  /// Returns the text to show in place of the value at `path`, also for a secret in the file; nullptr: the value.
+  /// Returns the text to show in place of the value of the key at `path`: its ${oc.env:NAME}, or "(hidden)" for a
+  /// secret that the file itself holds. Returns nullptr if the value may be shown. The text lives as long as this
+  /// object.
   const std::string* find_by_path(const std::string& path) const;
-  /// Returns the text to show for a value copied from another key, such as a role's model; nullptr: the value.
+  /// Returns the ${oc.env:NAME} to show in place of the value `text`, if a recorded value equals it: code may have
+  /// copied it to another key. Returns nullptr if `text` may be shown.
   const std::string* find_by_text(const std::string& text) const;
 
  private:
-  std::map<std::string, std::string> env_text_by_path_;  // "a.b", "a.list[2]"
+  std::map<std::string, std::string> env_text_by_path_;  // keys: "a.b", "a.list[2]"
   std::map<std::string, std::string> env_text_by_text_;
 };
 

@@ -9,13 +9,14 @@
 
 namespace roll {
 
-/// Replaces every interpolation in `root`. A failure (unknown key, unset variable, cycle, malformed) sets the node's
-/// `error`, which is reported only if the key is read. Names that only a file of Hydra's `defaults:` list could define
-/// become empty mappings (`${deepspeed_zero3}`: reshard_after_forward: true) and are reported in `notes`. Text from the
-/// environment keeps its origin in Node::env_text. UserError: the interpolations together exceed a limit on work.
+/// Replaces every interpolation in the tree `root`. If one fails (unknown key, unset variable, cycle, malformed), sets
+/// the error of that node, which is reported only if the key is read. A name that only a file of Hydra's `defaults:`
+/// list could define becomes an empty mapping, with a note in `notes`; but `${deepspeed_zero3}` becomes
+/// {reshard_after_forward: true}. For text from the environment, Node::env_text keeps the `${oc.env:NAME}`. Throws
+/// UserError if the interpolations together copy too many nodes (references that multiply).
 void interpolate(Node& root, std::vector<std::string>& notes);
 
-/// Escapes `${` in the text, so that interpolate() returns it unchanged.
+/// Returns the text with `${` escaped, so that interpolate() turns it back into `text`.
 std::string escaped_interpolations(const std::string& text);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Reads JSON from requests and data files into structs with fields(), with a configuration's type and range checks.
+// Reads JSON from requests and data files into structs with fields() (config/keys.h), with the type and range checks of
+// a configuration.
 #pragma once
 
 #include "base/json.h"
@@ -7,11 +8,12 @@
 
 namespace roll {
 
-/// Converts JSON to a configuration tree whose scalars have no place.
+/// Converts JSON to a configuration tree without places (lines and columns).
 Node to_node(const Json& value);
 
-/// Reads the members of a JSON object into `out`. Interpolations stay plain text, because the sender is not trusted.
-/// UserError: wrong type or range ("key = value: rule"), or an unknown key, with the nearest known one.
+/// Reads the members of a JSON object into the struct `out`; keys that the object lacks keep their values. `${...}`
+/// stays plain text, because the sender is not trusted. Throws UserError if a value has the wrong type or is out of
+/// range ("key = value: rule"), or a key is unknown (the message suggests the nearest).
 void read_json_fields(const Json& object, const AnyMember& out);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Maps a member of a configuration to its key and place, so that checks (checker.h) need not repeat a key's spelling.
+// Maps a member of a configuration struct to its key and place, so that checks (checker.h) name a key by its member and
+// need not repeat its spelling.
 #pragma once
 
 #include <map>
@@ -10,18 +11,23 @@
 
 namespace roll {
 
-/// Index of a configuration's members. `config` must not move while the index is used.
+/// Index of a configuration's members. All functions throw Bug if the given member has no key.
 class KeyIndex {
  public:
+  /// `config` is a struct with fields(), which must not move while the index is used. `set` holds the keys that the
+  /// file and overrides set, by path; `origin` is the file's name (both from LoadedKeys in load.h).
   KeyIndex(const AnyMember& config, std::map<std::string, SetKey> set, std::string origin);
 
-  /// Returns the key's path: "actor_train.training_args.learning_rate". Bug: `member` has no key.
+  /// Returns the key's path: "actor_train.training_args.learning_rate".
   const std::string& key(const Address& member) const { return find(member).path; }
+  /// Returns true if the file or an override set the key.
   bool is_set(const Address& member) const { return set_.contains(key(member)); }
+  /// Returns the member at `address`, with access to its value.
   const AnyMember& member(const Address& address) const { return find(address).member; }
-  /// Returns the place that set the key, or only the file if it was not set.
+  /// Returns the place of the key's value; if the key was not set, a Place with only the file's name.
   Place place(const Address& member) const;
-  /// Returns "rollout_batch_size = 96" for messages, with "(not set in the file)" if the key was not set.
+  /// Returns path and value for messages: "rollout_batch_size = 96", or "rollout_batch_size = 64 (not set in the file)"
+  /// for a default.
   std::string name(const Address& member) const;
 
  private:

@@ -1,4 +1,5 @@
-// Reference of all configuration keys for `roll keys`, generated from fields(): tables and explanations of keys.
+// Reference of all configuration keys for `roll keys` and `roll explain`, generated from fields() (config/keys.h):
+// tables and explanations.
 #pragma once
 
 #include <string>
@@ -9,21 +10,22 @@
 
 namespace roll {
 
+/// Facts about one key.
 struct KeyEntry {
   using Kind = KeyInfo::Kind;
   Kind kind = Kind::kKey;
   std::string path;     // "actor_train.training_args.learning_rate", "rewards.<name>.type"
-  std::string type;     // "number"; only for kKey
-  std::string value;    // default value as YAML; only for kKey
-  std::string allowed;  // "round | square", "[0, 1]"; empty: any
-  std::string meaning;  // for kNoted and kRefused: the reason
-  std::string since;    // "0.2": version that introduced the key
+  std::string type;     // in words: "number", "list: text"; "" for other kinds than kKey
+  std::string value;    // default value as YAML; "" for other kinds than kKey
+  std::string allowed;  // allowed words or numbers: "round | square", "[0, 1]"; "" if any value of the type is allowed
+  std::string meaning;  // doc text; for kNoted and kRefused, the reason
+  std::string since;    // version that introduced the key: "0.2"
 
   bool operator==(const KeyEntry&) const = default;
 };
 
-/// Returns all keys of a group of default values in declaration order, a group before its keys. A key newer than 0.1
-/// ends its doc text with "; since 0.2".
+/// Returns all keys of `example`, a configuration with default values, in the order of declaration, a group before its
+/// keys. KeyEntry::since is taken from the end of the doc text, "; since 0.2"; it is 0.1 for others.
 std::vector<KeyEntry> key_entries(const AnyMember& example);
 
 /// A key that several roles share with the same meaning: "training_args.learning_rate" of actor_train and critic.
@@ -31,22 +33,24 @@ struct SharedKey {
   KeyEntry entry;                  // entry.path: the path without the role
   std::vector<std::string> roles;  // "actor_train", "rewards.<name>"; empty: a top-level key
 
-  std::string name() const;                // "actor_train, critic: training_args.learning_rate"
-  std::vector<std::string> paths() const;  // "actor_train.training_args.learning_rate", "critic. ..."
+  /// Returns "actor_train, critic: training_args.learning_rate".
+  std::string name() const;
+  /// Returns the key's path in each role: "actor_train.training_args.learning_rate", "critic.training_args. ...".
+  std::vector<std::string> paths() const;
 };
-/// Merges equal keys of several roles, in the order of their first declaration. A role is a group at the top level, or
-/// an entry of `rewards`.
+/// Merges keys that are equal except for their role, in the order of their first declaration. A role is a group at the
+/// top level, or an entry of `rewards`.
 std::vector<SharedKey> shared_keys(const std::vector<KeyEntry>& entries);
 
-/// Returns the keys whose name or meaning contains `pattern`, ignoring case; all if it is empty.
+/// Returns those of `keys` whose name() or meaning contains the text `pattern`, ignoring case; all if it is empty.
 std::vector<SharedKey> keys_with(std::string_view pattern, std::vector<SharedKey> keys);
 
 enum class KeyFormat { kText, kMarkdown, kHtml };
-/// Returns the keys as a table. `with_idle`: also lists noted and refused keys, at the end.
+/// Returns the keys as a table. With `with_idle`, lists noted and refused keys (config/keys.h) at the end, too.
 std::string key_table(const std::vector<SharedKey>& keys, KeyFormat format, bool with_idle);
 
-/// Returns the explanation of `key`, a path or the end of one, with a paragraph per match. UserError: no key matches;
-/// it suggests the nearest.
+/// Returns a paragraph for each of `keys` that matches `key`, a path or the last parts of one ("learning_rate"). Throws
+/// UserError if none matches; the message suggests the nearest.
 std::string explain_key(std::string_view key, const std::vector<SharedKey>& keys);
 
 }  // namespace roll

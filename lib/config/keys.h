@@ -3,20 +3,22 @@
 //   void fields(Keys& v) { v("pg_clip", pg_clip, "ratio is kept in 1 -+ pg_clip", above_to(0, 1)); ... }
 //
 // as the single definition of a key's name, default, allowed values and meaning. The calls are
-//   v(key, member, doc)                     member: bool, int64_t, double, std::string, an enum with names or a chosen
-//                                           row (base/names.h), a vector, a map with text keys, an optional, another
-//                                           struct with fields(), or a type with from_config_text
+//   v(key, member, doc)                     member: bool, int64_t, double, std::string, an enum with names or a
+//                                           Chosen<R> (base/names.h), a vector, a map with text keys, an optional,
+//                                           another struct with fields(), or a type with from_config_text
 //   v(key, member, doc, rules...)
-//   v.noted({keys}, reason)                 accepted, with a note that it has no effect; `image_*` is a pattern
-//   v.refused({keys}, reason)               an error, unless null, false, 0 or empty
-//   v.refused_above_one({keys}, reason)     like refused, but 1 is accepted too: sizes of a layout
-//   v.only_if(group.member, acts, other)    adds only_if(acts, other) to a key of an inner group
+//   v.noted({keys}, reason)                 keys of other programs: accepted, with a note that they have no effect;
+//                                           `image_*` matches every key that begins with image_
+//   v.refused({keys}, reason)               keys of other programs: an error, unless the value is null, false, 0 or
+//                                           empty
+//   v.refused_above_one({keys}, reason)     like refused, but the value 1 is accepted, too: for sizes of a layout
+//   v.only_if(group.member, acts, other)    adds the rule only_if(acts, other) to the key of a member of a nested group
 //
 // The rules are
 //   a range (range.h)       allowed numbers; without one: any finite number
-//   only_with(flag)         the key has no effect while the flag is false, or the optional is null
-//   only_if(acts, other)    the key has no effect unless `acts`, because of the key `other`
-//   may_change()            a resumed run may change the key; for a group, all keys in it
+//   only_with(other)        the key has no effect while the member `other` is false, or an optional without a value
+//   only_if(acts, other)    the key has an effect only if the bool `acts` is true; the member `other` decides that
+//   may_change()            a resumed run may have another value; for a group, for all keys in it
 //   bool_or_text()          for text: YAML's true and false become "true" and "false"
 //
 // Each visitor of keys (reader, writer, walk.h, a tool's flags) is a subclass of Keys.
@@ -30,11 +32,12 @@
 
 namespace roll {
 
-using KeyList = std::initializer_list<const char*>;
+using KeyList = std::initializer_list<const char*>;  // keys or patterns
 
+/// The rule made by only_if() and only_with().
 struct OnlyIf {
-  bool acts;
-  Address other;
+  bool acts;      // false: the key has no effect
+  Address other;  // the member that decides `acts`
 };
 inline OnlyIf only_if(bool acts, const Address& other) {
   return {acts, other};
@@ -55,10 +58,10 @@ constexpr BoolOrText bool_or_text() {
 /// One line of fields(), without the member and its only_with/only_if rules.
 struct KeyLine {
   const char* key;
-  const char* doc;
-  Range range{};
-  bool may_change = false;
-  bool is_bool_or_text = false;
+  const char* doc;               // the key's meaning
+  Range range{};                 // allowed numbers
+  bool may_change = false;       // the rule may_change()
+  bool is_bool_or_text = false;  // the rule bool_or_text()
 
   void take(const Range& rule) { range = rule; }
   void take(MayChange) { may_change = true; }
@@ -66,6 +69,7 @@ struct KeyLine {
   void take(const OnlyIf&) {}
 };
 
+/// Base class of visitors. fields() calls operator() for each key in order, which calls visit().
 class Keys {
  public:
   virtual ~Keys() = default;
@@ -77,15 +81,17 @@ class Keys {
     visit(line, member);
     (pass_condition(member, rules), ...);
   }
+  // Called by fields() for keys of other programs; see above.
   virtual void noted(KeyList, const char* /*reason*/) {}
   virtual void refused(KeyList, const char* /*reason*/) {}
   virtual void refused_above_one(KeyList keys, const char* reason) { refused(keys, reason); }
-  /// Called after visit() of `member`, for a rule only_if or only_with.
+  /// Called after visit() of `member`, if its key has a rule only_if or only_with.
   virtual void only_if(const Address& /*member*/, bool /*acts*/, const Address& /*other*/) {}
 
-  /// True if the visitor is a reader and the key is set.
+  /// Returns true if the visitor is a reader and the mapping that it reads has the key; false for other visitors.
   virtual bool has(std::string_view) const { return false; }
 
+  /// Called for each key of a member.
   virtual void visit(const KeyLine& line, const AnyMember& member) = 0;
 
  private:

@@ -1,4 +1,5 @@
-// Loads a YAML file and overrides into a configuration struct. All errors are reported at once, each with its place.
+// Loads a YAML text and overrides into a configuration struct, for settings/load_config.h. All errors are reported at
+// once, each with its place.
 #pragma once
 
 #include <functional>
@@ -12,33 +13,36 @@
 
 namespace roll {
 
-/// Returns the tree of a YAML text with overrides applied and interpolations resolved. `origin` names it in messages.
-/// UserError: invalid YAML or overrides, or the text is not a mapping.
+/// Returns the tree of the YAML text `yaml` with files of its `defaults:` list merged, overrides (config/override.h)
+/// applied and interpolations resolved. `origin` is the file's path, for messages and the `defaults:` list. Appends
+/// notes for the user to `notes`. Throws UserError if the text or an override is invalid, or the text is not a mapping.
 Node read_tree(const std::string& yaml, const std::string& origin, const std::vector<std::string>& overrides,
                std::vector<std::string>& notes);
 
 /// Facts about the keys of a loaded configuration.
 struct LoadedKeys {
-  std::map<std::string, SetKey> set;  // the keys that were set, for KeyIndex
-  FromEnv from_env;                   // for to_yaml
+  std::map<std::string, SetKey> set;  // by path: the keys that the file or an override set, for KeyIndex
+  FromEnv from_env;                   // values from the environment, for to_yaml()
   std::vector<std::string> notes;     // messages for the user, such as keys without effect
-  std::string origin;
+  std::string origin;                 // the file's name, for messages
 };
 
+/// A loaded configuration with facts about its keys.
 template <class T>
 struct Loaded : LoadedKeys {
   T config;
 };
 
-/// Advice about a key of other programs; see ReadContext::foreign_advice.
+/// Returns advice about an unknown key that other programs have, "; here it is ...", or "" if none is known.
 using ForeignAdvice = std::function<std::string(const std::string& key)>;
 
-/// Reads a tree into a group. UserError: wrong types, numbers out of range, unknown or refused keys; it lists up to
-/// ten, each with its place.
+/// Reads a tree into the struct `config`, and fills `keys` except for `origin`, which the caller has set. `foreign` may
+/// be empty. Throws UserError if values have the wrong type or are out of range, or keys are unknown or refused; it
+/// lists up to ten errors, each with its place.
 void read_config(const Node& tree, const AnyMember& config, ForeignAdvice foreign, LoadedKeys& keys);
 
-/// Loads YAML text into a T. A static T::rewrite(Node& tree, notes), if any, first converts other spellings of its
-/// groups. UserError: the errors of read_tree() and read_config().
+/// Loads the YAML text `yaml` into a T: read_tree(), then read_config(). If T has a static function rewrite(Node& tree,
+/// notes), calls it in between, to convert other spellings of groups. Throws the UserErrors of both functions.
 template <HasFields T>
 Loaded<T> load_yaml(const std::string& yaml, const std::string& origin, const std::vector<std::string>& overrides = {},
                     ForeignAdvice foreign = {}) {

@@ -1,5 +1,6 @@
-// Type-erased access to the members of configuration structs: one function table per type. So readers, writers and
-// checks that visit fields() are compiled once, not once per configuration.
+// Type-erased access to the members of configuration structs: AnyMember is a pointer to a member and to a table of
+// functions for its type. Readers, writers and checks that visit fields() (config/keys.h) are thereby compiled once,
+// not once per configuration.
 #pragma once
 
 #include <functional>
@@ -25,21 +26,25 @@ concept HasFields = requires(T& t, Keys& v) {
   t.fields(v);
 };
 
-/// A type that is read from one YAML scalar (or from a list, as its text "[a, b]"), such as a device mapping.
-/// from_config_text(text, T&) throws a UserError with the broken rule; to_config_text(const T&) writes the text.
+/// A type that is read from the text of one YAML scalar, such as a device mapping. A YAML list is passed as its text
+/// "[a, b]". The type has two functions: from_config_text(text, T&), which throws a UserError with the broken rule
+/// ("must be ..."), and to_config_text(const T&), which returns the text.
 template <class T>
 concept HasConfigText = requires(const std::string& text, T& value) {
   from_config_text(text, value);
 };
 
-/// Error of reading a value.
+/// Result of reading a value: the error, if any.
 struct BadValue {
-  std::string rule;         // the broken rule; empty: the value is valid
-  bool is_foreign = false;  // the value shows that the struct is another program's
+  std::string rule;         // the broken rule, e.g. "a number is needed, this is text"; "" if the value is valid
+  bool is_foreign = false;  // the value shows that the whole group was written for another program
 };
 
+/// Functions for members of one type; kMemberType<M> is the only object for type M. A `member` or `entry` argument must
+/// point to an object of that type. Calling a function for another shape throws Bug or does nothing.
 class MemberType {
  public:
+  /// kGroup: a struct with fields(). kList: std::vector. kMap: std::map with text keys.
   enum class Shape { kScalar, kOptional, kList, kMap, kGroup };
   using Visit = std::function<void(void* member)>;
   using VisitEntry = std::function<void(const std::string& name, void* entry)>;
@@ -49,25 +54,31 @@ class MemberType {
 
   const Shape shape;
   const std::type_info& id;
-  const MemberType* const inner;  // type of the entries of an optional, list or map; else null
+  const MemberType* const inner;  // type of the entries of an optional, list or map; else nullptr
 
-  // For scalars; others throw Bug.
+  // For scalars.
+  /// Reads a node into a member; if the result has a rule, the node has no valid value.
   virtual BadValue read(const Node& node, void* member) const;
   /// Returns the value as messages show it.
   virtual std::string text(const void* member) const;
+  /// Returns the allowed words if the type has some (base/names.h), else an empty list.
   virtual std::vector<std::string> words() const = 0;
   /// True if the value is written as YAML text, in quotes if it looks like another type.
   virtual bool is_text() const = 0;
 
-  // For optionals, lists and maps. An entry's name is "" in an optional, and its index in a list.
+  // For optionals, lists and maps. An entry's name is its key in a map, its index in a list, "" in an optional.
+  /// Calls f(name, entry) for each entry.
   virtual void each(void* member, const VisitEntry& f) const = 0;
+  /// Removes all entries.
   virtual void clear(void* member) const = 0;
-  /// Adds an entry that `fill` fills, unless `fill` returns false; a map keeps the entry anyway.
+  /// Adds an entry with default values and calls fill(entry). If that returns false, the entry is dropped, except in a
+  /// map. `name` is the key in a map, else ignored.
   virtual void add(void* member, const std::string& name, const Fill& fill) const = 0;
 
   // For groups (structs with fields()).
-  /// Calls f with a group of default values.
+  /// Calls f with a temporary group of default values.
   virtual void example(const Visit& f) const = 0;
+  /// Calls fields(v) of the group.
   virtual void fields(void* member, Keys& v) const = 0;
 
  protected:
@@ -75,21 +86,27 @@ class MemberType {
       : shape(shape_), id(id_), inner(inner_) {}
 };
 
+// Read a scalar of each type into `out`; on an error, leave `out` unchanged.
 BadValue read_scalar(const Node& node, bool& out);
 BadValue read_scalar(const Node& node, int64_t& out);
 BadValue read_scalar(const Node& node, double& out);
 BadValue read_scalar(const Node& node, std::string& out);
+// Return a scalar's value as YAML text without quotes.
 std::string scalar_text(bool value);
 std::string scalar_text(int64_t value);
 std::string scalar_text(double value);
 std::string scalar_text(const std::string& value);
 
-/// Returns the error for a node that is not one word.
+/// Returns the error for `node`, which is not a scalar although one word is needed.
 BadValue not_one_word(const Node& node);
-/// Calls `read` with the node's text; returns its UserError, or the error for a node without text.
+/// Calls read(text) with the text of a scalar or list. Returns the message of its UserError, if it throws one, or the
+/// error for a node of another kind.
 BadValue read_from_text(const Node& node, const std::function<void(const std::string& text)>& read);
+/// Returns the error for a text that is none of `words`; suggests the nearest.
 BadValue not_an_allowed_word(const std::string& text, const std::vector<std::string>& words);
 
+/// Reads one of the words of M (base/names.h). A type may overload why_foreign(M, word): it returns why an unknown word
+/// shows that the group was written for another program, or "".
 template <IsWord M>
 BadValue read_scalar(const Node& node, M& out) {
   if (node.kind != Node::Kind::kScalar) return not_one_word(node);
@@ -195,29 +212,32 @@ class MemberTypeOf final : public MemberType {
 
 /// A reference to a member of any type.
 struct AnyMember {
-  void* at = nullptr;  // null for noted and refused keys
-  const MemberType* type = nullptr;
+  void* at = nullptr;                // the member; nullptr for noted and refused keys, which have none
+  const MemberType* type = nullptr;  // nullptr if `at` is
 
   AnyMember() = default;
   AnyMember(void* at_, const MemberType& type_) : at(at_), type(&type_) {}
-  /// Casts const away: the same fields() serves writers, which only read, and readers.
+  /// Refers to `member`, which must outlive this object. Casts const away, because the same fields() serves readers and
+  /// writers; writers do not change it.
   template <class M>
   AnyMember(const M& member) : at(const_cast<M*>(&member)), type(&kMemberType<M>) {}
 
-  /// True for a group, a map, or a list of groups: it is written in more than one line.
+  /// Returns true for a group, a map, or a list of groups, which YAML shows in several lines.
   bool is_group() const;
+  /// Returns true for an optional without a value.
   bool is_null() const;
-  /// Returns the value as messages show it; "..." for a list, map or group.
+  /// Returns the value as messages show it: "null" for an empty optional, "..." for a list, map or group.
   std::string text() const;
   /// Returns the allowed words of an enum, also inside a list or optional; empty for other types.
   std::vector<std::string> words() const;
-  /// Calls f(name, entry) for each entry of an optional, a list or a map.
+  /// Calls f(name, entry) for each entry of an optional, a list or a map; does nothing for other types.
   void each(const std::function<void(const std::string& name, const AnyMember& entry)>& f) const;
-  /// Returns the path of an entry: "list[2]" or "map.name".
+  /// Returns the path of this member's entry `name`, for the member's path: "list[2]" or "map.name".
   std::string entry_path(const std::string& path, const std::string& name) const;
 };
 
-/// Identity of a member. The type distinguishes a struct from its first member, which has the same address.
+/// Identity of a member, to look up its key. The type distinguishes a struct from its first member, which has the same
+/// address.
 struct Address {
   const void* at;
   std::type_index type;

@@ -1,4 +1,4 @@
-// Converts a configuration's tree to JSON, for programs that do not read YAML.
+// Converts a configuration's tree (node.h) to JSON, for programs that do not read YAML.
 #pragma once
 
 #include "base/json.h"
@@ -6,7 +6,8 @@
 
 namespace roll {
 
-/// Returns the tree as JSON. Plain scalars become null, booleans or numbers if they look so; others become strings.
+/// Returns the tree as JSON. A scalar without quotes becomes null, a boolean or a number if it is written like one; all
+/// others become strings.
 Json to_json(const Node& node);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Command-line overrides: `a.b=c`, Hydra's `+a.b=c` and `++a.b=c` (the same here), and `~a.b` (removes the key).
+// Command-line overrides of configuration keys: `a.b=c` sets a key, as do Hydra's `+a.b=c` and `++a.b=c`; `~a.b`
+// removes a key.
 #pragma once
 
 #include <string>
@@ -8,9 +9,10 @@
 
 namespace roll {
 
-/// Applies the overrides in order. A value is YAML (`[1,2]`, `null`, `"text"`); its place is "command line".
-/// UserError: no `=`, an empty key, an invalid YAML value, a path through a value that is not a mapping, or `~` of a
-/// key that is not set.
+/// Applies the overrides to the tree `root` in order. Missing mappings on a key's path are created. A value is YAML
+/// (`[1,2]`, `null`, `"text"`); its place is "command line". Throws UserError if an override has no `=` or an empty
+/// key, its value is invalid YAML, its path leads through a value that is not a mapping, or `~` names a key that is not
+/// set.
 void apply_overrides(Node& root, const std::vector<std::string>& overrides);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Allowed numbers of a key. A range in the key's line of fields() applies to loading, --help, `roll keys` and tools'
-// flags. NaN is in no range.
+// Range: the allowed numbers of a configuration key. A range among the rules of a key in fields() (config/keys.h) is
+// checked when configurations and flags are read, and shown by --help and `roll keys`.
 #pragma once
 
 #include <limits>
@@ -10,19 +10,21 @@ namespace roll {
 
 struct AnyMember;
 
+/// An interval of finite numbers, with bounds included or not, and one more allowed value.
 struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   bool includes_low = true, includes_high = true;
   std::optional<double> also{};  // one more allowed value, such as 0 for "off"
 
+  /// Returns true if the value is allowed. Infinity and NaN are not, unless `also` is infinite.
   bool holds(double value) const;
-  /// Returns the rule that the value `wrong` breaks: "must be above 0 and at most 1".
+  /// Returns the rule in words, for a message about the value `wrong` that breaks it: "must be above 0 and at most 1".
   std::string rule(double wrong) const;
-  /// Returns the range as tables show it: "(0, 1]", "0 or 0.001..1000", ">= 1".
+  /// Returns the range as tables show it: "(0, 1]", "0 or 0.001..1000", ">= 1"; "" without bounds.
   std::string brief() const;
 
-  /// Returns this range extended by one value.
+  /// Returns this range with one more allowed value.
   constexpr Range or_also(double value) const {
     Range range = *this;
     range.also = value;
@@ -30,6 +32,7 @@ struct Range {
   }
 };
 
+// Ranges by their bounds. Infinity and NaN are in none.
 constexpr Range finite() {
   return {};
 }
@@ -42,17 +45,17 @@ constexpr Range above(double low) {
 constexpr Range within(double low, double high) {
   return {.low = low, .high = high};
 }
-/// low < x <= high
+/// x with low < x <= high
 constexpr Range above_to(double low, double high) {
   return {.low = low, .high = high, .includes_low = false};
 }
-/// low <= x < high
+/// x with low <= x < high
 constexpr Range from_below(double low, double high) {
   return {.low = low, .high = high, .includes_high = false};
 }
 
-// Limits of counts that determine memory or time: a larger value is a typing error that would exhaust a host.
-/// A length or a budget of tokens.
+// Ranges of counts, from 1 to a limit above which a value must be a typing error that would exhaust a host.
+/// A length, or a number of tokens at once.
 constexpr Range token_range() {
   return within(1, 1 << 24);
 }
@@ -69,8 +72,8 @@ constexpr Range round_range() {
   return within(1, 1'000'000'000);
 }
 
-/// Returns the first number in `member` (also in a list, map or optional) outside the range, or nullopt. Members
-/// without numbers (text, null, groups) are always inside.
+/// Returns the first number in `member` that is not in the range, also of the entries of a list, map or optional;
+/// nullopt if there is none, such as in members without numbers (text, null, groups).
 std::optional<double> outside(const Range& range, const AnyMember& member);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Reads a tree (node.h) into a struct: a visitor of fields() fills the members, checks types and reports unknown keys.
+// Reads a configuration tree (node.h) into a struct with fields() (keys.h): fills the members, checks types and ranges,
+// and reports unknown keys. Used by load.h, flag.h and json_node.h.
 #pragma once
 
 #include <string>
@@ -11,12 +12,15 @@
 
 namespace roll {
 
-/// Reads a node into a member of any type; records errors in `context`.
+/// Reads a node into the member `out`, which may have any type. `path` is the path of its key. Errors are recorded in
+/// `context`; nothing is thrown.
 void read_value(ReadContext& context, const Node& node, const std::string& path, const AnyMember& out);
 
-/// Reads one mapping into one struct.
+/// Reads one mapping into one struct: pass it to the struct's fields(), then call finish().
 class StructReader : public Keys {
  public:
+  /// `prefix` precedes the keys in paths: "actor_train.", or "" at the top. `context` and `node` must outlive the
+  /// reader.
   StructReader(ReadContext& context, const Node& node, std::string prefix)
       : context_(context), node_(node), prefix_(std::move(prefix)), used_(node.map.size()) {}
 
@@ -26,7 +30,7 @@ class StructReader : public Keys {
   void refused(KeyList keys, const char* reason) override { refuse(keys, reason, false); }
   void refused_above_one(KeyList keys, const char* reason) override { refuse(keys, reason, true); }
 
-  /// Reports the unknown keys; call it after fields().
+  /// Records an error for each key of the mapping that fields() did not declare; call it after fields().
   void finish();
 
  private:
@@ -36,12 +40,13 @@ class StructReader : public Keys {
 
   ReadContext& context_;
   const Node& node_;
-  std::string prefix_;  // "" or "actor_train."
+  std::string prefix_;
   std::vector<bool> used_;
   std::vector<std::string> known_;
 };
 
-/// Reads the keys of a mapping into a group; `prefix` precedes their names in paths.
+/// Reads the mapping `map` into the struct `group` by a StructReader. `prefix` precedes the keys in paths:
+/// "actor_train.", or "" at the top.
 void read_fields(ReadContext& context, const Node& map, const std::string& prefix, const AnyMember& group);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Secrets such as API keys: used, but never written to files or messages, which show "(hidden)".
+// Secrets such as API keys: the program uses them, but files and messages show "(hidden)" instead.
 #pragma once
 
 #include <string>
@@ -6,14 +6,16 @@
 
 namespace roll {
 
-/// Shorter texts are not searched for, because they may occur elsewhere by chance.
+/// Bytes of the shortest secret that without() and FromEnv search for; a shorter text may occur elsewhere by chance.
 constexpr size_t kShortestSecret = 8;
 
+/// Type of a configuration key that holds a secret.
 struct Secret {
   std::string text;
 };
 
-/// Reads a secret. UserError (a rule without file and line): the text is "(hidden)", written by to_config_text().
+/// Reads a secret from a configuration value. Throws UserError if the text is "(hidden)", which to_config_text() wrote
+/// in place of a secret; the message has no file and line, which the caller adds.
 void from_config_text(const std::string& text, Secret& secret);
 /// Returns "(hidden)", or "" if the secret is empty.
 std::string to_config_text(const Secret& secret);
@@ -21,11 +23,12 @@ std::string to_config_text(const Secret& secret);
 /// Returns `text` with "(hidden)" for each occurrence of the secret, if the secret has kShortestSecret bytes or more.
 std::string without(const Secret& secret, std::string text);
 
-/// Returns a command-line argument with the value of a secret key hidden, unless the value is an interpolation.
+/// Returns a command-line argument for display: key=(hidden) if the key, or a key inside the value, usually holds a
+/// secret and the value is no interpolation; else the argument unchanged.
 std::string shown_argument(const std::string& argument);
 
-/// True if a key of this name usually holds a secret (e.g. it ends in "api_key"), in any program. Messages then hide
-/// its value, even if the key is unknown or misplaced.
+/// Returns true if a key of this name or path usually holds a secret, in any program, because of its ending, such as
+/// "api_key". Messages then hide its value, even if the key is unknown or misplaced.
 bool names_secret(std::string_view key);
 
 }  // namespace roll

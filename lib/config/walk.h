@@ -8,25 +8,27 @@
 
 namespace roll {
 
-/// One line of fields().
+/// A key as fields() declares it.
 struct KeyInfo {
+  /// kGroup: a nested struct, a map or a list of structs. kNoted, kRefused: keys of other programs (keys.h).
   enum class Kind { kKey, kGroup, kNoted, kRefused };
   std::string path;  // "actor_train.training_args.learning_rate"
   std::string key;   // last part of `path`
   Kind kind = Kind::kKey;
-  std::string doc;  // for kNoted and kRefused: the reason
-  Range range{};    // allowed numbers
-  bool may_change = false;
+  std::string doc;          // meaning; for kNoted and kRefused, the reason
+  Range range{};            // allowed numbers
+  bool may_change = false;  // the rule may_change()
 };
 
-/// Receives a key; `member` is empty for noted and refused keys.
+/// Called for each key; `member` has no type and address for noted and refused keys.
 using VisitKey = std::function<void(const KeyInfo& info, const AnyMember& member)>;
 
-/// Keys to visit. kTop: only the struct's own. kAll: also those of its groups. kExamples: also those of a sample entry
-/// ("<name>" or 0) of empty maps and lists of groups.
+/// Keys to visit. kTop: only keys that the struct itself declares. kAll: also keys of nested groups, at any depth.
+/// kExamples: also keys of a default entry, with the name "<name>" or 0, in each empty map or list of structs.
 enum class WalkDepth { kTop, kAll, kExamples };
 
-/// Calls f for each key, a group before its keys. Maps and lists of groups are visited entry by entry.
+/// Calls f for each key of the struct `group`, a nested group before its own keys. Maps and lists of structs are
+/// visited entry by entry.
 void walk(const AnyMember& group, WalkDepth depth, const VisitKey& f);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Writes a configuration struct as YAML: every key with its value, in the order of fields(). It reads back unchanged.
+// Writes a configuration struct as YAML: every key with its value, in the order of fields() (keys.h). Reading the YAML
+// gives the same configuration.
 #pragma once
 
 #include <string>
@@ -8,14 +9,16 @@
 
 namespace roll {
 
-/// Returns YAML that reads back as this text: plain if that is safe, else in double quotes with `${` escaped.
+/// Returns a YAML scalar whose value is `text`: without quotes if that is safe, else in double quotes with `${`
+/// escaped.
 std::string yaml_text(const std::string& text);
-/// Returns the text in double quotes, with interpolations kept.
+/// Returns `text` as a YAML scalar in double quotes; `${...}` in it stays an interpolation.
 std::string quoted_yaml(const std::string& text);
-/// Returns the value of a key that is not a group, on one line.
+/// Returns the value of a member that is not a group (AnyMember::is_group()), as YAML on one line.
 std::string yaml_value(const AnyMember& member);
 
-/// Returns the keys of a group as YAML. Values from the environment are written as their interpolations.
+/// Returns the struct `config` as YAML. A value in `from_env` is written as its `${oc.env:NAME}`, and a secret as
+/// "(hidden)".
 std::string to_yaml(const AnyMember& config, const FromEnv& from_env = {});
 
 }  // namespace roll

@@ -100,8 +100,10 @@ class Builder : public YAML::EventHandler {
   void count(size_t nodes, const Place& place) {
     num_nodes_ += nodes;
     if (num_nodes_ > kMaxNodes)
-      throw user_error("{}: more than {} values once aliases are expanded; this is not a configuration", place.text(),
-                       kMaxNodes);
+      throw user_error(
+          "{}: more than {} values once aliases are expanded (each alias, *name, repeats a whole value); use fewer "
+          "aliases, or check that this is the right file",
+          place.text(), kMaxNodes);
   }
 
   void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {

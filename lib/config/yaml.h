@@ -1,4 +1,4 @@
-// Parses YAML text into a tree (node.h). The only user of yaml-cpp.
+// Parses YAML text into a tree (node.h). No other code of ours uses yaml-cpp.
 #pragma once
 
 #include <string>
@@ -8,12 +8,14 @@
 
 namespace roll {
 
-/// Parses one document and expands anchors, aliases and merge keys. With `single_line` (an override), places have no
-/// line and column. UserError "origin:line:column: ...": malformed text, duplicate keys, binary bytes, several
-/// documents, or a text that exceeds the limits on size, depth or alias expansion.
+/// Parses a text with one YAML document; expands anchors, aliases and merge keys. `origin` is the file's name, for
+/// places and messages. With `single_line`, for overrides, places have no line and column. Throws UserError
+/// "origin:line:column: ..." if the text is malformed or binary, has a key twice in a mapping, has several documents,
+/// or exceeds the limits on size, depth or alias expansion.
 Node parse_yaml(std::string_view text, const std::string& origin, bool single_line = false);
 
-/// Checks the bytes of a text. UserError "origin:line:column: ...": invalid UTF-8, control characters, or over 2 MB.
+/// Checks the bytes of a text; parse_yaml() calls it. Throws UserError "origin:line:column: ..." if the text has
+/// invalid UTF-8 or control characters, or more than 2 MB.
 void check_text(std::string_view text, const std::string& origin);
 
 }  // namespace roll

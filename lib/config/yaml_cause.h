@@ -1,5 +1,5 @@
-// Finds the likely mistake in invalid YAML, for the messages of yaml.h. A parser reports the place where it gave up,
-// often a line after the mistake, in terms of its grammar.
+// Finds the likely mistake in invalid YAML, for the messages of parse_yaml() (yaml.h). The parser itself reports the
+// place where it gave up, often a line after the mistake, in terms of its grammar.
 #pragma once
 
 #include <string>
@@ -7,19 +7,20 @@
 
 namespace roll {
 
-/// Place (from 1) of a mistake, and a description with the remedy.
+/// A mistake in a YAML text.
 struct YamlCause {
-  int line = 0;
-  int column = 0;
-  std::string words;
+  int line = 0;       // from 1
+  int column = 0;     // from 1
+  std::string words;  // the mistake, and how to correct it
 };
 
-/// Returns the likely cause of a syntax error. `line`, `column` (from 1) and `parser_words` are the parser's message,
-/// and the result if no better cause is found.
+/// Returns the likely cause of a syntax error in `text`. `line`, `column` (both from 1) and `parser_words` are the
+/// parser's message; they are returned if no better cause is found.
 YamlCause yaml_cause(std::string_view text, int line, int column, const std::string& parser_words);
 
-/// Returns line `line` of a text with its number, and a caret below the column: two indented lines, each begun with
-/// '\n'. A long line is cut around the column; control characters become spaces. "" if the line does not exist.
+/// Returns two indented lines, each beginning with '\n': line `line` of the text with its number, and a caret below
+/// `column` (both from 1). A long line is cut around the column; control characters become spaces. Returns "" if the
+/// line does not exist.
 std::string pointed_line(std::string_view text, int line, int column);
 
 }  // namespace roll

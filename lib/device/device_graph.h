@@ -1,5 +1,5 @@
-// CUDA graphs: GPU work that is recorded once and replayed with one launch. Launching a decode step kernel by kernel
-// would cost the host more time than the step itself.
+// CUDA graphs: a sequence of kernels that is recorded once and replayed with one launch. For decode steps: launching
+// each kernel from the host would take longer than the step itself.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -10,26 +10,30 @@
 
 namespace roll {
 
+/// A recorded sequence of kernels.
 class DeviceGraph {
  public:
   virtual ~DeviceGraph() = default;
-  /// Launches the recorded work in the current stream.
+  /// Launches the recorded kernels in the current stream, without waiting for them. They read and write the same memory
+  /// as when they were recorded.
   virtual void replay() = 0;
 };
 
+/// Makes graphs for one device.
 class GraphRecorder {
  public:
   virtual ~GraphRecorder() = default;
-  /// Records the launches of `work` without running them. `work` must have run once before, must allocate nothing that
-  /// outlives it, and must use the same memory each time. Rethrows exceptions of `work`.
+  /// Calls `work` and records the kernels that it launches, without running them. `work` must have run once before (so
+  /// that libraries are initialized), must use the same memory each time, and must not keep tensors that it allocates.
+  /// Rethrows exceptions of `work`.
   virtual std::unique_ptr<DeviceGraph> record(const std::function<void()>& work) = 0;
 };
 
-/// Upper bound of the GPU memory of a recorder, in bytes: cuBLAS's workspace of another stream.
+/// GPU memory that recorders take besides their graphs' tensors, in bytes: cuBLAS's workspace for another stream.
 constexpr int64_t kRecorderBytes = int64_t{32} << 20;
 
-/// Returns a recorder for `device`. Its graphs share one memory pool, so only one graph may run at a time.
-/// SystemError: built without CUDA.
+/// Returns a recorder for a CUDA `device`. Its graphs share one memory pool, so they must run one after the other.
+/// Throws SystemError in a build without CUDA.
 std::unique_ptr<GraphRecorder> make_graph_recorder(at::Device device);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Measures the time of work on a device, without waiting for the device.
+// Measures how long work takes on a device, without making the host wait for it.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -8,12 +8,14 @@
 
 namespace roll {
 
-/// Times from construction to stop(): on a GPU by events in the current stream, elsewhere by the host's clock.
+/// Measures the time from construction to stop(): on a GPU by events in the current stream, elsewhere by the host's
+/// clock.
 class DeviceTimer {
  public:
   explicit DeviceTimer(c10::Device device);
+  /// Ends the measured time, which covers all work that was launched before. Call it once.
   void stop();
-  /// Returns the measured time. The host must have synchronized with the device after stop().
+  /// Returns the measured seconds. On a GPU, the host must have waited for the device after stop().
   double seconds() const;
 
  private:

@@ -1,5 +1,6 @@
-// Cache of CUDA graphs for work that comes in a few sizes. A size runs without a graph the first time, because
-// libraries initialize on first use; it is recorded the second time and replayed from then on.
+// Cache of CUDA graphs (device_graph.h) for GPU work that comes in a few sizes, such as decode steps over 1, 2, 4, ...
+// sequences. The first time, work of a size runs without a graph, because libraries initialize on first use; the second
+// time it is recorded and replayed; from then on only replayed.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +13,16 @@ namespace roll {
 
 class GraphCache {
  public:
-  /// Null recorder (e.g. on the CPU): work always runs without graphs.
+  /// If `recorder` is nullptr (on the CPU), work always runs without graphs.
   explicit GraphCache(std::unique_ptr<GraphRecorder> recorder) : recorder_(std::move(recorder)) {}
 
-  /// Runs `work` or replays its graph. Work of one `size` must launch the same kernels on the same memory each time.
+  /// Runs `work`, or records and replays it, as said above. All `work` passed with the same `size` must launch the same
+  /// kernels on the same memory. Rethrows exceptions of `work`.
   void run(int64_t size, const std::function<void()>& work);
-  /// Drops all graphs. Call it before memory of the work moves, while none of the work is running.
+  /// Drops all graphs; no graph may be running. Call it before memory that the work uses is freed or moved.
   void clear() { graphs_.clear(); }
 
-  /// Returns the padded size for `count` items: the next power of two, at most `max_size`.
+  /// Returns a size for `count` (at least 1) items, so that few sizes occur: the next power of two, at most `max_size`.
   static int64_t padded(int64_t count, int64_t max_size);
 
  private:

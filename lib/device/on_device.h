@@ -1,5 +1,5 @@
-// Launches the kernels of cuda/ on the device of their tensors, in its current stream. LibTorch's operators select the
-// device themselves; a plain kernel launch would use the thread's current device.
+// Launches the kernels of cuda/ on a given device, in its current stream. LibTorch's operators select the device of
+// their tensors themselves; a plain kernel launch would use the thread's current device.
 #pragma once
 
 #include <c10/core/DeviceGuard.h>
@@ -7,7 +7,8 @@
 
 namespace roll {
 
-/// Calls launch(stream) with `device` as the thread's device.
+/// Calls launch(stream) while `device`, a CUDA device, is the thread's current device. `stream` is the native handle
+/// (cudaStream_t as a pointer) of the device's current stream.
 template <class Launch>
 void launch_on(at::Device device, const Launch& launch) {
   const c10::DeviceGuard guard(device);

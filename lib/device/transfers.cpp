@@ -4,13 +4,13 @@
 
 namespace roll {
 
-at::Tensor sent(const at::Tensor& x, at::Device device) {
+at::Tensor copy_to_device(const at::Tensor& x, at::Device device) {
   if (device.is_cpu() || device.is_meta()) return x.to(device);
   const at::Tensor pinned = at::empty(x.sizes(), x.options().pinned_memory(true)).copy_(x);
   return pinned.to(device, /*non_blocking=*/true);
 }
 
-void send_together(const std::vector<at::Tensor*>& tensors, at::Device device) {
+void move_to_device(const std::vector<at::Tensor*>& tensors, at::Device device) {
   if (device.is_cpu()) return;
   constexpr int64_t kAlignment = 16;
   std::vector<int64_t> offsets = {0};
@@ -29,7 +29,7 @@ void send_together(const std::vector<at::Tensor*>& tensors, at::Device device) {
   for (size_t i = 0; i < tensors.size(); ++i) *tensors[i] = tensor_view(device_bytes, i);
 }
 
-std::vector<at::Tensor> fetched(const std::vector<at::Tensor>& tensors) {
+std::vector<at::Tensor> fetch_values(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> flat;
   std::vector<int64_t> sizes;
   for (const at::Tensor& tensor : tensors) {

@@ -1,5 +1,5 @@
-// Copies of tensors between host and device. Copies to a GPU are asynchronous, through pinned memory; copies back are
-// one synchronous transfer.
+// Copies tensors between host and device. Copies to a GPU are asynchronous, through pinned memory; copies back are one
+// synchronous transfer.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,13 +8,15 @@
 
 namespace roll {
 
-/// Returns a copy of the host tensor x on `device`.
-at::Tensor sent(const at::Tensor& x, at::Device device);
+/// Returns the host tensor x on `device`, in the current stream; x itself if `device` is the CPU.
+at::Tensor copy_to_device(const at::Tensor& x, at::Device device);
 
-/// Replaces host tensors by copies on `device`, in one transfer.
-void send_together(const std::vector<at::Tensor*>& tensors, at::Device device);
+/// Replaces host tensors by copies on `device` (on a GPU, in one transfer). The copies share one block of memory, which
+/// is freed with the last copy. Does nothing if `device` is the CPU.
+void move_to_device(const std::vector<at::Tensor*>& tensors, at::Device device);
 
-/// Returns the elements of each tensor on the host, [n] float64. Waits for the device.
-std::vector<at::Tensor> fetched(const std::vector<at::Tensor>& tensors);
+/// Returns a flat copy of each tensor, [number of its elements] float64 on the host. All tensors must be on one device;
+/// waits for the device.
+std::vector<at::Tensor> fetch_values(const std::vector<at::Tensor>& tensors);
 
 }  // namespace roll

@@ -117,7 +117,7 @@ Batch to_device(Batch batch, at::Device device, const ModelParallel& parallel) {
   if (device.is_meta() || device.is_cpu()) return batch;
   batch.on_host = std::make_shared<const Batch>(batch);
   add_layout(batch, parallel);
-  send_together(batch_tensors(batch), device);
+  move_to_device(batch_tensors(batch), device);
   return batch;
 }
 

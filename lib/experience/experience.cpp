@@ -87,7 +87,7 @@ Experience to_device(Experience experience, at::Device device, const ModelParall
   std::vector<at::Tensor*> tensors = batch_tensors(experience);
   for (const auto tensor : Experience::kTokenTensors)
     if ((experience.*tensor).defined()) tensors.push_back(&(experience.*tensor));
-  send_together(tensors, device);
+  move_to_device(tensors, device);
   return experience;
 }
 

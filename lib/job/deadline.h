@@ -1,30 +1,31 @@
-// Ends a process that nothing else would end: MPI calls without a time limit of ours, MPI_Abort included, wait for ever
-// when a host is out of reach.
+// Ends a rank that nothing else would end: when a host is out of reach, MPI calls without a time limit of ours wait for
+// ever, MPI_Abort included.
 #pragma once
 
 #include <string>
 
 namespace roll {
 
-/// While this object lives, the process has `limit_s` left. Then it writes `line` to standard error and gives other
-/// ranks time to write theirs, which shows who waits for whom. It ends Open MPI's daemon on this host, if run_ranks
-/// started the job on another one, and exits with `exit_code`. One at a time. Uses SIGALRM.
+/// Ends the process if this object lives longer than `limit_s` seconds: writes `line` to standard error, gives the
+/// other ranks 1.5 s to write theirs, which shows who waits for whom, ends Open MPI's daemon on this host if
+/// run_ranks() (launch.h) started the job from another host, and exits with `exit_code`. Only one may exist at a time.
+/// Uses SIGALRM.
 class Deadline {
  public:
   Deadline(double limit_s, const std::string& line, int exit_code);
-  /// Cancels the limit.
+  /// Cancels the limit: the process goes on.
   ~Deadline();
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
 };
 
-/// Sets a Deadline that cannot be cancelled: destructors and exit handlers have only that long, too. Other ranks get no
-/// time.
+/// Ends the process like a Deadline, but cannot be cancelled and gives the other ranks no time: destructors and exit
+/// handlers, too, have only `limit_s` seconds from now. Returns at once. An empty `line` is not written.
 void end_within(double limit_s, const std::string& line, int exit_code);
 
-/// Leaves a process that ends Open MPI's daemon of this host if that outlives us by `grace_s`: the daemon waits for
-/// orders from mpirun, which may be out of reach. Does nothing in jobs that others started, or on mpirun's own host
-/// (supervisor.h).
+/// Starts a background process that ends Open MPI's daemon on this host, if it still runs after `grace_s` seconds: the
+/// daemon waits for orders from mpirun, which may be out of reach. Does nothing if run_ranks() did not start the job,
+/// or on mpirun's own host, where supervisor.h does that. Called just before this rank ends.
 void end_daemon_after(double grace_s);
 
 }  // namespace roll

@@ -1,5 +1,6 @@
-// Ends a job after an error: its message, its exit code, and that no rank waits for ever. app/main.cpp calls the two
-// functions in this order; the library only throws.
+// Ends a job after an error, so that its message is printed once and no rank waits for ever. In a process that ends by
+// an exception, app/main.cpp prints error_line() and calls abort_all_ranks(). The table says what happens in each case
+// and which file sees to it ("itself" is the rank).
 //
 // clang-format off
 //  what happens               who notices                within                     exit code   words
@@ -43,13 +44,13 @@
 
 namespace roll {
 
-/// Returns the line for standard error, with the rank if there are several; "" if another rank reports
-/// (AnotherRankFailed, and Stopped on all ranks but the first).
+/// Returns the error's line for standard error, with this rank's number unless it is 0. Returns "" if another rank
+/// prints the error: for AnotherRankFailed (dist/agree.h), and for Stopped on all ranks but the first.
 std::string error_line(const std::exception& error);
 
-/// Ends every rank with the error's exit code and does not return, if this process is in a running MPI job. A silent
-/// rank first waits for the one that reports. In any case, this process has only seconds left, even if MPI_Abort or a
-/// destructor hangs.
+/// In a running MPI job, ends every rank with the error's exit code by MPI_Abort and does not return; a rank whose
+/// error_line() is "" first waits 3 s for the rank that prints the error. Without MPI it returns, but this process has
+/// only seconds left (end_within() in deadline.h), even if a destructor hangs.
 void abort_all_ranks(const std::exception& error);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Reads the hosts of a run from a file in Open MPI's format: one "name slots=N" per line, # begins a comment.
+// Reads the hosts of a job from a hostfile in Open MPI's format: one "name slots=N" per line; # begins a comment.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@ namespace roll {
 
 struct Host {
   std::string name;   // host name or address for mpirun, perhaps user@name
-  int64_t slots = 0;  // number of ranks: its GPUs, or fewer
+  int64_t slots = 0;  // number of ranks to start there: the host's GPUs, or fewer
 };
 
-/// Returns the hosts in the file's order, which is the order of the ranks. UserError with file and line: a name occurs
-/// twice, slots are missing or not in 1 to 65536, or there are other words. UserError with the file: it cannot be read,
-/// or names no host.
+/// Returns the hosts in the file's order; the first ranks run on the first host. Throws UserError with file and line if
+/// a host occurs twice, its slots are missing or not in 1 to 65536, or a line has other words. Throws UserError if the
+/// file cannot be read, names no host, or has more than 65536 slots in all.
 std::vector<Host> read_hostfile(const std::filesystem::path& file);
 
+/// Returns the sum of the hosts' slots.
 int64_t num_slots(const std::vector<Host>& hosts);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Joins this process to the others of its job.
+// Connects this process to the other ranks of its job.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,8 @@
 
 namespace roll {
 
-/// Transport between ranks. kAuto: by how this process was started, and NCCL if every rank has a GPU.
+/// Transport between ranks, the values of --communicator. kSingle: one rank, no transport. kAuto: kSingle, kMpi or
+/// kTcp, depending on how this process was started (world.h); with CUDA devices, one for each rank, kNccl.
 enum class Transport { kAuto, kSingle, kMpi, kTcp, kNccl };
 constexpr auto enum_names(Transport) {
   return std::to_array<Named<Transport>>({{Transport::kAuto, "auto"},
@@ -20,12 +21,13 @@ constexpr auto enum_names(Transport) {
 
 struct CommunicatorOptions {
   Transport kind = Transport::kAuto;
-  at::Device device = at::kCPU;  // CUDA: NCCL for its tensors
-  double timeout_s = 600;        // longest wait in one collective
+  at::Device device = at::kCPU;  // this rank's device; a CUDA device allows NCCL
+  double timeout_s = 600;        // longest wait in one collective, and for the other ranks to join
 };
 
-/// Joins the other processes (found as in world.h). **Collective**. UserError: the kind does not fit how the process
-/// was started. SystemError: a rank does not come, or this build lacks CUDA/NCCL.
+/// Joins the other ranks, which it finds by the launcher's environment variables (world.h), and returns the
+/// communicator of all ranks. **Collective**. Throws UserError if `kind` does not fit how the process was started.
+/// Throws SystemError if a rank does not come in time, or NCCL is needed but this build lacks it.
 std::unique_ptr<Communicator> make_communicator(const CommunicatorOptions& options);
 
 }  // namespace roll

@@ -1,5 +1,6 @@
-// Parses mpirun's standard error: the ranks' lines, and mpirun's own notices between two lines of dashes. Drops notices
-// that only repeat a rank's message, and extracts the culprit from others.
+// Parses mpirun's standard error for the supervisor (supervisor.h): lines of the ranks, and mpirun's own notices, each
+// between two lines of dashes. Drops notices that only repeat a rank's message, and learns from others which rank or
+// host failed.
 #pragma once
 
 #include <optional>
@@ -9,37 +10,42 @@
 
 namespace roll {
 
-/// "mpirun noticed that process rank 3 with PID 812 on node h2 exited on signal 9 (Killed)."
+/// A rank that a signal killed, from mpirun's notice "mpirun noticed that process rank 3 with PID 812 on node h2 exited
+/// on signal 9 (Killed)."
 struct KilledRank {
   int rank = 0;
   std::string host;
   int signal = 0;
 };
 
-/// Returns the line of a rank that waited in vain for others, at its start or end, without knowing who is missing. All
-/// waiting ranks write it. The supervisor shows it once, and takes the other ranks for the missing ones.
+/// Returns the line that a rank writes to standard error when it has waited in vain for other ranks, at its start or
+/// end, and cannot know which ones are missing: "roll: rank 3 of 8, start: waited 30 min and not all other ranks came
+/// ...". Every waiting rank writes it; the supervisor shows only the first, and concludes that all other ranks are
+/// missing.
 std::string waited_line(int rank, int num_ranks, const std::string& where_and_how_long);
 
-/// Tells the supervisor, if any, that all ranks are there. Called by the first rank.
+/// Tells the supervisor, if there is one, that all ranks have met, by a line on standard error. Rank 0 calls it once.
 void report_start();
 
 class MpirunOutput {
  public:
-  /// Takes the next bytes; returns the whole lines to show.
+  /// Takes the next bytes of mpirun's standard error, which may end within a line. Returns the lines that are complete
+  /// now and are to be shown.
   std::string take(std::string_view bytes);
-  /// Returns the last line if it is incomplete.
+  /// Returns the last line, if the output ended without a newline; call it once, at the end.
   std::string rest();
 
   /// Returns true once report_start()'s line was seen.
   bool started() const { return started_; }
   /// Returns true once a rank reported an error or called MPI_Abort, so that the job has to end.
   bool failed() const { return !first_error_.empty() || has_aborted_; }
-  /// Returns the first rank's error message; "" if none.
+  /// Returns the error message that came first from any rank, without "roll: "; "" if none came.
   const std::string& first_error() const { return first_error_; }
+  /// Returns the first killed rank that mpirun reported; nullopt if it reported none.
   const std::optional<KilledRank>& killed() const { return killed_; }
-  /// Returns the ranks for which others waited in vain (see waited_line()): "1, 3".
+  /// Returns the ranks for which others waited in vain, as text: "1, 3"; "" if no rank wrote a waited_line().
   std::string missing() const;
-  /// Returns the host that mpirun has lost; "" if none.
+  /// Returns the host to which mpirun lost the connection; "" if none.
   const std::string& lost_host() const { return lost_host_; }
 
  private:

@@ -11,15 +11,17 @@ namespace roll {
 struct Restart {
   int number = 0;        // the first restart is 1
   int max_restarts = 0;  // the configured maximum
-  std::string reason;
-  double failed_s = 0;  // time at which the failure was seen, wall clock
+  std::string reason;    // why the job failed, in words
+  double failed_s = 0;   // time at which the failure was seen, in seconds since 1970-01-01 UTC
 };
 
-/// Sets the variables for this process and later children. SystemError: setenv fails.
+/// Sets the variables for this process and the ranks that it starts later. Called by the supervisor. Throws SystemError
+/// if setenv fails.
 void export_restart(const Restart& restart);
 
-/// Returns "restart 1 of 3: rank 1 on host h2 was killed by signal 9 (Killed); working again after 12.3 s"; "" if the
-/// job was not restarted. The time lasts from the failure to this call: for the log, at the start of the first step.
+/// Returns a line for the log: "restart 1 of 3: rank 1 on host h2 was killed by signal 9 (Killed); working again after
+/// 12.3 s", where the time is counted from the failure to this call; "" if the job was not restarted. Ranks call it
+/// when their first step begins.
 std::string restart_note();
 
 }  // namespace roll

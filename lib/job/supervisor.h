@@ -1,6 +1,6 @@
-// Supervises a job from the process that started mpirun, or the only rank of a restartable job. Until the job's end it
-// passes signals on, filters mpirun's standard error, and makes sure that mpirun ends after a failure: by itself,
-// mpirun would wait for ever for an unreachable host.
+// Supervises a job in the process that starts it; used by run_ranks() (launch.h). Starts mpirun (or the only rank of a
+// job with restarts), passes signals on until it ends, filters its standard error, and kills it if it does not end
+// after a failure: by itself, mpirun would wait for ever for an unreachable host.
 #pragma once
 
 #include <optional>
@@ -12,20 +12,22 @@
 
 namespace roll {
 
+/// How a job ended.
 struct JobEnd {
-  int status = 0;                          // wait() status of the command
-  std::optional<StopKind> stop_request{};  // the first signal that asked this process to stop
+  int status = 0;                          // the command's status, as waitpid(2) returns it
+  std::optional<StopKind> stop_request{};  // the first signal that asked this process to stop; nullopt if none came
   bool stopped_twice = false;              // Ctrl-C or SIGTERM came a second time
   bool was_killed = false;                 // the command had to be killed
   bool started_late = false;               // ended because the ranks did not start in time
-  double failed_s = 0;                     // time of the first sign of failure, or of the end; wall clock
-  MpirunOutput output{};
+  double failed_s = 0;                     // first sign of failure, or the end; in seconds since 1970-01-01 UTC
+  MpirunOutput output{};                   // facts from standard error
 };
 
-/// Runs `command` (mpirun's, or the only rank's) to its end, then ends or removes its leftovers on this host. The first
-/// stop request is passed on as a signal that mpirun forwards to the ranks (process/stop.h), without a time limit; the
-/// second makes mpirun kill them. The ranks must report_start() within `start_limit_s`. If this process is killed,
-/// `command` gets `orphan_signal`. SystemError: fork fails.
+/// Runs `command` (mpirun's, or the only rank's) to its end, then kills remaining processes and removes files that it
+/// left on this host. The first stop signal is passed on to the ranks by a stand-in signal (process/stop.h), and they
+/// may take as long as they need; a second Ctrl-C or SIGTERM makes mpirun kill them. Rank 0 must call report_start()
+/// (mpirun_output.h) within `start_limit_s` seconds, else the job is ended. If this process is killed, the kernel sends
+/// `orphan_signal` to `command`. Throws SystemError if fork fails.
 JobEnd supervise(const std::vector<std::string>& command, double start_limit_s, int orphan_signal);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Computes when a job must stop: from --time-limit and the batch system's own limit.
+// Computes when a job must stop: from --time-limit and Slurm's limit for the job.
 #pragma once
 
 #include <optional>
@@ -6,15 +6,19 @@
 
 namespace roll {
 
-/// Returns the seconds in "90m" (s, m, h, d), "23:55:00", "1-12:00:00" or Slurm's other forms with a colon or a dash
-/// ("55:00" is minutes and seconds, "1-12" a day and hours), or in a plain number of seconds. UserError, starting with
-/// `origin`: another form, not above 0, or above 1000 days.
+/// Returns the seconds in "90m" (units s, m, h, d), "23:55:00", "1-12:00:00" or Slurm's other forms with a colon or a
+/// dash ("55:00" is minutes and seconds, "1-12" a day and 12 hours), or in a plain number of seconds. `origin` names
+/// the flag in the error. Throws UserError "origin = text: ..." if the text has another form, or the time is not above
+/// 0 or is above 1000 days.
 double parse_time_limit(const std::string& text, const std::string& origin);
 
-/// Returns when the ranks must stop (seconds since 1970-01-01 UTC), the earlier of
-///   the flag's time, counted from the start of the job's first process, restarts included
-///   SLURM_JOB_END_TIME less 5 % of the job's time (60 s to 10 min, at most half of the time) to finish a step and save
-/// nullopt: no limit. Keeps it in ROLL_STOP_AT_MS for all later processes of the job. UserError: the flag is malformed.
+/// Returns the time at which the ranks must stop, in seconds since 1970-01-01 UTC; nullopt if there is no limit. The
+/// earlier of two times counts:
+///  - `flag`, the value of --time-limit, counted from the first call in the job: restarts do not extend it;
+///  - SLURM_JOB_END_TIME, less the time to finish a step and save: 5 % of the job's time, but 60 s to 10 min, and not
+///    more than half of the job's time.
+/// Stores the result in ROLL_STOP_AT_MS for all later processes of the job; if that is set already, returns its value.
+/// Throws UserError if the flag is malformed.
 std::optional<double> time_limit(const std::optional<std::string>& flag);
 
 }  // namespace roll

@@ -72,7 +72,7 @@ at::Tensor spread(const std::vector<float>& factors, const TokenAxis& axis, at::
   const at::Tensor on_tokens = at::empty({cu_seqlens.back()}, at::kFloat);
   float* out = on_tokens.mutable_data_ptr<float>();
   for (size_t b = 0; b < factors.size(); ++b) std::fill(out + cu_seqlens[b], out + cu_seqlens[b + 1], factors[b]);
-  return sent(on_tokens, device);
+  return copy_to_device(on_tokens, device);
 }
 
 std::vector<float> are_positive(const std::vector<double>& scores) {

@@ -166,7 +166,7 @@ Metrics all_metrics(const LossResult& result) {
   for (const Deferred& deferred : result.deferred) numbers.push_back(deferred.numbers);
   Metrics metrics = result.metrics;
   if (numbers.empty()) return metrics;
-  const std::vector<at::Tensor> on_host = fetched(numbers);
+  const std::vector<at::Tensor> on_host = fetch_values(numbers);
   for (size_t i = 0; i < on_host.size(); ++i) result.deferred[i].add(on_host[i], metrics);
   return metrics;
 }

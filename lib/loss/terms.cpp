@@ -40,7 +40,7 @@ at::Tensor token_sequences(const std::vector<int64_t>& cu_seqlens, const at::Ten
     return at::bucketize(at::arange(cu_seqlens.back(), bounds.options()), bounds, /*out_int32=*/false, /*right=*/true) -
            1;
   const at::Tensor boundaries = at::tensor(cu_seqlens, at::kLong);
-  return sent(at::repeat_interleave(boundaries.slice(0, 1) - boundaries.slice(0, 0, -1)), device);
+  return copy_to_device(at::repeat_interleave(boundaries.slice(0, 1) - boundaries.slice(0, 0, -1)), device);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Measures how fast a device multiplies matrices and reads memory, for perf/mfu and `roll generate --bench`.
+// Measures how fast a device (a GPU, or all CPU threads of this process) multiplies matrices and reads memory: for the
+// metric perf/mfu, `roll doctor` and `roll generate --bench`.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -8,15 +9,16 @@
 
 namespace roll {
 
-/// Returns the FLOP/s of a large square GEMM in `dtype`, the best of a few after a warm-up. Takes about 0.03 s.
+/// Returns the FLOP/s of a large square matrix product in `dtype`: the best of a few, after a warm-up. Takes about 30
+/// ms.
 double measure_matmul_peak(at::Device device, at::ScalarType dtype);
 
-/// Returns the best of the measurements that fit into `seconds`, at least one.
+/// Repeats measure_matmul_peak() for `seconds`, at least once, and returns the best result.
 double best_matmul_peak(at::Device device, at::ScalarType dtype, double seconds);
 
-/// Returns the bytes per second at which all threads read `bytes` of memory repeatedly (GPU: a copy, which reads and
-/// writes), the best of some runs. A size that fits into a cache is read from there, like a model of that size. At most
-/// 1 GiB is read, which no cache holds.
+/// Returns the bytes per second at which all CPU threads read the same `bytes` of memory again and again, the best of
+/// some passes; on a GPU, at which a copy reads and writes. Pass the size of a model's weights: a size that fits into a
+/// cache is read from the cache, as those weights would be. Larger sizes than 1 GiB are measured with 1 GiB.
 double measure_read_bandwidth(at::Device device, int64_t bytes);
 
 }  // namespace roll

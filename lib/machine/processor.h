@@ -1,4 +1,4 @@
-// Reads the processor's model and the features that this program's speed depends on.
+// Reads the processor's model and the instruction sets that this program's speed depends on, for `roll doctor`.
 #pragma once
 
 #include <filesystem>
@@ -9,10 +9,10 @@ namespace roll {
 
 struct Processor {
   std::string model;                  // "AMD EPYC 7B13"; "unknown" if the kernel does not tell
-  std::vector<std::string> features;  // features with special code here, by Linux's names
+  std::vector<std::string> features;  // the instruction sets that it has, by Linux's names: "avx2"
 };
 
-/// Parses `cpuinfo`, a file in the format of /proc/cpuinfo.
+/// Parses `cpuinfo`, a file in the format of /proc/cpuinfo (tests pass others).
 Processor read_processor(const std::filesystem::path& cpuinfo = "/proc/cpuinfo");
 
 }  // namespace roll

@@ -194,7 +194,8 @@ std::function<at::Tensor(const DeltaHeads&, const DeltaRows&)> Backbone::recurre
   for (size_t c = 0; layout.keys.defined() && c + 1 < layout.cu_keys.size(); ++c)
     for (int64_t i = layout.cu_queries[c + 1] - layout.cu_queries[c]; i > 0; --i)
       own_indices.push_back(layout.cu_keys[c + 1] - i);
-  const at::Tensor own_rows = layout.keys.defined() ? sent(at::tensor(own_indices, at::kLong), device) : at::Tensor();
+  const at::Tensor own_rows =
+      layout.keys.defined() ? copy_to_device(at::tensor(own_indices, at::kLong), device) : at::Tensor();
   return [plan = plan_delta(layout.cu_keys, spec_.delta->kernel, device), keys = layout.keys, own_rows,
           cp = parallel_.cp](const DeltaHeads& heads, const DeltaRows& rows) {
     if (!keys.defined()) return gated_delta_rule(heads, rows, plan);

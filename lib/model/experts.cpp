@@ -106,8 +106,8 @@ class ExpertRows {
         for (int64_t i = 0; i < all[rank].const_data_ptr<int64_t>()[ranks.rank() * experts_per_rank + e]; ++i)
           rows.push_back(begins[rank * experts_per_rank + e] + i);
     order = at::tensor(rows, at::kLong);
-    inverse_order = sent(at::empty_like(order).index_copy_(0, order, at::arange(total, at::kLong)), device);
-    order = sent(order, device);
+    inverse_order = copy_to_device(at::empty_like(order).index_copy_(0, order, at::arange(total, at::kLong)), device);
+    order = copy_to_device(order, device);
   }
 
   std::vector<int64_t> send, receive;  // by rank

@@ -24,7 +24,7 @@ LabelledSlots find_labelled_slots(const TokenLayout& layout, const PackedTokens&
     if (known.wanted.is_same(wanted)) return known;
   LabelledSlots found = labelled_slots(layout, tokens, wanted, parallel);
   for (at::Tensor* tensor : {&found.slots, &found.unwanted})
-    if (tensor->defined()) *tensor = sent(*tensor, tokens.ids.device());
+    if (tensor->defined()) *tensor = copy_to_device(*tensor, tokens.ids.device());
   return found;
 }
 

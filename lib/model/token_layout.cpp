@@ -17,7 +17,7 @@ namespace roll {
 namespace {
 
 at::Tensor to_tensor(const std::vector<int64_t>& values, at::Device device) {
-  return sent(at::tensor(values, at::kLong), device);
+  return copy_to_device(at::tensor(values, at::kLong), device);
 }
 
 /// Lays out context after context for one cp rank.

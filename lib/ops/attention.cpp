@@ -101,7 +101,9 @@ at::Tensor sequence_bounds(const std::vector<int64_t>& cu) {
 Pieces pieces_on(at::Device device, std::vector<int64_t> cu_queries, std::vector<int64_t> cu_keys) {
   Pieces pieces{std::move(cu_queries), std::move(cu_keys)};
   if (device.is_cpu() || device.is_meta()) return pieces;
-  const auto to_device = [&](const std::vector<int64_t>& bounds) { return sent(sequence_bounds(bounds), device); };
+  const auto to_device = [&](const std::vector<int64_t>& bounds) {
+    return copy_to_device(sequence_bounds(bounds), device);
+  };
   pieces.queries_on_device = to_device(pieces.cu_queries);
   pieces.keys_on_device = pieces.cu_keys == pieces.cu_queries ? pieces.queries_on_device : to_device(pieces.cu_keys);
   return pieces;

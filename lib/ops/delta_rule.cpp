@@ -169,7 +169,7 @@ DeltaPlan plan_delta(std::vector<int64_t> cu_seqlens, int64_t num_taps, at::Devi
     }
   }
   const auto to_device = [&](const std::vector<int64_t>& values) {
-    return sent(at::tensor(values, at::kLong), device);
+    return copy_to_device(at::tensor(values, at::kLong), device);
   };
   plan.taps = to_device(taps).view({num_taps, tokens});
   plan.tails = to_device(tails).view({sequences, before});

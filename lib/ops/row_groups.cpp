@@ -30,7 +30,7 @@ at::Tensor RowGroups::ends(at::Device device) const {
   if (ends_.defined()) return ends_.to(device);
   std::vector<int32_t> ends(counts_->begin(), counts_->end());
   std::partial_sum(ends.begin(), ends.end(), ends.begin());
-  return sent(at::tensor(ends, at::kInt), device);
+  return copy_to_device(at::tensor(ends, at::kInt), device);
 }
 
 }  // namespace roll

@@ -233,7 +233,7 @@ void Learner::fetch(const Accumulated& accumulated, UpdateResult& result) {
   for (const auto& part : parts_) squares.push_back(part->optimizer.squared_gradient());
   tensors.push_back(at::stack(squares));
   tensors.insert(tensors.end(), accumulated.numbers.begin(), accumulated.numbers.end());
-  const std::vector<at::Tensor> values = fetched(tensors);
+  const std::vector<at::Tensor> values = fetch_values(tensors);
   const auto num_losses = std::ssize(accumulated.losses);
   double local_loss = 0;
   for (int64_t k = 0; k < num_losses; ++k) local_loss += values[k].item<double>();

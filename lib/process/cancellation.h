@@ -1,5 +1,5 @@
-// A cancellation token for HTTP requests and reward workers: cancel() ends at once all waits for something outside this
-// program, such as a server or a pause.
+// A cancellation token for HTTP requests and reward workers: after cancel(), their waits (for a server, a child program
+// or the end of a pause) end at once.
 #pragma once
 
 #include "base/descriptor.h"
@@ -8,17 +8,17 @@ namespace roll {
 
 class Cancellation {
  public:
-  /// SystemError: the process has no file descriptor left.
+  /// Throws SystemError if the process has no file descriptor left.
   Cancellation();
 
-  /// May be called from any thread, any number of times.
+  /// Sets the token; it stays set until reset(). May be called from any thread, any number of times.
   void cancel();
-  /// Clears the cancellation.
+  /// Clears the token.
   void reset();
   bool is_cancelled() const;
-  /// Sleeps; returns false if cancelled before the time is over.
+  /// Sleeps for `seconds`. Returns true after that time; returns false at once when the token is set.
   bool sleep(double seconds) const;
-  /// Returns an event descriptor for poll(2); it is readable while cancelled.
+  /// Returns a descriptor for poll(2), which is readable while the token is set. This object owns it.
   int descriptor() const { return event_.get(); }
 
  private:

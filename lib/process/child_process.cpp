@@ -344,9 +344,8 @@ void ChildProcess::add_polls(std::vector<pollfd>& polls) const {
   if (input_ && num_written_ < end) polls.push_back({input_.get(), POLLOUT, 0});
 }
 
-void poll_until(ChildProcess::Clock::time_point look, std::vector<pollfd>& polls) {
-  const auto longest =
-      std::clamp<Clock::duration>(look - Clock::now(), Clock::duration::zero(), std::chrono::hours(24));
+void poll_until(ChildProcess::Clock::time_point end, std::vector<pollfd>& polls) {
+  const auto longest = std::clamp<Clock::duration>(end - Clock::now(), Clock::duration::zero(), std::chrono::hours(24));
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(longest).count();
   const timespec limit{ns / 1'000'000'000, ns % 1'000'000'000};
   if (ppoll(polls.data(), polls.size(), &limit, nullptr) < 0 && errno != EINTR)

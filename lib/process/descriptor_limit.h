@@ -1,4 +1,4 @@
-// Raises the limit of open file descriptors (RLIMIT_NOFILE), for environments that start many programs.
+// Raises this process's limit of open file descriptors (RLIMIT_NOFILE), for environments that start many programs.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace roll {
 
-/// Ensures that `count` more descriptors can be opened beside those open now. UserError, starting with `purpose`: the
-/// hard limit is too low.
+/// Ensures that `count` more descriptors can be opened beside those open now (and 64 for other code). Raises the soft
+/// limit if necessary. Throws UserError, with a message that begins with `purpose`, if the hard limit is too low.
 void require_descriptors(int64_t count, const std::string& purpose);
 
 }  // namespace roll

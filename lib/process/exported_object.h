@@ -1,5 +1,5 @@
-// Reads exported objects of a shared library (ELF) from its file, without loading it: loading would run its
-// constructors. Used to check plug-ins.
+// Reads exported variables of a shared library (ELF) from its file without loading the library, which would run code in
+// it. Used to check plug-ins (plugin_file.h).
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,9 @@
 
 namespace roll {
 
-/// Returns the first `size` bytes of the object `symbol` as stored in the file (without relocation of pointers);
-/// nullopt if the library does not export it. UserError, without the file's name: not a shared library for this
-/// machine, or damaged.
+/// Returns the first `size` bytes of the variable `symbol`, as stored in the file `library`; pointers in it are not yet
+/// relocated. Returns nullopt if the library does not export the symbol. Throws UserError if the file is not a shared
+/// library for this machine, or damaged; the message lacks the file's name, which the caller adds.
 std::optional<std::string> exported_object(const std::filesystem::path& library, const std::string& symbol,
                                            size_t size);
 

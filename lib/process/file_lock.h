@@ -11,15 +11,15 @@ namespace roll {
 
 class FileLock {
  public:
-  /// Locks `file`, creating it if needed, and writes who holds it. Waits up to `patience_s` for another holder. If
-  /// another process still holds the lock, returns nullptr and sets `holder` to the file's text. SystemError: the file
-  /// cannot be created, locked or written.
+  /// Locks `file`, creating it if needed, and writes a line into it that names this process. Waits up to `patience_s`
+  /// seconds while another process holds the lock; if it still does then, returns nullptr and sets `holder` to its
+  /// line. Throws SystemError if the file cannot be created, locked or written.
   static std::unique_ptr<FileLock> take(const std::filesystem::path& file, double patience_s, std::string& holder);
 
-  /// Returns whether the path still names the locked file: not removed, renamed or replaced.
+  /// Returns true if the path still leads to the locked file, which was not removed, renamed or replaced.
   bool is_in_place() const;
 
-  /// Returns whether a process holds the lock of `file` now; false if that cannot be determined.
+  /// Returns true if any process holds the lock of `file` now; false if none does, or that cannot be determined.
   static bool is_held(const std::filesystem::path& file);
 
  private:

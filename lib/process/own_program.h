@@ -10,7 +10,7 @@ inline std::filesystem::path own_program() {
   return std::filesystem::read_symlink("/proc/self/exe");
 }
 
-/// Returns the path of a file in the executable's folder.
+/// Returns the path of the file `name` in the executable's folder; the file need not exist.
 inline std::filesystem::path beside_program(const char* name) {
   return own_program().replace_filename(name);
 }

@@ -1,11 +1,13 @@
-// Blocks SIGPIPE, so that a write to an ended child or a closed connection returns an error instead of killing us.
+// Blocks SIGPIPE, so that a write to an ended child or a closed connection fails with EPIPE instead of killing this
+// process.
 #pragma once
 
 #include <csignal>
 
 namespace roll {
 
-/// Blocks SIGPIPE in this thread while it lives; the destructor discards a pending one.
+/// Blocks SIGPIPE in this thread while the object lives. The destructor discards a SIGPIPE that came meanwhile and
+/// restores the thread's signal mask. Create and destroy it in one thread.
 class PipeSignalBlocked {
  public:
   PipeSignalBlocked();

@@ -1,4 +1,4 @@
-// Waits in one thread for many objects with poll descriptors and wake-up times, such as child programs.
+// Waits in one thread for many objects with poll(2) descriptors, such as child programs (ChildProcess::go_on()).
 #pragma once
 
 #include <algorithm>
@@ -8,30 +8,32 @@
 
 namespace roll {
 
+/// For one wait: add all objects, then call wait() once. It does not own the objects.
 template <class T>
 class PollSet {
  public:
   using Clock = ChildProcess::Clock;
 
-  /// Adds a member. The caller appends its descriptors to the returned list. The member is ready at the time `look`, or
-  /// as soon as a descriptor is.
-  std::vector<pollfd>& add(T& object, Clock::time_point look) {
-    members_.push_back({&object, polls_.size(), look});
+  /// Adds an object. The caller appends the object's descriptors to the returned list before the next add(). The object
+  /// counts as ready when a descriptor is ready, or the time `wake_time` has come.
+  std::vector<pollfd>& add(T& object, Clock::time_point wake_time) {
+    members_.push_back({&object, polls_.size(), wake_time});
     return polls_;
   }
 
-  /// Descriptors that end the wait without belonging to a member; add them before the first add().
+  /// Returns the list for descriptors that end the wait but belong to no object; append to it before the first add().
   std::vector<pollfd>& others() { return polls_; }
 
-  /// Waits until a member or other descriptor is ready, at most until `look`. Returns the members that are ready.
-  std::vector<T*> wait(Clock::time_point look = Clock::time_point::max()) {
-    for (const Member& member : members_) look = std::min(look, member.look);
-    poll_until(look, polls_);
+  /// Waits until an object or another descriptor is ready, at most until `end_time`. Returns the objects that are
+  /// ready, perhaps none. Throws SystemError if ppoll(2) fails.
+  std::vector<T*> wait(Clock::time_point end_time = Clock::time_point::max()) {
+    for (const Member& member : members_) end_time = std::min(end_time, member.wake_time);
+    poll_until(end_time, polls_);
     std::vector<T*> ready;
     const auto now = Clock::now();
     for (size_t i = 0; i < members_.size(); ++i) {
       const size_t end = i + 1 < members_.size() ? members_[i + 1].begin : polls_.size();
-      bool is_ready = members_[i].look <= now;
+      bool is_ready = members_[i].wake_time <= now;
       for (size_t poll = members_[i].begin; poll < end; ++poll) is_ready |= polls_[poll].revents != 0;
       if (is_ready) ready.push_back(members_[i].object);
     }
@@ -42,7 +44,7 @@ class PollSet {
   struct Member {
     T* object;
     size_t begin;  // index of its first descriptor in polls_
-    Clock::time_point look;
+    Clock::time_point wake_time;
   };
   std::vector<pollfd> polls_;
   std::vector<Member> members_;

@@ -1,4 +1,4 @@
-// Lists the descendants of a process from /proc.
+// Lists the descendants of a process from /proc, for ChildProcess::kill().
 #pragma once
 
 #include <sys/types.h>
@@ -7,7 +7,7 @@
 
 namespace roll {
 
-/// Returns all descendants of `root` that still run (no zombies).
+/// Returns the ids of all descendants of the process `root` that still run, without zombies and `root` itself.
 std::vector<pid_t> processes_below(pid_t root);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Names of functions and classes in the user's Python code, such as rewards.py:reward.
+// Names of functions and classes in users' Python code, as configuration keys give them: rewards.py:reward.
 #pragma once
 
 #include <string>
@@ -8,15 +8,16 @@
 namespace roll {
 
 struct PythonName {
-  std::string source;  // a file that ends with .py, or a module
-  std::string name;
+  std::string source;  // path of a .py file, or a module's name
+  std::string name;    // the function or class in it
 
   bool is_file() const { return source.ends_with(".py"); }
-  /// Returns the command that runs our Python program `text` with `source` and `name` as arguments.
+  /// Returns the command that runs `text`, a Python program of ours, with `source` and `name` as its arguments.
   std::vector<std::string> command(const std::string& interpreter, std::string_view text) const;
 };
 
-/// Parses FILE.py:NAME, module:NAME or module.NAME. UserError "key = value: rule": the text has none of these forms.
+/// Parses `value`, FILE.py:NAME, module:NAME or module.NAME, of the configuration key `key`. Throws UserError "key =
+/// value: rule" if it has none of these forms.
 PythonName parse_python_name(const std::string& value, const std::string& key);
 
 }  // namespace roll

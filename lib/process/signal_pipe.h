@@ -1,5 +1,5 @@
-// Turns signals into bytes of a pipe, for the supervisor's poll loop. Works for signals to any thread. A mask with
-// signalfd would cover one thread only, and the signal could kill the process through a library's thread.
+// Turns signals into bytes of a pipe, for the supervisor's poll loop. Unlike signalfd, whose mask holds for one thread
+// only, this works for a signal to any thread of the process.
 #pragma once
 
 #include <signal.h>
@@ -12,17 +12,17 @@
 
 namespace roll {
 
-/// Catches the signals while it lives. Only one may exist at a time.
+/// Catches the signals while it lives, then restores their earlier handlers. Only one may exist at a time.
 class SignalPipe {
  public:
-  /// SystemError: no pipe can be made.
+  /// Catches each of `signals` from now on. Throws SystemError if no pipe can be made.
   explicit SignalPipe(const std::vector<int>& signals);
   ~SignalPipe();
   SignalPipe(const SignalPipe&) = delete;
 
-  /// Returns the pipe's descriptor, which is readable while a signal is waiting.
+  /// Returns the pipe's read end, for poll(2): it is readable while a signal has come that next() has not returned.
   int descriptor() const { return read_end_.get(); }
-  /// Returns the next waiting signal; nullopt if none waits.
+  /// Returns the number of the earliest signal that it has not returned yet; nullopt at once if there is none.
   std::optional<int> next();
 
  private:

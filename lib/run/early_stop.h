@@ -1,5 +1,5 @@
-// Ends a run early when its metric has not improved in early_stopping_patience measurements in a row. Counts like
-// transformers' EarlyStoppingCallback and uses its names.
+// Decides whether a run ends early: when the metric metric_for_best_model has not improved in early_stopping_patience
+// measurements in a row. Counts like transformers' EarlyStoppingCallback and uses its names. Used by Run (run.h).
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,18 @@ class EarlyStop {
         threshold_(config.early_stopping_threshold),
         greater_is_better_(config.greater_is_better) {}
 
+  /// Takes a new measurement of the metric.
   void observe(double value);
+  /// Returns true if the run has to end; never with early_stopping_patience 0.
   bool is_over() const { return patience_ > 0 && waited_ >= patience_; }
+  /// Returns the best value so far; nullopt before the first.
   std::optional<double> best() const { return best_; }
+  /// Returns the number of measurements since the last that was better by more than early_stopping_threshold.
   int64_t waited() const { return waited_; }
 
-  /// Saves the state for checkpoints. load() ignores JSON of another form.
+  /// Returns the state, for a checkpoint.
   Json state() const;
+  /// Sets the state to one that state() returned. Ignores JSON of another form, such as an older checkpoint's.
   void load(const Json& state);
 
  private:

@@ -1,5 +1,5 @@
-// Measures the memory of each phase of a step: this process's resident set, sampled every 50 ms and at the end of each
-// phase. Shorter peaks may be missed.
+// Measures the peak host memory of each phase of a training step: this process's resident set, sampled every 50 ms by a
+// thread, and at both ends of a phase. Shorter peaks may be missed.
 #pragma once
 
 #include <condition_variable>
@@ -15,13 +15,15 @@ namespace roll {
 
 class MemoryWatch {
  public:
+  /// Starts the thread. Nothing is measured before the first begin().
   MemoryWatch();
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;
 
-  /// Begins a phase, and ends the one before.
+  /// Begins a phase, such as "train", and ends the one before.
   void begin(const std::string& phase);
-  /// Returns memory/<phase>/resident_bytes@max for the phases since the last call, the current one included.
+  /// Returns the metrics memory/<phase>/resident_bytes@max, this rank's peaks in bytes, for all phases since the last
+  /// call, the current one included. "@max" makes the largest value of all ranks count (track/metrics.h).
   Metrics take();
 
  private:

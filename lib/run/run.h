@@ -1,4 +1,5 @@
-// Manages a run around its steps, for every pipeline: folder, log, trackers, checkpoints and end.
+// Manages everything of a training run around its steps, for all pipelines (lib/train): the run folder, log.txt,
+// metrics, checkpoints, resuming, and the end. All ranks of the job have a Run; rank 0 writes most files.
 #pragma once
 
 #include <functional>
@@ -23,32 +24,35 @@ namespace roll {
 
 /// Inputs of a run besides its configuration: command-line flags, and facts about the models to record.
 struct RunFlags {
-  bool new_run = false;
-  bool allow_config_change = false;
-  std::string resume_command;   // the same command line, with --resume
-  std::string version;          // program and libraries, recorded in checkpoints
-  bool is_long = false;         // the policy's Rope::is_long
-  RunScreen* screen = nullptr;  // nullptr: lines of text
+  bool new_run = false;              // --new-run
+  bool allow_config_change = false;  // --allow-config-change
+  std::string resume_command;        // the user's command line with --resume, for messages
+  std::string version;               // versions of program and libraries, recorded in checkpoints
+  bool is_long = false;              // true if the policy uses LongRoPE's long factors (Rope::is_long)
+  RunScreen* screen = nullptr;       // full-screen view, which must outlive the run; nullptr: output as lines
 };
 
-/// The part of a pipeline's configuration that a Run needs.
+/// The part of a pipeline's configuration and flags that a Run needs; made by plan_run().
 struct RunKeys {
   RunRequest request;
-  std::optional<std::string> log_dir;  // unset: the run folder
+  std::optional<std::string> log_dir;  // folder of log.txt; nullopt: the run folder
   TrackConfig track;
   CheckpointConfig checkpoints;
-  int64_t logging_steps;
-  double timeout_s;
+  int64_t logging_steps;  // standard output shows the metrics of every n-th step
+  double timeout_s;       // longest wait for another rank
   std::string resume_command;
   RunScreen* screen;
 };
-/// The settings and the start of a pipeline's run.
+/// The settings of a run and how it starts; plan_run() makes it, the Run takes it.
 struct RunPlan {
   RunKeys keys;
   RunStart start;
 };
 
-/// Plans the run before anything is loaded. **Collective**. UserError: as for choose_start().
+/// Plans a run before models are loaded: decides the folder and the checkpoint to resume from (choose_start() in
+/// run_start.h). **Collective**. `config` is a pipeline's configuration, `timeout_s` the longest wait for another rank;
+/// `sequences_per_update` counts, by role, the sequences of one update over all ranks. Throws UserError if the folder
+/// holds a run that is not to be resumed, a checkpoint cannot be used, or the configuration would change the training.
 template <class C>
 RunPlan plan_run(const C& config, const RunFlags& flags, double timeout_s,
                  // NOLINTNEXTLINE(performance-unnecessary-value-param): moved from, where it is instantiated
@@ -74,6 +78,8 @@ RunPlan plan_run(const C& config, const RunFlags& flags, double timeout_s,
   return plan;
 }
 
+/// Returns the part of a checkpoint for a model on `mesh`, the ranks that hold it, in the folder `name`. `optimizer`
+/// returns this rank's shard of the optimizer state (saver.h). `model` and `mesh` must outlive the part.
 template <class Model>
 CheckpointPart checkpoint_part(std::string name, const Model& model, Mesh& mesh,
                                std::function<std::optional<OptimizerShard>()> optimizer) {
@@ -81,39 +87,53 @@ CheckpointPart checkpoint_part(std::string name, const Model& model, Mesh& mesh,
           [&](const std::filesystem::path& to, const NamedTensors& whole) { return model.write_files(to, whole); }};
 }
 
-/// The part of a checkpoint besides the weights and optimizers of the models.
+/// The contents of a checkpoint that the pipeline provides.
 struct RunState {
-  Json state;
-  std::vector<CheckpointPart> parts;
+  Json state;                         // state.json: everything but tensors
+  std::vector<CheckpointPart> parts;  // the models (saver.h)
 };
 
+/// Call for each step: track(), then save_if_due(); at the end finish(), or stop() for a stop request.
 class Run {
  public:
-  /// Prepares the run folder, log.txt and the trackers on rank 0, and removes records of steps after the plan's
-  /// checkpoint. **Collective**. UserError: a rank does not see the folder, or another run has begun there since.
+  /// Prepares the run folder, log.txt and the metrics' files on rank 0. If the run resumes, removes records of later
+  /// steps than the checkpoint's, and renames later checkpoints. `last_step` is the last step to train; `face` is the
+  /// run's name, description and curves for the screen. `ranks` and `log` must outlive the run. **Collective**. Throws
+  /// UserError if a rank does not see the folder (hosts must share it), or another run began in the folder after
+  /// plan_run().
   Run(RunPlan plan, int64_t last_step, const RunFace& face, Communicator& ranks, Log& log);
 
   const RunFolder& folder() const { return folder_; }
+  /// Returns the first step to train: 1, or the one after the checkpoint's.
   int64_t first_step() const { return start_.resume ? start_.resume->step + 1 : 1; }
-  /// Returns the run's last step; an earlier one once it ends early.
+  /// Returns the last step to train. It becomes smaller when the run ends early (early_stopping_patience), so loops
+  /// must ask again after each track().
   int64_t last_step() const { return last_step_; }
-  /// Returns true at every `every`-th step (0 or less: never) and at the last step.
+  /// Returns true if `step` is a multiple of `every`, or the last step. With `every` <= 0, only the last step counts.
   bool is_due(int64_t step, int64_t every) const { return step == last_step_ || (every > 0 && step % every == 0); }
-  /// Sends the step's metrics to the trackers, with time/checkpoint if training waited for a checkpoint since the last
-  /// call. May end the run at this step (early_stopping_patience). All ranks pass the same metrics. SystemError: the
-  /// run folder is gone.
+  /// Writes the step's metrics to standard output, screen and files (on rank 0), and adds time/checkpoint if training
+  /// waited for a checkpoint since the last call. May decide that the run ends with this step
+  /// (early_stopping_patience). Call it on all ranks with the same metrics, so that all decide alike. Throws
+  /// SystemError if the run folder is gone.
   void track(int64_t step, Metrics metrics);
-  /// Returns a recorder of this rank's work from now on, if profiler_timeline records this step: the second, since the
-  /// first warms up.
+  /// If the key profiler_timeline is true and `step` is the second step of this process (the first warms up), begins to
+  /// record a trace of this rank's operators and returns the recorder; the caller calls save() after the step. Else
+  /// returns nullopt.
   std::optional<OperatorTrace> step_timeline(int64_t step) const;
-  /// Shows a response with its verdict on the screen.
+  /// Shows a response with its reward on the full-screen view; does nothing without one, and on other ranks than 0.
   void show(ShownSample sample);
-  /// Closes the screen and prints the run's warnings. SystemError: the run folder is gone.
+  /// Ends the metrics' files, closes the screen and logs the run's warnings, on rank 0. Call it after the last step.
+  /// Throws SystemError if the run folder is gone.
   void finish();
-  /// Saves a checkpoint if save_steps, a best validation or an earlier failure requires one. **Collective**.
-  /// SystemError: the last step's checkpoint fails.
+  /// Saves a checkpoint of `step` if save_steps, a new best value of metric_for_best_model or the failure of an earlier
+  /// checkpoint requires one, and after the last step. Calls `state` only then, on all ranks. Files are written while
+  /// training goes on, except after the last step. **Collective**. A checkpoint that fails is tried again after the
+  /// next step; throws SystemError if the last step's fails, or a weight is not finite.
   void save_if_due(int64_t step, const std::function<RunState()>& state);
-  /// Saves unsaved steps and throws Stopped, with the command to resume. **Collective**. SystemError: saving fails.
+  /// Obeys a stop request: saves a checkpoint of `step`, the last one that was done, unless it is saved, waits for its
+  /// files, and throws Stopped with the command to resume in its text. `state` is called only to save, and must return
+  /// the state after `step`. If this process has done no step, only throws. **Collective**. Throws SystemError if
+  /// saving fails.
   [[noreturn]] void stop(const Stopped& stopped, int64_t step, const std::function<RunState()>& state);
 
  private:
@@ -132,9 +152,9 @@ class Run {
   RunFolder folder_;
   Saver saver_;
   std::optional<Tracker> tracker_;  // rank 0 only
-  bool is_overdue_ = false;
-  double save_s_ = 0;  // not yet in the metrics
-  int64_t saving_step_ = -1;
+  bool is_overdue_ = false;         // an earlier checkpoint failed, so the next step is saved
+  double save_s_ = 0;               // training's wait for checkpoints that is not yet in the metrics
+  int64_t saving_step_ = -1;        // step of the last checkpoint that was begun
   bool has_warned_unmeasured_ = false;
   int64_t measured_step_ = -1;  // step of the last metric_for_best_model
   double measured_ = 0;

@@ -1,7 +1,7 @@
 // The layout of the run folder (`output_dir`):
 //   run.json  config.resolved.yaml  log.txt  metrics.jsonl  tensorboard/  .lock
 //   rollouts/step_000001.jsonl, val_000000.jsonl   samples/step_000001.jsonl   experience/step_000001.jsonl
-//   timeline/step_000002_rank_0.json
+//   timeline/step_000002_rank_0.json   skipped/step_000001.jsonl
 //   checkpoints/latest -> step_000010, best -> step_000005   checkpoints/step_000010/{actor,critic,optimizer}/ and
 //   manifest.json
 #pragma once
@@ -15,18 +15,20 @@
 namespace roll {
 
 constexpr const char* kLockFile = ".lock";
-constexpr const char* kRunFile = "run.json";
+constexpr const char* kRunFile = "run.json";                // holds the run's id
 constexpr const char* kEvaluationFile = "evaluation.json";  // settings of an evaluation
 
 class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
 
-  /// Creates the folder and takes its lock. UserError: another process works there. SystemError: the folder cannot be
+  /// Creates the folder if it is missing, and takes its lock, which lasts until the result is destroyed; waits 10 s for
+  /// another holder. Throws UserError if another process still holds it. Throws SystemError if the folder cannot be
   /// created.
   std::unique_ptr<FileLock> lock() const;
-  /// Prepares the folder for run `run`: removes unfinished files, writes run.json and the configuration. Called on rank
-  /// 0, under the lock, once nothing else can fail. SystemError: the disk refuses.
+  /// Prepares the folder for the run with the id `run`: removes unfinished files, writes run.json and
+  /// config.resolved.yaml. Rank 0 calls it, holding lock(), when it is certain that the run starts. Throws SystemError
+  /// if the disk refuses.
   void start(const std::string& run, const std::string& resolved_config) const;
 
   const std::filesystem::path& path() const { return path_; }
@@ -41,7 +43,7 @@ class RunFolder {
   std::filesystem::path path_;
 };
 
-/// Takes the lock of an existing folder. UserError: another process holds it.
+/// Like RunFolder::lock(), for a run folder that exists.
 std::unique_ptr<FileLock> lock_run_folder(const std::filesystem::path& folder);
 
 }  // namespace roll

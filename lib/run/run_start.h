@@ -1,5 +1,5 @@
-// Decides how a run starts: its folder, its id, and the checkpoint to resume from. Rank 0 decides before anything is
-// loaded, without changing a file, and broadcasts the decision.
+// Decides how a run starts: its folder, its id, and the checkpoint to resume from. Rank 0 decides before models are
+// loaded, without changing a file, and broadcasts the decision. Used by plan_run() (run.h).
 #pragma once
 
 #include <cstdint>
@@ -19,48 +19,52 @@
 
 namespace roll {
 
-/// The user's request.
+/// Request of the user, and facts that a resumed run must share with its checkpoint.
 struct RunRequest {
-  std::string output_dir;
-  std::string resume_from_checkpoint;  // "false" or "", "true", or a path
-  bool new_run = false;                // --new-run: a new folder below output_dir
-  bool allow_config_change = false;
-  std::string resolved_config;                          // YAML
-  std::string measured;                                 // measured_by()
-  std::string version;                                  // program and libraries
-  std::map<std::string, int64_t> sequences_per_update;  // by role, from batch sizes and layout
-  bool is_long = false;                                 // the policy's Rope::is_long
+  std::string output_dir;              // configuration key
+  std::string resume_from_checkpoint;  // configuration key: "false" or "": no; "true": the newest in output_dir; a path
+  bool new_run = false;                // --new-run: start in a new folder below output_dir
+  bool allow_config_change = false;    // --allow-config-change: only warn if the training would change
+  std::string resolved_config;         // the complete configuration as YAML
+  std::string measured;                // measured_by()
+  std::string version;                 // versions of program and libraries
+  std::map<std::string, int64_t> sequences_per_update;  // by role: sequences of one update, over all ranks
+  bool is_long = false;                                 // the policy uses LongRoPE's long factors (Rope::is_long)
 };
 
+/// The decision.
 struct RunStart {
-  std::filesystem::path folder;
-  std::string run;                    // id of the run over all its restarts
-  std::optional<ResumePoint> resume;  // unset: from the beginning
-  bool continues_run = false;         // the folder already holds this run
-  bool multiplied_bfloat16 = false;   // bfloat16 GEMMs ran natively before `resume`; rank 0 only
-  bool multiplied_by_onednn = false;  // oneDNN ran float32 GEMMs before `resume`; rank 0 only
-  std::unique_ptr<FileLock> lock;     // on rank 0, if the folder exists
+  std::filesystem::path folder;       // run folder
+  std::string run;                    // id of the run, which stays the same when it resumes in its folder
+  std::optional<ResumePoint> resume;  // checkpoint to resume from; nullopt: from the beginning
+  bool continues_run = false;         // true: the folder already holds this run
+  bool multiplied_bfloat16 = false;   // rank 0 only: the checkpoint's run multiplied bfloat16 matrices natively
+  bool multiplied_by_onednn = false;  // rank 0 only: the checkpoint's run multiplied float32 matrices by oneDNN
+  std::unique_ptr<FileLock> lock;     // rank 0 only, if continues_run: the folder's lock; else nullptr
 };
 
-/// Describes the run in a folder: "7 lines of metrics, checkpoint step_000005"; "" when there is none.
+/// Describes the run in a folder, for messages: "7 lines of metrics, checkpoint step_000005"; "" if it holds no run.
 std::string describe_run_in(const std::filesystem::path& folder);
 
-/// Returns the metric that ranks checkpoints: "val_correct/all/mean", with a "-" in front if less is better.
+/// Returns the name of the metric that says which checkpoint is better, metric_for_best_model, with a "-" in front if
+/// smaller values are better: "val_correct/all/mean".
 std::string measured_by(const CheckpointConfig& config);
 
-/// UserError: the folder holds a run.
+/// Throws UserError if the folder holds a run; the message says how to continue it.
 void refuse_run_in(const std::filesystem::path& folder);
 
-/// Stores a new run's folder name, "2026-11-21_20-24-10", in the environment for all ranks and restarts.
+/// Chooses the folder's name of a --new-run by the local time, "2026-11-21_20-24-10", and stores it in an environment
+/// variable for all ranks and restarts of the job. Called before the ranks are started; does nothing if it is set.
 void name_new_run();
 
-/// Decides the start, and makes all ranks multiply bfloat16 and float32 in one way: the faster one on every rank, and
-/// the earlier one when resuming. **Collective**. UserError: the folder holds a run that is not to be resumed, a path
-/// has no checkpoint, the configuration would change the training (lists old and new values), or another process works
-/// in the folder.
+/// Decides the start. It also sets, on all ranks alike, whether bfloat16 matrices are multiplied natively and float32
+/// matrices by oneDNN: only if that is faster on every rank, and when resuming only if the checkpoint's run did so.
+/// **Collective**. Throws UserError if the folder holds a run that is not to be resumed, resume_from_checkpoint is a
+/// path without a checkpoint, the configuration would change the training (the message lists old and new values), or
+/// another process works in the folder.
 RunStart choose_start(const RunRequest& request, Communicator& ranks, Log& log);
 
-/// Returns the run's fields of a checkpoint's manifest, which choose_start() reads.
+/// Returns the fields that describe the run with the id `run` in a checkpoint's manifest; choose_start() reads them.
 Json about_checkpoint(const RunRequest& request, const std::string& run);
 
 }  // namespace roll

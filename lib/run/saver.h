@@ -1,6 +1,6 @@
-// Writes checkpoints while training continues. Weights and optimizer state are copied into host memory, which is reused
-// for the next checkpoint, and a thread on each rank writes them. Rank 0's thread completes the folder once all ranks
-// have listed their files there (part_<rank>.json), so training does not wait.
+// Writes checkpoints while training continues, for Run (run.h). save() copies weights and optimizer state into host
+// memory, which the next checkpoint uses again; then a thread on each rank writes them. Rank 0's thread completes the
+// folder once all other ranks have listed their files there (part_<rank>.json).
 #pragma once
 
 #include <atomic>
@@ -21,37 +21,45 @@
 
 namespace roll {
 
-/// One model of a checkpoint, on the ranks that hold it.
+/// One model of a checkpoint. A rank's checkpoint has parts only for the models that it holds.
 struct CheckpointPart {
-  std::string name;                                          // "actor": names its folder and its optimizer's files
-  std::function<NamedTensors()> gather;                      // **Collective** over its ranks; whole weights on one rank
-  std::function<std::optional<OptimizerShard>()> optimizer;  // this rank's shard, if it has one to save
+  std::string name;  // "actor": name of the model's folder, and beginning of its optimizer's files
+  /// Returns the model's whole weights on the rank that writes them, an empty list on others. **Collective** over the
+  /// ranks that hold the model.
+  std::function<NamedTensors()> gather;
+  /// Returns this rank's shard of the optimizer state; nullopt if it has none to save.
+  std::function<std::optional<OptimizerShard>()> optimizer;
+  /// Writes the weights `whole` that gather() returned, on the host, as a model folder; returns the files' checksums.
   std::function<FileSums(const std::filesystem::path& folder, const NamedTensors& whole)> write;
 };
 
 /// The contents of a checkpoint.
 struct Checkpoint {
   int64_t step = 0;
-  Json about;          // fields for the manifest
+  Json about;          // further fields of manifest.json; "run" holds the run's id
   Json state;          // state.json: everything but tensors
-  std::string config;  // YAML
+  std::string config;  // config.resolved.yaml
   std::vector<CheckpointPart> parts;
 };
 
 class Saver {
  public:
-  /// `timeout_s`: longest wait of rank 0 for another rank's files. All ranks must see the folder of `store`.
+  /// `store` is the folder of checkpoints, which all ranks must see. `keeping` says which checkpoints stay when a new
+  /// one is complete. `timeout_s` is rank 0's longest wait for another rank's files. `ranks` and `log` must outlive
+  /// this object.
   Saver(CheckpointStore store, Keeping keeping, double timeout_s, Communicator& ranks, Log& log);
-  /// Abandons an unfinished checkpoint.
+  /// Waits for this rank's thread; rank 0 gives up a checkpoint for which it waits for other ranks.
   ~Saver();
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
 
-  /// Copies the checkpoint and starts writing it, once the previous one has ended. Returns false, with a warning, if
-  /// there is no room. **Collective**. SystemError: a weight or an optimizer state is not finite; then nothing is
-  /// written or removed.
+  /// Waits for the previous checkpoint, copies this one to host memory, starts the threads that write it and returns
+  /// true. Returns false on all ranks, with a warning, if disk space is too small or the folder cannot be made.
+  /// **Collective**. Throws SystemError if a weight or an optimizer state is not finite; then nothing is written or
+  /// removed.
   bool save(const Checkpoint& checkpoint);
-  /// Returns true, with a warning, if the save in progress has failed on any rank. `waits`: waits for its end.
+  /// Returns true, with a warning, if the checkpoint being written has failed on any rank; then its files are removed.
+  /// With `waits`, first waits until it is written or has failed. Returns true only once for a checkpoint.
   /// **Collective**.
   bool failed(bool waits);
 

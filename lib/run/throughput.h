@@ -1,4 +1,4 @@
-// Measures a step's speed: tokens per second, and model FLOPs utilization (MFU) of training.
+// Measures a training step's speed: tokens per second, and model FLOPs utilization (MFU) of training.
 #pragma once
 
 #include "experience/experience.h"
@@ -8,22 +8,25 @@
 
 namespace roll {
 
-/// Returns the FLOPs to train a model on the step once: forward and backward of every sequence. Only response tokens go
-/// through the lm head; recomputation is not counted.
+/// Returns the FLOPs to train a model once on all sequences of the step, over all ranks: 3 times a forward pass.
+/// `with_lm_head` counts the lm head, through which only response tokens go. Recomputation is not counted.
 double training_flops(const StepFacts& step, const ModelSpec& spec, bool with_lm_head);
 
-/// Returns the FLOPs of all roles that the step trains, times their epochs.
+/// Returns the sum over all roles that step `step` trains, each times its number of epochs.
 double training_flops(const StepFacts& facts, const Roles& roles, const StepSettings& settings, int64_t step);
 
 class Throughput {
  public:
-  /// `num_training`: how many of the `num_ranks` ranks hold a trained model.
+  /// `device` is this rank's device and `dtype` the type of its matrix products, whose peak speed is measured for the
+  /// MFU. `num_training` of the job's `num_ranks` ranks hold a trained model.
   Throughput(at::Device device, at::ScalarType dtype, int64_t num_ranks, int64_t num_training)
       : device_(device), dtype_(dtype), num_ranks_(num_ranks), num_training_(num_training) {}
 
-  /// Adds time/step_train, and perf/mfu over the training ranks.
+  /// Adds time/step_train and perf/mfu to `metrics`. `flops` is the sum over all ranks, `seconds` the time of training.
+  /// Measures this device's peak speed now and then, in about 1 % of the training time.
   void add_training(double flops, double seconds, Metrics& metrics);
-  /// Adds system/{num_tokens,samples,global_step,tps}, perf/tokens_per_s_per_rank and time/step_total.
+  /// Adds system/{num_tokens,samples,global_step,tps}, perf/tokens_per_s_per_rank and time/step_total to `metrics`.
+  /// `facts` are those of all sequences of the step, `seconds` is the whole step's time.
   void add_step(const StepFacts& facts, int64_t step, double seconds, Metrics& metrics) const;
 
  private:
@@ -32,7 +35,7 @@ class Throughput {
   at::Device device_;
   at::ScalarType dtype_;
   int64_t num_ranks_, num_training_;
-  double peak_ = 0;                        // FLOP/s of this rank
+  double peak_ = 0;                        // largest measured FLOP/s of this rank's device
   double trained_s_ = 0, measured_s_ = 0;  // training time, and time spent measuring the peak
 };
 

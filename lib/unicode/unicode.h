@@ -1,4 +1,5 @@
 // UTF-8 and character classes as in Hugging Face's tokenizers, by Unicode 16; used by tokenizers, Jinja and rewards.
+// `text` arguments must be valid UTF-8, which is not checked; positions count bytes.
 #pragma once
 
 #include <cstdint>
@@ -7,27 +8,30 @@
 
 namespace roll {
 
-/// Returns the length of the longest prefix that is valid UTF-8 (no surrogates, no overlong forms).
+/// Returns the length in bytes of the longest prefix that is valid UTF-8 (without surrogates and overlong forms).
 size_t valid_utf8_prefix(std::string_view bytes);
 
 /// Returns `bytes` with each maximal invalid part replaced by one U+FFFD (the Unicode standard's recommended practice).
 std::string to_valid_utf8(std::string_view bytes);
 
-/// Returns the code point at `pos` of valid UTF-8 and moves `pos` after it.
+/// Returns the code point that begins at byte `pos`, which must be below text.size(), and moves `pos` behind it.
 char32_t next_code_point(std::string_view text, size_t& pos);
 
-/// Returns the code point that ends at `pos` (> 0) of valid UTF-8 and moves `pos` before it.
+/// Returns the code point that ends before byte `pos` (> 0) and moves `pos` to its first byte.
 char32_t previous_code_point(std::string_view text, size_t& pos);
 
+/// Appends the UTF-8 form of a code point.
 void append_utf8(std::string& out, char32_t c);
 
+/// Returns true if every byte of `text`, which may be any bytes, is below 128.
 bool is_ascii(std::string_view text);
 
-/// Returns an older character of the same kind for one newer than Unicode 14 (newer_characters.h); others unchanged.
+/// For a character newer than Unicode 14, returns an older one of the same kind (newer_characters.h); returns others
+/// unchanged.
 char32_t older_character(char32_t c);
 
-/// Writes `text` with older_character() applied to each character; byte offsets stay the same. Returns false and leaves
-/// `out` untouched if nothing changes, which is nearly always.
+/// Applies older_character() to each character of `text`. If that changes any, stores the result, in which byte offsets
+/// are the same, in `out` and returns true. Otherwise, which is nearly always, returns false and leaves `out` alone.
 bool with_older_characters(std::string_view text, std::string& out);
 
 bool is_white_space(char32_t c);    // property White_Space
@@ -37,14 +41,17 @@ bool is_decimal_digit(char32_t c);  // general category Nd: 7 and ٧, not ⑦ or
 bool is_uppercase(char32_t c);      // property Uppercase
 bool is_lowercase(char32_t c);      // property Lowercase, or title case
 
-/// Appends the full lower-case mapping of one character, without context (a final sigma is not special).
+/// Appends the full lower-case mapping of one character to `out`, without regard to its neighbours: a capital sigma at
+/// the end of a word becomes σ, too; is_final_sigma() finds these.
 void append_lowercase(std::string& out, char32_t c);
 
-/// Returns true if a capital sigma at text[begin, end) ends its word and so becomes a final sigma (Unicode's
-/// Final_Sigma: cased letters before and none after, ignoring marks and apostrophes).
+/// Returns true if the capital sigma at the bytes [begin, end) of `text` ends its word, so that its lower case is a
+/// final sigma, ς. That is Unicode's condition Final_Sigma: a cased letter before it and none after it, where marks and
+/// apostrophes are skipped.
 bool is_final_sigma(std::string_view text, size_t begin, size_t end);
 
-/// Returns the simple case folding, which is equal for characters that differ only by case, such as Σ, σ and ς.
+/// Returns the simple case folding of a character: the same code point for characters that differ only by case, such as
+/// Σ, σ and ς.
 char32_t folded(char32_t c);
 
 }  // namespace roll
