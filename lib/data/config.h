@@ -48,7 +48,7 @@ struct DataArgs {
   std::map<std::string, double> domain_interleave_probs;  // share of a step's prompts, by domain
   std::vector<ScheduledShares> domain_interleave_schedule;  // shares that change over steps
   DataSampler sampler = DataSampler::kShuffled;
-  double sampler_floor = 0.1;  // kPassRate: least chance that a row is not skipped
+  double sampler_floor = 0.1;  // kPassRate: least probability with which a row is not skipped
 
   // Columns with the prompt; unset ones are recognised (row_columns.h).
   std::optional<std::string> messages;                 // chat messages

@@ -13,10 +13,10 @@ namespace roll {
 
 /// A tokenized preference pair.
 struct PairRow {
-  std::string id;      // Row::id
-  std::string origin;  // "file:line", for messages
-  std::vector<int64_t> prompt_ids{}, chosen_ids{},
-      rejected_ids{};         // tokens, none empty; a raw response has an end token
+  std::string id;                                     // Row::id
+  std::string origin;                                 // "file:line", for messages
+  std::vector<int64_t> prompt_ids{};                  // not empty
+  std::vector<int64_t> chosen_ids{}, rejected_ids{};  // responses, not empty; a raw text ends with an end token
   bool is_rewritten = false;  // the chat template renders the prompt differently when a response follows
 
   static constexpr MessageKind kMessage{"PAIR", 2, "a row of a preference optimisation"};

@@ -28,9 +28,9 @@ size_t common_beginning(const std::string& prompt, const std::string& full_text,
 /// A rendered conversation and its assistant turns.
 struct RenderedChat {
   std::string text;
-  std::vector<std::pair<size_t, size_t>>
-      turns;                  // bytes [begin, end) of each assistant turn, after the generation prompt
-  bool is_rewritten = false;  // the template renders a turn in the conversation differently from one that ends it
+  /// Byte range [begin, end) of each assistant turn in `text`, without its generation prompt.
+  std::vector<std::pair<size_t, size_t>> turns;
+  bool is_rewritten = false;  // the template renders a turn differently when others follow
 };
 /// Renders the conversation up to its last assistant message, which must exist, and locates all assistant messages.
 /// Throws UserError if a turn cannot be located or the first message is the assistant's.

@@ -31,9 +31,9 @@ void check_budget(const PlannedItems& items, const std::vector<int64_t>& lengths
 /// Returns one item per sequence. Throws UserError if a sequence exceeds the budget.
 PlannedItems plan_items(const std::vector<int64_t>& lengths, const PackOptions& options);
 
-/// Returns micro-batches as lists of item indices; none is empty, and without items there are none.
-/// PackAlgorithm::kNone fills them in the given order. kLoadBalance makes at least max(ceil(all tokens / budget),
-/// min_num_micro_batches) of nearly equal work, and sorts them by small_large_small().
+/// Returns at least min_num_micro_batches micro-batches, as lists of item indices. None is empty; without items there
+/// are none. PackAlgorithm::kNone fills them in the given order. kLoadBalance takes nearly as few as the budget allows,
+/// with nearly equal work, and sorts them by small_large_small().
 Partition plan_micro_batches(const PlannedItems& items, const PackOptions& options);
 inline Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options) {
   return plan_micro_batches(plan_items(lengths, options), options);

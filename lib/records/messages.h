@@ -87,7 +87,7 @@ struct FinishedSample {
 struct SamplingChanges {
   std::vector<FinishedSample> finished;  // newly scored responses
   std::vector<int64_t> held;             // prompt of each response that newly waits for a reward model
-  std::vector<SampleIndex> put_back;     // samples that this group returns unstarted, for any group to sample
+  std::vector<SampleIndex> put_back;     // waiting samples that this group gives back, for any group to sample
   int64_t queue = 0;  // requests that wait for a free slot of the sampler; if none waits, minus the free slots
   std::optional<StopKind> stop;  // a request to stop the run
   bool pauses = false;           // true: all groups shall pause, for new weights
@@ -238,7 +238,7 @@ struct PacketLengths {
   static constexpr MessageKind kMessage{"PACK", 1, "lengths of packets"};
   struct Lengths {
     uint32_t bytes = 0;   // size of the encoded message
-    uint32_t length = 0;  // tokens of a question; 0 for an answer
+    uint32_t length = 0;  // tokens of a question; not used for an answer
     template <class F>
     void fields(F& field) {
       field("bytes", bytes), field("length", length);

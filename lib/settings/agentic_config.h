@@ -44,7 +44,7 @@ constexpr auto enum_names(RewardMethod) {
 struct RewardNormalization {
   RewardGrouping grouping = RewardGrouping::kGroup;
   RewardMethod method = RewardMethod::kIdentity;
-  std::optional<NormType> norm_mean_type, norm_std_type;
+  std::optional<NormType> norm_mean_type, norm_std_type;  // statistics for what `method` leaves unchanged; unset: none
 
   void fields(Keys& v);
 };

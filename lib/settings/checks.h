@@ -16,6 +16,7 @@ struct LossMasks {
   std::vector<std::string> known;    // masks that the pipeline's batches have
   std::vector<std::string> counted;  // masks over whose tokens its losses average; loss_mask_keys must list them
 };
+/// Return the masks of `roll train`, and of the other commands.
 LossMasks loss_masks(const Config& config);
 LossMasks loss_masks(const RowConfig& config);
 /// Checks the aggregation keys, loss_mask_keys and sample weights.
@@ -39,7 +40,8 @@ void check_plugins(const WorkerConfig& worker, bool offline, Checker& check);
 void check_filters(const Config& config, Checker& check);
 /// Checks normalisation and estimator against group size and critic, and the KL, old log-prob and correction keys.
 void check_experience(const Config& config, Checker& check);
-/// Checks the keys that only a run that trains reads: experience, losses, adapters and plug-ins.
+/// Checks the keys that only a run that trains reads: experience, losses, adapters and plug-ins. `offline`: a missing
+/// plug-in library is only noted.
 void check_training(const Config& config, bool offline, Checker& check);
 
 /// Fills strategy_config.ulysses_size from model_args.ulysses_size, where ROLL also accepts it.

@@ -1,5 +1,6 @@
-// Root configuration of `roll train`: ROLL's RLVR keys. fields() of each struct declares its keys, each with a help
-// text (config/keys.h). Members marked "not a key" are filled by complete() or load_config().
+// Root configuration of `roll train`: ROLL's RLVR keys. Members have the names of their keys; fields() (in config.cpp)
+// declares them, each with a help text, which `roll keys NAME` prints. Members marked "not a key" are filled while a
+// configuration is loaded.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +28,7 @@ struct Node;
 /// Reward of one domain, and its judging model if the reward type needs one.
 struct RewardWorkerConfig {
   RewardArgs reward;
-  WorkerConfig model;
+  WorkerConfig model;  // keys of the judging model; read only if has_own_model()
   /// True if an LLM judges this domain with the model of the key reward_model, which several domains share.
   bool shares_model() const {
     const auto* judge = reward.type ? std::get_if<LlmJudgeArgs>(&*reward.type) : nullptr;
@@ -43,7 +44,7 @@ struct TeacherConfig {
   WorkerConfig model{.duties = {.forwards = true}};
   std::optional<double> opd_kl_coef;      // weight of the KL to this teacher
   std::vector<std::string> tag_included;  // tags or domains that it teaches; empty: all
-  std::vector<std::string> domains;       // not a key: domains that tag_included amounts to; empty: all
+  std::vector<std::string> domains;       // not a key: names of the domains in tag_included; empty: all
   void fields(Keys& v);
 };
 
@@ -122,6 +123,7 @@ struct Config {
   bool samples_ahead() const { return trains() && async_generation_ratio > 0; }
   /// True if the validation has rows or environments besides its named sets.
   bool validates_rows() const { return !validation.data_args.file_name.empty() || agentic.validates(); }
+  /// True if the run has a validation.
   bool validates() const { return validates_rows() || !validation.sets.empty(); }
   /// Prompts of a step, over all ranks; in environments its levels, because rollout_batch_size then counts
   /// trajectories.

@@ -1,4 +1,5 @@
-// Loads a YAML file into a checked configuration. All that can be known before a model is opened is checked here.
+// Loads a YAML file into a checked configuration. All mistakes that can be found before weights are loaded are found
+// here; of models and data, only the files needed for that are read.
 #pragma once
 
 #include <filesystem>

@@ -59,7 +59,7 @@ inline const std::optional<DeviceMapping>& any_mapping(const std::vector<PlacedR
   return (named == roles.end() ? roles.front() : *named).worker->device_mapping;
 }
 
-/// A key that names a model: a folder or a Hub name.
+/// Value of a key that names a model: a folder or a Hub name.
 using ModelName = std::optional<std::string>;
 
 /// Returns the key that messages should name: `role_key` (model_name_or_path of a role) if the user set it, else

@@ -42,9 +42,9 @@ struct MemoryEstimate {
   double on_cpu() const { return total() + checkpoint + kProgramOnCpu; }
 };
 
-/// Returns the memory estimate of the global rank `rank`. `models`: shapes by role, with the policy's; other roles
-/// without a shape count as the policy without adapters, or not at all. `on_gpu`: the ranks compute on GPUs, which also
-/// decides the dtype of models that set none.
+/// Returns the memory estimate of the global rank `rank`. `models` must have the policy's shape; a reference or teacher
+/// without a shape counts as the policy without adapters, and other roles without one are left out. `on_gpu`: the ranks
+/// compute on GPUs, which also decides the dtype of models that set none.
 MemoryEstimate estimate_memory(const Config& config, const RoleShapes& models, bool on_gpu, int rank);
 
 /// Returns "weights 15.2 + gradients ... = 96.1 GB".

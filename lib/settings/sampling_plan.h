@@ -43,7 +43,7 @@ struct SamplingPlan {
   int64_t samples_per_prompt() const { return num_samples + (with_baseline ? 1 : 0); }
 };
 
-/// `config` must be complete (load_config()).
+/// Returns the plan of `config`, which must be complete (load_config()).
 SamplingPlan sampling_plan(const Config& config);
 
 }  // namespace roll

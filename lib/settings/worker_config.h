@@ -44,15 +44,15 @@ struct WorkerConfig {
   std::optional<DeviceMapping> device_mapping;
   std::vector<int> ranks{0};  // not a key: global ranks that hold the role, ascending; place_roles() fills them
   std::optional<int64_t> num_gpus_per_worker;
-  int64_t infer_batch_size = 16;
-  double backend_timeout = 30;
-  bool apply_loss_scale = true;
+  int64_t infer_batch_size = 16;  // sequences of a log-prob micro-batch, if no packing key sets a token budget
+  double backend_timeout = 30;    // minutes that a rank waits for the others in a collective
+  bool apply_loss_scale = true;   // false: gradients are also divided by the number of micro-batches
   PackingArgs packing;
-  PolicyArgs policy;
-  PluginArgs loss_func;
-  PluginArgs pg_loss_reducer;
+  PolicyArgs policy;           // keys of the built-in policy loss
+  PluginArgs loss_func;        // loss plug-in in place of the built-in loss; unset: none
+  PluginArgs pg_loss_reducer;  // plug-in that reduces the policy term; unset: loss_agg_mode does
   RouterReplay router_replay;
-  std::map<std::string, ValidationSet> sets;
+  std::map<std::string, ValidationSet> sets;  // named validation sets
 
   /// True if backward recomputes activations: by Megatron's keys under megatron_*, else by gradient checkpointing.
   bool recomputes() const {
