@@ -29,8 +29,8 @@ struct SftRow {
   std::string id;              // Row::id
   std::string origin;          // "file:line", for messages
   std::vector<int64_t> ids{};  // tokens of prompt and responses
-  std::vector<uint8_t>
-      labels_mask{};          // one entry per token; labels_mask[t] = 1: token t + 1 carries loss; the last is 0
+  /// One entry per token; labels_mask[t] = 1 if token t + 1 carries loss, else 0; the last entry is 0.
+  std::vector<uint8_t> labels_mask{};
   bool is_rewritten = false;  // the chat template renders a turn differently when others follow
 
   static constexpr MessageKind kMessage{"SFTR", 2, "a row of a fine-tuning"};

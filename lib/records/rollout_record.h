@@ -56,7 +56,9 @@ struct RolloutRecord {
   std::vector<int64_t> response_ids;  // model and environment tokens, interleaved
   std::vector<float> log_probs;       // from the sampler, one per response token, nats; 0 for environment tokens
   std::vector<Turn> turns{};          // in environments: partition of response_ids; otherwise empty, and no JSON key
-  std::vector<WeightsRun> weights{};  // partition of response_ids by weights; empty (no JSON key): weights of the step
+  /// Partition of response_ids by the weights that sampled them. Empty (and no JSON key) if all tokens come from the
+  /// weights with which the step began.
+  std::vector<WeightsRun> weights{};
   /// [num_routed(), experts per token], ordered by MoE layer: experts that were chosen for each token of prompt and
   /// response, except the last token. -1 for the last token of a context that another follows. Empty (and no JSON key)
   /// unless recorded.
@@ -79,7 +81,7 @@ struct RolloutRecord {
   /// Returns the number of tokens with an entry in routed_experts.
   int64_t num_routed() const { return std::ssize(prompt_ids) + std::ssize(response_ids) - 1; }
 
-  /// Fields of the message between ranks; to_json() makes the line of a file.
+  /// The keys that every line of a file has.
   template <class F>
   void core_fields(F& field) {
     field("step", step), field("domain", domain), field("prompt_id", prompt_id);
@@ -96,7 +98,7 @@ struct RolloutRecord {
     field("is_baseline", is_baseline), field("turns", turns), field("weights", weights);
     field("routed_experts", routed_experts), field("weights_sum", weights_sum);
   }
-  /// The form of a message between ranks.
+  /// The fields of a record in a message between ranks.
   template <class F>
   void fields(F& field) {
     core_fields(field), rare_fields(field), field("is_judged", is_judged);
