@@ -1,4 +1,4 @@
-// Assigns data rows to reward domains.
+// Assigns each data row to a reward domain (an entry of the key `rewards`), after the rows are read.
 #pragma once
 
 #include <map>
@@ -10,12 +10,12 @@
 
 namespace roll {
 
-/// tag_included by domain (the names of `rewards`).
+/// The tags that each domain takes (rewards.DOMAIN.tag_included), by domain.
 using DomainTags = std::map<std::string, std::vector<std::string>>;
 
-/// Sets row.domain from the row's `domain` column, or else to the domain whose tag_included lists the row's tag. A
-/// single domain without tag_included takes all remaining rows. UserError (file, line, tag): an unknown domain, a
-/// missing tag, a tag in no domain, or a tag in two domains.
+/// Fills each empty row.domain (the row has no column `domain`) with the domain that lists row.tag; if there is only
+/// one domain, and it lists no tags, with that domain. Throws UserError, with the row's file and line, if a row's
+/// domain is not in `domains`, its tag is missing or in no domain; also if two domains list the same tag.
 void assign_domains(std::span<Row> rows, const DomainTags& domains);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Reads fine-tuning and preference rows from files; row_forms.h interprets them.
+// Reads the rows of fine-tuning and preference files, whose responses are learnt. Prompt and response stay unparsed in
+// Row::raw; row_forms.h interprets them.
 #pragma once
 
 #include <filesystem>
@@ -12,19 +13,23 @@
 
 namespace roll {
 
-/// Training target: responses, or which of two responses is better.
+/// Content of the rows: a response to learn (fine-tuning), or a better and a worse response (preferences).
 enum class LearntRows { kResponses, kPairs };
 
-/// Parses a row like parse_row(), but leaves the prompt columns unparsed.
+/// Parses id, source, difficulty, tag, domain and ground truth like parse_row() (data/rows.h), but no prompt: messages,
+/// prompt and tools stay unset. `origin`: "file:line", for errors.
 Row parse_learnt_row(const Json& line, const std::string& origin, const RowColumns& columns);
 
-/// Reads a file's rows on demand. Columns are those that `data` names, or a layout recognised by the first row if that
-/// has no form of row_forms.h. UserError: as open_rows() and recognise_layout().
+/// Reads a file's rows on demand. The columns are those that `data` names; if it names none for the prompt, those that
+/// learnt_columns() finds in the first row.
 class LearntFile {
  public:
+  /// Throws UserError if open_rows() cannot open the file.
   LearntFile(const std::filesystem::path& file, const DataArgs& data, LearntRows kind);
-  /// Reads the next row; false at the end. UserError: the row is not usable.
+  /// Reads the next row; returns false at the end. Throws UserError if the row is malformed, or if two known layouts
+  /// match the first row.
   bool next(Row& row);
+  /// Valid after the first next().
   const RowColumns& columns() const { return columns_; }
 
  private:
@@ -35,12 +40,13 @@ class LearntFile {
   bool is_first_ = true;
 };
 
-/// Calls `take` with batches of rows, each from one file. UserError: as expand_files() and LearntFile; a file has no
-/// rows.
+/// Reads all files of data.file_name and calls `take` with batches of up to 1024 rows, each batch from one file, whose
+/// columns are passed too. Throws UserError if the file names match nothing or a file has no rows, and as LearntFile.
 void read_learnt_rows(const DataArgs& data, LearntRows kind,
                       const std::function<void(std::vector<Row>& rows, const RowColumns& columns)>& take);
 
-/// Returns the columns of a file whose first row is `row`.
+/// Returns the columns for a file whose first row is `row`, if no key names them: Alpaca's or another known layout
+/// (recognise_layout()); no columns if row_forms.h reads the row as it is. `file`: its name, for errors.
 RowColumns learnt_columns(const Json& row, const std::string& file, LearntRows kind);
 
 }  // namespace roll

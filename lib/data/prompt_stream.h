@@ -1,13 +1,12 @@
 // Draws the prompts of each step: one endless stream per domain, with a share of every step.
 //
-// Each epoch of a domain has a new permutation from the random numbers (seed, kEpochShuffle, epoch, domain). No row
-// repeats within an epoch, and a new domain does not re-order others. A step may span two epochs. The cursor is a small
-// JSON value, so a resumed run continues with the next row.
+// An epoch is one pass over a domain's rows. Each has a new permutation from the random numbers (seed, kEpochShuffle,
+// epoch, domain). No row repeats within an epoch, and a new domain does not re-order others. A step may span two
+// epochs. The positions in all streams are a small JSON value, so a resumed run continues with the next row.
 //
 // Curricula are deterministic too. By difficulty: each permutation is sorted, easy rows first. By pass rate: a row is
-// skipped if the random number (seed, kPassOver, epoch, domain, row) is not below its weight. Weights depend on the
-// scores of earlier steps and change only in settle(), between steps, so draws do not depend on when a step starts.
-// Scheduled shares are a function of the step.
+// skipped if the random number (seed, kPassOver, epoch, domain, row) is not below PassRates::weight() of the row. The
+// weights change only in settle(), between steps. Scheduled shares are a function of the step.
 #pragma once
 
 #include <cstdint>
@@ -23,31 +22,37 @@
 
 namespace roll {
 
-/// Splits `count` prompts over domains by largest remainder: each gets floor(share x count); the largest fractional
-/// parts get one more (ties: first name). Every step has the same split. UserError: a share is negative, or the shares
-/// do not sum to 1 (within 1e-6).
+/// Splits `count` prompts over domains by largest remainder: each gets floor(share x count); the domains with the
+/// largest fractional parts get one more (of equal ones, the first name). Throws UserError if a share is negative, or
+/// if the shares do not sum to 1 (within 1e-6).
 std::map<std::string, int64_t> split_by_share(const std::map<std::string, double>& shares, int64_t count);
 
 /// Draws rows for each step and saves its own state.
 class PromptStream {
  public:
-  /// `rows` must have domains. `shares` is domain_interleave_probs; if empty, shares are proportional to the rows.
-  /// UserError: a domain without a share, a share without rows, or difficulty sampling with equal difficulties.
+  /// Each row must have its domain. `shares` is domain_interleave_probs; if empty, shares are proportional to the
+  /// numbers of rows. Throws UserError if there are no rows, a domain of a row has no share, a domain with a share has
+  /// no rows, shares do not sum to 1, or rows are to be sorted by difficulty but all rows of a domain have the same.
   PromptStream(RowStore rows, const std::map<std::string, double>& shares, uint64_t seed,
                const Curriculum& curriculum = {});
 
-  /// Returns each domain's number of prompts in a step of `count`. UserError: a domain with a share gets none (not
-  /// checked for scheduled shares).
+  /// Returns how many of the `count` prompts of step `step` (from 1) each domain gets. Throws UserError if a domain
+  /// with a share above 0 gets none, unless shares are scheduled.
   std::map<std::string, int64_t> quota(int64_t count, int64_t step = 1) const;
-  /// Returns the next rows of these domains, ordered by domain name.
+
+  /// Draws the next counts[domain] rows of each domain and returns all, ordered by domain name. May be called several
+  /// times per step.
   std::vector<std::shared_ptr<const Row>> next(const std::map<std::string, int64_t>& counts);
-  /// Undoes next() for the last `counts` rows of these domains; at most those since the last settle().
+
+  /// Undoes the last counts[domain] draws of each domain, so that next() returns these rows again. Throws Bug if there
+  /// are more than the draws since the last settle().
   void take_back(const std::map<std::string, int64_t>& counts);
 
-  /// Returns true if settle() uses the rates of right responses.
+  /// Returns true if settle() uses `rates`.
   bool wants_pass_rates() const { return curriculum_.sampler == DataSampler::kPassRate; }
-  /// Ends a step. `rates`: per domain, in the order of next(), the share of right responses per row; nullopt if
-  /// unknown. Returns the number of skipped rows per domain.
+  /// Ends a step. `rates`: per domain, for each row drawn since the last settle() and not taken back, in that order,
+  /// the share of right responses to it; nullopt if unknown. Returns per domain how many rows were skipped in this
+  /// step.
   std::map<std::string, int64_t> settle(const std::map<std::string, std::vector<std::optional<double>>>& rates);
 
   /// Returns the number of rows per domain.
@@ -56,10 +61,10 @@ class PromptStream {
   /// Returns all rows, in file order.
   const RowStore& rows() const { return *rows_; }
 
-  /// {"seed", "domains": {name: {"epoch", "position", "num_rows", "fingerprint"[, "pass_rates"]}}}. The fingerprint
-  /// covers the rows' ids and prompt tokens.
+  /// Returns the state for a checkpoint: {"seed", "domains": {name: {"epoch", "position", "num_rows", "fingerprint"
+  /// [, "pass_rates"]}}}. The fingerprint covers the rows' ids and prompt tokens.
   Json state() const;
-  /// Restores a state. UserError: the seed or a domain's rows have changed.
+  /// Restores a state(). Throws UserError if the seed or a domain's rows have changed since.
   void load_state(const Json& state);
 
  private:

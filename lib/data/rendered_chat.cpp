@@ -106,8 +106,8 @@ std::string ChatRenderer::operator()(const Json& messages, bool add_generation_p
       variables, origin);
 }
 
-size_t common_beginning(const std::string& prompt, const std::string& whole, const SftEncoder& encoder) {
-  const size_t length = common_bytes(prompt, whole);
+size_t common_beginning(const std::string& prompt, const std::string& full_text, const SftEncoder& encoder) {
+  const size_t length = common_bytes(prompt, full_text);
   return length == prompt.size() ? length : token_border(prompt, length, encoder);
 }
 

@@ -172,8 +172,8 @@ SftForm sft_form(const Row& row, const SftColumns& columns) {
     dress_messages(form.prompt, columns.prompt, row.origin);
   else if (form.learnt == Learnt::kAll)
     throw user_error(
-        "{}: text: is trained on unchanged, so it has no prompt for data_args.{}; remove the key, or give the row a "
-        "prompt",
+        "{0}: text: is trained on unchanged, so it has no prompt to which data_args.{1} could be added; remove "
+        "data_args.{1} from the configuration, or give the row a prompt column",
         row.origin, columns.prompt.system ? "system" : "prompt_template");
   else
     form.prompt_text = dressed_text(form.prompt_text, columns.prompt, row.origin);

@@ -1,7 +1,7 @@
-// Interprets fine-tuning and preference rows: TRL's forms (read like TRL), ROLL's and roll's own.
+// Interprets fine-tuning and preference rows: divides each into prompt and responses, as messages or raw texts. It
+// reads TRL's forms like TRL, and also ROLL's and roll's own. sft_rows.h and pair_rows.h then tokenize them.
 //
-// Goal: columns with the same content must agree; nothing is cut or used twice silently. Non-goal: tokens (sft_rows.h,
-// pair_rows.h).
+// Goal: columns with the same content must agree; nothing is cut or used twice silently.
 #pragma once
 
 #include <cstdint>
@@ -14,49 +14,50 @@ namespace roll {
 
 /// Configured columns of fine-tuning rows.
 struct SftColumns {
-  RowColumns prompt{};
-  std::optional<std::string> response{};  // unset: response or completion, if present
+  RowColumns prompt{};                    // prompt columns, and texts that are added to prompts
+  std::optional<std::string> response{};  // unset: response, completion or Alpaca's output, if present
 };
 /// Configured columns of preference rows.
 struct PairColumns {
-  RowColumns prompt{};
-  std::string chosen = "chosen", rejected = "rejected";
+  RowColumns prompt{};                                   // prompt columns, and texts that are added to prompts
+  std::string chosen = "chosen", rejected = "rejected";  // columns of the better and the worse response
 };
 
-/// The tokens of a row that carry loss.
+/// The part of a fine-tuning row whose tokens carry loss.
 enum class Learnt {
   kAll,         // the whole text
   kCompletion,  // everything after the prompt
-  kTurns        // every assistant turn
+  kTurns        // every assistant message of a conversation
 };
 
-/// Content of a fine-tuning row.
+/// Content of a fine-tuning row, either as chat messages or as raw text.
 struct SftForm {
   Learnt learnt = Learnt::kCompletion;
-  Json prompt{}, completion{};                   // messages; kTurns: all in `prompt`; null: raw text
-  std::string prompt_text{}, completion_text{};  // raw text; kAll: all in `completion_text`
-  Json variables = Json::object();               // chats.h
+  Json prompt{}, completion{};                   // a chat: messages; kTurns: all messages are in `prompt`
+  std::string prompt_text{}, completion_text{};  // not a chat: raw text; kAll: all text is in `completion_text`
+  Json variables = Json::object();               // template_variables() of the row (chats.h)
   bool is_chat() const { return prompt.is_array(); }
 };
-
 /// Content of a preference row.
 struct PairForm {
-  Json prompt{}, chosen{}, rejected{};  // messages, or raw texts
-  Json variables = Json::object();
+  Json prompt{}, chosen{}, rejected{};  // messages if is_chat(), else strings of raw text
+  Json variables = Json::object();      // template_variables() of the row (chats.h)
   bool is_chat() const { return prompt.is_array(); }
 };
 
-/// Adds the system message and prompt template of `columns` (dress_messages(), dressed_text()); in kTurns, the template
-/// applies to the last user message. UserError (row.origin): a column contradicts another, is missing, empty or
-/// mistyped; a system message or template that the row has no place for.
+/// Returns the content of a fine-tuning row (parse_learnt_row()), with the system message and prompt template of
+/// `columns` added (dress_messages(), dressed_text()); in kTurns, the template applies to the last user message. Throws
+/// UserError (with row.origin) if a column contradicts another, is missing, empty or mistyped, or if the row has no
+/// place for the system message or template.
 SftForm sft_form(const Row& row, const SftColumns& columns);
 
-/// A prompt contained in both responses is removed from them. Without a prompt column, the common beginning is the
-/// prompt. Then adds system message and template, with errors as in sft_form().
+/// Returns the content of a preference row. A prompt with which both responses begin is removed from them; without a
+/// prompt column, their common beginning is the prompt. System message, template and errors are as for sft_form().
 PairForm pair_form(const Row& row, const PairColumns& columns);
 
-/// TRL's extract_prompt(): returns the length in bytes of the common prefix, without a blank before the first
-/// difference. If one text is a prefix of the other, its last character is excluded.
+/// Returns the bytes of the common beginning of two texts, like TRL's extract_prompt(): a blank before the first
+/// difference does not count; if one text begins with the whole other, the last character of the latter does not count.
+/// Never splits a UTF-8 character.
 size_t common_prompt(const std::string& chosen, const std::string& rejected);
 
 }  // namespace roll

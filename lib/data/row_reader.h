@@ -11,7 +11,7 @@
 
 namespace roll {
 
-/// The row is malformed; later rows can still be read.
+/// Error: a row is malformed, but later rows can still be read.
 struct BadRow : UserError {
   using UserError::UserError;
 };
@@ -21,18 +21,20 @@ class RowReader {
  public:
   virtual ~RowReader() = default;
 
-  /// Reads the next row, a JSON object; false at the end. BadRow "file:N: ...": the row is malformed. UserError: the
-  /// file cannot be read further.
+  /// Reads the next row, a JSON object; returns false at the end. Throws BadRow "file:N: ..." if the row is malformed,
+  /// another UserError if the file cannot be read further.
   virtual bool next(Json& row) = 0;
-  /// Returns the position of the last row, from 1: its first line in line-based files, else its index.
+  /// Returns the position of the row that next() read last, from 1: its first line in JSON lines and CSV, else its
+  /// index.
   virtual int64_t number() const = 0;
 };
 
-/// Estimates a value's memory.
+/// Estimates the bytes of memory that a value uses.
 size_t num_bytes(const Json& value);
 
-/// Opens a file. UserError: it is missing, damaged or of unknown format; Apache Arrow is needed but missing
-/// (arrow_library.h); the content is implausibly larger than the file (also thrown by next()).
+/// Opens a file; the reader is at the first row. Throws UserError if the file is missing or damaged, its format needs
+/// Apache Arrow, which is missing (arrow_library.h), or its decompressed content is implausibly large (next() may throw
+/// this, too).
 std::unique_ptr<RowReader> open_rows(const std::filesystem::path& file);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Row sources for tools that read rows unparsed, such as `roll score`.
+// Row sources for tools that read rows as JSON objects, not as checked Rows, such as `roll score`.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +10,15 @@
 
 namespace roll {
 
-/// Passes all rows to `take`, in order; `origin` is "file:line". UserError: a row is malformed.
+/// A source is a function that passes all rows to `take`, in order; `origin` is "file:line" of the row. It throws
+/// UserError if a row is malformed.
 using RowSource = std::function<void(const std::function<void(const Json& row, const std::string& origin)>& take)>;
 
-/// Reads JSON lines from a stream, which must outlive the source.
+/// Reads JSON lines from a stream, which must outlive the source; it can be called once. `origin`: name of the stream.
 RowSource json_lines(std::istream& in, const std::string& origin);
 
-/// Reads a file with open_rows(). Unless the first row satisfies `has_roll_columns`, recognises the layout
-/// (row_columns.h), reports it to `note` and renames columns to roll's own.
+/// Reads a file by open_rows(). If `has_roll_columns` is false for the first row and recognise_layout() finds a layout,
+/// passes a line about it to `note` and renames the columns of all rows to roll's own (own_columns()).
 RowSource read_row_file(const std::filesystem::path& file, const std::function<bool(const Json& row)>& has_roll_columns,
                         const std::function<void(const std::string& text)>& note);
 

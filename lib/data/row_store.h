@@ -1,5 +1,5 @@
-// Stores the rows of a run. Memory holds domains, fingerprints and question hashes; row contents move to disk when they
-// exceed a limit (spilled_bytes.h) and are read on demand.
+// Stores the rows of a run. Memory holds domains, fingerprints and question hashes; once the contents exceed a limit,
+// further rows go to a temporary file (spilled_bytes.h) and are read on demand.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,30 @@
 
 namespace roll {
 
-/// Bytes of rows kept in memory.
+/// Bytes of row contents that a store keeps in memory by default.
 constexpr int64_t kRowsInMemory = int64_t{64} << 20;
 
 /// Append-only list of prompt rows, grouped by domain.
 class RowStore {
  public:
   explicit RowStore(int64_t bytes_in_memory = kRowsInMemory) : bytes_(bytes_in_memory) {}
+  /// Stores copies of these rows.
   RowStore(const std::vector<Row>& rows);
 
-  /// Appends a row, which must have its domain and prompt_ids. SystemError: as SpilledBytes.
+  /// Appends a row, which must have its domain and prompt_ids. Throws SystemError if the temporary file cannot be
+  /// written.
   void add(const Row& row) { add(row, prompt_key(row)); }
-  /// `key`: question hash, if it differs from prompt_key().
+  /// The same with the question hash `key` in place of prompt_key().
   void add(const Row& row, uint64_t key);
   int64_t size() const { return bytes_.size(); }
-  /// Returns a copy of the row. SystemError: the file cannot be read.
+  /// Returns a copy of the row with this index (0 for the first row added). Throws SystemError if the temporary file
+  /// cannot be read.
   Row at(int64_t index) const;
 
   struct Domain {
-    std::vector<int64_t> rows;  // indices, in the order of add()
-    uint64_t fingerprint;       // over ids and prompt tokens
-    std::vector<double> difficulties{};
+    std::vector<int64_t> rows;           // indices, in the order of add()
+    uint64_t fingerprint;                // hash of the rows' ids and prompt tokens
+    std::vector<double> difficulties{};  // Row::difficulty of each of `rows`
   };
   const std::map<std::string, Domain>& domains() const { return domains_; }
   /// Returns the question hashes of the rows.
@@ -49,10 +52,11 @@ class RowStore {
   std::vector<uint64_t> keys_;  // question hashes
 };
 
-/// Stores tokenized rows without domains.
+/// Stores tokenized rows without domains: SftRow or PairRow.
 template <class T>
 class StoredRows {
  public:
+  /// Appends a row; `key`: prompt_key() of the Row that it was made from. Throws SystemError as RowStore::add().
   void add(const T& row, uint64_t key) {
     bytes_.add(encode_message(row));
     keys_.push_back(key);
@@ -65,8 +69,9 @@ class StoredRows {
     for (const int64_t index : indices) rows.push_back(at(index));
     return rows;
   }
-  /// Identifies the rows and their order.
+  /// Returns a hash of all rows' tokens, in order.
   uint64_t fingerprint() const { return fingerprint_; }
+  /// Returns the question hashes of the rows.
   PromptKeys prompts() const {
     return {keys_, [this](int64_t row) { return at(row).origin; }};
   }

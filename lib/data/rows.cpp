@@ -131,7 +131,9 @@ void read_prompt(Row& row, RowColumns columns) {
 /// Replaces the mark {prompt} in `pattern` by `text`.
 std::string fill_template(std::string pattern, const std::string& text) {
   const size_t found = pattern.find(kPromptMark);
-  if (found == std::string::npos) throw user_error("data_args.prompt_template: must contain {} once", kPromptMark);
+  if (found == std::string::npos)
+    throw user_error("data_args.prompt_template: must contain the mark {} exactly once, where the row's text goes",
+                     kPromptMark);
   return pattern.replace(found, kPromptMark.size(), text);
 }
 

@@ -1,7 +1,5 @@
-// Data rows, in ROLL's columns (id, source, difficulty, prompt, messages, ground_truth, tag, domain, ...) or in
-// configured ones (row_columns.h).
-//
-// Goal: every row is checked when the file is opened; errors name file and line.
+// Parses and checks data rows (JSON objects), in ROLL's columns (id, source, difficulty, prompt, messages,
+// ground_truth, tag, domain, ...) or in configured ones (row_columns.h). Errors name file and line.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +16,23 @@
 
 namespace roll {
 
-/// Place of the row's text in DataArgs::prompt_template.
+/// Mark in DataArgs::prompt_template that the row's text replaces.
 constexpr std::string_view kPromptMark = "{prompt}";
 
 /// A checked data row.
 struct Row {
-  std::string id;                   // column `id` (numbers as text); else "file name:line"
+  std::string id;                   // column `id` (a number as text); if missing, "file name:line"
   std::string origin;               // "file:line" ("file:row" for Parquet and arrays), for errors
   std::string source;               // column `source` or ""
   double difficulty = 0;            // column `difficulty` (a number, also as a string) or 0
   std::string tag;                  // column `tag` or ""
-  std::string domain;               // column `domain` or "": see assign_domains
+  std::string domain;               // column `domain`; if missing, "" until assign_domains() (domains.h) fills it
   std::string ground_truth;         // a string, a number as text, or an object as JSON; "" if missing
   std::optional<Json> messages;     // list of {role, content} for the chat template
   Json tools;                       // schemas for the chat template; null if there are none
   std::string prompt;               // raw prompt text, if there are no messages
-  Json raw;                         // all columns, for rewards; the configured ground truth as ground_truth
-  std::vector<int64_t> prompt_ids;  // set by tokenise_rows (tokenise.h)
+  Json raw;                         // all columns, for rewards; ground truth, tag and domain under these names
+  std::vector<int64_t> prompt_ids;  // prompt tokens; empty until tokenise_rows() (tokenise.h) fills them
 
   static constexpr MessageKind kMessage{"DROW", 2, "a data row"};  // prompt_ids are not sent
   template <class F>
@@ -53,31 +51,32 @@ struct Row {
   }
 };
 
-/// Wraps a row in a non-owning shared_ptr; the owner must outlive it.
+/// Returns a shared_ptr that does not own the row; the row must outlive it.
 inline std::shared_ptr<const Row> borrowed(const Row& row) {
   return {std::shared_ptr<const Row>(), &row};
 }
 
-/// Parses and checks a row; `origin` is "file:line". The prompt is the messages column, else question, else prompt; by
-/// default "messages", else "prompt". UserError: no prompt column, a mistyped column, an empty message list, a raw
-/// prompt with a system message, a configured column that is missing (null is allowed except for the prompt), or a
-/// ground truth without the configured part.
+/// Parses and checks a row. `origin`: "file:line". The prompt is the first column present of messages, question and
+/// prompt among those that `columns` names; if it names none, of "messages" and "prompt". Then adds the texts of
+/// `columns` (dress_messages(), dressed_text()). Throws UserError if there is no prompt column, a column is mistyped,
+/// the message list is empty, a raw prompt should get a system message, a configured column is missing (null is allowed
+/// except for the prompt), or the ground truth lacks the configured part.
 Row parse_row(const Json& line, const std::string& origin, const RowColumns& columns);
 
-/// Inserts a raw prompt into columns.prompt_template. UserError "origin: ...": columns.system is set, which raw text
-/// cannot have.
+/// Returns columns.prompt_template with the raw prompt `text` in place of {prompt}; `text` itself if there is no
+/// template. Throws UserError "origin: ..." if columns.system is set, which raw text cannot have.
 std::string dressed_text(const std::string& text, const RowColumns& columns, const std::string& origin);
-
-/// Applies columns.prompt_template to the last user message, and inserts columns.system unless a system or developer
-/// message comes first. UserError "origin: ...": a template without a user message.
+/// Applies columns.prompt_template (if set) to the last user message, and inserts columns.system (if set) at the front
+/// unless a system or developer message is there. Throws UserError "origin: ..." if there is a template but no user
+/// message. `messages` must not be empty.
 void dress_messages(Json& messages, const RowColumns& columns, const std::string& origin);
 
-/// Converts the row to roll's own columns, so that it reads the same without configuration: prompt, ground truth, tag
-/// and domain are renamed; other columns are kept.
+/// Returns the row as a JSON object with roll's own columns, so that it reads the same without configuration: prompt,
+/// ground truth, tag and domain are renamed; other columns are kept. `columns`: those that the row was parsed by.
 Json own_columns(const Row& row, const RowColumns& columns);
 
-/// Parses a list of {role, content} with string contents; a string is parsed as JSON first. UserError: malformed; names
-/// `origin` and `column`.
+/// Parses a list of {role, content} with string contents, for a prompt; a string is parsed as JSON first. `column`:
+/// name of the column with `value`. Throws UserError "origin: column...: ..." if it is malformed or empty.
 Json parse_messages(const Json& value, const std::string& origin, const std::string& column);
 
 }  // namespace roll

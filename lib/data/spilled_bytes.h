@@ -1,5 +1,5 @@
-// List of byte strings. The first ones stay in memory; the rest goes to an unlinked temporary file, which vanishes with
-// the process.
+// List of byte strings for the row stores (row_store.h). The first ones stay in memory; the rest goes to an unlinked
+// temporary file, which vanishes with the process.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@ namespace roll {
 
 class SpilledBytes {
  public:
+  /// `bytes_in_memory`: once the strings together exceed this, further strings go to the file.
   explicit SpilledBytes(int64_t bytes_in_memory) : bytes_in_memory_(bytes_in_memory) {}
-
-  /// SystemError: the disk with the temporary folder (TMPDIR, else /tmp) is full.
+  /// Appends a string. Throws SystemError if the temporary folder (TMPDIR, else /tmp) cannot be used or is full.
   void add(std::string_view bytes);
+  /// Returns the number of strings.
   int64_t size() const { return std::ssize(ends_); }
-  /// SystemError: the file cannot be read.
+  /// Returns the string with this index, 0 for the first. Throws SystemError if the file cannot be read.
   std::string at(int64_t index) const;
 
  private:

@@ -1,4 +1,5 @@
-// Row readers for JSON lines, JSON arrays and CSV.
+// Row readers for JSON lines, JSON arrays and CSV, for open_rows() (row_reader.h), which detects the format. `file`:
+// name of the file, for errors.
 #pragma once
 
 #include <iosfwd>
@@ -9,14 +10,16 @@
 
 namespace roll {
 
-/// `in` is positioned in line `line`, before its first non-blank. UserError: the content is not JSON lines.
+/// Reads one JSON object per line. `in` must be at the first character that is not blank, which is in line `line` (from
+/// 1). Throws UserError if the content is not JSON lines.
 std::unique_ptr<RowReader> read_json_lines(std::unique_ptr<std::istream> in, const std::string& file, int64_t line);
 
-/// `in` is positioned after the opening bracket of the array.
+/// Reads the objects of a JSON array. `in` must be after the opening bracket.
 std::unique_ptr<RowReader> read_json_array(std::unique_ptr<std::istream> in, const std::string& file);
 
 /// Reads a table whose first line names the columns (RFC 4180: quoted fields may hold commas, line breaks and doubled
-/// quotes). Values are strings; an empty unquoted field is null. UserError: a column name is empty or repeated.
+/// quotes). `in` must be at its beginning. Values are strings; an empty unquoted field is null. Throws UserError if a
+/// column name is empty or repeated.
 std::unique_ptr<RowReader> read_csv(std::unique_ptr<std::istream> in, const std::string& file, char separator);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Tokenizes the prompts of rows. The tokenizer is a callback, because `text` is in the same layer.
+// Tokenizes the prompts of rows with several threads. The tokenizer is a callback, because lib/data must not include
+// lib/text.
 #pragma once
 
 #include <functional>
@@ -7,9 +8,10 @@
 
 namespace roll {
 
-/// Counts of dropped rows by reason.
+/// Numbers of dropped rows by reason.
 struct DroppedRows {
-  int64_t empty = 0, too_long = 0;
+  int64_t empty = 0;     // prompts without a token
+  int64_t too_long = 0;  // prompts of more than prompt_length tokens
   int64_t total() const { return empty + too_long; }
   DroppedRows& operator+=(const DroppedRows& other) {
     empty += other.empty;
@@ -21,15 +23,15 @@ struct DroppedRows {
 /// Returns the prompt tokens of a row; must be thread-safe.
 using EncodeRow = std::function<std::vector<int64_t>(const Row&)>;
 
-/// Sets prompt_ids of every row, removes rows outside 0 < tokens <= prompt_length and returns their counts. If the
-/// callback throws, the error of the first failing row is rethrown.
+/// Sets prompt_ids of every row, removes rows that have no tokens or more than prompt_length, and returns their
+/// numbers. If `encode` throws, rethrows the error of the first failing row.
 DroppedRows tokenise_rows(std::vector<Row>& rows, const EncodeRow& encode, int64_t prompt_length, int64_t num_threads);
 
-/// UserError: all of `num_rows` rows were dropped.
+/// Throws UserError if all rows were dropped. `num_rows`: rows before dropping.
 void require_some_left(const DroppedRows& dropped, int64_t num_rows, int64_t prompt_length);
 
-/// Calls work(i) for 0 <= i < n from `num_threads` threads. If some calls throw, the error of the smallest i is
-/// rethrown.
+/// Calls work(i) for 0 <= i < n from up to `num_threads` threads, including the calling one, and waits for all. If some
+/// calls throw, rethrows the error of the smallest i; later i may then be skipped.
 void for_each_in_threads(int64_t n, int64_t num_threads, const std::function<void(int64_t)>& work);
 
 }  // namespace roll

@@ -1,5 +1,6 @@
-// Compares two evaluations of the same prompts (`roll evaluate`): their difference and its standard error. The error
-// comes from per-prompt differences, so it is smaller than the errors of the two means.
+// Compares two evaluations of the same prompts (`roll evaluate`): the difference of their shares of right responses,
+// with its standard error. The error comes from the difference at each prompt, so it is usually smaller than the errors
+// of the two shares.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +12,23 @@
 
 namespace roll {
 
-/// The ground truth of a prompt and the number of right responses to it.
+/// The judged responses to one prompt.
 struct JudgedPrompt {
   std::string ground_truth;
-  PromptSum right;
+  PromptSum right;  // sum: number of right responses; count: number of judged ones
 };
 using JudgedPrompts = std::map<std::string, JudgedPrompt>;  // key: prompt_id
 
 struct Comparison {
-  Estimate difference;                      // share of right responses: after - before
-  int64_t better = 0, worse = 0, same = 0;  // numbers of prompts
+  Estimate difference;  // mean over the prompts of: share right in `after` - share right in `before`
+  int64_t better = 0, worse = 0, same = 0;  // numbers of prompts with a positive, negative, zero difference
 };
 
-/// Compares prompt by prompt. Returns nullopt if prompt ids or ground truths differ, or if there are no prompts.
+/// Returns nullopt if the two have different prompt ids or ground truths, or no prompts.
 std::optional<Comparison> compare(const JudgedPrompts& before, const JudgedPrompts& after);
 
-/// Formats as "after - before: +0.0300 ± 0.0120 over 200 prompts: 10 better, 4 worse, 186 the same".
+/// Returns "AFTER - BEFORE: +0.0300 ± 0.0120 over 200 prompts: 10 better, 4 worse, 186 the same"; `before` and `after`
+/// are the names of the two evaluations.
 std::string to_text(const Comparison& comparison, const std::string& before, const std::string& after);
 
 }  // namespace roll

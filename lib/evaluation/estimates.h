@@ -1,4 +1,5 @@
-// Computes avg@k, pass@k and maj@k from several samples per prompt, with standard errors over the prompts.
+// Computes avg@k, pass@k and maj@k of one prompt from its samples (judged responses), and means over prompts with their
+// standard errors, for measured_set.h and comparison.h.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +11,24 @@
 
 namespace roll {
 
-/// A judged response.
+/// A judged response (a sample).
 struct JudgedAnswer {
   bool is_right = false;
-  std::string answer;  // final answer; empty: none found, casts no vote in maj@k
+  std::string answer;  // final answer; "": the response has none, so it casts no vote in maj@k
 };
-/// All judged responses to one prompt, in sampling order.
+/// All samples of one prompt, in sampling order.
 using PromptSamples = std::vector<JudgedAnswer>;
 
 struct Estimate {
   double mean = 0;                       // mean over the prompts
-  std::optional<double> standard_error;  // standard deviation (n - 1) / sqrt(n); unset for one prompt
+  std::optional<double> standard_error;  // standard error of the mean; unset if there is only one prompt
 };
 
-/// Returns mean and standard error of one value per prompt; nullopt if there are no prompts.
+/// Returns the mean of one value per prompt, and its standard error: standard deviation (with n - 1) / sqrt(n). nullopt
+/// if there are no prompts.
 std::optional<Estimate> estimate_mean(std::span<const double> prompt_values);
 
-/// Sum and number of one prompt's samples.
+/// Sum and number of the values of one prompt's samples.
 struct PromptSum {
   double sum = 0;
   int64_t count = 0;
@@ -35,20 +37,22 @@ struct PromptSum {
     ++count;
   }
 };
-/// Returns the cluster-robust standard error of the mean over all samples, with one cluster per prompt:
-/// sqrt(P / (P - 1) sum_p (sum_p - count_p mean)^2) / N over P prompts and N samples. nullopt if P < 2.
+/// Returns the cluster-robust standard error of the mean m over all samples, where the samples of a prompt form a
+/// cluster: sqrt(P / (P - 1) * sum over prompts of (sum - count * m)^2) / N, for P prompts and N samples in all.
+/// nullopt if P < 2. Keys of the map: prompts.
 std::optional<double> clustered_error(const std::map<int64_t, PromptSum>& prompts);
 
-/// Returns the share of right samples.
+/// avg@k: returns the share of right samples. `samples` must not be empty.
 double average_at(const PromptSamples& samples);
 
-/// Returns the probability that at least one of k samples is right: the unbiased 1 - C(n - c, k) / C(n, k) with c right
-/// ones of n (Chen et al. 2021, "Evaluating large language models trained on code", eq. 1). Bug: k is not in 1..n.
+/// pass@k: returns the probability that at least one of k samples is right. It is the unbiased estimate
+/// 1 - C(n - c, k) / C(n, k) for n samples and c right ones (Chen et al. 2021, "Evaluating large language models
+/// trained on code", eq. 1). Throws Bug if k is not in 1..n.
 double pass_at(const PromptSamples& samples, int64_t k);
 
-/// Returns how often the majority of k samples is right (Wang et al. 2022, "Self-consistency"): the mean over the n / k
-/// consecutive groups of k samples. All right samples count as one answer; wrong samples agree if their text is equal.
-/// Each of the tied answers is equally likely. Bug: k is not in 1..n.
+/// maj@k: returns how often the most frequent answer of k samples is right (Wang et al. 2022, "Self-consistency"): the
+/// mean over the floor(n / k) groups of k consecutive samples. All right samples count as one answer; wrong samples
+/// agree if their answers are equal texts. If answers tie, each is equally likely. Throws Bug if k is not in 1..n.
 double majority_at(const PromptSamples& samples, int64_t k);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// One judged response of an evaluation; ranks send these to each other.
+// One response to a prompt of a validation set, after its reward was computed. Ranks send these to each other.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ struct JudgedSample {
   int64_t prompt = 0;  // index of the prompt in its validation set
   int64_t number = 0;  // index of the response to that prompt
   std::string domain, tag;
-  bool is_judged = true;
-  double score = 0;                     // right if >= 1
-  std::optional<std::string> answer{};  // extracted by the reward; "": none found; nullopt: the reward extracts none
+  bool is_judged = true;                // false: the reward failed, and `score` means nothing
+  double score = 0;                     // the response is right if >= 1
+  std::optional<std::string> answer{};  // final answer; "": the response has none; nullopt: this reward extracts none
   int64_t num_tokens = 0;               // generated tokens
-  bool is_truncated = false;            // reached the length limit
+  bool is_truncated = false;            // the response reached the length limit
   template <class F>
   void fields(F& field) {
     field("prompt", prompt), field("number", number), field("domain", domain), field("tag", tag);

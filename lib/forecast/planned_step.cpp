@@ -137,7 +137,7 @@ class PlannedRank {
   StepModels counted_models(PlannedWork& work) {
     StepModels models = step_models(roles_, role_meshes_, at::kMeta, settings_.models);
     for (const RolePass& pass : settings_.forwards.passes)
-      count(models.roles.at(pass.role).forward, pass.role, 1, phase_name(pass.finds), work);
+      count(models.roles.at(pass.role).forward, pass.role, 1, phase_name(pass.finding), work);
     for (const RoleUpdates& update : settings_.updates) {
       ModelInStep& model = models.roles.at(update.role);
       if (!model.trained) continue;

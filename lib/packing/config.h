@@ -1,4 +1,5 @@
-// Configuration of sequence packing: how a mini-batch is split into micro-batches.
+// Configuration keys of sequence packing: how a rank's part of a mini-batch (the sequences of one update) is split into
+// micro-batches (the sequences of one pass).
 #pragma once
 
 #include <cstdint>
@@ -9,12 +10,15 @@
 
 namespace roll {
 
+/// Fill micro-batches in the given order of sequences, or so that all have nearly equal work.
 enum class PackAlgorithm { kNone, kLoadBalance };
 constexpr auto enum_names(PackAlgorithm) {
   return std::to_array<Named<PackAlgorithm>>(
       {{PackAlgorithm::kNone, "none"}, {PackAlgorithm::kLoadBalance, "load_balance"}});
 }
 
+/// Compute the common beginning of a micro-batch's sequences only once: never, always, or (kAuto) if that saves 5 % of
+/// the work.
 enum class SharePrompts { kFalse, kTrue, kAuto };
 constexpr auto enum_names(SharePrompts) {
   return std::to_array<Named<SharePrompts>>(
@@ -51,7 +55,8 @@ struct PackingArgs {
   std::optional<int64_t> max_tokens_per_microbatch_in_infer;
   SharePrompts share_prompts = SharePrompts::kAuto;
 
-  /// Returns the tokens of a micro-batch, in training or for log-probs; nullopt: it is split by sequences.
+  /// Returns the token budget of a micro-batch, in training (`trains`) or for log-probs; nullopt if no key sets one,
+  /// and a micro-batch is a fixed number of sequences.
   std::optional<int64_t> budget(bool trains) const {
     const SequencePackingArgs& packing = sequence_packing_args;
     if (use_sequence_packing)
@@ -61,7 +66,7 @@ struct PackingArgs {
     return std::nullopt;
   }
 
-  /// `trains`: of a role that is trained.
+  /// Declares the keys, each with a help text (config/keys.h). `trains`: they belong to a role that is trained.
   void fields(Keys& v, bool trains) {
     v("use_sequence_packing", use_sequence_packing, "micro-batches hold as many sequences as fit a token budget",
       may_change());

@@ -1,4 +1,5 @@
-// Splits a mini-batch into micro-batches under a token budget that is never exceeded.
+// Splits one rank's part of a batch into micro-batches under a token budget that is never exceeded. Items are planned:
+// sequences, or groups of sequences that must stay together.
 #pragma once
 
 #include <cstdint>
@@ -11,46 +12,47 @@ namespace roll {
 
 struct PackOptions {
   PackAlgorithm algorithm = PackAlgorithm::kLoadBalance;
-  int64_t budget = 0;     // aligned tokens per micro-batch, whole sequences (before a context-parallel cut)
-  int64_t alignment = 1;  // see sequence_alignment()
-  int64_t min_num_micro_batches = 1;
+  int64_t budget = 0;                 // aligned tokens per micro-batch, over all context-parallel ranks; at least 1
+  int64_t alignment = 1;              // each length counts rounded up to a multiple, see sequence_alignment()
+  int64_t min_num_micro_batches = 1;  // capped by the number of items
   SharePrompts share_prompts = SharePrompts::kFalse;
-  Workload workload = {};  // cost that load_balance equalises
+  Workload workload = {};  // cost of a sequence, which load_balance evens out
 };
 
-/// Items that a plan distributes: sequences, or groups that stay together.
+/// The sizes of n items.
 struct PlannedItems {
-  std::vector<int64_t> tokens;  // aligned; none exceeds the budget
-  std::vector<double> work;
+  std::vector<int64_t> tokens;  // [n] aligned tokens; each at most the budget
+  std::vector<double> work;     // [n] in units of PackOptions::workload
 };
 
-/// UserError: an item exceeds the budget; names its length before alignment, and the budget.
+/// Throws UserError if an item exceeds the budget. `lengths`: [n] tokens before alignment, for the message.
 void check_budget(const PlannedItems& items, const std::vector<int64_t>& lengths, const PackOptions& options);
 
-/// Returns one item per sequence. UserError: as for check_budget().
+/// Returns one item per sequence. Throws UserError if a sequence exceeds the budget.
 PlannedItems plan_items(const std::vector<int64_t>& lengths, const PackOptions& options);
 
-/// Returns micro-batches as lists of item indices; none is empty, and no items give no micro-batches.
-/// none: in the given order, greedily. load_balance: at least max(ceil(sum / budget), min_num_micro_batches) parts of
-/// nearly equal work, ordered small - large - small. min_num_micro_batches is capped by the number of items.
+/// Returns at least min_num_micro_batches micro-batches, as lists of item indices. None is empty; without items there
+/// are none. PackAlgorithm::kNone fills them in the given order. kLoadBalance takes nearly as few as the budget allows,
+/// with nearly equal work, and sorts them by small_large_small().
 Partition plan_micro_batches(const PlannedItems& items, const PackOptions& options);
 inline Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options) {
   return plan_micro_batches(plan_items(lengths, options), options);
 }
 
-/// Returns a plan with exactly `num_micro_batches` (>= the other form's; all ranks agree on the largest), so that every
-/// rank runs equally many forwards. Parts are split while there are enough items; then follow empty fillers, which the
-/// trainer runs with zero loss.
+/// Returns exactly `num_micro_batches`, so that every rank makes equally many passes. The number must be at least that
+/// of the form above; the ranks take the largest of all ranks. Micro-batches are split while there are enough items;
+/// then follow empty ones (fillers), which the trainer runs with zero loss.
 Partition plan_micro_batches(const PlannedItems& items, const PackOptions& options, int64_t num_micro_batches);
 inline Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options,
                                     int64_t num_micro_batches) {
   return plan_micro_batches(plan_items(lengths, options), options, num_micro_batches);
 }
 
-/// Splits without a budget: consecutive runs of `size` sequences.
+/// Splits without a budget: each micro-batch has the next `size` sequences; the last one may have fewer.
 Partition fixed_micro_batches(int64_t num_sequences, int64_t size);
 
-/// Sorts parts ascending by work up to the middle, descending after it: small ones fill and drain a pipeline.
+/// Sorts micro-batches so that the work rises up to the middle and falls after it: small ones fill and drain a
+/// pipeline. `weights`: work of each item.
 Partition small_large_small(Partition parts, const std::vector<double>& weights);
 
 }  // namespace roll

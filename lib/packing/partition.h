@@ -1,4 +1,5 @@
-// Splits work evenly by the largest differencing method of Karmarkar and Karp (1982) for k parts. Deterministic.
+// Splits items into k parts of nearly equal weight, by the largest differencing method of Karmarkar and Karp (1982).
+// Deterministic. Packing and the distribution of sequences over ranks use it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 
 namespace roll {
 
-/// Lists of indices; each index occurs once, ascending within a part.
+/// A list of parts; a part is a list of item indices. Each index occurs in one part.
 using Partition = std::vector<std::vector<int64_t>>;
 
 /// Returns 0, 1, ..., count - 1.
@@ -17,7 +18,8 @@ inline std::vector<int64_t> first_numbers(int64_t count) {
   return numbers;
 }
 
-/// Cost of a sequence: linear * s + attention * s^2, for example in FLOPs of one model. {1, 0} counts tokens.
+/// Cost of a sequence of `length` tokens: linear * length + attention * length^2, for example in FLOPs of one model.
+/// The default counts tokens.
 struct Workload {
   double linear = 1;
   double attention = 0;
@@ -27,19 +29,21 @@ struct Workload {
   }
 };
 
-/// Returns k parts of nearly equal sums; some are empty if there are fewer than k weights. Ties: by sum, count, index.
-/// Bug: a weight is negative, or k < 1. O(n log n) for n much larger than k.
+/// Splits n items with these weights into k parts of nearly equal sums; indices ascend in each part. Some parts are
+/// empty if n < k. Throws Bug if a weight is negative or k < 1. Takes O(n log n) time for n much larger than k.
 Partition karmarkar_karp(const std::vector<double>& weights, int64_t k);
 
-/// Like karmarkar_karp(), with equal counts: part sizes differ by at most one (by none if k divides n).
+/// Like karmarkar_karp(), but the parts also have equal numbers of items, or numbers that differ by one if k does not
+/// divide n.
 Partition karmarkar_karp_equal_counts(const std::vector<double>& weights, int64_t k);
 
-/// Splits a global batch over data-parallel ranks, with equal counts and nearly equal work: Karmarkar-Karp, then swaps.
-/// Indices ascend.
+/// Splits the sequences of a global batch over data-parallel ranks, with equal counts and nearly equal work, and
+/// returns a part per rank; indices ascend in each part. `work`: cost of each sequence.
 Partition balance_ranks(const std::vector<double>& work, int64_t num_ranks);
+/// The same, for sequences with these lengths, whose cost is workload(length).
 Partition balance_ranks(const std::vector<int64_t>& lengths, int64_t num_ranks, const Workload& workload);
 
-/// Returns the sum of a part's values, such as weights or tokens.
+/// Returns the sum of values[i] over the items i of a part.
 template <class T>
 T part_sum(const std::vector<int64_t>& part, const std::vector<T>& values) {
   T sum = 0;
@@ -47,7 +51,7 @@ T part_sum(const std::vector<int64_t>& part, const std::vector<T>& values) {
   return sum;
 }
 
-/// Returns max / mean - 1 of the loads, or of the parts' weight sums; 0 if all are 0.
+/// Return max / mean - 1 of the loads, or of the sums of weights in each part; 0 if all are 0.
 double imbalance(const std::vector<double>& loads);
 double imbalance(const Partition& parts, const std::vector<double>& weights);
 

@@ -1,4 +1,5 @@
-// Improves partitions by moves and swaps: first to keep a token budget, then to even out work.
+// Improves partitions for micro_batches.h by moving items to other parts and swapping items: first to keep a token
+// budget per part, then to even out work. `tokens` and `weights` hold the tokens and the work of each item.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +9,19 @@
 
 namespace roll {
 
-/// Moves or swaps items out of parts over `budget` tokens until none exceeds it. Returns false, with `parts` changed,
-/// if no single move or swap helps any more.
+/// Changes `parts` until none has more than `budget` tokens. Returns false if it gets stuck above the budget; `parts`
+/// is then changed, but still a partition.
 bool repair_budget(Partition& parts, const std::vector<int64_t>& tokens, int64_t budget);
 
-/// Packs by best fit, longest first, into as few parts as that takes; all keep the budget.
+/// Packs all items, longest first, each into the fullest part with room for it or else a new one (best fit decreasing).
+/// No part has more than `budget` tokens, if no item has.
 Partition best_fit_decreasing(const std::vector<int64_t>& tokens, int64_t budget);
 
-/// Moves or swaps items out of the heaviest part while that lowers the largest weight and keeps the budget, until the
-/// imbalance is under 0.01 % or nothing helps.
+/// Moves or swaps items out of the part with most work while that lowers the maximum and no part gets more than
+/// `budget` tokens. Ends when the maximum is within 0.01 % of the mean, nothing helps, or after 4 * parts + 64 steps.
 void even_out(Partition& parts, const std::vector<double>& weights, const std::vector<int64_t>& tokens, int64_t budget);
 
-/// Like even_out(), by swaps alone and without a budget: the parts' counts stay.
+/// Like even_out(), but only swaps, and without a budget: the number of items in each part stays.
 void even_out_by_swaps(Partition& parts, const std::vector<double>& weights);
 
 }  // namespace roll

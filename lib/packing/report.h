@@ -1,4 +1,7 @@
-// Formats the preview of a run's packing as text for a terminal, JSON, and one HTML page. Computes no plans.
+// Report of `roll pack-stats` on a run's packing: its content, which preview/pack_preview.h fills, and its formats
+// (text for a terminal, JSON, one HTML page). Here a batch is the sequences of one update, or all sequences of a
+// log-prob forward; padded batching is packing's alternative, in which sequences are padded to the longest of a
+// micro-batch.
 #pragma once
 
 #include <cstdint>
@@ -17,90 +20,92 @@ namespace roll {
 struct BatchReport {
   int64_t step = 1;
   int64_t number = 1;             // mini-batch in the step, from 1
-  double padded_work = 0;         // forward work with padded batching
-  std::vector<BatchStats> plans;  // in the order of StageReport::algorithms
+  double padded_work = 0;         // work of its forward passes with padded batching
+  std::vector<BatchStats> plans;  // one for each of StageReport::algorithms
 };
 
-/// Metrics that training reports for one step.
+/// Packing metrics that a training would report for one step.
 struct StepMetrics {
   int64_t step = 1;
-  std::vector<std::pair<std::string, double>> values;
+  std::vector<std::pair<std::string, double>> values;  // name and value
 };
 
 /// All batches of the roles that share one packing configuration.
 struct StageReport {
-  bool trains = false;               // else forwards without gradient
-  std::vector<std::string> roles{};  // "actor_train", "critic", ...
-  int64_t budget = 0;                // tokens per micro-batch; 0: a fixed number of sequences
-  int64_t alignment = 1;
+  bool trains = false;                    // true: micro-batches of training; false: of log-prob forwards
+  std::vector<std::string> roles{};       // "actor_train", "critic", ...
+  int64_t budget = 0;                     // tokens per micro-batch; 0: a fixed number of sequences
+  int64_t alignment = 1;                  // lengths are rounded up to a multiple
   int64_t padded_size = 0;                // sequences per micro-batch with padded batching, for comparison
-  std::vector<std::string> algorithms{};  // the configured one first
+  std::vector<std::string> algorithms{};  // names of the ways to pack that are compared, the configured one first
   std::vector<BatchReport> batches{};     // at least one
   std::vector<StepMetrics> metrics{};     // for the configured algorithm; empty if work is counted in tokens
 };
 
-/// Estimated memory of a rank.
+/// Estimated memory of a rank in training.
 struct BudgetMemory {
   double activation_bytes = 0;
   double total_bytes = 0;  // with weights, gradients and optimizer
 };
 
-/// Results of another training budget with load_balance.
+/// Results of training with one token budget, packed by load_balance.
 struct BudgetRow {
-  int64_t budget = 0;
-  double micro_batches = 0;  // per update and rank
-  double fill = 0;
-  double rank_imbalance = 0;
-  std::optional<BudgetMemory> memory{};  // only if the models' shapes are known
-  bool is_configured = false;
-  bool is_suggested = false;
+  int64_t budget = 0;                    // tokens per micro-batch
+  double micro_batches = 0;              // mean number per update and rank
+  double fill = 0;                       // mean share of the budget that is used
+  double rank_imbalance = 0;             // mean of BatchStats::rank_imbalance()
+  std::optional<BudgetMemory> memory{};  // unset if the models' shapes are unknown
+  bool is_configured = false;            // the budget of the configuration
+  bool is_suggested = false;             // at most one row
 };
 
 struct PackReport {
-  std::string config;              // file
-  std::string source;              // origin of the lengths, in words
-  bool counts_flops = true;        // work in FLOPs; else in tokens, because the models' shapes are unknown
-  std::vector<std::string> notes;  // further notes for the reader
-  int64_t num_ranks = 1;
-  std::vector<int64_t> lengths;  // lengths of all sequences
-  int64_t num_steps = 0;
-  std::vector<StageReport> stages;
-  std::vector<BudgetRow> budgets;
-  std::string budget_rule;  // why the suggested budget is chosen
+  std::string config;               // configuration file
+  std::string source;               // origin of the lengths, in words
+  bool counts_flops = true;         // work in FLOPs; else in tokens, because the models' shapes are unknown
+  std::vector<std::string> notes;   // further notes for the reader
+  int64_t num_ranks = 1;            // ranks of the run
+  std::vector<int64_t> lengths;     // tokens of all sequences of all steps
+  int64_t num_steps = 0;            // steps that were planned
+  std::vector<StageReport> stages;  // training and forwards, by packing configuration
+  std::vector<BudgetRow> budgets;   // ascending by budget
+  std::string budget_rule;          // the suggested budget and the reason for it, in words
 };
 
-/// One algorithm over all batches of a stage: means over batches, except for counts.
+/// One algorithm over all batches of a stage. Means over the batches, unless a comment says otherwise.
 struct PlanSummary {
-  double micro_batches = 0;  // per batch and rank
-  double fill = 0;           // over all micro-batches except fillers; 0 without a budget
-  double padding = 0;
-  double rank_imbalance = 0;
-  double rank_imbalance_tokens = 0;
-  double micro_batch_imbalance = 0;
-  double saved = 0;  // share of padded batching's work
-  int64_t fillers = 0;
-  int64_t over_budget = 0;
+  double micro_batches = 0;          // per rank
+  double fill = 0;                   // share of the budget used, mean over micro-batches except fillers; 0: no budget
+  double padding = 0;                // BatchStats::padding()
+  double rank_imbalance = 0;         // BatchStats::rank_imbalance()
+  double rank_imbalance_tokens = 0;  // BatchStats::rank_imbalance_tokens()
+  double micro_batch_imbalance = 0;  // BatchStats::micro_batch_imbalance()
+  double saved = 0;                  // 1 - work / work of padded batching, over all batches
+  int64_t fillers = 0;               // number of empty micro-batches, over all batches
+  int64_t over_budget = 0;           // number of micro-batches over the budget, over all batches; always 0
 };
+/// `algorithm`: index into stage.algorithms.
 PlanSummary summarise(const StageReport& stage, size_t algorithm);
 
 /// Returns "train: actor_train, critic".
 std::string stage_title(const StageReport& stage);
-/// Returns "FLOPs" or "tokens".
+/// Returns the unit of work, "FLOPs" or "tokens".
 std::string work_name(const PackReport& report);
-/// Message of a report without memory estimates.
+/// Text in place of missing memory estimates.
 inline constexpr const char* kNoMemory = "no memory estimate, because the model's shape is unknown";
 /// Formats 16384 as "16,384".
 std::string grouped(int64_t number);
 /// Formats 0.875 as "87.5 %".
 std::string percent(double share);
 
-/// Returns the report for a terminal, with at most `max_bars` bars per stage and a note on omitted ones.
+/// Returns the report for a terminal. At most `max_bars` micro-batches of a stage are drawn as bars; a note counts the
+/// others.
 std::string report_text(const PackReport& report, int64_t max_bars);
 
 /// Returns the whole report, with every micro-batch.
 Json report_json(const PackReport& report);
 
-/// Returns one self-contained page: no script, no network.
+/// Returns an HTML page with everything in it: no script, no network.
 std::string report_html(const PackReport& report);
 
 }  // namespace roll

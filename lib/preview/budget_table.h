@@ -1,4 +1,4 @@
-// Compares a handful of token budgets for `roll pack-stats`: micro-batch plans, fill and memory.
+// Compares a few token budgets (tokens per training micro-batch) for `roll pack-stats`: micro-batches, fill and memory.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,11 @@
 
 namespace roll {
 
-/// Fills `budgets` and `budget_rule` for actor_train's mini-batches of one step. Candidates are the configured budget,
-/// sequence_length and its doublings, until one micro-batch holds everything. Suggests the largest budget that fits
-/// `memory_bytes`, or without it the smallest with a fill within 2 points of the best. Memory is unset without
-/// `models`. UserError: `memory_bytes` is set without `models`.
+/// Fills report.budgets and report.budget_rule for actor_train's first mini-batches of `step`. The budgets compared are
+/// the configured one, sequence_length (or a longer sequence of the step) and its doublings, until one micro-batch
+/// holds a rank's mini-batch. Suggests the largest budget with which training fits into `memory_bytes` per rank; if
+/// that is unset, the smallest whose fill is within 2 percentage points of the best. `models`: shapes by role; if
+/// unset, the rows have no memory. Throws UserError if `memory_bytes` is set without `models`.
 void add_budgets(PackReport& report, const Config& config, const std::optional<RoleShapes>& models,
                  const StepLengths& step, std::optional<double> memory_bytes);
 

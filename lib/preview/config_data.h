@@ -1,4 +1,5 @@
-// Inspects all data rows of a configuration before it runs, with its own tokenizer, template and rewards.
+// Inspects all data rows of a configuration before a run, with the run's tokenizer, chat template and rewards, for
+// `roll validate-config`.
 #pragma once
 
 #include <string>
@@ -11,21 +12,22 @@ namespace roll {
 
 /// Findings about the data of a configuration.
 struct ConfigData {
-  std::vector<std::string> lines;     // one per data set and domain
+  std::vector<std::string> lines;     // text to print: a line per data set and domain
   std::vector<std::string> warnings;  // each with a remedy
-  // Tokens per kept training row: its prompt, or its training sequences. Empty if they cannot be counted here.
+  // Tokens of each kept training row: of its prompt (`roll train`), or of all its sequences. Empty if the tokenizer or
+  // the rows are missing.
   std::vector<int64_t> lengths{};
-  int64_t learnt = 0;                           // tokens with loss, for fine-tuning and preference rows
-  std::vector<std::vector<int64_t>> prompts{};  // the first training prompts
+  int64_t learnt = 0;                           // training tokens with loss; 0 for `roll train`
+  std::vector<std::vector<int64_t>> prompts{};  // tokens of up to 32 training prompts; only for `roll train`
 };
 
-/// Inspects the rows of the training, the validation and its sets. `config` is complete and checked. `offline` skips
-/// missing files with a note and never runs the user's code. UserError: a row that training would refuse, a domain
-/// whose rows are all too long, user code that returns no reward.
+/// Inspects the rows of training, validation and validation.sets of `roll train`. `config` must come from
+/// load_config(). `offline`: missing files become a line, and reward code of the user is not run. Throws UserError if
+/// training would refuse a row, all rows of a domain are too long, or reward code of the user returns no reward.
 ConfigData view_data(const Config& config, bool offline);
-/// Same for a fine-tuning: lengths, and the share of tokens with loss.
+/// The same for `roll sft` and `roll distill`: lengths, and the share of tokens with loss.
 ConfigData view_data(const RowConfig& config, bool offline);
-/// Same for preference pairs: lengths of chosen and rejected responses.
+/// The same for `roll dpo`: lengths of chosen and rejected responses.
 ConfigData view_data(const DpoConfig& config, bool offline);
 
 }  // namespace roll

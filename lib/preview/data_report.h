@@ -1,4 +1,4 @@
-// Report on data rows before training. It lists all faults, where training stops at the first.
+// Report on data rows before training, for `roll data check`. It lists all faults, whereas training stops at the first.
 #pragma once
 
 #include <optional>
@@ -11,35 +11,35 @@
 
 namespace roll {
 
-/// Rows to inspect, and the checks to make.
+/// Rows to inspect, and how. Pointers must outlive the call.
 struct DataInspection {
-  PromptSource source;                      // prompt_length 0: no limit
-  std::optional<std::string> one_domain{};  // domain of all rows, overriding their own
+  PromptSource source;                      // rows, columns and rewards; its prompt_length 0: no limit
+  std::optional<std::string> one_domain{};  // if set, all rows belong to this domain
   const Tokenizer* tokenizer = nullptr;     // null: lengths in characters
   int64_t response_length = 0;              // tokens; 0: no limit
-  std::vector<DataArgs> validation{};       // validation sets; overlap with the rows is a warning
-  bool lists_all = false;                   // lists every faulty line, not only the first few
+  std::vector<DataArgs> validation{};       // validation sets; a question that the rows have, too, is a warning
+  bool lists_all = false;                   // the texts list every faulty line, not only the first few
   Log* log = nullptr;                       // shows progress; null: no progress
 };
 
 /// Findings about data rows.
 struct DataReport {
-  int64_t num_lines = 0;               // non-blank lines
-  std::vector<std::string> bad;        // "file:line: column = value: rule; remedy", one per unusable line
-  std::vector<std::string> layouts{};  // "file: read as MATH's: keys of data_args"
-  RowFacts facts;                      // over all readable rows
-  std::vector<DomainView> views;
-  std::string first_prompt;  // first prompt, rendered by the chat template
-  std::vector<std::string> warnings;
+  int64_t num_lines = 0;               // rows of all files, usable or not
+  std::vector<std::string> bad;        // "file:line: column = value: rule; remedy", one per unusable row
+  std::vector<std::string> layouts{};  // "file: read as MATH's: keys of data_args", one per recognised layout
+  RowFacts facts;                      // counts over all rows that can be read
+  std::vector<DomainView> views;       // statistics of the usable rows, by domain
+  std::string first_prompt;            // first prompt, rendered by the chat template if there is a tokenizer
+  std::vector<std::string> warnings;   // each with a remedy
 };
 
-/// Inspects the rows. UserError: a file or the template is missing.
+/// Inspects the rows. Throws UserError if a file or the chat template is missing; faulty rows are only reported.
 DataReport inspect_data(const DataInspection& inspection);
 
-/// UserError: there are unusable lines.
+/// Throws UserError if the report has unusable rows.
 void require_usable(const DataReport& report);
 
-/// Formats the report as lines of text, each ending in a newline.
+/// Returns the report for a terminal, without its warnings. `inspection`: the one that inspect_data() got.
 std::string to_text(const DataReport& report, const DataInspection& inspection);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Statistics of data rows per domain: prompt lengths, rows that a run would drop, and gold responses that the reward
-// does not score as right.
+// Statistics of data rows per domain: prompt lengths, rows that a run would drop, and gold responses (the rows' own
+// answers) that the reward does not score as right.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ namespace roll {
 struct DomainView {
   std::string domain;
   int64_t num_rows = 0;
-  LengthSummary prompts;   // tokens; characters without a tokenizer
-  int64_t shortest = 0;    // shortest prompt
-  int64_t dropped = 0;     // rows with an empty prompt or one longer than prompt_length
-  int64_t long_golds = 0;  // gold responses longer than response_length
+  LengthSummary prompts;   // lengths of all prompts, in tokens; in characters without a tokenizer
+  int64_t shortest = 0;    // length of the shortest prompt, in the same unit
+  int64_t dropped = 0;     // rows with an empty prompt or one longer than prompt_length; 0 without a tokenizer
+  int64_t long_golds = 0;  // gold responses of more than response_length tokens; 0 without a tokenizer
   Golds golds;
 };
 
@@ -31,13 +31,14 @@ struct ViewSettings {
   int64_t max_golds = 0;                           // gold responses to score, per domain
 };
 
-/// Returns one view per domain, sorted by name. Rows must have their domain and, with a tokenizer, prompt_ids.
+/// Returns one view per domain of `rows`, sorted by name. Rows must have their domain and, with a tokenizer,
+/// prompt_ids. `rules`: rewards by domain; a domain without one has no golds.
 std::vector<DomainView> make_domain_views(const RowStore& rows, const DomainRules& rules, const ViewSettings& settings);
 
 /// Returns e.g. "math_rule: 600 rows; prompts in tokens: p50 103, ...; 3 dropped; 598 of 600 gold answers scored as
 /// right".
 std::string summary_line(const DomainView& view, const ViewSettings& settings);
-/// Returns warnings, each with a remedy.
+/// Returns warnings about dropped rows and golds, each with a remedy.
 std::vector<std::string> domain_warnings(const DomainView& view, const ViewSettings& settings);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Scores the rows' own answers (golds) with the reward. If a gold scores below 1, no response can be right either.
+// Scores golds, the rows' own answers, with the reward. If a gold scores below 1, no response to its row can be right.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,19 @@
 
 namespace roll {
 
-/// Counts of scored golds.
+/// Result of scoring golds.
 struct Golds {
-  int64_t asked = 0, right = 0;
-  std::vector<std::string> wrong;  // the first few: "file:line: gold: scored 0"
+  int64_t asked = 0;               // golds that were scored
+  int64_t right = 0;               // golds with a score of at least 1
+  std::vector<std::string> wrong;  // the first few others: "file:line: gold: scored 0"
 };
 
-/// Scores gold_response() of up to `max_count` evenly spread rows of `indices`; rows without one are skipped.
+/// Scores reward.gold_response() of up to `max_count` rows, spread evenly over `indices` (into `rows`); rows without a
+/// gold are skipped.
 Golds score_golds(const RowStore& rows, const std::vector<int64_t>& indices, RewardFunction& reward, int64_t max_count);
 
-/// Calls the user's reward code once, with the ground truth as response. UserError: it returns no reward.
+/// Calls a reward that is code of the user once, with the ground truth of `row` as response. Throws UserError if it
+/// returns no reward. `key`: the reward's key ("rewards.math"), for the message.
 void test_reward_code(const Row& row, RewardFunction& reward, const std::string& key);
 
 }  // namespace roll

@@ -9,13 +9,14 @@
 namespace roll {
 
 struct GuessedReward {
-  std::string type;
-  std::string why;  // "200 of the first 200 rows have a number or LaTeX as the right answer"
+  std::string type;  // a value of the key `type` of a reward
+  std::string why;   // "200 of the first 200 rows have a number or LaTeX as the right answer"
 };
 
-/// Guesses from the first rows of the files, read with `columns` or a recognised layout. Picks the special type that
-/// can judge all rows (instructions, programs with tests, choices), else math_rule if nearly all answers hold digits or
-/// LaTeX. UserError "--reward: ...": the rows do not decide it; the message says what to type.
+/// Guesses from the first 200 rows of `files` (paths), read by `columns` or a recognised layout. Returns the first of
+/// ifeval, code_sandbox and multiple_choice that can judge all these rows, else math_rule if at least 90 % of the
+/// ground truths hold digits or LaTeX. Throws UserError "--reward: ..." if neither is so; the message says what to
+/// type.
 GuessedReward guess_reward(const std::vector<std::string>& files, const RowColumns& columns = {});
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Sources of sequence lengths for `roll pack-stats`: recorded rollouts, a list, or the configured data.
+// Sequence lengths for `roll pack-stats` and `roll train --simulate`, from one of three sources: recorded rollouts, a
+// list of numbers, or the prompts of the configured data with assumed response lengths.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,13 @@
 
 namespace roll {
 
-/// Sequence lengths (prompt + response, tokens) of a step in data order, with prompt lengths if known.
+/// Lengths in tokens of the B sequences of a step, in data order.
 struct StepLengths {
-  int64_t step = 1;
-  std::vector<int64_t> lengths;
-  std::vector<int64_t> groups{}, prompts{};
-  std::vector<std::vector<int64_t>> contexts{};  // recorded rollouts only: lengths of each sequence's contexts
+  int64_t step = 1;                              // number of the step
+  std::vector<int64_t> lengths;                  // [B] prompt + response
+  std::vector<int64_t> groups{};                 // [B] index of the prompt in the step; empty: unknown (a list)
+  std::vector<int64_t> prompts{};                // [B] prompt; empty: unknown (a list)
+  std::vector<std::vector<int64_t>> contexts{};  // [B] contexts of the sequence; empty unless rollouts are recorded
 
   SequenceSizes sizes() const {
     SequenceSizes sizes{lengths, groups, prompts};
@@ -35,36 +37,39 @@ struct LengthSource {
   std::vector<StepLengths> steps;
 };
 
-/// Recorded steps found by recorded_steps() in a run folder, a folder of step_NNNNNN.jsonl, or as one such file.
-/// UserError: no such files.
+/// Steps with rollout files (step_NNNNNN.jsonl).
 struct RecordedSteps {
-  std::filesystem::path folder;
-  std::vector<int64_t> steps;
+  std::filesystem::path folder;  // contains the files
+  std::vector<int64_t> steps;    // ascending
 };
+/// Finds the files. `path`: a run folder (output_dir), a folder with such files, or one such file. Throws UserError if
+/// there are none.
 RecordedSteps recorded_steps(const std::filesystem::path& path);
 
-/// Returns the folder of recorded_steps(). UserError: it lacks this step.
+/// Returns the folder of recorded_steps(rollouts). Throws UserError if there is no such folder or it lacks this step.
 std::filesystem::path folder_with_step(const std::filesystem::path& rollouts, int64_t step);
 
-/// Returns the lengths of the first `max_steps` recorded steps (0: all), read by read_replay(). UserError: as
-/// recorded_steps() and read_replay().
+/// Returns the lengths of the first `max_steps` steps (0: all) that recorded_steps(path) finds. `group_size`: responses
+/// per prompt. Throws UserError if there are no files, or if read_replay() (records/rollout_files.h) refuses them.
 LengthSource recorded_lengths(const std::filesystem::path& path, int64_t group_size, int64_t max_steps);
 
 /// Reads one sequence per line: a number of tokens, or a JSON object with "length", "ids", or "prompt_ids" and
-/// "response_ids". Each `per_step` consecutive lengths form a step; a rest is left out and noted. UserError:
-/// "origin:line: ..." for a malformed line; the list is shorter than one step.
+/// "response_ids". Each `per_step` consecutive lengths form a step, up to `max_steps` steps (0: all); a rest is left
+/// out and noted. `origin`: name of the input. Throws UserError "origin:line: ..." if a line is malformed, and
+/// UserError if the lines are fewer than one step.
 LengthSource listed_lengths(std::istream& in, const std::string& origin, int64_t per_step, int64_t max_steps);
 
-/// Lognormal response lengths, clipped to 1..response_length.
+/// A lognormal distribution of response lengths.
 struct ResponseModel {
-  double mean = 0, std = 0;  // tokens, before clipping
+  double mean = 0, std = 0;  // mean and standard deviation of the lengths, in tokens, before they are clipped
 };
 
-/// Draws a response length in 1..`longest` with the random numbers of `name`.
+/// Draws a response length and clips it to 1..`longest`. `name`: key of the random numbers.
 int64_t modelled_length(const ResponseModel& model, int64_t longest, const RandomName& name);
 
-/// Combines the prompts of the first `num_steps` training steps with a group of modelled responses each. UserError:
-/// rows or tokenizer that training would refuse.
+/// Combines each prompt of the first `num_steps` training steps with num_return_sequences_in_group response lengths
+/// drawn from `responses`. `model_folder`: has the tokenizer. Throws UserError if training would refuse the rows or
+/// tokenizer.
 LengthSource modelled_lengths(const Config& config, const std::filesystem::path& model_folder, ResponseModel responses,
                               int64_t num_steps, Log& log);
 

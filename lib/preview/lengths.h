@@ -1,4 +1,4 @@
-// Summary of lengths in four numbers.
+// Summary of lengths (of prompts or sequences) in four numbers.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ struct LengthSummary {
   int64_t p50 = 0, p90 = 0, p99 = 0, max = 0;
 };
 
-/// Nearest-rank percentiles: p90 is the smallest length that at least 90 % do not exceed. All 0 without lengths.
+/// Returns nearest-rank percentiles: p90 is the smallest length L such that at least 90 % of the lengths are <= L. All
+/// are 0 if `lengths` is empty.
 LengthSummary summarise_lengths(std::vector<int64_t> lengths);
 
 /// Returns "p50 103, p90 170, p99 260, max 412".

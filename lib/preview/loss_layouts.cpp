@@ -111,9 +111,9 @@ StepModels make_table_models(const TokenTables& tables, const StepSettings& sett
   StepModels models;
   for (const auto& [role, place] : settings.places.roles) models.roles[role].spec = kPlaceholderSpec;
   for (const RolePass& pass : settings.forwards.passes) {
-    const at::Tensor& table = pass.finds == Finding::kOldLogProbs ? tables.old_log_probs
-                              : pass.finds == Finding::kValues    ? tables.old_values
-                                                                  : tables.ref_log_probs;
+    const at::Tensor& table = pass.finding == Finding::kOldLogProbs ? tables.old_log_probs
+                              : pass.finding == Finding::kValues    ? tables.old_values
+                                                                    : tables.ref_log_probs;
     models.roles[pass.role].forward = table_forward(pass.width == 2 ? at::stack({table, tables.energies}) : table);
   }
   const at::Tensor log_probs = tables.log_probs.clone(), entropy = tables.entropy.clone();

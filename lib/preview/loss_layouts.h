@@ -1,6 +1,6 @@
-// `roll check-loss`: trains one step under many layouts and compares with the reference loss (whole_loss.h). The real
-// trainer runs, from index to summed gradients, with threads as ranks. Its models read their outputs from tables
-// (loss_step.h); the gradients of these tables are compared.
+// `roll check-loss`: checks that the loss of a step does not depend on the layout (ranks, micro-batches, order). The
+// real trainer runs one step under many layouts, with threads as ranks, and is compared with a loss that is computed at
+// once (whole_loss.h). Its models read their outputs from tables (loss_step.h), whose gradients are compared, too.
 #pragma once
 
 #include <string>
@@ -11,18 +11,19 @@
 
 namespace roll {
 
-/// Deviation of a layout from the reference loss.
+/// Deviation of the trainer under one layout from the exact loss and gradient of WholeLoss.
 struct LayoutDeviation {
   std::string role;     // "actor" or "critic"
   std::string layout;   // "ranks 2, micro-batches of 3 sequences, shuffle 1"
-  double loss = 0;      // |loss - exact| / max(|exact|, 1-norm of the exact gradient)
-  double gradient = 0;  // 2-norm of the difference / 2-norm of the exact gradient
+  double loss = 0;      // |loss - exact loss| / max(|exact loss|, 1-norm of the exact gradient)
+  double gradient = 0;  // 2-norm of (gradient - exact gradient) / 2-norm of the exact gradient
   double worst() const { return loss > gradient ? loss : gradient; }
 };
 
-/// Returns the deviations of the step's first update, for the actor and, under gae, the critic. Layouts: 1, 2, 4 ranks
-/// (at most one per sequence) x micro-batches of 1, 3 and all sequences, packed greedily and balanced x two shuffles.
-/// UserError: from losses, plug-ins and WholeLoss.
+/// Returns the deviations of the step's first update: of the actor under each layout, then of the critic if the run has
+/// one. The layouts are all combinations of 1, 2 and 4 ranks (at most one per sequence); micro-batches of 1, 3 and all
+/// sequences, or packed into a token budget greedily or balanced; and two shuffles. Throws UserError if a loss, a
+/// plug-in or WholeLoss does.
 std::vector<LayoutDeviation> check_layouts(const LossStep& step, const Config& config);
 
 }  // namespace roll

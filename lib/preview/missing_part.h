@@ -1,4 +1,4 @@
-// Checks that the model's tokenizer and the data files are on this machine.
+// Says whether the model's tokenizer and the data files are on this machine, for previews that can do without.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace roll {
 
-/// Returns the reason why the tokenizer is missing (model folder or tokenizer.json), or "".
+/// Returns a clause such as "DIR/tokenizer.json does not exist" if the tokenizer of `model` (a folder or Hub name) is
+/// missing; "" if it is there.
 std::string missing_tokenizer(const std::string& model);
 
-/// Returns the reason why rows cannot be read: model folder, tokenizer or data file is missing; else "". UserError: a
-/// data file is missing and `offline` is false.
+/// Returns such a clause if the tokenizer or, with `offline`, a file of data.file_name is missing; "" if the rows can
+/// be read. Throws UserError if a data file is missing and `offline` is false.
 std::string missing_part(const std::string& model, const DataArgs& data, bool offline);
 
 }  // namespace roll

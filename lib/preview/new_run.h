@@ -1,4 +1,4 @@
-// `roll new`: writes a first configuration for the user's model and rows, with the few keys that matter.
+// `roll new`: makes the text of a first configuration for the user's model and rows, with the few keys that matter.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 
 namespace roll {
 
+/// The algorithm of a new configuration, by the value of the flag --algorithm.
 enum class NewAlgorithm { kGrpo, kPpo, kReinforce };
 constexpr auto enum_names(NewAlgorithm) {
   return std::to_array<Named<NewAlgorithm>>(
@@ -21,35 +22,39 @@ constexpr auto enum_names(NewAlgorithm) {
 
 /// The user's answers, and facts about the rows.
 struct NewRun {
-  std::string folder, output_dir, model;  // absolute; the model may be a Hub name
-  std::vector<std::string> data;
-  std::optional<std::string> validation;
+  std::string folder;                        // folder of the configuration file, absolute
+  std::string output_dir;                    // key output_dir, absolute
+  std::string model;                         // absolute folder or Hub name
+  std::vector<std::string> data;             // files of training rows
+  std::optional<std::string> validation;     // file of validation rows
   std::string reward;                        // reward type
-  std::vector<std::string> domains;          // domains named by the rows; empty: one, named after the type
-  std::optional<RowColumns> layout;          // column names, if the rows use a foreign layout
-  bool has_messages = true;                  // false: raw prompts
-  std::optional<std::string> chat_template;  // if the model has none
+  std::vector<std::string> domains;          // domains named by the rows; empty: one domain, named after the type
+  std::optional<RowColumns> layout;          // columns of the rows, unless they are roll's own
+  bool has_messages = true;                  // prompts are chats; false: raw text
+  std::optional<std::string> chat_template;  // value of data_args.template; set if the model has no template
   NewAlgorithm algorithm = NewAlgorithm::kGrpo;
   int64_t num_devices = 1;
   bool on_gpu = false;
-  int64_t prompts_per_step = 32;  // upper limit: num_rows
-  int64_t num_rows = 0;
-  LengthSummary prompts;   // tokens
-  bool keeps_all = false;  // false: a few very long prompts may be dropped
+  int64_t prompts_per_step = 32;  // wanted; fewer if there are fewer rows
+  int64_t num_rows = 0;           // training rows
+  LengthSummary prompts;          // tokens of the prompts
+  bool keeps_all = false;  // true: prompt_length fits the longest prompt; false: a few very long ones may be dropped
 };
 
 /// How the devices share the model.
 struct NewLayout {
-  int64_t tensor_ranks = 1;
-  bool offload = false;
+  int64_t tensor_ranks = 1;  // devices that share one replica of the model (tensor parallelism)
+  bool offload = false;      // key offload
 };
 
-/// Returns the layouts to try, simplest first: full replicas, then tensor parallelism over 2, 4, ... devices.
+/// Returns the layouts to try, simplest first: full replicas, then tensor parallelism over 2, 4, ... devices. `spec`:
+/// shape of the model.
 std::vector<NewLayout> suggest_layouts(const NewRun& run, const ModelSpec& spec);
 
-/// Returns the YAML. UserError: the model's context is too short for a response.
+/// Returns the YAML for `roll train`. Throws UserError if the model's context leaves no room for a response.
 std::string new_config(const NewRun& run, const ModelSpec& spec, const NewLayout& layout);
-/// Returns the YAML of a fine-tuning. `run.prompts` holds the lengths of whole rows; reward and algorithm are ignored.
+/// Returns the YAML for `roll sft`. `run.prompts` must hold the lengths of whole rows; reward and algorithm are
+/// ignored.
 std::string new_sft_config(const NewRun& run, const ModelSpec& spec);
 
 }  // namespace roll

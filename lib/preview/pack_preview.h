@@ -1,5 +1,5 @@
-// Plans the packing of a run for `roll pack-stats`. It uses the trainer's own functions, so the numbers match those of
-// a training on the same sequences.
+// Plans for `roll pack-stats` how a run would pack sequences of given lengths into micro-batches. It uses the trainer's
+// own functions, so the numbers are those of a training on such sequences.
 #pragma once
 
 #include <optional>
@@ -12,21 +12,25 @@
 
 namespace roll {
 
-/// Shapes of all models that the configuration uses, or none. Without shapes, work is counted in tokens.
+/// Shapes of all models that the configuration uses; if one is unknown, none. Work is then counted in tokens, not
+/// FLOPs.
 struct RoleSpecs {
-  RoleShapes shapes{};
-  std::vector<std::string> notes{};  // source of the shapes, or the effect of missing ones
-  std::string why_unknown{};         // reason for missing shapes
+  RoleShapes shapes{};               // by role
+  std::vector<std::string> notes{};  // lines for the report: the source of the shapes, or the effect of missing ones
+  std::string why_unknown{};         // reason why there are no shapes; "" if there are
 
   bool are_known() const { return !shapes.empty(); }
 };
 
-/// Returns known_shape(arch) for all roles if `arch` is set. Otherwise reads each role's config.json, or takes the
-/// known shape of that name if the model is not on this machine. UserError: an unusable file, an unknown `arch`.
+/// If `arch` is not "", gives all roles the well-known shape of that name (model/known_shapes.h). Otherwise reads each
+/// role's config.json, or takes the well-known shape of the model's name if the model is not on this machine. Throws
+/// UserError if a config.json is not usable or `arch` is unknown.
 RoleSpecs role_specs(const Config& config, const std::string& arch);
 
-/// Plans all batches; `config` is completed by load_config(). UserError: a sequence exceeds the budget (names stage,
-/// step and sequence), sequences do not fill whole mini-batches, or memory_bytes is set without known shapes.
+/// Plans all batches of the steps in `source` and compares token budgets (budget_table.h). `config` must come from
+/// load_config(). `memory_bytes`: memory of a rank, for the suggested budget; unset: unknown. Throws UserError if a
+/// sequence exceeds the budget (the message names stage, step and sequence), sequences do not fill whole mini-batches,
+/// or memory_bytes is set without known shapes.
 PackReport pack_preview(const Config& config, const RoleSpecs& specs, const LengthSource& source,
                         std::optional<double> memory_bytes);
 

@@ -1,4 +1,4 @@
-// Counts facts about any data rows: columns, tags, repeated prompts.
+// Counts facts about data rows, whatever their reward: columns, tags, repeated prompts.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace roll {
 
 /// Counts over data rows.
 struct RowFacts {
-  std::map<std::string, int64_t> columns;  // rows with a value in the column
-  std::map<std::string, int64_t> tags, domains;
-  int64_t repeated = 0;             // rows with the prompt of an earlier row
-  int64_t contradicting = 0;        // repeated rows with another ground truth
-  std::string first_contradiction;  // "rows.jsonl:9 has the prompt of rows.jsonl:4"
+  std::map<std::string, int64_t> columns;        // by column: rows with a value that is neither null nor ""
+  std::map<std::string, int64_t> tags, domains;  // by tag, by domain: rows that have it
+  int64_t repeated = 0;                          // rows with the prompt of an earlier row
+  int64_t contradicting = 0;                     // repeated rows with another ground truth than the earlier row
+  std::string first_contradiction;               // "rows.jsonl:9 has the prompt of rows.jsonl:4"; "" if there is none
 };
 
 /// Collects the facts row by row; keeps about 40 bytes per row.
@@ -43,12 +43,14 @@ class RowFactsCollector {
   std::unordered_map<uint64_t, Seen> first_row_by_prompt_;  // key: hash of the prompt
 };
 
+/// Collects the facts of all rows at once.
 RowFacts row_facts(const std::vector<Row>& rows);
 
-/// Returns the messages as one line of JSON, or the prompt.
+/// Returns the prompt of a row: its messages as one line of JSON, or its raw text.
 std::string prompt_text(const Row& row);
 
-/// Returns e.g. "deepmath_103k 600, gsm8k 12", largest first, at most `max_entries` entries; "none" if empty.
+/// Returns e.g. "deepmath_103k 600, gsm8k 12, and 3 more", largest count first, with at most `max_entries` entries;
+/// "none" if there are none.
 std::string counts_text(const std::map<std::string, int64_t>& counts, size_t max_entries = 10);
 
 }  // namespace roll

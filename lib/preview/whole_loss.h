@@ -1,5 +1,5 @@
-// Reference loss for `roll check-loss`: one batch, one rank, float64. Shares no code with the trainer's distribution
-// (step/step_index.h, step/updates.h, communicators).
+// The exact loss for `roll check-loss`: a mini-batch computed at once, on one rank, in float64. It shares no code with
+// the trainer's distribution over ranks and micro-batches (step/step_index.h, step/updates.h, communicators).
 #pragma once
 
 #include "experience/experience.h"
@@ -8,18 +8,20 @@
 
 namespace roll {
 
+/// Loss of a role and its gradient, with T tokens in the step.
 struct LossAndGradient {
   double loss = 0;
-  at::Tensor gradient;  // float64, with respect to the role's tables: log_probs and entropy, or values
+  at::Tensor gradient;  // float64; actor: [2 T], of TokenTables::log_probs, then entropy; critic: [T], of values
 };
 
 /// Computes loss and gradient of a mini-batch of the step, by role.
 class WholeLoss {
  public:
-  /// UserError: a plug-in cannot be opened.
+  /// `step` must outlive this. Throws UserError if a loss plug-in cannot be opened.
   WholeLoss(const LossStep& step, const Config& config);
 
-  /// Return loss and gradient of these sequences of the step. UserError: from the losses; no token counts.
+  /// Return loss and gradient of one mini-batch: indices of sequences in the step, without baselines. Throw UserError
+  /// if the loss does, or if no token counts in it. critic() needs a run with a critic.
   LossAndGradient actor(const std::vector<int64_t>& mini_batch) const;
   LossAndGradient critic(const std::vector<int64_t>& mini_batch) const;
 

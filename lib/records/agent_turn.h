@@ -1,4 +1,5 @@
-// A turn that an external agent requests from the policy, in the form that the sampler takes.
+// A turn that an external agent (a program that talks to the policy over OpenAI's API) requests from the policy, in the
+// form that the sampler takes (collect/turn_source.h).
 #pragma once
 
 #include <cstdint>
@@ -11,16 +12,17 @@
 
 namespace roll {
 
-/// A trajectory up to now, and the sampling settings of its next turn.
+/// A trajectory so far, and the sampling settings of its next turn.
 struct AgentTurn {
-  std::vector<int64_t> prompt_ids{};  // prompt of the agent's first request
-  std::vector<int64_t> ids{};         // tokens after prompt_ids, the policy's and the agent's
-  std::vector<float> log_probs{};     // one per id in `ids`, nats; 0 for the agent's tokens
-  std::vector<Turn> turns{};          // split of `ids` into turns
-  int64_t max_new_tokens = 0;
-  std::vector<std::string> stop_strings{};
-  bool include_stop_str_in_output = false, skip_special_tokens = true;
-  std::optional<uint64_t> seed{};  // random seed; unset: derived from the trajectory and the position
+  std::vector<int64_t> prompt_ids{};        // prompt of the agent's first request
+  std::vector<int64_t> ids{};               // tokens after prompt_ids, the policy's and the agent's
+  std::vector<float> log_probs{};           // one per id in `ids`, nats; 0 for the agent's tokens
+  std::vector<Turn> turns{};                // split of `ids` into turns
+  int64_t max_new_tokens = 0;               // limit of the next turn
+  std::vector<std::string> stop_strings{};  // each ends the next turn
+  bool include_stop_str_in_output = false;  // the stop string stays in the turn's text
+  bool skip_special_tokens = true;          // special tokens are left out of the turn's text
+  std::optional<uint64_t> seed{};           // random seed; unset: derived from the trajectory and the position
   template <class F>
   void fields(F& field) {
     field("prompt_ids", prompt_ids), field("ids", ids), field("log_probs", log_probs), field("turns", turns);

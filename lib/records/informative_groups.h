@@ -1,5 +1,5 @@
-// Chooses the groups and responses of a step to show: the best, the worst and the most mixed. Deterministic, so that
-// every rank makes the same choice.
+// Chooses the groups (responses to one prompt) and responses of a step that `roll report` and samples show: the best,
+// the worst, and those with the most different scores. Deterministic, so that every rank makes the same choice.
 #pragma once
 
 #include <cstddef>
@@ -8,33 +8,36 @@
 
 namespace roll {
 
-/// Input of the choice, per response.
+/// A response to choose from.
 struct ScoredResponse {
-  int64_t group = 0;
-  double score = 0;
+  int64_t group = 0;      // number of its group in the step
+  double score = 0;       // higher is better
   bool is_judged = true;  // false: the response is ignored
 };
 
-/// Summary of a group with at least one judged response. Indices refer to the response list; ties go to the first.
+/// Summary of a group with at least one judged response. Responses are named by their index in the list that
+/// summarise_groups() got; of equal scores, the first counts.
 struct GroupSummary {
   int64_t group = 0;
-  double mean = 0, spread = 0;    // spread: population standard deviation; 0 if all scores agree
-  size_t best = 0, worst = 0;     // indices of responses
+  double mean = 0;                // mean score of the judged responses
+  double spread = 0;              // population standard deviation of the scores; exactly 0 if all are equal
+  size_t best = 0, worst = 0;     // index of the response with the highest, the lowest score
   std::vector<size_t> members{};  // indices of the judged responses
 };
-/// Returns a summary per group with a judged response, ordered by group.
+/// Returns a summary of each group with a judged response, ordered by group.
 std::vector<GroupSummary> summarise_groups(const std::vector<ScoredResponse>& responses);
 
-/// Indices into the list of groups; ties go to the first.
+/// Groups, named by their index in the list that informative_groups() got; of equal ones, the first counts.
 struct InformativeGroups {
-  size_t best = 0, worst = 0;   // highest and lowest mean
-  std::vector<size_t> mixed{};  // groups with different scores, widest spread first
+  size_t best = 0, worst = 0;   // group with the highest, the lowest mean
+  std::vector<size_t> mixed{};  // groups with different scores, the largest spread first; may be empty
 };
 /// `groups` must not be empty.
 InformativeGroups informative_groups(const std::vector<GroupSummary>& groups);
 
-/// Returns the indices of at most `count` responses, ascending. Priority: best and worst response of the most mixed
-/// group, best response of the best group, worst of the worst group, then pairs of the next mixed groups.
+/// Returns the indices of at most `count` judged responses, ascending. Chosen in this order, each once: best and worst
+/// response of the group with the largest spread, best response of the best group, worst response of the worst group,
+/// then best and worst response of the group with the next largest spread, and so on.
 std::vector<int64_t> informative_responses(const std::vector<ScoredResponse>& responses, int64_t count);
 
 }  // namespace roll

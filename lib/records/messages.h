@@ -1,5 +1,8 @@
-// Messages between the ranks of a training run, except metrics (track/metrics.h). Bump a message's version when its
-// fields change.
+// Messages between the ranks of a training run, except metrics (track/metrics.h). kMessage of each is its tag, its
+// version and its name in errors (base/message.h); raise the version when the fields change.
+//
+// A sampling group is the ranks that hold one sampler model together; its first rank is the leader. Prompts and samples
+// are numbered within the step, equally on all ranks.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +26,7 @@
 
 namespace roll {
 
+/// Return true if a received value is one of the enumerators; decoding a message checks it.
 constexpr bool is_known(StopKind kind) {
   return kind >= StopKind::kInterrupt && kind <= StopKind::kHangup;
 }
@@ -33,9 +37,9 @@ constexpr bool is_known(EnvironmentFault fault) {
 
 /// The checkpoint from which a run resumes.
 struct ResumePoint {
-  std::filesystem::path folder;  // absolute
-  int64_t step = 0;
-  std::optional<double> best_metric;  // over all steps so far; nullopt: the metric was different or not measured
+  std::filesystem::path folder;       // absolute
+  int64_t step = 0;                   // number of steps done
+  std::optional<double> best_metric;  // best value so far; nullopt: metric_for_best_model was another or not measured
   Json early_stop;                    // EarlyStop::state(), or null
   template <class F>
   void fields(F& field) {
@@ -49,16 +53,17 @@ struct ResumePoint {
 /// The first rank's decision on how the run starts (run/run_start.h).
 struct StartMessage {
   static constexpr MessageKind kMessage{"STRT", 1, "start of the run"};
-  std::string folder, run;
-  bool goes_on = false;
-  std::optional<ResumePoint> resume;
+  std::string folder;                 // run folder
+  std::string run;                    // id of the run
+  bool goes_on = false;               // true: continues the run in `folder`
+  std::optional<ResumePoint> resume;  // unset: starts at step 1
   template <class F>
   void fields(F& field) {
     field("folder", folder), field("run", run), field("goes_on", goes_on), field("resume", resume);
   }
 };
 
-/// A part of a checkpoint's state.json; the object that saved it defines the content.
+/// A part of a checkpoint's state.json; its content is defined by the class that saves and loads it.
 struct StateMessage {
   static constexpr MessageKind kMessage{"STAT", 1, "a state"};
   Json state;
@@ -80,12 +85,12 @@ struct FinishedSample {
 
 /// Changes in a sampling group since its last message.
 struct SamplingChanges {
-  std::vector<FinishedSample> finished;
-  std::vector<int64_t> held;  // prompt indices of the responses that wait for a reward model
-  std::vector<SampleIndex> put_back;
-  int64_t queue = 0;
-  std::optional<StopKind> stop;
-  bool pauses = false;
+  std::vector<FinishedSample> finished;  // newly scored responses
+  std::vector<int64_t> held;             // prompt of each response that newly waits for a reward model
+  std::vector<SampleIndex> put_back;     // waiting samples that this group gives back, for any group to sample
+  int64_t queue = 0;  // requests that wait for a free slot of the sampler; if none waits, minus the free slots
+  std::optional<StopKind> stop;  // a request to stop the run
+  bool pauses = false;           // true: all groups shall pause, for new weights
   template <class F>
   void fields(F& field) {
     field("finished", finished), field("held", held), field("put_back", put_back);
@@ -103,33 +108,37 @@ struct SamplingNews {
   }
 };
 
-/// Exchanged within a sampling group: the leader sends the changes of all groups, the others a request to stop.
+/// Exchanged within a sampling group: the leader passes on the news of all groups; the other ranks send a request to
+/// stop, if they received one.
 struct GroupMessage {
   static constexpr MessageKind kMessage{"GRUP", 1, "news within a sampling group"};
-  std::vector<SamplingNews> news;
-  std::optional<StopKind> wish;
+  std::vector<SamplingNews> news;  // from the leader, one per sampling group
+  std::optional<StopKind> wish;    // from the others: a request to stop
   template <class F>
   void fields(F& field) {
     field("news", news), field("wish", wish);
   }
 };
 
-/// Environment answers, sent within a sampling group by its leader, which runs the environments.
+/// Environments' reactions to turns, sent by the leader of a sampling group, which runs the environments, to the
+/// others.
 struct EnvironmentAnswers {
   static constexpr MessageKind kMessage{"ANSW", 4, "answers of environments"};
+  /// A TurnAnswer (collect/turn_answer.h) with its Reaction (environment/environment.h).
   struct Answer {
-    int64_t request = 0;
-    std::string observation;
-    double reward = 0;
-    bool is_done = false, is_valid = true;
-    std::optional<bool> succeeded;
-    std::optional<ToolCounts> tools;
-    std::vector<std::string> tool_answers;
-    std::string action;
-    std::optional<EnvironmentFault> fault;
-    std::string why;
-    bool is_late = false;
-    std::optional<AgentTurn> agent;
+    int64_t request = 0;                    // number of the trajectory's request in this group
+    std::string observation;                // text that the policy sees next
+    double reward = 0;                      // reward of the turn
+    bool is_done = false;                   // the trajectory ends
+    bool is_valid = true;                   // the policy's message held an action
+    std::optional<bool> succeeded;          // unset: the environment reports only rewards
+    std::optional<ToolCounts> tools;        // numbers of tool calls; unset without tools
+    std::vector<std::string> tool_answers;  // answer of each tool call
+    std::string action;                     // action in the message; empty: the whole message
+    std::optional<EnvironmentFault> fault;  // set if the environment failed
+    std::string why;                        // describes the fault
+    bool is_late = false;                   // max_seconds of the trajectory are over
+    std::optional<AgentTurn> agent;         // next request of an external agent; at the end, its last state
     template <class F>
     void fields(F& field) {
       field("request", request), field("observation", observation), field("reward", reward);
@@ -145,31 +154,32 @@ struct EnvironmentAnswers {
   }
 };
 
-/// Broadcast from the sampling ranks to the others: a request to stop the run, if there is one.
+/// Broadcast from the sampling ranks to the others after sampling: whether the run was asked to stop.
 struct StopWish {
   static constexpr MessageKind kMessage{"STOP", 1, "a request to stop"};
-  std::optional<StopKind> kind;
+  std::optional<StopKind> kind;  // unset: go on
   template <class F>
   void fields(F& field) {
     field("kind", kind);
   }
 };
 
-/// Broadcast from the sampling ranks to the others: true if sampling continues after the reward models have judged.
+/// Broadcast from the sampling ranks to the others, which take part in judging by reward models.
 struct SamplingContinues {
   static constexpr MessageKind kMessage{"MORE", 1, "decision to continue sampling"};
-  bool goes_on = false;
+  bool goes_on = false;  // true: sampling continues after the models have judged
   template <class F>
   void fields(F& field) {
     field("goes_on", goes_on);
   }
 };
 
-/// The lengths of a rank's responses.
+/// The lengths of one rank's responses, from which later steps predict lengths.
 struct ResponseLengths {
   static constexpr MessageKind kMessage{"LENG", 1, "lengths of responses"};
   struct Length {
-    int32_t prompt = 0, length = 0;
+    int32_t prompt = 0;  // index of the prompt in the step
+    int32_t length = 0;  // tokens of the response
     template <class F>
     void fields(F& field) {
       field("prompt", prompt), field("length", length);
@@ -182,7 +192,8 @@ struct ResponseLengths {
   }
 };
 
-/// The response facts of one rank (step/step_index.h).
+/// The facts (lengths, rewards, ...) of one rank's responses, from which all ranks build the index of the step
+/// (step/step_index.h).
 struct FactsMessage {
   static constexpr MessageKind kMessage{"FACT", 5, "facts of responses"};
   std::vector<ResponseFacts> responses;
@@ -212,7 +223,7 @@ struct ShownSamples {
   }
 };
 
-/// Validation results for one rank's responses.
+/// Scores of one rank's responses to a validation set.
 struct JudgedSamples {
   static constexpr MessageKind kMessage{"EVAL", 2, "judged samples of a validation set"};
   std::vector<JudgedSample> samples;
@@ -222,12 +233,12 @@ struct JudgedSamples {
   }
 };
 
-/// Sizes of the questions or answers that a rank is about to send (collect/requests.h).
+/// Sizes of the packets (questions to a judging model, or answers) that a rank is about to send (collect/requests.h).
 struct PacketLengths {
   static constexpr MessageKind kMessage{"PACK", 1, "lengths of packets"};
   struct Lengths {
-    uint32_t bytes = 0;
-    uint32_t length = 0;  // length() of a question, e.g. its tokens
+    uint32_t bytes = 0;   // size of the encoded message
+    uint32_t length = 0;  // tokens of a question; not used for an answer
     template <class F>
     void fields(F& field) {
       field("bytes", bytes), field("length", length);
@@ -243,7 +254,7 @@ struct PacketLengths {
 /// A tokenized conversation for a reward model to score.
 struct ScorePrompt {
   static constexpr MessageKind kMessage{"CONV", 1, "a conversation to score"};
-  std::vector<int32_t> ids;
+  std::vector<int32_t> ids;  // tokens
   int64_t length() const { return std::ssize(ids); }
   template <class F>
   void fields(F& field) {
@@ -261,11 +272,11 @@ struct ScoreReply {
   }
 };
 
-/// A prompt for a judge model.
+/// A prompt for a model that judges by writing text.
 struct JudgeRequest {
   static constexpr MessageKind kMessage{"JUDG", 1, "a question to a judge"};
-  uint64_t name = 0;  // key of its random numbers
-  std::vector<int32_t> ids;
+  uint64_t name = 0;         // key of the random numbers that draw the answer
+  std::vector<int32_t> ids;  // tokens
   int64_t length() const { return std::ssize(ids); }
   template <class F>
   void fields(F& field) {
@@ -277,18 +288,19 @@ struct JudgeRequest {
 struct JudgeResponse {
   static constexpr MessageKind kMessage{"SAID", 1, "a judge's answer"};
   std::string text;
-  bool is_cut = false;
+  bool is_cut = false;  // the answer reached the length limit
   template <class F>
   void fields(F& field) {
     field("text", text), field("is_cut", is_cut);
   }
 };
 
-/// The first updates of a role, without the gradient values (step/experience_dump.h).
+/// The first updates of a role (step/experience_dump.h), broadcast by its ranks; the values of the gradients follow as
+/// one tensor, in this order.
 struct FirstUpdateMessage {
   static constexpr MessageKind kMessage{"FRST", 1, "a first update"};
   struct Gradient {
-    std::string name;
+    std::string name;  // name of the parameter
     std::vector<int64_t> shape;
     template <class F>
     void fields(F& field) {
@@ -297,7 +309,7 @@ struct FirstUpdateMessage {
   };
   struct Trace {
     std::string name;
-    UpdateTrace trace;
+    UpdateTrace trace;  // times of computation and communication
     template <class F>
     void fields(F& field) {
       field("name", name), field("trace", trace);

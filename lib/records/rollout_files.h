@@ -1,5 +1,6 @@
-// Files with the rollouts of a step, written by the sampling ranks. One sampling group writes step_NNNNNN.jsonl;
-// several groups write one part each, step_NNNNNN-00001-of-00004.jsonl. Readers join the parts.
+// Files with the rollouts (scored responses) of a step or validation. A sampling group is the ranks that hold one
+// sampler model together; its leader writes. A single group writes step_NNNNNN.jsonl; several groups write one part
+// each, step_NNNNNN-00001-of-00004.jsonl. Readers join the parts. `prefix` is "step_" or "val_" in all functions.
 #pragma once
 
 #include <cstdint>
@@ -13,35 +14,37 @@
 
 namespace roll {
 
-/// Part `index` (from 0) of `count` parts.
+/// Part `index` (from 0) of the `count` parts of a step.
 struct Share {
   int64_t index = 0, count = 1;
 };
 
-/// Returns the part that this rank writes or reads; nullopt if the rank leads no sampling group.
+/// Returns the part that this rank writes and reads; nullopt if the rank is not the leader of a sampling group.
 std::optional<Share> sampler_share(RoleMesh& sampler);
 
-/// Returns ".jsonl", or the ending of a part's name: "-00002-of-00004.jsonl".
+/// Returns the ending of a part's file name, "-00002-of-00004.jsonl"; ".jsonl" if there is only one part.
 std::string part_suffix(Share share);
 
-/// Returns the files of one step or validation, sorted by part; empty if there are none.
+/// Returns the files of step or validation `number`, sorted by part; empty if there are none.
 std::vector<std::filesystem::path> rollout_files(const std::filesystem::path& folder, const std::string& prefix,
                                                  int64_t number);
-/// Returns the step or validation numbers in a folder, ascending; empty if the folder does not exist.
+/// Returns the numbers of the steps or validations that have files in the folder, ascending; empty if the folder does
+/// not exist.
 std::vector<int64_t> rollout_numbers(const std::filesystem::path& folder, const std::string& prefix);
 
-/// Removes the files of steps after `step`; a resumed run writes them again.
+/// Removes the files with a number above `step`; a run that resumes after `step` writes them again.
 void take_back_rollouts(const std::filesystem::path& folder, const std::string& prefix, int64_t step);
 
-/// Creates the folder and writes this share's records of a step ("step_") or validation ("val_"). Share 0 also removes
-/// files written with another number of shares.
+/// Creates the folder and writes `records` as part `share` of step or validation `number`, replacing a file of this
+/// name. The writer of part 0 also removes files that were written with another number of parts.
 void write_rollouts(const std::filesystem::path& folder, const std::string& prefix, int64_t number,
                     const std::vector<RolloutRecord>& records, Share share = {});
 
-/// Reads one step of a `rollout_replay` folder (DIR or DIR/rollouts). Checks all records and returns every count-th
-/// group, sorted by (group_index, sample_index); baselines only if requested. UserError: a missing file or part, a
-/// malformed line, a line of another step, a duplicate group or sample, a group whose size (without baselines) is not
-/// `group_size`, or a missing baseline.
+/// Reads all parts of one step in `folder` or folder/rollouts (rollout_replay) and checks all records. Returns those
+/// whose group_index modulo share.count is share.index, sorted by (group_index, sample_index); baselines only if
+/// `with_baselines`. Throws UserError if a file or part is missing, a line is malformed or of another step, groups are
+/// not 0, 1, 2, ... with `group_size` samples each (baselines not counted), or with_baselines and a baseline is
+/// missing.
 std::vector<RolloutRecord> read_replay(const std::filesystem::path& folder, int64_t step, int64_t group_size,
                                        bool with_baselines = false, Share share = {});
 

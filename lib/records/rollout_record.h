@@ -13,9 +13,9 @@
 
 namespace roll {
 
-/// Consecutive response tokens sampled with the same weights.
+/// Consecutive response tokens that were sampled with the same weights.
 struct WeightsRun {
-  int64_t version = 0;  // number of training steps done
+  int64_t version = 0;  // training steps that these weights had seen
   int64_t num_tokens = 0;
   template <class F>
   void fields(F& field) {
@@ -24,14 +24,14 @@ struct WeightsRun {
   bool operator==(const WeightsRun&) const = default;
 };
 
-/// A turn: the model's tokens, followed in the response by the environment's answer.
+/// One turn in an environment: the model's tokens, followed in the response by the environment's answer.
 struct Turn {
   int64_t num_tokens = 0;              // sampled by the model; they carry loss
   int64_t num_environment_tokens = 0;  // the environment's answer, without loss; 0 in the last turn
-  double reward = 0;
-  bool is_valid = true;   // the environment could parse the action
-  int64_t state = 0;      // hash of the observation before the turn; 32 bits
-  bool is_fresh = false;  // starts a new context, whose prompt is the environment's answer before it
+  double reward = 0;                   // from the environment, for this turn
+  bool is_valid = true;                // the model's tokens held an action
+  int64_t state = 0;                   // hash of the observation before the turn; 32 bits
+  bool is_fresh = false;  // the turn starts a new context, whose prompt is the environment's answer of the turn before
   template <class F>
   void fields(F& field) {
     field("num_tokens", num_tokens), field("num_environment_tokens", num_environment_tokens);
@@ -45,26 +45,30 @@ struct RolloutRecord {
   int64_t step = 0;
   std::string domain;
   std::string prompt_id;
-  int64_t group_index = 0;   // prompt within the step
-  int64_t sample_index = 0;  // response within the group
-  /// Greedy response at the end of the group; only its reward is used. The JSON key is written only if true.
+  int64_t group_index = 0;   // index of the prompt in the step; the responses to it form a group
+  int64_t sample_index = 0;  // index of the response in the group
+  /// True for the greedy response at the end of the group; only its reward is used. The JSON key is written only if
+  /// true.
   bool is_baseline = false;
   std::string prompt;
   std::string response;
   std::vector<int64_t> prompt_ids;
   std::vector<int64_t> response_ids;  // model and environment tokens, interleaved
   std::vector<float> log_probs;       // from the sampler, one per response token, nats; 0 for environment tokens
-  std::vector<Turn> turns{};          // partition of response_ids; JSON key only for environment rollouts
-  std::vector<WeightsRun> weights{};  // per token run; empty: those of the step's start (no JSON key)
-  /// MoE experts chosen per token of prompt and response, except the last token: see Generation::routed_experts. -1 for
-  /// the last token of a context that another context follows. JSON key only if recorded.
+  std::vector<Turn> turns{};          // in environments: partition of response_ids; otherwise empty, and no JSON key
+  /// Partition of response_ids by the weights that sampled them. Empty (and no JSON key) if all tokens come from the
+  /// weights with which the step began.
+  std::vector<WeightsRun> weights{};
+  /// [num_routed(), experts per token], ordered by MoE layer: experts that were chosen for each token of prompt and
+  /// response, except the last token. -1 for the last token of a context that another follows. Empty (and no JSON key)
+  /// unless recorded.
   std::vector<int16_t> routed_experts{};
-  std::string weights_sum{};  // Engine::weights_sum(); only when adapters were sampled (else no JSON key)
+  std::string weights_sum{};  // Engine::weights_sum() of sampled adapters; "" (no JSON key) without adapters
   std::string finish_reason;  // stop | length | stop_string | abort
-  bool is_judged = true;      // false: score and reward are null in the line, and 0 here
-  double score = 0;           // the reward's verdict; equals `reward` if the line has no score
+  bool is_judged = true;      // false: the response could not be scored; score and reward are null in JSON, and 0 here
+  double score = 0;           // verdict of the reward function; older lines without a score: equals `reward`
   double reward = 0;          // the score after penalties
-  Json reward_detail = Json::object();
+  Json reward_detail = Json::object();  // depends on the type of reward
   std::string ground_truth;
   std::string tag;
   double difficulty = 0;  // from the prompt's row; 0 if unset
@@ -77,7 +81,7 @@ struct RolloutRecord {
   /// Returns the number of tokens with an entry in routed_experts.
   int64_t num_routed() const { return std::ssize(prompt_ids) + std::ssize(response_ids) - 1; }
 
-  /// Fields of the message between ranks; to_json() makes the line of a file.
+  /// The keys that every line of a file has.
   template <class F>
   void core_fields(F& field) {
     field("step", step), field("domain", domain), field("prompt_id", prompt_id);
@@ -94,7 +98,7 @@ struct RolloutRecord {
     field("is_baseline", is_baseline), field("turns", turns), field("weights", weights);
     field("routed_experts", routed_experts), field("weights_sum", weights_sum);
   }
-  /// The form of a message between ranks.
+  /// The fields of a record in a message between ranks.
   template <class F>
   void fields(F& field) {
     core_fields(field), rare_fields(field), field("is_judged", is_judged);
@@ -103,30 +107,32 @@ struct RolloutRecord {
   bool operator==(const RolloutRecord&) const = default;
 };
 
-/// Rounds a number as the file format does. Bug: it is not finite.
+/// Rounds a number as the file format does. Throws Bug if it is not finite.
 double as_written(double x);
 
 /// Returns the JSON object of a line in a rollout file.
 Json to_json(const RolloutRecord& record);
 
-/// Parses a record; `origin` is file:line. UserError: a field is missing or mistyped; prompt or response is empty; an
-/// id is negative or no integer; log_probs differs from response_ids in length or has a value above 0; reward or score
-/// exceeds kLargestReward; routed_experts is not one equally long list per token except the last.
+/// Parses a line's JSON; `origin` is "file:line", for errors. Throws UserError if a field is missing or mistyped,
+/// prompt or response is empty, an id is negative or not an integer, log_probs differs from response_ids in length or
+/// has a value above 0.001, a reward or score exceeds +-kLargestReward, turns or weights do not partition response_ids,
+/// or routed_experts is not one equally long list per token except the last.
 RolloutRecord record_from_json(const Json& json, const std::string& origin);
 
-/// Writes one line per record.
+/// Returns the text of a file: one line per record.
 std::string to_lines(const std::vector<RolloutRecord>& records);
-/// Parses such lines. UserError: as record_from_json().
+/// Parses such a text; `origin` is the file's name. Throws UserError as record_from_json().
 std::vector<RolloutRecord> records_from_lines(const std::string& lines, const std::string& origin);
-/// Returns e.g. rollouts/step_000012.jsonl for prefix "step_" and number 12.
+/// Returns a file name, e.g. rollouts/step_000012.jsonl for folder "rollouts", prefix "step_", number 12, extension
+/// ".jsonl".
 std::filesystem::path numbered(const std::filesystem::path& folder, const std::string& prefix, int64_t number,
                                const std::string& extension);
 
-/// UserError "origin: group ...": a token id is outside the vocabulary.
+/// Throws UserError "origin: step ..., group ..." if a token id is not below vocab_size.
 void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_size, const std::string& origin);
 
-/// UserError "origin: group ...": a record has no routed_experts, not `width` entries per token, or an expert index >=
-/// `num_experts`.
+/// Throws UserError "origin: step ..., group ..." if a record has no routed_experts, not `width` per token
+/// (MoE layers x experts per layer), or an expert index that is not below num_experts.
 void check_routed_experts(const std::vector<RolloutRecord>& records, int64_t width, int64_t num_experts,
                           const std::string& origin);
 

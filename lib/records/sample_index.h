@@ -1,4 +1,4 @@
-// Identifies a response of a step before it is sampled.
+// Identifies a response of a step, even before it is sampled.
 #pragma once
 
 #include <compare>
@@ -6,7 +6,7 @@
 
 namespace roll {
 
-/// Response `number` to prompt `prompt` of the step.
+/// Response `number` (from 0) to the prompt with index `prompt` in the step.
 struct SampleIndex {
   int64_t prompt = 0, number = 0;
   template <class F>

@@ -1,4 +1,5 @@
-// ROLL's keys of training in environments: the environments, the number of levels, and the batch sizes in trajectories.
+// ROLL's keys of training in environments. A trajectory is one play of a level (one start of an environment); the
+// trajectories of one level form a group. fields() declares the keys, with a help text each (config/keys.h).
 #pragma once
 
 #include <cstdint>
@@ -16,43 +17,47 @@ namespace roll {
 
 /// Environments that training or the validation plays (train_env_manager, val_env_manager).
 struct EnvManagerConfig {
-  std::vector<std::string> tags;
-  int64_t num_env_groups = 128;
-  int64_t group_size = 1;
-  std::vector<int64_t> num_groups_partition;
-  std::optional<int64_t> num_levels;
-  std::optional<double> format_penalty;
-  GeneratingArgs generating_args;
+  std::vector<std::string> tags;              // environments to play: keys of AgenticConfig::custom_envs
+  int64_t num_env_groups = 128;               // groups of all tags together
+  int64_t group_size = 1;                     // trajectories per level
+  std::vector<int64_t> num_groups_partition;  // groups of each tag; empty: equally many
+  std::optional<int64_t> num_levels;          // different levels, all tags together; unset: training_levels() chooses
+  std::optional<double> format_penalty;       // reward of a turn without an action, if the environment sets none
+  GeneratingArgs generating_args;             // sampling of a turn
 
   void fields(Keys& v);
 };
 
-/// ROLL's reward_normalization keys, another spelling of norm_mean_type and norm_std_type.
+/// Trajectories over which rewards are normalised: a group, the batch, or the batch's trajectories with the same tag.
 enum class RewardGrouping { kGroup, kBatch, kTags };
 constexpr auto enum_names(RewardGrouping) {
   return std::to_array<Named<RewardGrouping>>(
       {{RewardGrouping::kGroup, "traj_group_id"}, {RewardGrouping::kBatch, "batch"}, {RewardGrouping::kTags, "tags"}});
 }
+/// Leave rewards, subtract their mean, or also divide by their standard deviation.
 enum class RewardMethod { kIdentity, kMean, kMeanStd };
 constexpr auto enum_names(RewardMethod) {
   return std::to_array<Named<RewardMethod>>(
       {{RewardMethod::kIdentity, "identity"}, {RewardMethod::kMean, "mean"}, {RewardMethod::kMeanStd, "mean_std"}});
 }
+/// ROLL's reward_normalization keys, another spelling of norm_mean_type and norm_std_type.
 struct RewardNormalization {
   RewardGrouping grouping = RewardGrouping::kGroup;
   RewardMethod method = RewardMethod::kIdentity;
-  std::optional<NormType> norm_mean_type, norm_std_type;
+  std::optional<NormType> norm_mean_type, norm_std_type;  // statistics for what `method` leaves unchanged; unset: none
 
   void fields(Keys& v);
 };
 
 struct AgenticConfig {
-  std::map<std::string, EnvironmentConfig> custom_envs;
+  std::map<std::string, EnvironmentConfig> custom_envs;  // by tag
   EnvManagerConfig train_env_manager, val_env_manager;
-  int64_t val_batch_size = -1;
+  int64_t val_batch_size = -1;  // trajectories of a validation; -1: num_env_groups x group_size of val_env_manager
   RewardNormalization reward_normalization;
 
+  /// True if training plays environments.
   bool is_used() const { return !train_env_manager.tags.empty(); }
+  /// True if the validation plays environments, too.
   bool validates() const { return is_used() && !val_env_manager.tags.empty(); }
 
   void fields(Keys& v);

@@ -1,4 +1,4 @@
-// Checks a configuration that is not yet a file, for `roll convert-config`.
+// Checks the text of a configuration that is not yet a file, for `roll convert-config`.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace roll {
 
-/// Checks the text as load_config() would for `command`: "train", "sft" or "dpo". UserError: load_config() would reject
-/// it; messages call the text `origin`.
+/// Throws UserError if `command` ("train", "sft" or "dpo") would reject a configuration file with the text `yaml`.
+/// Messages call the text `origin`, where they would name the file.
 void check_config_text(const std::string& command, const std::string& yaml, const std::string& origin,
                        const LoadOptions& options);
 

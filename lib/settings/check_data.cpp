@@ -165,9 +165,13 @@ void refuse_curriculum(const DataArgs& data, Checker& check) {
 
 void check_prompt_template(const DataArgs& data, Checker& check) {
   if (!data.prompt_template) return;
-  const size_t found = data.prompt_template->find(kPromptMark);
-  check.require(found != std::string::npos && data.prompt_template->rfind(kPromptMark) == found, data.prompt_template,
-                "must contain {} once, where the row's text is inserted", kPromptMark);
+  const std::string& pattern = *data.prompt_template;
+  int64_t num_marks = 0;
+  for (size_t found = pattern.find(kPromptMark); found != std::string::npos; ++num_marks)
+    found = pattern.find(kPromptMark, found + 1);
+  check.require(num_marks == 1, data.prompt_template,
+                "must contain the mark {} exactly once, where the row's text is inserted; the text has {} such marks",
+                kPromptMark, num_marks);
 }
 
 /// Checks that no two domains have the same tag, because both would claim its rows.

@@ -1,4 +1,5 @@
-// Checkpoint keys of all pipelines: when to save, which checkpoints to keep, early stopping and resume.
+// Checkpoint keys of all pipelines: when to save, which checkpoints to keep, early stopping and resume. fields()
+// declares each key with a help text and the allowed values (config/keys.h).
 #pragma once
 
 #include <cstdint>

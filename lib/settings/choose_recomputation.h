@@ -9,20 +9,22 @@
 
 namespace roll {
 
-/// Return true if a trained role has recompute_method: auto.
+/// Return true if a trained role has recompute_method: auto, so that choose_recomputation() must be called.
 bool chooses_recomputation(const Config& config);
 bool chooses_recomputation(const RowConfig& config);
 
-/// Sets recompute_num_layers of each trained role with recompute_method: auto. It takes the fewest layers with which
-/// training fits into `bytes` per rank, estimation error included; all layers if nothing fits. Returns a line per role.
-/// The overloads serve `roll sft`, `roll dpo` (with the reference) and `roll distill` (with the teacher).
+/// For each trained role with recompute_method: auto, sets recompute_method to block and recompute_num_layers to the
+/// smallest number with which training fits into `bytes` of memory per rank, estimation error included; to all layers
+/// if even that does not fit. `models`: shapes of the run's models; a role without one is left as it is. Returns a line
+/// per role for the log. The overloads serve `roll train`, `roll sft`, `roll dpo` and `roll distill`.
 std::vector<std::string> choose_recomputation(Config& config, const RoleShapes& models, bool on_gpu, double bytes);
 std::vector<std::string> choose_recomputation(RowConfig& config, const RoleShapes& models, bool on_gpu, double bytes);
 std::vector<std::string> choose_recomputation(DpoConfig& config, const RoleShapes& models, bool on_gpu, double bytes);
 std::vector<std::string> choose_recomputation(DistillConfig& config, const RoleShapes& models, bool on_gpu,
                                               double bytes);
 
-/// Returns a line per role with recompute_method: auto: the memory of training with no layer and with all recomputed.
+/// Returns, for each role with recompute_method: auto, a line with the memory of training if no layer is recomputed and
+/// if all are.
 std::vector<std::string> recomputation_text(const Config& config, const RoleShapes& models, bool on_gpu);
 
 }  // namespace roll

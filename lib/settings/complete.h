@@ -1,4 +1,5 @@
-// Fills keys that follow from others, for load_config(). Completing a complete configuration changes nothing.
+// Fills unset keys whose value follows from others (such as response_length from sequence_length), for load_config().
+// Records contradictions in `check`. Completing a complete configuration changes nothing.
 #pragma once
 
 #include "config/checker.h"
@@ -9,7 +10,8 @@
 namespace roll {
 
 void complete(Config& config, Checker& check);
-/// Fills the folders of judging models from reward_pretrain, and max_new_tokens of a shared judge.
+/// The part of complete() for models that judge responses: fills their folders from reward_pretrain, and max_new_tokens
+/// of a shared judge.
 void complete_judging_models(Config& config);
 void complete(RowConfig& config, Checker& check);
 void complete(DpoConfig& config, Checker& check);

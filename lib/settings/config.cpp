@@ -51,8 +51,8 @@ void ignored_fields(Keys& v) {
   v.refused({"force_disable_old_logprobs_recompute"}, "set enable_old_logprobs_recompute: false instead");
   v.refused({"student", "student_pretrain", "teacher_pretrain", "distill_*", "kd_*", "logits_t*", "question_key",
              "answer_key"},
-            "belongs to distillation from written answers, which `roll distill` does; remove it, or set is_pure_opd to "
-            "distil from the policy's own responses");
+            "`roll train` does not use it; remove it; to distil from written answers run `roll distill`; to distil "
+            "from the policy's own responses set is_pure_opd: true and describe teacher");
   v.refused({"pg_loss_reducer"}, "belongs to the actor; write actor_train.pg_loss_reducer");
 }
 

@@ -79,21 +79,22 @@ constexpr Trait kTurnsAndEpisodes{
     "turns compared with turns from the same state, and trajectories with their group",
     [](const AlgorithmSetting& s) { return s.is("gigpo") && s.normalises(kGroup, kGroup); }, advantage_keys};
 
-constexpr Trait kClippedRatio{"PPO's clipped ratio of each token",
-                              [](const AlgorithmSetting& s) { return s.minimises("ppo") && s.samples(Kind::kToken); },
-                              policy_keys};
+constexpr Trait kClippedRatio{
+    "PPO's clipped ratio of each token",
+    [](const AlgorithmSetting& s) { return s.minimises("ppo") && s.uses_ratio(Kind::kToken); }, policy_keys};
 constexpr Trait kSequenceRatio{
     "the clipped ratio of the whole sequence",
-    [](const AlgorithmSetting& s) { return s.minimises("ppo") && s.samples(Kind::kSequence); }, policy_keys};
+    [](const AlgorithmSetting& s) { return s.minimises("ppo") && s.uses_ratio(Kind::kSequence); }, policy_keys};
 constexpr Trait kGeometricMean{"the geometric mean of clipped token ratios",
                                [](const AlgorithmSetting& s) { return s.minimises("gmpo"); }, policy_keys};
 // At the policy that sampled, PPO's gradient is the plain policy gradient.
-constexpr Trait kPolicyGradient{"the policy gradient itself",
-                                [](const AlgorithmSetting& s) {
-                                  return s.minimises("vanilla") ||
-                                         (s.minimises("ppo") && (s.has_one_update || s.samples(Kind::kManualOnPolicy)));
-                                },
-                                policy_keys};
+constexpr Trait kPolicyGradient{
+    "the policy gradient itself",
+    [](const AlgorithmSetting& s) {
+      return s.minimises("vanilla") ||
+             (s.minimises("ppo") && (s.has_one_update || s.uses_ratio(Kind::kManualOnPolicy)));
+    },
+    policy_keys};
 constexpr Trait kCispo{"weights that are clipped ratios",
                        [](const AlgorithmSetting& s) { return s.minimises("cispo"); }, policy_keys};
 constexpr Trait kSoftGate{"a gate that fades as a ratio leaves 1",
@@ -138,7 +139,7 @@ constexpr Trait kKlInReward{"the KL to the reference in the rewards of tokens",
 constexpr Trait kClipHigher{"DAPO's clip-higher",
                             [](const AlgorithmSetting& s) {
                               const ClipRange clip = loss_settings(s.loss()).clip;
-                              return s.minimises("ppo") && !s.samples(Kind::kSequence) && clip.high > clip.low;
+                              return s.minimises("ppo") && !s.uses_ratio(Kind::kSequence) && clip.high > clip.low;
                             },
                             clip_keys};
 template <class F>

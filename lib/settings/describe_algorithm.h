@@ -9,9 +9,9 @@
 
 namespace roll {
 
-/// Returns "algorithm: GRPO (Shao et al. 2024) with DAPO's clip-higher", or, if no published one matches, "algorithm:
-/// nearest to GRPO (Shao et al. 2024), which has the mean of each sequence's mean (here loss_agg_mode = token-mean)".
-/// `config` must be complete (load_config).
+/// Returns a line such as "algorithm: GRPO (Shao et al. 2024) with DAPO's clip-higher". If no published algorithm
+/// matches, the line names the nearest one and each difference: "algorithm: nearest to GRPO (Shao et al. 2024), which
+/// has the mean of each sequence's mean (here loss_agg_mode = token-mean)". `config` must come from load_config().
 std::string describe_algorithm(const Config& config);
 
 }  // namespace roll

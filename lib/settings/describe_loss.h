@@ -1,4 +1,5 @@
-// Describes the configured loss's normalisation in words, so that two runs can be compared.
+// Describes in words by what the configured loss is divided (tokens, sequences, a constant), so that two runs can be
+// compared.
 #pragma once
 
 #include <string>
@@ -9,7 +10,8 @@
 
 namespace roll {
 
-/// Return "actor loss: token-mean, by all final_response_mask tokens of a 512-sequence update", and a critic's line.
+/// Return a line such as "actor loss: token-mean: by all final_response_mask tokens of a 512-sequence update"; for a
+/// `roll train` with a critic, a second line for its loss.
 std::string describe_loss(const Config& config);
 std::string describe_loss(const RowConfig& config);
 std::string describe_loss(const DpoConfig& config);

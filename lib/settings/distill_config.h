@@ -1,5 +1,6 @@
-// Root configuration of `roll distill`, with ROLL's keys: a student learns written answers and, at each of their
-// tokens, the teacher's likely tokens.
+// Root configuration of `roll distill`, with ROLL's keys: a student learns written answers and, at each token, the
+// teacher's likely tokens. fields() declares each key with a help text; RowConfig holds the keys shared with `roll
+// sft`.
 #pragma once
 
 #include "config/keys.h"

@@ -1,4 +1,5 @@
-// Completes and checks the keys of on-policy distillation (ROLL's OPD), for complete() and load_config().
+// Completes and checks the keys of on-policy distillation (ROLL's OPD: the policy's own responses are trained towards
+// teachers), for complete() and load_config(). Errors and notes go to `check`.
 #pragma once
 
 #include <filesystem>
@@ -9,22 +10,22 @@
 
 namespace roll {
 
-/// Fills opd_kl_coef and TeacherConfig::domains of each teacher, and under is_pure_opd the estimator. Complains about
-/// keys that contradict distillation, tags without a domain, and teachers that name only some tags of a domain.
+/// Fills opd_kl_coef and TeacherConfig::domains of each teacher; under is_pure_opd also adv_estimator. Records errors
+/// for keys that contradict distillation, tags without a domain, and teachers that name only some tags of a domain.
 void complete_distillation(Config& config, Checker& check);
 
-/// Shape of a model, and the key that names its folder.
+/// A model of the configuration.
 struct NamedSpec {
-  const std::optional<std::string>& name;
-  const ModelSpec& spec;
+  const std::optional<std::string>& name;  // the member model_name_or_path: folder or Hub name
+  const ModelSpec& spec;                   // shape
 };
-/// Checks that the teacher has all tokens of the learner under the same ids. `learner_name`: the learner's name in
-/// messages. Reads both tokenizers unless `offline`.
+/// Checks that the teacher has all tokens of the learner (the policy or student) under the same ids. `learner_name`:
+/// "policy" or "student", for messages. Unless `offline`, reads both tokenizers; otherwise compares only vocab_size.
 void check_teacher(const NamedSpec& teacher, const NamedSpec& learner, const char* learner_name, bool offline,
                    Checker& check);
 
-/// Checks that every token of the policy has the same id in the teacher. UserError: a token differs, or a folder has no
-/// tokenizer.
+/// Reads the tokenizers of both model folders. Throws UserError if a token of the policy has another id in the teacher,
+/// or if a folder has no tokenizer.
 void check_same_tokens(const std::filesystem::path& policy, const std::filesystem::path& teacher);
 
 }  // namespace roll

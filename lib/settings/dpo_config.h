@@ -1,4 +1,5 @@
-// Root configuration of `roll dpo` (direct preference optimisation), with ROLL's keys.
+// Root configuration of `roll dpo` (direct preference optimisation), with ROLL's keys. fields() declares each key with
+// a help text; RowConfig holds the keys shared with `roll sft`.
 #pragma once
 
 #include "config/keys.h"

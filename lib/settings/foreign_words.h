@@ -1,4 +1,5 @@
-// Suggests roll's key for a word of another trainer, in messages about unknown keys and in `roll keys`.
+// Suggests roll's key for a word that another trainer (such as TRL or verl) uses, in messages about unknown keys and in
+// `roll keys`. foreign_word() in convert/words.h has the list of words.
 #pragma once
 
 #include <optional>
@@ -10,14 +11,16 @@
 
 namespace roll {
 
-/// Returns foreign_word() with only the keys that are among `paths`. Keys of actor_train become sft_train's if only
-/// that is among them. nullopt: the word is unknown, or none of its keys remains.
+/// Looks up `word` and keeps only the keys that are in `paths` (the keys of a command). A key actor_train.X that is not
+/// in `paths` becomes sft_train.X. Returns nullopt if the word is unknown or no key remains; a word that has no
+/// counterpart in roll at all is returned with the reason.
 std::optional<ForeignWord> word_among(const std::vector<std::string>& paths, const std::string& word);
 
-/// Returns "here it is actor_train.training_args.learning_rate", or the reason if there is no counterpart.
+/// Returns "here it is actor_train.training_args.learning_rate"; if roll has no counterpart, the reason.
 std::string word_text(const ForeignWord& word);
 
-/// Returns "; here it is ..." for a configuration of `example`'s type; "" if no trainer has such a word.
+/// Returns "; " and word_text(), to append to an error about the unknown key `word`; "" if word_among() finds nothing.
+/// `example`: a configuration of the type being read, whose keys are suggested.
 std::string foreign_advice(const AnyMember& example, const std::string& word);
 template <HasFields T>
 std::string foreign_advice(const std::string& word) {

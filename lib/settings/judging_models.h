@@ -9,18 +9,19 @@
 namespace roll {
 
 struct JudgingModel {
-  std::string role;  // "rewards.math", "reward_model"
-  std::vector<std::string> domains;
-  const WorkerConfig* worker = nullptr;
-  const GeneratingArgs* generating_args = nullptr;  // judge only; nullptr: a reward model
-  std::vector<const LlmJudgeArgs*> judges = {};     // judge only: one per domain
-  int64_t longest_sequence = 0;                     // approximate, tokens: a sequence of the run and the judge's answer
+  std::string role;                                 // "rewards.math" or "reward_model" (shared)
+  std::vector<std::string> domains;                 // domains whose responses it judges
+  const WorkerConfig* worker = nullptr;             // keys of the model and layout; never null
+  const GeneratingArgs* generating_args = nullptr;  // sampling of a judge; null for a reward model
+  std::vector<const LlmJudgeArgs*> judges = {};     // settings of a judge for each of `domains`; empty: reward model
+  int64_t longest_sequence = 0;  // tokens, approximate: a sequence of the run, plus the answer of a judge
 
+  /// True for a judge, false for a reward model.
   bool writes() const { return generating_args != nullptr; }
 };
 
-/// Returns a model per domain whose reward needs its own, and a shared one if a domain has judge_model_type: cluster.
-/// The pointers are into `config`.
+/// Returns a model for each domain whose reward needs one, and last the shared judge if a domain has judge_model_type:
+/// cluster. The pointers are into `config`.
 std::vector<JudgingModel> judging_models(const Config& config);
 
 }  // namespace roll

@@ -8,15 +8,16 @@
 
 namespace roll {
 
-/// Keys of a command that runs a pipeline: "train", "sft", "dpo", "distill".
+/// Keys of one command. A SharedKey is one key with all roles (actor_train, critic, ...) that have it.
 struct CommandKeys {
-  std::string command;
+  std::string command;  // "train", "sft", "dpo" or "distill"
   std::vector<SharedKey> keys;
 };
+/// Returns an entry for each of the four commands, in this order.
 std::vector<CommandKeys> keys_by_command();
-/// Returns the keys of one command; of "train" for an unknown name.
+/// Returns the keys of one command; for any other name, the keys of "train".
 std::vector<SharedKey> command_keys(const std::string& command);
-/// Returns the keys of all commands; a key with the same entry in several appears once, with all its roles.
+/// Returns the keys of all commands. A key that several commands declare equally appears once, with the roles of all.
 std::vector<SharedKey> all_keys();
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Steps that loading any pipeline's configuration shares, for load_config.cpp and load_row_config.cpp.
+// Steps that the loaders of all commands' configurations share, for load_config.cpp and load_row_config.cpp. Errors of
+// the configuration are recorded in `check`; load_checked() throws them together at the end.
 #pragma once
 
 #include "base/file.h"
@@ -17,8 +18,8 @@
 
 namespace roll {
 
-/// Returns the hosts of the flag or the key; empty if there is no hostfile or it does not apply. UserError: the flag's
-/// file is missing or wrong. A wrong file of the key becomes a complaint.
+/// Reads result.hostfile (from --hostfile or the key). Returns no hosts if it is "", or if it is missing and
+/// options.offline. Throws UserError if the file of --hostfile is missing or wrong; records an error for the key's.
 template <class T>
 std::vector<Host> resolve_hosts(const CheckedConfig<T>& result, const LoadOptions& options, Checker& check) {
   std::vector<Host> hosts;
@@ -30,8 +31,9 @@ std::vector<Host> resolve_hosts(const CheckedConfig<T>& result, const LoadOption
   return hosts;
 }
 
-/// Sets the number of ranks, which must equal the devices that roles name (`mapping`: a key that names some) and fit
-/// the hosts' slots. UserError: the slots are too few.
+/// Sets result.hostfile and result.num_ranks: -n, else `num_devices` if it is above 0, else the hosts' slots, else 1.
+/// `num_devices`: devices that all roles' device_mapping keys name; it must be 0 or num_ranks. `mapping`: one such key,
+/// for messages. Throws UserError if the hosts have fewer slots than ranks.
 template <class T>
 void count_ranks(CheckedConfig<T>& result, int64_t num_devices, const std::optional<DeviceMapping>& mapping,
                  const LoadOptions& options, Checker& check) {
@@ -50,27 +52,32 @@ void count_ranks(CheckedConfig<T>& result, int64_t num_devices, const std::optio
                    result.hostfile, slots, result.num_ranks);
 }
 
-/// Returns the device_mapping of some role that has one.
+/// Returns the device_mapping of the first role that sets it; unset if none does. `roles` must not be empty.
 inline const std::optional<DeviceMapping>& any_mapping(const std::vector<PlacedRole>& roles) {
   const auto named =
       std::ranges::find_if(roles, [](const auto& role) { return role.worker->device_mapping.has_value(); });
   return (named == roles.end() ? roles.front() : *named).worker->device_mapping;
 }
 
+/// Value of a key that names a model: a folder or a Hub name.
 using ModelName = std::optional<std::string>;
 
-/// Returns the key that the user wrote: `role_key` if it is set, else the `source` that it was filled from.
+/// Returns the key that messages should name: `role_key` (model_name_or_path of a role) if the user set it, else
+/// `source`, the top-level key that it was filled from (if that is set).
 const ModelName& written_key(const ModelName& role_key, const ModelName& source, const Checker& check);
 
-/// Returns a role's model shape for sequences of up to `longest` tokens; nullopt if the folder is absent and `offline`.
-/// `key`: named in complaints. Unless `offline`, the folder must hold what `use` needs.
+/// Returns the shape of the model `name` for sequences of up to `longest` tokens; nullopt if `name` is unset, the
+/// folder is absent or its config.json is wrong. Unless `offline`, records an error if the folder is absent or lacks
+/// files that `use` needs. `key`: the key to name in errors.
 std::optional<ModelSpec> read_spec(const ModelName& name, const ModelName& key, FolderUse use, int64_t longest,
                                    bool offline, Checker& check);
 
-/// Returns a model's shape with the adapters that the worker trains. `spec`: nullopt if the model is unknown.
+/// Returns `spec` with the adapters that the worker trains, if its LoRA keys are set; nullopt if `spec` is nullopt (an
+/// unknown model).
 std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const WorkerConfig& worker, Checker& check);
 
-/// Complains if `length` exceeds the model's positions; RoPE itself would compute any position.
+/// Records an error at the key `member` if `length` tokens exceed the model's max_position_embeddings (RoPE itself
+/// would compute any position). `role`: the model's role, for the message.
 template <class M>
 void check_length(const M& member, int64_t length, const std::optional<ModelSpec>& spec, const std::string& role,
                   Checker& check) {
@@ -81,7 +88,8 @@ void check_length(const M& member, int64_t length, const std::optional<ModelSpec
                   length, spec->max_positions, role);
 }
 
-/// Loads and completes a configuration, calls body(result, check) for the remaining checks, and throws all complaints.
+/// Parses `yaml` with the overrides, completes the configuration, and calls body(result, check), which runs the
+/// command's checks and fills the other members of the result. Throws UserError if there were errors.
 template <class T, class F>
 CheckedConfig<T> load_checked(const std::string& yaml, const std::string& origin,
                               const std::vector<std::string>& overrides, F&& body) {

@@ -282,7 +282,7 @@ class RankMemory {
     for (const PlannedUpdate& update : plan_.updates)
       if (has_role(*update.worker) && models_.contains(update.role)) add_trained_role(update);
     for (const PlannedPass& pass : plan_.passes)
-      if (has_role(*pass.worker) && (pass.finds == Finding::kReference || pass.finds == Finding::kTeacher))
+      if (has_role(*pass.worker) && (pass.finding == Finding::kReference || pass.finding == Finding::kTeacher))
         add_frozen_role(pass);
     for (const JudgingModel& judge : judging_models(config_))
       if (const auto found = models_.find(judge.role); found != models_.end() && has_role(*judge.worker))

@@ -1,5 +1,5 @@
-// Decides on which ranks each role lives. A rank is a process with one device: rank r has the r-th of all devices that
-// roles name, so gaps in the numbering make no idle ranks.
+// Decides which ranks hold each role, that is, its model. A rank is a process with one device: rank r has the r-th of
+// all devices that the roles' device_mapping keys name, so gaps in the device numbers make no idle ranks.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,23 @@
 
 namespace roll {
 
-/// A role with a model, by its key: "actor_train", "rewards.llm_judge".
+/// A role with a model.
 template <class Worker>
 struct Placed {
-  std::string name;
-  Worker* worker;
+  std::string name;  // the role's key: "actor_train", "rewards.llm_judge"
+  Worker* worker;    // points into the configuration
 };
 using PlacedRole = Placed<WorkerConfig>;
-/// Return the roles that the configuration uses; the pointers are into it.
+/// Return all roles that the run uses.
 std::vector<PlacedRole> placed_roles(Config& config);
 std::vector<Placed<const WorkerConfig>> placed_roles(const Config& config);
 
-/// Return the roles that train or compute log-probs or values: actor_train, then reference_roles(), then critic.
+/// Return the roles that train or compute log-probs or values: actor_train, then reference_roles(), then critic. Empty
+/// if nothing is trained.
 std::vector<PlacedRole> learning_roles(Config& config);
 std::vector<Placed<const WorkerConfig>> learning_roles(const Config& config);
 
-/// Return the roles that are trained, the policy first.
+/// Return the roles that are trained: actor_train, then critic if it is used.
 std::vector<PlacedRole> trained_roles(Config& config);
 std::vector<Placed<const WorkerConfig>> trained_roles(const Config& config);
 
@@ -40,28 +41,28 @@ std::vector<int64_t> used_devices(const std::vector<PlacedRole>& roles);
 /// Returns the parallel layout of a worker's strategy.
 MeshShape mesh_shape(const WorkerConfig& worker);
 
-/// Returns the index of `rank` in worker.ranks; nullopt if the role does not live there.
+/// Returns the index of the global rank `rank` in worker.ranks; nullopt if the rank does not hold the role.
 std::optional<int64_t> rank_in_role(int rank, const WorkerConfig& worker);
 
 /// Returns 0, 1, ... num_ranks - 1.
 std::vector<int> all_ranks(int64_t num_ranks);
 
-/// Fills WorkerConfig::ranks of all roles: the ranks of device_mapping, or those of actor_train, which by default lives
-/// on all `num_ranks`.
+/// Fills WorkerConfig::ranks of all roles that the run uses: the ranks of its device_mapping; without one, the ranks of
+/// the first role (actor_train), which by default is on all `num_ranks` ranks. If nothing is trained, actor_train gets
+/// the ranks of actor_infer.
 void place_roles(Config& config, int64_t num_ranks);
 
-/// Fills WorkerConfig::ranks of these roles only. A role without device_mapping lives where the first one does; the
-/// first lives on all ranks by default.
+/// Fills WorkerConfig::ranks of these roles only, by the same rule; roles.front() is the first role.
 void place_roles(const std::vector<PlacedRole>& roles, int64_t num_ranks);
 
-/// Returns true if the rank's sampler reads the trainer's tensors: the ranks that share a sampler model also train, and
-/// form one tensor-parallel group there.
+/// Returns true if the sampler on `rank` reads the trainer's tensors instead of a copy: its tensor-parallel group also
+/// trains the policy, as one tensor-parallel group. False if `rank` does not sample.
 bool shares_weights(const Config& config, int rank);
 /// Returns true if all sampler ranks read the trainer's tensors, so that weight sync moves nothing.
 bool shares_weights(const Config& config);
 
-/// Returns the ranks that work on a step's responses, ascending: with async rollout those of learning_roles(), else of
-/// all roles.
+/// Returns the ranks that work on a step's responses, ascending: with async rollout the ranks of learning_roles(), else
+/// the ranks of all roles.
 std::vector<int> learner_ranks(const Config& config);
 
 /// Returns the ranks that hold a trained model, ascending.
@@ -69,13 +70,13 @@ std::vector<int> training_ranks(const Config& config);
 
 /// Ranks that hold the same roles and the same pipeline stages.
 struct RankClass {
-  std::vector<int> ranks;
-  std::vector<std::string> roles;
+  std::vector<int> ranks;          // ascending
+  std::vector<std::string> roles;  // with the stage, if there are several: "actor_train (stage 1 of 4)"
 };
-/// Returns the rank classes, ordered by first rank.
+/// Returns the rank classes, ordered by first rank. A rank without a role is in no class.
 std::vector<RankClass> rank_classes(const Config& config);
 
-/// Returns "ranks 0 to 3: actor_train, reference", a line per class; empty if there is only one class.
+/// Returns a line per rank class, such as "ranks 0 to 3: actor_train, reference"; "" if there is only one class.
 std::string placement_text(const Config& config);
 
 }  // namespace roll

@@ -14,19 +14,21 @@
 
 namespace roll {
 
-/// Rewards by domain, made for checking rows; not prepared to score.
+/// A reward function per domain, whose rules for data rows are used here; none is prepared to score.
 using DomainRules = std::map<std::string, std::unique_ptr<RewardFunction>>;
 
-/// Makes the rewards of all domains. UserError: as for make_reward().
+/// Makes the rewards of all domains. Throws UserError if the keys of a reward are wrong (make_reward()).
 DomainRules make_domain_rules(const Config& config);
 
-/// Checks that rewards can judge rows, which are added in batches.
+/// Checks rows that are added in batches: the columns that the reward of a row's domain needs must be there and well
+/// formed. Rows whose domain is not in `rules` are skipped.
 class RewardRowCheck {
  public:
   /// `rules` must outlive the object.
   explicit RewardRowCheck(const DomainRules& rules) : rules_(rules) {}
+  /// Checks the rows; remembers failures, and does not throw.
   void add(std::span<const Row> rows);
-  /// UserError: a row that was added cannot be judged; as for check_reward_rows().
+  /// Throws UserError if a row that was added failed; the message is that of check_reward_rows().
   void throw_if_any() const;
 
  private:
@@ -35,8 +37,8 @@ class RewardRowCheck {
   Origins other_rows_;
 };
 
-/// Checks that each row's reward can judge it; skips rows whose domain is not in `rules`. UserError: some row cannot be
-/// judged; the message is "file:line: column = value: rule; remedy" for the first, and the number of others.
+/// Checks all rows at once. Throws UserError if the reward of a row's domain cannot judge the row: the message is
+/// "file:line: column = value: rule; remedy" for the first such row, and the number of others.
 void check_reward_rows(std::span<const Row> rows, const DomainRules& rules);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// ROLL's rollout_mock keys, another spelling of rollout_dump_dir and rollout_replay.
+// ROLL's rollout_mock keys, another spelling of our keys rollout_dump_dir (write rollouts) and rollout_replay (train on
+// written rollouts).
 #pragma once
 
 #include <array>

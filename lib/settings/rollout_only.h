@@ -1,5 +1,5 @@
-// Completes runs that sample, score and keep rollouts but train nothing, like ROLL's AgenticRolloutPipeline. The policy
-// lives on the sampler's ranks, and there are no other training roles.
+// Completes the configuration of runs that sample, score and write rollouts but train nothing (rollout_only: true),
+// like ROLL's AgenticRolloutPipeline. complete() and tools that need training call it.
 #pragma once
 
 #include <string>
@@ -9,14 +9,17 @@
 
 namespace roll {
 
-/// Fills rollout_only: true if environments and actor_infer are described and no training key is set. Complains about a
-/// training key if actor_train alone is missing. Notes keys that a run without training ignores.
+/// If rollout_only is unset, fills it: true if training environments and actor_infer are configured but neither
+/// actor_train nor another training key is. Records an error if such a key is set while only actor_train is missing.
+/// If the result is true, notes keys that have no effect without training.
 void complete_rollout_only(Config& config, Checker& check);
 
-/// If nothing is trained, gives the policy the devices and tensor-parallel size of actor_infer, which must be complete.
+/// If nothing is trained, gives actor_train, which then only holds the weights, the devices and tensor-parallel size of
+/// actor_infer; the latter must be complete. Records an error if rollout_replay is set.
 void place_policy_at_sampler(Config& config, Checker& check);
 
-/// Checks that `config`, read from `file`, trains. UserError: it only samples, but `command` needs training.
+/// Throws UserError if `config`, which was read from `file`, only samples. `command`: the tool that needs training, for
+/// the message.
 void require_training(const Config& config, const std::string& file, const std::string& command);
 
 }  // namespace roll

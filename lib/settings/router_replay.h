@@ -1,4 +1,4 @@
-// ROLL's router_replay keys of a role, another spelling of routing_replay.
+// ROLL's router_replay keys of a role, another spelling of our top-level key routing_replay.
 #pragma once
 
 #include <array>

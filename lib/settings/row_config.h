@@ -1,4 +1,5 @@
-// Keys that the configurations of `roll sft`, `roll dpo` and `roll distill` share: a run that trains one model on rows.
+// Keys that the configurations of `roll sft`, `roll dpo` and `roll distill` share: a run that trains one model on rows
+// of a data set. An update is one mini-batch; these runs count updates where `roll train` counts steps.
 #pragma once
 
 #include "config/keys.h"
@@ -7,7 +8,8 @@
 namespace roll {
 
 struct RowConfig {
-  std::string kind, trained_key;  // no keys: prefix of the metrics, key of `trained`
+  std::string kind;         // not a key: the command ("sft", "dpo", "distill"), which is also the metrics' prefix
+  std::string trained_key;  // not a key: name of the key that holds `trained`, such as "sft_train"
   std::string exp_name;
   int64_t seed = 42;
   bool deterministic = false;
@@ -23,21 +25,21 @@ struct RowConfig {
   int64_t max_nonfinite_updates = 3;
   std::optional<std::string> hostfile;
   std::map<std::string, std::string> system_envs;
-  FromEnv from_env;  // no key: values to write as their ${oc.env:NAME}
+  FromEnv from_env;  // not a key: values read from ${oc.env:NAME}; resolved_yaml() writes that form again
   std::optional<std::string> pretrain;
   int64_t sequence_length = 1024;
   double max_grad_norm = 1;
   std::optional<std::string> global_template;
   std::optional<std::string> prompt_key, query_key, response_key;
-  LossConfig loss = sft_loss();  // only its aggregation keys
+  LossConfig loss = sft_loss();  // only its aggregation keys are read
   WorkerConfig trained{.duties = {.trains = true, .forwards = true, .has_data = true, .leads = true}};
-  WorkerConfig validation{.duties = {.has_model = false, .has_data = true}};
+  WorkerConfig validation{.duties = {.has_model = false, .has_data = true}};  // only its data_args are read
 
   RowConfig(const std::string& command, std::string key)
       : kind(command), trained_key(std::move(key)), exp_name(command) {}
 
  protected:
-  /// Declares all keys but models, data and loss.
+  /// Declares the shared keys except models, data and loss, which each command's fields() declares.
   void run_fields(Keys& v) {
     v("exp_name", exp_name, "name of the run", may_change());
     v("seed", seed, "seed of all random numbers", at_least(0));

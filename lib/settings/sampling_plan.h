@@ -1,4 +1,5 @@
-// Resolves the configuration's sampling keys, for the rollout code (collect/).
+// Takes from a complete configuration all that the rollout code (collect/) needs to sample training and validation
+// responses.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +15,35 @@ namespace roll {
 
 /// Sampling of one validation set.
 struct SetPlan {
-  std::string name;  // "": the validation's own rows
+  std::string name;  // key in validation.sets; "": the validation's own rows
   SamplingSettings sampling;
-  int64_t num_samples = 1;  // responses to a prompt
+  int64_t num_samples = 1;  // responses per prompt
 };
 
 struct SamplingPlan {
-  SamplingSettings training;
-  int64_t num_samples = 1;     // responses to a prompt
-  bool with_baseline = false;  // one more greedy response per prompt
-  uint64_t seed = 0;
-  int64_t max_running_requests = 1;
-  bool shares_prefill = true;
-  int64_t most_prompts = 0;            // sampled at once in a training step
-  int64_t num_additional_prompts = 0;  // extra prompts in flight, per domain with a filter
-  double steps_ahead = 0;              // steps that async rollout may run ahead of training
-  int64_t last_step = 0;
-  bool plays = false;                                    // samples in environments
-  int64_t response_length = 0, val_response_length = 0;  // in environments: all turns together
-  int64_t sequence_length = 0, val_sequence_length = 0;  // prompt and response of one context
-  std::vector<SetPlan> sets;                             // sets with rows; the validation's own first
+  SamplingSettings training;           // sampling of training responses
+  int64_t num_samples = 1;             // trained responses per prompt
+  bool with_baseline = false;          // one more response per prompt, drawn greedily; its reward is the baseline
+  uint64_t seed = 0;                   // seed of all random numbers
+  int64_t max_running_requests = 1;    // sequences that an engine (a group of sampler ranks) samples at once
+  bool shares_prefill = true;          // responses to one prompt share its KV cache
+  int64_t most_prompts = 0;            // upper limit of prompts sampled at once in a training step, over all engines
+  int64_t num_additional_prompts = 0;  // extra prompts sampled at once, for each domain with a group filter
+  double steps_ahead = 0;              // steps that async rollout may run ahead of training; 0: not async
+  int64_t last_step = 0;               // number of steps of the run
+  bool plays = false;                  // samples in environments, not single responses
+  int64_t response_length = 0, val_response_length = 0;  // most response tokens; in environments: of all turns
+  int64_t sequence_length = 0, val_sequence_length = 0;  // most tokens of prompt and response in one context
+  std::vector<SetPlan> sets;                             // validation sets; the validation's own rows first, if any
   std::map<std::string, QueryFilterConfig> filters;      // group filters, by domain
-  EngineLimits limits;                                   // num_slots is an upper limit
+  EngineLimits limits;                                   // num_slots: an upper limit, the engine may take fewer
   CacheSettings cache;
 
   /// Responses per training prompt, including the greedy one.
   int64_t samples_per_prompt() const { return num_samples + (with_baseline ? 1 : 0); }
 };
 
-/// Returns the sampling plan of a complete configuration.
+/// Returns the plan of `config`, which must be complete (load_config()).
 SamplingPlan sampling_plan(const Config& config);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Root configuration of `roll sft` (supervised fine-tuning).
+// Root configuration of `roll sft` (supervised fine-tuning). RowConfig holds most keys; fields() declares them.
 #pragma once
 
 #include "config/keys.h"

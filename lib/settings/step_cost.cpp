@@ -27,7 +27,7 @@ StepCost step_cost(const Config& config, const RoleShapes& models) {
   cost.sampling = step_forward_flops(config, policy_shape(models), /*with_lm_head=*/true);
   const TrainingPlan plan = plan_training(config);
   for (const PlannedPass& pass : plan.passes)
-    if (pass.finds != Finding::kValues || models.contains(pass.role))
+    if (pass.finding != Finding::kValues || models.contains(pass.role))
       cost.forwards += step_forward_flops(config, shape_of_role(models, pass.role), pass.has_lm_head());
   for (const PlannedUpdate& update : plan.updates) {
     const auto spec = models.find(update.role);

@@ -1,4 +1,4 @@
-// Estimates the FLOPs of a training step, before anything is loaded.
+// Estimates the FLOPs of a training step of `roll train` from the configuration and the models' shapes.
 #pragma once
 
 #include <string>
@@ -7,17 +7,19 @@
 
 namespace roll {
 
-/// Floating-point operations (a multiply-add is two) of all ranks together if every sequence has full length, without
-/// judging models.
+/// Cost of a step in which every sequence has full length, over all ranks; models that judge responses are not counted.
+/// Except for `tokens`, the unit is floating-point operations (a multiply-add is two).
 struct StepCost {
-  double tokens = 0;    // prompts and responses
+  double tokens = 0;    // tokens of all prompts and responses
   double sampling = 0;  // upper bound: ignores prefix sharing
-  double forwards = 0;  // log-probs (old, reference, teachers) and values
-  double training = 0;  // forward, backward (twice that) and recomputation
+  double forwards = 0;  // passes for log-probs (old, reference, teachers) and values
+  double training = 0;  // forward, backward (twice the forward) and recomputation, in all updates
 
   double total() const { return sampling + forwards + training; }
 };
 
+/// `models` must have the policy's shape. The critic is left out if its shape is unknown; other roles count as the
+/// policy.
 StepCost step_cost(const Config& config, const RoleShapes& models);
 
 /// Returns "a step of full-length sequences: 786432 tokens, 1.23 PFLOP (sampling 0.30, ...)".

@@ -7,8 +7,8 @@
 
 namespace roll {
 
-const char* phase_name(Finding finds) {
-  switch (finds) {
+const char* phase_name(Finding finding) {
+  switch (finding) {
     case Finding::kReference:
     case Finding::kTeacher:
       return "reference";

@@ -10,44 +10,54 @@
 
 namespace roll {
 
-/// Result of a forward pass for each token.
-enum class Finding { kReference, kTeacher, kOldLogProbs, kValues, kTopTokens };
+/// Result that a forward pass computes for each token.
+enum class Finding {
+  kReference,    // log-probs of the frozen reference
+  kTeacher,      // log-probs of a teacher, in on-policy distillation
+  kOldLogProbs,  // log-probs of the policy before the step's updates
+  kValues,       // values of the critic
+  kTopTokens     // a teacher's likeliest tokens and their logits (`roll distill`)
+};
 
-/// Returns the pass's name in metrics: "reference", "old_log_probs", "values", "teacher".
-const char* phase_name(Finding finds);
+/// Returns the name of such a pass in metrics: "reference" (also for teachers), "old_log_probs", "values", or "teacher"
+/// for kTopTokens.
+const char* phase_name(Finding finding);
 
+/// A forward pass of one role over all sequences of a step.
 struct PlannedPass {
   std::string role;  // key: "reference", "teacher.math", "actor_train", "critic"
   const WorkerConfig* worker;
-  Finding finds;
+  Finding finding;
   const TeacherConfig* teacher = nullptr;  // set for kTeacher
 
-  const char* phase() const { return phase_name(finds); }
+  const char* phase() const { return phase_name(finding); }
   /// True if the pass computes logits.
-  bool has_lm_head() const { return finds != Finding::kValues; }
+  bool has_lm_head() const { return finding != Finding::kValues; }
 };
 
 /// A role that a step updates.
 struct UpdatedRole {
-  std::string role;             // "actor_train", "critic"
-  const char *phase, *metrics;  // "train_actor"; prefix of the metrics: "actor"
-  bool has_lm_head = true;
-  int64_t first_step = 1;
+  std::string role;         // "actor_train", "critic"
+  const char* phase;        // name in the metrics of times: "train_actor", "train_critic"
+  const char* metrics;      // prefix of the role's metrics: "actor", "critic"
+  bool has_lm_head = true;  // false for the critic, which computes values
+  int64_t first_step = 1;   // the first step (from 1) that updates it; later for an actor with critic_warmup
 };
 struct PlannedUpdate : UpdatedRole {
   const WorkerConfig* worker;
 };
 
-/// Passes and updates, each in the step's order.
+/// All passes of a step, then all updates, in the order in which they run.
 struct TrainingPlan {
   std::vector<PlannedPass> passes;
   std::vector<PlannedUpdate> updates;
 
-  /// Returns the role's own pass before its update; nullptr if it has none.
+  /// Returns the pass that `worker` makes; nullptr if it has none. `worker` must be the configuration's own object.
   const PlannedPass* find_pass(const WorkerConfig& worker) const;
 };
 
-/// Returns the training plan of a complete configuration, with pointers into it; empty if nothing is trained.
+/// Returns the plan of each step of a complete configuration; empty if nothing is trained. It points into `config`,
+/// which must outlive it.
 TrainingPlan plan_training(const Config& config);
 
 }  // namespace roll

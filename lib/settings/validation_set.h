@@ -1,4 +1,4 @@
-// Keys of a named validation set (`validation.sets`), beside the validation's own rows.
+// Keys of a named validation set: an entry of `validation.sets`, measured in addition to the validation's own rows.
 #pragma once
 
 #include "config/keys.h"

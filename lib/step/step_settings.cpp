@@ -126,8 +126,8 @@ ForwardSettings forward_settings(const Config& config) {
   OldLogProbReasons reasons = old_log_prob_reasons(config);
   ForwardSettings settings;
   for (const PlannedPass& pass : plan_training(config).passes) {
-    settings.passes.push_back({pass.role, pass.finds, batch_rule(*pass.worker, Stage::kForward)});
-    if (pass.finds == Finding::kOldLogProbs && reasons.energies) settings.passes.back().width = 2;
+    settings.passes.push_back({pass.role, pass.finding, batch_rule(*pass.worker, Stage::kForward)});
+    if (pass.finding == Finding::kOldLogProbs && reasons.energies) settings.passes.back().width = 2;
     if (!pass.teacher) continue;
     settings.passes.back().domains = pass.teacher->domains;
     settings.passes.back().kl_coef = pass.teacher->opd_kl_coef.value_or(1);

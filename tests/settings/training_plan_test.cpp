@@ -52,7 +52,7 @@ TEST_CASE("teachers take the reference's place, in the order of their names", "[
   const TrainingPlan plan = plan_training(config);
   CHECK(plan.find_pass(config.reference) == nullptr);
   CHECK(plan.passes[0].teacher->opd_kl_coef == 0.5);
-  CHECK(plan.passes[0].finds == Finding::kTeacher);
+  CHECK(plan.passes[0].finding == Finding::kTeacher);
   CHECK(plan.find_pass(config.teacher["math"].model)->teacher->domains == std::vector<std::string>{"math_rule"});
   CHECK(plan.find_pass(config.actor_train) == nullptr);
 }
