@@ -33,7 +33,7 @@ class RewardProgram {
   RewardProgram(const std::vector<std::string>& command, const RuleContext& context, ProgramWords words = {});
 
   /// Throws UserError if the program is missing or not executable, the command is one string with spaces, an
-  /// interpreter's script is missing, or a requested sandbox is not possible. Does not run the program.
+  /// interpreter's script is missing, or a requested sandbox is not possible. Does not run the user's program.
   void check_files() const;
 
   /// Starts the program unless it runs. Returns its answer to {} (see start_s; an empty object if it is not asked).

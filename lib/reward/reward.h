@@ -69,7 +69,7 @@ struct RewardQuery {
   double model_s = 0;  // seconds that the model in this program took, for the whole batch with this response
 };
 
-/// Returns a result whose reward is `score`, too.
+/// Returns a result with this score and the same number as reward.
 RewardResult judged(double score, Json detail = Json::object());
 
 /// Largest absolute reward. Up to it, float32 holds multiples of 1/16 exactly, and a million squares have a finite sum.
@@ -136,7 +136,7 @@ class RewardFunction {
   virtual std::optional<std::string> gold_response(const Json& /*row*/) const { return std::nullopt; }
   /// Returns true if the user's code computes the reward, so that only a call shows whether it works.
   virtual bool is_user_code() const { return false; }
-  /// Throws UserError if a file that the configuration names is missing or unusable. Runs nothing.
+  /// Throws UserError if a file that the configuration names is missing or unusable. Does not run the user's code.
   virtual void check_files() const {}
   /// Prepares for the first query, such as by loading a library or a Python function. Throws UserError if that fails,
   /// and for the reasons of check_files().
@@ -150,10 +150,10 @@ class RewardFunction {
   virtual std::vector<RewardResult> score_all(const RewardQueries& queries);
 };
 
-/// Makes the reward of one type (make_rule() in types.h), with args.timeout_s and args.max_retries or else the type's
-/// usual_patience(), but without the keys listed at the top of this file except `scale` (reward_type). `where`,
-/// `shared`: as below; `shared` must not be null. Throws UserError like make_rule(), or if the type does not have this
-/// scale.
+/// Makes the reward of one type (make_rule() in types.h) with a time limit and retries: args.timeout_s and
+/// args.max_retries, else the type's usual_patience(). The caller applies the keys listed at the top of this file, also
+/// kHard; `scale` selects loose and strict. `where`, `shared`: as for make_reward(), but `shared` is not null. Throws
+/// UserError like make_rule(), or if the type does not have this scale.
 std::unique_ptr<RewardFunction> make_rule_with_retries(const RewardType& type, RewardScale scale,
                                                        const RewardArgs& args, const std::string& where,
                                                        std::shared_ptr<SharedByWorkers> shared);
