@@ -8,10 +8,9 @@
 
 namespace roll::math {
 
-/// Returns whether a == b as numbers, or as functions of their symbols. If one constant is written with
-/// a decimal point, both are also equal if they agree when rounded to 6 decimals (below 1e-3: to 4 significant digits).
-/// A \log without a base may have base e or 10. Throws Unreadable if a or b is not numeric: a set, a tuple, a relation,
-/// words.
+/// Returns whether a == b as numbers, or as functions of their symbols. Constants are also equal if one is written with
+/// a decimal point and they agree when rounded to 6 decimals (below 1e-3: to 4 significant digits). A \log without a
+/// base may have base e or 10. Throws Unreadable if a or b is not numeric: a set, a tuple, a relation, words.
 bool equal_expressions(const Node& a, const Node& b, Deadline& deadline);
 
 /// Compares the relations left_a ~ right_a and left_b ~ right_b by the factor (left_a - right_a) / (left_b - right_b).
@@ -20,7 +19,8 @@ bool equal_expressions(const Node& a, const Node& b, Deadline& deadline);
 int proportion_of_differences(const Node& left_a, const Node& right_a, const Node& left_b, const Node& right_b,
                               Deadline& deadline);
 
-/// Returns the value of a constant real expression, which may be infinite. Throws Unreadable if it is not one.
+/// Returns the value of a constant real expression, which may be infinite. Throws Unreadable if the
+/// expression has symbols, is not real or not numeric.
 long double real_constant(const Node& node, Deadline& deadline);
 
 }  // namespace roll::math

@@ -94,8 +94,8 @@ class DepthGuard {
   int& depth_;
 };
 
-/// The parser itself; parse_answer() uses it. The private functions read one construct each at
-/// the reading position, and throw Unreadable if they cannot.
+/// The parser itself; parse_answer() uses it. The private functions read one construct each at the reading
+/// position, and throw Unreadable if they cannot.
 class Grammar {
  public:
   /// `letters` must outlive this object.

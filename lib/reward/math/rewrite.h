@@ -9,7 +9,8 @@ namespace roll::math {
 /// upper signs and all lower signs; any other node becomes a list of two. A node without +- is returned unchanged.
 Node expanded(const Node& node);
 
-/// Returns a matrix with a factor, divisor or sign in front moved into its cells; any other node unchanged.
+/// Returns a matrix that is multiplied, divided or negated as one matrix, with that operation in each cell; any other
+/// node unchanged.
 Node with_factor_inside(const Node& node);
 
 /// Returns `node` with every angle in degrees (a kDegrees node) converted to radians.
