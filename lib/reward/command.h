@@ -30,7 +30,7 @@ struct CommandArgs {
 /// anything else. Except after "error", it is then killed with all its descendants and started again.
 /// Throws UserError if the command is empty; check_files() and prepare() do if the program does not exist or may not be
 /// executed; score() does if the program prints a line before a question or for another question, if its first answer
-/// is a failure, or after 32 failures in a row. Timeouts count as neither.
+/// is a failure, or after 32 failures in a row. Timeouts are not counted for this.
 std::unique_ptr<RewardFunction> make_command(const CommandArgs& args, const RuleContext& context);
 
 }  // namespace roll

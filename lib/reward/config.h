@@ -33,9 +33,9 @@ constexpr auto enum_names(RewardErrorPolicy) {
 }
 
 struct QueryFilterArgs {
-  double threshold_down = 0;  // kMean drops groups whose mean is at or below this,
-  double threshold_up = 1;    // or at or above this
-  double std_threshold = 0;   // kStd drops groups whose standard deviation is at or below this
+  double threshold_down = 0;  // kMean keeps only groups whose mean score is above this
+  double threshold_up = 1;    // kMean keeps only groups whose mean score is below this
+  double std_threshold = 0;   // kStd keeps only groups whose standard deviation is above this
 
   void fields(Keys& v);
 };
@@ -49,9 +49,9 @@ struct QueryFilterConfig {
 
 /// One of several rewards of a domain; the domain's reward is the sum of weight x reward (terms.h).
 struct RewardTerm {
-  std::optional<RewardType> type;  // with the type's own keys; must be set
-  double weight = 1;
-  RewardScale reward_type = RewardScale::kSoft;
+  std::optional<RewardType> type;                // with the type's own keys; must be set
+  double weight = 1;                             // may be negative
+  RewardScale reward_type = RewardScale::kSoft;  // changes this term's numbers (rule.h)
 
   void fields(Keys& v);
 };
@@ -63,13 +63,14 @@ struct RewardArgs {
   std::optional<RewardType> type;         // with the type's own keys; set from worker_cls if only that is given
   std::vector<RewardTerm> terms;          // several rewards instead of one type
   std::vector<std::string> tag_included;  // data rows with one of these tags belong to the domain
-  RewardScale reward_type = RewardScale::kSoft;
-  // Penalties and bonuses, in the order and with the meanings given in reward.h.
-  std::optional<std::string> format_pattern;
-  std::optional<double> format_reward;
-  double response_length_penalty_coef = 0;
-  OverlongBuffer overlong_buffer;
-  RepetitionPenalty repetition_penalty;
+
+  // Applied to the reward in this order (reward.h).
+  RewardScale reward_type = RewardScale::kSoft;  // changes the type's numbers (rule.h)
+  std::optional<std::string> format_pattern;     // PCRE2; a response that it does not match gets reward 0; nullopt: off
+  std::optional<double> format_reward;           // if set: a match adds this, and a mismatch changes nothing
+  double response_length_penalty_coef = 0;       // subtracts this x response tokens / response_length
+  OverlongBuffer overlong_buffer;                // penalty for responses close to response_length
+  RepetitionPenalty repetition_penalty;          // penalty for repeated n-grams of words
 
   QueryFilterConfig query_filter_config;  // drops whole groups of responses
   std::optional<double> timeout_s;        // for one response, or one retry; nullopt: the type's usual_patience()

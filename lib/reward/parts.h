@@ -8,6 +8,7 @@
 
 namespace roll {
 
+/// One part; it contributes weight x reward.
 struct RewardPart {
   double weight = 1;
   double reward = 0;

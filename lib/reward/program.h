@@ -29,7 +29,8 @@ struct ProgramWords {
 /// thread.
 class RewardProgram {
  public:
-  /// `command`: program and arguments. Throws UserError if it is empty.
+  /// `command`: program and arguments. `context` has the time limit and the prefix of keys in messages. Throws
+  /// UserError if `command` is empty.
   RewardProgram(const std::vector<std::string>& command, const RuleContext& context, ProgramWords words = {});
 
   /// Throws UserError if the program is missing or not executable, the command is one string with spaces, an

@@ -22,8 +22,8 @@ using ScoreBatch = std::function<std::vector<RewardResult>(std::vector<RewardQue
 /// Reads {"response", "ground_truth"[, "prompt", "messages", "tag", "domain", "finish_reason", "num_response_tokens",
 /// "prompt_ids", "response_ids"]} from each of `rows`, calls `score` for batches, and writes a line {"reward",
 /// "detail"} per row to `out`; the reward is null if RewardResult::is_judged is false. Columns are read as in training
-/// data (data/columns.h). Throws UserError "file:line: ..." if a column has a wrong type, or the row has no response or
-/// not names_right_answer().
+/// data (data/columns.h). Throws UserError "file:line: ..." if a column has a wrong type, if a row has no response, or
+/// if names_right_answer() is false for it.
 ScoredRows score_rows(const ScoreBatch& score, const RowSource& rows, std::ostream& out);
 
 /// Returns whether the row has a column that responses are judged by: ground_truth, instruction_id_list or test_cases.

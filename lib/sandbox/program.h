@@ -32,8 +32,7 @@ struct ProgramRequest {
     kScript,    // runs `source`, a Python program
     kSolution,  // loads `source`, a Python module whose functions a kTests program calls over `channel`
     kTests,     // runs the tests in `source`, JSON for python/harness.py; without a channel, tests of a text
-    kTogether,  // runs a program and its tests in one process; `source`: JSON {"source": Python, "tests": as for
-                // kTests}
+    kTogether,  // runs a program and its tests in one process; `source`: JSON {"source": Python, "tests": see kTests}
     kCommand    // runs `command`
   };
   Role role = Role::kScript;

@@ -4,10 +4,11 @@
 //   code_cases.h   reads the test cases of the row
 //   code_judge.h   runs the cases and counts those that pass
 //
-// Each run of the program has a sandbox, which never contains expected values: its output is compared outside. Tests
-// in Python run in a separate process that sees only plain data of the program (sandbox/python/harness.py). A program
-// that loops, crashes, ends early or exceeds a limit is wrong. If no sandbox is available or the row's tests are
-// broken, the result is a failed reward (reward.h), not a wrong answer.
+// Each run of the program has its own sandbox. Its output is compared outside, so the program cannot see the expected
+// output. Tests in Python run in a separate process that sees only plain data of the program
+// (sandbox/python/harness.py); only if they cannot run so, they run once in the program's process, where it can fail
+// but not pass. A program that loops, crashes, ends early or exceeds a limit is wrong. If no sandbox is available or
+// the row's tests are broken, the result is a failed reward (reward.h), not a wrong answer.
 #pragma once
 
 #include <map>

@@ -24,9 +24,8 @@ struct Verdict {
 
 /// Parses a judge's answer, without its reasoning ("...</think>"). Uses the first of these that the answer has:
 ///   1. a grade, if answer_format.grade: "score" in a JSON object at the end; or the last "Score:" at the start of a
-///   line
-///      or sentence ("Score: 7", "**Final Score:** 7/10", "Scores: 4 out of 5"); or a number as the whole answer. The
-///      score is the grade / the maximum that it names ("/10"), else best_score. Unreadable if that is outside 0..1, or
+///      line or sentence ("Score: 7", "**Final Score:** 7/10"); or a number as the whole answer. The score is the grade
+///      / the maximum that follows it ("/10", "out of 10"), else / best_score. Unreadable if that is outside 0..1, or
 ///      if the text after the grade makes it ambiguous ("Score: 7 or 8").
 ///   2. YES or NO as the whole answer, which means 1 or 0
 ///   3. YES or NO, if answer_format.yes_or_no: alone on the first or last line, perhaps after "Verdict:", "Output:",
