@@ -80,7 +80,7 @@ void RolloutStatistics::add_to(Metrics& metrics) const {
   }
   for (const auto& [domain, failed] : faults)
     for (const auto& prefix : {std::string(), domain + "/"}) {
-      metrics.add(prefix + "reward/timeouts@sum", static_cast<double>(failed.of(RewardFailure::kTimeout)));
+      metrics.add(prefix + "reward/timeouts@sum", static_cast<double>(failed.count(RewardFailure::kTimeout)));
       metrics.add(prefix + "reward/errors@sum", static_cast<double>(failed.errors()));
       for (const auto& [failure, name] : enum_names(RewardFailure()))
         if (failure != RewardFailure::kTimeout)

@@ -287,7 +287,7 @@ void RolloutWorker::warn_of_faults(const std::vector<RolloutRecord>& records, in
     if (domain_faults.total() == 0 || !is_first) continue;
     warned_[domain] = step;
     log_.warn("rewards.{}: step {}: of {} rewards, {}", domain, step, num_records[domain], domain_faults.text());
-    const int64_t late = domain_faults.of(RewardFailure::kTimeout);
+    const int64_t late = domain_faults.count(RewardFailure::kTimeout);
     if (2 * late > num_records[domain] && advised_.insert(domain).second)
       log_.warn(
           "rewards.{0}: {1} of {2} rewards timed out, so that few responses are left to train on; raise "

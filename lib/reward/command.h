@@ -1,4 +1,4 @@
-// Type command: an external program scores responses.
+// Reward type command: an external program of the user scores responses.
 #pragma once
 
 #include <vector>
@@ -8,6 +8,7 @@
 
 namespace roll {
 
+/// Keys of the type.
 struct CommandArgs {
   std::vector<std::string> command;
 
@@ -17,16 +18,19 @@ struct CommandArgs {
   }
 };
 
-/// Makes a reward that asks an external program, started once per RewardFunction. It reads one JSON line per response
+/// Makes a reward that asks an external program; each RewardFunction (one per worker thread) starts its own copy. The
+/// program reads one JSON line per response from standard input
 ///   {"id", "prompt", "messages", "response", "ground_truth", "tag", "domain", "finish_reason", "num_response_tokens",
 ///   "row"}
-/// and answers it with one line of at most 1 MiB before it is asked the next:
-///   {"id": the question's, "reward": x, "detail": {}}  or  {"id": the question's, "error": "why there is none"}
-/// The answer's id is optional; with it, other output is never taken for an answer. Log to standard error instead.
-/// A failed answer is a reward of 0 with detail {"error": why}: the program exceeds the time limit ("timeout"), ends,
-/// or writes something else. It is then killed with all descendants and started again. UserError: no program; in
-/// prepare(): it may not be executed; in score(): output before a question or for another question, a failed first
-/// answer, or 32 failures in a row (timeouts do not count).
+/// and answers with one line of at most 1 MiB on standard output, before it gets the next question:
+///   {"id": the question's, "reward": x, "detail": {}}  or  {"id": the question's, "error": "why there is no reward"}
+/// x is also the score. "id" and "detail" are optional. The program must print nothing else; it may log to standard
+/// error.
+/// The result is a failed reward (reward.h) if the program answers "error", exceeds timeout_s, ends, or answers with
+/// anything else. Except after "error", it is then killed with all its descendants and started again.
+/// Throws UserError if the command is empty; check_files() and prepare() do if the program does not exist or may not be
+/// executed; score() does if the program prints a line before a question or for another question, if its first answer
+/// is a failure, or after 32 failures in a row. Timeouts are not counted for this.
 std::unique_ptr<RewardFunction> make_command(const CommandArgs& args, const RuleContext& context);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Type environment: the reward that a trajectory earned in its environment (custom_envs), turn by turn.
+// Reward type environment: passes on the reward that a response has already earned in the environment in which it was
+// played (configuration key custom_envs).
 #pragma once
 
 #include "reward/rule.h"
@@ -7,7 +8,8 @@ namespace roll {
 
 struct EnvironmentRuleArgs : NoRewardKeys {};
 
-/// Makes a reward that returns the query's from_environment. A response without an environment is a failed reward.
+/// Makes a reward that returns RewardQuery::from_environment; a failed reward (reward.h) if that is not set. Both
+/// parameters are unused.
 std::unique_ptr<RewardFunction> make_environment_rule(const EnvironmentRuleArgs& args, const RuleContext& context);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Type exact_match: a part of the response must equal the ground truth, character by character.
+// Reward type exact_match: a part of the response must equal the ground truth, character by character.
 #pragma once
 
 #include "base/names.h"
@@ -7,7 +7,7 @@
 
 namespace roll {
 
-/// The part of a response that is compared.
+/// The part of a response that is compared: the whole, its last line, or the text after its last marker.
 enum class AnswerPart { kWhole, kLastLine, kAfterMarker };
 constexpr auto enum_names(AnswerPart) {
   return std::to_array<Named<AnswerPart>>({{AnswerPart::kWhole, "whole"},
@@ -15,6 +15,7 @@ constexpr auto enum_names(AnswerPart) {
                                            {AnswerPart::kAfterMarker, "after_marker"}});
 }
 
+/// Keys of the type.
 struct ExactMatchArgs {
   AnswerPart compare = AnswerPart::kWhole;
   std::string marker = "####";
@@ -27,9 +28,9 @@ struct ExactMatchArgs {
   }
 };
 
-/// Makes a reward that is 1 if the text (the whole response, its last line, or the text after the last marker) equals
-/// the ground truth, both stripped; else 0. A blank ground truth is a failed reward, so that an empty response earns
-/// nothing. UserError: after_marker without a marker.
+/// Makes a reward that is 1 if the part `args.compare` of the response equals the ground truth, without white space at
+/// both ends; else 0, also if the response lacks the marker. A blank ground truth gives a failed reward (reward.h), so
+/// that an empty response earns nothing. Throws UserError if `compare` is kAfterMarker and `marker` is empty.
 std::unique_ptr<RewardFunction> make_exact_match(const ExactMatchArgs& args, const RuleContext& context);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Type ifeval: checks by program whether a response follows the instructions of its row.
+// Reward type ifeval: checks by program whether a response follows the instructions of its data row, such as "write at
+// least three sentences".
 //
 // Rows have one of three formats:
 //   ROLL's    ground_truth is the JSON {"func_name": "verify_keywords", "keyword_list": [...]} of one instruction;
@@ -8,8 +9,8 @@
 //             ifeval/ifbench_instructions.cpp and ifbench_formats.cpp
 //   AllenAI's ground_truth is [{"instruction_id": [...], "kwargs": [...]}], as JSON or as Python prints it, with
 //             IFEval's kinds and the 29 of ifeval/allenai_instructions.cpp
-// Only the answer after the thinking is checked. A row with an unknown instruction, or without its arguments, is a
-// failed reward, never a score of 0.
+// Only the response's text after </think> is checked. For a row with an unknown instruction or invalid arguments,
+// check_row() throws UserError, and score() returns a failed reward (reward.h) instead of a score of 0.
 #pragma once
 
 #include "config/keys.h"
@@ -17,11 +18,13 @@
 
 namespace roll {
 
+/// Key `score`: 1 only if every instruction is followed, or the share of followed instructions.
 enum class InstructionShare { kAll, kShare };
 constexpr auto enum_names(InstructionShare) {
   return std::to_array<Named<InstructionShare>>({{InstructionShare::kAll, "all"}, {InstructionShare::kShare, "share"}});
 }
 
+/// Keys of the type.
 struct IfevalArgs {
   bool strict = true;
   InstructionShare score = InstructionShare::kAll;
@@ -34,7 +37,7 @@ struct IfevalArgs {
   }
 };
 
-/// Makes the reward. Detail: "followed", one boolean per instruction, in the row's order.
+/// Makes the reward. Each result's detail has "followed": one boolean per instruction, in the row's order.
 std::unique_ptr<RewardFunction> make_ifeval(const IfevalArgs& args, const RuleContext& context);
 
 }  // namespace roll

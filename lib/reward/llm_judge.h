@@ -1,8 +1,10 @@
-// Type llm_judge: a language model grades the response.
+// Reward type llm_judge: a language model, the judge, grades the response.
 //
-//   JudgeRule::question   row and response -> messages           (judge/judge_rule.h)
-//   JudgeModel::ask       messages -> answer text                (judge/judge_model.h; a server or a program)
+//   JudgeRule::question   row and response -> chat messages      (judge/judge_rule.h)
+//   JudgeModel::ask       chat messages -> answer text           (judge/judge_model.h; a server or a program)
 //   JudgeRule::verdict    answer text -> score                   (judge/verdict.h)
+//
+// For a judge that runs in this program, collect/reward_models.h does the second step before the reward is asked.
 #pragma once
 
 #include <optional>
@@ -18,7 +20,8 @@
 
 namespace roll {
 
-/// Built-in prompt templates for the judge.
+/// Built-in prompt templates for the judge: a grade 0..10 with or without the ground truth; or YES or NO, whether the
+/// answer is the ground truth.
 enum class JudgeTemplate { kScoreWithReference, kScore, kSameAnswer };
 constexpr auto enum_names(JudgeTemplate) {
   return std::to_array<Named<JudgeTemplate>>({{JudgeTemplate::kScoreWithReference, "score_with_reference"},
@@ -30,7 +33,8 @@ constexpr auto refused_enum_names(JudgeTemplate) {
       {{"PERALIGN-RLVR-prompt", "asks about personas, which rows here do not have; give it as judge_prompt_file"}});
 }
 
-/// Backend of the judge. kInference and kCluster run it in this program, for one or several domains.
+/// Backend of the judge: kApi: an OpenAI-compatible server; kCommand: the user's program; kInference: a model
+/// in this program, for this domain alone; kCluster: one model in this program, shared by all domains with kCluster.
 enum class JudgeModelType { kApi, kInference, kCluster, kCommand };
 constexpr auto enum_names(JudgeModelType) {
   return std::to_array<Named<JudgeModelType>>({{JudgeModelType::kApi, "api"},
@@ -39,6 +43,7 @@ constexpr auto enum_names(JudgeModelType) {
                                                {JudgeModelType::kCommand, "command"}});
 }
 
+/// Keys of the type; fields() has their meanings.
 struct LlmJudgeArgs {
   std::optional<JudgeTemplate> judge_prompt;
   std::optional<std::string> judge_prompt_file;
@@ -52,6 +57,7 @@ struct LlmJudgeArgs {
   RateLimits limits;
   GeneratingArgs generating_args{.max_new_tokens = 1024, .temperature = 0, .top_p = 1, .top_k = 0};
 
+  /// Returns whether the judge runs in this program.
   bool needs_model() const {
     return judge_model_type == JudgeModelType::kInference || judge_model_type == JudgeModelType::kCluster;
   }
@@ -82,9 +88,10 @@ struct LlmJudgeArgs {
   }
 };
 
-/// Makes the reward. The answer of a judge in this program comes with the query. UserError: the address or model name
-/// is missing; the template lacks {response}; a pattern does not compile; keys exclude each other. UserError in
-/// score(): the server rejects address, key or model at the first question; for a program, as in command.h.
+/// Makes the reward. For a judge in this program, the query already has the answer (RewardQuery::judge_words). Throws
+/// UserError if judge_api_url, judge_model_name or command is missing where needed, a template lacks {response}, the
+/// pattern does not compile, or both judge_prompt and judge_prompt_file are set. score() throws UserError if the server
+/// rejects address, API key or model at the first question, or the program is broken (command.h).
 std::unique_ptr<RewardFunction> make_llm_judge(const LlmJudgeArgs& args, const RuleContext& context);
 
 }  // namespace roll

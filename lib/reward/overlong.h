@@ -10,11 +10,11 @@
 
 namespace roll {
 
-/// Configuration with verl's key names.
+/// Configuration keys, named as in verl.
 struct OverlongBuffer {
-  bool enable = false;
-  std::optional<int64_t> len;
-  double penalty_factor = 1;
+  bool enable = false;         // false: no penalty
+  std::optional<int64_t> len;  // tokens over which the penalty rises; must be set if enabled
+  double penalty_factor = 1;   // largest penalty
 
   void fields(Keys& v) {
     v("enable", enable, "penalise responses of more than response_length - len tokens");
@@ -25,8 +25,8 @@ struct OverlongBuffer {
   }
 };
 
-/// Returns the (negative) addition to the reward: 0 up to response_length - len tokens, then linear down to
-/// -penalty_factor at response_length.
+/// Returns the number (<= 0) to add to the reward of a response of `num_tokens` tokens: 0 up to response_length -
+/// buffer.len tokens, then linear down to -buffer.penalty_factor at response_length and above. buffer.len must be set.
 inline double overlong_reward(const OverlongBuffer& buffer, int64_t num_tokens, int64_t response_length) {
   const int64_t excess = std::clamp<int64_t>(num_tokens - (response_length - *buffer.len), 0, *buffer.len);
   return -buffer.penalty_factor * static_cast<double>(excess) / static_cast<double>(*buffer.len);

@@ -1,4 +1,5 @@
-// A user's regular expression over responses: '.' matches newlines, and matching has a time limit.
+// A regular expression from the user's configuration that is searched in responses: PCRE2 syntax, '.' also matches
+// newlines, and each search has a time limit.
 #pragma once
 
 #include <optional>
@@ -10,17 +11,19 @@
 
 namespace roll {
 
+/// Not thread-safe: it has memory for matching.
 class AnswerPattern {
  public:
-  /// Compiles PCRE2 syntax. UserError "origin = pattern: ...": it does not compile.
+  /// `origin`: the configuration key, for messages. `time_limit_s`: seconds for each call of last_match() or matches().
+  /// `ignore_case`: letters match in either case. Throws UserError "origin = pattern: ..." if it does not compile.
   AnswerPattern(const std::string& pattern, const std::string& origin, double time_limit_s, bool ignore_case = false);
 
-  /// Returns the groups of the last match (0 is the whole match; unset groups are empty), or nullopt if nothing
-  /// matches. MatchFailed: the time limit or the backtracking limit is exceeded.
+  /// Returns the groups of the last match in `text` (element 0 is the whole match; unset groups are ""), or nullopt if
+  /// nothing matches. Throws MatchFailed if the limit on time, backtracking or memory is exceeded. `text`: any bytes.
   std::optional<std::vector<std::string>> last_match(std::string_view text);
-  /// Returns the number of groups in the pattern.
+  /// Returns the number of groups in the pattern, without the whole match.
   size_t num_groups() const { return regex_.num_groups(); }
-  /// Returns whether the pattern matches anywhere. MatchFailed: as for last_match().
+  /// Returns whether the pattern matches anywhere in `text`. Throws MatchFailed like last_match().
   bool matches(std::string_view text);
 
  private:

@@ -1,4 +1,5 @@
-// Type plugin: a function in the user's shared library gives the reward (roll/reward.h).
+// Reward type plugin: a C++ function in the user's shared library computes the reward. The user builds the library with
+// the header roll/reward.h.
 #pragma once
 
 #include <map>
@@ -8,6 +9,7 @@
 
 namespace roll {
 
+/// Keys of the type.
 struct PluginRuleArgs {
   std::string library;
   std::string name;
@@ -20,8 +22,10 @@ struct PluginRuleArgs {
   }
 };
 
-/// Makes the reward. An exception of the function is a failed reward (unjudged). UserError: library or name is missing.
-/// check_files() and prepare() throw the errors of process/plugin_file.h; prepare() also if the C++ library differs.
+/// Makes the reward. An exception of the function gives a failed reward (kUnjudged). Throws UserError if `library` or
+/// `name` is empty. check_files() throws UserError if the library is missing, lacks the function or was built for
+/// another version of roll/reward.h; prepare() also if the library cannot be loaded or has another C++ standard
+/// library.
 std::unique_ptr<RewardFunction> make_plugin_rule(const PluginRuleArgs& args, const RuleContext& context);
 
 }  // namespace roll

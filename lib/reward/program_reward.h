@@ -1,4 +1,4 @@
-// Base class of rewards by a user's program (types command and python): builds the question for each response.
+// Base class of the reward types command and python, which ask a user's program: builds the question for a response.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 
 namespace roll {
 
+/// Parameters of the constructor: as for RewardProgram.
 class ProgramReward : public RewardFunction {
  public:
   ProgramReward(const std::vector<std::string>& command, const RuleContext& context, const ProgramWords& words = {})
@@ -20,6 +21,7 @@ class ProgramReward : public RewardFunction {
   RewardResult score(const RewardQuery& q) override { return program_.ask(reward_question(q), parse_reply); }
 
  protected:
+  /// Returns the question, without its "id": the members of the query that command.h lists.
   static Json reward_question(const RewardQuery& q) {
     return {{"prompt", q.prompt},
             {"messages", q.messages},

@@ -1,4 +1,5 @@
-// Type python: a function in the user's Python file scores responses (reward/python_function.py).
+// Reward type python: a function in the user's Python file scores responses. The script python_function.py, which runs
+// in the user's interpreter, loads and calls it.
 #pragma once
 
 #include <optional>
@@ -10,6 +11,7 @@
 
 namespace roll {
 
+/// Keys of the type.
 struct PythonFunctionArgs {
   std::string python;
   std::string interpreter = "python3";
@@ -30,15 +32,17 @@ struct PythonFunctionArgs {
   }
 };
 
-/// Makes a reward that asks a long-lived Python process, with the failures of type command (command.h). An exception of
-/// the function is a failed reward. The question is {"id", "questions": [as in command.h, with "prompt_ids" and
-/// "response_ids"]}, the answer {"id", "answers": [{"reward", "detail"} or {"error"}]}, or {"id", "error"} for all. A
-/// function of lists or an async function gets many responses at once; timeout_s then counts once per response.
-/// UserError: `python` names no function; in check_files(): its file is missing, or no sandbox is possible; in
-/// prepare(): it cannot be loaded.
+/// Makes a reward that asks a long-lived Python process. Failures, restarts and errors are those of type command
+/// (command.h); an exception of the function gives a failed reward. A function of lists or an async function gets many
+/// responses at once, and may take timeout_s x their number.
+/// The process reads lines {"id", "questions": [...]}, whose elements are as in command.h, with "prompt_ids" and
+/// "response_ids" added. It answers {"id", "answers": [{"reward", "detail"} or {"error"}, ...]}, or {"id", "error"} if
+/// it can answer none.
+/// Throws UserError if `args.python` does not have the form of a function's name. check_files() throws UserError if the
+/// file is missing or a requested sandbox is not possible, prepare() if the function cannot be loaded.
 std::unique_ptr<RewardFunction> make_python_function(const PythonFunctionArgs& args, const RuleContext& context);
 
-/// Returns the program that the interpreter runs (python_function.py).
+/// Returns the text of the script python_function.py.
 std::string_view python_function_text();
 
 }  // namespace roll

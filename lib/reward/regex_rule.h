@@ -1,4 +1,5 @@
-// Type regex: a regular expression extracts the answer, which must equal the ground truth.
+// Reward type regex: a regular expression extracts the answer from the response; the answer must equal the ground
+// truth.
 #pragma once
 
 #include <optional>
@@ -8,9 +9,10 @@
 
 namespace roll {
 
+/// Keys of the type.
 struct RegexArgs {
-  std::optional<std::string> pattern;
-  bool ignore_case = false;
+  std::optional<std::string> pattern;  // PCRE2 syntax, '.' also matches newlines; must be set
+  bool ignore_case = false;            // both when matching and when comparing with the ground truth
 
   void fields(Keys& v) {
     v("pattern", pattern,
@@ -20,9 +22,11 @@ struct RegexArgs {
   }
 };
 
-/// Makes a reward that is 1 if `pattern` matches and the first group of its last match, stripped, equals the ground
-/// truth; else 0. A pattern without groups only has to match. A blank ground truth is a failed reward. UserError: the
-/// pattern is missing or does not compile.
+/// Makes a reward that is 1 if the first group of the pattern's last match in the response equals the ground truth,
+/// both without white space at their ends; else 0, also if nothing matches. A pattern without groups only has to match
+/// and needs no ground truth. A match with a group gives a failed reward (reward.h: excluded from training by default)
+/// if the ground truth is blank, and so does a search that exceeds timeout_s. Throws UserError if the pattern is
+/// missing or does not compile.
 std::unique_ptr<RewardFunction> make_regex(const RegexArgs& args, const RuleContext& context);
 
 }  // namespace roll

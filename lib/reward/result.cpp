@@ -53,7 +53,7 @@ void RewardFaults::add(const Json& detail) {
   first_error = error.is_string() ? error.get<std::string>() : to_line(error);
 }
 
-int64_t RewardFaults::of(RewardFailure kind) const {
+int64_t RewardFaults::count(RewardFailure kind) const {
   const auto found = counts.find(kind);
   return found == counts.end() ? 0 : found->second;
 }

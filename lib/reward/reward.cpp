@@ -69,8 +69,9 @@ std::vector<RewardResult> RewardFunction::score_all(const RewardQueries& queries
   return results;
 }
 
-std::unique_ptr<RewardFunction> make_patient_rule(const RewardType& type, RewardScale scale, const RewardArgs& args,
-                                                  const std::string& where, std::shared_ptr<SharedByWorkers> shared) {
+std::unique_ptr<RewardFunction> make_rule_with_retries(const RewardType& type, RewardScale scale,
+                                                       const RewardArgs& args, const std::string& where,
+                                                       std::shared_ptr<SharedByWorkers> shared) {
   check_scale(type, scale, where);
   const Patience usual = usual_patience(type);
   auto rule = make_rule(type, {args.timeout_s.value_or(usual.timeout_s), where, shared, scale});
@@ -88,7 +89,7 @@ std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t resp
   if (!shared) shared = std::make_shared<SharedByWorkers>();
   if (!args.terms.empty()) return shaped(make_domain_terms(args, where, shared), {}, args, response_length, where);
   const RewardType& type = chosen_type(args, where);
-  return shaped(make_patient_rule(type, args.reward_type, args, where, shared), reward_traits(type), args,
+  return shaped(make_rule_with_retries(type, args.reward_type, args, where, shared), reward_traits(type), args,
                 response_length, where);
 }
 

@@ -1,5 +1,6 @@
-// Worker threads that score responses while others are sampled. on_reward_error decides about failed rewards: they
-// count as 0 (zero), have no verdict (drop: is_judged is false), or end the run (stop).
+// Worker threads that score the responses of one domain on this rank, while others are sampled. The key on_reward_error
+// decides about failed rewards (reward.h): zero: they count as 0; drop: the result has is_judged == false; stop:
+// collect() or take_done() throws UserError, which ends the run.
 #pragma once
 
 #include <condition_variable>
@@ -17,44 +18,50 @@
 
 namespace roll {
 
-/// Statistics of scoring, for metrics.
+/// Statistics of scoring on this rank, for metrics. The time of a response includes retries and the model's time
+/// (RewardQuery::model_s); a batch counts with its time / its size for each response.
 struct RewardUse {
-  int64_t num_scored = 0;
-  double total_s = 0, longest_s = 0;  // seconds per response, with retries and model forward
-  int64_t most_waiting = 0;           // longest queue, in responses
+  int64_t num_scored = 0;    // responses
+  double total_s = 0;        // sum of the times of all responses
+  double longest_s = 0;      // longest time of a response
+  int64_t most_waiting = 0;  // longest queue, in responses
 };
 
+/// Thread-safe.
 class RewardPool {
  public:
-  /// Starts args.world_size worker threads, each with its own RewardFunction. `num_ranks`: processes with a pool for
-  /// this domain, which share its rate limits. `log`: for warnings (SharedByWorkers). UserError: as for make_reward()
-  /// and RewardFunction::prepare().
+  /// Starts args.world_size worker threads, each with its own RewardFunction. `response_length`, `where`: as for
+  /// make_reward(). `num_ranks`: number of processes with a pool for this domain, which share its rate limits evenly.
+  /// `log`: for warnings, must outlive this object; nullptr: no warnings. Throws UserError like make_reward() and
+  /// RewardFunction::prepare().
   RewardPool(const RewardArgs& args, int64_t response_length, const std::string& where = "rewards.",
              int64_t num_ranks = 1, Log* log = nullptr);
-  /// Drops the queue and joins the workers: waits for servers end at once, other work within the time limit.
+  /// Discards waiting responses and joins the workers. Waits for servers end at once, other work after timeout_s at the
+  /// latest.
   ~RewardPool();
   RewardPool(const RewardPool&) = delete;
   RewardPool& operator=(const RewardPool&) = delete;
 
-  /// Queues responses without waiting, from any thread, and returns their unique numbers. If the type takes many at
-  /// once, waiting responses are batched: each worker gets an equal share of the queue, in order.
+  /// Queues responses and returns at once, with a unique number for each. If takes_many(), a worker takes an equal
+  /// share of the queue at a time (its length / the number of workers, at most 1024), else one response.
   std::vector<int64_t> submit(std::vector<RewardQuery> queries);
   int64_t submit(RewardQuery query);
-  /// Returns whether the type takes many responses at once.
+  /// Returns whether the reward handles many responses at once, so that it pays to submit many.
   bool takes_many() const { return rewards_.front()->takes_many(); }
 
-  /// Waits for all submitted responses that were neither returned nor dropped, and returns their results in order.
-  /// Rethrows the error of the earliest response that failed.
+  /// Waits for all submitted responses that were neither returned nor dropped, and returns their results in order of
+  /// submission. If scoring threw for any response, rethrows the earliest response's exception; all results are lost.
   std::vector<RewardResult> collect();
-  /// Returns the results of the responses scored so far, by number, without waiting. Rethrows as collect() does.
+  /// Returns the results, by number, of the responses that are scored but not yet returned, without waiting. Rethrows
+  /// exceptions as collect() does.
   std::map<int64_t, RewardResult> take_done();
-  /// Discards a response, with its result or error.
+  /// Discards a submitted response, with its result or exception; ignores numbers that were already returned.
   void drop(int64_t number);
 
-  /// Calls SharedByWorkers::note_answers().
+  /// Tells the workers that another process got rewards for this domain (SharedByWorkers::note_answers()).
   void note_answers() { shared_->note_answers(); }
 
-  /// Returns the statistics since the last call.
+  /// Returns the statistics since the last call, and resets them.
   RewardUse take_use();
 
  private:

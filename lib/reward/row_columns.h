@@ -8,14 +8,14 @@
 
 namespace roll {
 
-/// Returns the column's text; "" if it is missing or null. Other types are returned as JSON text.
+/// Returns a string column's text, or another column's value as JSON text; "" if the column is missing or null.
 std::string column_text(const Json& row, const char* name);
 
-/// Returns the column's JSON value; a string is parsed as JSON. null if the column is missing, null or "". UserError
-/// "name = value: ...": a string is not JSON.
+/// Returns the column's value; a string is parsed as JSON first. null if the column is missing, null or "". Throws
+/// UserError "name = value: ..." if a string is not JSON.
 Json column_json(const Json& row, const char* name);
 
-/// Returns the text, shortened to about 200 bytes.
+/// Returns the text for a message: its first 200 bytes and " ..." if it is longer. Does not cut inside a character.
 std::string shown_text(std::string_view text);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Arguments of the factories of reward types, with forward declarations only: types.h stays cheap to include.
+// Common arguments and settings of reward types: parameters of the factories that types.h lists, and defaults of a
+// type. Declares classes without defining them, so that types.h stays cheap to include.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +14,20 @@ namespace roll {
 class RewardFunction;
 class SharedByWorkers;
 
-/// Default time limit and number of retries; a type with other defaults has a member usual_patience().
+/// Default time limit and number of retries of a reward type, where the keys timeout_s and max_retries are null. The
+/// keys of a type with other defaults (a struct such as LlmJudgeArgs) have a member usual_patience().
 struct Patience {
-  double timeout_s = 10;
-  int64_t max_retries = 0;
+  double timeout_s = 10;    // seconds for one response, or one retry
+  int64_t max_retries = 0;  // retries of a failed reward
 };
 
-/// Arguments of a type without own keys.
+/// Base of the keys of a type that has none.
 struct NoRewardKeys {
   void fields(Keys&) {}
 };
 
-/// Scale of a type's rewards. kLoose and kStrict grade choices inside and outside of \boxed (choice_rule.h).
+/// The key reward_type. kSoft: the type's numbers, unchanged; kHard: they become 1 if they are >= 0.5, else 0. kLoose
+/// and kStrict exist only for crossthinkqa, whose rewards depend on \boxed (choice_rule.h).
 enum class RewardScale { kSoft, kHard, kLoose, kStrict };
 constexpr auto enum_names(RewardScale) {
   return std::to_array<Named<RewardScale>>({{RewardScale::kSoft, "soft"},
@@ -33,19 +36,19 @@ constexpr auto enum_names(RewardScale) {
                                             {RewardScale::kStrict, "strict"}});
 }
 
-/// Arguments common to all types.
+/// Arguments of the factories besides the type's own keys.
 struct RuleContext {
-  double timeout_s = 10;  // per response
-  std::string where;      // prefix of keys in messages: "rewards.math.", or "--" for flags
-  std::shared_ptr<SharedByWorkers> shared;
+  double timeout_s = 10;                    // time limit for one response, in seconds
+  std::string where;                        // prefix of keys in messages: "rewards.math.", or "--" for flags
+  std::shared_ptr<SharedByWorkers> shared;  // state shared by all workers of the domain (shared.h); not null
   RewardScale scale = RewardScale::kSoft;
 };
 
-/// Properties of a type for the shared code of reward.h.
+/// Properties of a type, for the code shared by all types (reward.h).
 struct RewardTraits {
-  bool grades_choices = false;    // allows reward_type loose and strict, but not hard
-  double repetition_penalty = 0;  // default if repetition_penalty.max_penalty is null
-  bool wants_long_ones = false;   // response_length_penalty_coef penalises short responses (shaped.cpp)
+  bool grades_choices = false;    // true: reward_type may be loose or strict, but not hard
+  double repetition_penalty = 0;  // meaning of repetition_penalty.max_penalty = null
+  bool wants_long_ones = false;   // true: response_length_penalty_coef penalises short responses, not long ones
 };
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Scores rows with responses for `roll score`: one JSON line with a reward per row, in order.
+// Scores rows that hold responses, for the command `roll score`: writes one JSON line with a reward per row, in order.
 #pragma once
 
 #include <functional>
@@ -10,21 +10,23 @@
 
 namespace roll {
 
+/// Summary of the scored rows.
 struct ScoredRows {
   int64_t num_rows = 0;
-  RewardFaults faults;
+  RewardFaults faults;  // counts of failed rewards
 };
 
-/// Scores queries and returns their results in order.
+/// Scores queries (at most 4096) and returns one result per query, in order.
 using ScoreBatch = std::function<std::vector<RewardResult>(std::vector<RewardQuery>)>;
 
 /// Reads {"response", "ground_truth"[, "prompt", "messages", "tag", "domain", "finish_reason", "num_response_tokens",
-/// "prompt_ids", "response_ids"]} of each row and writes {"reward", "detail"}; the reward is null without a verdict.
-/// Columns are read as in training data (data/columns.h); a row with instruction_id_list or test_cases needs no
-/// ground_truth. UserError "file:line: ...": a field is missing or mistyped.
+/// "prompt_ids", "response_ids"]} from each of `rows`, calls `score` for batches, and writes a line {"reward",
+/// "detail"} per row to `out`; the reward is null if RewardResult::is_judged is false. Columns are read as in training
+/// data (data/columns.h). Throws UserError "file:line: ..." if a column has a wrong type, if a row has no response, or
+/// if names_right_answer() is false for it.
 ScoredRows score_rows(const ScoreBatch& score, const RowSource& rows, std::ostream& out);
 
-/// Returns whether the row has a right answer: ground_truth, instruction_id_list or test_cases.
+/// Returns whether the row has a column that responses are judged by: ground_truth, instruction_id_list or test_cases.
 bool names_right_answer(const Json& row);
 
 }  // namespace roll

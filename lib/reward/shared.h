@@ -1,5 +1,5 @@
-// State shared by all reward workers of a domain in this process: rate limit, cancellation, which servers or programs
-// have answered, warnings.
+// State shared by all reward workers (threads of RewardPool) of one domain in this process: rate limit, cancellation,
+// which servers and programs have answered, and warnings.
 #pragma once
 
 #include <atomic>
@@ -15,26 +15,28 @@
 
 namespace roll {
 
+/// Thread-safe.
 class SharedByWorkers {
  public:
-  /// `num_ranks`: processes that score the domain, each with its own object; they share limits evenly. `log`: for
-  /// immediate warnings, must outlive this; nullptr: no warnings.
+  /// `num_ranks`: number of processes that score this domain, each with its own object; rate limits are divided evenly
+  /// among them. `log`: for warnings, must outlive this object; nullptr: no warnings.
   explicit SharedByWorkers(int64_t num_ranks = 1, Log* log = nullptr) : num_ranks_(num_ranks), log_(log) {}
 
-  /// Cancelled when no more rewards are wanted: ends waits for servers and pauses between retries.
+  /// RewardPool cancels it when no more rewards are wanted, which ends waits for servers and pauses between retries.
   Cancellation ending;
 
-  /// Returns the domain's limiter. The first call makes it; all workers pass the same limits.
+  /// Returns the rate limiter of all workers. The first call makes it, with this process's share of `limits` (at least
+  /// 1); later calls ignore `limits`, as all workers have the same.
   RateLimiter& limiter(const RateLimits& limits);
-  /// Returns a random number in [0, 1), different in each call and process.
+  /// Returns a random number in [0, 1), for pauses between retries; another one in each call and process.
   double jitter();
 
-  /// Returns a flag: this server or program has answered before. Later failures count as temporary, not as a wrong
-  /// setting.
+  /// Returns the flag of a server (its address) or program (its command), initially false, which its workers set once
+  /// it has answered. After that, failures count as temporary, not as a wrong setting. The reference stays valid.
   std::atomic<bool>& has_answered(const std::string& service);
-  /// Sets all these flags, because another process got rewards of the domain.
+  /// Sets the flags of all services for which has_answered() was called, because another process got rewards from them.
   void note_answers();
-  /// Logs the first text it gets, and no later one.
+  /// Logs `text` as a warning in the first call; later calls do nothing.
   void warn_once(const std::string& text);
 
  private:

@@ -87,7 +87,7 @@ std::unique_ptr<RewardFunction> make_terms(const RewardArgs& args, const std::st
     terms.push_back({.name = std::string(enum_name(*term.type)),
                      .weight = term.weight,
                      .is_hard = term.reward_type == RewardScale::kHard,
-                     .rule = make_patient_rule(*term.type, term.reward_type, args, term_key, shared)});
+                     .rule = make_rule_with_retries(*term.type, term.reward_type, args, term_key, shared)});
   }
   return std::make_unique<Terms>(std::move(terms));
 }

@@ -1,13 +1,14 @@
-// Combines several rewards of one domain: reward = sum of weight x reward. The score is the first term's, unaffected by
-// penalties in other terms. If a term fails, the whole reward fails.
+// Combines several reward types in one domain (key `terms`): the reward is the sum of weight x reward over the terms,
+// the score is that of the first term. If a term has a failed reward (reward.h), so has the response.
 #pragma once
 
 #include "reward/reward.h"
 
 namespace roll {
 
-/// Makes the combined reward. `where` and `shared`: as for make_reward(). UserError: as for make_patient_rule(); a term
-/// has no type, or its type needs a model and so a separate domain.
+/// Makes the combined reward of args.terms, which is not empty. `where`, `shared`: as for make_reward(), but `shared`
+/// is not null. Throws UserError if a term has no type, if its type needs a model in this program (which scores a whole
+/// domain), or like make_rule_with_retries().
 std::unique_ptr<RewardFunction> make_terms(const RewardArgs& args, const std::string& where,
                                            const std::shared_ptr<SharedByWorkers>& shared);
 

@@ -1,5 +1,5 @@
-// Text functions for reward rules. The first part takes any bytes, with ASCII white space and letter case. The second
-// takes valid UTF-8, with Unicode's letters, words and white space.
+// Text functions for reward types. Those of the first part take any bytes, and know ASCII white space and letters only.
+// Those of the second part take valid UTF-8, and know Unicode's letters, words and white space.
 #pragma once
 
 #include <string>
@@ -10,18 +10,20 @@ namespace roll {
 
 // ---- any bytes
 
+/// Returns an ASCII capital as a small letter, any other byte unchanged.
 constexpr char ascii_lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
 
-/// Return the text without white space at both ends, as a view into `text` or a copy.
+/// Return the text without white space at both ends, as a view into `text` and as a copy.
 std::string_view stripped_view(std::string_view text);
 std::string stripped(std::string_view text);
 
-/// Returns whether both are equal once stripped; `ignore_case` ignores the case of ASCII letters.
+/// Returns whether both texts are equal, apart from white space at both ends. `ignore_case`: also apart from the case
+/// of ASCII letters.
 bool same_text(std::string_view a, std::string_view b, bool ignore_case);
 
-/// Returns the text after the last `mark`; the whole text if there is none.
+/// Returns the part of `text` after its last `mark`; the whole text if it has no `mark`.
 std::string_view behind_last(std::string_view text, std::string_view mark);
 
 constexpr std::string_view kThoughtEnd = "</think>";
@@ -33,27 +35,29 @@ std::string_view after_thinking(std::string_view response);
 
 /// Lower-cases like Python's str.lower: a capital sigma at the end of a word becomes a final one.
 std::string lower(std::string_view text);
-/// Case-folds the text: results are equal for texts that differ in letter case only.
+/// Case-folds the text: texts that differ only in letter case have equal results, also where lower() differs.
 std::string fold(std::string_view text);
 
 /// Returns the text without white space at both ends.
 std::string_view trimmed(std::string_view text);
+/// Returns whether the text is empty or white space.
 bool is_blank(std::string_view text);
 
-/// Returns the words between white space.
+/// Returns the words of the text, which white space separates, as views into `text`; none is empty.
 std::vector<std::string_view> split_words(std::string_view text);
-/// Splits at `divider`, which is not empty; returns at least one part.
+/// Returns the parts between all `divider`s (not empty) as views into `text`; they may be empty, and there is at least
+/// one.
 std::vector<std::string_view> split(std::string_view text, std::string_view divider);
 
 /// Returns the number of code points.
 size_t count_characters(std::string_view text);
 
-/// Counts non-overlapping occurrences; 0 for an empty part.
+/// Counts non-overlapping occurrences of `part`; 0 for an empty part.
 size_t count_parts(std::string_view text, std::string_view part);
-/// Counts occurrences without a letter, digit or underscore directly before or after.
+/// Counts occurrences of `word` that have no letter, digit or underscore directly before or after them.
 size_t count_whole_words(std::string_view text, std::string_view word);
 
-/// Return whether the text has letters, and all are upper (lower) case.
+/// Return whether the text has letters with case, and all of these are upper case (lower case).
 bool is_all_uppercase(std::string_view text);
 bool is_all_lowercase(std::string_view text);
 

@@ -1,8 +1,9 @@
-// Registry of reward types. A new type is one file (arguments with fields(), and a factory) and one row here. Loading,
-// error texts, `roll keys`, the resolved configuration and the flags of `roll score` follow from the row.
+// Table of the reward types, such as math_rule and llm_judge. A type is a struct with its own configuration keys and a
+// factory, in a header included below, and one row of the table here. Loading, error texts, `roll keys`, the resolved
+// configuration and the flags of `roll score` follow from the row.
 //
-// rewards.<domain> holds a type's own keys together with the common keys. Two types may own keys of the same name. Keys
-// that the chosen type does not own are refused.
+// rewards.<domain> in a configuration holds the own keys of the chosen type, besides the keys common to all types
+// (config.h). Two types may own keys of the same name. A key that only other types own is refused.
 #pragma once
 
 #include <array>
@@ -30,11 +31,12 @@
 
 namespace roll {
 
+/// One type; Args is the struct with its own keys.
 template <class Args>
 struct RewardRow {
-  const char* name;
-  std::array<std::string_view, 4> worker_classes;  // class names in ROLL's paths that mean this type
-  std::unique_ptr<RewardFunction> (*make)(const Args& args, const RuleContext& context);
+  const char* name;                                // value of the key `type`
+  std::array<std::string_view, 4> worker_classes;  // ROLL's class names for this type; unused elements are empty
+  std::unique_ptr<RewardFunction> (*make)(const Args& args, const RuleContext& context);  // the factory
   RewardTraits traits{};
 };
 
@@ -58,44 +60,51 @@ inline constexpr std::tuple kRewardTypes{
     RewardRow<EnvironmentRuleArgs>{"environment", {}, make_environment_rule},
 };
 
+/// Declared only for its result type.
 template <class... Args>
 std::variant<Args...> any_reward(const std::tuple<RewardRow<Args>...>& rows);
 
-/// The chosen type with its arguments; its name in YAML.
+/// The chosen type with its keys' values: a std::variant of the Args structs of all types.
 using RewardType = decltype(any_reward(kRewardTypes));
 
+/// Lets the key `type` be read like an enum (base/names.h): all() returns the names of all types; read() sets `out` to
+/// the type with this name and default values, and returns false if there is none.
 template <>
 struct Words<RewardType> {
   static std::vector<std::string> all();
   static bool read(std::string_view name, RewardType& out);
 };
-/// Returns the type's name in YAML.
+/// Returns the name of the type, the value of the key `type`.
 std::string_view enum_name(const RewardType& type);
 
-/// Returns the type for ROLL's worker class; nullopt if there is none.
+/// Returns the type, with default values, for a class path of ROLL's, such as "a.b.MathRuleRewardWorker"; only its last
+/// name counts. nullopt if no type has this class.
 std::optional<RewardType> type_of_worker_class(std::string_view path);
 
-/// Returns whether a model in this program must run before the type can score a response.
+/// Returns whether a model in this program must run before the type can score a response: reward_model, and llm_judge
+/// with such a judge.
 bool needs_model(const RewardType& type);
 
-/// Calls the type's factory. UserError: arguments are missing or contradict each other.
+/// Calls the type's factory. Throws UserError if keys of the type are missing or contradict each other.
 std::unique_ptr<RewardFunction> make_rule(const RewardType& type, const RuleContext& context);
 
-/// Returns the type's default time limit and number of retries.
+/// Returns the type's default time limit and number of retries, which may depend on its own keys.
 Patience usual_patience(const RewardType& type);
+/// Returns the properties of the type that its row has.
 RewardTraits reward_traits(const RewardType& type);
 
-/// Takes a `python` among the keys that are read for the type, where none is chosen.
+/// Sets `type` to python if none is chosen and the keys being read, in `v`, have a `python`. For fields() of the
+/// structs that hold a type, as are the next three functions; `v` is the reader or writer of keys (config/keys.h).
 void infer_type(std::optional<RewardType>& type, const Keys& v);
 
-/// Visits the chosen type's own keys; while none is chosen, those of all types, so that only the missing choice is an
-/// error.
+/// Passes the own keys of the chosen type to `v`. If none is chosen, passes those of all types, without keeping values,
+/// so that only the missing `type` is reported as an error.
 void own_fields(std::optional<RewardType>& type, Keys& v);
 
-/// Refuses own keys of other types than the chosen one.
+/// Makes `v` refuse keys that only types other than the chosen one own. Does nothing if none is chosen.
 void refuse_foreign_keys(const std::optional<RewardType>& type, Keys& v);
 
-/// Refuses own keys of every type, where the types are in `terms`.
+/// Makes `v` refuse the own keys of every type, for a domain whose types are in `terms`.
 void refuse_own_keys(Keys& v);
 
 }  // namespace roll

@@ -1,5 +1,6 @@
-// A sandbox for untrusted programs, such as code that a model wrote. Starting one costs a process and its namespaces
-// (box_process.h). Each program then costs two forks of a running interpreter (python/zygote.py).
+// A sandbox (Box) for untrusted programs, such as code that a model wrote. Used by the reward type code_sandbox and by
+// tools that run Python. Making a Box costs a process with its own namespaces (box_process.h) and the start of Python;
+// each program in it then costs only two forks of that process (python/zygote.py).
 //
 // A program has: its own namespaces; /tmp and /dev/shm in memory, removed at its end; Python and the system's programs;
 // its standard streams, also by name (/dev/stdin, /proc/self/fd/0; in child processes these name the program's streams,
@@ -19,24 +20,27 @@
 namespace roll {
 
 struct BoxOptions {
-  std::string python = "python3";
-  bool is_isolated = true;  // false: only limits and the system call filter
+  std::string python = "python3";  // interpreter for the sandbox and its Python programs: a path, or a name on PATH
+  bool is_isolated = true;         // false: no namespaces; only limits of single processes and a system call filter
 };
 
-/// For one thread at a time. Programs of a Box can only communicate over a channel in their requests.
+/// For one thread at a time. Programs of a Box may run at the same time; they can only communicate over a
+/// ProgramRequest::channel.
 class Box {
  public:
-  /// Starts the sandbox's process. UserError: `python` is missing, older than 3.9 or does not start. SystemError: the
-  /// kernel refuses a namespace or mount (with its reason).
+  /// Starts the sandbox's process and waits until it is ready. Throws UserError if options.python is missing, older
+  /// than 3.9 or does not start; SystemError, with the reason, if the kernel refuses a namespace or mount.
   explicit Box(const BoxOptions& options);
   /// Kills all programs in the sandbox.
   ~Box();
 
-  /// Starts a program. SystemError: the sandbox's process has ended; make a new Box.
+  /// Starts a program and returns at once; Program::await() waits for it. Throws SystemError if the sandbox's process
+  /// has ended; then make a new Box. A program that cannot be started is reported by Program::end() as kNotStarted.
   Program start(ProgramRequest request);
-  /// Starts two programs that share one folder for their files and the channel in their requests, nothing else.
+  /// Starts two programs that share their working folder /tmp, /dev/shm and, if their requests have one, a channel, but
+  /// nothing else. Returns {first, second}. Throws like start().
   std::vector<Program> start_pair(ProgramRequest first, ProgramRequest second);
-  /// Calls start() and Program::await().
+  /// Runs a program to its end, or until `deadline`: calls start() and Program::await(), and throws like them.
   ProgramEnd run(ProgramRequest request, Program::Clock::time_point deadline);
 
  private:
@@ -49,7 +53,8 @@ class Box {
   int64_t num_programs_ = 0;
 };
 
-/// Returns the kernel's reason why programs cannot be isolated here; nullopt if they can. Runs a program to find out.
+/// Returns the reason why this machine cannot isolate programs; nullopt if it can. Runs a program in a new Box to find
+/// out. `python`: as in BoxOptions. Throws UserError like the constructor of Box.
 std::optional<std::string> why_not_isolated(const std::string& python);
 
 }  // namespace roll

@@ -18,23 +18,27 @@ namespace roll {
 /// User and group id of the program inside its user namespace.
 inline constexpr unsigned kInsideUser = 1000;
 
+/// A process to start and its sandbox.
 struct BoxEntry {
   bool is_isolated = true;                         // false: a plain process; `files` and `capabilities` are ignored
-  BoxFiles files{};                                // visible files
-  std::vector<std::string> words{}, variables{};   // command with an absolute program path; environment
-  std::array<int, 4> descriptors{-1, -1, -1, -1};  // become 0 to 3, all others are closed; -1: /dev/null
-  unsigned capabilities = 0;                       // bit set, kept inside its user namespace
-  std::map<int, rlim_t> limits{};                  // by RLIMIT_...; lowered to the machine's hard limits
-  std::string folder{};                            // working directory; "": the root
-  std::string filter{};                            // from syscall_filter(); "": none
-  bool dies_with_us = false;                       // killed when the thread that started it ends
+  BoxFiles files{};                                // the files that the process sees
+  std::vector<std::string> words{};                // the command: absolute path of the program, and its arguments
+  std::vector<std::string> variables{};            // the whole environment, as "NAME=value"
+  std::array<int, 4> descriptors{-1, -1, -1, -1};  // our descriptors that become its 0 to 3; -1: /dev/null
+  unsigned capabilities = 0;       // set of bits 1 << CAP_...: capabilities that it keeps in its user namespace
+  std::map<int, rlim_t> limits{};  // RLIMIT_... -> limit, lowered to this process's hard limit if that is smaller
+  std::string folder{};            // working directory; "": the root if isolated, else ours
+  std::string filter{};            // result of syscall_filter(); "": no filter
+  bool dies_with_us = false;       // the kernel kills it when the thread that started it ends
 };
 
-/// Starts the program as process 1 of its PID namespace and returns its pid. If we are root, it runs as user nobody,
-/// since RLIMIT_NPROC does not bind root. SystemError: the kernel refuses a step (with its reason).
+/// Starts the process, which is process 1 of its PID namespace if isolated, and returns its pid, which the caller must
+/// reap. If we are root, an isolated process runs as user nobody, since RLIMIT_NPROC does not bind root. Its
+/// descriptors above 3 are closed. Throws SystemError, with the reason, if the kernel refuses a step.
 pid_t start_in_box(const BoxEntry& entry);
 
-/// Returns an error text: this machine cannot isolate programs, `why`, and the remedy. Callers append an alternative.
+/// Returns the text of an error message: "this machine cannot isolate programs: ", `why` (the kernel's reason), and the
+/// remedy. Callers append an alternative, such as not to isolate.
 std::string cannot_isolate(std::string_view why);
 
 }  // namespace roll

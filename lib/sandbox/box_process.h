@@ -1,6 +1,6 @@
-// Starts the process of a Box (box.h) that forks all its programs, in its own namespaces: users, processes, mounts,
-// network, IPC, host name, cgroups. It sees the interpreter's folders and the system's programs and libraries, all
-// read-only, and four devices. It sees no network, no /etc, no /home and no other processes.
+// Starts the process of a Box (box.h), which later forks all programs of the Box. It has its own namespaces: users,
+// processes, mounts, network, IPC, host name, cgroups. It sees the interpreter's folders and the system's programs and
+// libraries, all read-only, and four devices. It sees no network, no /etc, no /home and no other processes.
 #pragma once
 
 #include <sys/types.h>
@@ -13,13 +13,15 @@
 
 namespace roll {
 
+/// The caller must kill and reap the process.
 struct BoxProcess {
   pid_t pid = -1;
-  Descriptor control;  // SOCK_SEQPACKET; the other end is descriptor 3 of the process
+  Descriptor control;  // our end of a SOCK_SEQPACKET socket pair; the other end is descriptor 3 of the process
 };
 
-/// Starts `interpreter` with `arguments` in a sandbox, or as a plain process without `is_isolated`. If we are root, it
-/// runs as nobody, since RLIMIT_NPROC does not bind root. SystemError: the kernel refuses a step (with its reason).
+/// Starts the Python `interpreter` with `arguments`, in a sandbox if `is_isolated`, else as a plain process. If we are
+/// root, a process in a sandbox runs as nobody, since RLIMIT_NPROC does not bind root. Throws SystemError, with the
+/// reason, if the kernel refuses a step.
 BoxProcess start_box_process(const Interpreter& interpreter, const std::vector<std::string>& arguments,
                              bool is_isolated);
 

@@ -1,4 +1,5 @@
-// Finds the Python interpreter that runs programs in a sandbox, and the folders that it needs.
+// Finds the Python interpreter that runs programs in a sandbox, and the folders that it needs, for box_process.h and
+// boxed_program.h.
 #pragma once
 
 #include <string>
@@ -7,12 +8,13 @@
 namespace roll {
 
 struct Interpreter {
-  std::string program;               // absolute path
-  std::vector<std::string> folders;  // installation folders, absolute; without the system's
+  std::string program;               // absolute path of the executable
+  std::vector<std::string> folders;  // absolute paths of its installation, without /usr, which every sandbox shows
 };
 
-/// Runs `python` (a path, or a name on PATH) to find out. UserError: it does not exist or answer, is older than 3.9, or
-/// is installed in / or directly in /tmp or /dev/shm.
+/// Runs `python` (a path, or a name on PATH), which may be a script that starts an interpreter, and asks it where it
+/// is. Throws UserError if it does not exist or answer, is older than 3.9, or is installed in /, /tmp or /dev/shm
+/// itself (a folder below /tmp is fine).
 Interpreter find_interpreter(const std::string& python);
 
 }  // namespace roll

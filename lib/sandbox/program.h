@@ -1,5 +1,5 @@
-// A program in a Box (box.h): its request, its limits and how it ended. Nothing that it writes is trusted: its output
-// is just bytes, and the facts about its end come from the keeper process above it, which it cannot reach.
+// A program in a Box (box.h): the request to start it, its limits and how it ended. Its output is untrusted bytes. The
+// facts about its end come from its parent, the keeper process (python/zygote.py), which the program cannot reach.
 #pragma once
 
 #include <chrono>
@@ -13,68 +13,74 @@
 namespace roll {
 
 struct ProgramLimits {
-  int64_t memory_mb = 1024;  // per process, and for all together with /dev/shm
-  int64_t tmp_mb = 64;       // for its files, which are in memory
-  int64_t output_mb = 8;     // for standard output
-  int64_t processes = 32;
-  int64_t cpu_s = 6;  // per process
+  int64_t memory_mb = 1024;  // MiB for each process, and for all processes and /dev/shm together
+  int64_t tmp_mb = 64;       // MiB for all files in /tmp, which are in memory
+  int64_t output_mb = 8;     // MiB on standard output
+  int64_t processes = 32;    // processes and threads at the same time
+  int64_t cpu_s = 6;         // seconds of processor time for each process
 };
 
+/// A file in a program's working folder.
 struct ProgramFile {
-  std::string name, content;
-  int mode = 0600;
+  std::string name;     // without a folder
+  std::string content;  // any bytes
+  int mode = 0600;      // permissions
 };
 
 struct ProgramRequest {
   enum class Role {
-    kScript,    // `source` is a Python program that reads `input`
-    kSolution,  // `source` is a module; a kTests calls its functions over `channel`
-    kTests,     // `source` describes the tests; see python/harness.py
-    kTogether,  // `source` holds a program and its tests, run in one process
-    kCommand    // runs `command` in a folder with `files`
+    kScript,    // runs `source`, a Python program
+    kSolution,  // loads `source`, a Python module whose functions a kTests program calls over `channel`
+    kTests,     // runs the tests in `source`, JSON for python/harness.py; without a channel, tests of a text
+    kTogether,  // runs a program and its tests in one process; `source`: JSON {"source": Python, "tests": see kTests}
+    kCommand    // runs `command`
   };
   Role role = Role::kScript;
-  std::string source{};
-  std::vector<std::string> command{};
-  std::vector<ProgramFile> files{};
-  std::string input{};
-  std::string artifact{};  // name of a file to return if the program succeeds
+  std::string source{};                // for all roles but kCommand
+  std::vector<std::string> command{};  // kCommand: program (relative to the working folder, or on PATH) and arguments
+  std::vector<ProgramFile> files{};    // files that the working folder has at the start; at most 26
+  std::string input{};                 // standard input
+  std::string artifact{};              // name of a file to return if the exit status is 0; "": none
   ProgramLimits limits{};
-  Descriptor channel{};  // socket between kSolution and kTests
+  Descriptor channel{};  // kSolution, kTests: one end of a socket pair between both programs
 };
 
 struct ProgramEnd {
   enum class How {
-    kExited,   // `status` is the exit status
-    kSignal,   // `status` is the signal
-    kTimeout,  // stopped at the deadline
-    kMemory,   // used more than memory_mb
-    kOutput,   // wrote more than output_mb
-    kStopped,  // stopped when the first program of await() had ended
-    kNotStarted
+    kExited,     // ended by itself; `status` is the exit status
+    kSignal,     // killed by a signal, such as for exceeding cpu_s; `status` is the signal
+    kTimeout,    // killed at the deadline of await()
+    kMemory,     // killed because it used more than memory_mb
+    kOutput,     // killed because it wrote more than output_mb
+    kStopped,    // killed because programs[0] of await() had ended
+    kNotStarted  // could not be started, or its keeper ended; `why` has the reason
   };
   How how = How::kNotStarted;
-  int status = 0;
-  std::string why{};               // reason for kNotStarted
-  std::string output{}, errors{};  // `errors`: the end of standard error, at least 4096 bytes
-  std::string artifact{};
-  double cpu_s = 0;
+  int status = 0;          // meaning: see `how`
+  std::string why{};       // reason for kNotStarted
+  std::string output{};    // standard output, at most output_mb
+  std::string errors{};    // the last bytes of standard error: all, or at least 4096
+  std::string artifact{};  // content of the requested file, cut at about 64 MiB; "": the program failed or made none
+  double cpu_s = 0;        // processor time of the program and of its children that it waited for, in seconds
 
+  /// Returns whether the program ended by itself with exit status 0.
   bool ended_well() const { return how == How::kExited && status == 0; }
 };
 
-/// A running program.
+/// A program that Box::start() has started. Destroying it kills the program.
 class Program {
  public:
+  /// For Box. `leash`: socket to the keeper, which kills the program when it closes. `output`, `errors`: read ends of
+  /// the program's streams. `max_output`: bytes of standard output allowed.
   Program(Descriptor leash, Descriptor output, Descriptor errors, int64_t max_output)
       : leash_(std::move(leash)), output_(std::move(output)), errors_(std::move(errors)), max_output_(max_output) {}
 
   using Clock = std::chrono::steady_clock;
-  /// Waits until the first of `programs` ends, or stops it at `deadline`; then stops the others. Reads the output of
-  /// all meanwhile. SystemError: a program does not end although it was killed.
+  /// Waits until programs[0] ends, or kills it at `deadline`; then kills the others and waits for them. Meanwhile reads
+  /// the output of all. Throws SystemError if a killed program does not end within 20 seconds.
   static void await(std::span<Program> programs, Clock::time_point deadline);
 
-  /// Returns how the program ended; valid after await().
+  /// Returns how the program ended; valid after await(). The caller may move from it.
   ProgramEnd& end() { return end_; }
 
  private:

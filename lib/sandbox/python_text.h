@@ -1,4 +1,4 @@
-// Texts of the Python files in python/, which the build embeds into the program (CMakeLists.txt).
+// Texts of the Python files in sandbox/python/, which the build embeds into this program (CMakeLists.txt).
 #pragma once
 
 #include <string>
@@ -6,13 +6,14 @@
 
 namespace roll {
 
-/// Returns the prelude of every Python program: the imports that coding problems take for granted.
+/// Returns the Python code that precedes every program to be judged: imports that coding problems take for granted.
 std::string_view prelude_text();
 
-/// Returns the program that a sandbox's process runs.
+/// Returns the Python program that the process of a Box runs (zygote.py), with the code that runs tests.
 std::string zygote_text();
 
-/// Returns the script that runs tests on a sandbox server; callers append the call of run_remotely().
+/// Returns the Python script that runs tests on a sandbox server (remote.py); callers append a call of its function
+/// run_remotely() or run_together_remotely().
 std::string remote_text();
 
 }  // namespace roll

@@ -247,7 +247,7 @@ TEST_CASE("failed rewards are counted by their kind", "[reward]") {
   faults.add(failed_reward(RewardFailure::kUnavailable, "no answer").detail);
   CHECK(faults.total() == 3);
   CHECK(faults.errors() == 2);
-  CHECK(faults.of(RewardFailure::kCrash) == 1);
+  CHECK(faults.count(RewardFailure::kCrash) == 1);
   CHECK(faults.text() == "1 took longer than timeout_s, 2 failed (1 crash, 1 unavailable), the first: ended");
   faults = {};
   faults.add(Json{{"error", 3}});  // a program's own words, and of a line that names no kind

@@ -1,4 +1,4 @@
-// Finds the listed choice that a response names (choice_rule.h).
+// Finds the choice (A, B, ...) that a response to a multiple-choice question names. choice_rule.h uses it.
 #pragma once
 
 #include <map>
@@ -9,29 +9,33 @@
 
 namespace roll {
 
-/// Letter -> text of the choice.
+/// The choices of a question: capital letter -> text of the choice.
 using Choices = std::map<char, std::string>;
 
-/// Returns the choices in a row's column `options` or `choices` (a list in the order A, B, ...; or {"A": text, ...}),
-/// else those in the prompt's lines "A. Paris", "(B) Rome", "C: Bern". Empty if neither lists any.
+/// Returns the choices in the column `options`, else `choices`, of a data row (a list of texts in the order A, B, ...;
+/// or {"A": text, ...}). If there are none, returns those in lines "A. Paris", "(B) Rome", "C: Bern" of `prompt`; else
+/// an empty map.
 Choices find_choices(const Json& row, std::string_view prompt);
 
+/// The part of a response that should name the choice.
 struct ChoiceAnswer {
   std::string text;
-  bool is_boxed = false;
-  bool is_whole = false;  // no phrase introduces an answer: `text` is the whole response
+  bool is_boxed = false;  // `text` is the content of \boxed{...}
+  bool is_whole = false;  // `text` is the whole response: it has neither a box nor a phrase such as "answer is"
 };
 
-/// Returns the last closed \boxed{...} (boxes joined by "or" are one answer); else the text after the last "answer is",
-/// "answer:", "option is" or "choice is", without markup; else the whole response. Linear time.
+/// Returns the content of the last closed \boxed{...} ("\boxed{A} or \boxed{B}" is one answer, "A or B"); else the text
+/// after the last "answer is", "answer:", "answer would be", "option is" or "choice is", without markup; else the whole
+/// response. Linear time.
 ChoiceAnswer find_choice(std::string_view response);
 
 struct ChosenLetter {
-  char letter = 0;            // A to Z; 0 if none
-  const char* rule = "none";  // letter | text | none
+  char letter = 0;            // A to Z; 0: the answer names no choice, or several
+  const char* rule = "none";  // "text": the answer is a choice's text; "letter": it contains a choice's letter; "none"
 };
 
-/// Returns the choice whose text equals the answer in any case ("Paris"); else the letter in it (choice_letter.h).
+/// Returns the choice whose text equals the answer ("Paris"; ignores letter case and markup); else the letter that the
+/// answer names (choice_letter.h), even if `choices` lacks that letter.
 ChosenLetter chosen_letter(const ChoiceAnswer& answer, const Choices& choices);
 
 }  // namespace roll

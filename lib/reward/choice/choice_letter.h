@@ -1,8 +1,9 @@
 // Finds the letter of a choice in a short text, in the usual spellings: "B", "(b)", "B. Paris", "Option B", "the answer
 // is B because ...", "Paris (B)".
 //
-// A wrong letter costs more than none. Letters that begin a word ("Choice") or are a word ("a city", "I think") do not
-// count. Neither do two letters together ("A or B") or a letter that is ruled out ("A is wrong", "not B").
+// When in doubt, the functions return no letter. They ignore letters that begin a word ("Choice") or are a word ("a
+// city", "I think"), several letters together ("A or B") and letters that are ruled out ("A is wrong", "not B").
+// choice_answer.h uses them. `plain` is always a whole result of without_markup(), or a part.
 #pragma once
 
 #include <string>
@@ -10,17 +11,18 @@
 
 namespace roll {
 
-/// Returns `text` without markup: LaTeX commands and braces, dollars, asterisks, quotation marks.
+/// Returns `text` without markup (LaTeX commands and braces, $, *, _, `, ") and without white space at both ends.
 std::string without_markup(std::string_view text);
 
-/// Returns the text after introductory words ("Answer:", "the correct option is"), without a period at the end.
+/// Returns the part of `plain` after its introductory words ("Answer:", "the correct option is"), without periods at
+/// the end. A text of introductory words only is returned whole.
 std::string_view behind_introduction(std::string_view plain);
 
-/// Returns the letter A-Z at the start of `plain` (a text without markup), after any introduction; 0 if there is none.
+/// Returns the letter at the start of `plain`, after any introductory words, as a capital; 0 if there is none.
 char leading_letter(std::string_view plain);
 
-/// Returns the only letter in brackets or after a word such as "option" or "choose", anywhere in the text; 0 if there
-/// is none, or several.
+/// Returns the letter in brackets or after a word such as "option" or "choose", anywhere in the text, as a capital; 0
+/// if there is none, or if several different letters are marked so.
 char marked_letter(std::string_view plain);
 
 }  // namespace roll

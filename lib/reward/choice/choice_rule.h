@@ -1,15 +1,17 @@
 // Types crossthinkqa, multiple_choice and general_val: check whether a response takes the right listed choice.
 //
-// All three read the answer after the thinking (after_thinking()) by choice_answer.h and compare its letter with the
-// ground truth's ("B", "(B)", "B. Paris"; or the text of a choice listed in the row). They differ in the rewards:
-//   crossthinkqa     score 1 or 0, and a reward by reward_type:
+// All three find the choice in the response's text after </think> (choice_answer.h) and compare its letter with the
+// letter of the row's ground truth ("B", "(B)", "B. Paris"; or the text of a choice listed in the row). "Boxed" means
+// that the answer is in \boxed{...}. The types differ in score and reward:
+//   crossthinkqa     score 1 if right (with strict: right and boxed), else 0; reward by the key reward_type:
 //                              right, boxed  right, no box  wrong, boxed  wrong, no box
 //                      soft               1            0.5          -0.5             -1
 //                      loose              1              1            -1             -1
 //                      strict             1             -1            -1             -1
-//   multiple_choice  1 if right and boxed, else 0
-//   general_val      1 if right, boxed or not, else 0
-// In ROLL the last two are only scores, with a reward that is always 0; here they are also the reward.
+//   multiple_choice  score and reward are 1 if right and boxed, else 0
+//   general_val      score and reward are 1 if right, boxed or not, else 0
+// In ROLL the last two types give only a score, and a reward that is always 0.
+// A row whose ground truth names no choice: check_row() throws UserError, score() returns a failed reward (reward.h).
 #pragma once
 
 #include "reward/rule.h"
@@ -20,6 +22,7 @@ struct CrossThinkQaArgs : NoRewardKeys {};
 struct MultipleChoiceArgs : NoRewardKeys {};
 struct GeneralValArgs : NoRewardKeys {};
 
+/// Factories of the types, in the table of types.h. `context.scale` is reward_type.
 std::unique_ptr<RewardFunction> make_crossthinkqa(const CrossThinkQaArgs& args, const RuleContext& context);
 std::unique_ptr<RewardFunction> make_multiple_choice(const MultipleChoiceArgs& args, const RuleContext& context);
 std::unique_ptr<RewardFunction> make_general_val(const GeneralValArgs& args, const RuleContext& context);

@@ -1,4 +1,5 @@
-// Runs the test cases of a row on a program and counts those that pass (code_sandbox.h).
+// Runs the test cases of a row on the program in a response and counts those that pass, for the reward type
+// code_sandbox (code_sandbox.h).
 #pragma once
 
 #include "reward/code/code_cases.h"
@@ -8,22 +9,25 @@ namespace roll {
 
 /// The verdict on one response.
 struct CodeVerdict {
-  int64_t passed = 0, total = 0;
-  std::string why;                       // about the first failing case
-  std::optional<RewardFailure> failure;  // set if it could not be judged; `why` has the reason
-  std::optional<double> retry_after_s{};
+  int64_t passed = 0, total = 0;          // numbers of cases
+  std::string why;                        // reason why the first failing case failed, or why `failure` is set; else ""
+  std::optional<RewardFailure> failure;   // set if the response could not be judged; the counts are then meaningless
+  std::optional<double> retry_after_s{};  // after a failure: pause in seconds that the server asks for
 
-  std::string limit{};      // test step that is impossible in a separate process; "": none
-  bool is_doubted = false;  // the program may have passed by guessing
+  // Used while judging; callers ignore them.
+  std::string limit{};      // step of the tests that is impossible in a process separate from the program; "": none
+  bool is_doubted = false;  // the program may have passed by guessing expected values
 
+  /// Returns whether every case passed. Valid only without `failure`.
   bool is_right() const { return passed == total; }
 };
 
-/// Judges a program. `is_complete`: run all cases; otherwise stop at the first failure and count the rest as failed.
-/// `tolerance`: for numbers on standard output (same_output.h).
+/// Judges a program by cases of any kind except kText. `runner`: after prepare(); the function calls begin() and then
+/// runs cases. `is_complete`: run all cases; otherwise stop at the first failing case and count the rest as failed.
+/// `tolerance`: largest error of numbers on standard output (same_output.h).
 CodeVerdict judge_program(CodeRunner& runner, const CodeBlock& program, const CodeCases& cases, bool is_complete,
                           double tolerance);
-/// Judges a response's text by kText cases, without running it.
+/// Judges a text by kText cases, whose asserts run in `runner`; the text itself is not run. `is_complete`: as above.
 CodeVerdict judge_text(CodeRunner& runner, const std::string& text, const CodeCases& cases, bool is_complete);
 
 }  // namespace roll

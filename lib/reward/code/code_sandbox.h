@@ -1,11 +1,14 @@
 // Type code_sandbox: runs the program of a response on the test cases of its row.
 //
-//   response -> last code block (code_text.h) -> cases of the row (code_cases.h) -> each in a sandbox -> passed / cases
+//   code_text.h    finds the last code block of the response
+//   code_cases.h   reads the test cases of the row
+//   code_judge.h   runs the cases and counts those that pass
 //
-// Expected values never enter the program's sandbox. Its output is compared outside. Tests run in a separate process
-// that sees only plain data of the program (sandbox/python/harness.py). A program that loops, crashes, ends early or
-// exceeds a limit is wrong. If no sandbox is available or the row's tests are broken, the reward fails instead of
-// counting as wrong.
+// Each run of the program has its own sandbox. Its output is compared outside, so the program cannot see the expected
+// output. Tests in Python run in a separate process that sees only plain data of the program
+// (sandbox/python/harness.py); only if they cannot run so, they run once in the program's process, where it can fail
+// but not pass. A program that loops, crashes, ends early or exceeds a limit is wrong. If no sandbox is available or
+// the row's tests are broken, the result is a failed reward (reward.h), not a wrong answer.
 #pragma once
 
 #include <map>
@@ -19,11 +22,13 @@
 
 namespace roll {
 
+/// Key `score`: kAll: 1 if every case passes, else 0; kShare: the share of cases that pass.
 enum class CodeScore { kAll, kShare };
 constexpr auto enum_names(CodeScore) {
   return std::to_array<Named<CodeScore>>({{CodeScore::kAll, "all"}, {CodeScore::kShare, "share"}});
 }
 
+/// How to run programs in one language.
 struct CodeLanguage {
   std::string file;
   std::vector<std::string> compile, run;
@@ -37,13 +42,14 @@ struct CodeLanguage {
   }
 };
 
+/// Keys of the type; fields() has their meanings.
 struct CodeSandboxArgs {
   CodeScore score = CodeScore::kAll;
   double output_tolerance = 0;
   bool use_local = true;
   std::optional<std::string> code_url;
   std::string python = "python3";
-  std::map<std::string, CodeLanguage> languages;
+  std::map<std::string, CodeLanguage> languages;  // by the name that marks code blocks, such as "rust"
   int64_t case_cpu_s = 6, memory_mb = 1024, tmp_mb = 64, output_mb = 8, processes = 32;
   bool unsafe_no_sandbox = false;
 
@@ -70,11 +76,13 @@ struct CodeSandboxArgs {
   }
 };
 
-/// Returns a text saying where and how isolated programs would run; starts a sandbox on this machine to find out.
+/// Returns a sentence for the user that says where programs would run and how isolated. With use_local, starts a
+/// sandbox on this machine to find out.
 std::string isolation_in_words(const CodeSandboxArgs& args);
 
-/// Makes the reward. UserError: a language lacks file or run; use_local is off without code_url; in prepare(): no such
-/// Python, or the machine cannot isolate programs.
+/// Makes the reward. Throws UserError if a language lacks `file` or `run` or is Python, or if use_local is false
+/// without code_url. prepare() throws UserError if the Python does not exist or start, or this machine cannot isolate
+/// programs.
 std::unique_ptr<RewardFunction> make_code_sandbox(const CodeSandboxArgs& args, const RuleContext& context);
 
 }  // namespace roll

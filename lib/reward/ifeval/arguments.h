@@ -1,4 +1,5 @@
-// Arguments of an instruction, checked when they are read (instruction.h).
+// Arguments of an ifeval instruction, such as the number of sentences that it demands. They are checked when they are
+// read, by the checks of instruction.h.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace roll::ifeval {
 
-/// Required relation of a count to an instruction's number.
+/// Required relation of a count in the response to the number in the instruction.
 enum class Relation { kLessThan, kAtLeast, kAtMost, kAround };
 constexpr auto enum_names(Relation) {
   return std::to_array<Named<Relation>>({{Relation::kLessThan, "less than"},
@@ -20,24 +21,26 @@ constexpr auto enum_names(Relation) {
                                          {Relation::kAround, "around"}});
 }
 
-/// Returns whether the relation holds. `tolerance`: allowed difference for "around".
+/// Returns whether `count` (found in the response) has the relation to `number` (demanded). kAround means that they
+/// differ by at most `tolerance`; the other relations ignore it.
 bool holds(Relation relation, int64_t count, int64_t number, int64_t tolerance = 0);
-/// Returns a tenth of the number, rounded half to even, but at least 1: the tolerance of "around" for words.
+/// Returns a tenth of `number`, rounded (half to even), but at least 1: the tolerance of kAround for counts of words.
 int64_t tenth(int64_t number);
 
-/// Typed getters. UserError "key = value: must be ...": the argument is missing, null or of another type.
+/// Reads the arguments by name. Each getter throws UserError "key = value: must be ..." if the argument is missing,
+/// null or not of the form in the getter's comment. Returned texts are valid UTF-8.
 class Arguments {
  public:
-  /// `values`: an object, or null for an instruction without arguments. It must outlive this.
+  /// `values`: an object name -> value, or null for an instruction without arguments. It must outlive this object.
   explicit Arguments(const Json& values) : values_(values) {}
 
-  int64_t whole(const char* key) const;                   // integer >= 0, also as 3.0
+  int64_t whole(const char* key) const;                   // a whole number >= 0, also written as 3.0
   std::string text(const char* key) const;                // not blank; returned without white space at both ends
-  std::string exact_text(const char* key) const;          // not empty
-  std::string letter(const char* key) const;              // one character
-  std::vector<std::string> texts(const char* key) const;  // at least one, none blank
-  std::string text_or_first(const char* key) const;       // a text, or the first text of a list
-  Relation relation(const char* key) const;
+  std::string exact_text(const char* key) const;          // not empty; returned unchanged
+  std::string letter(const char* key) const;              // exactly one character
+  std::vector<std::string> texts(const char* key) const;  // a list of one or more texts, each not blank
+  std::string text_or_first(const char* key) const;       // like text(), or the first of texts() if it is a list
+  Relation relation(const char* key) const;               // a name of Relation, such as "at least"
 
  private:
   const Json& value(const char* key) const;

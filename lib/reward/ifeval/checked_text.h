@@ -1,4 +1,5 @@
-// A response prepared for ifeval checks: text, lower-case form, and a cache of compiled regular expressions.
+// A response prepared for ifeval checks (checks.h, instruction.h): its text, its lower-case form, and searches by
+// regular expressions, which are compiled once.
 #pragma once
 
 #include <map>
@@ -10,12 +11,14 @@
 
 namespace roll::ifeval {
 
-/// A cache of compiled regular expressions with a common time limit. Not thread-safe.
+/// A cache of compiled regular expressions (PCRE2 syntax) with a common time limit. Not thread-safe.
 class Expressions {
  public:
-  /// Limits the total time of all matches from now on. Later matches throw MatchFailed when it is exceeded.
+  /// Gives all searches from now on `seconds` in total; find_all() throws MatchFailed when they are used up. May be
+  /// called again, such as for each response. Without a call there is no limit.
   void limit_time(double seconds) { memory_.limit_time(seconds); }
-  /// Returns all matches, leftmost first. `expression` must outlive this; character classes follow Unicode.
+  /// Returns all matches as views into `text` (valid UTF-8), leftmost first. \w, \d, \s and \b follow Unicode. The
+  /// bytes of `expression` must outlive this object, which keeps the view as a key.
   std::vector<std::string_view> find_all(std::string_view expression, std::string_view text);
 
  private:
@@ -23,20 +26,22 @@ class Expressions {
   MatchMemory memory_;
 };
 
-/// A text in valid UTF-8.
+/// A text with its lower-case form.
 class CheckedText {
  public:
-  /// `expressions` and the bytes of `text` must outlive this.
+  /// `text`: valid UTF-8. Its bytes and `expressions` must outlive this object.
   CheckedText(std::string_view text, Expressions& expressions);
 
   std::string_view text() const { return text_; }
   const std::string& lowered() const { return lowered_; }
-  /// Returns all matches of a regular expression. MatchFailed: the time limit is exceeded.
+  /// Returns all matches of a regular expression in the text. Throws MatchFailed if the time limit of the Expressions
+  /// is exceeded; so do the next two functions.
   std::vector<std::string_view> find_all(std::string_view expression) const;
-  /// Searches in a part of the text.
+  /// Returns all matches in `part`, which is searched as a text by itself.
   std::vector<std::string_view> find_all(std::string_view expression, std::string_view part) const {
     return expressions_.find_all(expression, part);
   }
+  /// Returns the number of matches in the text.
   int64_t count(std::string_view expression) const;
 
  private:

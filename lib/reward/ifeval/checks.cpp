@@ -64,7 +64,7 @@ bool has_two_responses(std::string_view text, bool ends_may_be_blank) {
   return parts && parts->size() == 2 && trimmed((*parts)[0]) != trimmed((*parts)[1]);
 }
 
-FirstWord find_first_word(const Arguments& args, const FirstWordKeys& keys) {
+FirstWord read_first_word(const Arguments& args, const FirstWordKeys& keys) {
   FirstWord wanted{args.whole(keys.num_paragraphs), args.whole(keys.nth), args.text(keys.word)};
   if (wanted.nth < 1 || wanted.nth > wanted.num_paragraphs)
     throw user_error("{} = {}: must be in 1..{}", keys.nth, wanted.nth, wanted.num_paragraphs);

@@ -1,4 +1,5 @@
-// Instructions of ifeval rows and the registry of their kinds (ifeval_rule.h): a name and a check each.
+// Instructions of data rows for the reward type ifeval (ifeval_rule.h), and the tables of the known kinds of
+// instructions. An instruction is a kind, such as "keywords:existence", with arguments.
 #pragma once
 
 #include <span>
@@ -13,11 +14,13 @@ namespace roll::ifeval {
 
 struct InstructionKind {
   std::string_view name;
-  /// Checks a text. Reads all arguments, for any text. UserError: arguments are missing or invalid.
+  /// Returns whether the text follows the instruction. Reads all arguments for any text, also an empty one, and throws
+  /// UserError if one is missing or invalid.
   bool (*follows)(const CheckedText& text, const Arguments& args);
 };
 
-/// Kinds of ROLL's functions, and of the instructions of IFEval, AllenAI's training sets and IFBench.
+/// Return the tables of kinds: ROLL's functions, the instructions of IFEval and AllenAI's training sets, and IFBench's
+/// instructions (in two tables).
 std::span<const InstructionKind> roll_functions();
 std::span<const InstructionKind> ifeval_instructions();
 std::span<const InstructionKind> allenai_instructions();
@@ -25,19 +28,22 @@ std::span<const InstructionKind> ifbench_instructions();
 std::span<const InstructionKind> ifbench_formats();
 
 struct Instruction {
-  const InstructionKind* kind;
-  Json args;
-  std::string column;  // source of the arguments: "ground_truth", "kwargs[1]"
+  const InstructionKind* kind;  // in a table above; never null
+  Json args;                    // object name -> value, or null: no arguments
+  std::string column;           // source of the arguments, for messages: "ground_truth", "kwargs[1]"
 };
 
-/// Reads a row's instructions; `ground_truth` is the text of that column. UserError "column = value: rule; remedy": the
-/// row has no valid instructions.
+/// Reads a row's instructions, at least one, in the row's order. `ground_truth`: text of the column of that name.
+/// Throws UserError "column = value: rule; remedy" if there are none, or one is unknown; arguments are only checked by
+/// follows().
 std::vector<Instruction> read_instructions(const Json& row, const std::string& ground_truth);
 
-/// Returns whether the text follows the instruction; a blank text follows none. UserError: invalid arguments.
+/// Returns whether the text (valid UTF-8) follows the instruction; false if it is blank. Throws UserError if the
+/// arguments are invalid, for any text, and MatchFailed if the time limit of `expressions` is exceeded.
 bool follows(const Instruction& instruction, std::string_view text, Expressions& expressions);
 
-/// Returns variants for loose checks: `text`, without first line, last line, or both; each also without asterisks.
+/// Returns the variants of a response for loose checks (the key strict is false): `text` itself, and without its first
+/// line, its last line, and both; then the same four without asterisks.
 std::vector<std::string> loose_texts(const std::string& text);
 
 }  // namespace roll::ifeval

@@ -141,7 +141,7 @@ constexpr InstructionKind kInstructions[] = {
     {"length_constraints:number_words", number_words},
     {"length_constraints:nth_paragraph_first_word",
      [](const CheckedText& t, const Arguments& a) {
-       return has_first_word(t, find_first_word(a, {"num_paragraphs", "nth_paragraph", "first_word"}));
+       return has_first_word(t, read_first_word(a, {"num_paragraphs", "nth_paragraph", "first_word"}));
      }},
     {"detectable_content:number_placeholders",
      [](const CheckedText& t, const Arguments& a) { return a.whole("num_placeholders") <= count_placeholders(t); }},

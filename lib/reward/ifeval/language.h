@@ -6,18 +6,18 @@
 
 namespace roll::ifeval {
 
-/// Returns one code per language (ISO 639-1 if it has one) for a code ("fr", "zh-cn") or an English name ("French"); ""
-/// for an unknown language.
+/// Returns the code of a language that `name` gives as a code ("fr", "zh-cn") or by its English name ("French"): the
+/// ISO 639-1 code if there is one; "zh" for Chinese, or "zh-cn" or "zh-tw" if the script is given. "" if it is unknown.
 std::string find_language(std::string_view name);
 
 struct TextLanguage {
-  std::string code;         // main language, as from find_language(); "" if unknown
-  bool is_certain = false;  // false for a few words
+  std::string code;         // main language, as returned by find_language() (Chinese: zh-cn or zh-tw); "" if unknown
+  bool is_certain = false;  // false if the detection is unreliable, such as for a few words
 };
 /// Detects the main language of a text in valid UTF-8.
 TextLanguage detect_language(std::string_view text);
 
-/// Returns whether `language` satisfies `wanted`: "zh" accepts Chinese in either script.
+/// Returns whether `language` (from detect_language()) is `wanted` (from find_language()): equal, or "zh-..." for "zh".
 bool is_language(std::string_view language, std::string_view wanted);
 
 }  // namespace roll::ifeval

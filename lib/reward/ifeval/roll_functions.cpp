@@ -93,7 +93,7 @@ constexpr InstructionKind kRollFunctions[] = {
     {"verify_sentence_constraint", verify_sentence_constraint},
     {"validate_paragraphs",
      [](const CheckedText& t, const Arguments& a) {
-       return has_first_word(t, find_first_word(a, {"N", "i", "first_word"}));
+       return has_first_word(t, read_first_word(a, {"N", "i", "first_word"}));
      }},
     {"verify_postscript", verify_postscript},
     {"validate_placeholders",

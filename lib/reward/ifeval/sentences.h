@@ -9,16 +9,17 @@
 
 namespace roll::ifeval {
 
-/// Returns the sentences. A sentence ends after a run of . ? ! or an ellipsis, plus closing quotes and brackets, if
-/// white space or the text's end follows. Anything may follow the full-width marks of Chinese and Japanese, and Hindi's
-/// danda.
+/// Returns the sentences as views into `text` (valid UTF-8), in order, without white space at both ends.
 ///
-/// A period after an abbreviation may belong to it. After a title (Dr. Lee) or "e.g." the sentence ends only before a
-/// blank line. After other abbreviations (Inc., Jan., a.m., U.S., J.) and an ellipsis it also ends before a capitalised
-/// word that starts sentences and is no name ("Acme Inc. He"). After a number, a small letter continues the sentence. A
-/// rest at the text's end counts if it holds a word.
+/// A sentence ends after one or more of . ? ! and the ellipsis, with closing quotes and brackets, if white space or the
+/// end of the text follows. After the full-width marks of Chinese and Japanese and Hindi's danda, anything may follow.
+///
+/// Periods that need not end a sentence: after a title (Dr. Lee) or "e.g." it ends only before a blank line; after
+/// other abbreviations (Inc., Jan., a.m., U.S., J.) and an ellipsis, also before a capitalised word that usually starts
+/// a sentence ("Acme Inc. He"); after a number, unless a small letter follows. Text without a word is no sentence.
 std::vector<std::string_view> split_sentences(std::string_view text);
 
+/// Returns the number of sentences.
 inline int64_t count_sentences(std::string_view text) {
   return std::ssize(split_sentences(text));
 }

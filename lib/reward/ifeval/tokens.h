@@ -1,5 +1,5 @@
-// Splits a text into tokens like NLTK's word_tokenize, but with sentences.h instead of its trained model. A token is a
-// word, the end of a contraction, a punctuation mark, or the period that ends a sentence.
+// Splits a text into tokens like NLTK's word_tokenize, for ifeval checks; sentences.h replaces NLTK's trained model of
+// sentences. A token is a word, the end of a contraction ("n't"), a punctuation mark, or the period of a sentence.
 #pragma once
 
 #include <string_view>
@@ -9,10 +9,11 @@
 
 namespace roll::ifeval {
 
-/// Returns the tokens of `part`, one sentence of the text, as views into it.
+/// Returns the tokens of `part`, one sentence of the text, as views into `part`. Throws MatchFailed if the time limit
+/// of the text's Expressions is exceeded; so does the next function.
 std::vector<std::string_view> split_tokens(const CheckedText& text, std::string_view part);
 
-/// Returns the tokens of all sentences of the text (sentences.h).
+/// Returns the tokens of all sentences of the text (sentences.h), in order.
 std::vector<std::string_view> split_tokens(const CheckedText& text);
 
 }  // namespace roll::ifeval

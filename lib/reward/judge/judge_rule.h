@@ -1,4 +1,5 @@
-// Builds the question to a judge and reads the score from its answer, for all judges (llm_judge.h).
+// Builds the question to a judging language model and reads the score from the model's answer. llm_judge.cpp uses it
+// for judges behind a server or in a program, collect/reward_models.cpp for judges that run in this program.
 #pragma once
 
 #include <optional>
@@ -13,22 +14,24 @@
 
 namespace roll {
 
-/// Returns a template's text with the fields {question}, {response} and {reference}; other braces are literal.
+/// Returns the text of a built-in prompt template, with the fields {question}, {response} and, in some, {reference}.
 std::string_view template_text(JudgeTemplate name);
-/// Returns whether the template asks for a grade, or for YES or NO.
+/// Returns which kind of answer (a grade, or YES or NO) a built-in template asks for.
 AnswerFormat template_answer_format(JudgeTemplate name);
 
-/// Values of the template's fields, inserted literally: a field's name inside a value is not replaced.
+/// Values of a template's three fields, inserted literally: text such as {response} inside a value is not replaced.
+/// `reference` is the row's ground truth.
 struct JudgeQuestion {
   std::string_view question, response, reference;
 };
 
+/// A prompt template, built-in or the user's. Braces other than those of the three fields are literal.
 class JudgePrompt {
  public:
-  /// UserError (a rule without key and position): `text` has no {response}.
+  /// Throws UserError if `text` has no {response}; the message does not name the key, which callers add.
   explicit JudgePrompt(std::string_view text);
 
-  /// Returns one user message: [{"role": "user", "content": ...}].
+  /// Returns the filled template as one chat message: [{"role": "user", "content": ...}].
   Json messages(const JudgeQuestion& question) const;
   /// Returns whether the template has a field {reference}.
   bool needs_reference() const;
@@ -37,20 +40,24 @@ class JudgePrompt {
   std::string text_;
 };
 
-/// Returns the last user message; the prompt if there is none.
+/// Returns the value of {question} for a response: the text of the last user message in query.messages; query.prompt if
+/// there is none.
 std::string judge_question(const RewardQuery& query);
 
-/// Not thread-safe: the pattern has match memory.
+/// Turns responses into questions and answers into rewards, under one configuration. Not thread-safe.
 class JudgeRule {
  public:
-  /// UserError: as for make_llm_judge().
+  /// Throws UserError if the keys judge_prompt and judge_prompt_file are both set, the file is missing or lacks
+  /// {response}, or judge_score_pattern does not compile.
   JudgeRule(const LlmJudgeArgs& args, const RuleContext& context);
 
-  /// UserError: the template has a {reference}, but the row has no ground truth.
+  /// Throws UserError if the template has a {reference} and the row has no ground truth.
   void check_row(const Json& row) const;
-  /// Returns the messages, or the failure `unjudged` if the template has a {reference} and the ground truth is blank.
+  /// Returns the chat messages for the judge; or a failed reward (kUnjudged) if the template has a {reference} and the
+  /// ground truth is blank.
   std::variant<Json, RewardResult> question(const RewardQuery& query) const;
-  /// Returns the reward; detail {"judge": the answer}, cut to 500 bytes. Failure `unparsable`: it has no verdict.
+  /// Returns the reward for the judge's answer, with detail {"judge": the answer, cut to 500 bytes}; or a failed reward
+  /// (kUnparsable) if the answer has no verdict.
   RewardResult verdict(const JudgeWords& words);
 
  private:

@@ -1,6 +1,7 @@
-// Parses the score from a judge's answer. Stricter than ROLL, which takes the first number after any "Score:", treats 1
-// of 10 as the best score, finds "yes" and "no" inside words ("cannot", "know"), clamps numbers and turns unreadable
-// answers into 0. Here none of these is a verdict, and the judge is asked again.
+// Parses the score from the answer of a judging language model, for judge_rule.h. Stricter than ROLL, which takes the
+// first number after any "Score:", treats 1 of 10 as the best score, finds "yes" and "no" inside words ("cannot",
+// "know"), clamps numbers and turns unreadable answers into 0. Here such answers give no score, and the judge is asked
+// again (max_retries).
 #pragma once
 
 #include <optional>
@@ -9,30 +10,32 @@
 
 namespace roll {
 
-/// Kinds of answers that a template asks for; both by default, for the user's templates.
+/// Kinds of answers that a prompt template asks for. By default both, since the user's templates may ask for either.
 struct AnswerFormat {
-  bool grade = true, yes_or_no = true;
-  std::optional<double> best_score{};  // best grade; unset: a number above 1 counts as tenths
+  bool grade = true;                   // a number
+  bool yes_or_no = true;               // YES or NO
+  std::optional<double> best_score{};  // grade that means score 1; unset: grades above 1 are out of 10, others out of 1
 };
 
 struct Verdict {
-  std::optional<double> score{};  // in 0..1
-  std::string problem{};          // reason if there is no score: "answered ...: ..."
+  std::optional<double> score{};  // in 0..1; unset: the answer has no readable score
+  std::string problem{};          // reason if `score` is unset: "answered ...: ..."
 };
 
-/// Parses the text after the last end of a thought ("</think>"). Looks for these, in this order:
-///   a grade, if one is asked for: the last "Score:" at the start of a line or sentence (in any case, with markup):
-///   "Score: 7", "**Final Score:** 7/10", "Scores: 4 out of 5"; or "score" in a JSON object at the end; or the whole
-///   answer is a number. Nothing else may follow the number: "Score: 7 or 8" is unreadable. Divided by best_score; a
-///   result outside 0..1 is unreadable.
-///   YES or NO (in any case, with markup) as the whole answer
-///   YES or NO, if asked for: alone on the first or last line, also as "Verdict: YES" (or output, judgement, decision;
-///   on the last line also answer); if both lines have one, they must agree
-/// Words inside a sentence do not count: "Yes, I can grade this", "No idea", "I cannot say yes or no".
-/// `is_cut`: the judge was stopped at its token limit, so its last word or number may be incomplete.
+/// Parses a judge's answer, without its reasoning ("...</think>"). Uses the first of these that the answer has:
+///   1. a grade, if answer_format.grade: "score" in a JSON object at the end; or the last "Score:" at the start of a
+///      line or sentence ("Score: 7", "**Final Score:** 7/10"); or a number as the whole answer. The score is the grade
+///      / the maximum that follows it ("/10", "out of 10"), else / best_score. Unreadable if that is outside 0..1, or
+///      if the text after the grade makes it ambiguous ("Score: 7 or 8").
+///   2. YES or NO as the whole answer, which means 1 or 0
+///   3. YES or NO, if answer_format.yes_or_no: alone on the first or last line, perhaps after "Verdict:", "Output:",
+///      "Judgement:" or "Decision:" (on the last line also "Answer:"). If both lines have one, they must agree.
+/// Ignores letter case and markup. YES and NO inside a sentence do not count: "Yes, I can grade this", "No idea".
+/// `is_cut`: the judge was stopped at its token limit, so its last word or number may be incomplete and may not count.
 Verdict parse_verdict(std::string_view text, const AnswerFormat& answer_format = {}, bool is_cut = false);
 
-/// Parses a text that is only the score, as found by judge_score_pattern: "7", "7/10", "YES".
+/// Parses a text that is only the score, such as the one found by judge_score_pattern: "7", "7/10", "YES".
+/// `best_score`: as in AnswerFormat.
 Verdict parse_score(std::string_view text, std::optional<double> best_score = {});
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Tables of LaTeX commands for the lexer: formatting commands, commands that hold words, and synonyms.
+// Tables of LaTeX commands for lexer.h: formatting commands, commands that hold words, and synonyms. Names of commands
+// are without the backslash.
 #pragma once
 
 #include <functional>
@@ -10,7 +11,8 @@ namespace roll::math {
 
 using WordTable = std::map<std::string, std::string, std::less<>>;
 
-/// Returns a table word -> meaning. `rows` are separated by commas; each holds a meaning and then its words.
+/// Returns a table word -> meaning. `rows`: rows separated by commas, each a meaning and then the words that have it,
+/// separated by spaces: "frac dfrac tfrac, le leq".
 WordTable by_word(const char* rows);
 
 /// Returns whether the command only changes the formatting (\left, \displaystyle).
@@ -19,14 +21,15 @@ bool changes_looks(std::string_view name);
 /// Returns whether the command's braces hold words (\text).
 bool holds_words(std::string_view name);
 
-/// Returns whether plain text uses the word as a command ("sin").
+/// Returns whether a word without a backslash in plain text means the command of that name ("sin").
 bool is_plain_command(std::string_view word);
 
-/// Returns a command's canonical name ("dfrac" -> "frac"), or a sign ("lbrace" -> "\{").
+/// Returns the canonical name of a command ("dfrac" -> "frac"), or the sign that it means ("lbrace" -> "\{"); `name`
+/// itself if it has no synonym.
 std::string known_command(const std::string& name);
 
-/// Returns the command or sign for a non-ASCII character; " " or "" if it means nothing; nullptr for the character
-/// itself.
+/// Returns the command or sign that a non-ASCII character means ("π" -> "pi"); " " or "" if it counts as white space;
+/// nullptr if it stands for itself. `character`: one character in UTF-8.
 const std::string* command_of_character(std::string_view character);
 
 }  // namespace roll::math

@@ -8,16 +8,19 @@
 
 namespace roll::math {
 
+/// A test point: the values of all symbols.
 struct Point {
-  int index = 0;           // even: real numbers (from 4 on of both signs); odd: small positive integers
-  bool log_is_10 = false;  // \log without a base: base 10 instead of e
+  int index = 0;  // any number >= 0. Even: symbols are real numbers (positive if index < 4); odd: integers from 1 to 9
+  bool log_is_10 = false;  // true: \log without a base has base 10, not e
 };
 
-/// Evaluates the tree. Unknown functions f(...) become arbitrary but fixed smooth functions of their arguments.
-/// Unreadable: the node is not a number (sets, tuples, relations, words).
+/// Returns the value of the tree at the point. An unknown function f(...) is replaced by an arbitrary smooth function
+/// of its arguments, the same for each f. Throws Unreadable if the tree is not numeric (a set, a tuple, a relation,
+/// words) or too large, and TimeLimitPassed if the deadline passes.
 Value evaluate(const Node& node, const Point& point, Deadline& deadline);
 
-/// Returns whether `node` is a decimal literal (with a '.'), also under a sign or percent: compared to 6 decimals.
+/// Returns whether `node` is a number written with a '.' and without repeating digits, perhaps with a sign, percent or
+/// degrees. Such numbers are usually rounded, so equal_expressions() compares them to 6 decimals.
 bool is_decimal(const Node& node);
 
 }  // namespace roll::math

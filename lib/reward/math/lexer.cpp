@@ -163,10 +163,10 @@ class Lexer {
 
   void take_number() {
     if (tokens_.empty() || !tokens_.back().sign(":"))
-      if (const size_t n = time_or_date(s_.substr(at_), tokens_.empty()); n > 0) {
+      if (const size_t n = time_or_date_length(s_.substr(at_), tokens_.empty()); n > 0) {
         const std::string text(s_.substr(at_, n));
         at_ += n;
-        return add(TokenKind::kText, words_of_time(text));
+        return add(TokenKind::kText, plain_time(text));
       }
     std::string digits;
     while (at_ < s_.size() && digit(s_[at_])) digits += s_[at_++];

@@ -8,22 +8,30 @@
 namespace roll::math {
 
 struct Token {
-  enum class Kind { kEnd, kNumber, kLetter, kCommand, kText, kSign };
+  enum class Kind {
+    kEnd,      // the end of the text
+    kNumber,   // `text` has the digits, in the form of a Node of kind kNumber (node.h)
+    kLetter,   // `text` is one letter, or another character that is not ASCII
+    kCommand,  // `text` is a name without backslash (commands.h: the canonical one), "begin:" or "end:" and a name
+    kText,     // `text` has words, a unit, a time or a date
+    kSign      // `text` is one character, or \{, \} or a double backslash
+  };
   Kind kind = Kind::kEnd;
-  // kNumber: digits; kCommand: name without backslash; kSign: one character, or "\\{", "\\}", "\\\\".
   std::string text;
-  bool space_before = false;
+  bool space_before = false;  // white space precedes the token
 
   bool is(Kind k, std::string_view t) const { return kind == k && text == t; }
   bool sign(std::string_view t) const { return is(Kind::kSign, t); }
   bool command(std::string_view t) const { return is(Kind::kCommand, t); }
 };
 
-/// Returns the tokens of `text`; the last one is kEnd. Joins thousands separators into the number: "10,\!080" and
-/// "1{,}000" always, "1,000" if every comma outside brackets can be one. Unreadable: the text exceeds the limits.
+/// Returns the tokens of `text`; the last one is kEnd. Removes thousands separators from numbers: from "10,\!080" and
+/// "1{,}000" always, from "1,000" if all commas of the text can be such separators and none is in brackets. Throws
+/// Unreadable if the text exceeds the limits of limits.h.
 std::vector<Token> tokenize_latex(std::string_view text);
 
-/// Returns lower-case text without formatting, to compare answers that are words or equal strings.
+/// Returns the text in lower case, without LaTeX formatting, white space and punctuation at the end, to compare answers
+/// that are words. Throws Unreadable like tokenize_latex().
 std::string plain_text(std::string_view text);
 
 }  // namespace roll::math

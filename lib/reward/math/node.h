@@ -1,4 +1,5 @@
-// Tree of one mathematical answer: small, owned by value, with a depth bounded by the parser.
+// Tree of one parsed mathematical answer: made by grammar.h, compared by equal_trees.h. Small, owned by value, with a
+// depth bounded by the parser.
 #pragma once
 
 #include <algorithm>
@@ -7,43 +8,46 @@
 
 namespace roll::math {
 
+/// Kind of a node. The comments say which of the node's members have a meaning; a, b, ... are its arguments.
 enum class Kind {
-  kNumber,        // text: digits with at most one '.', repeating ones in brackets: 0.1(6)
-  kBased,         // text: digits; arguments {base}: 43_5
+  kNumber,        // text: digits with at most one '.'; repeating digits are in brackets: 0.1(6)
+  kBased,         // text: digits; arguments: the base (43_5)
   kSymbol,        // text: "x", "q_n", "\\pi", "\\infty", "i"
   kText,          // text: words, not mathematics
-  kAdd,           // a + b + ...
-  kMultiply,      // a b ...
+  kAdd,           // a + b
+  kMultiply,      // a b
   kDivide,        // a / b
   kPower,         // a ^ b
   kNegate,        // -a
-  kFunction,      // text: known name; sin(a), log(x, base), sqrt(a), root(a, n)
-  kCall,          // text: unknown name; f(a, b)
-  kPlusMinus,     // {a, b}: a +- b; {b}: +- b; text "-+" for the opposite sign
+  kFunction,      // text: name of a known function: sin(a), log(a), log(a, base), sqrt(a), root(a, n)
+  kCall,          // text: name of an unknown function: f(a, b)
+  kPlusMinus,     // two arguments: a +- b; one: +- a; text: "+-", or "-+" for the opposite sign
   kPercent,       // a %
-  kDegrees,       // a degrees, outside of a function of angles
-  kTuple,         // text: its two brackets, "()", "(]", "[)", "[]": tuple, interval or vector
-  kSet,           // {a, b}
-  kList,          // a, b without brackets; text: "or", "and", "lor", "land", "" between commas, "mixed"
-  kSetOperation,  // text: "cup" | "cap" | "setminus"
-  kMatrix,        // arguments row by row; columns; text: "", "norm" (between double bars), "cases"
-  kRelation,      // operators: "=", "<", "<=", ">", ">=", "!=", "in", "equiv", ...; arguments: one more than operators
+  kDegrees,       // a degrees, outside of a function of angles such as sin
+  kTuple,         // tuple, interval or vector of any length; text: the two brackets, "()", "(]", "[)" or "[]"
+  kSet,           // {a, b, ...}
+  kList,          // a, b, ... without brackets; text: the word between them, "or", "and", "lor", "land", "" or "mixed"
+  kSetOperation,  // a cup b; text: "cup" | "cap" | "setminus"
+  kMatrix,        // arguments: the cells, row by row; columns; text: "", "norm" (between double bars) or "cases"
+  kRelation,      // a chain a = b < ...; operators: "=", "<", "<=", ">", ">=", "!=", "in", "equiv", ...
 };
 
 struct Node {
   Kind kind = Kind::kNumber;
   std::string text;
   std::vector<Node> arguments;
-  std::vector<std::string> operators;
-  size_t columns = 0;
+  std::vector<std::string> operators;  // kRelation: operators[i] is between arguments[i] and arguments[i + 1]
+  size_t columns = 0;                  // kMatrix: number of columns; 0 for other kinds
 };
 
+/// Returns whether the trees are identical; equal_trees() compares their meanings.
 bool operator==(const Node& a, const Node& b);
 
 inline bool is_relation(const Node& node) {
   return node.kind == Kind::kRelation;
 }
 
+/// Returns whether the node is a tuple, a set or a list.
 inline bool is_collection(const Node& node) {
   return node.kind == Kind::kTuple || node.kind == Kind::kSet || node.kind == Kind::kList;
 }
@@ -64,6 +68,7 @@ bool any_node(const Node& node, const Test& test) {
   return false;
 }
 
+/// Makes a node without operators and columns.
 inline Node make_node(Kind kind, std::string text, std::vector<Node> arguments = {}) {
   return {kind, std::move(text), std::move(arguments), {}, 0};
 }

@@ -126,7 +126,7 @@ Period period_at(std::string_view rest, std::string_view number) {
   return {.length = length + is_pointed, .begin = number.size(), .digits = digits};
 }
 
-size_t time_or_date(std::string_view text, bool may_be_date) {
+size_t time_or_date_length(std::string_view text, bool may_be_date) {
   if (const size_t n = may_be_date ? date_length(text) : 0) return n;
   const size_t hours = count_digits(text);
   if (hours == 0 || hours > 2 || text.substr(hours, 1) != ":" || count_digits(text.substr(hours + 1)) != 2) return 0;
@@ -136,7 +136,7 @@ size_t time_or_date(std::string_view text, bool may_be_date) {
   return half > 0 || text[hours + 1] == '0' ? end + half : 0;
 }
 
-std::string words_of_time(std::string_view text) {
+std::string plain_time(std::string_view text) {
   std::string words;
   for (size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '\\')

@@ -10,18 +10,21 @@
 
 namespace roll::math {
 
+/// An interval, or a single number if low == high.
 struct Piece {
-  long double low = 0, high = 0;
-  bool low_open = false, high_open = false;
+  long double low = 0, high = 0;             // may be infinite
+  bool low_open = false, high_open = false;  // true: the bound is not in the interval
 };
 
-/// Disjoint pieces in ascending order.
+/// Disjoint intervals in ascending order; empty: the empty set.
 using RealSet = std::vector<Piece>;
 
-/// Returns the set that `node` describes, or nullopt if it describes none (symbolic bounds, several symbols, ...).
+/// Returns the set of real numbers that `node` describes: an interval, a set, or relations that bound one symbol.
+/// Returns nullopt if it describes none (symbolic bounds, several symbols, ...). Throws TimeLimitPassed if the deadline
+/// passes.
 std::optional<RealSet> real_set(const Node& node, Deadline& deadline);
 
-/// Returns whether the pieces are equal, with bounds compared to 12 digits.
+/// Returns whether the sets are equal; bounds are compared to 12 digits.
 bool same_set(const RealSet& a, const RealSet& b);
 
 }  // namespace roll::math
