@@ -135,7 +135,7 @@ class RolloutCoordinator : public RequestSource {
   int64_t first_request_ = 0;
   int64_t num_expected_ = 0, num_finished_ = 0;  // responses of all groups
   bool has_begun_ = false, waits_for_models_ = false;
-  std::map<std::string, std::map<int64_t, RewardQuery>> parked_;
+  std::map<std::string, HeldQueries> parked_;
   std::optional<StopKind> wish_;  // stop request of a rank of this group
   std::optional<StopKind> stopped_;
   double waited_for_scores_s_ = 0, waited_for_others_s_ = 0;
