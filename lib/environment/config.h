@@ -1,4 +1,5 @@
-// Settings of environments, custom_envs.<tag>, with ROLL's keys. For the environments, lib/collect and lib/train.
+// Configuration keys of environments: the entries of custom_envs, named as in ROLL. A tag is the name of an entry, and
+// the domain of its data rows. Used by the environments, lib/collect and lib/train.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,14 @@ namespace roll {
 
 class Keys;
 
+/// Built-in tools of the environment type `tools`.
 enum class ToolKind { kCalculator, kPython, kSearch };
 constexpr auto enum_names(ToolKind) {
   return std::to_array<Named<ToolKind>>(
       {{ToolKind::kCalculator, "calculator"}, {ToolKind::kPython, "python"}, {ToolKind::kSearch, "search"}});
 }
 
-/// ROLL's classes that play environments: what the prompt of a turn shows.
+/// ROLL's classes that play environments. They decide which part of the level the prompt of a turn shows.
 enum class EnvManager {
   kTurns,        // the whole conversation: a trajectory is one sequence
   kSteps,        // a new prompt per turn: agent_template with the last observations and actions
@@ -33,7 +35,7 @@ constexpr auto enum_names(EnvManager) {
                                            {EnvManager::kStepsConcat, "StepConcatEnvManager"}});
 }
 
-/// Settings of one environment; each type reads its own keys.
+/// Keys of env_config: settings of the environment itself. Each type uses only some keys; fields() describes each.
 struct EnvironmentArgs {
   std::optional<std::string> env_instruction;
   std::string action_pattern = "<answer>(.*?)</answer>";
@@ -74,7 +76,7 @@ struct EnvironmentArgs {
   void program_fields(Keys& v);
 };
 
-/// Settings of one tag's trajectories.
+/// Keys of an entry: how its trajectories are played. fields() describes each.
 struct EnvironmentConfig {
   Chosen<EnvironmentType> env_type = "frozen_lake";
   std::optional<std::string> env_manager_cls;
@@ -86,15 +88,17 @@ struct EnvironmentConfig {
   std::string agent_template = "{observation}";
   EnvironmentArgs env_config;
 
-  /// Returns the manager that env_manager_cls ends with; nullopt if it is unknown.
+  /// Returns the manager whose name env_manager_cls ends with; kTurns if the key is unset, nullopt if the name is
+  /// unknown.
   std::optional<EnvManager> manager() const;
-  /// Returns true if each turn has a new prompt.
+  /// Returns true if each turn has its own context: a new prompt, instead of a continued conversation.
   bool has_contexts() const { return manager() != EnvManager::kTurns; }
 
   void fields(Keys& v);
 };
 
-/// Creates the environment of a tag; errors name its keys. UserError: invalid arguments.
+/// Creates the environment of an entry. Throws UserError if its keys are invalid; the error names the key below
+/// custom_envs.<tag>.
 std::unique_ptr<Environment> make_environment(const EnvironmentConfig& config, const std::string& tag);
 
 }  // namespace roll
