@@ -25,7 +25,8 @@ struct AgentNode {
   std::vector<Json> answers{};        // one list of messages for each pair of consecutive turns: those in between
   std::optional<std::string> text{};  // whole conversation as text, if it came as text; unset: messages or token ids
   AgentTurn so_far{};                 // whole conversation as tokens
-  /// How many next turns were started from this node, by the tokens that the request added before its turn.
+  /// Number of policy turns started after this node, by the tokens between node and turn. Each gets other random
+  /// numbers.
   std::map<std::vector<int64_t>, int64_t> num_draws{};
 };
 

@@ -17,7 +17,7 @@ struct AgentPolicy {
   const Tokenizer& tokenizer;
   const TurnTokens& tokens;
   int64_t prompt_length = 0;    // longest first request of a session, in tokens
-  int64_t response_length = 0;  // most tokens after it; the server accepts at most the sum of both
+  int64_t response_length = 0;  // most tokens after that request; the server accepts at most the sum of both
 };
 
 class AgentHost {

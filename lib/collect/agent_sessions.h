@@ -46,7 +46,8 @@ class AgentSessions : public SessionDesk {
   /// Opens a session, which the next free agent may then take.
   void begin(int64_t number, Terms terms);
   /// Returns the agent's next request (in TurnAnswer::agent), or how the session ended: with a reward (is_done) or a
-  /// fault. Returns nullopt while there is neither. Never waits; a session that exceeds a time limit fails here.
+  /// fault. Returns nullopt while there is neither. Never waits; a session that exceeds a time limit of the environment
+  /// (timeout_s, max_seconds) fails here.
   std::optional<TurnAnswer> next(int64_t number);
   /// Streams new tokens of the current turn to the agent, if its request streams. `so_far`: all tokens of the
   /// trajectory since the prompt of its first request.

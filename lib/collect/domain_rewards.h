@@ -12,6 +12,7 @@
 
 namespace roll {
 
+/// Settings of a domain's reward.
 struct DomainReward {
   RewardArgs reward{};
   bool asks_model = false;  // a model of this program must judge each response before it is scored
@@ -39,9 +40,10 @@ class DomainRewards {
   void release();
   /// Returns true if results of submitted responses have not been taken yet.
   bool is_open() const;
-  /// Returns the results that are ready and not taken before, by response. Rethrows a reward's error.
+  /// Returns the results that are ready and not taken before, by response. Rethrows an exception that ended the scoring
+  /// of a response.
   std::map<int64_t, RewardResult> take_done();
-  /// Waits for all submitted responses; returns the results not taken before, by response. Rethrows a reward's error.
+  /// Waits for all submitted responses; returns the results not taken before, by response. Throws as take_done() does.
   std::map<int64_t, RewardResult> take_all();
   /// Discards a response, held or submitted, that is no longer needed.
   void drop(const std::string& domain, int64_t response);

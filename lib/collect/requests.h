@@ -23,6 +23,7 @@ namespace roll {
 /// length() of each question, rank 0's first. Called on every rank of the world, and must return the same on all.
 using AssignRequests = std::function<Partition(const std::vector<int64_t>& lengths)>;
 
+/// How a role answers questions.
 template <class Question, class Answer>
 struct RequestHandler {
   AssignRequests share_out;
@@ -36,6 +37,7 @@ struct Packet {
   std::string bytes;
   int64_t length = 0;  // length() of a question; 0 for an answer
 };
+/// Does the work of RequestHandler::answer, on encoded messages.
 using AnswerPackets = std::function<std::vector<Packet>(const std::vector<Packet>& questions)>;
 /// Does the work of request_answers(), which calls it with encoded questions. **Collective** over the role's world.
 std::vector<std::optional<Packet>> request_packets(const std::vector<Packet>& local, RoleMesh& role,

@@ -42,7 +42,7 @@ class RolloutCoordinator : public RequestSource {
   /// Settings of one engine run.
   struct Terms {
     Progress* progress = nullptr;          // counts finished responses of all groups; null: none
-    int64_t version = 0;                   // number of training steps in the sampler's weights
+    int64_t version = 0;                   // version of the sampler's weights: number of training steps done
     std::function<bool()> should_pause{};  // called on leaders; all groups pause once one returns true; empty: never
   };
   /// `mesh`: of the sampler. `mesh`, `rewards` and the plan's quota must outlive the coordinator.
@@ -58,8 +58,8 @@ class RolloutCoordinator : public RequestSource {
   /// Submits the finished response of a request for scoring, or holds it back (domain_rewards.h). Leaders only.
   void finished(int64_t request, RewardQuery query);
 
-  /// Returns true if the last engine run ended because all missing scores are of held responses. The caller then
-  /// releases these (DomainRewards::release()), calls resume() and starts another engine run.
+  /// Returns true if the last engine run ended because the only missing scores are those of held responses. The caller
+  /// then releases these (DomainRewards::release()), calls resume() and starts another engine run.
   bool waits_for_models() const { return waits_for_models_; }
   /// Continues the job after held responses have been released.
   void resume();

@@ -35,17 +35,17 @@ class RolloutManager {
   /// in a row (GroupQuota::add()). **Collective** over the world.
   std::vector<RolloutRecord> step(int64_t step, Metrics& metrics);
   /// Samples rows [first, first + count) of a validation set and returns the responses that this rank sampled;
-  /// group_index is the row. `step`: training steps done; 0: before training, the only time when a stop request ends
-  /// the validation (throws Stopped on all ranks). Leaves the sampler open. **Collective** over the world.
+  /// group_index is the row's index. `step`: number of training steps done. A stop request ends the validation only if
+  /// `step` is 0; then throws Stopped on all ranks. Leaves the sampler open. **Collective** over the world.
   std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set, int64_t first, int64_t count);
   /// Samples all rows of the set.
   std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set) {
     return validation(step, set, 0, set_rows(set).size());
   }
   const RowStore& set_rows(const SetPlan& set) const { return validations_.at(set.name); }
-  /// With async rollout, samples steps after `step` until all ranks have called this, then closes the sampler. Ranks
-  /// that only sample call it instead of training on `step`, the others after it. Does nothing without async rollout.
-  /// **Collective** over the world.
+  /// If async_generation_ratio is above 0, samples steps after `step` until all ranks have called this, and closes the
+  /// sampler; otherwise does nothing. Ranks that only sample call it while others train on `step`, the others when they
+  /// have trained. Throws UserError as step() does. **Collective** over the world.
   void run_ahead(int64_t step);
   /// Closes the sampler; call it before anything else uses the devices.
   void close() { engine_.close(); }

@@ -28,9 +28,9 @@ struct RolloutStatistics {
   double wait_s = 0;                           // seconds in which it had nothing, but other ranks had
   double rewards_s = 0;                        // seconds in which it waited for rewards, with nothing to sample
   SamplerCounts counts;                        // sums over rank groups; most_pages and num_pages: maxima
-  std::map<std::string, RewardFaults> faults;  // by domain, over all ranks
-  std::map<std::string, int64_t> retries;      // by domain, over all ranks
-  std::map<std::string, RewardUse> use;        // by domain, over all ranks
+  std::map<std::string, RewardFaults> faults;  // failed rewards by domain, over all ranks
+  std::map<std::string, int64_t> retries;      // retries of rewards by domain, over all ranks
+  std::map<std::string, RewardUse> use;        // times and queue lengths of rewards by domain, over all ranks
 
   /// Adds the sampler counts of an engine run over all rank groups. `local`: counts of this rank's group; only its
   /// leader's are summed. `mesh`: of the sampler. **Collective** over the sampler's ranks.

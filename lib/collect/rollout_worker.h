@@ -44,7 +44,7 @@ struct RolloutRequest {
   bool may_stop = true;            // a stop request of the user ends the job
 };
 
-/// A job in progress; it may be paused and resumed.
+/// A job in progress, created by RolloutWorker::begin(); it may be paused and resumed.
 struct RolloutJob {
   RolloutJob(RolloutRequest request_, Mesh& mesh, DomainRewards& rewards, RolloutCoordinator::Plan plan)
       : request(std::move(request_)), coordinator(mesh, rewards, std::move(plan)) {}
@@ -116,7 +116,8 @@ class RolloutWorker {
 };
 
 /// Takes part in RolloutWorker::complete() on ranks without a sampler, and runs the judging models there. `samplers`:
-/// the sampler's ranks. Throws Stopped on all ranks if a stop was requested. **Collective** over the world.
+/// the sampler's ranks. `step`: RolloutRequest::step of the job. Throws Stopped on all ranks if a stop was requested.
+/// **Collective** over the world.
 void attend_rollouts(RewardModels& models, RoleMesh& samplers, int64_t step);
 
 /// All-gathers records: returns those of all ranks, sorted by group_index, then sample_index. `local`: this rank's.

@@ -19,7 +19,7 @@ using SampleAssignment = std::vector<std::vector<SampleIndex>>;
 
 class SampleScheduler {
  public:
-  /// `num_samples`: per prompt.
+  /// `num_groups`: groups that sample. `num_samples`: samples of each prompt.
   SampleScheduler(int64_t num_groups, int64_t num_samples) : num_groups_(num_groups), num_samples_(num_samples) {}
 
   /// Adds all samples of a prompt. `prompt`: index chosen by the caller. `expected_length`: tokens of a response;

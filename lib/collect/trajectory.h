@@ -17,7 +17,11 @@
 namespace roll {
 
 /// Limit that ended a trajectory before its environment did.
-enum class TrajectoryCut { kTurns, kTokens, kTime };
+enum class TrajectoryCut {
+  kTurns,   // max_steps turns
+  kTokens,  // tokens of the response, or of a turn with its prompt
+  kTime     // max_seconds
+};
 constexpr auto enum_names(TrajectoryCut) {
   return std::to_array<Named<TrajectoryCut>>(
       {{TrajectoryCut::kTurns, "turns"}, {TrajectoryCut::kTokens, "tokens"}, {TrajectoryCut::kTime, "time"}});

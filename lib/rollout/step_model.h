@@ -94,7 +94,7 @@ class StepModel {
 struct EngineLimits {
   int64_t num_slots = 1;         // sequences that run together
   int64_t max_length = 0;        // tokens per sequence, prompt and response; must be set
-  int64_t max_rows = 8192;       // tokens per step; the device may lower it, but not below num_slots
+  int64_t max_rows = 8192;       // most tokens per step; lowered to what the device needs, but at least num_slots
   int64_t page_size = 16;        // tokens per page; models with recurrent states may raise it
   int64_t kv_cache_bytes = 0;    // 0: no limit
   int64_t max_pages = 0;         // 0: no limit
