@@ -24,7 +24,7 @@ Json first_messages(const EnvironmentConfig& config, const Opening& opening);
 /// A finished turn, as shown in later prompts.
 struct PastTurn {
   std::string observation;  // before the turn
-  std::string action;       // the model's
+  std::string action;       // the model's action, or its whole message
   bool is_valid = true;     // the environment understood the action
   double reward = 0;
 };

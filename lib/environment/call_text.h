@@ -48,7 +48,7 @@ class CallText {
     position_ = end + word.size();
     return found;
   }
-  /// Returns the longest text at the reading position without kNotInNames, and moves past it; "" if there is none.
+  /// Returns the text from the reading position up to the next character of kNotInNames, and moves past the text.
   std::string take_name() {
     std::string name(rest().substr(0, rest().find_first_of(kNotInNames)));
     position_ += name.size();

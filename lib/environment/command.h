@@ -10,8 +10,8 @@
 namespace roll {
 
 /// Creates an environment whose functions wait for the program's answers. Protocol: each line that the program reads is
-/// a question. It answers with one line of at most 1 MiB before the next question comes, in which "id" is the
-/// question's or left out:
+/// a question, which it answers with one line of at most 1 MiB. The next question comes only after the answer. "id" in
+/// an answer equals that in the question, or is left out:
 ///   {"id", "method": "reset", "seed", "config"}  ->  {"id", "observation"[, "instruction", "tools"]}
 ///   {"id", "method": "step", "message"}          ->  {"id", "observation", "reward", "done"[, "valid", "success"]}
 ///   {"id", "method": "close"}                    ->  {"id"}

@@ -1,5 +1,5 @@
 // Environment type `plugin`: a C++ class in a shared library of the user (roll/environment.h), called in this process.
-// For types.cpp. Its answers are checked like those of programs (command_player.h).
+// For types.cpp. The answers of the class are checked like those of programs (command_player.h).
 #pragma once
 
 #include <memory>

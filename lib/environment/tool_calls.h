@@ -15,8 +15,7 @@ namespace roll {
 
 /// How a model writes tool calls. In the forms without a mark, the whole turn must consist of calls.
 enum class ToolCallForm {
-  kMarked,  // after a mark such as <tool_call> (marked_calls.h), anywhere in the text except in a thought, before
-            // </think>
+  kMarked,  // after a mark such as <tool_call> (marked_calls.h), anywhere but in a thought (before </think>)
   kLlama3,  // {"name": ..., "parameters": {...}}; several are separated by ; and <|python_tag|> may come first
   kGlm4,    // a tool's name and, on the next line, its arguments as JSON; once or several times
 };

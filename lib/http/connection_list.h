@@ -30,7 +30,8 @@ class ConnectionList {
   /// Returns true if more than nine tenths of max_connections are in use. The server then calls close_slow() at once.
   bool is_crowded() const { return num_too_many() > 0; }
   /// Shuts down connections whose clients are too slow and, while the list is crowded, those that have kept the server
-  /// waiting longest. They stay in the list until remove(). Returns the time at which it must be called again.
+  /// waiting longest. They stay in the list until remove(). Returns the time at which close_slow() must be called
+  /// again.
   Clock::time_point close_slow();
   /// Shuts down all connections.
   void close_all();

@@ -41,9 +41,9 @@ struct CacheSettings {
 /// Resolves the configuration keys. Throws UserError ("key = value: rule") if a value is out of range, max_new_tokens
 /// is unset, or a stop string is empty.
 SamplingSettings sampling_settings(const GeneratingArgs& args);
-/// Parses the token ids of a JSON object such as {"17": -2.5, ...}; returns logit biases by token id. `key`: name of
-/// the object in error messages. Throws UserError if a token id is unknown or named twice, a bias is outside -100 ..
-/// 100, or there are more than 1024.
+/// Returns logit biases by token id. `by_text`: a JSON object such as {"17": -2.5, ...}, with token ids as text. `key`:
+/// name of the object in error messages. Throws UserError if a token id is unknown or named twice, a bias is outside
+/// -100 .. 100, or there are more than 1024.
 std::map<int64_t, double> token_biases(const std::map<std::string, double>& by_text, int64_t vocab_size,
                                        const std::string& key);
 /// Returns the cache settings in strategy_config.

@@ -30,7 +30,7 @@ struct PromptPiece {
   int64_t slot = 0;
   int64_t begin = 0;           // position of ids[0]; earlier tokens are computed or in shared pages
   std::vector<int64_t> ids;    // tokens to compute
-  std::vector<int64_t> draws;  // slots that draw a token from the logits of the last id; several share a prompt
+  std::vector<int64_t> draws;  // slots that draw from the logits of the last id; all that share the prompt, or none
 };
 
 /// A copy of one page's keys and values, in all layers.
@@ -94,7 +94,7 @@ class StepModel {
 struct EngineLimits {
   int64_t num_slots = 1;         // sequences that run together
   int64_t max_length = 0;        // tokens per sequence, prompt and response; must be set
-  int64_t max_rows = 8192;       // most tokens per step; lowered to what the device needs, but at least num_slots
+  int64_t max_rows = 8192;       // most tokens per step; a device may use fewer, but at least num_slots
   int64_t page_size = 16;        // tokens per page; models with recurrent states may raise it
   int64_t kv_cache_bytes = 0;    // 0: no limit
   int64_t max_pages = 0;         // 0: no limit

@@ -19,11 +19,12 @@ namespace roll {
 
 /// Progress of one choice: either new tokens, or its end.
 struct ChoiceNews {
-  size_t choice = 0;                    // number of the choice
-  std::vector<int64_t> ids;             // tokens since the last news; empty at the end
-  std::vector<float> log_probs;         // one per id, nats
-  std::optional<Generation> ended;      // set at the end: the whole response
-  std::vector<TokenScore> scores = {};  // at the end, if requested: scores of prompt and response, without first token
+  size_t choice = 0;                // number of the choice
+  std::vector<int64_t> ids;         // tokens since the last news; empty at the end
+  std::vector<float> log_probs;     // one per id, nats
+  std::optional<Generation> ended;  // set at the end: the whole response
+  /// Set at the end if the request needs scores: of all tokens of prompt and response, except the first token.
+  std::vector<TokenScore> scores = {};
 };
 
 /// Error of a request that cannot be answered, because sampling fails or ends. The server answers with status 503.
@@ -64,7 +65,7 @@ class CompletionSink {
   /// Queues a request and returns at once the object through which its answer comes; null if too many requests wait
   /// already. Throws Unavailable if nobody answers requests any more, and UserError if this request cannot be answered.
   virtual std::shared_ptr<PendingAnswer> submit(std::shared_ptr<const CompletionRequest> request) = 0;
-  /// Cancels a request whose client has hung up. `answer`: result of its submit(). Does nothing if it has ended.
+  /// Cancels a request whose client has hung up. `answer`: result of submit(). Does nothing if the request has ended.
   virtual void cancel(const std::shared_ptr<PendingAnswer>& answer) = 0;
 };
 

@@ -31,8 +31,8 @@ class RequestQueue : public RequestSource, public CompletionSink {
   /// Scores tokens as score_tokens() does, with the served model. Called on the engine's thread.
   using Score = std::function<std::vector<TokenScore>(const std::vector<int64_t>& ids, int64_t first,
                                                       int64_t num_likeliest, double temperature)>;
-  /// `max_waiting`: most choices that wait for a slot, over all requests. `score`: empty: no request may need scores
-  /// (CompletionRequest::needs_scores()).
+  /// `max_waiting`: most choices that wait for a slot, over all requests. `score`: may be empty if no request needs
+  /// scores (CompletionRequest::needs_scores()).
   explicit RequestQueue(int64_t max_waiting, Score score = {}) : max_waiting_(max_waiting), score_(std::move(score)) {}
 
   // Called by the server's threads; CompletionSink describes these functions.

@@ -14,7 +14,7 @@ namespace roll {
 void read_response_format(const Json& format, const ServedModel& model, CompletionRequest& request);
 
 /// Sets request.sampling.constraint so that the response is one call of one of `tools` (list of schemas). `prompt`: the
-/// rendered prompt; the form in which it asks for calls is used. Throws UserError if that form or a parameter schema is
+/// rendered prompt, from which the form of the call is taken. Throws UserError if that form or a parameter schema is
 /// not supported, and GrammarsBusy as above.
 void require_call(const Json& tools, const std::string& prompt, const ServedModel& model, CompletionRequest& request);
 

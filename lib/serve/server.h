@@ -23,7 +23,7 @@ struct ServerSettings {
 /// Answers POST /v1/chat/completions and /v1/completions, GET /v1/models, /v1/models/NAME and /health; each request is
 /// answered on its own thread. Over a SessionDesk, the paths are /v1/sessions/ID/chat/completions and so on. There,
 /// POST /v1/sessions takes a session and returns it with its base_url, or 204 if none came within 10 s, and POST
-/// /v1/sessions/ID/reward ends it; an agent's name is what follows the key and a dot in its Authorization header.
+/// /v1/sessions/ID/reward ends it. An agent sends its name with the key, as "Authorization: Bearer KEY.NAME".
 /// Errors have OpenAI's form, with status 400, 401, 403, 404, 413, 429, 503 or 504. If a client hangs up, its request
 /// is cancelled.
 class CompletionServer {

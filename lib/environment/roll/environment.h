@@ -1,4 +1,5 @@
-// C++ API of the user's environments for `roll train`: include this header, write a class, and name it in one line.
+// C++ API of the user's environments for `roll train`: include this header, derive a class from EnvironmentPlugin, and
+// export it with ROLL_ENVIRONMENT.
 //
 //   #include <roll/environment.h>
 //
