@@ -84,7 +84,7 @@ class RolloutWorker {
   /// all ranks if a stop was requested, and UserError as GroupQuota::add() does. **Collective** over the world: ranks
   /// without a sampler call attend_rollouts() meanwhile.
   void complete(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer);
-  /// Ends a complete job; call it once. Returns, on each leader, the scored records that its group sampled, sorted by
+  /// Ends a complete job; call it once. Returns, on each leader, the needed responses that its group sampled, sorted by
   /// group_index (the prompt's index in the job) and sample_index; empty on other ranks. Logs failed rewards of this
   /// rank, once per domain and step, and once per domain if most timed out. Throws UserError if a domain's environment
   /// failed in all trajectories of a training step and never worked before. **Collective** over the sampler's ranks.

@@ -14,7 +14,7 @@ struct TurnAnswer {
   Reaction reaction{};                      // not used if `fault` is set, or while an agent continues
   std::optional<EnvironmentFault> fault{};  // set if the environment failed, which ends the trajectory
   std::string why{};                        // describes the fault, as text after "the environment"
-  bool is_late = false;                     // the trajectory has taken longer than max_seconds; no further turn starts
+  bool is_late = false;                     // the trajectory has taken longer than max_seconds; ignored for agents
   /// Agents only: the next request. With a fault or reaction.is_done: tokens and turns up to the last sampled turn.
   std::optional<AgentTurn> agent{};
 };

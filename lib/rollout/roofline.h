@@ -23,7 +23,8 @@ struct NumberBytes {
 /// Returns the cost of a step in which `count` sequences grow from `begin` to `end` tokens each, and each draws one
 /// token from its last position. Prefill has begin = 0, decoding has end = begin + 1. Counted once per step: all
 /// weights, except that of an untied embedding only the rows of the tokens count, and of an MoE layer only the experts
-/// that the tokens are expected to use. Counted once per sequence: the keys and values of `end` tokens.
+/// that the tokens are expected to use. Counted once per sequence: the keys and values of `end` tokens, and recurrent
+/// states.
 DecodingCost step_cost(const ModelSpec& spec, NumberBytes bytes, int64_t count, int64_t begin, int64_t end);
 
 /// Speed of a device.

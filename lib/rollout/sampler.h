@@ -28,7 +28,7 @@ enum class FinishReason {
   kStop,        // an EOS token was drawn, which is the last id
   kLength,      // the token limit was reached
   kStopString,  // the text holds a stop string
-  kAbort,       // it did not end: sampling was stopped or paused
+  kAbort,       // it did not end: sampling was stopped or paused, or an environment failed
 };
 
 constexpr auto enum_names(FinishReason) {
@@ -44,7 +44,8 @@ struct Generation {
   std::vector<float> log_probs;  // per id, nats: log_softmax(logits / temperature), before penalties and truncation
   std::vector<float> processed_log_probs;  // per id, nats: after penalties and truncation; 0 if greedy
   FinishReason finish_reason = FinishReason::kAbort;
-  /// Text of the response without its num_earlier_tokens, cut at a stop string; set when the response ends.
+  /// Text of the response after GenerationRequest::num_earlier_tokens, cut at a stop string; set when the response
+  /// ends.
   std::string text;
   /// Chosen experts of each token, [prompt + response tokens - 1, choices_per_token()] in row-major order; set at the
   /// response's end if EngineLimits::records_experts, else empty.
