@@ -23,8 +23,7 @@ class JudgeEngine {
   /// Loads the model on the judge's ranks; every rank of the run creates the object. `judge`: must be one that writes.
   /// `seed`: for sampling answers. `roles`: their frozen weights are shared with the judge if the model folder is the
   /// same. `meshes` must outlive the engine. Throws UserError if the model, tokenizer or chat template cannot be
-  /// loaded.
-  /// **Collective** over the world.
+  /// loaded. **Collective** over the world.
   JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshes, at::Device device, const Roles& roles);
 
   struct Question {

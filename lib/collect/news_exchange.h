@@ -1,8 +1,8 @@
 // Asynchronous all-gather of sampling news (SamplingNews: finished responses, queue length, stop requests of a group
-// since its last news), for RolloutCoordinator. A group is the set of tensor-parallel ranks that
-// hold one copy of the sampler's model; its first rank is the leader. Each leader posts its group's news and continues
-// to sample. Once all leaders have posted, every group receives the news of all groups, in the same order, so that all
-// decide alike. The ranks of one group receive the news before the same engine step.
+// since its last news), for RolloutCoordinator. A group is the set of tensor-parallel ranks that hold one copy of the
+// sampler's model; its first rank is the leader. Each leader posts its group's news and continues to sample. Once all
+// leaders have posted, every group receives the news of all groups, in the same order, so that all decide alike. The
+// ranks of one group receive the news before the same engine step.
 #pragma once
 
 #include <memory>
