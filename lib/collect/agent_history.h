@@ -1,6 +1,6 @@
-// History of an agent session, for AgentSessions: a tree with one node per model turn. Finds the node that a request
-// continues. Sampled tokens are never decoded and tokenized again: a request must repeat the earlier conversation
-// unchanged; only its new part is tokenized.
+// History of an agent session, for AgentSessions. A session is the conversation of one external agent with the policy;
+// it is a tree with one node per turn of the policy, because the agent may ask again from an earlier point. A request
+// must repeat an earlier conversation unchanged; only the added part is tokenized, so sampled tokens stay as drawn.
 #pragma once
 
 #include <cstdint>
@@ -18,32 +18,37 @@
 
 namespace roll {
 
-/// The conversation up to the end of one model turn. The first node holds the conversation before any turn.
+/// The conversation up to the end of one policy turn. The first node holds the conversation before any turn.
 struct AgentNode {
-  Json messages{};                    // chat requests only
-  Json variables{};                   // variables of the chat template
-  std::vector<Json> answers{};        // messages added between turns, one list per gap
-  std::optional<std::string> text{};  // text requests only
-  AgentTurn so_far{};
-  std::map<std::vector<int64_t>, int64_t> num_draws{};  // next turns started here; key: tokens in between
+  Json messages{};                    // whole conversation as {role, content} messages; null unless a chat session
+  Json variables{};                   // variables of the chat template, tools included
+  std::vector<Json> answers{};        // one list of messages for each pair of consecutive turns: those in between
+  std::optional<std::string> text{};  // whole conversation as text, if it came as text; unset: messages or token ids
+  AgentTurn so_far{};                 // whole conversation as tokens
+  /// Number of policy turns started after this node, by the tokens between node and turn. Each gets other random
+  /// numbers.
+  std::map<std::vector<int64_t>, int64_t> num_draws{};
 };
 
-/// Position in the tree at which a turn is sampled.
+/// Position in the tree at which the policy samples its next turn: some messages or tokens after a node.
 struct BranchPoint {
-  size_t node = 0;
-  Json added_messages = Json::array();  // messages after the node
-  std::vector<int64_t> added_ids{};     // tokens between the node and the turn
+  size_t node = 0;                      // index of the node that the request continues
+  Json added_messages = Json::array();  // chat requests: messages that the request added after the node
+  std::vector<int64_t> added_ids{};     // the same as tokens, up to the first token of the policy's turn
 };
 
-/// Returns the first node: the conversation of the session's first request.
+/// Returns the first node of a session: the conversation of its first request.
 AgentNode first_node(const CompletionRequest& request);
 
-/// Finds the node that `request` continues. UserError: the request changes earlier messages or tokens (names the first
-/// difference), adds nothing, or uses another endpoint than the session; or TurnTokens::behind() fails.
+/// Finds the node of `nodes` (all nodes of the session) that `request` continues. Throws UserError if the request
+/// changes earlier messages, text or tokens (the error names the first difference), if a chat request adds no message
+/// after the policy's last turn, if it uses another endpoint than the session, or if TurnTokens::tokens_between()
+/// throws.
 BranchPoint find_branch_point(const std::vector<AgentNode>& nodes, const CompletionRequest& request,
                               const TurnTokens& tokens, const Tokenizer& tokenizer);
 
-/// Returns the node after the model's turn `text` at `branch_point`; the caller sets so_far.
+/// Returns the node for a policy turn that wrote `text`. `before`: the node of `branch_point`. `form`: how tool calls
+/// are written in `text`. The caller fills in so_far.
 AgentNode next_node(const AgentNode& before, const BranchPoint& branch_point, const CompletionRequest& request,
                     const std::string& text, ToolCallForm form);
 

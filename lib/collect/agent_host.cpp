@@ -130,9 +130,9 @@ struct AgentHost::Parts {
   std::optional<AgentPrograms> programs;
 };
 
-AgentHost::AgentHost(const std::string& tag, const EnvironmentConfig& environment, AgentPolicy policy, int64_t rank,
+AgentHost::AgentHost(const std::string& tag, const EnvironmentConfig& environment, AgentPolicy policy, int64_t dp_rank,
                      Log& log)
-    : parts_(std::make_unique<Parts>(tag, environment, policy, rank)) {
+    : parts_(std::make_unique<Parts>(tag, environment, policy, dp_rank)) {
   log.info("custom_envs.{}: agents take sessions at {}/sessions", tag, parts_->base_url);
 }
 

@@ -1,5 +1,5 @@
-// Hosts the agents of one environment tag, for RolloutWorker: their sessions, the HTTP server through which they reach
-// the policy, and, if a command is configured, the agent programs, which it starts, watches and restarts.
+// Hosts the external agents of one environment, for RolloutWorker. Holds their sessions (agent_sessions.h) and the HTTP
+// server through which they reach the policy. If a command is configured, starts, watches and restarts agent programs.
 #pragma once
 
 #include <memory>
@@ -11,22 +11,26 @@
 
 namespace roll {
 
-/// The policy, as the server needs it.
+/// Tokenization and length limits of the policy, for the server.
 struct AgentPolicy {
   const ChatTemplate& chat_template;
   const Tokenizer& tokenizer;
   const TurnTokens& tokens;
-  int64_t prompt_length = 0, response_length = 0;  // limits, in tokens
+  int64_t prompt_length = 0;    // longest first request of a session, in tokens
+  int64_t response_length = 0;  // most tokens after that request; the server accepts at most the sum of both
 };
 
 class AgentHost {
  public:
-  /// `tag`: key in custom_envs, named in messages. `rank`: data-parallel rank of the sampler, added to the port.
-  /// References must outlive this object. UserError: the port is taken.
-  AgentHost(const std::string& tag, const EnvironmentConfig& environment, AgentPolicy policy, int64_t rank, Log& log);
-  /// Stops the programs; requests that wait get the error "the run is over".
+  /// Starts the server and the agent programs. `tag`: key of the environment in custom_envs, for messages. `dp_rank`:
+  /// data-parallel rank of the sampler; a configured port is increased by it, port 0 picks a free one. All referenced
+  /// objects, also those in `policy`, must outlive this object. Throws UserError if the port is taken.
+  AgentHost(const std::string& tag, const EnvironmentConfig& environment, AgentPolicy policy, int64_t dp_rank,
+            Log& log);
+  /// Stops the programs and the server; waiting requests get the error "the run is over".
   ~AgentHost();
 
+  /// Returns the sessions, through which the sampler exchanges turns with the agents. They live as long as this object.
   AgentSessions& sessions();
 
  private:

@@ -1,7 +1,8 @@
-// Agent sessions: connect the agents' HTTP requests, on server threads, with the trajectories that the sampler draws. A
-// session is a tree of turns, because an agent may ask again from an earlier point. Its trajectory ends with the turn
-// sampled last before its reward came. An agent that is silent, dies, asks without end or breaks the rules ends its
-// session as a failed environment, never with a reward.
+// Agent sessions, for AgentHost and TurnSource. A session connects one trajectory of the sampler with one external
+// agent, whose HTTP requests arrive on server threads; each request asks the policy for one turn. A session is a tree
+// of turns, because an agent may ask again from an earlier point; the trajectory keeps only the path to the turn that
+// was sampled last before the agent posted its reward. If an agent is silent, dies, asks without end or breaks the
+// rules, its session ends as a failed environment, never with a reward.
 #pragma once
 
 #include <deque>
@@ -20,7 +21,7 @@
 
 namespace roll {
 
-/// Settings of all sessions.
+/// Settings that all sessions of an AgentSessions share.
 struct SessionRules {
   const EnvironmentConfig& environment;
   const TurnTokens& tokens;
@@ -30,41 +31,47 @@ struct SessionRules {
 
 class AgentSessions : public SessionDesk {
  public:
-  /// All references must outlive this object.
+  /// All references in `rules` must outlive this object.
   explicit AgentSessions(SessionRules rules);
   ~AgentSessions() override;
 
-  // Called by the sampler's thread.
+  // Called by the sampler's thread. `number`: the caller's unique number of the trajectory.
 
-  /// Settings of a trajectory. `response_length`: limit in tokens, the agent's between turns included.
+  /// Settings of one trajectory.
   struct Terms {
-    uint64_t seed = 0;  // seed of the level
-    int64_t response_length = 0;
-    SamplingSettings sampling{};  // for every turn
+    uint64_t seed = 0;            // sent to the agent, which must play the same level for the same seed
+    int64_t response_length = 0;  // most tokens after the first request: the policy's and those of later requests
+    SamplingSettings sampling{};  // for every turn; the server rejects requests with other settings
   };
-  /// Opens a session for trajectory `number`, which an agent may then take.
+  /// Opens a session, which the next free agent may then take.
   void begin(int64_t number, Terms terms);
-  /// Returns the agent's next request, or how the session ended; nullopt while there is neither.
+  /// Returns the agent's next request (in TurnAnswer::agent), or how the session ended: with a reward (is_done) or a
+  /// fault. Returns nullopt while there is neither. Never waits; a session that exceeds a time limit of the environment
+  /// (timeout_s, max_seconds) fails here.
   std::optional<TurnAnswer> next(int64_t number);
-  /// Streams new tokens of the current turn to the agent. `so_far`: all tokens since the prompt.
+  /// Streams new tokens of the current turn to the agent, if its request streams. `so_far`: all tokens of the
+  /// trajectory since the prompt of its first request.
   void stream_tokens(int64_t number, const Generation& so_far);
-  /// Answers the agent's request with the finished turn, the last of `turns`.
+  /// Answers the agent's current request. `generation`: all tokens of the trajectory since the first prompt, and the
+  /// text of the finished turn only. `turns`: splits these tokens; the finished turn is the last.
   void finish_turn(int64_t number, const Generation& generation, const std::vector<Turn>& turns);
-  /// Removes the session; its trajectory is over or no longer needed.
+  /// Removes the session, whose trajectory is over or no longer needed; the agent's waiting requests fail.
   void end(int64_t number);
 
-  // Called by the watcher of the agent programs.
+  // Called by the watcher of the agent programs (AgentHost). `agent_name`: the name under which the agent took a
+  // session. `why`: text that follows "the environment" in error messages.
 
-  /// Fails the session of agent `agent_name`, which has exited. Returns false if it never took a session.
+  /// Fails the open sessions of an agent that has exited. Returns false if it has taken no session since it started.
   bool agent_ended(const std::string& agent_name, const std::string& why);
-  /// Returns true if a session of this agent failed while it ran: the agent must be stopped and gets no other.
+  /// Returns true if a session of this agent failed. The watcher must then stop the agent; until agent_ended() is
+  /// called, it gets no other session.
   bool must_stop(const std::string& agent_name);
-  /// Fails all sessions that no agent has taken; no agent can be started.
+  /// Fails all sessions that no agent has taken, because no agent can be started.
   void fail_untaken(EnvironmentFault fault, const std::string& why);
-  /// Fails waiting and future requests: the run is over.
+  /// Fails all waiting and future requests, because the run is over.
   void close();
 
-  // Called by the server for agents, see SessionDesk.
+  // Called by the server for agents; SessionDesk describes these functions.
 
   std::optional<Json> take(const std::string& agent_name, std::chrono::milliseconds patience) override;
   void give_back(const std::string& id) override;
@@ -73,7 +80,7 @@ class AgentSessions : public SessionDesk {
 
  private:
   class Sink;
-  struct Draw {
+  struct Draw {  // a turn that an agent has asked for
     std::shared_ptr<PendingAnswer> answer;
     std::shared_ptr<const CompletionRequest> request;
     size_t choice = 0;

@@ -1,5 +1,5 @@
-// Warns once per domain, for the training loop, when all responses of a step were cut off at the length limit: their
-// rewards then say nothing about the prompts.
+// Warns when all responses of a domain in a step were cut off at the length limit, because their rewards are then
+// meaningless. Used by the training loop; each domain is warned of once.
 #pragma once
 
 #include <set>
@@ -14,22 +14,24 @@ namespace roll {
 
 class CutResponses {
  public:
-  /// `domains`: all domains. `max_new_tokens`: the length limit of responses.
+  /// `domains`: the domains to watch. `max_new_tokens`: length limit of a response, named in the warning.
   CutResponses(std::vector<std::string> domains, int64_t max_new_tokens)
       : domains_(std::move(domains)), max_new_tokens_(max_new_tokens) {}
-  /// Watches nothing if the plan plays environments: their metric environment/cut names what cut them.
+  /// Watches all domains of a plan. If the plan plays environments, watches none: warn() then does nothing, because
+  /// the metrics <domain>/environment/cut/* already show which limit ended the trajectories.
   explicit CutResponses(const SamplingPlan& plan) : max_new_tokens_(plan.training.max_new_tokens) {
     for (const auto& [domain, filter] : plan.filters)
       if (!plan.plays) domains_.push_back(domain);
   }
 
-  /// `metrics` must hold <domain>/rollout/truncated_ratio of all ranks.
+  /// Logs a warning for each domain whose metric <domain>/rollout/truncated_ratio is 1. `metrics`: of the step, already
+  /// reduced over all ranks; a domain without the metric is skipped.
   void warn(const Metrics& metrics, int64_t step, Log& log);
 
  private:
   std::vector<std::string> domains_;
   int64_t max_new_tokens_;
-  std::set<std::string> warned_domains_;  // domains warned of
+  std::set<std::string> warned_domains_;
 };
 
 }  // namespace roll

@@ -1,6 +1,6 @@
-// Rewards of all domains, for RolloutCoordinator: responses go in as they end, results come out as they are computed. A
-// response is held back if a model of this program must judge it first (reward_models.h), or if its reward type scores
-// many at once; held responses are submitted when nothing is left to sample.
+// Scores the responses of this rank, for RolloutCoordinator: a response is submitted when it ends, and worker threads
+// score it while others are sampled. In some domains, responses are held back until nothing is left to sample: if a
+// model of this program must judge them first (reward_models.h), or if the reward type scores many at once.
 #pragma once
 
 #include <map>
@@ -12,36 +12,44 @@
 
 namespace roll {
 
+/// Settings of a domain's reward.
 struct DomainReward {
   RewardArgs reward{};
-  bool asks_model = false;  // a model of this program must judge responses first
+  bool asks_model = false;  // a model of this program must judge each response before it is scored
 };
 using RewardsByDomain = std::map<std::string, DomainReward>;
 
+/// Responses of a domain that are not submitted yet, by the caller's index.
+using HeldQueries = std::map<int64_t, RewardQuery>;
+
 class DomainRewards {
  public:
-  /// `num_ranks`: processes that score responses. UserError: a reward cannot be created from its settings.
+  /// `response_length`: longest response in tokens, for length penalties. `num_ranks`: number of processes that score
+  /// responses; limits on requests to servers are divided by it. `log`: for warnings; null: none. Throws UserError if a
+  /// reward cannot be created from its settings.
   DomainRewards(const RewardsByDomain& rewards, int64_t response_length, int64_t num_ranks = 1, Log* log = nullptr);
 
-  /// Submits or holds back a response. `response`: the caller's index for it.
+  /// Queues a response for scoring, or holds it back if holds(domain). `response`: index chosen by the caller, unique
+  /// over all domains; results are returned under it.
   void submit(const std::string& domain, int64_t response, RewardQuery query);
-  /// Returns true if responses of this domain are held back.
+  /// Returns true if responses of this domain are held back until release().
   bool holds(const std::string& domain) const { return domains_.at(domain).is_held; }
-  /// Held responses, by domain and response.
-  std::map<std::string, std::map<int64_t, RewardQuery>>& held() { return held_; }
+  /// Returns the held responses, by domain. The caller may store judgements in them, add to them and remove them.
+  std::map<std::string, HeldQueries>& held() { return held_; }
   /// Submits all held responses. Call it when nothing is left to sample and the models have judged them.
   void release();
   /// Returns true if results of submitted responses have not been taken yet.
   bool is_open() const;
-  /// Returns the results that are ready, by response. Rethrows a reward's error.
+  /// Returns the results that are ready and not taken before, by response. Rethrows an exception that ended the scoring
+  /// of a response.
   std::map<int64_t, RewardResult> take_done();
-  /// Waits for all submitted responses and returns their results. Rethrows a reward's error.
+  /// Waits for all submitted responses; returns the results not taken before, by response. Throws as take_done() does.
   std::map<int64_t, RewardResult> take_all();
   /// Discards a response, held or submitted, that is no longer needed.
   void drop(const std::string& domain, int64_t response);
-  /// Records that some rank got a reward of this domain.
+  /// Records that some rank (not necessarily this one) got a reward of this domain, so its server or program works.
   void note_answers(const std::string& domain) { domains_.at(domain).pool->note_answers(); }
-  /// Returns the usage of a domain's reward since the last call.
+  /// Returns the scoring statistics of this rank for a domain since the last call.
   RewardUse take_use(const std::string& domain) { return domains_.at(domain).pool->take_use(); }
 
  private:
@@ -52,7 +60,7 @@ class DomainRewards {
   };
 
   std::map<std::string, Domain> domains_;
-  std::map<std::string, std::map<int64_t, RewardQuery>> held_;
+  std::map<std::string, HeldQueries> held_;
 };
 
 }  // namespace roll

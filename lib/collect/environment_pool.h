@@ -1,6 +1,6 @@
-// Environments of one rank's trajectories, for TurnSource. Built-in ones answer at once or, if slow, on threads
-// (environment_threads.h). The user's programs are driven by one thread (program_driver.h), agents through HTTP
-// (agent_host.h).
+// Runs the environments of the trajectories that one rank samples, for TurnSource. Fast built-in environments run in
+// the caller's thread, slow ones on other threads (environment_threads.h). One thread drives the user's environment
+// programs (program_driver.h). External agents come over HTTP (agent_host.h).
 #pragma once
 
 #include <condition_variable>
@@ -24,36 +24,39 @@ using EnvironmentsByTag = std::map<std::string, EnvironmentConfig>;
 class EnvironmentPool {
  public:
   using Agents = std::map<std::string, std::unique_ptr<AgentHost>>;  // by tag
-  /// UserError: an environment cannot be created. `environments` must outlive the pool.
+  /// `environments` must outlive the pool. `agents`: one host for each environment that is played by agents. Throws
+  /// UserError if an environment cannot be created.
   explicit EnvironmentPool(const EnvironmentsByTag& environments, Agents agents = {});
   /// Stops the programs; waits for built-in environments that are computing an answer.
   ~EnvironmentPool() = default;
   EnvironmentPool(const EnvironmentPool&) = delete;
   EnvironmentPool& operator=(const EnvironmentPool&) = delete;
 
-  /// Starts a trajectory, once an environment is free, and returns its number. `observation`: expected first
-  /// observation of the level.
+  /// Starts a trajectory of an environment without agents and returns its number; does not wait. Programs and threads
+  /// begin the level when one is free. `observation`: first observation that the level of `seed` must show. If it shows
+  /// another one, a fast built-in environment throws EnvironmentFailed here; others report a fault with their first
+  /// answer.
   int64_t begin(const std::string& tag, uint64_t seed, std::string observation);
-  /// Starts a trajectory driven by an agent; take() returns its first request.
+  /// Starts a trajectory driven by an agent and returns its number; take() returns the agent's first request.
   int64_t begin(const std::string& tag, AgentSessions::Terms terms);
-  /// Returns the agent sessions that hold the trajectory.
+  /// Returns the sessions of the agents that play this trajectory's environment; its number there is `trajectory`.
   AgentSessions& sessions(int64_t trajectory);
-  /// Sends the model's message. One message at a time per trajectory.
+  /// Sends the model's message; not for trajectories driven by an agent. take() the answer before the next step().
   void step(int64_t trajectory, std::string message);
-  /// Returns the answer to the last step; nullopt until it is there.
+  /// Returns the answer to the last step(), once, or an agent's next request; nullopt if it has not come yet.
   std::optional<TurnAnswer> take(int64_t trajectory);
   /// Ends the trajectory and frees its environment. Call it once.
   void end(int64_t trajectory);
   /// Returns true if any trajectory has not ended.
   bool is_busy();
-  /// Waits until an answer arrives or the time is over.
+  /// Waits until an answer of a program or thread arrives, or `seconds` are over. Agents' requests do not end the wait.
   void wait(double seconds);
 
  private:
   struct Trajectory {
     std::string tag;
     std::optional<TurnAnswer> answer{};
-    std::unique_ptr<Environment> environment{};  // built-in and fast
+    std::unique_ptr<Environment> environment{};  // set only for fast built-in environments
   };
   bool is_program(const std::string& tag) const { return environments_.at(tag).env_type->is_program; }
   void store_answer(int64_t number, TurnAnswer answer);
@@ -63,7 +66,7 @@ class EnvironmentPool {
   std::mutex mutex_;
   std::condition_variable has_answer_;
   std::map<int64_t, Trajectory> trajectories_;
-  std::map<std::string, std::unique_ptr<Environment>> prototypes_;  // by tag; prototypes
+  std::map<std::string, std::unique_ptr<Environment>> prototypes_;  // fast built-in environments, by tag
   int64_t num_begun_ = 0;
   EnvironmentThreads threads_;
   std::optional<ProgramDriver> programs_;  // unset without user programs

@@ -1,5 +1,5 @@
-// Runs slow built-in environments on threads, `world_size` per tag, for EnvironmentPool: the caller never waits for an
-// environment.
+// Runs slow built-in environments on worker threads, for EnvironmentPool, so that the sampler never waits for them.
+// Each tag (environment of custom_envs) has its own threads. Trajectory numbers are the caller's.
 #pragma once
 
 #include <condition_variable>
@@ -21,25 +21,28 @@ namespace roll {
 
 class EnvironmentThreads {
  public:
-  /// Called on a worker thread with the answer to a step.
+  /// Called on a worker thread, without locks, with the answer to a step().
   using OnAnswer = std::function<void(int64_t trajectory, TurnAnswer answer)>;
   explicit EnvironmentThreads(OnAnswer on_answer) : on_answer_(std::move(on_answer)) {}
-  /// Waits for environments that are computing an answer.
+  /// Waits for environments that are computing an answer; other work is dropped.
   ~EnvironmentThreads();
   EnvironmentThreads(const EnvironmentThreads&) = delete;
   EnvironmentThreads& operator=(const EnvironmentThreads&) = delete;
 
-  /// Adds a kind of environment, before trajectories of that tag begin. `prototype`: prototype of the others; is
-  /// prepared here. UserError: Environment::prepare() fails.
+  /// Adds an environment and starts its threads; call it before trajectories of that tag begin. `prototype` is prepared
+  /// here; each trajectory plays in a copy (Environment::another()). Throws UserError if its data cannot be
+  /// loaded.
   void add(const std::string& tag, int64_t num_threads, std::unique_ptr<Environment> prototype);
   bool has(const std::string& tag) const { return pools_.contains(tag); }
 
-  /// Starts a trajectory; it gets an environment for itself, new or reused. `observation`: expected first observation
-  /// of the level.
+  // These functions only queue work for a thread of the tag; they return at once.
+
+  /// Starts a trajectory in an environment that it does not share. `observation`: first observation that the level of
+  /// `seed` must show. If the level cannot begin or shows another one, the first step() is answered with the fault.
   void begin(int64_t trajectory, const std::string& tag, uint64_t seed, std::string observation);
-  /// Sends the model's message. One message at a time per trajectory.
+  /// Sends the model's message. Call it again only after the answer.
   void step(int64_t trajectory, std::string message);
-  /// Ends the trajectory and frees its environment.
+  /// Ends the trajectory; its environment is reused. Call it once. A step in progress is finished and still answered.
   void end(int64_t trajectory);
 
  private:
@@ -56,7 +59,7 @@ class EnvironmentThreads {
     std::unique_ptr<Environment> environment{};  // set when opened
     std::optional<std::string> message{};        // not answered yet
     bool is_over = false;
-    bool is_taken = false;                // queued, or on a thread
+    bool is_taken = false;                // it waits for a thread or is on one
     std::optional<TurnAnswer> failure{};  // answer to all further steps
   };
   void enqueue(int64_t number, Trajectory& trajectory);

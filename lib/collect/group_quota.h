@@ -1,7 +1,8 @@
-// Dynamic sampling, for RolloutManager: a step trains only on groups from which the policy can learn. Each domain owes
-// the step its share of groups and keeps the first useful ones in prompt order, even if later prompts are scored
-// earlier. For each group that query_filter_config drops, another prompt starts while others still run; more may start
-// ahead of need. In the end the prompt stream continues right after the last prompt that was needed.
+// Decides which prompts a step samples and which groups it keeps (dynamic sampling), for RolloutManager. A group is all
+// responses to one prompt. Each domain owes the step a number of groups that its filter keeps ("useful" ones); the
+// first useful ones in prompt order count, even if later prompts are scored earlier. For each group that the filter
+// drops, another prompt starts while others still run; more may start ahead of need. At the end of the step, the prompt
+// stream goes back to right after the last prompt that was needed.
 #pragma once
 
 #include <cstdint>
@@ -19,57 +20,65 @@
 
 namespace roll {
 
-/// Scores of a group; nullopt: the response could not be judged.
+/// Scores of a group, one per response; nullopt: the response could not be judged.
 using GroupScores = std::span<const std::optional<double>>;
 
-/// Returns true if the filter keeps a group. mean_filter: threshold_down < mean < threshold_up. std_filter: standard
-/// deviation (n - 1) above std_threshold. Missing scores are ignored; both filters drop a group without any score.
+/// Returns true if the filter keeps a group. mean_filter keeps it if threshold_down < mean < threshold_up; std_filter,
+/// if the standard deviation (divisor n - 1) is above std_threshold. Missing scores are ignored; both filters drop a
+/// group without any score.
 bool is_useful(GroupScores scores, const QueryFilterConfig& filter);
 
 /// A prompt to sample.
 struct Prompt {
   std::shared_ptr<const Row> row{};
-  uint64_t number = 0;         // index in its step; key of its random numbers
-  bool awaits_scores = false;  // scores decide if it is kept, or which rows come later
+  uint64_t number = 0;         // unique within the step; key of the prompt's random numbers
+  bool awaits_scores = false;  // scores are needed during sampling: for the filter, or to choose later rows
   bool is_ahead = false;       // started ahead of need
 };
 
+/// All ranks that sample hold the same quota and make the same calls. `index`: position of a prompt in the sequence of
+/// all prompts that next() has returned so far.
 class GroupQuota {
  public:
-  /// `owed`: groups of each domain. `num_additional`: prompts that a domain with a filter may run beyond the groups
-  /// that it still lacks. All references must outlive the quota.
+  /// `owed`: number of groups that each domain must deliver. `filters`: one for each domain that owes groups.
+  /// `num_additional`: extra prompts that a domain with a filter may run ahead of need. `stream` and `filters` must
+  /// outlive the quota.
   GroupQuota(const std::map<std::string, int64_t>& owed, PromptStream& stream,
              const std::map<std::string, QueryFilterConfig>& filters, int64_t num_additional = 0);
 
-  /// Returns the prompts that should start now.
+  /// Draws from the stream the prompts that should start now, and returns them; empty if none should.
   std::vector<Prompt> next();
-  /// Caps the groups that are sampled or kept at floor(share * owed) per domain, without prompts ahead of need. share
-  /// >= 1: no cap.
+  /// Lets each domain sample and keep at most floor(share * owed) groups for now, without prompts ahead of need. A
+  /// share of 1 or more means no cap.
   void limit(double share);
-  /// Returns true if each domain has kept all groups that the limit allows.
+  /// Returns true if each domain has kept as many groups as limit() allows.
   bool has_all_allowed() const;
-  /// Records the scores of a prompt that awaits them. `index`: counts the prompts from next(). UserError: a domain that
-  /// lacks groups dropped as many in a row as its data has prompts, and at least as many as it owes.
+  /// Records the scores of a prompt with awaits_scores, once all its responses are scored. Throws UserError if a domain
+  /// that lacks groups has dropped max(owed, number of rows in its data) groups in a row.
   void add(int64_t index, GroupScores scores);
-  /// Returns false if the step is full before this prompt's turn, whatever its scores.
+  /// Returns false if the domain has all its groups without this prompt, so that sampling it is useless.
   bool needs(int64_t index) const;
-  /// Returns true if all groups of the step are known.
+  /// Returns true if every domain has kept all groups that it owes.
   bool is_full() const;
 
+  /// Numbers of groups of a domain.
   struct Counts {
-    int64_t sampled = 0, dropped = 0, aborted = 0;  // groups: kept or dropped; dropped; started but not needed
+    int64_t sampled = 0;  // kept and dropped ones
+    int64_t dropped = 0;  // dropped by the filter
+    int64_t aborted = 0;  // started, but not needed
   };
   /// Returns the counts so far, by domain.
   std::map<std::string, Counts> counts() const;
-  /// Returns, for a full step, the mean score of each group up to the last needed one, by domain and in prompt order;
-  /// nullopt if no scores were awaited or none could be judged.
+  /// Returns the mean score of each sampled group of a full step, by domain, in prompt order. nullopt: no prompt of the
+  /// domain awaits scores, or no response of the group could be judged.
   std::map<std::string, std::vector<std::optional<double>>> mean_scores() const;
-  /// Ends a full step. Gives unneeded prompts back to the stream. Returns the kept `records`, domain by domain. Their
-  /// group_index is the prompt's index before, and counts the kept groups from 0 after.
+  /// Ends a full step; call it once. Gives unneeded prompts back to the stream and returns those of `records` (of this
+  /// rank) whose groups are kept. On input, group_index is the prompt's index; in the result it numbers the kept groups
+  /// from 0, domain by domain.
   std::vector<RolloutRecord> take(std::vector<RolloutRecord> records);
 
  private:
-  enum class Verdict { kOpen, kUseful, kUseless };
+  enum class Verdict { kOpen, kUseful, kUseless };  // kOpen: scores are missing
   struct Domain {
     std::string name;
     int64_t owed = 0, num_prompts = 0;

@@ -1,5 +1,5 @@
-// LLM judge in this program, for RewardModels: a separate language model on ranks of the run. The questions of all
-// ranks are distributed over the rank groups that hold the model.
+// LLM judge in this program, for RewardModels: a separate language model on some or all ranks of the run. Any rank may
+// ask questions; they are distributed over the groups of ranks that hold a copy of the model.
 #pragma once
 
 #include <optional>
@@ -20,16 +20,19 @@ namespace roll {
 
 class JudgeEngine {
  public:
-  /// `roles`: may share frozen weights with the judge, if its model folder is the same. **Collective**. UserError: the
-  /// model, tokenizer or chat template cannot be loaded.
+  /// Loads the model on the judge's ranks; every rank of the run creates the object. `judge`: must be one that writes.
+  /// `seed`: for sampling answers. `roles`: their frozen weights are shared with the judge if the model folder is the
+  /// same. `meshes` must outlive the engine. Throws UserError if the model, tokenizer or chat template cannot be
+  /// loaded. **Collective** over the world.
   JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshes, at::Device device, const Roles& roles);
 
   struct Question {
-    Json messages;
-    uint64_t name = 0;  // key of its random numbers
+    Json messages;      // list of {role, content} for the judge's chat template
+    uint64_t name = 0;  // key of its random numbers; unique among the questions of all ranks in a step
   };
-  /// Returns the answers to this rank's questions, in order; nullopt if a question leaves no room for an answer.
-  /// Answers do not depend on the ranks or their order. **Collective** over the world.
+  /// Returns the answers to `local`, this rank's questions (maybe none), in order; nullopt if a question is so long
+  /// that no room for an answer is left. `step`: training step, part of the random key. An answer does not depend on
+  /// which rank asked or answered. **Collective** over the world.
   std::vector<std::optional<JudgeWords>> ask(const std::vector<Question>& local, int64_t step);
 
  private:

@@ -1,6 +1,8 @@
-// Asynchronous all-gather of news between the rank groups that sample, for RolloutCoordinator. The leader of each group
-// posts its news and continues to sample. Once all have posted, every group receives the news of all: the same news in
-// the same order, so all decide alike. The ranks of one group receive it before the same engine step.
+// Asynchronous all-gather of sampling news (SamplingNews: finished responses, queue length, stop requests of a group
+// since its last news), for RolloutCoordinator. A group is the set of tensor-parallel ranks that hold one copy of the
+// sampler's model; its first rank is the leader. Each leader posts its group's news and continues to sample. Once all
+// leaders have posted, every group receives the news of all groups, in the same order, so that all decide alike. The
+// ranks of one group receive the news before the same engine step.
 #pragma once
 
 #include <memory>
@@ -15,19 +17,21 @@ namespace roll {
 
 class NewsExchange {
  public:
+  /// `mesh`: of the sampler; must outlive this object.
   explicit NewsExchange(Mesh& mesh) : mesh_(mesh) {}
 
-  /// Returns true if this rank has posted news and not yet received everybody's.
+  /// Returns true if this rank has posted news and not yet received the news of all groups.
   bool is_posted() const { return pending_ != nullptr; }
-  /// Starts sending this group's news. Leaders only; **collective** over the leaders.
+  /// Starts sending this group's news, without waiting. Only on leaders, if !is_posted(). **Collective** over the
+  /// leaders.
   void post(const SamplingNews& news);
 
   struct ReceivedNews {
-    std::vector<SamplingNews> news;  // by group; empty until all have posted
-    std::optional<StopKind> wish;    // strongest stop request of the group's ranks other than the leader
+    std::vector<SamplingNews> news;  // one per group, by data-parallel rank; empty until all leaders have posted
+    std::optional<StopKind> wish;    // strongest stop request of this group's ranks, without the leader's
   };
-  /// Returns the news of all groups, if all have posted. `waits`: blocks until they have. `wish`: this rank's stop
-  /// request. Throws the errors of the all-gather. **Collective** over the group.
+  /// Returns the news of all groups if all leaders have posted. `waits`: the leader blocks until they have. `wish`:
+  /// this rank's stop request, if any. Throws the errors of the all-gather. **Collective** over the group.
   ReceivedNews receive(bool waits, std::optional<StopKind> wish);
 
  private:

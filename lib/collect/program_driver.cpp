@@ -101,7 +101,7 @@ std::vector<ProgramDriver::Program*> ProgramDriver::wait() {
   for (const auto& [tag, group] : groups_)
     for (const auto& program : group.programs)
       if (program->state != State::kFree && program->state != State::kTurn)
-        program->player.add_polls(polls.add(*program, program->player.next_look()));
+        program->player.add_polls(polls.add(*program, program->player.next_check_time()));
   const std::vector<Program*> ready = polls.wait();
   std::array<char, 4096> drained;
   [[maybe_unused]] const ssize_t n = ::read(wake_.read_end.get(), drained.data(), drained.size());

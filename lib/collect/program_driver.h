@@ -1,5 +1,6 @@
-// Drives the user's environment programs, for EnvironmentPool. Each program plays one level at a time; one thread talks
-// to all programs and takes answers as they come. Trajectories without a program wait here, and nowhere else.
+// Drives the user's environment programs, for EnvironmentPool. One thread talks to all programs and takes answers as
+// they come. Each tag (environment of custom_envs) has world_size programs; each plays one trajectory at a time, and
+// trajectories without a program wait. Trajectory numbers are the caller's.
 #pragma once
 
 #include <deque>
@@ -20,25 +21,29 @@ namespace roll {
 
 class ProgramDriver {
  public:
-  /// Called on the driver's thread with the answer to a step.
+  /// Called on the driver's thread with the answer to a step().
   using OnAnswer = std::function<void(int64_t trajectory, TurnAnswer answer)>;
-  /// `args_by_tag`: settings by tag; they must outlive the driver. UserError: the programs need more descriptors than
-  /// this process may have.
+  /// `args_by_tag`: settings of the environment programs; the pointed-to settings must outlive the driver. Programs
+  /// start with the first trajectories. Throws UserError if the programs need more file descriptors than this process
+  /// may have.
   ProgramDriver(const std::map<std::string, const EnvironmentArgs*>& args_by_tag, OnAnswer on_answer);
   /// Stops the programs, even in the middle of a step.
   ~ProgramDriver();
   ProgramDriver(const ProgramDriver&) = delete;
   ProgramDriver& operator=(const ProgramDriver&) = delete;
 
-  /// Starts a trajectory as soon as a program is free. `observation`: expected first observation of the level.
+  // These functions only queue work for the driver's thread; they return at once.
+
+  /// Starts a trajectory as soon as a program of the tag is free. `observation`: first observation that the level of
+  /// `seed` must show. If the level cannot begin or shows another one, the first step() is answered with the fault.
   void begin(int64_t trajectory, const std::string& tag, uint64_t seed, std::string observation);
-  /// Sends the model's message. One message at a time per trajectory.
+  /// Sends the model's message. Call it again only after the answer.
   void step(int64_t trajectory, std::string message);
-  /// Ends the trajectory and frees its program.
+  /// Ends the trajectory and frees its program. Call it once. A step in progress is not answered.
   void end(int64_t trajectory);
 
  private:
-  enum class State { kFree, kReset, kTurn, kStep, kClose };  // state of a program
+  enum class State { kFree, kReset, kTurn, kStep, kClose };  // kTurn: waits for the model's message
   static constexpr int64_t kNoTrajectory = -1;
   struct Program {
     std::string tag;
@@ -78,7 +83,8 @@ class ProgramDriver {
   std::thread thread_;
 };
 
-/// Checks that the level of `seed` begins with `observation`. EnvironmentFailed: it begins otherwise.
+/// Throws EnvironmentFailed (kProtocol) if `opening`, with which the level of `seed` began, has another observation
+/// than `observation`, which the level showed before.
 void check_opening(const Opening& opening, uint64_t seed, const std::string& observation);
 
 }  // namespace roll

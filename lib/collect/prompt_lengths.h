@@ -1,5 +1,5 @@
-// Mean response length of each prompt in earlier steps, for RolloutWorker. It is only a hint at what to start first:
-// samples do not depend on it, and a resumed run starts without it.
+// Mean response length of each prompt in earlier steps, for RolloutWorker, which starts prompts with long responses
+// first. Sampled tokens do not depend on it, and a resumed run starts without it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace roll {
 
 class PromptLengths {
  public:
-  /// `length`: tokens of one response.
+  /// Counts a response to the prompt `row`. `length`: tokens of the response.
   void add(const Row& row, int64_t length) {
     Sum& sum = sums_[row.origin];
     sum.tokens += length;
@@ -30,7 +30,7 @@ class PromptLengths {
   struct Sum {
     int64_t tokens = 0, responses = 0;
   };
-  std::unordered_map<std::string, Sum> sums_;  // by origin
+  std::unordered_map<std::string, Sum> sums_;  // by Row::origin
 };
 
 }  // namespace roll

@@ -1,6 +1,7 @@
-// Distributed requests, for RewardModels and JudgeEngine: any rank may have questions, which the ranks of a role
-// answer. Each question goes straight to the group that answers it, and its answer straight back; no rank holds all of
-// them. Questions and answers are messages (base/message.h).
+// Distributed questions and answers, for RewardModels and JudgeEngine: any rank of the run may have questions, which
+// the ranks of a role (of one model) answer. A group is the set of ranks that hold one copy of the model. Each question
+// is sent to the group that answers it, and the answer back to the asking rank; no rank receives all questions.
+// Questions and answers are types that base/message.h can encode.
 #pragma once
 
 #include <cstdint>
@@ -17,31 +18,36 @@
 
 namespace roll {
 
-/// Returns the indices of the questions that each group of the role answers. A question may be in one group or in none.
-/// `lengths` [Q]: length() of the questions of all ranks, rank 0's first. It must return the same on every rank.
+/// Distributes the questions of all ranks over the role's groups: returns, for each group, the indices of its
+/// questions. A question may be in one group, or in none: then it gets no answer. `lengths` [number of questions]:
+/// length() of each question, rank 0's first. Called on every rank of the world, and must return the same on all.
 using AssignRequests = std::function<Partition(const std::vector<int64_t>& lengths)>;
 
+/// How a role answers questions.
 template <class Question, class Answer>
 struct RequestHandler {
   AssignRequests share_out;
-  /// Answers the questions of this rank's group, in the order of its share. Called on all of the role's ranks; the
-  /// answers of a group's first rank count.
+  /// Returns one answer for each question of this rank's group, in order. Called on all of the role's ranks, even
+  /// without questions; only the result of the group's first rank is used.
   std::function<std::vector<Answer>(const std::vector<Question>& questions)> answer;
 };
 
 /// An encoded question or answer.
 struct Packet {
   std::string bytes;
-  int64_t length = 0;  // length() of a question
+  int64_t length = 0;  // length() of a question; 0 for an answer
 };
+/// Does the work of RequestHandler::answer, on encoded messages.
 using AnswerPackets = std::function<std::vector<Packet>(const std::vector<Packet>& questions)>;
-/// Does the work of request_answers(), on encoded messages. **Collective** over the role's world.
+/// Does the work of request_answers(), which calls it with encoded questions. **Collective** over the role's world.
 std::vector<std::optional<Packet>> request_packets(const std::vector<Packet>& local, RoleMesh& role,
                                                    const AssignRequests& share_out, const AnswerPackets& answer,
                                                    std::string_view name);
 
-/// Returns the answers to this rank's questions, in order; nullopt if no group answers. `name`: for error messages. A
-/// question must have a length(). **Collective** over the role's world.
+/// Returns the answers to `local`, this rank's questions (maybe none), in order; nullopt for a question that share_out
+/// gives to no group. `answering`: how questions are distributed and answered. `name`: describes the questions in error
+/// messages. Question needs a member length(), in any unit that share_out understands. **Collective** over the role's
+/// world.
 template <class Question, class Answer>
 std::vector<std::optional<Answer>> request_answers(const std::vector<Question>& local, RoleMesh& role,
                                                    const RequestHandler<Question, Answer>& answering,

@@ -72,12 +72,12 @@ void RewardModels::load_judge(const JudgingModel& judge, uint64_t seed, Meshes& 
   }
 }
 
-void RewardModels::judge(std::map<std::string, Held>& held, int64_t step) {
+void RewardModels::judge(std::map<std::string, HeldQueries>& held, int64_t step) {
   for (auto& [domain, scorer] : scorers_) score(scorer, held[domain]);
   for (auto& [domain, judge] : judges_) ask(judge, held[domain], step);
 }
 
-void RewardModels::score(Scorer& scorer, Held& held) {
+void RewardModels::score(Scorer& scorer, HeldQueries& held) {
   std::vector<ScorePrompt> local;
   std::vector<RewardQuery*> queries;
   for (auto& [response, query] : held) {
@@ -123,7 +123,7 @@ std::vector<ScoreReply> RewardModels::scores(Scorer& scorer, const std::vector<S
   return results;
 }
 
-void RewardModels::ask(Judge& judge, Held& held, int64_t step) {
+void RewardModels::ask(Judge& judge, HeldQueries& held, int64_t step) {
   std::vector<JudgeEngine::Question> questions;
   std::vector<RewardQuery*> queries;
   for (auto& [response, query] : held) {

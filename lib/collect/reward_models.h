@@ -1,6 +1,6 @@
 // Models of a run that judge responses, for RolloutWorker: reward models return a number, judges write text. Each is
-// distributed over ranks like any other model, so all ranks run it together once nothing is left to sample; responses
-// wait in DomainRewards until then.
+// distributed over ranks of the run, so the ranks must call it together. They do so once nothing is left to sample;
+// until then, responses wait in DomainRewards.
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "collect/domain_rewards.h"
 #include "collect/judge_engine.h"
 #include "dist/mesh.h"
 #include "model/value_model.h"
@@ -22,16 +23,20 @@ namespace roll {
 
 class RewardModels {
  public:
-  /// A reward model is Hugging Face's sequence classification with one label. `seed`: for the judges' sampling.
-  /// **Collective**. UserError: a model cannot be loaded.
+  /// Loads the models; every rank of the run creates the object. A reward model must be a Hugging Face sequence
+  /// classification model with one label. `seed`: for the judges' sampling. `roles`: models of the run, whose frozen
+  /// weights may be shared. `meshes` and `log` must outlive this object. Throws UserError if a model cannot be loaded.
+  /// **Collective** over the world.
   RewardModels(const std::vector<JudgingModel>& models, uint64_t seed, Meshes& meshes, at::Device device,
                const Roles& roles, Log& log);
 
+  /// Returns true if the run has no judging models, on all ranks alike; judge() then need not be called.
   bool empty() const { return scorers_.empty() && judges_.empty(); }
-  /// Judges the held queries of all ranks, given by domain and response, and stores the result in each query. A reward
-  /// model's score is its value at the last token of the conversation that ends with the response. **Collective** over
-  /// the world.
-  void judge(std::map<std::string, std::map<int64_t, RewardQuery>>& held, int64_t step);
+  /// Judges responses and stores each result in its query: in model_score (the reward model's value at the last token
+  /// of the conversation, which ends with the response) or judge_words. Leaves it unset if the conversation is too long
+  /// for the model. `held`: this rank's responses, by domain (DomainRewards::held()). `step`: training step, part of
+  /// the judges' random keys. **Collective** over the world.
+  void judge(std::map<std::string, HeldQueries>& held, int64_t step);
 
  private:
   struct Scorer {
@@ -46,13 +51,11 @@ class RewardModels {
     std::shared_ptr<JudgeEngine> engine;  // shared by domains under judge_model_type: cluster
     JudgeRule rule;
   };
-  using Held = std::map<int64_t, RewardQuery>;
-
   void load_scorer(const JudgingModel& judging, Meshes& meshes, const Roles& roles);
   void load_judge(const JudgingModel& judge, uint64_t seed, Meshes& meshes, const Roles& roles);
-  void score(Scorer& scorer, Held& held);
+  void score(Scorer& scorer, HeldQueries& held);
   std::vector<ScoreReply> scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations, const Partition& plan);
-  void ask(Judge& judge, Held& held, int64_t step);
+  void ask(Judge& judge, HeldQueries& held, int64_t step);
 
   at::Device device_;
   Log& log_;

@@ -1,8 +1,13 @@
-// Schedules one rollout job over all rank groups that sample, for RolloutWorker: which prompts are sampled, by which
-// group, and when the job is complete, scores included. A stop request is noticed even while scores are awaited. All
-// ranks decide from the same news (news_exchange.h), so prompts have the same indices everywhere. Responses and their
-// rewards stay where they were sampled until the end. A job may be paused and resumed with other weights: unfinished
-// responses keep their tokens, and their weight versions are recorded.
+// Schedules one rollout job (the responses of a step or a validation), for RolloutWorker: decides which prompts are
+// sampled, by which group, and when the job is complete, scores included. A group is the set of tensor-parallel ranks
+// that hold one copy of the sampler's model; its first rank is the leader. All ranks decide from the same news
+// (news_exchange.h), so prompts have the same indices everywhere. Responses and their rewards stay where they were
+// sampled. A job may be paused and resumed with other weights: unfinished responses keep their tokens, and the versions
+// of the weights that drew them are recorded.
+//
+// A request is a response that this group samples. Requests are numbered from 0 over the whole job, in the order in
+// which the group starts them. A job consists of one or more engine runs: begin(), Engine::serve() with this object as
+// the source, end().
 #pragma once
 
 #include <functional>
@@ -23,61 +28,67 @@ namespace roll {
 
 class RolloutCoordinator : public RequestSource {
  public:
+  /// Description of a job; the same on all ranks.
   struct Plan {
-    std::vector<Prompt> prompts{};  // all prompts, if there is no quota
-    GroupQuota* quota = nullptr;    // decides which prompts start when
-    int64_t num_samples = 1;
-    /// Sampling of one extra response per prompt, the last one; filters ignore it.
+    std::vector<Prompt> prompts{};  // all prompts; empty with a quota
+    GroupQuota* quota = nullptr;    // decides which prompts start when; null: `prompts` start at once
+    int64_t num_samples = 1;        // responses per prompt, without the baseline
+    /// Settings of one extra response per prompt, the last one; filters ignore it. Unset: no extra response.
     std::optional<SamplingSettings> baseline{};
-    bool may_stop = true;  // a stop request ends the job
+    bool may_stop = true;  // a stop request of the user ends the job
+    /// Returns the expected tokens of a response, or nullopt if unknown. Prompts with long responses start first.
     std::function<std::optional<double>(const Prompt&)> expected_length;
   };
   /// Settings of one engine run.
   struct Terms {
-    Progress* progress = nullptr;
-    int64_t version = 0;                   // version of the sampler's weights
-    std::function<bool()> should_pause{};  // called on leaders; all groups pause once one returns true
+    Progress* progress = nullptr;          // counts finished responses of all groups; null: none
+    int64_t version = 0;                   // version of the sampler's weights: number of training steps done
+    std::function<bool()> should_pause{};  // called on leaders; all groups pause once one returns true; empty: never
   };
-  /// All references must outlive the coordinator.
+  /// `mesh`: of the sampler. `mesh`, `rewards` and the plan's quota must outlive the coordinator.
   RolloutCoordinator(Mesh& mesh, DomainRewards& rewards, Plan plan);
 
-  /// Prepares an engine run, the first or a later one. Its requests are numbered from first_request(); those that a
-  /// pause left unfinished come again with their tokens.
+  /// Prepares an engine run, the first or a later one. The engine's request i is request first_request() + i of the
+  /// job. Responses that a pause left unfinished come again, as new requests that start with their tokens.
   void begin(Terms terms);
+  /// Called by the engine before each step. **Collective** over the group.
   Change next(const Queue& queue) override;
   /// Stores the unfinished responses of an engine run. `generations`: result of Engine::serve().
   void end(const std::vector<Generation>& generations);
-  /// Submits the finished response of a request of this group for scoring. Leaders only.
+  /// Submits the finished response of a request for scoring, or holds it back (domain_rewards.h). Leaders only.
   void finished(int64_t request, RewardQuery query);
 
-  /// Returns true if the job stopped only because held responses have no scores yet (domain_rewards.h).
+  /// Returns true if the last engine run ended because the only missing scores are those of held responses. The caller
+  /// then releases these (DomainRewards::release()), calls resume() and starts another engine run.
   bool waits_for_models() const { return waits_for_models_; }
-  /// Continues the job after held responses have been released (DomainRewards::release).
+  /// Continues the job after held responses have been released.
   void resume();
-  /// Returns true if all responses that may be sampled are there, with scores.
+  /// Returns true if all responses that the quota allows are sampled, with all scores that it needs.
   bool is_complete() const;
-  /// Waits for scores and takes everything out of `rewards`, so that another job may use it until this one begins
-  /// again.
+  /// Waits for the scores of submitted responses and takes everything out of `rewards`, so that another job may use it
+  /// until begin() is called again.
   void park();
-  /// Index of the first request of the current engine run.
+  /// Returns the number of the current engine run's first request.
   int64_t first_request() const { return first_request_; }
 
-  /// Returns the sample of a request. Requests are numbered in the order in which this group received them.
+  /// Returns the prompt and response number of a request.
   const SampleIndex& sample(int64_t request) const { return requests_.at(request).sample; }
   /// Returns the key of the request's random numbers.
   uint64_t sequence_id(int64_t request) const { return requests_.at(request).sequence_id; }
-  /// Returns the weight versions that drew the request's `num_tokens` tokens.
+  /// Returns the weight versions that drew the first `num_tokens` tokens of a request, as consecutive runs of tokens.
   std::vector<WeightsRun> weight_runs(int64_t request, int64_t num_tokens) const;
   const Prompt& prompt(int64_t request) const { return prompts_.at(sample(request).prompt).prompt; }
   /// Returns a prompt by index (SampleIndex::prompt).
   const Prompt& prompt_at(int64_t index) const { return prompts_.at(index).prompt; }
 
-  /// Ends the job: waits for the rewards of this group's needed responses and returns them by request.
+  /// Ends the job; call it once. Waits for the rewards of this group's needed responses and returns them by request.
   std::map<int64_t, RewardResult> take_results();
-  /// The stop request that ended the job, if any.
+  /// Returns the stop request that ended the job, if any.
   std::optional<StopKind> stopped() const { return stopped_; }
-  /// Seconds in which this group had nothing to sample while its own scores were missing, or while others worked.
+  /// Returns the seconds in which this group had nothing to sample while scores of responses of this group were
+  /// missing.
   double waited_for_scores_s() const { return waited_for_scores_s_; }
+  /// Returns the seconds in which this group had nothing to sample and only waited for other groups.
   double waited_for_others_s() const { return waited_for_others_s_; }
 
  private:
@@ -135,7 +146,7 @@ class RolloutCoordinator : public RequestSource {
   int64_t first_request_ = 0;
   int64_t num_expected_ = 0, num_finished_ = 0;  // responses of all groups
   bool has_begun_ = false, waits_for_models_ = false;
-  std::map<std::string, std::map<int64_t, RewardQuery>> parked_;
+  std::map<std::string, HeldQueries> parked_;
   std::optional<StopKind> wish_;  // stop request of a rank of this group
   std::optional<StopKind> stopped_;
   double waited_for_scores_s_ = 0, waited_for_others_s_ = 0;

@@ -1,7 +1,8 @@
-// Samples the responses of each step, for the training pipelines: owns the prompt stream, opens the sampler with the
-// trainer's weights, and samples ahead while others train. Version v is the weights after v steps; step s is meant to
-// use version s-1. With async_generation_ratio r, the sampler may begin up to r steps' worth of later groups with the
-// same version while the next one is trained. These are paused when newer weights arrive, and resume with those.
+// Samples the responses of each step and of validations, for the training loop. Owns the prompt stream, opens the
+// sampler with the trainer's weights, and lets the sampler's ranks sample later steps while other ranks train. A group
+// is all responses to one prompt. Version v of the weights is the state after v training steps; the responses of step s
+// are meant to be drawn with version s - 1. With async_generation_ratio r, up to r steps' worth of groups of later
+// steps may be sampled early, with that version; when training ends, they pause, and later resume with the new weights.
 #pragma once
 
 #include <map>
@@ -19,33 +20,41 @@ namespace roll {
 class RolloutManager {
  public:
   struct Data {
-    std::optional<PromptStream> prompts;  // unset under rollout_replay
+    std::optional<PromptStream> prompts;  // training prompts; unset if rollouts are replayed (step() is not called)
     int64_t prompts_per_step = 0;
-    std::map<std::string, RowStore> validations;  // rows of each validation set in the plan
+    std::map<std::string, RowStore> validations;  // rows of each validation set, by SetPlan::name
   };
-  /// `worker`: null if this rank has no sampler. **Collective** over the world. All references must outlive the
-  /// manager.
+  /// Every rank of the run creates the object, with the same plan and data. `worker`: null if this rank has no sampler.
+  /// `world`: all ranks. All references must outlive the manager. **Collective** over the world.
   RolloutManager(SamplingPlan plan, Data data, PolicyEngine& engine, RolloutWorker* worker, RewardModels& reward_models,
                  Communicator& world);
 
-  /// Completes the step and returns what this rank sampled for it. `metrics`: gets metrics of all ranks. **Collective**
-  /// over the world. Throws Stopped on all ranks if a stop was requested. UserError: see GroupQuota::add().
+  /// Samples the responses of a step, or what run_ahead() left to sample, and returns those that this rank sampled (on
+  /// the leaders of the sampler's groups; none elsewhere). `metrics`: sampling metrics are added, equal on all ranks.
+  /// Throws Stopped on all ranks if a stop was requested, and UserError if the filter of a domain drops too many groups
+  /// in a row (GroupQuota::add()). **Collective** over the world.
   std::vector<RolloutRecord> step(int64_t step, Metrics& metrics);
-  /// Samples `count` rows of a validation set from row `first` on; returns this rank's records. **Collective** over the
-  /// world. Stopped: see step().
+  /// Samples rows [first, first + count) of a validation set and returns the responses that this rank sampled;
+  /// group_index is the row's index. `step`: number of training steps done. A stop request ends the validation only if
+  /// `step` is 0; then throws Stopped on all ranks. Leaves the sampler open. **Collective** over the world.
   std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set, int64_t first, int64_t count);
+  /// Samples all rows of the set.
   std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set) {
     return validation(step, set, 0, set_rows(set).size());
   }
   const RowStore& set_rows(const SetPlan& set) const { return validations_.at(set.name); }
-  /// Samples later steps on ranks that only sample, while others train on `step`; the others call this after training.
-  /// **Collective** over the world.
+  /// If async_generation_ratio is above 0, samples steps after `step` until all ranks have called this, and closes the
+  /// sampler; otherwise does nothing. Ranks that only sample call it while others train on `step`, the others when they
+  /// have trained. Throws UserError as step() does. **Collective** over the world.
   void run_ahead(int64_t step);
-  /// Ends sampling; must be called before anything else uses the devices.
+  /// Closes the sampler; call it before anything else uses the devices.
   void close() { engine_.close(); }
 
-  /// State of the prompt stream at the start of the next step, whatever runs ahead; null without prompts.
+  /// Returns the state of the prompt stream after the last step(), for a checkpoint; prompts drawn by run_ahead() do
+  /// not count. The same on all ranks; null if rollouts are replayed.
   const Json& prompts_state() const { return prompts_state_; }
+  /// Restores prompts_state() of a checkpoint. Throws UserError if the seed or a domain's rows have changed since. Does
+  /// nothing if rollouts are replayed.
   void load_prompts_state(const Json& state);
 
  private:

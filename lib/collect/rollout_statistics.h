@@ -1,4 +1,5 @@
-// Times, sampler counts and reward failures of a rollout job, for RolloutWorker, and their metrics.
+// Times, sampler counts and reward failures of one rollout job (a step or a validation), and their metrics. Used by
+// RolloutWorker on the ranks that sample.
 #pragma once
 
 #include <cstdint>
@@ -14,36 +15,37 @@
 
 namespace roll {
 
-/// Responses of one domain, on all ranks.
+/// Numbers of responses of one domain, over all ranks.
 struct RewardedResponses {
   int64_t total = 0;
-  int64_t rewarded = 0;
-  int64_t without_environment = 0;  // environment failed
+  int64_t rewarded = 0;             // the reward did not fail
+  int64_t without_environment = 0;  // the environment failed
 };
 
-/// Statistics of one rollout job.
+/// Statistics of one rollout job. It may consist of several engine runs, whose numbers add up.
 struct RolloutStatistics {
   double generate_s = 0;                       // seconds in which this rank had something to sample
-  double wait_s = 0;                           // seconds in which only other ranks had
-  double rewards_s = 0;                        // waiting for rewards, with nothing to sample
-  SamplerCounts counts;                        // sums over ranks; most_pages: the largest
-  std::map<std::string, RewardFaults> faults;  // by domain, over all ranks
-  std::map<std::string, int64_t> retries;      // by domain, over all ranks
-  std::map<std::string, RewardUse> use;        // by domain, over all ranks
+  double wait_s = 0;                           // seconds in which it had nothing, but other ranks had
+  double rewards_s = 0;                        // seconds in which it waited for rewards, with nothing to sample
+  SamplerCounts counts;                        // sums over rank groups; most_pages and num_pages: maxima
+  std::map<std::string, RewardFaults> faults;  // failed rewards by domain, over all ranks
+  std::map<std::string, int64_t> retries;      // retries of rewards by domain, over all ranks
+  std::map<std::string, RewardUse> use;        // times and queue lengths of rewards by domain, over all ranks
 
-  /// Adds the sampler counts of all rank groups. `local`: this group's counts. **Collective** over the sampler's ranks.
+  /// Adds the sampler counts of an engine run over all rank groups. `local`: counts of this rank's group; only its
+  /// leader's are summed. `mesh`: of the sampler. **Collective** over the sampler's ranks.
   void add_counts(const SamplerCounts& local, Mesh& mesh);
-  /// Adds failures, retries and usage of a domain's rewards over all ranks. `local`: this rank's records of all
-  /// domains.
-  /// **Collective** over the sampler's ranks.
+  /// Adds failures, retries and usage of a domain's rewards over all ranks, and returns the domain's responses.
+  /// `local`: this rank's records of all domains. `local_use`: this rank's use of the domain's reward. **Collective**
+  /// over the sampler's ranks.
   RewardedResponses add_rewards(const std::string& domain, const std::vector<RolloutRecord>& local,
                                 const RewardUse& local_use, Mesh& mesh);
 
-  /// Adds time/step_{generate,generate_wait,rewards}; reward/{timeouts,errors,retries}, each also as <domain>/...;
-  /// <domain>/reward/seconds/{mean,max} (per response, retries included) and <domain>/reward/waiting (most responses
-  /// that waited for a worker at once); and of the sampler rollout/tokens_per_s, rollout/slots_busy (share of slots
-  /// over all steps), rollout/kv_pages_used (largest share at once), rollout/prefix_hits (share of prompt tokens from
-  /// the prefix cache), rollout/evictions.
+  /// Adds the job's metrics. Times: time/step_{generate,generate_wait,rewards}. Rewards, also as <domain>/...:
+  /// reward/{timeouts,errors,retries}. Rewards, only by domain: <domain>/reward/seconds/{mean,max} (per response,
+  /// retries included) and <domain>/reward/waiting (most responses that waited for a worker at once). Sampler:
+  /// rollout/tokens_per_s, rollout/slots_busy (share of slots in use, over all steps), rollout/kv_pages_used (largest
+  /// share at once), rollout/prefix_hits (share of prompt tokens from the prefix cache), rollout/evictions.
   void add_to(Metrics& metrics) const;
 };
 

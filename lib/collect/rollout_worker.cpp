@@ -182,7 +182,7 @@ bool broadcast_goes_on(RoleMesh& samplers, bool wanted) {
 }  // namespace
 
 void attend_rollouts(RewardModels& models, RoleMesh& samplers, int64_t step) {
-  std::map<std::string, std::map<int64_t, RewardQuery>> nothing;
+  std::map<std::string, HeldQueries> nothing;
   do {
     end_if_stopped(samplers, {});
     if (models.empty()) return;

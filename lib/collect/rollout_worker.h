@@ -1,6 +1,7 @@
-// Turns prompts into scored responses, for RolloutManager: the rank groups that hold the sampler's weights share the
-// samples while they run (rollout_coordinator.h). Rewards start as each response ends. Records stay where they were
-// sampled.
+// Turns prompts into scored responses, for RolloutManager. It exists on the sampler's ranks. A group is the set of
+// tensor-parallel ranks that hold one copy of the sampler's model; its first rank is the leader. The groups divide the
+// responses among themselves during sampling (rollout_coordinator.h). A response is scored as soon as it ends. Records
+// stay on the leader of the group that sampled them.
 #pragma once
 
 #include <functional>
@@ -27,62 +28,66 @@
 
 namespace roll {
 
+/// Description of a job: the responses of a training step or of a validation. The same on all of the sampler's ranks.
 struct RolloutRequest {
-  std::vector<std::shared_ptr<const Row>> rows{};  // all prompts, if there is no quota
-  uint64_t first_prompt = 0;                       // random-number key of the first prompt
-  GroupQuota* quota = nullptr;                     // supplies the prompts
-  int64_t num_samples = 1;                         // responses per prompt
+  std::vector<std::shared_ptr<const Row>> rows{};  // all prompts; empty with a quota
+  uint64_t first_prompt = 0;                       // random-number key of rows[0]; later rows count up
+  GroupQuota* quota = nullptr;                     // supplies the prompts; null: `rows` does. Must outlive the job
+  int64_t num_samples = 1;                         // responses per prompt, without the baseline
   bool with_baseline = false;                      // adds one greedy response per prompt
   int64_t step = 0;
-  int64_t version = 0;          // weights meant to sample it
-  int64_t response_length = 0;  // tokens of a trajectory, all turns together
-  int64_t sequence_length = 0;  // trajectories: tokens of a prompt and its turn, if each turn has its own context
+  int64_t version = 0;          // weights meant to draw the responses: after this number of training steps
+  int64_t response_length = 0;  // most tokens of a trajectory after its prompt, all turns together
+  int64_t sequence_length = 0;  // most tokens of a turn and its prompt, if each turn has its own context
   SamplingParams sampling{};
   std::string phase = "generate";  // label of the progress line
-  bool may_stop = true;            // a stop request ends the job
+  bool may_stop = true;            // a stop request of the user ends the job
 };
 
-/// A rollout in progress; it may be paused and resumed.
+/// A job in progress, created by RolloutWorker::begin(); it may be paused and resumed.
 struct RolloutJob {
   RolloutJob(RolloutRequest request_, Mesh& mesh, DomainRewards& rewards, RolloutCoordinator::Plan plan)
       : request(std::move(request_)), coordinator(mesh, rewards, std::move(plan)) {}
   RolloutRequest request;
   RolloutCoordinator coordinator;
   RolloutStatistics statistics;
-  std::map<int64_t, RolloutRecord> records;  // by request; on leaders
-  Trajectories trajectories;                 // unfinished ones
+  std::map<int64_t, RolloutRecord> records;  // finished responses on leaders, by the coordinator's request number
+  Trajectories trajectories;                 // unfinished multi-turn responses
 };
 
-/// Environments, by the domains whose rows are played in them.
+/// The environments of a run, and how to write their messages as tokens.
 struct Games {
-  EnvironmentsByTag environments{};
-  std::optional<TurnTokens> tokens{};  // set if there are environments
-  std::optional<ChatTemplate> chat_template{};
-  int64_t prompt_length = 0;  // limit for an agent's first request, tokens
+  EnvironmentsByTag environments{};             // by the domain whose rows are played in them; may be empty
+  std::optional<TurnTokens> tokens{};           // set if there are environments
+  std::optional<ChatTemplate> chat_template{};  // set if there are environments
+  int64_t prompt_length = 0;                    // most tokens of an agent's first request
 };
 
 class RolloutWorker {
  public:
-  /// `tokenizer`: needed for environments; must outlive the worker. UserError: a reward or an environment cannot be
-  /// created.
+  /// `response_length`: longest response in tokens. `ranks`: the sampler's. `tokenizer`: null is allowed without
+  /// environments. All referenced objects but `rewards`, and the tokenizer, must outlive the worker. Throws UserError
+  /// if a reward or an environment cannot be created.
   RolloutWorker(const RewardsByDomain& rewards, int64_t response_length, RewardModels& models, RoleMesh& ranks,
                 Log& log, Games games = {}, const Tokenizer* tokenizer = nullptr);
 
-  /// Creates a job. Random numbers are keyed by prompt and sample, so responses depend neither on the rank nor on the
-  /// batch.
+  /// Creates a job; nothing is sampled yet. Random numbers are keyed by prompt and response number, so a response
+  /// depends neither on the rank that samples it nor on the others in its batch.
   std::unique_ptr<RolloutJob> begin(RolloutRequest request);
-  /// Samples with weights `version` until everything that the quota allows is there, models have to score, or
-  /// `should_pause` returns true on a leader. Keeps unfinished responses. Tensor-parallel ranks draw the same tokens in
-  /// lock-step. **Collective** over the sampler's ranks. UserError: see GroupQuota::add().
+  /// Samples until all responses that the quota allows are finished, only scores of held responses are missing
+  /// (domain_rewards.h), or `should_pause` returns true on a leader. Unfinished responses stay in the job, which a
+  /// later call continues. `version`: of the weights in `engine`. Throws UserError as GroupQuota::add() does.
+  /// **Collective** over the sampler's ranks.
   void run_ahead(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
                  const std::function<bool()>& should_pause);
-  /// Samples with the weights meant for the job until it is complete. **Collective** over the world; ranks without a
-  /// sampler call attend_rollouts(). Throws Stopped on all ranks if a stop was requested.
+  /// Samples until the job is complete, scores included; `engine` must hold the weights meant for it. Throws Stopped on
+  /// all ranks if a stop was requested, and UserError as GroupQuota::add() does. **Collective** over the world: ranks
+  /// without a sampler call attend_rollouts() meanwhile.
   void complete(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer);
-  /// Ends a complete job; call it once. Returns, on each group's leader, the records that the group sampled and whose
-  /// scores counted, group by group; group_index counts prompts in their given order. Warns once per domain and step
-  /// about failed rewards on this rank, and once per domain if most rewards timed out. **Collective** over the
-  /// sampler's ranks. UserError: a domain's environment failed in all trajectories.
+  /// Ends a complete job; call it once. Returns, on each leader, the needed responses that its group sampled, sorted by
+  /// group_index (the prompt's index in the job) and sample_index; empty on other ranks. Logs failed rewards of this
+  /// rank, once per domain and step, and once per domain if most timed out. Throws UserError if a domain's environment
+  /// failed in all trajectories of a training step and never worked before. **Collective** over the sampler's ranks.
   std::vector<RolloutRecord> finish(RolloutJob& job);
 
  private:
@@ -110,11 +115,13 @@ class RolloutWorker {
   std::unique_ptr<EnvironmentPool> pool_, validation_pool_;  // set if there are environments
 };
 
-/// Runs the judging models on ranks without a sampler, while the others are in RolloutWorker::complete().
-/// **Collective** over the world. Throws Stopped on all ranks if a stop was requested.
+/// Takes part in RolloutWorker::complete() on ranks without a sampler, and runs the judging models there. `samplers`:
+/// the sampler's ranks. `step`: RolloutRequest::step of the job. Throws Stopped on all ranks if a stop was requested.
+/// **Collective** over the world.
 void attend_rollouts(RewardModels& models, RoleMesh& samplers, int64_t step);
 
-/// Returns the records of all ranks, in data order. **Collective**.
+/// All-gathers records: returns those of all ranks, sorted by group_index, then sample_index. `local`: this rank's.
+/// **Collective** over `world`.
 std::vector<RolloutRecord> exchange_rollouts(std::vector<RolloutRecord> local, Communicator& world);
 
 }  // namespace roll

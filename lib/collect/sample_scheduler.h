@@ -1,7 +1,8 @@
-// Decides which rank group samples what, for RolloutCoordinator. All ranks compute the same assignment from the same
-// news, so nobody asks and nothing is sampled twice. Prompts are assigned whole, because their responses share the
-// prompt's pages. If fewer prompts than groups are left, their responses are assigned one by one, and so are those that
-// a group puts back because another is idle. A response does not depend on who samples it.
+// Assigns samples to the rank groups that sample, for RolloutCoordinator. A sample is one response to one prompt. A
+// group is the set of ranks that hold one copy of the model. Every rank has its own scheduler, makes the same calls and
+// so computes the same assignment: no communication is needed. All samples of a prompt go to one group, because they
+// share the prompt's KV pages. Exceptions, assigned one by one: the samples of the last prompts that do not fill all
+// groups, and samples that a group returns because another is idle.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +14,26 @@
 
 namespace roll {
 
-/// Samples that each group starts, in this order.
+/// For each group, the samples that it starts, in order.
 using SampleAssignment = std::vector<std::vector<SampleIndex>>;
 
 class SampleScheduler {
  public:
-  /// `num_samples`: per prompt.
+  /// `num_groups`: groups that sample. `num_samples`: samples of each prompt.
   SampleScheduler(int64_t num_groups, int64_t num_samples) : num_groups_(num_groups), num_samples_(num_samples) {}
 
-  /// Adds a prompt. `expected_length`: the longest start first, and before them prompts of unknown length, which may be
-  /// longer. `is_ahead`: starts after all prompts that are not ahead.
+  /// Adds all samples of a prompt. `prompt`: index chosen by the caller. `expected_length`: tokens of a response;
+  /// prompts with longer responses start earlier, those of unknown length (nullopt) first. `is_ahead`: the prompt
+  /// starts after all prompts without this flag.
   void add(int64_t prompt, std::optional<double> expected_length, bool is_ahead = false);
+  /// Adds a sample that a group was assigned but has not started.
   void put_back(SampleIndex sample) { samples_.push_back(sample); }
   /// Removes a prompt's samples that are not assigned yet.
   void drop(int64_t prompt);
 
-  /// Assigns everything to the shortest queues. `queues`: by group, the number of waiting samples, or minus the free
-  /// slots if none waits; raised by the assigned samples.
+  /// Assigns all samples added since the last call, each time to the group with the shortest queue. `queues`, by group:
+  /// the number of samples that wait for a slot or, if none waits, minus the number of free slots; increased by the
+  /// samples assigned here.
   SampleAssignment assign(std::vector<int64_t>& queues);
 
  private:
@@ -44,8 +48,8 @@ class SampleScheduler {
   std::vector<SampleIndex> samples_;
 };
 
-/// Returns how many waiting samples a group puts back: as many as even out the queues if another group has free slots
-/// and no waiting samples.
+/// Returns how many of its waiting samples `group` gives up: its waiting samples x the share of groups that have free
+/// slots and no waiting samples, rounded up. `queues`: as for assign().
 int64_t num_to_put_back(std::span<const int64_t> queues, int64_t group);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// A multi-turn response in an environment while it is sampled, for TurnSource.
+// State of one trajectory, which is a multi-turn response in an environment, while it is sampled. For TurnSource.
 #pragma once
 
 #include <cstdint>
@@ -17,32 +17,36 @@
 namespace roll {
 
 /// Limit that ended a trajectory before its environment did.
-enum class TrajectoryCut { kTurns, kTokens, kTime };
+enum class TrajectoryCut {
+  kTurns,   // max_steps turns
+  kTokens,  // tokens of the response, or of a turn with its prompt
+  kTime     // max_seconds
+};
 constexpr auto enum_names(TrajectoryCut) {
   return std::to_array<Named<TrajectoryCut>>(
       {{TrajectoryCut::kTurns, "turns"}, {TrajectoryCut::kTokens, "tokens"}, {TrajectoryCut::kTime, "time"}});
 }
 
 struct Trajectory {
-  Generation generation{};           // all tokens; environment tokens have log-prob 0
-  std::vector<Turn> turns{};         // the last one may be unfinished
-  std::vector<PastTurn> past{};      // shown to later turns, if each turn has its own context
-  std::vector<int64_t> prompt{};     // prompt of the current turn in its own context; empty: the row's
-  std::optional<AgentTurn> agent{};  // the agent's last request
-  std::vector<Json> answers{};       // the environment's messages between turns, one list per gap
-  std::optional<bool> succeeded{};
-  std::optional<ToolCounts> tools{};  // over all turns; unset without tools
-  bool is_done = false;
-  std::optional<TrajectoryCut> cut{};
-  std::optional<TurnAnswer> failed{};
-  int64_t session = -1;        // number in the leader's pool; -1: none
-  bool awaits_answer = false;  // from the environment
-  std::string observation{};   // shown to the next turn
-  Stopwatch watch{};           // time since the start
+  Generation generation{};             // all tokens since the first prompt; environment tokens have log-prob 0
+  std::vector<Turn> turns{};           // splits generation.ids; the last one may lack the environment's answer
+  std::vector<PastTurn> past{};        // earlier turns, kept for later prompts if each turn has its own context
+  std::vector<int64_t> prompt{};       // prompt of the current turn in its own context; empty: the data row's prompt
+  std::optional<AgentTurn> agent{};    // last request of the external agent; unset: no agent plays it
+  std::vector<Json> answers{};         // one list of environment messages for each pair of consecutive turns
+  std::optional<bool> succeeded{};     // unset: the environment has not reported success or failure
+  std::optional<ToolCounts> tools{};   // over all turns; unset without tools
+  bool is_done = false;                // the environment ended it
+  std::optional<TrajectoryCut> cut{};  // the limit that ended it, if any
+  std::optional<TurnAnswer> failed{};  // the environment's failure that ended it, if any
+  int64_t session = -1;                // number in the leader's EnvironmentPool; -1 on other ranks
+  bool awaits_answer = false;          // the environment must answer before the next turn
+  std::string observation{};           // observation before the current turn
+  Stopwatch watch{};                   // time since the start
 };
 
-/// Returns the reward of a finished trajectory: the sum of its turns' rewards. The score is 1 or 0 if the environment
-/// reports success or failure, else the reward. A trajectory whose environment failed has neither.
+/// Returns the result of a finished trajectory. The reward is the sum of its turns' rewards. The score is 1 or 0 if the
+/// environment reported success or failure, else it is the reward. If the environment failed, returns failed_reward().
 RewardResult reward_result(const Trajectory& trajectory);
 
 }  // namespace roll

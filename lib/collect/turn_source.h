@@ -1,8 +1,10 @@
-// Turns trajectories into engine requests, between RolloutCoordinator and the engine. To the coordinator, a trajectory
-// is one running request. To the engine, each turn is a request: it continues after all tokens so far, whose pages it
-// reuses, or has a new prompt if the environment's manager shows only part of the history. While an environment
-// computes, its trajectory has no slot. The ranks of a group act alike, because their leader broadcasts what
-// environments answer.
+// Translates between RolloutCoordinator and the engine when responses may be trajectories, which are multi-turn
+// responses in an environment. To the coordinator, a trajectory is one running request. To the engine, each turn is a
+// separate request. It continues after all tokens so far, whose KV pages it reuses, or has a new prompt if the
+// environment's manager shows only part of the history. While an environment computes, its trajectory has no slot.
+//
+// A group is the set of tensor-parallel ranks that hold one copy of the model. Only its leader has the environments'
+// answers; it broadcasts them, so that all ranks of the group act alike.
 #pragma once
 
 #include <functional>
@@ -15,41 +17,50 @@
 
 namespace roll {
 
-/// Trajectories of a rollout job that have begun and are not over.
+/// Trajectories of a rollout job that have begun and are not over, by prompt and response number.
 using Trajectories = std::map<SampleIndex, Trajectory>;
 
 class TurnSource : public RequestSource {
  public:
   struct Game {
-    const EnvironmentsByTag& environments;  // rows of other domains have one turn
-    EnvironmentPool& pool;                  // used on leaders
-    const TurnTokens& tokens;
+    const EnvironmentsByTag& environments;  // by domain; rows of other domains get a response of one turn
+    EnvironmentPool& pool;                  // runs the environments; used only on the leader
+    const TurnTokens& tokens;               // converts messages between turns to tokens
   };
-  /// Token limits of a response, and sampling of its turns.
+  /// Limits of a trajectory, and sampling settings of its turns.
   struct Limits {
-    int64_t response_length = 0;
-    int64_t sequence_length = 0;  // tokens of a prompt and its response in one context
-    SamplingSettings generating{};
+    int64_t response_length = 0;    // most tokens after the first prompt, all turns together
+    int64_t sequence_length = 0;    // most tokens of a turn and its prompt, if each turn has its own context
+    SamplingSettings generating{};  // for requests without their own
   };
-  /// Called when a response is over. `trajectory`: null if its row has no environment.
+  /// Called on all ranks of the group when a response is over. `request`: the coordinator's number. `trajectory`: null
+  /// if the row's domain has no environment.
   using OnOver = std::function<void(int64_t request, const Generation& generation, const Trajectory* trajectory)>;
 
-  /// For one engine run of the coordinator, after its begin(). `request`: the coordinator's number; `engine_request`:
-  /// the engine's. All references must outlive this object.
+  /// Create one for each engine run, after RolloutCoordinator::begin(). `open`: the job's trajectories, kept between
+  /// engine runs. All references must outlive this object.
   TurnSource(RolloutCoordinator& coordinator, Mesh& mesh, Game game, Limits limits, Trajectories& open, OnOver on_over);
 
+  /// Called by the engine before each step. **Collective** over the group.
   Change next(const Queue& queue) override;
-  /// Engine callback: a response or a turn has ended.
+
+  // Engine callbacks. `engine_request`: the engine's number of the request.
+
+  /// Must be called when a response of one turn, or a turn of a trajectory, has ended. `generation`: all tokens of the
+  /// context, earlier turns included.
   void on_generated(int64_t engine_request, const Generation& generation);
-  /// Engine callback for every token.
+  /// Must be called after every token if agents stream. `so_far`: all tokens of the context, without text.
   void on_token(int64_t engine_request, const Generation& so_far);
-  /// Returns the engine's generations by request of the coordinator.
+
+  /// Converts the result of Engine::serve(), one Generation per turn, to one Generation per request of the coordinator
+  /// (from its first_request() on), as RolloutCoordinator::end() needs it. Call it once, after the engine run.
   std::vector<Generation> by_request(std::vector<Generation> generations);
 
  private:
+  // Below, `request` counts from the engine run's first request: the coordinator's number minus first_.
   struct Request {
-    GenerationRequest asked{};
-    int64_t engine_request = -1;  // the engine's last number for it; -1: none
+    GenerationRequest asked{};    // from the coordinator
+    int64_t engine_request = -1;  // the engine's number of its current turn; -1: none is in the engine
     bool is_over = false;
   };
   bool is_played(int64_t request) const;
@@ -79,7 +90,7 @@ class TurnSource : public RequestSource {
   OnOver on_over_;
   int64_t first_;                  // the coordinator's number of this object's first request
   std::vector<Request> requests_;  // index: the coordinator's number minus first_
-  std::vector<int64_t> owners_;    // request by the engine's number
+  std::vector<int64_t> owners_;    // the request of each engine request
   std::vector<int64_t> ended_;     // the engine's numbers of ended turns; cancelling these frees their sequence ids
   std::vector<int64_t> waiting_;   // requests that await their environments' answers
 };

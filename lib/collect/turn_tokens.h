@@ -1,6 +1,7 @@
-// Tokens between two turns of a model, for TurnSource and AgentSessions: an environment's answer in the chat template.
-// Sampled tokens are never decoded and tokenized again: the text after a turn is rendered after a stand-in for it,
-// which the template must leave unchanged.
+// Tokens of the messages between two turns of a model (the answers of an environment or agent, as the chat template
+// writes them), for TurnSource and AgentSessions. Sampled tokens are never decoded and tokenized again: in the rendered
+// conversation, fixed texts replace the model's turns, and only the text after the last one is tokenized. The
+// template must leave the turns unchanged.
 #pragma once
 
 #include <cstdint>
@@ -15,33 +16,36 @@
 
 namespace roll {
 
-/// Returns the template's variables for the tools; none if `tools` is null.
+/// Returns the template variables {"tools": tools}, or {} if `tools` is null. `tools`: list of tool schemas.
 Json tool_variables(const Json& tools);
 
 class TurnTokens {
  public:
+  /// `tokenizer` must outlive this object.
   TurnTokens(ChatTemplate chat_template, const Tokenizer& tokenizer);
 
-  /// Checks that the template keeps earlier turns. `role`: of the messages between turns, user or tool. `tools`: their
-  /// schemas; null: not shown. UserError: the template changes earlier text (names the first difference), or leaves out
-  /// the messages or the tools. Trimming turns is fine: sampled tokens keep their blanks. Tries the turns that can be
-  /// sampled after the template's opening: with a thought, unless it has closed one, and without, unless it has opened
-  /// one. If tool answers appear only after a turn with tool calls, tries such a turn.
+  /// Checks that the template suits conversations of several turns; call it before sampling. `role`: role of the
+  /// messages between turns, "user" or "tool". `tools`: schemas of the tools that the prompt must show; null: none.
+  /// Throws UserError if the template changes an earlier turn or message (the error names the first difference), or
+  /// leaves out the messages between turns or a tool. A template may trim blanks of turns: sampled tokens keep them.
+  /// Tries turns with and without a thought, as far as the text that begins a turn allows both, or a turn with a tool
+  /// call if the template shows tool answers only after one.
   void check(const char* role, const Json& tools) const;
 
-  /// The conversation before a turn, without the model's own turns.
+  /// A conversation without the model's own turns.
   struct PastConversation {
-    const Json& opening_messages;      // messages before its first turn
+    const Json& opening_messages;      // messages before the model's first turn
     const Json& variables;             // template variables, with tools if there are any
-    const std::vector<Json>& answers;  // messages between turns, one list per gap
+    const std::vector<Json>& answers;  // one list of messages for each pair of consecutive turns so far
   };
-  /// Returns the tokens from the end of the model's turn to its next one, with the messages `answer` between.
-  /// `last_id`: last token of the turn, possibly the template's end token. UserError: see check().
+  /// Returns the tokens between the model's last turn and its next one: the end of the turn, the messages, and the text
+  /// that begins the next turn. `answer`: list of messages that follow the last turn. `last_id`: last token of that
+  /// turn; if it is an end token, the result does not repeat it. Throws UserError as check() does.
   std::vector<int64_t> tokens_between(const PastConversation& before, Json answer, int64_t last_id) const;
 
-  /// Returns the prompt of a turn with its own context: `messages` and the generation prompt.
+  /// Returns the tokens of a whole prompt: `messages`, and the text that begins the model's turn.
   std::vector<int64_t> prompt(const Json& messages) const;
-  /// Returns `text` changed so that it spells no special token.
+  /// Returns `text`, changed if necessary so that it spells no special token.
   std::string disarmed(const std::string& text) const { return tokenizer_.disarmed(text); }
 
  private:

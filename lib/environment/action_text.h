@@ -1,5 +1,5 @@
-// Finds the action in a model's message as ROLL does, for the built-in games: the last group of a pattern, trimmed. It
-// must be a known name, in either case.
+// Finds the action in a model's message, and writes instructions, as ROLL does. For the built-in games. The action is
+// the text of a pattern's last group, without outer blanks.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,19 @@
 
 namespace roll {
 
+/// Names of a game's actions, or symbols of its cells, by number.
 using Names = std::map<int64_t, std::string>;
 
 class ActionText {
  public:
-  /// `where`: start of the UserError if the pattern does not compile or has no group.
+  /// `pattern`: PCRE2 expression (action_pattern). `where`: prefix of the configuration key in error messages. Throws
+  /// UserError if the pattern does not compile or has no group.
   ActionText(const std::string& pattern, const std::string& where);
 
-  /// Returns the action; nullopt if the pattern does not match, or matching costs too much.
+  /// Returns the action of the first match; nullopt if the pattern does not match, or matching costs too much.
   std::optional<std::string> find(std::string_view message);
-  /// Returns the number of the named action; nullopt if there is none.
+  /// Returns the number of the action, whose name is found in upper or lower case; nullopt if find() finds none or the
+  /// name is not in `names`.
   std::optional<int64_t> find(std::string_view message, const Names& names);
 
  private:
@@ -29,16 +32,18 @@ class ActionText {
   MatchMemory memory_;
 };
 
-/// Returns `defaults` with names replaced by those in `replacements`, whose keys are numbers. UserError, starting with
-/// `where`: `defaults` lacks a number, or a name is empty.
+/// Returns the names of a game after the user's changes. `defaults`: the game's own names. `replacements`: the user's
+/// names, by number as text. `where`: configuration key, the start of error messages. Throws UserError if a number is
+/// not in `defaults`, or a name is empty.
 Names renamed(const Names& defaults, const std::map<std::string, std::string>& replacements, const std::string& where);
 
-/// Returns "#: wall, _: empty": each symbol with its meaning, from `replacements` by symbol, else from `meanings` by
-/// number.
+/// Returns the legend of a grid's symbols, such as "#: wall, _: empty". `meanings`: default meanings, by number as
+/// `symbols`. `replacements`: the user's meanings, by symbol.
 std::string vocabulary(const Names& symbols, const Names& meanings,
                        const std::map<std::string, std::string>& replacements);
 
-/// Returns ROLL's instruction for a grid game; "" if `rules` is empty.
+/// Returns ROLL's instruction for a grid game: `rules`, then `symbols` (from vocabulary()) and the names of all
+/// actions. Returns "" if `rules` is empty.
 std::string grid_instruction(const std::string& rules, const std::string& symbols, const Names& actions);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Environment type `openai`: an agent, i.e. a program of the user that asks the policy through OpenAI's API. The server
-// is collect/agent_host.h.
+// Environment type `openai`: an external agent, i.e. a program of the user that asks the policy through OpenAI's API
+// and posts the reward. For types.cpp. collect/agent_host.h runs the agents; this file only checks their configuration.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,12 @@
 
 namespace roll {
 
-/// Creates the environment. A level is only a seed, and is never stepped. UserError: neither a program nor an api_key
-/// for agents that run elsewhere.
+/// Creates a placeholder: reset() returns a fixed text, and step() must not be called. `where`: prefix of configuration
+/// keys in error messages. Throws UserError if neither `command` (the agent's program) nor `api_key` (for agents that
+/// run elsewhere) is set.
 std::unique_ptr<Environment> make_agent_environment(const EnvironmentArgs& args, const std::string& where);
 
-/// UserError: the program is missing or not executable.
+/// Throws UserError if the agent's program is given, but missing or not executable.
 void check_agent(const EnvironmentArgs& args, const std::string& where);
 
 }  // namespace roll

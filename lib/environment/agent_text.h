@@ -1,4 +1,6 @@
-// Turns what an environment shows into chat messages, for TurnSource and train/environment_rows.
+// Writes the texts of an environment as chat messages, for TurnSource and train/environment_rows. If the environment's
+// manager has contexts (EnvironmentConfig::has_contexts()), each turn gets a new prompt that shows the last turns;
+// otherwise all turns are one conversation.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +13,33 @@
 
 namespace roll {
 
-/// UserError "<where>agent_template": it has a {name} that config.h does not list.
+/// Throws UserError if config.agent_template names a {field} that it cannot have. `where`: prefix of the configuration
+/// key in the message.
 void check_agent_template(const EnvironmentConfig& config, const std::string& where);
 
-/// Returns [{"role": "system", ...}, {"role": "user", ...}] for the beginning of a level.
+/// Returns the messages of the first prompt of a level: the system message, if one is configured, and a user message
+/// with instruction and observation.
 Json first_messages(const EnvironmentConfig& config, const Opening& opening);
 
-/// A finished turn, as shown to later ones.
+/// A finished turn, as shown in later prompts.
 struct PastTurn {
-  std::string observation, action;
-  bool is_valid = true;
+  std::string observation;  // before the turn
+  std::string action;       // the model's action, or its whole message
+  bool is_valid = true;     // the environment understood the action
   double reward = 0;
 };
-/// Returns the messages of a turn with its own context, which shows the last of the `past` turns.
+/// Returns the messages of a turn's prompt, for managers with contexts. `now`: the level's instruction and the current
+/// observation. `past`: all earlier turns, oldest first; the last history_length - 1 are shown.
 Json messages_of_turn(const EnvironmentConfig& config, const Opening& now, const std::vector<PastTurn>& past);
 
-/// Returns the messages after turn number `turn` of the model, in which it wrote `model_text`: the tool answers, each
-/// with its tool's name if `tools` has it (schemas; null: unknown), or the user's message.
+/// Returns the messages that follow a turn of the model in a conversation: one per tool answer of `reaction`, or, if it
+/// has none, a user message with the observation. `turn`: number of the model's turns so far. `model_text`: text of the
+/// last one, from which the names of the called tools are added. `tools`: tool schemas; null: no names are added.
 Json messages_between(const EnvironmentConfig& config, const Reaction& reaction, int64_t turn,
                       const std::string& model_text, const Json& tools);
 
-/// Returns the user's message after `turn` turns of the model.
+/// Returns the text of the user message with `observation`: config.agent_template, filled in. `turn`: number of the
+/// model's turns so far.
 std::string turn_text(const EnvironmentConfig& config, const std::string& observation, int64_t turn);
 
 }  // namespace roll

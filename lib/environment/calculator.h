@@ -1,4 +1,5 @@
-// Tool `calculator`: arithmetic with + - * / % ** and ( ), with Python's precedence.
+// Tool `calculator` for environments of type `tools`: arithmetic on floating-point numbers with + - * / % ** and ( ),
+// with Python's precedence.
 #pragma once
 
 #include <memory>
@@ -8,10 +9,11 @@
 
 namespace roll {
 
-/// Returns the result: integers without a point, others with up to 15 digits. ToolError: the expression is no
-/// arithmetic (names the place), divides by 0, or has no finite result.
+/// Returns the result as text: whole numbers without a decimal point, others with up to 15 digits. Throws ToolError if
+/// the expression is not arithmetic (the error names the place), divides by 0, or has no finite result.
 std::string calculate(const std::string& expression);
 
+/// Returns the tool, which answers calls by calculate().
 std::unique_ptr<Tool> make_calculator();
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Parser of tool-call arguments that a model writes bare, without JSON's quotes: the tool's schema says which are
-// strings. For tagged_calls.cpp.
+// Parser of tool-call arguments that a model writes as bare text, without JSON's quotes: the type in the tool's schema
+// decides how the text is read. For tagged_calls.cpp.
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@
 
 namespace roll {
 
-/// Returns the argument `key` of the tool `name`, written as `text`. `tools`: schemas as chat templates take them. Like
-/// transformers' parse_response(), it takes the first type in the schema that fits, else a string. An argument without
-/// a type is parsed as JSON, unless that is a quoted string: templates write strings without quotes.
+/// Returns the value of an argument. `text`: as the model wrote it. `name`: of the tool. `key`: of the argument.
+/// `tools`: list of tool schemas as chat templates take them; empty or null: unknown. Like transformers'
+/// parse_response(), the value has the first type in the schema that fits the text, else it is a string. Without a type
+/// in the schema, text that is JSON is parsed, except quoted strings: templates write strings without quotes.
 Json argument_value(std::string_view text, const std::string& name, const std::string& key, const Json& tools);
 
-/// Returns true if `tools` has this tool, or is empty because schemas are unknown.
+/// Returns true if `tools` has the tool `name`, or if `tools` is empty or null because the schemas are unknown.
 bool may_be_tool(const Json& tools, const std::string& name);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// ToolCall, and a text cursor, for the parsers of tool calls.
+// Types for the parsers of tool calls: ToolCall, a parsed call, and CallText, a text with a reading position.
 #pragma once
 
 #include <algorithm>
@@ -14,20 +14,27 @@ struct ToolCall {
   std::string arguments;  // text of a JSON object
 };
 
-/// A text and the current position in it.
+/// A text and the reading position in it. The text must outlive the object.
 class CallText {
  public:
+  /// `at`: first reading position, in bytes.
   CallText(std::string_view text, size_t at) : text_(text), position_(at) {}
+  /// Returns the reading position, in bytes from the beginning of the text.
   size_t at() const { return position_; }
   bool is_at_end() const { return position_ == text_.size(); }
+  /// Returns the text from the reading position on.
   std::string_view rest() const { return text_.substr(position_); }
+  /// Moves the reading position forward, at most to the end.
   void move(size_t bytes) { position_ += bytes; }
 
+  /// Moves past spaces, tabs and line ends, if any.
   CallText& skip_blanks() {
     position_ = std::min(text_.find_first_not_of(" \t\r\n", position_), text_.size());
     return *this;
   }
+  /// Returns true if `word` begins at the reading position.
   bool sees(std::string_view word) const { return rest().starts_with(word); }
+  /// Moves past `word` if it begins at the reading position; returns false without moving if not.
   bool take(std::string_view word) {
     if (!sees(word)) return false;
     position_ += word.size();
@@ -41,7 +48,7 @@ class CallText {
     position_ = end + word.size();
     return found;
   }
-  /// Takes the name of a tool; "" if there is none here.
+  /// Returns the text from the reading position up to the next character of kNotInNames, and moves past the text.
   std::string take_name() {
     std::string name(rest().substr(0, rest().find_first_of(kNotInNames)));
     position_ += name.size();

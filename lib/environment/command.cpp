@@ -40,7 +40,7 @@ class CommandEnvironment : public Environment {
       if (auto answer = player_.advance()) return std::move(*answer);
       polls.clear();
       player_.add_polls(polls);
-      poll_until(player_.next_look(), polls);
+      poll_until(player_.next_check_time(), polls);
     }
   }
 

@@ -1,4 +1,5 @@
-// Environment type `command`: a program of the user, started once, kept alive, and asked by JSON lines.
+// Environment type `command`: a program of the user that is kept running and plays level after level, asked by lines of
+// JSON. For types.cpp.
 #pragma once
 
 #include <memory>
@@ -8,21 +9,22 @@
 
 namespace roll {
 
-/// Each input line is a question. The program answers it with one line of at most 1 MiB before the next question comes;
-/// "id" is the question's and may be left out:
+/// Creates an environment whose functions wait for the program's answers. Protocol: each line that the program reads is
+/// a question, which it answers with one line of at most 1 MiB. The next question comes only after the answer. "id" in
+/// an answer equals that in the question, or is left out:
 ///   {"id", "method": "reset", "seed", "config"}  ->  {"id", "observation"[, "instruction", "tools"]}
 ///   {"id", "method": "step", "message"}          ->  {"id", "observation", "reward", "done"[, "valid", "success"]}
 ///   {"id", "method": "close"}                    ->  {"id"}
-/// If a program declares tools, in the form of OpenAI's API, the calls of a turn are parsed here. Valid calls are asked
-/// in one step, as "tool_calls": [{"name", "arguments"}], and get one text each in "answers" (the observation may be
-/// left out then). Invalid calls are answered "Error: ...", without the program.
-/// Standard error is for people. Any other output is an EnvironmentFailed with the end of standard error: the program
-/// is killed with all that it started, and started again at the next reset. UserError: neither a program nor addresses,
-/// or both.
+/// If a program declares tools, in the form of OpenAI's API, roll parses the calls in each message. Valid calls are
+/// part of the step, as "tool_calls": [{"name", "arguments"}]; the program answers them in "answers", one text for
+/// each, and may leave out the observation. Invalid calls are answered "Error: ..." by roll. Standard error is for
+/// people. On any other output, the program is killed with its descendants and started again at the next reset(), and
+/// EnvironmentFailed is thrown, with the end of standard error. `where`: prefix of configuration keys in error
+/// messages. Throws UserError if the keys name neither a program nor addresses, or both.
 std::unique_ptr<Environment> make_command_environment(const EnvironmentArgs& args, const std::string& where);
 
-/// UserError: the program is missing, not executable or cannot run in the sandbox; an address or its secret is invalid;
-/// or `world_size` needs too many descriptors.
+/// Throws UserError if the program is missing, not executable or cannot run in the sandbox, if an address or its secret
+/// is invalid, or if `world_size` programs need too many file descriptors.
 void check_command(const EnvironmentArgs& args, const std::string& where);
 
 }  // namespace roll

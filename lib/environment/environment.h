@@ -1,5 +1,6 @@
-// Interface of environments, in which a policy acts turn by turn: a level begins, the model says something, the
-// environment answers with an observation and a reward, until the level is over.
+// Interface of environments, in which a policy acts turn by turn. A level is one game or task, chosen by a seed: it
+// begins with an observation; then the model writes a message, and the environment answers with an observation and a
+// reward, until the level is over.
 //
 //   make_environment(EnvironmentConfig, tag)  ->  reset(seed)  ->  step(message) ...  ->  close()
 //
@@ -26,9 +27,10 @@ struct Opening {
   std::string observation;
 };
 
-/// Counts of tool calls.
+/// Numbers of tool calls.
 struct ToolCounts {
-  int64_t calls = 0, errors = 0;  // all calls; those answered by an error
+  int64_t calls = 0;   // all calls
+  int64_t errors = 0;  // calls that were answered by an error
   template <class F>
   void fields(F& field) {
     field("calls", calls), field("errors", errors);
@@ -37,20 +39,20 @@ struct ToolCounts {
 
 /// The answer to a message.
 struct Reaction {
-  std::string observation{};
-  double reward = 0;
-  bool is_done = false;
+  std::string observation{};           // shown to the model, unless there are `answers`
+  double reward = 0;                   // for this turn
+  bool is_done = false;                // the level is over
   bool is_valid = true;                // the message held an action
-  std::optional<bool> succeeded{};     // unset: the environment reports only rewards
-  std::optional<ToolCounts> tools{};   // unset without tools
-  std::vector<std::string> answers{};  // tool answers, one per call; none: the observation is the user's message
-  std::string action{};                // action in the message; empty: the whole message
+  std::optional<bool> succeeded{};     // the level is solved; unset: the environment reports only rewards
+  std::optional<ToolCounts> tools{};   // tool calls in the message; unset without tools
+  std::vector<std::string> answers{};  // one per tool call; the model gets them as tool messages
+  std::string action{};                // the action in the message; empty: the whole message is the action
 };
 
-/// Largest absolute reward of a turn; the limit is that of responses.
+/// Largest absolute reward of a turn. Equals kLargestReward, the limit of a response.
 constexpr double kLargestTurnReward = 1e6;
 
-/// Why an environment has no answer.
+/// Reasons why an environment has no answer.
 enum class EnvironmentFault {
   kTimeout,   // no answer in time
   kCrash,     // it exited or threw
@@ -66,28 +68,32 @@ constexpr auto enum_names(EnvironmentFault) {
                                                  {EnvironmentFault::kProtocol, "protocol"}});
 }
 
+/// Thrown by an environment that has no answer. It ends the trajectory, which then has no reward.
 struct EnvironmentFailed : std::runtime_error {
+  /// `what`: text that follows "the environment" in messages, e.g. "gave no answer within 10 s".
   EnvironmentFailed(EnvironmentFault fault_, const std::string& what) : std::runtime_error(what), fault(fault_) {}
   EnvironmentFault fault;
 };
 
-/// One level at a time. Not thread-safe: one object per thread.
+/// Plays one level at a time, and may be used for many. Not thread-safe: one object per thread.
 class Environment {
  public:
   virtual ~Environment() = default;
-  /// Loads data that copies from another() share; otherwise the first reset() does. UserError: the data cannot be
+  /// Loads large data before another() is called; else the first reset() loads it. Throws UserError if it cannot be
   /// loaded.
   virtual void prepare() {}
-  /// Begins the level of this seed, whatever the state of the last one. EnvironmentFailed: it cannot begin.
+  /// Begins the level of this seed, whatever the state of the last one. Throws EnvironmentFailed if it cannot begin.
   virtual Opening reset(uint64_t seed) = 0;
-  /// Answers a message. Call it after reset(), while no Reaction had is_done. EnvironmentFailed: no answer; only
-  /// reset() may follow.
+  /// Answers the model's message. Call it after reset(), until a Reaction has is_done. Throws EnvironmentFailed if
+  /// there is no answer; then only reset() may follow.
   virtual Reaction step(const std::string& message) = 0;
-  /// Returns the tools that may be called, as a list for chat templates; null: the prompt shows none.
+  /// Returns the schemas of the tools that the prompt shows, as a list for chat templates; null: none. Valid after
+  /// reset().
   virtual Json tools() const { return nullptr; }
-  /// Returns another environment of this kind, which shares large data; null: create it like the first.
+  /// Returns a new environment with the same settings, which shares large data with this one; null if this type cannot:
+  /// the caller then uses make_environment().
   virtual std::unique_ptr<Environment> another() const { return nullptr; }
-  /// Called when the level is not continued. EnvironmentFailed: see step().
+  /// Called when a level is not continued, after its end or before. Throws EnvironmentFailed as step() does.
   virtual void close() {}
 };
 

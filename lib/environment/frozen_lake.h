@@ -1,4 +1,5 @@
-// FrozenLake as text, as in ROLL: a lake with holes, start and goal anywhere, actions in words.
+// Environment type `frozen_lake`, as in ROLL: the model walks over a lake with holes to a goal. The grid is text; the
+// actions are Left, Down, Right and Up.
 #pragma once
 
 #include <memory>
@@ -8,8 +9,9 @@
 
 namespace roll {
 
-/// Reward 1 on the goal, else 0; format_penalty for a message without an action. Ends on the goal or in a hole.
-/// UserError: see ActionText and renamed().
+/// The reward is 1 on the goal, else 0, or format_penalty for a message without an action. The level ends on the goal
+/// or in a hole. `where`: prefix of configuration keys in error messages. Throws UserError if action_pattern,
+/// grid_lookup or action_lookup is invalid.
 std::unique_ptr<Environment> make_frozen_lake(const EnvironmentArgs& args, const std::string& where);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Interface of a peer that answers each line with a line, without blocking, so that one thread can serve many. For
-// CommandPlayer and ProgramServer.
+// Interface of a peer, i.e. a program or object that answers each line of text with a line. The functions do not block,
+// so that one thread can talk to many peers. For CommandPlayer and ProgramServer.
 #pragma once
 
 #include <poll.h>
@@ -16,16 +16,19 @@ class LinePeer {
  public:
   using Clock = ChildProcess::Clock;
   virtual ~LinePeer() = default;
-  /// Sends a question; starts the peer if it is not running.
+  /// Begins to send a question; starts the peer if it is not running. `line`: the question, without a newline.
+  /// `timeout_s`: time limit for the answer. The last question must have been answered.
   virtual void begin(const std::string& line, double timeout_s) = 0;
-  /// Returns the answer once it is there. Call it when a descriptor of add_polls() is ready or next_look() has come.
-  /// EnvironmentFailed: there is no answer; the peer and all that it started are stopped.
+  /// Continues the exchange. Returns the answer, without a newline; nullopt if it has not come yet. Call it again when
+  /// a descriptor of add_polls() is ready, or at next_check_time(). Throws EnvironmentFailed if there is no answer; the
+  /// peer and its descendants are then stopped, and start again at the next begin().
   virtual std::optional<std::string> advance() = 0;
-  /// Adds the descriptors to wait for.
+  /// Appends the descriptors to wait for.
   virtual void add_polls(std::vector<pollfd>& polls) const = 0;
-  /// Returns when advance() is due even if no descriptor is ready.
-  virtual Clock::time_point next_look() const = 0;
-  /// Stops a peer that broke the protocol. Returns its last error output, if any.
+  /// Returns the time at which advance() must be called even if no descriptor is ready.
+  virtual Clock::time_point next_check_time() const = 0;
+  /// Stops a peer whose answer was invalid; the next begin() starts it again. Returns the end of its error output, or
+  /// "".
   virtual std::string drop() = 0;
 };
 

@@ -1,5 +1,5 @@
-// Parser of tool calls that begin with a mark, for tool_calls.h. The marks of the model families, and what follows
-// each:
+// Parser of tool calls that begin with a mark, a fixed text such as <tool_call>, for tool_calls.cpp. The marks of the
+// model families, and the calls after them:
 //   <tool_call>            {"name": "add", "arguments": {"a": 1}}, or tags (tagged_calls.h): Qwen, Hermes, SmolLM3,
 //                          Granite 4, GLM-4.5
 //   [TOOL_CALLS]           [{"name": "add", "arguments": {"a": 1}, "id": "1"}], or add[ARGS]{"a": 1} with a mark for
@@ -19,35 +19,45 @@
 
 namespace roll {
 
+/// A format of calls.
 struct CallMark {
-  std::string_view opens, closes;  // closes: may be empty; it may be missing at the end of the turn
-  std::vector<ToolCall> (*take)(CallText& in, const Json& tools);  // returns none if there is no call
+  std::string_view opens;   // opening mark
+  std::string_view closes;  // closing mark; may be empty, and may be missing at the end of the turn
+  /// Reads the calls after the opening mark; empty if there is no valid one.
+  std::vector<ToolCall> (*take)(CallText& in, const Json& tools);
 };
 
+/// Result of read_marked_calls().
 struct MarkedCalls {
   std::vector<ToolCall> calls;  // empty: there is no valid call after the mark
-  size_t end = 0;               // offset after the calls and their closing mark
+  size_t end = 0;               // byte offset after the calls and their closing mark
 };
 
+/// Result of find_mark().
 struct FoundMark {
-  size_t at;             // offset; the text's end if there is none
-  const CallMark* mark;  // null: none, or only its beginning at the text's end
+  size_t at;             // byte offset of the mark, or of its beginning; the text's size if there is neither
+  const CallMark* mark;  // null: there is no whole mark
 };
 
-/// Returns the next mark at or after `from`, or the beginning of a possible one at the end of a growing text.
+/// Returns the first opening mark at or after byte `from`. If the text ends with the beginning of a mark, which may be
+/// completed when the text grows, returns its offset with a null mark.
 FoundMark find_mark(std::string_view text, size_t from);
 
-/// Reads the calls after a mark that ends at `begin`. `tools`: schemas, which give the types of bare arguments
-/// (call_arguments.h).
+/// Reads the calls after an opening mark. `begin`: byte offset of the mark's end. `tools`: tool schemas, which give the
+/// types of bare arguments (call_arguments.h); null: unknown.
 MarkedCalls read_marked_calls(std::string_view text, size_t begin, const CallMark& mark, const Json& tools);
 
-/// Takes {"name": ..., "arguments" or "parameters": {...}}; nullopt if there is no such call.
+// The take functions read a call at the reading position and move past it. They return nullopt if there is no valid
+// call; the position is then undefined.
+
+/// Takes {"name": ..., "arguments": {...}}, or with "parameters" instead of "arguments".
 std::optional<ToolCall> take_json_call(CallText& in);
 
-/// Takes add{"a": 1}, with [CALL_ID], an id and [ARGS], or a line end, before the arguments; nullopt if there is none.
+/// Takes add{"a": 1}. Between name and arguments, there may be [CALL_ID] with an id, [ARGS], or a line end.
 std::optional<ToolCall> take_named_json(CallText& in);
 
-/// Returns the call with this JSON object; nullopt if the name is empty or `arguments` is no object.
+/// Returns the call of the tool `name`. `arguments`: JSON text. Returns nullopt if the name is empty or the arguments
+/// are not a JSON object.
 std::optional<ToolCall> make_call(std::string_view name, std::string_view arguments);
 
 }  // namespace roll

@@ -95,7 +95,7 @@ class PluginPeer : public LinePeer {
   }
 
   void add_polls(std::vector<pollfd>& /*polls*/) const override {}
-  Clock::time_point next_look() const override { return {}; }
+  Clock::time_point next_check_time() const override { return {}; }
   std::string drop() override {
     object_.reset();
     return "";

@@ -1,5 +1,5 @@
-// Environment type `plugin`: a class in a shared library of the user (roll/environment.h). The rules are those of
-// programs (command_player.h).
+// Environment type `plugin`: a C++ class in a shared library of the user (roll/environment.h), called in this process.
+// For types.cpp. The answers of the class are checked like those of programs (command_player.h).
 #pragma once
 
 #include <memory>
@@ -9,12 +9,13 @@
 
 namespace roll {
 
-/// An exception of the class fails the level as a crash, and the next level gets a new object. Invalid answers fail
-/// like those of programs. UserError: library or name is missing; prepare(): see process/plugin_file.h, or the library
-/// uses another C++ standard library.
+/// Creates the environment; prepare() or the first reset() loads the library. An exception of the class is thrown as
+/// EnvironmentFailed (kCrash), and the next level gets a new object; invalid answers fail as for programs. `where`:
+/// prefix of configuration keys in error messages. Throws UserError if the key library or name is missing; prepare()
+/// throws UserError if the library cannot be loaded (process/plugin_file.h) or uses another C++ standard library.
 std::unique_ptr<Environment> make_plugin_environment(const EnvironmentArgs& args, const std::string& where);
 
-/// Checks the library without loading it. UserError: see process/plugin_file.h.
+/// Checks the library file without loading it. Throws UserError if it is unusable (process/plugin_file.h).
 void check_plugin_environment(const EnvironmentArgs& args, const std::string& where);
 
 }  // namespace roll

@@ -60,7 +60,7 @@ class ProgramPeer : public LinePeer {
   void add_polls(std::vector<pollfd>& polls) const override {
     if (child_) child_->add_polls(polls);
   }
-  Clock::time_point next_look() const override {
+  Clock::time_point next_check_time() const override {
     if (failure_ || !child_) return {};
     return kill_time_ ? *kill_time_ : child_->next_look();
   }

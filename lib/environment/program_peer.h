@@ -1,4 +1,4 @@
-// Peer (line_peer.h) that is a local program.
+// Peer (line_peer.h) that is a program on this machine. For CommandPlayer and ProgramServer.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,11 @@
 
 namespace roll {
 
-/// `is_boxed`: runs it in a sandbox; otherwise memory_mb does not apply.
+/// Creates a peer that starts the program at the first question. `is_boxed`: runs it in a sandbox; if false,
+/// program.memory_mb is ignored. Destroy the peer on the thread that started the program.
 std::unique_ptr<LinePeer> make_program_peer(const BoxedProgram& program, bool is_boxed);
 
-/// Returns an answer for a message: on one line, shortened if it is long.
+/// Quotes an answer for an error message: a JSON string of its first 200 bytes.
 std::string shown_answer(std::string_view line);
 
 }  // namespace roll

@@ -37,8 +37,8 @@ void ProgramServer::run(const std::function<bool()>& should_stop) {
     PollSet<Player> polls;
     door_.add_polls(polls.others());
     for (Player& player : players_) {
-      auto& player_polls =
-          polls.add(player, player.awaits_answer ? player.program->next_look() : LinePeer::Clock::time_point::max());
+      auto& player_polls = polls.add(
+          player, player.awaits_answer ? player.program->next_check_time() : LinePeer::Clock::time_point::max());
       player_polls.push_back(
           {player.socket.fd(), static_cast<short>(player.to_send.empty() ? POLLIN : POLLIN | POLLOUT), 0});
       if (player.awaits_answer) player.program->add_polls(player_polls);

@@ -1,6 +1,6 @@
-// Server of `roll serve-environment`: programs that play for trainers on other hosts, which connect through
-// remote_peer.h. Each client that proves to know the secret gets one program, started at its first question and stopped
-// with its connection. One thread serves all.
+// Server of `roll serve-environment`: runs environment programs for trainers on other hosts, which connect through
+// remote_peer.h. Each connection whose client proves that it knows the secret gets one program, started at its first
+// question and stopped when the connection ends. One thread serves all.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,19 @@ namespace roll {
 
 class ProgramServer {
  public:
-  /// `max_programs`: programs at once. `is_boxed`: runs them in sandboxes. UserError: the program cannot be started, or
-  /// so many need too many descriptors. SystemError: the port is taken.
+  /// Starts listening at `address`. `is_boxed`: runs programs in sandboxes. `secret`: result of environment_secret().
+  /// `max_programs`: most programs at once; further clients get an error answer. Throws UserError if the program cannot
+  /// be executed or isolated, or max_programs need too many file descriptors; SystemError if the port is taken.
   ProgramServer(BoxedProgram program, bool is_boxed, const Endpoint& address, const JobSecret& secret,
                 int64_t max_programs);
+  /// Returns the address that it listens at.
   Endpoint endpoint() const { return door_.endpoint(); }
-  /// Serves until `should_stop` returns true.
+  /// Serves clients until `should_stop` returns true, which is called at least five times a second. Then stops all
+  /// programs.
   void run(const std::function<bool()>& should_stop);
 
  private:
-  struct Player {
+  struct Player {  // a connection
     Socket socket;
     std::string received{}, to_send{};
     std::unique_ptr<LinePeer> program{};

@@ -1,5 +1,5 @@
-// Environment type `python`: a class in a Python file of the user, which our program python_class.py plays as one of
-// type `command`.
+// Environment type `python`: a Python class of the user. It is played like type `command` (command.h): the program is
+// roll's python_class.py, which imports the class and answers the questions.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,14 @@
 
 namespace roll {
 
-/// UserError: `python_class` names no class.
+/// Creates the environment. `where`: prefix of configuration keys in error messages. Throws UserError if the key
+/// python_class is missing or malformed, or command or addresses is set, too.
 std::unique_ptr<Environment> make_python_environment(const EnvironmentArgs& args, const std::string& where);
 
-/// UserError: the file is missing; see also check_command().
+/// Throws UserError if python_class is invalid or names a file that is missing, or if check_command() fails.
 void check_python_environment(const EnvironmentArgs& args, const std::string& where);
 
-/// Returns the program that the Python interpreter runs.
+/// Returns the source text of python_class.py.
 std::string_view python_class_text();
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Tool `python`: runs a Python program of the model in a sandbox (sandbox/box.h); its output is the answer.
+// Tool `python` for environments of type `tools`: runs a Python program that the model wrote in a sandbox
+// (sandbox/box.h); its output is the answer.
 #pragma once
 
 #include <memory>
@@ -8,11 +9,13 @@
 
 namespace roll {
 
-/// A call takes at most `timeout_s`. Each calling thread gets its own sandbox at its first call. ToolError: the program
-/// failed; the message is the end of its error output.
+/// `python`: path of a Python interpreter, or a name on PATH. `timeout_s`: time limit of a call. Each thread gets its
+/// own sandbox at its first call. A call throws ToolError if the program fails (with the end of its error output) or
+/// exceeds a limit of time, memory or output, and EnvironmentFailed if there is no sandbox.
 std::unique_ptr<Tool> make_python_tool(const std::string& python, double timeout_s);
 
-/// UserError, starting with `where`: there is no such Python, or this machine cannot isolate programs.
+/// Throws UserError if there is no such Python, or this machine cannot isolate programs. `where`: prefix of the
+/// configuration key in the message.
 void check_python_tool(const std::string& python, const std::string& where);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Questions with known answers, one per seed, for tool_use: arithmetic, or from a file.
+// Questions with known answers, from a file or made from seeds, for the environment type `tools` (tool_use.h).
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,20 @@
 namespace roll {
 
 struct Question {
-  std::string text, answer;
+  std::string text;
+  std::string answer;  // the only right answer; see is_answer()
 };
 
-/// Loads JSON lines with "question" and "answer", both strings or numbers. UserError: the file is missing or has no
-/// questions, or a line lacks a field.
+/// Loads JSON lines with "question" and "answer", both strings or numbers. Throws UserError if the file is missing or
+/// has no questions, or if a line lacks a field.
 std::vector<Question> load_questions(const std::filesystem::path& file);
 
-/// Returns a question that asks for a result, such as that of 37 * 49 + 12: three numbers in [least, greatest], and two
-/// of + - *.
+/// Returns a question that asks for the value of an expression, such as 37 * 49 + 12: three numbers in [least,
+/// greatest] with two operators of + - *. The same arguments give the same question.
 Question arithmetic_question(uint64_t seed, int64_t least, int64_t greatest);
 
-/// Returns true if `given_answer` is the answer: numbers by value, other texts without outer blanks and in either case.
+/// Returns true if `given_answer` equals `answer`. Two numbers are compared by value (1,813 is 1813), other texts
+/// without outer blanks and in upper or lower case.
 bool is_answer(const std::string& given_answer, const std::string& answer);
 
 }  // namespace roll

@@ -84,7 +84,7 @@ class RemotePeer : public LinePeer {
     const int fd = stage_ == Stage::kProves ? visit_->fd() : socket_.fd();
     polls.push_back({fd, static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN), 0});
   }
-  Clock::time_point next_look() const override { return is_lost_ ? Clock::time_point{} : deadline_; }
+  Clock::time_point next_check_time() const override { return is_lost_ ? Clock::time_point{} : deadline_; }
 
   std::string drop() override {
     socket_ = {};

@@ -1,6 +1,7 @@
 // Peer (line_peer.h) that is a program on another host, run by `roll serve-environment` (program_server.h). Lines go
-// over TCP, once both sides have proved that they know the job's secret (ROLL_JOB_SECRET). A question is its time
-// limit, a space and the line. An answer is "ok" or the name of a fault, a space, and the program's line or the reason.
+// over TCP, once both sides have proved that they know the job's secret (ROLL_JOB_SECRET). A question is sent as
+// "SECONDS LINE", with the time limit for the answer. The answer is "ok LINE", or "FAULT REASON" with the name of an
+// EnvironmentFault and a JSON string.
 #pragma once
 
 #include <memory>
@@ -11,14 +12,15 @@
 
 namespace roll {
 
-/// UserError, starting with `key`: the address is not "host:port".
+/// Creates a peer that connects at the first question. `address`: "host:port". `key`: configuration key of the address,
+/// the start of error messages. Throws UserError if the address is malformed.
 std::unique_ptr<LinePeer> make_remote_peer(const std::string& address, const std::string& key);
 
-/// UserError, starting with `key`: the host is unknown, or the secret is not set.
+/// Throws UserError if the address is malformed, its host is unknown, or ROLL_JOB_SECRET is not set. Does not connect.
 void check_remote(const std::string& address, const std::string& key);
 
-/// Returns the secret of program servers, derived from the job's. UserError, starting with `subject`: ROLL_JOB_SECRET
-/// is not set.
+/// Returns the secret of environment servers, derived from ROLL_JOB_SECRET. `subject`: start of the error message.
+/// Throws UserError if ROLL_JOB_SECRET is not set.
 JobSecret environment_secret(const std::string& subject);
 
 }  // namespace roll

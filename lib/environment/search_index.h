@@ -1,4 +1,4 @@
-// Okapi BM25 index of local documents, for the tool `search`.
+// Full-text index of local documents with Okapi BM25 ranking, for the tool `search`.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,15 @@ namespace roll {
 /// Immutable; may be used from several threads.
 class SearchIndex {
  public:
-  /// Loads JSON lines with "text", and "title" if there is one. UserError: the file is missing or empty, or a line has
-  /// no text.
+  /// Loads JSON lines with "text" and, optionally, "title". A document is the title, if any, and the text. Throws
+  /// UserError if the file is missing or empty, or a line has no text.
   static std::shared_ptr<const SearchIndex> load(const std::filesystem::path& file);
   explicit SearchIndex(std::vector<std::string> documents);
 
-  /// Returns the numbers of the best documents that have a word of the query, best first; ties by number.
+  /// Returns the numbers of the best documents, best first, at most `max_results`. A document must have at least one
+  /// word of the query; equally good ones are ordered by number.
   std::vector<int64_t> find(const std::string& query, int64_t max_results) const;
+  /// Returns a document. `number`: from 0, in the order in which they were given.
   const std::string& document(int64_t number) const { return documents_.at(number); }
 
  private:

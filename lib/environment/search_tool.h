@@ -1,4 +1,4 @@
-// Tool `search`: searches documents (search_index.h).
+// Tool `search` for environments of type `tools`: searches local documents (search_index.h).
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace roll {
 
-/// The answer is the best `num_results` documents, each cut to `length` bytes. ToolError: no document has a word of the
-/// query.
+/// A call returns the texts of the best `num_results` documents, each cut to `length` bytes. It throws ToolError if no
+/// document has a word of the query.
 std::unique_ptr<Tool> make_search_tool(std::shared_ptr<const SearchIndex> index, int64_t num_results, int64_t length);
 
 }  // namespace roll

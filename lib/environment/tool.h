@@ -1,4 +1,4 @@
-// Interface of tools that a model calls, for tool_use: the description for the chat template, and the answer to a call.
+// Interface of the built-in tools that a model calls in environments of type `tools` (tool_use.h).
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace roll {
 
-/// A call failed; the model is shown what() as the tool's error.
+/// Thrown by a failed call. The model is shown "Error: " and what() as the tool's answer.
 struct ToolError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -21,14 +21,15 @@ class Tool {
   virtual ~Tool() = default;
   virtual std::string name() const = 0;
   virtual std::string description() const = 0;
-  /// Returns the name of the only argument, a string.
+  /// Returns the name of the tool's only argument, which is a string.
   virtual std::string argument() const = 0;
   virtual std::string argument_description() const = 0;
-  /// Returns the answer. ToolError: the call failed. EnvironmentFailed: the tool itself is broken.
+  /// Returns the answer to a call. `argument`: value of the argument. Throws ToolError if the call fails, and
+  /// EnvironmentFailed if the tool itself is broken, which ends the trajectory.
   virtual std::string call(const std::string& argument) = 0;
 };
 
-/// Returns the schema as in OpenAI's API and chat templates: {"type": "function", "function": {...}}.
+/// Returns the tool's schema, as in OpenAI's API and chat templates: {"type": "function", "function": {...}}.
 inline Json tool_schema(const Tool& tool) {
   const Json text{{"type", "string"}, {"description", tool.argument_description()}};
   const Json parameters{

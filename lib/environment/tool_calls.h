@@ -13,11 +13,12 @@
 
 namespace roll {
 
-/// How a model writes calls. kMarked: after the marks of marked_calls.h, anywhere in the text except in a thought,
-/// before </think>. The other forms have no mark, and the whole turn must be calls. kLlama3: {"name": ...,
-/// "parameters": {...}}, several with a ; between, and <|python_tag|> may come first. kGlm4: a tool's name, and on the
-/// next line its arguments as JSON, once or several times.
-enum class ToolCallForm { kMarked, kLlama3, kGlm4 };
+/// How a model writes tool calls. In the forms without a mark, the whole turn must consist of calls.
+enum class ToolCallForm {
+  kMarked,  // after a mark such as <tool_call> (marked_calls.h), anywhere but in a thought (before </think>)
+  kLlama3,  // {"name": ..., "parameters": {...}}; several are separated by ; and <|python_tag|> may come first
+  kGlm4,    // a tool's name and, on the next line, its arguments as JSON; once or several times
+};
 
 constexpr auto enum_names(ToolCallForm) {
   return std::to_array<Named<ToolCallForm>>({{ToolCallForm::kMarked, "marked"},
@@ -26,23 +27,26 @@ constexpr auto enum_names(ToolCallForm) {
                                              {ToolCallForm::kGlm4, "glm4"}});
 }
 
+/// A turn's text, split.
 struct ContentAndCalls {
-  std::string content;  // text outside the calls
-  std::vector<ToolCall> calls;
-  std::vector<std::optional<ToolCall>> attempts{};  // the calls in order; nullopt: an invalid one
+  std::string content;                              // text outside the valid calls
+  std::vector<ToolCall> calls;                      // the valid calls, in order
+  std::vector<std::optional<ToolCall>> attempts{};  // all calls, in order; nullopt: an invalid one
 };
 
-/// Splits a text into content and calls. An invalid call, without JSON, name or arguments, stays in the content:
-/// nothing is lost. `tools`: schemas as chat templates take them, which give the types of bare arguments; null:
-/// unknown.
+/// Splits a turn's text into content and calls. An invalid call (not JSON, or without name or arguments) stays in the
+/// content, so that no text is lost. `tools`: tool schemas as chat templates take them, which give the types of
+/// arguments written without quotes; null: unknown.
 ContentAndCalls split_tool_calls(const std::string& text, ToolCallForm form, const Json& tools);
 
-/// A custom form: every match of a regular expression is a call; its groups are the name and the arguments.
+/// A user-defined form of calls: every match of a regular expression is a call; group 1 is the tool's name, group 2 its
+/// arguments as JSON.
 class ToolCallPattern {
  public:
-  /// `key`: start of the UserError if the expression does not compile or has not two groups.
+  /// `pattern`: PCRE2 expression. `key`: its configuration key, the start of error messages. Throws UserError if the
+  /// pattern does not compile or does not have two groups.
   ToolCallPattern(const std::string& pattern, const std::string& key);
-  /// Like split_tool_calls(). Finds no calls if matching costs too much.
+  /// Splits a turn's text as split_tool_calls() does. Finds no calls if matching costs too much.
   ContentAndCalls split(const std::string& text);
 
  private:
@@ -50,13 +54,14 @@ class ToolCallPattern {
   MatchMemory memory_;
 };
 
-/// Reads the calls of an environment's model.
+/// Reads tool calls as an environment's configuration keys (tool_calls, tool_pattern) demand.
 class ToolCallReader {
  public:
-  /// `pattern`: replaces `form` if it is set; `key`: see ToolCallPattern.
+  /// `pattern`: if set, is used instead of `form`. `key`: configuration key of the pattern, the start of error
+  /// messages. Throws UserError as ToolCallPattern() does.
   ToolCallReader(ToolCallForm form, const std::optional<std::string>& pattern, const std::string& key);
-  /// Reads the calls of a turn, without the special token that may end it. `tools`: see split_tool_calls(). Returns at
-  /// most kMaxCalls attempts.
+  /// Splits the text of a turn as split_tool_calls() does, after removing a special token at its end. Returns only the
+  /// first 16 attempts.
   ContentAndCalls read(const std::string& turn, const Json& tools);
 
  private:
@@ -65,10 +70,12 @@ class ToolCallReader {
   std::optional<ToolCallPattern> pattern_;
 };
 
-/// Returns why the call cannot be made with these tools; "" if it can.
+/// Returns the reason why a call cannot be made, to show to the model: it is invalid (nullopt), or names none of
+/// `tools` (names of the known tools). Returns "" if it can be made. Arguments are not checked.
 std::string call_fault(const std::optional<ToolCall>& call, const std::vector<std::string>& tools);
 
-/// Returns how many leading bytes of a growing text are content whatever follows; the first `from` are known to be.
+/// For streaming: returns how many leading bytes of a turn's text so far belong to the content, however the text goes
+/// on. `from`: result of an earlier call for this turn, or 0.
 size_t sure_content(std::string_view text, size_t from, ToolCallForm form);
 
 }  // namespace roll

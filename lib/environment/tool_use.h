@@ -1,5 +1,5 @@
-// Environment type `tools`: questions to answer with tools. The calls of a turn are answered one after the other; the
-// first turn without calls holds the answer.
+// Environment type `tools`: the model answers a question and may call built-in tools (tool.h) first. The calls of a
+// turn are answered one after the other; the first turn without calls must hold the answer, and ends the level.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,14 @@
 
 namespace roll {
 
-/// Reward 1 for the right answer in action_pattern's last group, else 0; format_penalty if there is none, which ends
-/// the level, too. An invalid call, one of an unknown tool or with other arguments is answered "Error: ...", and
-/// counted. UserError: no tools, a file that cannot be read, or a pattern that does not compile.
+/// The answer is the last group of action_pattern. The reward is 1 if it is right, 0 if it is wrong, or format_penalty
+/// if there is none. A call that is invalid, or has an unknown tool or wrong arguments, is answered "Error: ..." and
+/// counted as an error. `where`: prefix of configuration keys in error messages. Throws UserError if there are no
+/// tools, a file of questions or documents cannot be read, min_number is above max_number, or a pattern is invalid.
 std::unique_ptr<Environment> make_tool_use(const EnvironmentArgs& args, const std::string& where);
 
-/// UserError: Python is one of the tools, and this machine cannot isolate programs.
+/// Throws UserError if `python` is one of the tools, and there is no such Python or this machine cannot isolate
+/// programs.
 void check_tool_use(const EnvironmentArgs& args, const std::string& where);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Registry of environment types. To add one, write a file with its Environment and a row in types.cpp.
+// Registry of environment types, the values of the key env_type. To add one, write a file with its Environment class
+// and add a row in types.cpp.
 #pragma once
 
 #include <memory>
@@ -14,21 +15,25 @@ class Environment;
 struct EnvironmentArgs;
 
 struct EnvironmentType {
-  const char* name;
-  /// `where`: prefix of keys in error messages, "custom_envs.Lake.env_config.". UserError: invalid arguments.
+  const char* name;  // value of env_type
+  /// Creates an environment. `where`: prefix of configuration keys in error messages, such as
+  /// "custom_envs.Lake.env_config.". Throws UserError if `args` are invalid for this type.
   std::unique_ptr<Environment> (*make)(const EnvironmentArgs& args, const std::string& where);
-  bool shows_level = false;    // levels with the same first observation are equal
-  bool is_program = false;     // the user's program: slow and not trusted
-  bool is_slow = false;        // slow answers: played on threads
-  bool is_agent = false;       // asks the policy over HTTP
-  bool answers_calls = false;  // messages between turns are tool answers
-  /// UserError: this machine lacks what the type needs. null: it needs nothing.
+  bool shows_level = false;    // the first observation identifies a level: equal observations mean equal levels
+  bool is_program = false;     // played by programs of the user (collect/program_driver.h)
+  bool is_slow = false;        // answers slowly, so it is played on threads (collect/environment_threads.h)
+  bool is_agent = false;       // played by external agents, which ask the policy over HTTP (collect/agent_host.h)
+  bool answers_calls = false;  // the messages between turns are tool answers, not user messages
+  /// Throws UserError if files, programs or abilities of this machine that the type needs are missing. Null: it needs
+  /// none.
   void (*check)(const EnvironmentArgs& args, const std::string& where) = nullptr;
 };
 
+/// Returns all types. The parameter only selects this overload; pass null.
 std::span<const EnvironmentType> registry(const EnvironmentType*);
 
-/// Returns what to use instead of an environment of ROLL that is a Python class; "" for other names.
+/// Explains an unknown value of env_type: if `name` is an environment of ROLL that roll does not have, returns what to
+/// use instead; "" for other names.
 std::string why_foreign(const Chosen<EnvironmentType>&, std::string_view name);
 
 }  // namespace roll

@@ -1,9 +1,10 @@
-// HTTP client for API judges and remote rewards: one POST of JSON, one answer, within limits of time and size. It is
-// the only user of libcurl.
+// HTTP client over libcurl, for rewards that ask a server: sends JSON with POST and returns the answer, within limits
+// of time and size.
 //
-// It never follows a redirect (which would carry question and key to another server), skips the check of a certificate,
-// hands a socket on to a child process, or puts the key or parts of the URL other than host and path into a message.
-// Proxies come from the environment (https_proxy, no_proxy), as for every program that uses libcurl.
+// For safety, the client never follows a redirect (which could carry question and key to another server), always checks
+// certificates, does not pass its sockets to child processes, and writes neither the key nor parts of the URL other
+// than host and path into messages. Proxies come from the environment (https_proxy, no_proxy), as for every program
+// that uses libcurl.
 #pragma once
 
 #include <memory>
@@ -15,42 +16,44 @@
 
 namespace roll {
 
+/// Limits of one request.
 struct HttpLimits {
   double connect_timeout_s = 10;
-  double timeout_s = 60;       // the whole request
-  size_t max_bytes = 8 << 20;  // answer size, headers included
+  double timeout_s = 60;       // for the whole request, connecting included
+  size_t max_bytes = 8 << 20;  // largest answer, headers included
 };
 
 struct HttpAnswer {
   enum class Outcome {
-    kAnswered,  // a status and a whole body
-    kTimeout,
+    kAnswered,     // any status, with a whole body
+    kTimeout,      // no whole answer within the limits
     kUnreachable,  // no connection, or an invalid certificate
-    kBroken,       // the connection ended too early, or the answer is no HTTP
-    kTooLarge,
-    kCancelled
+    kBroken,       // the connection ended too early, or the answer is not HTTP
+    kTooLarge,     // more than max_bytes
+    kCancelled     // the caller cancelled it
   };
   Outcome outcome = Outcome::kAnswered;
-  int status = 0;                         // kAnswered only
-  std::string body{};                     // kAnswered only: any bytes
-  std::string reason{};                   // reason of other outcomes
-  std::optional<double> retry_after_s{};  // Retry-After header
+  int status = 0;                         // HTTP status; kAnswered only
+  std::string body{};                     // any bytes; kAnswered only
+  std::string reason{};                   // describes an outcome other than kAnswered
+  std::optional<double> retry_after_s{};  // seconds from the Retry-After header, if there is one
 };
 
-/// Checks a URL. UserError (a rule without key and place): `url` is not http(s)://host[:port][/path], or holds a user,
-/// a password, a query or a fragment.
+/// Throws UserError if `url` is not http(s)://host[:port][/path], or holds a user, a password, a query or a fragment.
+/// The message states only the rule ("must be ..."); the caller adds the configuration key.
 void check_http_url(const std::string& url);
 
-/// Sends requests to one URL. Use it from one thread at a time. Keeps its connection for the next request.
+/// Sends requests to one URL, and keeps the connection between them. Not thread-safe.
 class HttpClient {
  public:
-  /// `bearer_token`: sent as "Authorization: Bearer ..."; "": not sent. UserError: see check_http_url(); or the token
-  /// is not printable ASCII without spaces.
+  /// `bearer_token`: sent as "Authorization: Bearer ..."; "": not sent. Does not connect yet. Throws UserError as
+  /// check_http_url() does, or if the token is not printable ASCII without spaces.
   explicit HttpClient(const std::string& url, const std::string& bearer_token = "");
   HttpClient(HttpClient&&) noexcept;
   ~HttpClient();
 
-  /// Sends `body` and returns the answer. `ending`: cancelling it returns kCancelled at once.
+  /// Sends `body`, a JSON text, and waits for the answer. Failures of server and network are outcomes, not exceptions.
+  /// `ending`: if another thread cancels it, the call returns kCancelled at once.
   HttpAnswer post_json(std::string_view body, const HttpLimits& limits, const Cancellation& ending);
 
  private:

@@ -1,6 +1,6 @@
-// Connections of HttpServer, and what each client owes the server: to send a request, or to read an answer. A
-// connection that owes something for too long is closed. When connections run out, those that have owed something
-// longest are closed, too.
+// Finds and closes slow connections, for HttpServer. For each connection, the list records the action that the server
+// waits for, if any: that the client sends a request, or reads an answer. A connection on which the server has waited
+// too long is closed; if connections run out, so are those on which it has waited longest. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -11,20 +11,29 @@ namespace roll {
 class ConnectionList {
  public:
   using Clock = std::chrono::steady_clock;
-  enum class Owes { kRequest, kRead, kNothing };  // kRead: its client must read an answer
+  /// The action of a client that the server waits for.
+  enum class Owes {
+    kRequest,  // sending a whole request
+    kRead,     // reading an answer
+    kNothing   // none: the server computes an answer
+  };
 
-  /// `patience`: how long a connection may owe something.
+  /// `max_connections`: the server's limit. `patience`: how long a client may take for one action.
   ConnectionList(int max_connections, Clock::duration patience)
       : max_connections_(max_connections), patience_(patience) {}
 
-  /// Records that the connection now owes `duty`. The descriptor `fd` must stay open until remove().
+  /// Adds a connection or changes its `duty`; the client's time for it starts now. `fd`: socket of the connection,
+  /// which must stay open until remove().
   void set(int fd, Owes duty) { connections_[fd] = {.since = Clock::now(), .owes = duty}; }
   void remove(int fd) { connections_.erase(fd); }
 
-  /// Returns true if nine tenths of the connections are in use: close_slow() is due.
+  /// Returns true if more than nine tenths of max_connections are in use. The server then calls close_slow() at once.
   bool is_crowded() const { return num_too_many() > 0; }
-  /// Closes slow connections. Returns when the next one will be slow.
+  /// Shuts down connections whose clients are too slow and, while the list is crowded, those that have kept the server
+  /// waiting longest. They stay in the list until remove(). Returns the time at which close_slow() must be called
+  /// again.
   Clock::time_point close_slow();
+  /// Shuts down all connections.
   void close_all();
 
  private:
@@ -39,7 +48,7 @@ class ConnectionList {
   std::map<int, Connection> connections_;  // by descriptor
 };
 
-/// Returns true if the client has closed its side of the connection.
+/// Returns true if the client has closed its side of the connection with socket `fd`.
 bool has_hung_up(int fd);
 
 }  // namespace roll

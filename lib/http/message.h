@@ -1,4 +1,4 @@
-// Request to HttpServer, and its response.
+// A request that HttpServer received, and a response that it sends.
 #pragma once
 
 #include <map>
@@ -9,29 +9,34 @@
 namespace roll {
 
 struct HttpRequest {
-  std::string method, path;                    // the path without its query
+  std::string method;                          // such as "POST"
+  std::string path;                            // without its query
   std::map<std::string, std::string> headers;  // names in lower case; values of a repeated header are joined by ", "
-  std::string body;
+  std::string body;                            // empty until it has arrived
 
-  /// Returns the value of a header, "" if absent. `name`: in lower case.
+  /// Returns the value of a header; "" if it is missing. `name`: in lower case.
   const std::string& header(const std::string& name) const;
+  /// Adds a header. `name`: in any case.
   void add_header(std::string name, const std::string& value);
-  size_t content_length() const;  // announced by the client; else 0
-  /// Returns why the body's length is in doubt, "" if it is not. A proxy before the server could read the length in
-  /// another way and take the rest of one client's body for a request of another client.
+  /// Returns the body's length in bytes as the client announced it; 0 if it did not.
+  size_t content_length() const;
+  /// Returns "", or the reason why the body's length is ambiguous. Such a request must be refused: a proxy in front of
+  /// the server may read another length, and so take the end of one client's body for another client's request.
   std::string framing_fault() const;
 };
 
 struct HttpResponse {
   int status = 200;
   std::string type;                            // content type; "" for none
-  std::shared_ptr<const std::string> body;     // shared: a page sent to many clients is in memory once
-  std::map<std::string, std::string> headers;  // additional headers
+  std::shared_ptr<const std::string> body;     // shared, so that a page sent to many clients is in memory once
+  std::map<std::string, std::string> headers;  // headers besides Content-Type
 
   static HttpResponse make(int status, std::string type, std::string body);
 };
 
-/// Returns true if a Host header names this machine. A page of another site, whose DNS name was pointed here, does not.
+/// Returns true if `host`, the value of a Host header, is localhost, 127.0.0.1 or [::1], with or without a port.
+/// Servers without a key require it: a page of another site, whose DNS name was pointed to this machine, sends another
+/// name.
 bool names_this_machine(std::string_view host);
 
 }  // namespace roll

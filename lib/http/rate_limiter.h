@@ -1,8 +1,8 @@
-// Rate limiter for API judges and remote rewards: no minute has more requests, or more tokens, than allowed. It
-// remembers the requests of the last minute. So a burst may follow a pause, and the limit still holds (a token bucket
-// that allows such bursts lets through twice the limit in its first minute).
+// Rate limiter for rewards that ask a server: no period of a minute has more requests, or more tokens, than allowed. It
+// remembers the requests of the last minute, so a burst after a pause is possible and the limit still holds. (A token
+// bucket that allows such bursts lets through twice the limit in its first minute.)
 //
-// It has no clock: the caller passes the time, and waits.
+// The limiter only computes times: the caller passes the current time, and waits until its request may start.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,9 @@
 
 namespace roll {
 
+/// Configuration keys of the limits.
 struct RateLimits {
-  std::optional<int64_t> requests_per_minute, tokens_per_minute;
+  std::optional<int64_t> requests_per_minute, tokens_per_minute;  // unset: no limit
 
   void fields(Keys& v) {
     v("requests_per_minute", requests_per_minute,
@@ -31,14 +32,17 @@ class RateLimiter {
  public:
   explicit RateLimiter(const RateLimits& limits) : limits_(limits) {}
 
+  /// A planned request.
   struct Turn {
-    int64_t number = 0;
-    double start_s = 0;  // time at which the request may be sent, now or later
+    int64_t number = 0;  // for settle()
+    double start_s = 0;  // time at which the caller may send the request; at least now_s
   };
-  /// Reserves the next request, of `tokens` as far as known. A request that alone exceeds the limit has a minute for
-  /// itself.
+  /// Plans the next request, after all planned before. `tokens`: expected tokens of question and answer. `now_s`:
+  /// current time in seconds, from any clock that never goes back. A request that alone exceeds a limit gets a whole
+  /// minute.
   Turn take_turn(int64_t tokens, double now_s);
-  /// Corrects the number of tokens after the request.
+  /// Replaces the expected tokens of a planned request by the true number, once its answer has come. `number`:
+  /// Turn::number.
   void settle(int64_t number, int64_t tokens);
 
  private:

@@ -1,10 +1,11 @@
-// HTTP/1.1 server over libmicrohttpd, for serve and report. Its memory, connections and waits are bounded for any
-// client.
+// HTTP/1.1 server over libmicrohttpd, for `roll serve`, agents in training, and `roll report`. No client can make it
+// use more than its limits of memory, connections and time.
 //
 // One thread serves all connections. Each complete request is answered by its own thread, so handlers may block. Limits
-// apply to heads, bodies, unread streams, the time in which a request must arrive, and the number of connections. When
-// connections run out, those that have kept the server waiting longest are closed first. When bytes run out, the
-// largest request or answer makes room. A request whose length is in doubt ends its connection.
+// apply to heads (request line and headers), bodies, unread streams, the time in which a request must arrive, and the
+// number of connections. When connections run out, those that have kept the server waiting longest are closed first.
+// When memory for bodies or answers runs out, the largest one is dropped. A request whose body length is ambiguous is
+// refused, and its connection ends.
 //
 // Non-goals: TLS, compressed bodies, files, multipart forms.
 #pragma once
@@ -19,59 +20,69 @@
 
 namespace roll {
 
-/// Receives the answer to one request, either a whole response or a stream. Used only by its handler's thread.
+/// Sends the answer to one request: call either send(), or begin_stream() and then write(). None of the functions waits
+/// for the client. Used only by the handler's thread.
 class HttpReply {
  public:
   virtual ~HttpReply() = default;
   /// Frees the request's body, so that its bytes no longer count against ServerLimits::max_body_bytes.
   virtual void drop_body() = 0;
+  /// Sends a whole response. Call it at most once.
   virtual void send(HttpResponse response) = 0;
-  /// Begins a response with status 200 and unknown length; each write() is sent as one chunk. The stream ends when the
-  /// handler returns.
+  /// Begins a response with status 200 and unknown length. `type`: content type. The stream ends when the handler
+  /// returns.
   virtual void begin_stream(const std::string& type) = 0;
+  /// Adds text to the stream.
   virtual void write(std::string_view text) = 0;
-  /// Returns true if the client has hung up, or the server no longer waits for handlers. The answer is then dropped.
+  /// Returns true if nobody reads the answer any more: the client has hung up, or the server is stopping. The handler
+  /// should then return.
   virtual bool is_gone() = 0;
 };
 
 struct HttpAddress {
   std::string host;
   int port = 0;          // 0: a free port
-  std::string port_key;  // name of the port in messages
+  std::string port_key;  // flag or configuration key of the port, for messages
 };
 
 struct ServerLimits {
   int max_connections = 1100;
-  int max_answering = 256;             // running handlers; further requests are answered 503
-  size_t max_body_bytes = 16 << 20;    // bodies arriving, and again in handlers; at least twice the largest admitted
-  size_t max_unsent_bytes = 16 << 20;  // answers that clients have not read yet
-  double request_s = 30;               // limit for receiving a request, and for the client to read an answer
-  double stop_s = 2;                   // for running answers when the server stops
+  int max_answering = 256;  // handlers that run at once; further requests are answered with status 503
+  /// Most bytes of all arriving bodies together, and as many again of bodies in handlers. At least twice the largest
+  /// Admission::max_body.
+  size_t max_body_bytes = 16 << 20;
+  size_t max_unsent_bytes = 16 << 20;  // most bytes of all answers that clients have not read yet
+  double request_s = 30;               // most seconds for a request to arrive, and for a client to read its answer
+  double stop_s = 2;                   // most seconds for running answers when the server stops
 };
 
-/// Decision on a request by its head: answered at once, mostly by a refusal, or by a handler once its body has arrived.
+/// Decision on a request after its head has arrived: answered without its body, or by a handler once the body is there.
 struct Admission {
-  std::optional<HttpResponse> response{};  // answered at once with this
-  size_t max_body = 0;                     // largest body for the handler, in bytes
-  /// Runs on its own thread. An exception becomes a refusal with status 500.
+  std::optional<HttpResponse> response{};  // if set, is sent, mostly a refusal; the body is ignored
+  size_t max_body = 0;                     // largest body for the handler, in bytes; larger ones are refused
+  /// Answers the request; runs on its own thread. An exception is answered with status 500.
   std::function<void(const HttpRequest& request, HttpReply& reply)> handler{};
 };
 
+/// The server's callbacks. They must not block.
 struct HttpHandlers {
-  /// Runs on the server's thread and must not block.
+  /// Decides on a request. `head`: the request without its body. Called on the server's thread.
   std::function<Admission(const HttpRequest& head)> admit;
-  /// Writes a refusal that the server itself decides on. Any thread; must not block.
+  /// Returns the response for a request that the server refuses itself. `why`: text for the client. Called on any
+  /// thread.
   std::function<HttpResponse(int status, const std::string& why)> refuse;
 };
 
 class HttpServer {
  public:
-  /// Starts listening. UserError: the address cannot be listened on.
+  /// Starts listening. What the handlers use must outlive the server. Throws UserError if `address` cannot be listened
+  /// on.
   HttpServer(const HttpAddress& address, ServerLimits limits, HttpHandlers handlers);
   /// Stops accepting requests, gives handlers and clients stop_s to finish, closes all connections, and waits for the
   /// handlers.
   ~HttpServer();
 
+  /// Returns the port that it listens on.
   int port() const;
 
  private:

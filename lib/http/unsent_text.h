@@ -1,5 +1,5 @@
-// Text of a stream that its client has not read yet, for HttpServer. Blocks are large, so that the system gets freed
-// ones back.
+// First-in-first-out buffer for the text of a stream that its client has not read yet, for HttpServer. It grows in
+// large blocks, so that the system gets their memory back when the client has read them.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class UnsentText {
       text.remove_prefix(part.size());
     }
   }
-  /// Moves the next bytes to `to`, at most `size`; returns how many.
+  /// Moves the next bytes, at most `size`, to `to`; returns how many it moved.
   size_t take(char* to, size_t size) {
     size_t count = 0;
     while (count < size && !blocks_.empty() && num_taken_ < blocks_.front().size()) {

@@ -1,4 +1,4 @@
-// Size of the sampler's KV cache on a GPU, from the unused memory; used by engine.cpp.
+// Computes the size of the sampler's KV cache on a GPU from the unused memory; used by engine.cpp.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,9 @@
 
 namespace roll {
 
-/// Returns `share` x (unused memory - steps_bytes), at least 1 and at most 95 % of the free memory, because the cache
-/// is one tensor. steps_bytes: memory that the step kernels need. Returns 0 (no limit) if the unused memory is unknown.
+/// Returns the cache size in bytes: `share` x (unused.all() - steps_bytes), but at least 1 and at most 95 % of
+/// unused.free, because the cache is one tensor. `steps_bytes`: memory that the sampler's steps need besides the cache.
+/// Returns 0 (no limit) if the unused memory is unknown, as on the CPU.
 inline int64_t cache_bytes(const UnusedBytes& unused, int64_t steps_bytes, double share) {
   constexpr double kMaxFreeShare = 0.95;
   if (unused.all() == 0) return 0;

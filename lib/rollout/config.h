@@ -1,4 +1,5 @@
-// YAML keys of sampling (generating_args); settings.h resolves them.
+// Keys of `generating_args` in the YAML configuration, which control sampling. sampling_settings() (settings.h) checks
+// them and resolves unset ones.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 namespace roll {
 
+/// Values of the keys; fields() describes each.
 struct GeneratingArgs {
   std::optional<int64_t> max_new_tokens;
   double temperature = 0.95;

@@ -1,4 +1,4 @@
-// A multi-turn chat, rendered by the chat template into one prompt per user turn.
+// A multi-turn chat between a user and the model: renders all turns so far to the prompt of the model's next turn.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,17 @@ class Tokenizer;
 
 class Conversation {
  public:
-  /// `tokenizer` must outlive the object. `system`: optional system message.
+  /// `system`: text of the system message; unset: none. `tokenizer` must outlive the object.
   Conversation(const Tokenizer& tokenizer, ChatTemplate chat_template, const std::optional<std::string>& system);
 
-  /// Appends the user's message `text` and returns the prompt's token ids. If the rendered text still starts with the
-  /// earlier turns, their tokens are kept as the model drew them, not encoded again. A question without answer() is
-  /// dropped at the next ask(). UserError: the template fails, or `text` is not UTF-8.
+  /// Appends the user's message `text` and returns the token ids of the whole prompt; the reference is valid until the
+  /// next call. If the template leaves the earlier turns unchanged, their tokens are those that the model drew; else
+  /// all text is encoded again. If answer() was not called since the last ask(), that message is dropped first. Throws
+  /// UserError if the template fails or `text` is not UTF-8.
   const std::vector<int64_t>& ask(const std::string& text);
-  /// Appends the response to the last ask().
+  /// Appends the model's response to the last ask(). Call it at most once for each.
   void answer(const Generation& response);
-  /// Drops all turns but the system message.
+  /// Drops all turns; the system message stays.
   void reset();
 
  private:

@@ -1,7 +1,7 @@
-// StepModel whose state stays on the GPU: kernels advance tokens, positions, pages, RNG counters and penalty counts.
-// The host sends only the changes of the plan (seats, pages, copies, prompt pieces, decoding slots). It reads drawn
-// tokens one launch late, so that the GPU never waits for the host. Decode-only steps are padded to powers of two and
-// run as CUDA graphs.
+// Creates a StepModel (step_model.h) whose sampling state stays on the GPU: kernels advance tokens, positions, RNG
+// counters and penalty counts. The host sends only changes: new sequences, pages, page copies, prompt chunks and the
+// slots that decode. It reads drawn tokens one launch late, so that the GPU never waits for the host. Steps that only
+// decode are padded to a power of two of rows and run as CUDA graphs. Used by make_step_model().
 #pragma once
 
 #include <memory>
@@ -13,9 +13,10 @@
 
 namespace roll {
 
-/// Returns the steps of a model for which has_device_kernels() (device_decoder.h) is true. `model` must outlive the
-/// result. Null `recorder`: no CUDA graphs. **Collective** over the tensor-parallel ranks, as are all calls of the
-/// result: every rank records and replays the same steps, because they depend only on the calls.
+/// `model`: must satisfy has_device_kernels() (device_decoder.h) and outlive the result. `sizes`: of the KV cache and
+/// of a step. `launcher`: starts kernels on the model's GPU. `recorder`: records CUDA graphs; null: none are used.
+/// **Collective** over the tensor-parallel ranks, as are launch() and collect() of the result: all ranks must make the
+/// same calls.
 std::unique_ptr<StepModel> make_device_steps(const Transformer& model, const DecoderSizes& sizes, int64_t num_slots,
                                              std::unique_ptr<KernelLauncher> launcher,
                                              std::unique_ptr<GraphRecorder> recorder);

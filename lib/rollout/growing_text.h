@@ -1,4 +1,5 @@
-// Incremental detokenization of a response: text that was returned once never changes.
+// Incremental detokenization of one response, for streaming and stop strings: the text only grows; what was returned
+// once never changes.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +9,15 @@
 
 namespace roll {
 
-/// Decodes response ids to text; skip_special leaves special tokens out.
+/// Decodes token ids of a response to text; `skip_special` leaves special tokens out.
 using DecodeText = std::function<std::string(std::span<const int64_t> ids, bool skip_special)>;
 
 class GrowingText {
  public:
-  /// Returns the text of `ids`, without an incomplete character at the end. `ids` must start with the ids of the last
-  /// call. Each call decodes only the newest few tokens.
+  /// Returns the text of `ids`, all tokens of the response so far, without an incomplete character at the end. `ids`
+  /// must start with the ids of the last call; `skip_special` must not change. Decodes only the newest few tokens.
   const std::string& grow(std::span<const int64_t> ids, bool skip_special, const DecodeText& decode);
+  /// Returns the result of the last grow(); empty before the first.
   const std::string& text() const { return text_; }
 
  private:

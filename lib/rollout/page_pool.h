@@ -1,5 +1,6 @@
-// Allocator of KV-cache pages with reference counts and a prefix cache; used by the scheduler. take() prefers free
-// pages with unknown content, then the least recently used page of the prefix cache.
+// Allocator of KV-cache pages with reference counts and a prefix cache; used by the scheduler. It manages page numbers
+// only, not their memory. A holder is a sequence that uses a page. Pages that nobody holds are free; those in the
+// prefix cache keep their content until take() needs them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace roll {
 
 class PagePool {
  public:
-  /// page_size: tokens per page.
+  /// Pages are numbered 0 .. num_pages - 1. `page_size`: tokens per page.
   PagePool(int64_t num_pages, int64_t page_size);
 
   int64_t page_size() const { return page_size_; }
@@ -22,18 +23,21 @@ class PagePool {
   /// Returns the number of pages that take() can allocate.
   int64_t num_free() const { return num_free_; }
 
-  /// Allocates a page for one holder and forgets its old content; nullopt if all pages are held.
+  /// Allocates a free page for one holder; nullopt if all pages are held. Prefers pages outside the prefix cache, then
+  /// the least recently used one in it, which leaves the cache.
   std::optional<int32_t> take();
-  /// Adds a holder to a held page.
+  /// Adds a holder to a page that has one.
   void share(int32_t page);
-  /// Removes a holder; the last one frees the page.
+  /// Removes a holder; without holders, the page is free.
   void give_back(int32_t page);
 
-  /// Returns the cached pages of the longest known prefix of `ids`, in whole pages, and makes the caller a holder.
+  /// Returns the pages in the prefix cache that hold the longest known prefix of `ids`, in order; empty if none is
+  /// known. Only full pages count. The caller becomes a holder of each and must give them back.
   std::vector<int32_t> find_prefix(std::span<const int64_t> ids);
-  /// Adds `pages`, which hold the keys and values of `ids`, to the prefix cache; only full pages are added.
+  /// Adds pages to the prefix cache; only those full of tokens of `ids` are added. `pages`: held by the caller; page i
+  /// holds the keys and values of tokens [i * page_size, (i + 1) * page_size) of `ids`.
   void remember(std::span<const int64_t> ids, std::span<const int32_t> pages);
-  /// Empties the prefix cache, because the weights have changed.
+  /// Empties the prefix cache, for new weights. Holders keep their pages.
   void forget();
 
  private:

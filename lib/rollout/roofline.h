@@ -1,5 +1,5 @@
-// Lower bounds of a sampler step's cost: bytes read, FLOPs, and the time on a machine of measured speed (roofline
-// model, Williams et al. 2009). Used by benchmarks and lib/forecast.
+// Lower bounds of the cost of one sampler step: bytes read, FLOPs, and the time on a machine of known speed (roofline
+// model, Williams et al. 2009). Used by `roll generate --bench` and lib/forecast.
 #pragma once
 
 #include <cstdint>
@@ -8,26 +8,32 @@
 
 namespace roll {
 
+/// Cost of one step, prefill or decoding, on one device.
 struct DecodingCost {
-  double bytes = 0;  // read from memory
+  double bytes = 0;  // memory traffic
   double flops = 0;
 };
 
 /// Bytes per element.
 struct NumberBytes {
-  int64_t weights = 4, cached = 4;  // cached: keys and values
+  int64_t weights = 4;
+  int64_t cached = 4;  // keys and values in the KV cache
 };
 
-/// Returns the cost of a step in which `count` sequences grow from `begin` to `end` tokens and draw one token each:
-/// prefill (begin = 0) or decoding (end = begin + 1). Weights are read once; an untied embedding counts only the
-/// tokens' rows, an MoE layer only the experts that the tokens are expected to use. Keys and values are read once.
+/// Returns the cost of a step in which `count` sequences grow from `begin` to `end` tokens each, and each draws one
+/// token from its last position. Prefill has begin = 0, decoding has end = begin + 1. Counted once per step: all
+/// weights, except that of an untied embedding only the rows of the tokens count, and of an MoE layer only the experts
+/// that the tokens are expected to use. Counted once per sequence: the keys and values of `end` tokens, and recurrent
+/// states.
 DecodingCost step_cost(const ModelSpec& spec, NumberBytes bytes, int64_t count, int64_t begin, int64_t end);
 
+/// Speed of a device.
 struct MachineSpeed {
-  double bytes_per_s = 0, flops_per_s = 0;
+  double bytes_per_s = 0;  // memory bandwidth
+  double flops_per_s = 0;
 };
 
-/// Returns the larger of the memory time and the compute time, as both overlap.
+/// Returns the larger of the memory time and the compute time in seconds, because both overlap.
 double least_seconds(const DecodingCost& cost, const MachineSpeed& machine);
 /// Returns true if the memory time exceeds the compute time.
 bool is_bound_by_memory(const DecodingCost& cost, const MachineSpeed& machine);

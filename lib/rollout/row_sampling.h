@@ -1,5 +1,5 @@
 // Converts SamplingSettings to the parameters of the sampling kernels (cuda/sampling_math.h), and tracks the tokens
-// that penalties and biases change.
+// whose logits penalties and biases change ("touched" tokens). Used where tokens are drawn on the host and on the GPU.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,21 @@
 
 namespace roll {
 
-/// Returns the kernel parameters. Greedy if temperature is 0 or top_k is 1; temperature 0 gives log-probs of
-/// temperature 1.
+/// Returns the kernel parameters for one sequence. Sampling is greedy if temperature is 0 or top_k is 1; with
+/// temperature 0, log-probs are those of temperature 1.
 RowSampling row_sampling(const SamplingSettings& args);
 
-/// Token counts of one sequence for penalties, and token biases. Stays empty without penalties and biases.
+/// Tokens of one sequence whose logits change. Without penalties, only the tokens with a bias.
 class TokenHistory {
  public:
+  /// A history that stays empty.
   TokenHistory() = default;
+  /// Begins with the biased tokens of `args` and, if there are penalties, the tokens of the prompt (with count 0).
   TokenHistory(const SamplingSettings& args, std::span<const int64_t> prompt_ids);
-  /// Counts a drawn token.
+  /// Counts a response token; does nothing without penalties.
   void add(int64_t token);
 
-  /// Returns the tokens with a count or a bias, each once.
+  /// Returns the touched tokens, each once, in no particular order; valid until the next add().
   std::span<const TouchedToken> touched() const { return touched_; }
 
  private:

@@ -1,4 +1,5 @@
-// Measures the prefill and decoding speed of a sampler, on prompts of random tokens without common prefixes.
+// Measures the prefill and decoding speed of a sampler on random prompts without common prefixes, for
+// `roll generate --bench` and lib/forecast.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,13 @@
 namespace roll {
 
 struct BenchShape {
-  int64_t batch = 1, prompt_tokens = 128, new_tokens = 128;  // new_tokens: at least 2
-  uint32_t round = 0;                                        // selects the random prompts
+  int64_t batch = 1;            // sequences
+  int64_t prompt_tokens = 128;  // per sequence
+  int64_t new_tokens = 128;     // response tokens per sequence; at least 2
+  uint32_t round = 0;           // selects the random prompts; repeat a measurement with another round
 };
 
+/// All numbers are for the whole batch.
 struct BenchResult {
   int64_t prefill_tokens = 0;
   double prefill_s = 0;
@@ -21,11 +25,12 @@ struct BenchResult {
   int64_t decode_steps = 0, decode_tokens = 0;
   double decode_s = 0;
   double decode_length = 0;   // mean number of tokens per sequence whose keys and values a step reads
-  SamplerCounts counts = {};  // counts for decoding only
+  SamplerCounts counts = {};  // for the whole decoding run, without prefill and warm-up
 };
 
-/// Runs a warm-up, then measures prefill and decoding separately. Ignores the response length and EOS ids of `params`.
-/// Ends early if `should_stop` returns true. UserError: there is no step in which every sequence draws.
+/// Runs a warm-up, then measures prefill and decoding in separate runs. The response length and EOS ids of `params` are
+/// ignored. If `should_stop` returns true, returns early with what was measured. Throws UserError if there is no step
+/// in which every sequence draws.
 BenchResult bench_sampler(StepModel& model, PagePool& pages, const SamplingParams& params, const BenchShape& shape,
                           const std::function<bool()>& should_stop);
 

@@ -1,7 +1,7 @@
-// Continuous batching: decides which sequences run, which pages they hold, and what each step computes.
-// Requests start in order. Consecutive requests with the same prompt start together and share its prefill and pages;
-// the page in which their responses begin is copied. Chunked prefill runs together with decoding. If pages run out, the
-// sequence that started last is evicted: it frees its pages, keeps its tokens, and is recomputed later.
+// Continuous batching, for sampler.cpp: decides which sequences run, which KV pages they hold, and what each step
+// computes. Requests start in order. Consecutive requests with the same prompt start together and share its prefill and
+// pages; the page in which their responses begin is copied. Chunked prefill runs together with decoding. If pages run
+// out, the sequence that started last is evicted: it frees its pages, keeps its tokens, and is recomputed later.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,22 @@
 
 namespace roll {
 
+/// Schedules one call of generate() or serve(); create one for each.
 class Scheduler {
  public:
-  /// All arguments must outlive the scheduler. `pages` allocates the model's pages; params.max_length must be set.
+  /// All arguments must outlive the scheduler. `pages`: allocator of the model's pages. params.max_length must be set,
+  /// between 1 and the model's.
   Scheduler(StepModel& model, PagePool& pages, const DecodeText& decode, const SamplingParams& params,
             const OnGenerated& on_done, const SamplerHooks& hooks);
 
-  /// Appends requests to the queue. UserError: as Engine::generate. Bug: two requests without a seed, neither
-  /// cancelled, have the same sequence_id.
+  /// Appends requests to the queue. Throws UserError if a prompt is empty, holds an unknown token id, or leaves no room
+  /// for one token. Throws Bug if two requests without a seed, neither cancelled, have the same sequence_id.
   void add(std::vector<GenerationRequest> requests);
-  /// Runs steps until no request waits or runs and `source`, if set, has no more; returns all responses.
+  /// Runs steps until all requests have ended and `source` (null: none) has no more or pauses; returns all responses in
+  /// the order of the requests. Call it once.
   std::vector<Generation> run(RequestSource* source = nullptr);
 
+  /// Returns the statistics so far.
   const SamplerCounts& counts() const { return counts_; }
 
  private:

@@ -1,4 +1,5 @@
-// Draws tokens for slots from rows of logits on the host; used by decoder_steps.cpp.
+// Draws tokens from logits on the host; used by decoder_steps.cpp. A slot is the place of one running sequence; each
+// keeps its sampling settings, RNG key and penalty counts here.
 #pragma once
 
 #include <memory>
@@ -14,16 +15,18 @@ namespace roll {
 
 class SlotDraws {
  public:
-  /// `ranks`: tensor-parallel ranks of the model; all use the first rank's draws. Null: one process.
+  /// `ranks`: tensor-parallel ranks of the model, which must outlive this object; the first one draws for all. Null:
+  /// the model is on one rank.
   SlotDraws(int64_t num_slots, int64_t vocab_size, Communicator* ranks);
 
-  /// Assigns the slot to a new sequence.
+  /// Assigns the slot to a new sequence, with the settings and tokens in `seat`.
   void seat(int64_t slot, const Seat& seat);
-  /// Returns the slot's last drawn token; -1 if it drew none.
+  /// Returns the token that the slot drew last; -1 if it has drawn none since seat().
   int64_t last_token(int64_t slot) const { return slots_[slot].token; }
 
-  /// Draws a token per slot. rows[i]: logits [V] of slots[i]. **Collective** over the ranks. SystemError: a row has no
-  /// finite logit, or a logit is NaN or +infinity.
+  /// Draws a token for each of `slots` (each at most once) and returns the draws in this order. rows[i]: the vocab_size
+  /// logits from which slots[i] draws; read only on the first rank. Throws SystemError if a row has no finite logit, or
+  /// a logit is NaN or +infinity. **Collective** over `ranks`.
   std::vector<Drawn> draw(std::span<const int64_t> slots, std::span<const float* const> rows);
 
  private:

@@ -1,6 +1,7 @@
-// Interface of the scheduler to a language model: slots with paged KV cache, and steps that draw tokens. The model
-// keeps all sampling state between steps; the scheduler only receives the drawn tokens. Legend: B sequences, V
-// vocabulary.
+// Interface through which the scheduler (scheduler.h) runs a language model with a paged KV cache. A slot is the place
+// of one running sequence; its page table lists the pages with its keys and values. A step computes chunks of prompts
+// and one token for each decoding slot, and draws the next tokens. The model keeps all sampling state between steps;
+// the scheduler only receives the drawn tokens.
 #pragma once
 
 #include <cstdint>
@@ -19,45 +20,52 @@ class Transformer;
 /// Sampling settings and state of a new sequence in a slot.
 struct Seat {
   SamplingSettings generating;
-  RandomName name;                         // RNG key; position: index of the next response token
-  std::span<const int64_t> prompt, drawn;  // tokens so far, for penalties; read only during the call
+  RandomName name;                  // RNG key; name.position: index of the next response token
+  std::span<const int64_t> prompt;  // read only during the call of seat(), as `drawn`
+  std::span<const int64_t> drawn;   // response tokens before this seat() (after an eviction or pause), for penalties
 };
 
-/// A prefill chunk: known tokens for a slot that has computed `begin` tokens.
+/// A prefill chunk of one sequence: tokens that are known before the step.
 struct PromptPiece {
-  int64_t slot = 0, begin = 0;
-  std::vector<int64_t> ids;
-  std::vector<int64_t> draws;  // slots that draw from the logits of the last id
+  int64_t slot = 0;
+  int64_t begin = 0;           // position of ids[0]; earlier tokens are computed or in shared pages
+  std::vector<int64_t> ids;    // tokens to compute
+  std::vector<int64_t> draws;  // slots that draw from the logits of the last id; all that share the prompt, or none
 };
 
-/// A page to copy, all layers.
+/// A copy of one page's keys and values, in all layers.
 struct PageCopy {
-  int32_t from = 0, to = 0;
+  int32_t from = 0, to = 0;  // page numbers
 };
 
-/// Plan of one step: page copies first, then all rows.
+/// Plan of one step. Pages are copied first, then all tokens are computed together.
 struct StepPlan {
   std::vector<PageCopy> copies;
   std::vector<PromptPiece> pieces;
-  std::vector<int64_t> decoding;  // slots that decode from their last drawn token
+  std::vector<int64_t> decoding;  // slots whose last drawn token is computed, and which draw the next
 
+  /// Returns true if the step computes no token.
   bool is_empty() const { return pieces.empty() && decoding.empty(); }
 };
 
 /// A token drawn by a slot.
 struct Drawn {
   int64_t slot = 0, token = 0;
-  float log_prob = 0, processed_log_prob = 0;  // nats; see DrawnToken (cuda/sampling_math.h)
+  float log_prob = 0;            // nats: log_softmax(logits / temperature), before penalties and truncation
+  float processed_log_prob = 0;  // nats: after penalties and truncation; 0 if greedy
 };
 
+/// With tensor parallelism, all ranks must make the same calls, and launch() and collect() are **Collective**; all
+/// ranks get the same draws.
 class StepModel {
  public:
   virtual ~StepModel() = default;
 
   virtual int64_t num_slots() const = 0;
   virtual int64_t num_pages() const = 0;
+  /// Tokens per page.
   virtual int64_t page_size() const = 0;
-  /// Most tokens of a sequence.
+  /// Most tokens of a sequence, prompt and response.
   virtual int64_t max_length() const = 0;
   /// Most tokens of a step: prompt pieces and decoding slots together.
   virtual int64_t max_rows() const = 0;
@@ -65,41 +73,45 @@ class StepModel {
 
   /// Assigns the slot to a new sequence, without pages.
   virtual void seat(int64_t slot, const Seat& seat) = 0;
-  /// Writes `pages` into the slot's page table from index `first` on.
+  /// Writes page numbers into the slot's page table from index `first` on. Entry i is for the tokens from position
+  /// i * page_size() on; set it before a step computes them.
   virtual void set_pages(int64_t slot, int64_t first, std::span<const int32_t> pages) = 0;
 
-  /// Starts a step.
+  /// Starts a step of at most max_rows() tokens; may return before it is done. `plan` must not be empty.
   virtual void launch(const StepPlan& plan) = 0;
-  /// Returns the draws of the oldest uncollected launch: those of each prompt piece, then the decoding slots.
-  /// SystemError: a logit is NaN or +infinity, or no logit of a row is finite.
+  /// Returns the draws of the oldest launch that is not collected: for each prompt piece, those of piece.draws; then
+  /// those of plan.decoding. Throws SystemError if a logit is NaN or +infinity, or no logit of a row is finite.
   virtual std::vector<Drawn> collect() = 0;
-  /// Number of launches to keep in flight beyond the collected one, so that the device never waits for the host.
+  /// Returns how many launches should be uncollected when the next one starts, so that the device never waits for the
+  /// host. 0: collect each launch at once.
   virtual int64_t depth() const { return 0; }
-  /// Returns the experts of the first `length` tokens of the slot's sequence: [length, choices_per_token()], ordered by
-  /// MoE layer. Empty if not recorded.
+  /// Returns the experts chosen for the first `length` tokens of the slot's sequence: [length, choices_per_token()],
+  /// row-major, each row ordered by MoE layer. Empty unless EngineLimits::records_experts.
   virtual std::vector<int16_t> routed_experts(int64_t /*slot*/, int64_t /*length*/) const { return {}; }
 };
 
+/// Limits of an engine or StepModel on one rank.
 struct EngineLimits {
-  int64_t num_slots = 1;
-  int64_t max_length = 0;      // tokens per sequence
-  int64_t max_rows = 8192;     // tokens per step
-  int64_t page_size = 16;      // tokens
-  int64_t kv_cache_bytes = 0;  // 0: no limit
-  int64_t max_pages = 0;       // 0: no limit
-  bool int8_weights = false;   // GEMMs read int8 weights (CPU only)
-  bool records_experts = false;
+  int64_t num_slots = 1;         // sequences that run together
+  int64_t max_length = 0;        // tokens per sequence, prompt and response; must be set
+  int64_t max_rows = 8192;       // most tokens per step; a device may use fewer, but at least num_slots
+  int64_t page_size = 16;        // tokens per page; models with recurrent states may raise it
+  int64_t kv_cache_bytes = 0;    // 0: no limit
+  int64_t max_pages = 0;         // 0: no limit
+  bool int8_weights = false;     // linear layers read int8 weights (CPU only)
+  bool records_experts = false;  // keeps the experts chosen for each token
 };
 
-/// Returns the steps of a Transformer, with as many pages as its slots can use and the limits allow. `model` must
-/// outlive the result. UserError: the pages are too few for one sequence, or int8_weights is set and the device has no
-/// int8 GEMM. **Collective** over the tensor-parallel ranks, as are the result's calls; all ranks get the same draws.
+/// Creates the StepModel of a Transformer, on the GPU or the CPU. Allocates as many pages as its slots can use and the
+/// limits allow. `model` must outlive the result. Throws UserError if the pages are too few for one sequence of
+/// max_length, or if int8_weights is set and the device cannot use it. **Collective** over the tensor-parallel ranks.
 std::unique_ptr<StepModel> make_step_model(const Transformer& model, const EngineLimits& limits);
 
-/// Returns true if tokens are drawn on the host, which SamplingSettings::constraint requires.
+/// Returns true if make_step_model(model) draws tokens on the host. Only then may SamplingSettings::constraint be set.
 bool draws_on_host(const Transformer& model);
 
-/// Returns an upper bound of the GPU memory, in bytes, that make_step_model uses besides the KV cache; 0 on the CPU.
+/// Returns an upper bound of the GPU memory, in bytes, that the result of make_step_model() uses besides the KV cache
+/// and the model's weights. Returns 0 if tokens are drawn on the host.
 int64_t step_model_bytes(const Transformer& model, const EngineLimits& limits);
 
 }  // namespace roll

@@ -11,21 +11,23 @@
 
 namespace roll {
 
-/// Byte range of the stop string that ends first in `text`; if two end together, the longer one.
+/// A stop string in a text: bytes [begin, end).
 struct StopMatch {
   size_t begin = 0, end = 0;
 };
+/// Returns the stop string that ends first in `text`, searching from byte `from` on; if two end together, the longer
+/// one. nullopt: `text` has none.
 std::optional<StopMatch> find_stop(const std::string& text, const std::vector<std::string>& stops, size_t from = 0);
 
-/// Returns the first byte from `from` on at which a complete stop string begins, or a partial one at the end of `text`;
-/// text.size() if there is none.
+/// Returns the first byte index >= `from` at which a stop string begins, complete or cut off by the end of `text`;
+/// text.size() if there is none. Bytes before it can be shown while the text grows.
 size_t may_stop_at(const std::string& text, const std::vector<std::string>& stops, size_t from);
 
 /// Searches one response for stop strings as it grows.
 class StopWatcher {
  public:
-  /// Returns true if the text of `ids`, special tokens included, holds a stop string. `ids`: those of the last call,
-  /// and at least one more.
+  /// Returns true if the text of `ids`, special tokens included, holds a stop string. `ids`: all tokens of the response
+  /// so far; must start with the ids of the last call, which returned false with the same `stops`.
   bool has_stop(std::span<const int64_t> ids, const std::vector<std::string>& stops, const DecodeText& decode);
 
  private:

@@ -1,5 +1,5 @@
-// Streams the text of responses while they are drawn. The pieces add up to the final text: an incomplete character and
-// text that may become a stop string are held back.
+// Streams the text of responses while they are sampled. The streamed parts add up to the final text, because an
+// incomplete character and text that may become a stop string are held back. Used by the server and `roll generate`.
 #pragma once
 
 #include <iosfwd>
@@ -13,14 +13,17 @@
 
 namespace roll {
 
+/// Text of one response.
 class TextStream {
  public:
-  /// `args` and `decode` must outlive the stream.
+  /// `args`: settings of the response. `args` and `decode` must outlive the stream.
   TextStream(const SamplingSettings& args, const DecodeText& decode) : args_(&args), decode_(&decode) {}
 
-  /// Returns the new text that can be shown. `ids` must start with the ids of the last call.
+  /// Returns the text that can be shown now and was not returned before; may be empty. `ids`: all tokens of the
+  /// response so far; must start with the ids of the last call.
   std::string next_text(std::span<const int64_t> ids);
-  /// Returns the text still to show after the response ended with `text`.
+  /// Returns the rest of the final text, after what next_text() has returned. `text`: the whole final text
+  /// (Generation::text).
   std::string remaining_text(const std::string& text);
 
  private:
@@ -33,12 +36,13 @@ class TextStream {
 /// Prints several responses in order, separated by blank lines; the first unfinished one is shown as it grows.
 class OrderedTexts {
  public:
-  /// `out`, `args` and `decode` must outlive the object. count: number of responses.
+  /// `args`: settings of all responses. `count`: number of responses. `out`, `args` and `decode` must outlive the
+  /// object.
   OrderedTexts(std::ostream& out, const SamplingSettings& args, const DecodeText& decode, size_t count);
 
-  /// Shows new text if all earlier responses have ended. ids: all ids of the response so far.
+  /// Shows new text of response `index` (from 0) if all earlier ones have ended. `ids`: all of its tokens so far.
   void grow(int64_t index, std::span<const int64_t> ids);
-  /// Marks a response as ended with its final text, and shows what can now be shown.
+  /// Marks response `index` as ended, with its final `text`, and prints all text whose turn has come.
   void end(int64_t index, const std::string& text);
 
  private:

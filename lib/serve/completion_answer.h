@@ -1,4 +1,5 @@
-// Answers in the form of OpenAI's API, for CompletionServer: whole, or in chunks while tokens are sampled.
+// Writes the answer to one request in the form of OpenAI's API, for CompletionServer: as one body, or as stream chunks
+// while tokens are sampled. A choice is one of the responses to the request; choices are numbered prompt by prompt.
 #pragma once
 
 #include <string>
@@ -12,20 +13,22 @@ namespace roll {
 
 class CompletionAnswer {
  public:
-  /// `id`: of the answer. `created`: seconds since 1970. `request` and `model` must outlive it.
+  /// `id` and `created` (seconds since 1970) become fields of the answer. `request` and `model` must outlive the
+  /// object.
   CompletionAnswer(const CompletionRequest& request, const ServedModel& model, std::string id, int64_t created);
   CompletionAnswer(const CompletionAnswer&) = delete;
   CompletionAnswer& operator=(const CompletionAnswer&) = delete;
 
-  /// Adds new tokens and returns the stream chunks for them, in order. Ignore the chunks if the request does not
-  /// stream.
+  /// Adds new tokens or the end of a choice. Returns the stream chunks for them, in order; ignore these if the request
+  /// does not stream.
   std::vector<Json> add_news(ChoiceNews news);
   /// Returns true if all choices have ended.
   bool is_whole() const { return num_open_ == 0; }
 
-  /// Returns the whole answer. Requires is_whole().
+  /// Returns the body of an answer that is not streamed. Call it only if is_whole().
   Json whole() const;
-  /// Returns the usage chunk that ends a stream, if the request asked for it.
+  /// Returns the chunk with token counts that ends a stream; empty if the request did not ask for it. Call it only if
+  /// is_whole().
   std::vector<Json> usage_chunk() const;
 
  private:

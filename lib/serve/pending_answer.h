@@ -1,4 +1,5 @@
-// Responses to a request while they are sampled, between server threads that ask and the thread that answers.
+// Carries requests and their responses between the server's threads, one per client, and the thread that samples. A
+// choice is one of the responses to a request; choices are numbered prompt by prompt.
 #pragma once
 
 #include <chrono>
@@ -16,33 +17,37 @@
 
 namespace roll {
 
-/// New tokens of one choice since the last look.
+/// Progress of one choice: either new tokens, or its end.
 struct ChoiceNews {
-  size_t choice = 0;
-  std::vector<int64_t> ids;
-  std::vector<float> log_probs;
-  std::optional<Generation> ended;      // the whole response
-  std::vector<TokenScore> scores = {};  // with `ended`, if requested: of all tokens but the prompt's first
+  size_t choice = 0;                // number of the choice
+  std::vector<int64_t> ids;         // tokens since the last news; empty at the end
+  std::vector<float> log_probs;     // one per id, nats
+  std::optional<Generation> ended;  // set at the end: the whole response
+  /// Set at the end if the request needs scores: of all tokens of prompt and response, except the first token.
+  std::vector<TokenScore> scores = {};
 };
 
-/// The request cannot be answered (any more). The server answers 503.
+/// Error of a request that cannot be answered, because sampling fails or ends. The server answers with status 503.
 struct Unavailable : SystemError {
   using SystemError::SystemError;
 };
 
-/// Responses to one request. Thread-safe.
+/// Queue of the news about one request. Thread-safe.
 class PendingAnswer {
  public:
-  /// `streams_tokens`: news come with every token, otherwise only at the end of each choice.
+  /// `streams_tokens`: news are wanted with every token, not only at the end of each choice.
   explicit PendingAnswer(bool streams_tokens) : streams_tokens_(streams_tokens) {}
 
-  /// Returns all news; empty if nothing came within `patience`. Unavailable: there will be no more.
+  /// For the server: returns all news since the last call, oldest first; empty if none came within `patience`. Throws
+  /// Unavailable after fail(), once all news are taken.
   std::vector<ChoiceNews> take(std::chrono::milliseconds patience);
+
+  // For the thread that samples.
 
   bool streams_tokens() const { return streams_tokens_; }
   /// Adds news for take().
   void put(ChoiceNews news);
-  /// Makes take() throw Unavailable with `why`, after the news so far.
+  /// Ends the request with an error. `why`: text of the exception that take() throws.
   void fail(const std::string& why);
 
  private:
@@ -53,14 +58,14 @@ class PendingAnswer {
   std::string failure_;
 };
 
-/// Interface of what answers requests. Thread-safe.
+/// Interface of an object that answers requests: RequestQueue, or a session of an agent. Thread-safe.
 class CompletionSink {
  public:
   virtual ~CompletionSink() = default;
-  /// Submits a request. Choices are numbered prompt by prompt. Returns null if too many wait already. Unavailable:
-  /// nobody answers any more. UserError: this request cannot be answered.
+  /// Queues a request and returns at once the object through which its answer comes; null if too many requests wait
+  /// already. Throws Unavailable if nobody answers requests any more, and UserError if this request cannot be answered.
   virtual std::shared_ptr<PendingAnswer> submit(std::shared_ptr<const CompletionRequest> request) = 0;
-  /// Cancels a request whose client is gone.
+  /// Cancels a request whose client has hung up. `answer`: result of submit(). Does nothing if the request has ended.
   virtual void cancel(const std::shared_ptr<PendingAnswer>& answer) = 0;
 };
 

@@ -1,10 +1,11 @@
-// Request queue of `roll serve`, between server threads, one per client, and the engine's thread: requests go in,
-// sampled tokens come out.
+// Request queue of `roll serve`: takes requests from the server's threads, one per client, gives them to the engine on
+// its thread, and passes sampled tokens back. A choice is one of the responses to a request. A slot is the place of one
+// running choice in the engine.
 //
-// Goal: nobody waits behind a request for many responses. The engine gets a choice only when it has a slot for it,
-// first from the request with the fewest slots; a request without any takes one from the request with most. Waiting
-// choices therefore cost little memory. A request's prompts and scores are computed piece by piece, too. Non-goal:
-// fairness between clients that send many requests; no request says who sent it.
+// Goal: no client waits long because another one asked for many responses. The engine gets a choice only when it has a
+// free slot, first from the request with the fewest slots; a request without a slot takes one from the request with the
+// most. Waiting choices therefore cost little memory. Long prompts and scores are computed a few at a time.
+// Non-goal: fairness between clients that send many requests; no request says who sent it.
 #pragma once
 
 #include <atomic>
@@ -27,25 +28,28 @@ namespace roll {
 
 class RequestQueue : public RequestSource, public CompletionSink {
  public:
-  /// Calls score_tokens() with the served model; runs on the engine's thread.
+  /// Scores tokens as score_tokens() does, with the served model. Called on the engine's thread.
   using Score = std::function<std::vector<TokenScore>(const std::vector<int64_t>& ids, int64_t first,
                                                       int64_t num_likeliest, double temperature)>;
-  /// `max_waiting`: choices that may wait for a slot. If more wait, submit() accepts only requests of up to an equal
-  /// share. submit() throws UserError if a request alone exceeds `max_waiting` or the byte limit. Without `score`, no
-  /// request may need scores.
+  /// `max_waiting`: most choices that wait for a slot, over all requests. `score`: may be empty if no request needs
+  /// scores (CompletionRequest::needs_scores()).
   explicit RequestQueue(int64_t max_waiting, Score score = {}) : max_waiting_(max_waiting), score_(std::move(score)) {}
 
-  // Called by the threads of clients.
+  // Called by the server's threads; CompletionSink describes these functions.
 
+  /// If the queue is full (by choices or by bytes), accepts only requests that take at most an equal share of the limit
+  /// among all unfinished requests. Throws UserError if a request alone exceeds max_waiting or the limit of bytes.
   std::shared_ptr<PendingAnswer> submit(std::shared_ptr<const CompletionRequest> request) override;
   void cancel(const std::shared_ptr<PendingAnswer>& answer) override;
 
   // Called by the engine's thread.
 
-  /// Answers requests until `should_stop` returns true or an error occurs, which fails all waiting requests and is
-  /// rethrown. Closes the queue. `serve`: Engine::serve().
+  /// Calls Engine::serve() with the served model's sampling parameters.
   using Serve = std::function<std::vector<Generation>(RequestSource&, const OnGenerated& on_done, const SamplerHooks&)>;
+  /// Answers requests until `should_stop` returns true or an error occurs, which it rethrows. Then fails all unfinished
+  /// and later requests. Call it once. Each call of `serve` ends after some thousand responses, to free their memory.
   void run(const Serve& serve, const std::function<bool()>& should_stop);
+  /// Called by the engine during run().
   Change next(const Queue& queue) override;
 
  private:

@@ -1,5 +1,6 @@
-// Log-probs of given tokens and of the likeliest alternatives, by a forward pass, for RequestQueue. The sampler does
-// not keep them for prompts (`echo`) or for tokens that were not sampled (`top_logprobs`).
+// Computes log-probs of given tokens and of the likeliest tokens at the same positions, by a forward pass. For
+// RequestQueue, because the sampler keeps log-probs neither for prompts (the request's `echo`) nor for tokens that were
+// not sampled (`top_logprobs`).
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,14 @@ namespace roll {
 
 class Transformer;
 
+/// Score of one token, given all tokens before it.
 struct TokenScore {
-  float log_prob = 0;                                  // nats: log softmax(logits / temperature)
-  std::vector<std::pair<int64_t, float>> likeliest{};  // ids and their log-probs, descending
+  float log_prob = 0;                                  // nats: log_softmax(logits / temperature)
+  std::vector<std::pair<int64_t, float>> likeliest{};  // likeliest tokens: id and log-prob, likeliest first
 };
 
-/// Returns the scores of ids[first] and all later ones; first >= 1. `temperature`: 0 counts as 1.
+/// Returns the scores of the tokens ids[first], ids[first + 1], ...; empty if there are none. `first`: at least 1,
+/// because the first token has no score. `num_likeliest`: length of each list `likeliest`. `temperature` 0 counts as 1.
 std::vector<TokenScore> score_tokens(const Transformer& model, const std::vector<int64_t>& ids, int64_t first,
                                      int64_t num_likeliest, double temperature);
 

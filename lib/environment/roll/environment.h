@@ -1,4 +1,5 @@
-// C++ API of the user's environments for `roll train`: include this header, write a class, and name it in one line.
+// C++ API of the user's environments for `roll train`: include this header, derive a class from EnvironmentPlugin, and
+// export it with ROLL_ENVIRONMENT.
 //
 //   #include <roll/environment.h>
 //
@@ -43,10 +44,11 @@
 
 namespace roll {
 
-/// Raised when the declarations below change.
+/// Version of the declarations below. roll loads only libraries with its own version.
 constexpr uint32_t kEnvironmentAbiVersion = 1;
 
-/// C++ ABI of std::string and of exceptions that cross the boundary.
+/// C++ standard library, which must be the same in roll and the user's library: strings and exceptions pass between
+/// them.
 #if defined(_LIBCPP_VERSION)
 constexpr const char* kEnvironmentCxxAbi = "libc++";
 #elif _GLIBCXX_USE_CXX11_ABI
@@ -55,14 +57,16 @@ constexpr const char* kEnvironmentCxxAbi = "libstdc++";
 constexpr const char* kEnvironmentCxxAbi = "libstdc++ with the ABI from before C++11";
 #endif
 
-/// The keys of `config`, as written.
+/// The user's settings: the key `config` of env_config.
 struct EnvironmentSettings {
-  std::map<std::string, std::string> config;
+  std::map<std::string, std::string> config;  // values as written in the configuration
 
+  /// Returns a value; `fallback` if the key is missing.
   std::string text(const std::string& key, const std::string& fallback) const {
     const auto found = config.find(key);
     return found == config.end() ? fallback : found->second;
   }
+  /// Returns a value as a number; `fallback` if the key is missing. Throws std::invalid_argument if it is not a number.
   double number(const std::string& key, double fallback) const {
     const auto found = config.find(key);
     if (found == config.end()) return fallback;
@@ -78,39 +82,44 @@ struct EnvironmentSettings {
   }
 };
 
-/// How a level begins. All texts are UTF-8.
+/// Beginning of a level. All texts must be UTF-8.
 struct EnvironmentOpening {
   std::string observation{};
   std::string instruction{};  // shown once, before the first observation; may be empty
-  std::string tools{};        // JSON: list for chat templates, [{"type": "function", "function": {"name", ...}}]
+  /// Tools that the model may call, as JSON: [{"type": "function", "function": {"name", ...}}]. Empty: none.
+  std::string tools{};
 };
 
-/// A call that the model made of one of the tools; `arguments` is a JSON object.
+/// A valid call that the model made of one of the tools.
 struct EnvironmentCall {
-  std::string name, arguments;
+  std::string name;
+  std::string arguments;  // text of a JSON object
 };
 
+/// The answer to a message. All texts must be UTF-8.
 struct EnvironmentReaction {
   std::string observation{};
-  double reward = 0;  // finite, within +-1,000,000
-  bool done = false;
+  double reward = 0;                   // for this turn; within +-1,000,000
+  bool done = false;                   // the level is over
   bool valid = true;                   // the message held an action
-  std::optional<bool> success{};       // unset: only rewards tell
-  std::vector<std::string> answers{};  // one per call, unless `done`; replace the observation
+  std::optional<bool> success{};       // the level is solved; unset: there are only rewards
+  std::vector<std::string> answers{};  // one per call, shown instead of the observation; may be left out if `done`
 };
 
+/// Base class of the user's environments.
 class EnvironmentPlugin {
  public:
   virtual ~EnvironmentPlugin() = default;
   /// Begins the level of this seed, whatever the state of the last one.
   virtual EnvironmentOpening reset(uint64_t seed) = 0;
-  /// Answers the model's message, and the valid calls in it.
+  /// Answers the model's message. `calls`: the valid tool calls in it; roll itself answers invalid ones.
   virtual EnvironmentReaction step(const std::string& message, const std::vector<EnvironmentCall>& calls) = 0;
-  /// Called when the level will not go on.
+  /// Called when the level is not continued.
   virtual void close() {}
 };
 
-/// Exported by a library as roll_environment_<name>. The first two members never move.
+/// The symbol roll_environment_<name> of a library, defined by ROLL_ENVIRONMENT. The first two members must stay at
+/// their offsets, so that every version of roll can read them.
 struct EnvironmentExport {
   uint32_t abi_version;
   const char* cxx_abi;
@@ -119,7 +128,8 @@ struct EnvironmentExport {
 
 }  // namespace roll
 
-/// Exports a class, which is made from EnvironmentSettings, as `name` (a C identifier).
+/// Makes a class available under `name` (a C identifier), the key `name` of env_config. The class needs a constructor
+/// that takes const EnvironmentSettings&.
 #define ROLL_ENVIRONMENT(name, Class)                                                                      \
   extern "C" __attribute__((visibility("default"))) const roll::EnvironmentExport roll_environment_##name; \
   const roll::EnvironmentExport roll_environment_##name{                                                   \
