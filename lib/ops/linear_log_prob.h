@@ -17,10 +17,10 @@ struct VocabularyShard {
 };
 
 struct LogProbs {
-  at::Tensor log_probs;           // [T], nats
-  at::Tensor entropy;             // [T], nats; undefined when not asked for
-  at::Tensor energy{};            // [T], |d log_prob / d (logits / temperature)|^2; undefined when not asked for
-  at::Tensor choice_log_probs{};  // [T, k], logits of LogProbOptions::choices
+  at::Tensor log_probs;        // [T], nats
+  at::Tensor entropy;          // [T], nats; undefined when not asked for
+  at::Tensor energy{};         // [T], |d log_prob / d (logits / temperature)|^2; undefined when not asked for
+  at::Tensor choice_logits{};  // [T, k], logits of LogProbOptions::choices
 };
 
 struct LogProbOptions {
