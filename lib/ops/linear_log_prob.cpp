@@ -64,7 +64,7 @@ struct Gradients {
       else
         part.copy_(at::mm(d, multipliable(head)));
     }
-    if (adds_product(kept, d, rows_hidden) || !weight.defined()) return;
+    if (try_add_product(kept, d, rows_hidden) || !weight.defined()) return;
     if (weight.scalar_type() == d.scalar_type()) {
       add_product(weight, d, multipliable(rows_hidden));
     } else {
