@@ -72,7 +72,8 @@ struct WeightNames {
   std::string q_query = "self_attn.query", q_gate = "self_attn.gate";
 };
 
-/// Returns the description of spec.num_layers layers, each attention (or a delta net) followed by a gated MLP.
+/// Returns the description of spec.num_layers layers: attention (or a delta net), then a gated MLP, then a LayerInput
+/// if the spec has per-layer inputs.
 std::vector<Layer> dense_layers(const ModelSpec& spec);
 
 struct Architecture {

@@ -1,6 +1,8 @@
 // Backbone that the language model (transformer.h) and the value model (value_model.h) share: embedding, layers and
 // final norm, for training and for sampling with a KV cache.
-// Legend: B sequences, T packed tokens, E hidden size, H query heads, Hkv key/value heads, D head size.
+//
+// Legend: S slots of a context rank (token_layout.h), N new tokens and B sequences in sampling, V vocabulary, E hidden
+// size, Hkv key/value heads, D head size, R rows and P pages of a KV cache.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -81,9 +83,8 @@ struct KvRows {
 struct StateRound {
   at::Tensor tokens;    // [N] int64: indices among the new tokens
   at::Tensor from, to;  // [B] int64: page of each sequence's state before the round, and page to write its new state to
-  at::Tensor
-      begins;      // [B] bool: true if the sequence's first token is here: its state begins as 0 and `from` is ignored
-  DeltaPlan plan;  // plan_delta() for these tokens
+  at::Tensor begins;    // [B] bool: true if the sequence's first token is here; its state is then 0, not that of `from`
+  DeltaPlan plan;       // plan_delta() for these tokens
 };
 
 /// N new tokens of B sequences, sequence after sequence; the keys and values of their earlier tokens are in a KV cache.
@@ -128,7 +129,7 @@ class Backbone {
   /// Returns [S / tp, E] after the final norm, for the S slots of `layout` on this context rank; each tensor rank has
   /// an equal part. In a pipeline, runs the layers of the chunk that the stage has entered (PipelineStage); unless they
   /// are the model's last ones, sends their result to the next stage and returns undefined. **Collective** over cp, tp
-  /// and ep.
+  /// and ep; the previous stage must make the same call.
   at::Tensor forward(const TokenLayout& layout, const Recomputation& recompute) const;
   /// Returns [N, E] of the new tokens after the final norm, on every tensor rank, and writes their keys, values and
   /// states to `cache`. No gradients; needs a model without pipeline stages and expert ranks. **Collective** over tp.

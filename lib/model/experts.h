@@ -1,8 +1,9 @@
 // Computes a mixture of experts for mixers.cpp: a router picks a few gated MLPs ("experts") per token, and their
 // results are added, weighted by the router's probabilities. Tokens are sorted by expert, so that each expert
 // multiplies contiguous rows; nothing is padded or dropped. Router, probabilities and sum are float32 (float64 in
-// float64 models), in training and sampling alike, because the choice of experts depends on the last bits. Legend: T
-// tokens, E hidden size, N experts, K chosen by each token.
+// float64 models), in training and sampling alike, because the choice of experts depends on the last bits.
+//
+// Legend: T tokens, E hidden size, N experts, K experts that each token uses.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -40,7 +41,7 @@ std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputa
 
 /// The chosen experts of each token and their weights.
 struct Routing {
-  at::Tensor experts;  // [T, K] int64, most likely first; of equally likely ones the lower number first
+  at::Tensor experts;  // [T, K] int64: by descending probability plus bias, of equals the lower number first
   at::Tensor weights;  // [T, K] float32 or float64; differentiable
 };
 

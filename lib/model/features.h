@@ -60,7 +60,7 @@ class Features {
   uint32_t bits_ = 0;
 };
 
-/// Returns the features of a layer, and those of all layers and of embedding, final norm and head.
+/// Return the features of a layer, or of a whole model: its layers, embedding, final norm and head.
 Features layer_features(const Layer& layer);
 Features layer_features(const ModelSpec& spec);
 

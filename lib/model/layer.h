@@ -178,8 +178,7 @@ struct ExpertParts {
 };
 
 /// Mixture of gated MLPs ("experts"): sum of p_e expert_e(x) over the few experts e that the router chooses for a
-/// token,
-/// + sigmoid(shared_gate(x)) shared(x), an expert that all tokens use, if `shared` is set.
+/// token. If `shared` is set, adds sigmoid(shared_gate(x)) shared(x), an expert that all tokens use.
 struct Experts {
   RoutingRule routing = {};
   int64_t inner = 0;  // outputs of gate and up of each expert

@@ -1,6 +1,6 @@
 // Log-probs of given tokens, in packed sequences: the one definition that `roll logprobs`, reference model, old policy
-// and training share. Index t of all results belongs to the prediction of token t + 1 of the same sequence. Legend: T
-// packed tokens.
+// and training share. Index t of all results belongs to the prediction of token t + 1 of the same sequence.
+// Legend: T packed tokens.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,8 +15,7 @@ namespace roll {
 struct TokenLogProbs {
   at::Tensor log_probs;  // [T] float32, nats: log softmax(logits / temperature) at token t + 1
   at::Tensor entropy;    // [T] float32, nats, of softmax(logits / temperature); undefined if not requested
-  at::Tensor
-      energy{};  // [T] float32: squared norm of d log_prob / d (logits / temperature); undefined if not requested
+  at::Tensor energy{};   // [T] float32: squared norm of d log_prob / d (logits / temperature); or undefined
   std::shared_ptr<RouterTraining> routers{};  // PackedTokens::routers, passed on
   at::Tensor choice_logits{};  // [T, k] float32: logits of `choices` at token t + 1, not divided; or undefined
 };

@@ -1,6 +1,6 @@
 // Computes layers with LibTorch's operators, differentiably and on any device: for training, log-probs and the
-// sampler's decode/tensor_decoder.h. Each kind of mixer (layer.h) has a function mix() in mixers.cpp. Legend: T tokens
-// of the pass, E hidden size, H query heads and Hkv key/value heads on this tensor rank, D head size.
+// sampler's decode/tensor_decoder.h. Each kind of mixer (layer.h) has a function mix() in mixers.cpp.
+// Legend: T tokens of the pass, E hidden size, H query heads and Hkv key/value heads on this tensor rank, D head size.
 #pragma once
 
 #include <ATen/core/Tensor.h>

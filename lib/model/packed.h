@@ -1,6 +1,7 @@
 // Sequences packed on one token axis, without padding: the input of every forward except sampling.
 // A context is a run of tokens in which each token attends to those before it. A sequence is a unit of training data:
 // mostly one context; a trajectory whose turns have prompts of their own has several, one after the other.
+//
 // Legend: B sequences, C contexts, T tokens of all sequences.
 #pragma once
 
@@ -19,8 +20,8 @@ struct TokenLayout;
 struct LabelledSlots {
   at::Tensor wanted;  // [T] on the host: the mask for which this was made, or undefined (all are wanted)
   at::Tensor slots;   // [N] int64, ascending
-  at::Tensor
-      unwanted{};  // [T] bool: tokens that are not wanted, but share a slot with a wanted one; undefined: no token
+  // [T] bool: true for tokens that are not wanted, but share a slot with a wanted one; undefined: there are none.
+  at::Tensor unwanted{};
 };
 
 /// One context of a prefix tree, which is a list of all contexts in sorted order: its first `shared` tokens equal those

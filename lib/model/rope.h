@@ -56,8 +56,9 @@ struct RopeDefaults {
 /// Reads rope_scaling, or else rope_parameters: one object, or one per kind of layer (full_attention,
 /// sliding_attention). rope_theta and partial_rotary_factor beside the objects apply to objects that lack the key.
 /// `rope`: result for all layers, or for those without a window if `local` is not null; `local`: result for layers with
-/// a window. `local_theta`: theta of `local` if config.json lacks rope_local_base_freq; -1: that of `rope`. `usual`:
-/// defaults. Throws UserError "origin: key = value: rule" if a value is impossible or not supported.
+/// a window. `max_positions`: max_position_embeddings. `local_theta`: theta of `local` if config.json lacks
+/// rope_local_base_freq; -1: that of `rope`. `usual`: defaults. Throws UserError "origin: key = value: rule" if a value
+/// is impossible or not supported.
 void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positions, const RopeDefaults& usual,
                 Rope& rope, Rope* local, double local_theta);
 

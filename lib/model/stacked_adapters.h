@@ -1,10 +1,9 @@
 // Converts experts' adapters to PEFT's form for a base model that stacks its experts' weights in one tensor
 // (transformers 5): one pair of matrices A, B for all gates and ups of a layer, and one for all downs. The model itself
-// has a pair per linear layer of each expert. Transformer::write_files() and ValueModel::write_files() use it. Legend:
-// E experts, r rank of the model's adapters, N outputs of a gate, H hidden size.
-//   gate and up   A [E 2r, H]: row (e, i); B [2N, 2r E]: column (i, e). Of the 2r rows of an expert, the first r are
-//   the
-//                 gate's, the others the up's; B is 0 where a gate's row meets an up's column or the reverse.
+// has a pair per linear layer of each expert. Transformer::write_files() and ValueModel::write_files() use it.
+// Legend: E experts, r rank of the model's adapters, N outputs of a gate, H hidden size.
+//   gate and up   A [E 2r, H]: row (e, i); B [2N, 2r E]: column (i, e). Of an expert's 2r rows of A, the first r are
+//                 the gate's, the others the up's. B is 0 where the row is a gate's and the column an up's, or reverse.
 //   down          A [E r, N]: row (e, i); B [H, r E]: column (i, e)
 // The doubled rank and the alpha that keeps the scale are in adapter_config.json: peft_config() writes them.
 #pragma once

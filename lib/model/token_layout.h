@@ -3,6 +3,7 @@
 // chunks, and each context rank computes two. A slot is a place for one token or padding token on a context rank.
 // Padding follows its context's tokens, which never attend to it, and is removed from results. A shared prefix
 // (PackedTokens::tree) has slots only once; the gradients from all its contexts are added there.
+//
 // Legend: T packed tokens, S slots of this context rank, C pieces (consecutive slots of one context that this rank
 // computes), K key rows of all pieces.
 #pragma once
@@ -48,8 +49,8 @@ struct TokenLayout {
   // Below, row r of a tensor gathered over cp is slot r % S of context rank r / S.
   at::Tensor keys;    // [K] int64: row of each key in the keys gathered over cp; undefined: 0, 1, 2, ...
   at::Tensor tokens;  // [S] int64: index of the slot's token among the T, -1 for padding; undefined: 0, 1, 2, ...
-  at::Tensor
-      result_rows;  // [T] int64: row of each token's result in the results gathered over cp; undefined: 0, 1, ...
+  // [T] int64: row of each token's result in the results gathered over cp; undefined: 0, 1, 2, ...
+  at::Tensor result_rows;
   std::vector<int64_t> host_result_rows;    // [T]: result_rows on the host; empty: 0, 1, 2, ...
   std::shared_ptr<RouterTraining> routers;  // knows this layout; null: routers are not trained
 

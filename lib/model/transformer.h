@@ -1,6 +1,7 @@
 // The causal language model on this rank: loads and saves HF folders, and computes hidden states and logits.
-// log_probs.h computes log-probs with it; the same tensors serve training (autograd) and sampling (KV cache). Legend: T
-// packed tokens, S slots of a context rank (token_layout.h), N new tokens in sampling, E hidden size, V vocabulary.
+// log_probs.h computes log-probs with it; the same tensors serve training (autograd) and sampling (KV cache).
+// Legend: T packed tokens, S slots of a context rank (token_layout.h), N new tokens in sampling, E hidden size, V
+// vocabulary.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -86,9 +87,8 @@ class Transformer {
   /// training never holds full logits (log_probs.h). **Collective** over tp.
   at::Tensor logits(const at::Tensor& hidden) const;
 
-  /// Joins the columns of all tensor ranks: local [N, this rank's ids of the vocabulary] -> [N, V] on every tensor
-  /// rank.
-  /// **Collective** over tp.
+  /// Joins the columns of all tensor ranks, those of their ids of the vocabulary: local [N, columns] -> [N, V] on every
+  /// tensor rank. **Collective** over tp.
   at::Tensor gather_vocabulary(const at::Tensor& local) const;
 
   /// Writes a new HF folder that transformers opens, with adapters merged into the weights, and the tokenizer files of

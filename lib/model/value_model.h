@@ -1,7 +1,7 @@
 // The value model (critic, or reward model) on this rank: the language model's backbone with a scalar head instead of
 // the lm head. On disk it is HF's class with one label per token (Qwen2ForTokenClassification), with a head of weight
-// [1, E] and bias [1]. Functions without a comment are like Transformer's (transformer.h). Legend: T packed tokens, N
-// rows, E hidden size.
+// [1, E] and bias [1]. Functions without a comment are like Transformer's (transformer.h).
+// Legend: T packed tokens, N rows, E hidden size.
 #pragma once
 
 #include <ATen/core/Tensor.h>

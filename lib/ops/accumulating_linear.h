@@ -1,5 +1,6 @@
 // Linear layers y = x W^T + b for the models. Their backward adds to an existing weight.grad() within the matrix
-// product, instead of returning a gradient that autograd adds. Legend: T rows, K inputs, N outputs.
+// product, instead of returning a gradient that autograd adds.
+// Legend: T rows, K inputs, N outputs.
 #pragma once
 
 #include <ATen/core/Tensor.h>

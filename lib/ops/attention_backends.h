@@ -1,7 +1,7 @@
 // Implementations of packed_attention() (attention.h), which chooses between them: on the CPU, blocks of 64 queries
 // whose scores stay in cache (64 x length scores per thread, so memory grows with the longest piece); on CUDA,
-// LibTorch's variable-length flash kernels for bfloat16 and float16; LibTorch's plain operators otherwise. Legend: T
-// queries, K keys of all pieces, H query heads, Hkv key/value heads, D head size.
+// LibTorch's variable-length flash kernels for bfloat16 and float16; LibTorch's plain operators otherwise.
+// Legend: T queries, K keys of all pieces, H query heads, Hkv key/value heads, D head size.
 #pragma once
 
 #include <ATen/core/Tensor.h>

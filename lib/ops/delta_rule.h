@@ -6,8 +6,9 @@
 // k and q are normalised to length 1, and q is divided by sqrt(Dk). All is computed in the dtype of `decay`, float32 or
 // float64. Tokens are computed in chunks: matrix products and one triangular solve within a chunk (section 3.3, the WY
 // form), the state from chunk to chunk. If each sequence has one token (decode), the equations above are used. Both
-// ways agree up to rounding. Legend: T packed tokens, B sequences, Hk key heads, Hv value heads, Dk key size, Dv value
-// size, C = 2 Hk Dk + Hv Dv channels of the convolution, W its taps (its width in tokens).
+// ways agree up to rounding.
+// Legend: T packed tokens, B sequences, Hk key heads, Hv value heads, Dk key size, Dv value size, C = 2 Hk Dk + Hv Dv
+// channels of the convolution, W its taps (its width in tokens).
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,8 +1,8 @@
 // Linear layers of all experts of a mixture at once: x has the experts' rows sorted by expert ("group"), without
 // padding, and each group of rows is multiplied by its own weights. If the GPU has grouped matrix products
 // (grouped_products.h), one kernel computes all groups and the host does not wait for the device; otherwise there is
-// one matrix product per group, and the host waits for the groups' row counts if the device computed them. Legend: T
-// rows, K inputs, N outputs.
+// one matrix product per group, and the host waits for the groups' row counts if the device computed them.
+// Legend: T rows, K inputs, N outputs.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,7 +1,7 @@
 // Grouped matrix products for grouped_linear.h: one kernel of LibTorch multiplies rows that are sorted by group, each
-// by the matrix of its group. For bfloat16 on GPUs of compute capability 9 and 10. Legend: T rows, G groups, K inputs,
-// N outputs (of all parts of a group). `ends` [G] int32 on the device holds for each group the index after its last
-// row; the last element is T.
+// by the matrix of its group. For bfloat16 on GPUs of compute capability 9 and 10.
+// Legend: T rows, G groups, K inputs, N outputs (of all parts of a group). `ends` [G] int32 on the device holds for
+// each group the index after its last row; the last element is T.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,6 +1,7 @@
 // Lm head, log-probs of labels, and entropy as one differentiable operation over chunks of rows, for model/log_probs.h.
 // The logits of all tokens never exist together: backward recomputes each chunk's logits, unless all rows fit in one
 // chunk, whose logits are kept. A row is a token's hidden state.
+//
 // Legend: T rows, N rows with a label, E hidden size, V vocabulary (with a shard: this rank's ids).
 #pragma once
 

@@ -1,5 +1,6 @@
 // Log-probs and entropy of a chunk of logits, and their gradient by the logits, on the CPU and on CUDA, for
-// linear_log_prob.cpp. Legend: N rows (tokens) of the chunk, V vocabulary (this rank's columns).
+// linear_log_prob.cpp.
+// Legend: N rows (tokens) of the chunk, V vocabulary (this rank's columns).
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,8 +1,8 @@
 // Kernels for packed_weight.h that multiply rows of x by a panel of weights, the weights of 64 outputs, on the CPU,
 // with sums in float32. Each kernel prefetches the thread's next panel while it multiplies this one: with few rows,
 // reading weights takes about as long as multiplying, and neither hardware prefetch nor a library's kernel overlaps the
-// two (oneDNN's brgemm: 0.7 of this speed at 1 and 32 rows). 8-bit weights are widened to float32 in registers. Legend:
-// N rows of x and y (tokens), K inputs.
+// two (oneDNN's brgemm: 0.7 of this speed at 1 and 32 rows). 8-bit weights are widened to float32 in registers.
+// Legend: N rows of x and y (tokens), K inputs.
 #pragma once
 
 #include <c10/util/BFloat16.h>

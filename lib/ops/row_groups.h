@@ -1,5 +1,6 @@
 // Numbers of rows of each group, for rows that are sorted by group (the expert that they go to). A GPU may have
-// computed them; only counts() waits for the GPU. Legend: G groups.
+// computed them; only counts() waits for the GPU.
+// Legend: G groups.
 #pragma once
 
 #include <ATen/core/Tensor.h>

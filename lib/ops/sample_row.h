@@ -1,5 +1,6 @@
 // Draws one token from its logits on the CPU, for the sampler. cuda/sampling_math.h defines the sampling (penalties,
-// temperature, top_k, top_p, min_p); cuda/sample_rows.h draws the same tokens on a GPU. Legend: V vocabulary.
+// temperature, top_k, top_p, min_p); cuda/sample_rows.h draws the same tokens on a GPU.
+// Legend: V vocabulary.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // For mixtures of experts (model/experts.cpp): copies each token's row to the experts that it chose, sorted by expert
 // ("group"), and adds the experts' results up again per token. A token's sum runs in the order of its choices, so its
-// bits do not depend on other tokens. Legend: T tokens, K choices of each token, E width of a row, G groups.
+// bits do not depend on other tokens.
+// Legend: T tokens, K choices of each token, E width of a row, G groups.
 #pragma once
 
 #include <ATen/core/Tensor.h>
