@@ -20,14 +20,13 @@ namespace roll {
 /// manifests.
 struct Keeping {
   int64_t newest = 0;             // 0: all
-  int64_t best = 0;               // 0: the metric has no effect
+  int64_t best = 0;               // 0: no checkpoint is kept for its metric
   bool greater_is_better = true;  // false: a smaller metric is better
   // Name of the metric (field "measured" in the manifests); a checkpoint with another name counts as without metric.
   std::string measured{};
 };
 
-/// Only one process may write at a time. `step`: the training step after which a checkpoint is
-/// written; it names the checkpoint.
+/// Only one process may write at a time. `step`: the training step after which a checkpoint is written, which names it.
 class CheckpointStore {
  public:
   /// `folder`: need not exist yet.

@@ -1,6 +1,5 @@
 // Backbone that the language model (transformer.h) and the value model (value_model.h) share: embedding, layers and
 // final norm, for training and for sampling with a KV cache.
-//
 // Legend: S slots of a context rank (token_layout.h), N new tokens and B sequences in sampling, V vocabulary, E hidden
 // size, Hkv key/value heads, D head size, R rows and P pages of a KV cache.
 #pragma once

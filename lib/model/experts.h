@@ -2,7 +2,6 @@
 // results are added, weighted by the router's probabilities. Tokens are sorted by expert, so that each expert
 // multiplies contiguous rows; nothing is padded or dropped. Router, probabilities and sum are float32 (float64 in
 // float64 models), in training and sampling alike, because the choice of experts depends on the last bits.
-//
 // Legend: T tokens, E hidden size, N experts, K experts that each token uses.
 #pragma once
 

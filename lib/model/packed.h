@@ -1,7 +1,6 @@
 // Sequences packed on one token axis, without padding: the input of every forward except sampling.
 // A context is a run of tokens in which each token attends to those before it. A sequence is a unit of training data:
 // mostly one context; a trajectory whose turns have prompts of their own has several, one after the other.
-//
 // Legend: B sequences, C contexts, T tokens of all sequences.
 #pragma once
 

@@ -12,7 +12,6 @@
 // Biases (which change only the choice of experts) have no cost: after each update an expert's bias grows by a fixed
 // step if the expert got fewer of the mini-batch's tokens than the mean, and shrinks if it got more (Wang et al. 2024,
 // algorithm 1).
-//
 // Legend: S slots of this rank (tokens that it computes), M tokens in them if a shared prefix's are repeated for each
 // sequence, T tokens of the mini-batch, N experts, K experts that each token uses.
 #pragma once

@@ -3,7 +3,6 @@
 // chunks, and each context rank computes two. A slot is a place for one token or padding token on a context rank.
 // Padding follows its context's tokens, which never attend to it, and is removed from results. A shared prefix
 // (PackedTokens::tree) has slots only once; the gradients from all its contexts are added there.
-//
 // Legend: T packed tokens, S slots of this context rank, C pieces (consecutive slots of one context that this rank
 // computes), K key rows of all pieces.
 #pragma once

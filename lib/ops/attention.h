@@ -1,6 +1,5 @@
 // Differentiable causal attention over packed sequences, for the models on any device. In grouped-query attention, keys
 // and values are not repeated for the query heads.
-//
 // Legend: T queries (packed tokens), K keys, C pieces, H query heads, Hkv key/value heads, D head size.
 #pragma once
 

@@ -61,7 +61,8 @@ bool has_flash_kernel(const at::Tensor& q, const ScoreRule& rule);
 FlashResult flash_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,
                           const ScoreRule& rule);
 
-/// Runs the flash backward kernel: grad_out [T, H, D] -> {dq [T, H, D], dk [K, Hkv, D], dv [K, Hkv, D]}.
+/// Runs the flash backward kernel: grad_out [T, H, D] -> {dq [T, H, D], dk [K, Hkv, D], dv [K, Hkv, D]}. `forward`:
+/// result of flash_forward() with the same q, k, v and rule.
 std::vector<at::Tensor> flash_backward(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k,
                                        const at::Tensor& v, const FlashResult& forward, LongestPiece longest,
                                        const ScoreRule& rule);

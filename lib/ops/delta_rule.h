@@ -46,8 +46,8 @@ struct DeltaStates {
 struct DeltaPlan {
   std::vector<int64_t> cu_seqlens;  // [B+1]: sequence b is tokens cu_seqlens[b] .. cu_seqlens[b+1]
   int64_t chunk = 1;                // tokens per chunk
-  at::Tensor
-      taps;  // [W, T] int64: row of `mixed` that a tap of a token reads; T + i: row i of the old tails [B (W - 1), C]
+  // [W, T] int64: row of `mixed` that a tap of a token reads; T + i: row i of the old tails [B (W - 1), C].
+  at::Tensor taps;
   at::Tensor tails;    // [B, W - 1] int64: rows, numbered as in `taps`, that become the new tails
   at::Tensor chunked;  // [chunks * chunk] int64: tokens by scan step, then by sequence (longest first); T: padding
   at::Tensor chunk_indices;     // [T] int64: index of each token in `chunked`

@@ -1,5 +1,4 @@
 // Steps of one token through a gated delta net in the CPU decoder, in float32; ops/delta_rule.h has the equations.
-//
 // Legend: Dk key size, Dv value size.
 #pragma once
 

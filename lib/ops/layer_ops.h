@@ -1,7 +1,6 @@
 // The parts of a transformer layer between its matrix products, differentiable, for the models. On the CPU each is one
 // pass over memory, forward and backward; other devices use LibTorch's operators (fused_layer.h has faster ones).
 // Statistics and rotations are computed in float32 for bfloat16 and float16, in float64 for float64 on the CPU.
-//
 // Legend: N rows, T packed tokens, E hidden size, V vocabulary, H heads, D head size, R elements of a head that rotate.
 #pragma once
 

@@ -1,7 +1,6 @@
 // Lm head, log-probs of labels, and entropy as one differentiable operation over chunks of rows, for model/log_probs.h.
 // The logits of all tokens never exist together: backward recomputes each chunk's logits, unless all rows fit in one
 // chunk, whose logits are kept. A row is a token's hidden state.
-//
 // Legend: T rows, N rows with a label, E hidden size, V vocabulary (with a shard: this rank's ids).
 #pragma once
 
@@ -28,7 +27,7 @@ struct LogProbs {
 };
 
 struct LogProbOptions {
-  double temperature = 1.0;  // above 0; logits are divided by it (else Bug)
+  double temperature = 1.0;  // logits are divided by it; throws Bug unless it is above 0
   double cap = 0;            // soft cap before the temperature: logits become cap * tanh(logit / cap); 0: no cap
   bool with_entropy = false;
   bool with_energy = false;                 // throws Bug with autograd on, or with choices

@@ -1,7 +1,6 @@
 // Weight matrices in a memory layout for fast matrix products with few rows of x on the CPU (the CPU decoder): panels
 // of 64 outputs, each read as one stream. The kernels are those of panel_product.h, or with AMX and bfloat16 oneDNN's
 // (LibTorch's brgemm). The bits of a row's result do not depend on the rows that are computed with it.
-//
 // Legend: N rows of x and y (tokens), K inputs, O outputs.
 #pragma once
 

@@ -1,6 +1,5 @@
 // Attention over a paged KV cache on the CPU, for the CPU decoder. The bits of a query's result depend only on its own
 // keys and values: not on the pages that hold them, on other queries, or on when the keys were computed.
-//
 // Legend: P pages, Hkv key/value heads, D head size, W tokens of a strip (16, or 8 if 16 does not divide the page
 // size).
 #pragma once

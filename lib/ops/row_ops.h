@@ -1,6 +1,6 @@
 // Steps of the CPU decoder between the matrix products of a layer. Each works on one row, the `width` elements of one
 // token, in float32, and writes its result in the dtype of the next matrix product's input (float32 or bfloat16).
-// Outputs must not overlap inputs unless the comment says "in place".
+// An output may be an input row of the same type itself; otherwise outputs must not overlap inputs.
 #pragma once
 
 #include <c10/util/BFloat16.h>

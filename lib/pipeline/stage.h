@@ -40,8 +40,7 @@ class PipelineStage {
   bool is_end() const { return is_last() && chunk_ == split_.num_chunks() - 1; }
   /// The ranks of all stages that compute the same micro-batches with the same shards, in the order of stages.
   Communicator& ranks() { return mesh_.pp(); }
-  /// The first and the last one of these ranks, which both hold a tied embedding; on middle stages
-  /// this rank alone.
+  /// The first and the last one of these ranks, which both hold a tied embedding; on middle stages this rank alone.
   Communicator& ends() { return mesh_.pipeline_ends(); }
 
   /// Receives the inputs of a forward from the previous stage, and waits for them: tensors of these sizes, as sent
