@@ -54,8 +54,8 @@ struct WeightNames {
   std::string layer = "model.layers.";  // followed by the layer's number, a dot and a name within the layer
   // Names within a layer, unless they begin with "model.":
   std::string input_norm = "input_layernorm";                // norm before attention
-  std::string after_attention = "post_attention_layernorm";  // norm of attention's result (NormPlace kAfter, kBoth)
   std::string post_norm = "post_attention_layernorm";        // norm before the MLP
+  std::string after_attention = "post_attention_layernorm";  // norm of attention's result (NormPlace kAfter, kBoth)
   std::string after_mlp = "post_feedforward_layernorm";      // norm of the MLP's result (NormPlace kAfter, kBoth)
   std::string q = "self_attn.q_proj", k = "self_attn.k_proj", v = "self_attn.v_proj", o = "self_attn.o_proj";
   std::string q_norm = "self_attn.q_norm", k_norm = "self_attn.k_norm";
