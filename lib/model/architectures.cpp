@@ -190,7 +190,7 @@ Architectures gemma() {
        .query_scalar = true,
        .usual_score_cap = 50,
        .usual_logit_cap = 30,
-       .weights = {.post_norm = "pre_feedforward_layernorm"}},
+       .weights = {.before_mlp = "pre_feedforward_layernorm"}},
       {.name = "gemma3_text",
        .causal_class = "Gemma3ForCausalLM",
        .value_class = "Gemma3TextForSequenceClassification",
@@ -211,7 +211,7 @@ Architectures gemma() {
        .activation_key = "hidden_activation",
        .root_embedding = true,
        .query_scalar = true,
-       .weights = {.post_norm = "pre_feedforward_layernorm"}},
+       .weights = {.before_mlp = "pre_feedforward_layernorm"}},
   };
 }
 
@@ -249,7 +249,7 @@ Architectures gemma4() {
                        .value_norm = true,
                        .mixtures = Mixtures::kBesideMlps,
                        .stacks_experts = true,
-                       .weights = {.post_norm = "pre_feedforward_layernorm", .layer_scale = "layer_scalar"},
+                       .weights = {.before_mlp = "pre_feedforward_layernorm", .layer_scale = "layer_scalar"},
                        .layers = layers_beside_experts};
   Architecture with_vision =
       beside_others(text, {"model.vision_tower.", "model.embed_vision.", "model.audio_tower.", "model.embed_audio."});

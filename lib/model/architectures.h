@@ -52,11 +52,12 @@ struct WeightNames {
   std::string embedding = "model.embed_tokens", final_norm = "model.norm";
   std::string lm_head = "lm_head", value_head = "score";
   std::string layer = "model.layers.";  // followed by the layer's number, a dot and a name within the layer
-  // Names within a layer, unless they begin with "model.":
-  std::string input_norm = "input_layernorm";                // norm before attention
-  std::string post_norm = "post_attention_layernorm";        // norm before the MLP
-  std::string after_attention = "post_attention_layernorm";  // norm of attention's result (NormPlace kAfter, kBoth)
-  std::string after_mlp = "post_feedforward_layernorm";      // norm of the MLP's result (NormPlace kAfter, kBoth)
+  // Names within a layer, unless they begin with "model.". First the norms; after_* exist with NormPlace kAfter and
+  // kBoth, before_* with kBefore and kBoth.
+  std::string before_attention = "input_layernorm";
+  std::string before_mlp = "post_attention_layernorm";
+  std::string after_attention = "post_attention_layernorm";  // norm of attention's result
+  std::string after_mlp = "post_feedforward_layernorm";      // norm of the MLP's result
   std::string q = "self_attn.q_proj", k = "self_attn.k_proj", v = "self_attn.v_proj", o = "self_attn.o_proj";
   std::string q_norm = "self_attn.q_norm", k_norm = "self_attn.k_norm";
   std::string gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";

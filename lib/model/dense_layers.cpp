@@ -121,8 +121,8 @@ std::vector<Layer> dense_layers(const ModelSpec& spec) {
     };
     const Mixer token_mixer = ModelSpec::is_marked(spec.recurs, i) ? Mixer(make_delta_net(spec, unbiased))
                                                                    : Mixer(make_attention(spec, i, linear));
-    layers.push_back({block(token_mixer, names.input_norm, names.after_attention),
-                      block(make_mlp(spec, i, linear), names.post_norm, names.after_mlp)});
+    layers.push_back({block(token_mixer, names.before_attention, names.after_attention),
+                      block(make_mlp(spec, i, linear), names.before_mlp, names.after_mlp)});
     if (spec.layer_inputs) {
       const int64_t width = spec.layer_inputs->width;
       layers.back().push_back(
