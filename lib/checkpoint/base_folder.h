@@ -1,4 +1,4 @@
-// Finds the base model's folder for a folder that holds only PEFT adapters. Needs no tensors.
+// Finds the folder of the base model, for a folder that holds only PEFT adapters. Depends on no tensor library.
 #pragma once
 
 #include <filesystem>
@@ -9,16 +9,19 @@ namespace roll {
 
 inline constexpr const char* kPeftConfigFile = "adapter_config.json";
 
+/// True if the folder has an adapter_config.json.
 bool is_peft_folder(const std::filesystem::path& folder);
 
-/// Reads adapter_config.json of a folder of adapters. UserError: it is missing, no JSON, or its adapters are not LoRA.
+/// Returns the content of adapter_config.json. Throws UserError if it is missing or no JSON object, or if the adapters
+/// are not LoRA.
 Json read_peft_config(const std::filesystem::path& folder);
 
-/// Returns the base model's folder for adapters, else `folder` itself. UserError: adapter_config.json names no model,
-/// one that is missing here, or one that holds adapters itself.
+/// Returns `folder` itself, unless it holds adapters: then the folder of the model that adapter_config.json names (a
+/// path or a Hub name, see hub_cache.h). Throws UserError if it names no model, or one that is not on this machine or
+/// that holds adapters itself.
 std::filesystem::path base_folder(const std::filesystem::path& folder);
 
-/// Returns the folder of tokenizer and chat template: `folder`, or its base model's if it has no tokenizer.json.
+/// Returns the folder that holds tokenizer and chat template: `folder` if it has a tokenizer.json, else base_folder().
 std::filesystem::path tokenizer_folder(const std::filesystem::path& folder);
 
 }  // namespace roll

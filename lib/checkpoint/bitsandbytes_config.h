@@ -1,4 +1,5 @@
-// Parses quantization_config of a config.json for weights that bitsandbytes quantised (read by bitsandbytes.h).
+// Parses the section quantization_config of a config.json, which says how bitsandbytes quantised the folder's weights
+// (bitsandbytes.h reads these).
 #pragma once
 
 #include <c10/core/ScalarType.h>
@@ -15,34 +16,39 @@ namespace roll {
 
 class Regex;
 
-/// Settings in quantization_config.
+/// The settings. Which linear layers are quantised: all but those that llm_int8_skip_modules names.
 struct BitsandbytesConfig {
   Quantisation kind = Quantisation::kNf4;
-  at::ScalarType from = at::kFloat;                     // QuantisedMatrix::from
-  std::vector<std::shared_ptr<const Regex>> skipped{};  // llm_int8_skip_modules as prefixes of names
-  std::vector<std::string> skipped_ends{};              // and as suffixes
+  at::ScalarType from = at::kFloat;                     // kNf4: dtype before quantisation (QuantisedMatrix::from)
+  std::vector<std::shared_ptr<const Regex>> skipped{};  // entries of llm_int8_skip_modules, as patterns of prefixes
+  std::vector<std::string> skipped_ends{};              // the same entries, as ends of module names
 
-  /// Returns true if the module's weight is quantised, by transformers' rule (should_convert_module).
+  /// True if the weight of the linear layer with this full name is quantised, by transformers' rule
+  /// (should_convert_module).
   bool covers(const std::string& module) const;
   bool operator==(const BitsandbytesConfig&) const = default;
 };
 
-/// Returns the settings; nullopt if `config` has none. UserError "origin: ...": another kind of quantisation.
+/// Returns the settings in a config.json; nullopt if it has no quantization_config. Throws UserError "origin: ..." for
+/// another kind of quantisation; `origin`: path of the file.
 std::optional<BitsandbytesConfig> bitsandbytes_config(const Json& config, const std::string& origin);
 
+/// For this header's and bitsandbytes.h's implementations. `where` and `origin` begin messages: file and key.
 namespace bitsandbytes {
 
 inline constexpr const char *kSection = "quantization_config", *kSkipped = "llm_int8_skip_modules";
-inline constexpr const char* kGivePlain = "use the unquantised model instead";
+inline constexpr const char* kGivePlain = "use the unquantised model instead";  // advice that ends messages
 
-/// Returns a key's value, or `absent`. UserError "where: key = ...": the value has another type.
+/// Returns the value of `key`, or `absent` if it is absent or null. Throws UserError "where: key = ..." if the value
+/// has another type than T.
 template <class T>  // string, bool, double or list of strings
 T typed_value(const Json& section, const std::string& where, const char* key, T absent);
 
-/// Parses float32, bfloat16 or float16. UserError "where = ...": another name.
+/// Parses "float32", "bfloat16" or "float16". Throws UserError "where = ..." for another name.
 at::ScalarType float_named(const std::string& name, const std::string& where);
 
-/// Returns the dtype before quantisation, from config.json. UserError: it is not one of float_named().
+/// Returns the dtype in a config.json (dtype, else torch_dtype, else float32), which the weights had before
+/// quantisation. Throws UserError if it is none that float_named() parses.
 at::ScalarType stored_dtype(const Json& config, const std::string& origin);
 
 }  // namespace bitsandbytes

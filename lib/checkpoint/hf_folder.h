@@ -1,7 +1,7 @@
-// Reads and writes Hugging Face model folders: config.json, weights in one model.safetensors or in shards named by
-// model.safetensors.index.json, and the tokenizer and generation files beside them. Knows no architecture.
-// Contradictions are resolved as transformers does, with a note: the single file wins over shards, a later shard (by
-// name) over earlier ones, and the index only tells which files exist.
+// Reads and writes Hugging Face model folders: config.json; weights in one model.safetensors, or in several files
+// ("shards") that model.safetensors.index.json lists; and companions, the tokenizer and generation files beside them.
+// Knows no architecture. If files contradict each other, it reads what transformers would read, and adds a note: the
+// single file wins over shards, and a later shard (by name) over earlier ones; the index only lists the files to read.
 #pragma once
 
 #include <filesystem>
@@ -18,31 +18,36 @@
 
 namespace roll {
 
+/// An opened folder; tensors are read on demand. The files must not change while it is in use.
 class HfFolder {
  public:
-  /// Reads config.json and the headers of all weight files. UserError: no such folder, no config.json, no weights, or
-  /// an index that names missing files.
+  /// Reads config.json and the headers of all weight files. Throws UserError if the folder, config.json or the weights
+  /// are missing, the index lists a missing file, or a file is malformed.
   static HfFolder open(const std::filesystem::path& folder);
 
-  /// Reads only config.json; weights need not exist. UserError: the folder or the file is missing, or no JSON object.
+  /// Returns the content of config.json; weights need not exist. Throws UserError if the folder or the file is missing,
+  /// or the file holds no JSON object.
   static Json read_config(const std::filesystem::path& folder);
 
   const std::filesystem::path& path() const { return path_; }
   const Json& config() const { return config_; }
 
-  /// Returns the tensors of all files.
+  /// Returns the tensors of all files, each name once: the copy that is read.
   const std::vector<TensorEntry>& entries() const { return entries_; }
-  /// Returns notes on files that contradict each other; each says which copy is read.
+  /// Returns notes for the user on files that contradict each other; each says which copy is read.
   const std::vector<std::string>& notes() const { return notes_; }
-  /// Returns true if a shard holds the tensor but the index does not name it.
+  /// True if a shard holds the tensor but the index does not list it.
   bool is_unindexed(const std::string& name) const { return unindexed_.contains(name); }
-  /// Makes the tensor `stored` available under `name`, too.
+  /// Makes find() and read() return the tensor `stored` under `name`, too, and adds a note. entries() stays as it is.
+  /// Throws Bug if the folder has a tensor `name`.
   void read_as(const std::string& name, const std::string& stored);
-  /// Returns nullptr when the folder has no such tensor.
+  /// Returns the tensor's header entry; nullptr if the folder has no such tensor.
   const TensorEntry* find(const std::string& name) const;
-  /// Returns the path of the file that holds `name`: "folder/model-00001-of-00002.safetensors".
+  /// Returns the path of the file that holds the tensor: "folder/model-00001-of-00002.safetensors". The tensor must
+  /// exist.
   std::string tensor_file(const std::string& name) const;
-  /// Returns the tensor as stored, on the CPU (SafetensorsFile::read). UserError: there is no such tensor.
+  /// Returns the tensor as stored, on the CPU (see SafetensorsFile::read()). Throws UserError if there is no such
+  /// tensor.
   at::Tensor read(const std::string& name) const;
 
  private:
@@ -63,23 +68,25 @@ class HfFolder {
   std::set<std::string> unindexed_;
 };
 
-/// Contents of the files that accompany weights, by name: tokenizer*, vocab*, merges*, special_tokens_map*,
-/// added_tokens*, chat_template*, additional_chat_templates/, generation_config*, LICENSE*. They are read when a model
-/// is loaded, so that it can be saved even if the folder changes.
+/// Contents of the files that accompany weights: file name -> bytes. They are tokenizer*, vocab*, merges*,
+/// special_tokens_map*, added_tokens*, chat_template*, additional_chat_templates/*.jinja, generation_config* and
+/// LICENSE*. They are read when a model is loaded, so that it can be saved even if the folder changes.
 using Companions = std::map<std::string, std::string>;
-/// Reads the companions of a model's folder. UserError: one cannot be read.
+/// Reads the companions in a folder; config.json and weights need not exist. Throws UserError if one cannot be read.
 Companions read_companions(const std::filesystem::path& folder);
-/// Writes the companions and returns their checksums. SystemError: the disk refuses.
+/// Writes the companions into the existing `folder`; returns their checksums by file name. Throws SystemError if
+/// writing fails.
 FileSums write_companions(const Companions& companions, const std::filesystem::path& folder);
 
 struct HfSaveOptions {
-  std::optional<at::ScalarType> dtype;                        // dtype of saved weights; unset: unchanged
-  int64_t max_shard_bytes = int64_t{5} * 1000 * 1000 * 1000;  // a larger tensor gets its own shard
+  std::optional<at::ScalarType> dtype;                        // weights are converted to it; unset: not converted
+  int64_t max_shard_bytes = int64_t{5} * 1000 * 1000 * 1000;  // size limit of a file; a larger tensor has its own file
 };
 
-/// Writes config.json, the weights (sharded if need be) and the companions into the existing `folder`. torch_dtype,
-/// which all versions of transformers read, becomes the stored dtype. `kept`: weights that keep their dtypes. Returns
-/// the files' checksums. SystemError: the disk refuses.
+/// Writes config.json, the weights (in several files if they are large) and the companions into the existing `folder`;
+/// returns the checksums by file name. `config`: content of config.json, in which it sets torch_dtype (which all
+/// versions of transformers read) to the weights' dtype and removes quantization_config. `tensors`: whole weights on
+/// any device, at least one. `kept`: further weights, which keep their dtypes. Throws SystemError if writing fails.
 FileSums write_hf_files(const std::filesystem::path& folder, Json config, const NamedTensors& tensors,
                         const Companions& companions, const HfSaveOptions& options, const NamedTensors& kept = {});
 

@@ -1,6 +1,6 @@
-// The manifest of a finished checkpoint. manifest.json lists every file with size and checksum, and ends with its own
-// checksum. It is written last, so a folder without it is unfinished. Files that others add do no harm, unless a reader
-// would take them for a part of the checkpoint.
+// The manifest of a checkpoint: manifest.json lists every file of the folder with size and checksum, and has a
+// checksum itself. It is written last, so a folder without it is unfinished. Files that users add later are no damage,
+// unless a reader would take them for a part of the checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -17,36 +17,41 @@ namespace roll {
 
 constexpr const char* kManifestFile = "manifest.json";
 
+/// Returns the manifest's list of files: path -> size and checksum.
 Json to_json(const FileSums& sums);
-/// Parses the output of to_json(). UserError "origin: ...": it has another form.
+/// Parses the result of to_json(). Throws UserError "origin: ..." if it has another form, or a path leads out of the
+/// folder.
 FileSums sums_from_json(const Json& json, const std::string& origin);
 
-/// Format of new manifests. Format 1 had no checksum of the manifest itself.
+/// Format of new manifests. Format 1, which is read, too, had no checksum of the manifest itself.
 constexpr int64_t kManifestFormat = 2;
 /// Largest step that a manifest may have.
 constexpr int64_t kLastStep = 1'000'000'000;
 
 struct Manifest {
-  Json about;  // the writer's fields: run, versions, ...
-  FileSums files;
-  int64_t step = 0;
+  Json about;        // object with further fields of the writer's: run, versions, metric, ...
+  FileSums files;    // by path below the folder
+  int64_t step = 0;  // the training step after which the checkpoint was written
 };
-/// Writes manifest.json. SystemError: the disk refuses.
+/// Writes manifest.json into the folder, atomically. Throws SystemError if writing fails.
 void write_manifest(const std::filesystem::path& folder, const Manifest& manifest);
-/// Reads manifest.json. UserError: it is missing, damaged, or in an unknown format.
+/// Reads manifest.json; does not look at the listed files. Throws UserError if it is missing, damaged, or in an unknown
+/// format.
 Manifest read_manifest(const std::filesystem::path& folder);
 
 /// Differences between a checkpoint's folder and its manifest; one line each: "actor/config.json: ...".
 struct CheckpointFaults {
-  std::vector<std::string> damage;  // missing, other size, other bytes, or added where a reader would use it
-  std::vector<std::string> beside;  // not listed, and never read
+  std::vector<std::string> damage;  // listed files that are missing or changed; other files that a reader would read
+  std::vector<std::string> beside;  // other files, which no reader reads: no damage
 };
-/// Compares every file's bytes with the manifest. UserError: as for read_manifest().
+/// Reads every file and compares it with the manifest. Throws UserError like read_manifest().
 CheckpointFaults find_checkpoint_faults(const std::filesystem::path& folder);
 
-/// Returns the finished checkpoint that `path` is or lies in; nullopt if none. Links are followed.
+/// Returns the folder of the finished checkpoint in which `path` lies, or which `path` is; nullopt if there is none.
+/// Follows links; `path` need not exist.
 std::optional<std::filesystem::path> checkpoint_around(const std::filesystem::path& path);
-/// UserError "name = path: ...": the path lies in a finished checkpoint, which must not change any more.
+/// Throws UserError "name = path: ..." if the path, to which someone wants to write, lies in a finished checkpoint.
+/// `name`: the flag or key that gave the path.
 void refuse_in_checkpoint(const std::string& name, const std::filesystem::path& path);
 
 }  // namespace roll

@@ -1,6 +1,6 @@
 // Reads and writes a folder of PEFT adapters: adapter_config.json, which names the base model, and
-// adapter_model.safetensors. Tensors have the model's names, without PEFT's prefix "base_model.model.". Fully trained
-// modules have the infix ".modules_to_save". Knows no architecture.
+// adapter_model.safetensors. In the file, names of tensors begin with "base_model.model."; here they have the model's
+// names, without that prefix. Knows no architecture.
 #pragma once
 
 #include <filesystem>
@@ -16,22 +16,29 @@
 
 namespace roll {
 
-/// Removes PEFT's infix: "lm_head.modules_to_save.weight" -> "lm_head.weight".
+/// Returns the name without PEFT's infix for modules that are trained in full: "lm_head.modules_to_save.weight" ->
+/// "lm_head.weight". The model's names have the infix, those in the file do not.
 std::string without_saved_infix(const std::string& name);
 
 class PeftFolder {
  public:
-  /// Reads the config and the header. Adapters of experts, which PEFT stacks as transformers 5 stacks the weights, are
-  /// split per expert. UserError: a file is missing or malformed, or stacked adapters have another form.
+  /// Reads adapter_config.json and the header of the weights. Stacked adapters of all experts of a layer (PEFT's form
+  /// for transformers 5) appear as separate adapters of each expert. Throws UserError if a file is missing or
+  /// malformed, or stacked adapters have another form.
   explicit PeftFolder(const std::filesystem::path& folder);
 
   const Json& config() const { return config_; }
+  /// Return the files' paths, for messages.
   std::string config_file() const;
   std::string weights_file() const;
-  /// Returns the names of all tensors, in the file's order.
+  /// Returns the names of all tensors, without the infix: in the file's order, with split adapters of experts at the
+  /// end.
   std::vector<std::string> names() const;
-  /// Returns null if there is no such tensor.
+  /// Returns the tensor's name, dtype and shape, under its name with or without the infix; nullptr if there is no such
+  /// tensor.
   const TensorEntry* find(const std::string& name) const;
+  /// Returns the tensor as stored, on the CPU. Throws UserError if there is no such tensor, or it is a split adapter
+  /// whose stacked form mixes gate and up.
   at::Tensor read(const std::string& name) const;
 
  private:
@@ -52,8 +59,9 @@ class PeftFolder {
   std::map<std::string, Part> parts_;  // views of stacked adapters, per expert
 };
 
-/// Writes both files and the companions into the existing `folder`; returns their checksums. SystemError: the disk
-/// refuses.
+/// Writes both files and the companions into the existing `folder`; returns their checksums by file name. `config`:
+/// content of adapter_config.json; `tensors`: the adapters under the model's names. Throws SystemError if writing
+/// fails.
 FileSums write_peft_files(const std::filesystem::path& folder, const Json& config, const NamedTensors& tensors,
                           const Companions& companions);
 

@@ -1,6 +1,6 @@
-// Reads and writes safetensors files: an 8-byte little-endian header length, a JSON header, then the raw bytes. The
-// header is checked in full before any data is touched; a bad file is a UserError "file: tensor: what". The file is
-// mapped, so that unused tensors are never read; written files are whole or absent.
+// Reads and writes safetensors files: an 8-byte little-endian header length, a JSON header, then the tensors' raw
+// bytes. The header is checked in full before any data is read. The file is mapped into memory, so that unused tensors
+// are never read. Files are written atomically.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,7 +15,7 @@
 
 namespace roll {
 
-/// Tensors in the order of writing or declaration; names are unique.
+/// A list of named tensors, in the order of writing or of the model's declaration; names are unique.
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 /// A tensor's entry in the header.
@@ -29,22 +29,22 @@ struct TensorEntry {
 /// Formats a shape for messages: "[3, 4]".
 std::string shape_text(at::IntArrayRef shape);
 
-/// Returns the safetensors name of a dtype ("BF16"). Bug: the format has no such dtype.
+/// Returns the name of a dtype in safetensors ("BF16"). Throws Bug if the format has no such dtype.
 std::string dtype_name(at::ScalarType dtype);
 
-/// A mapped file. Tensors read from it keep the mapping alive.
+/// A mapped file. Tensors read from it keep the mapping alive. Copies share it.
 class SafetensorsFile {
  public:
-  /// Maps `file` and checks its header. UserError: missing, too short, header longer than the file, malformed JSON,
-  /// unknown dtype, duplicates, or a byte range that disagrees with the shape, overlaps, leaves holes or exceeds the
-  /// file.
+  /// Maps `file` and checks its header. Throws UserError "file: tensor: problem" if the file is missing or too short,
+  /// its header is malformed, has duplicate names or an unknown dtype, or byte ranges disagree with the shapes,
+  /// overlap, leave gaps or exceed the file.
   explicit SafetensorsFile(const std::filesystem::path& file);
 
   /// Returns the tensors in the order of their bytes.
   const std::vector<TensorEntry>& entries() const { return entries_; }
 
-  /// Returns the tensor as stored: its dtype and shape, on the CPU, over copy-on-write pages of the file. UserError:
-  /// the file has no such tensor.
+  /// Returns the tensor with its stored dtype and shape, on the CPU. It uses the mapped pages if they are aligned, else
+  /// a copy; writing to it never changes the file. Throws UserError if the file has no such tensor.
   at::Tensor read(const std::string& name) const;
 
  private:
@@ -59,8 +59,9 @@ class SafetensorsFile {
   std::vector<size_t> by_name_;  // indices of entries_
 };
 
-/// Writes the tensors (any device, made contiguous) atomically, in the given order, with metadata {"format":"pt"},
-/// which transformers expects. SystemError: the disk refuses. Bug: a name occurs twice.
+/// Writes the tensors, which may be on any device, in the given order, with the metadata {"format":"pt"} that
+/// transformers expects; returns the file's size and checksum. Throws SystemError if writing fails, Bug if a name
+/// occurs twice.
 FileSum write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors);
 
 }  // namespace roll

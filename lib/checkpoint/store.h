@@ -1,6 +1,7 @@
-// The checkpoints of a run: folders step_NNNNNN that are whole or absent. A checkpoint is written under a hidden name
-// and gets its manifest, then its final name; removal first renames it to a hidden name. So after a crash, visible
-// folders are complete, and the next run may delete hidden ones.
+// The folder of a run's checkpoints: folders step_NNNNNN, which are complete or absent, and the links `latest` and
+// `best` to two such folders. A checkpoint is written under a hidden name, gets its manifest, and is then renamed;
+// removal first renames it to a hidden name. After a crash, folders with final names are complete, and hidden ones may
+// be deleted.
 #pragma once
 
 #include <cstdint>
@@ -15,48 +16,58 @@
 
 namespace roll {
 
-/// Rules for the checkpoints that a run keeps.
+/// Says which checkpoints a run keeps: the `newest` last ones, and the `best` ones by the field "metric" in their
+/// manifests.
 struct Keeping {
-  int64_t newest = 0;  // 0: all
-  int64_t best = 0;    // kept in addition, by "metric" in the manifests
-  bool greater_is_better = true;
-  std::string measured{};  // metric's name ("measured" in the manifests); checkpoints with another one have no metric
+  int64_t newest = 0;             // 0: all
+  int64_t best = 0;               // 0: no checkpoint is kept for its metric
+  bool greater_is_better = true;  // false: a smaller metric is better
+  // Name of the metric (field "measured" in the manifests); a checkpoint with another name counts as without metric.
+  std::string measured{};
 };
 
+/// Only one process may write at a time. `step`: the training step after which a checkpoint is written, which names it.
 class CheckpointStore {
  public:
+  /// `folder`: need not exist yet.
   explicit CheckpointStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   const std::filesystem::path& folder() const { return folder_; }
+  /// Returns the folder of the finished checkpoint `step`, which need not exist.
   std::filesystem::path path(int64_t step) const;
-  /// Returns the folder in which checkpoint `step` is written until it is finished.
+  /// Returns the hidden folder in which checkpoint `step` is written until it is finished.
   std::filesystem::path saving_path(int64_t step) const;
 
-  /// UserError: the folder cannot hold symbolic links, or `latest` or `best` is not one. Found before the first save.
+  /// Throws UserError if the folder cannot hold symbolic links, or `latest` or `best` exists and is not a link. Call it
+  /// at the start of a run, not to fail at the first save. Makes the folder if it does not exist.
   void check_links() const;
-  /// Makes an empty saving_path(). SystemError: it cannot be created.
+  /// Begins a checkpoint: makes saving_path() as an empty folder, for the caller to fill. Throws SystemError if it
+  /// cannot.
   void begin(int64_t step) const;
-  /// Finishes the checkpoint: writes its manifest, renames it to path() and points `latest` to it. Its files are on the
-  /// disk already (write_file_atomic() fsyncs). SystemError: the disk refuses.
+  /// Finishes a checkpoint: writes its manifest from `about` and `files` (Manifest), renames it to path(), replacing an
+  /// older one of this step, and points `latest` to it. The files must be on the disk already, with fsync
+  /// (write_file_atomic() does so). Throws SystemError if the file system refuses.
   void commit(int64_t step, const Json& about, const FileSums& files) const;
-  /// Points the link `latest` to path(). SystemError: linking fails.
+  /// Points the link `latest` to path(step). Throws SystemError if it cannot.
   void mark_latest(int64_t step) const;
-  /// Removes an unfinished checkpoint in any state.
+  /// Removes saving_path(step) in any state; ignores errors.
   void abandon(int64_t step) const noexcept;
 
-  /// Returns the steps that have a folder, complete or not, ascending.
+  /// Returns the steps whose path() exists, ascending; does not check the contents.
   std::vector<int64_t> steps() const;
-  /// Returns the newest checkpoint without damage. Calls `report` for damage in newer ones and for additional files.
+  /// Returns the step of the newest checkpoint without damage (find_checkpoint_faults()); nullopt if there is none.
+  /// Calls report(line) for damage in newer ones and for files that nothing reads.
   std::optional<int64_t> newest_sound(const std::function<void(const std::string&)>& report) const;
 
-  /// Removes checkpoints of run `run` (by their manifests) that `keeping` does not keep; those of other runs stay.
-  /// First points `best` to the best of the kept ones, the newest if equal; removes it if none has a metric. So it
-  /// never dangles.
+  /// Removes the checkpoints of run `run` (field "run" in the manifests) that `keeping` does not keep; damaged ones and
+  /// those of other runs stay. Before that, points the link `best` to the checkpoint with the best metric among the
+  /// kept ones (the newest one of equals), or removes the link if none has a metric, so that it always leads to a
+  /// folder.
   void rotate(const std::string& run, const Keeping& keeping) const;
-  /// Removes what a dead run left unfinished. Nobody else may be writing here.
+  /// Removes all hidden folders, which a run that crashed left behind. No other process may be writing here.
   void sweep() const;
-  /// Renames checkpoints after `step` ("step_000020.superseded"), so that they no longer belong to this run. Returns
-  /// their number.
+  /// Renames the checkpoints after `step` to "step_000020.superseded" and the like, so that a run that resumes from
+  /// `step` does not see them; removes the link `best` if it leads to one. Returns their number.
   int64_t supersede_after(int64_t step) const;
 
  private:
@@ -72,7 +83,8 @@ class CheckpointStore {
   std::filesystem::path folder_;
 };
 
-/// Returns the bytes that a user may still write in `folder`, which need not exist yet. SystemError: unknown.
+/// Returns the bytes that may still be written in `folder` (or, if it does not exist, in its nearest existing parent).
+/// Throws SystemError if the file system does not say.
 int64_t free_bytes(const std::filesystem::path& folder);
 
 }  // namespace roll

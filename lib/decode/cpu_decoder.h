@@ -29,7 +29,7 @@ using CpuMixers = MixerKinds<Attention, GatedMlp, Experts, GatedDeltaNet>;
 /// Supported model features; kWideHeadNorm only without tensor parallelism (has_cpu_decoder()).
 inline constexpr Features kCpuFeatures = {
     Feature::kWindow,     Feature::kSoftCap,    Feature::kScoreScale, Feature::kRotary,      Feature::kWideHeadNorm,
-    Feature::kNormOffset, Feature::kNormBehind, Feature::kActivation, Feature::kBranchScale, Feature::kEmbeddingScale,
+    Feature::kNormOffset, Feature::kOutputNorm, Feature::kActivation, Feature::kBranchScale, Feature::kEmbeddingScale,
     Feature::kLogitScale, Feature::kLogitCap,   Feature::kOutputGate, Feature::kRecurrence};
 
 /// Returns true if a CpuDecoder can run the model: float32 or bfloat16 on the CPU, with supported mixers and features.

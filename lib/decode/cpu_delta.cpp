@@ -168,8 +168,8 @@ void CpuDecoder<T>::step_heads(const DeltaBlock& block, int64_t row, int64_t key
   const float* const rates = tensor_rows(rates_)[row];  // b of all heads, then a
   const float* const z = tensor_rows(qkv_)[row] + block.heads.convolved();
   float *const q = x, *const k = q + key_dim, *const v = k + key_dim;
-  direct_row(q, key_dim, 1 / std::sqrt(static_cast<float>(key_dim)));
-  direct_row(k, key_dim, 1);
+  scale_to_length(q, key_dim, 1 / std::sqrt(static_cast<float>(key_dim)));
+  scale_to_length(k, key_dim, 1);
   static thread_local std::vector<float> read;
   read.resize(static_cast<size_t>(value_dim));
   for (int64_t e = 0; e < heads_per_key; ++e) {

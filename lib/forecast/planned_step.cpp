@@ -73,7 +73,7 @@ ForwardFlops stage_flops(const ModelSpec& spec, const PipelineStage* stage) {
   if (!stage) return ForwardFlops(spec);
   const std::vector<Layer> layers = spec.layers();
   std::vector<Layer> stage_layers;
-  for (const int64_t layer : stage->split().chunk_layers(stage->index())) stage_layers.push_back(layers[layer]);
+  for (const int64_t layer : stage->split().stage_layers(stage->index())) stage_layers.push_back(layers[layer]);
   return {spec, stage_layers, stage->is_first(), stage->is_last()};
 }
 

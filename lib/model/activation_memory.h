@@ -1,7 +1,7 @@
-// Estimates a micro-batch's activation memory (beside weights, gradients, optimizer) from shapes alone, for memory
-// plans. It follows what the forwards keep (mixers.cpp, ops/): on a GPU the layer kernels, LibTorch's flash kernels for
-// 16-bit dtypes and its plain operators for float32; on the CPU our own operators. Non-goals: sizes that the kernels do
-// not support (mixers.cpp).
+// Estimates the activation memory of a micro-batch from shapes alone, for settings/memory_estimate.h. It excludes
+// weights, gradients and optimizer state. It models the code that runs: on a GPU the layer kernels, LibTorch's flash
+// kernels for 16-bit dtypes and its plain operators for float32; on the CPU our own operators. Sizes that the layer
+// kernels do not support (mixers.cpp) are outside its scope.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,18 +14,19 @@
 
 namespace roll {
 
+/// The micro-batch and the layout of the ranks that compute it.
 struct ActivationRule {
-  int64_t tokens = 0;   // computed tokens of a micro-batch, over all ranks that share it
-  int64_t whole = 0;    // tokens of its sequences with shared prefixes repeated; 0: no prefix sharing
-  int64_t longest = 0;  // tokens of its longest sequence
-  int64_t tp = 1, cp = 1, ep = 1;
+  int64_t tokens = 0;   // computed tokens of the micro-batch, over all ranks that share it
+  int64_t whole = 0;    // tokens that the micro-batch would have without prefix sharing; 0: prefixes are not shared
+  int64_t longest = 0;  // tokens of the micro-batch's longest sequence
+  int64_t tp = 1, cp = 1, ep = 1;  // numbers of tensor, context and expert ranks
   at::ScalarType dtype = at::kBFloat16;
   bool on_gpu = true;
   Recomputation recomputation{};
-  std::vector<int64_t> layers{};  // layers of this rank; empty: all
+  std::vector<int64_t> layers{};  // indices of this pipeline stage's layers, ascending; empty: all layers
   bool deterministic = false;     // the GPU uses kernels with a fixed order of sums
   bool has_lm_head = true;        // false: a value head, one output per token
-  double in_flight = 1;           // micro-batches whose backward is pending; several in a pipeline stage
+  double in_flight = 1;           // micro-batches whose activations this rank holds at once; above 1 only in a pipeline
 };
 
 /// Returns the peak bytes of activations on each rank during a micro-batch's forward and backward.
@@ -34,8 +35,8 @@ double training_activation_bytes(const ModelSpec& spec, const ActivationRule& ru
 /// Returns the peak bytes of activations on each rank during a forward without backward.
 double forward_activation_bytes(const ModelSpec& spec, const ActivationRule& rule);
 
-/// Returns the bytes of a chunk of logits in training: a GPU needs many rows per product to be busy, and has the
-/// memory.
+/// Returns the size limit, in bytes, of the logits that training holds at once: the lm head computes them in chunks of
+/// tokens. A GPU gets larger chunks, because it needs many tokens per matrix product to be busy.
 constexpr int64_t logits_chunk_bytes(bool on_gpu) {
   return (on_gpu ? int64_t{512} : int64_t{64}) << 20;
 }

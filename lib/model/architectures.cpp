@@ -77,7 +77,7 @@ Architectures olmo() {
        .qkv_bias = Bias::kByConfig,
        .o_bias = Bias::kByConfig,
        .norm_eps = 1e-5,
-       .norms = NormPlace::kBehind},
+       .norms = NormPlace::kAfter},
       {.name = "olmo3",
        .causal_class = "Olmo3ForCausalLM",
        .value_class = "Olmo3ForSequenceClassification",
@@ -86,7 +86,7 @@ Architectures olmo() {
        .qkv_bias = Bias::kByConfig,
        .o_bias = Bias::kByConfig,
        .norm_eps = 1e-5,
-       .norms = NormPlace::kBehind,
+       .norms = NormPlace::kAfter,
        .rope = {.theta = 5e5},
        .local_theta = -1,
        .windows = Windows::kPattern,
@@ -132,7 +132,7 @@ Architectures mixtures() {
        .causal_class = "Qwen2MoeForCausalLM",
        .value_class = "Qwen2MoeForTokenClassification",
        .qkv_bias = Bias::kByQkvBias,
-       .windows = Windows::kNotHere,
+       .windows = Windows::kRefused,
        .mixtures = Mixtures::kQwen,
        .has_shared_expert = true,
        .layers = mixture_layers},
@@ -142,7 +142,7 @@ Architectures mixtures() {
        .qk_norm = true,
        .qkv_bias = Bias::kByConfig,
        .o_bias = Bias::kByConfig,
-       .windows = Windows::kNotHere,
+       .windows = Windows::kRefused,
        .mixtures = Mixtures::kQwen,
        .layers = mixture_layers},
       {.name = "glm4_moe",
@@ -155,7 +155,7 @@ Architectures mixtures() {
        .rope = {.partial = 0.5, .allows_partial = true},
        .mixtures = Mixtures::kDeepSeek,
        .renormalises = true,
-       .has_further_layers = true,
+       .has_mtp_layers = true,
        .layers = mixture_layers},
   };
 }
@@ -190,7 +190,7 @@ Architectures gemma() {
        .query_scalar = true,
        .usual_score_cap = 50,
        .usual_logit_cap = 30,
-       .weights = {.post_norm = "pre_feedforward_layernorm"}},
+       .weights = {.before_mlp = "pre_feedforward_layernorm"}},
       {.name = "gemma3_text",
        .causal_class = "Gemma3ForCausalLM",
        .value_class = "Gemma3TextForSequenceClassification",
@@ -202,7 +202,7 @@ Architectures gemma() {
        .norm_offset = 1,
        .norms = NormPlace::kBoth,
        .rope = {.theta = 1e6},
-       .may_see_all = true,
+       .has_bidirectional_key = true,
        .local_theta = 10000,
        .windows = Windows::kPattern,
        .window_pattern = 6,
@@ -211,13 +211,13 @@ Architectures gemma() {
        .activation_key = "hidden_activation",
        .root_embedding = true,
        .query_scalar = true,
-       .weights = {.post_norm = "pre_feedforward_layernorm"}},
+       .weights = {.before_mlp = "pre_feedforward_layernorm"}},
   };
 }
 
 /// Makes the row of a multimodal folder: the language model beside other models with these name prefixes.
 Architecture beside_others(Architecture row, const std::vector<std::string>& others) {
-  row.has_more = true;
+  row.is_multimodal = true;
   row.kept.insert(row.kept.end(), others.begin(), others.end());
   WeightNames& names = row.weights;
   for (std::string* name : {&names.embedding, &names.final_norm, &names.layer, &names.input_table,
@@ -237,7 +237,7 @@ Architectures gemma4() {
                        .head_dim = 256,
                        .tied_head = true,
                        .norms = NormPlace::kBoth,
-                       .may_see_all = true,
+                       .has_bidirectional_key = true,
                        .windows = Windows::kPattern,
                        .window_pattern = 6,
                        .usual_window = 512,
@@ -249,7 +249,7 @@ Architectures gemma4() {
                        .value_norm = true,
                        .mixtures = Mixtures::kBesideMlps,
                        .stacks_experts = true,
-                       .weights = {.post_norm = "pre_feedforward_layernorm", .layer_scale = "layer_scalar"},
+                       .weights = {.before_mlp = "pre_feedforward_layernorm", .layer_scale = "layer_scalar"},
                        .layers = layers_beside_experts};
   Architecture with_vision =
       beside_others(text, {"model.vision_tower.", "model.embed_vision.", "model.audio_tower.", "model.embed_audio."});

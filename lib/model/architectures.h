@@ -1,6 +1,7 @@
-// The supported model architectures, one row each; no other file holds their names. Code for config.json takes the rest
-// from the row, and all computation follows the layers that the row describes (layer.h). To add an architecture: its
-// row in architectures.cpp, and a function if its layers are not dense_layers().
+// Table of the supported model architectures, one Architecture ("row") each. spec.cpp reads and writes config.json by
+// the row, and all computation follows the layers that the row's function `layers` describes (layer.h).
+// To add an architecture: add a row in architectures.cpp, and a function if dense_layers() does not describe its
+// layers. "Key" below means a key of config.json.
 #pragma once
 
 #include <cstdint>
@@ -15,104 +16,128 @@ namespace roll {
 
 struct ModelSpec;
 
-/// Rule for a product's bias. kByConfig: if config.json's attention_bias (q, k, v, o) or mlp_bias is true; kUsually:
-/// unless that key is false; kByQkvBias: unless qkv_bias is false.
-enum class Bias { kNever, kAlways, kByConfig, kUsually, kByQkvBias };
+/// Says if a linear layer has a bias. Its key is attention_bias for q, k, v and o, and mlp_bias for MLPs.
+enum class Bias {
+  kNever,
+  kAlways,
+  kByConfig,   // if its key is true; absent: no bias
+  kUsually,    // unless its key is false
+  kByQkvBias,  // unless the key qkv_bias is false
+};
 
-/// Position of a block's norm: x += mixer(norm(x)), x += norm(mixer(x)), or both.
-enum class NormPlace { kBefore, kBehind, kBoth };
+/// Position of a block's norm: kBefore: x += mixer(norm(x)); kAfter: x += norm(mixer(x)); kBoth: both norms.
+enum class NormPlace { kBefore, kAfter, kBoth };
 
-/// Layers with sliding-window attention (config.json's sliding_window). kNone: none; kNotHere: none, and
-/// use_sliding_window is refused; kOptIn: those of layer_types if use_sliding_window is true; kAll: all if
-/// sliding_window is set; kPattern: those of layer_types, else all but every n-th.
-enum class Windows { kNone, kNotHere, kOptIn, kAll, kPattern };
+/// Layers with sliding-window attention; the key sliding_window holds the window's width in tokens.
+enum class Windows {
+  kNone,     // no layer
+  kRefused,  // no layer; throws UserError if use_sliding_window asks for windows
+  kOptIn,  // if use_sliding_window is true: the layers that layer_types marks, or else those from max_window_layers on
+  kAll,    // all layers, if sliding_window is set
+  kPattern,  // the layers that layer_types marks; without layer_types all but every window_pattern-th layer
+};
 
-/// Layers with gated delta nets: none; else those of layer_types, or all but every n-th (full_attention_interval). A
-/// folder fuses their projections into one tensor, grouped by key head or concatenated.
+/// Layers with gated delta nets in place of attention: kNone: no layer; otherwise the layers that layer_types marks, or
+/// without that key all but every n-th (n: full_attention_interval). The folder fuses projections of a delta net into
+/// one tensor: kByHeads groups its rows by key head, kSideBySide concatenates the projections.
 enum class DeltaNets { kNone, kByHeads, kSideBySide };
 
-/// Kind of mixture of experts, and its keys in config.json. kNone: plain MLPs; kQwen: Qwen's keys; kDeepSeek:
-/// DeepSeek-V3's keys, sigmoid routers with a bias; kBesideMlps: experts beside each MLP if enable_moe_block is true.
+/// Kind of mixture of experts, and whose keys describe it. kNone: no experts; kQwen: Qwen's keys; kDeepSeek:
+/// DeepSeek-V3's keys, sigmoid routers with a bias; kBesideMlps: Gemma 4's keys, experts beside each MLP if
+/// enable_moe_block is true.
 enum class Mixtures { kNone, kQwen, kDeepSeek, kBesideMlps };
 
-/// HF's names of the weights; the defaults are Llama's, which most later models use.
+/// HF's names of the modules with weights, without ".weight"; the defaults are Llama's, which most later models use.
 struct WeightNames {
   std::string embedding = "model.embed_tokens", final_norm = "model.norm";
   std::string lm_head = "lm_head", value_head = "score";
-  std::string layer = "model.layers.";  // + number, a dot and one of the following
-  std::string input_norm = "input_layernorm", post_norm = "post_attention_layernorm";  // before attention and MLP
-  std::string after_attention = "post_attention_layernorm", after_mlp = "post_feedforward_layernorm";
+  std::string layer = "model.layers.";  // followed by the layer's number, a dot and a name within the layer
+  // Names within a layer, unless they begin with "model.". First the norms; after_* exist with NormPlace kAfter and
+  // kBoth, before_* with kBefore and kBoth.
+  std::string before_attention = "input_layernorm";
+  std::string before_mlp = "post_attention_layernorm";
+  std::string after_attention = "post_attention_layernorm";  // norm of attention's result
+  std::string after_mlp = "post_feedforward_layernorm";      // norm of the MLP's result
   std::string q = "self_attn.q_proj", k = "self_attn.k_proj", v = "self_attn.v_proj", o = "self_attn.o_proj";
   std::string q_norm = "self_attn.q_norm", k_norm = "self_attn.k_norm";
   std::string gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
+  // Per-layer inputs (LayerInput in layer.h): a second embedding, a projection of the first one and its norm; in each
+  // layer a gate, a projection and a norm of the result.
   std::string input_table = "model.embed_tokens_per_layer", input_projection = "model.per_layer_model_projection";
   std::string input_projection_norm = "model.per_layer_projection_norm";
   std::string input_gate = "per_layer_input_gate", input_out = "per_layer_projection";
   std::string after_input = "post_per_layer_input_norm";
-  std::string layer_scale = "";        // scalar that multiplies a layer's output; empty: none
-  std::string qkv = "", gate_up = "";  // name of the fused tensor if a folder fuses q, k, v or gate, up
-  std::string q_query = "self_attn.query", q_gate = "self_attn.gate";  // parts of q's tensor if attention is gated
+  std::string layer_scale = "";        // scalar weight that multiplies a layer's output; empty: the model has none
+  std::string qkv = "", gate_up = "";  // name of the fused tensor, if the folder fuses q, k and v, or gate and up
+  // Our own names (not HF's) for the two parts of q's tensor if attention is gated: the queries and the gate.
+  std::string q_query = "self_attn.query", q_gate = "self_attn.gate";
 };
 
-/// Describes layers of attention, then a gated MLP, with the names, sizes and features of the spec.
+/// Returns the description of spec.num_layers layers: attention (or a delta net), then a gated MLP, then a LayerInput
+/// if the spec has per-layer inputs.
 std::vector<Layer> dense_layers(const ModelSpec& spec);
 
 struct Architecture {
-  std::string name;                       // config.json's model_type, and --arch
-  std::string causal_class, value_class;  // HF's classes: language model; one value per token
-  bool qk_norm = false;                   // RMSNorm over each head of q and k...
-  bool optional_qk_norm = false;          // ... only if config.json sets use_qk_norm...
-  bool wide_qk_norm = false;              // ... or over all heads together
+  std::string name;               // config.json's model_type; also the value of the flag --arch
+  std::string causal_class;       // HF's class of the language model
+  std::string value_class;        // HF's class of a model with one value per token
+  bool qk_norm = false;           // q and k have an RMSNorm, over each head unless wide_qk_norm is set
+  bool optional_qk_norm = false;  // with qk_norm: only if the key use_qk_norm is true
+  bool wide_qk_norm = false;      // with qk_norm: the norm is over all heads together
   Bias qkv_bias = Bias::kNever, o_bias = Bias::kNever, mlp_bias = Bias::kNever;
-  std::optional<int64_t> head_dim = {};  // default; unset: hidden_size / num_attention_heads
+  std::optional<int64_t> head_dim = {};  // default of the key head_dim; unset: hidden_size / num_attention_heads
   bool tied_head = false;                // default of tie_word_embeddings
   double norm_eps = 1e-6;                // default of rms_norm_eps
-  double norm_offset = 0;                // NormShape::offset
+  double norm_offset = 0;                // added to the weights of all RMSNorms (Gemma: 1)
   NormPlace norms = NormPlace::kBefore;
   RopeDefaults rope = {};
-  bool may_see_all = false;         // config.json's use_bidirectional_attention has an effect
-  double local_theta = 0;           // RoPE theta of window layers; 0: the same RoPE as others; -1: rope_theta
-  bool has_no_rope_layers = false;  // layers without RoPE exist: no_rope_layers
+  bool has_bidirectional_key = false;  // reads use_bidirectional_attention, and refuses the value true
+  // Default RoPE theta of layers with a window; -1: the value of rope_theta; 0: they share the other layers' RoPE.
+  double local_theta = 0;
+  bool has_no_rope_layers = false;  // some layers have no RoPE; the key no_rope_layers has 0 for each such layer
   Windows windows = Windows::kNone;
-  int64_t window_pattern = 0, usual_window = 0;  // every n-th layer has none; default of sliding_window
+  int64_t window_pattern = 0;  // for kPattern: default of sliding_window_pattern, n: every n-th layer has no window
+  int64_t usual_window = 0;    // default of sliding_window; 0: no window unless the key is set
   Activation activation = Activation::kSilu;
-  const char* activation_key = "hidden_act";
-  bool multipliers = false;     // embedding_multiplier, residual_multiplier, attention_multiplier, logits_scaling
+  const char* activation_key = "hidden_act";  // the key that names the activation
+  bool multipliers = false;  // reads embedding_multiplier, residual_multiplier, attention_multiplier and logits_scaling
   bool root_embedding = false;  // embeddings are scaled by sqrt(hidden_size)
   bool query_scalar = false;    // attention scores are scaled by 1 / sqrt(query_pre_attn_scalar)
   bool unit_scores = false;     // attention scores are not scaled
-  bool full_heads = false;      // other heads in layers without a window (FullHeads), such as the last layer
+  bool full_heads = false;      // layers without a window (always the last one) have heads of other sizes: FullHeads
   bool value_norm = false;      // RMSNorm without weight over each head of v
-  double usual_score_cap = 0, usual_logit_cap = 0;  // defaults of attn_ and final_logit_softcapping
+  double usual_score_cap = 0;   // default of attn_logit_softcapping; 0: no cap
+  double usual_logit_cap = 0;   // default of final_logit_softcapping; 0: no cap
   Mixtures mixtures = Mixtures::kNone;
-  bool has_shared_expert = false;  // Qwen's mixtures: one expert that all tokens use
-  bool renormalises = false;       // default of norm_topk_prob
-  bool fixed_mixture = false;      // all layers have experts, with renormalised weights; config.json has no say
-  bool stacks_experts = false;     // a folder stacks a layer's experts in one tensor
-  bool gated_attention = false;    // Attention::gate exists, fused with q in one tensor
+  bool has_shared_expert = false;  // Qwen's mixtures: beside the routed experts, one expert that all tokens use
+  bool renormalises = false;    // default of norm_topk_prob: the weights of a token's experts are scaled to the sum 1
+  bool fixed_mixture = false;   // all layers have experts and `renormalises` holds; keys that say otherwise are ignored
+  bool stacks_experts = false;  // the folder stacks the experts of a layer in one tensor per kind of weight
+  bool gated_attention = false;  // attention's output is gated (Attention::gate); the folder fuses gate and q
   DeltaNets delta_nets = DeltaNets::kNone;
-  bool has_more = false;               // config.json nests the language model's keys in text_config
-  std::vector<std::string> kept = {};  // name prefixes of other parts' weights, kept unchanged
+  bool is_multimodal = false;  // the folder holds other models, too (vision); text_config has the language model's keys
+  std::vector<std::string> kept = {};  // name prefixes of the other models' weights; they are saved again unchanged
   WeightNames weights = {};
-  bool has_further_layers = false;  // a folder has multi-token-prediction layers after the last one; kept unchanged
-  std::vector<Layer> (*layers)(const ModelSpec& spec) = dense_layers;
+  bool has_mtp_layers = false;  // the folder may have further layers (multi-token prediction), saved again unchanged
+  std::vector<Layer> (*layers)(const ModelSpec& spec) = dense_layers;  // describes the layers of a model
 
   /// True if layers may have a window.
-  bool has_windows() const { return windows != Windows::kNone && windows != Windows::kNotHere; }
-  /// True if experts replace MLPs.
+  bool has_windows() const { return windows != Windows::kNone && windows != Windows::kRefused; }
+  /// True if experts replace MLPs (in all layers or some).
   bool has_experts() const { return mixtures == Mixtures::kQwen || mixtures == Mixtures::kDeepSeek; }
 };
 
-/// ModelSpec points to a row, so the table must outlive models.
+/// A ModelSpec points to a row, so the table must outlive all specs and models made with it.
 using Architectures = std::vector<Architecture>;
 
-/// Returns the program's own table; tests have others.
+/// Returns the program's own table. Parameters called `known` take it by default; tests pass tables with fewer rows.
 const Architectures& architectures();
 
-/// Returns "qwen2, qwen3 and llama", with `last_word` before the last name.
+/// Returns all names as text for messages, such as "qwen2, qwen3 and llama"; `last_word` precedes the last name.
 std::string architecture_list(const std::string& last_word = "and", const Architectures& known = architectures());
 
-/// Returns the row named `name`. UserError "origin = name: rule", with the nearest name: there is no such row.
+/// Returns the row named `name`. Throws UserError "origin = name: only ... are supported" if there is none; `origin`
+/// says where the name came from, such as "--arch".
 const Architecture& find_architecture(const std::string& name, const std::string& origin,
                                       const Architectures& known = architectures());
 

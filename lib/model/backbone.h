@@ -1,5 +1,7 @@
-// Backbone of the language model and the value model: embedding, layers and final norm.
-// Legend: B sequences, T packed tokens, E hidden size, H query heads, Hkv key/value heads, D head size.
+// Backbone that the language model (transformer.h) and the value model (value_model.h) share: embedding, layers and
+// final norm, for training and for sampling with a KV cache.
+// Legend: S slots of a context rank (token_layout.h), N new tokens and B sequences in sampling, V vocabulary, E hidden
+// size, Hkv key/value heads, D head size, R rows and P pages of a KV cache.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -32,22 +34,24 @@ struct HeadRotation;
 class LayerStore;
 struct LayerPass;
 
-/// A layer's description and its tensors, looked up by part (LinearShape, TensorShape, NormShape).
+/// A layer's description and its tensors. A part is a LinearShape, TensorShape or NormShape of the description;
+/// operator[] returns the tensors of a part.
 class LayerWeights {
  public:
-  /// Shares the parameters' storage. `index`: the layer's number. `tp`: ranks that share the products; `ep`: ranks that
-  /// share the experts (other ranks' experts stay undefined); null: none. Bug: a parameter is missing.
+  /// Shares the storage of `parameters`, in which the layer's names begin with `prefix`. `index`: the layer's number in
+  /// the model. `tp`: ranks that share each weight matrix; `ep`: ranks that share the experts (other ranks' experts
+  /// stay undefined); null: not shared. Throws Bug if a parameter is missing.
   LayerWeights(const Layer& layer, size_t index, const std::string& prefix, const ParameterIndex& parameters,
                Communicator* tp = nullptr, Communicator* ep = nullptr);
 
   const Layer& layer() const { return layer_; }
   const Linear& operator[](const LinearShape& part) const { return find(part.name); }
-  /// Returns a pointer to the tensors of `first`; those of the following parts come after it.
+  /// Returns a pointer to the (name, tensors) entry of `first`; the entries of the parts after it follow in memory.
   const std::pair<std::string_view, Linear>* from(const LinearShape& first) const;
   at::Tensor operator[](const TensorShape& part) const { return find(part.name).weight; }
   /// Undefined if the layer has no such norm.
   at::Tensor operator[](const NormShape& part) const { return part.width > 0 ? find(part.name).weight : at::Tensor(); }
-  /// Weight of the layer's first norm.
+  /// Weight of the layer's first norm (the norm before its first block, or else after it).
   const at::Tensor& norm() const;
   /// Returns all defined floating-point tensors, in the order of the parts.
   std::vector<at::Tensor> all() const;
@@ -59,68 +63,75 @@ class LayerWeights {
   std::vector<std::pair<std::string_view, Linear>> parts_;
 };
 
-/// Collectives around a product with sharded weights. Training keeps only 1/tp of the tokens between products (sequence
-/// parallelism, Korthikanti et al. 2022); sampling keeps all, because they are few.
+/// Collectives over tensor ranks around the linear layers with sharded weights. In training, each rank holds only 1/tp
+/// of the tokens elsewhere (sequence parallelism, Korthikanti et al. 2022); in sampling, each rank holds all
+/// tokens.
 struct ParallelFlow {
-  std::function<at::Tensor(const at::Tensor& x)> enter;    // this rank's tokens -> all tokens
-  std::function<at::Tensor(const at::Tensor& sum)> leave;  // partial sums of all tokens -> sums of this rank's
+  std::function<at::Tensor(const at::Tensor& x)> enter;    // tokens that this rank holds -> all tokens
+  std::function<at::Tensor(const at::Tensor& sum)> leave;  // this rank's partial sums -> sums of the tokens it holds
 };
 
-/// KV cache: keys and values of each attention block, in order: [R, Hkv D] each. For each delta net: the states after
-/// the last token of each page, [P, ...] each.
+/// KV cache of R rows, one per cached token, in P pages of equally many rows.
 struct KvRows {
-  std::vector<at::Tensor> keys, values;
-  std::vector<DeltaStates> states;
+  std::vector<at::Tensor> keys, values;  // [R, Hkv D] for each attention block that computes keys, in layer order
+  std::vector<DeltaStates> states;       // for each delta net, in layer order: the states after each page's last token
 };
 
-/// New tokens whose delta-net states are computed together; each sequence's tokens lie in one page.
+/// A group of new tokens through which delta nets advance their states together: of each of B sequences, consecutive
+/// tokens within one page. A sequence with new tokens in several pages takes part in several rounds.
 struct StateRound {
   at::Tensor tokens;    // [N] int64: indices among the new tokens
-  at::Tensor from, to;  // [B] int64: pages to read states from, and to write them to
-  at::Tensor begins;    // [B] bool: the sequence begins here with states of 0
-  DeltaPlan plan;
+  at::Tensor from, to;  // [B] int64: page of each sequence's state before the round, and page to write its new state to
+  at::Tensor begins;    // [B] bool: true if the sequence's first token is here; its state is then 0, not that of `from`
+  DeltaPlan plan;       // plan_delta() for these tokens
 };
 
-/// New tokens of sequences whose earlier tokens' keys and values are in a KV cache.
+/// N new tokens of B sequences, sequence after sequence; the keys and values of their earlier tokens are in a KV cache.
 struct CachedTokens {
-  at::Tensor ids, positions;  // [N] int64
-  int64_t num_positions = 0;  // above all positions
-  at::Tensor rows;            // [N] int64: cache rows for their keys and values
-  at::Tensor seen;            // [K] int64: cache rows that the sequences attend to, new ones included, by position
-  std::vector<int64_t> cu_queries, cu_keys;  // [B+1]: offsets of each sequence's tokens and seen rows
-  at::Tensor routed_experts{};               // [N, choices_per_token()] int16: output; undefined: not wanted
-  std::vector<StateRound> rounds{};          // computed in order; empty without delta nets
+  at::Tensor ids, positions;  // [N] int64; positions count from 0 in each sequence
+  int64_t num_positions = 0;  // larger than every position: the length of the RoPE tables
+  at::Tensor rows;            // [N] int64: cache rows to which the new tokens' keys and values are written
+  at::Tensor seen;            // [K] int64: cache rows of each sequence's tokens, new ones included, by position
+  std::vector<int64_t> cu_queries, cu_keys;  // [B+1]: begin of each sequence in the new tokens, and in `seen`
+  at::Tensor routed_experts{};       // output, [N, choices_per_token()] int16: experts used; undefined: not wanted
+  std::vector<StateRound> rounds{};  // computed in order; empty without delta nets
 };
 
 class Backbone {
  public:
-  /// Takes the backbone's tensors from `parameters` by name and shares their storage. Under `parallel.tp` they are this
-  /// rank's shards (parameter_shards.h), under `parallel.stage` its layers. Bug: a tensor is missing.
+  /// Finds the backbone's tensors in `parameters` by name and shares their storage. Under `parallel.tp` they must be
+  /// this rank's shards (parameter_shards.h); under `parallel.stage` only this stage's layers are needed. Throws Bug if
+  /// a tensor is missing.
   Backbone(const ModelSpec& spec, const NamedTensors& parameters, const ModelParallel& parallel = {});
 
   const ModelSpec& spec() const { return spec_; }
   const ModelParallel& parallel() const { return parallel_; }
-  /// [V, E], this rank's rows; float32 if it is the copy that adapters are trained with. Undefined on a stage that
-  /// needs none.
+  /// This rank's rows of the [V, E] embedding, or of the float32 copy that is trained with adapters (modules_to_save).
+  /// Undefined on a pipeline stage that needs no embedding.
   const at::Tensor& embedding() const { return embedding_; }
   const at::Tensor& final_norm() const { return final_norm_; }
   const std::vector<LayerWeights>& layers() const { return layers_; }
-  /// Projects embeddings to the layers' inputs (LayerInput); has no weight if this rank has none.
+  /// Projects embeddings to the per-layer inputs (LayerInput). Its weight is undefined if the model has no such inputs
+  /// or this is not the first pipeline stage.
   const Linear& input_projection() const { return input_projection_; }
   at::Device device() const { return any_norm().device(); }
   at::ScalarType dtype() const { return any_norm().scalar_type(); }
   /// Factor of the embeddings, rounded to the model's dtype as when the model was trained.
   double embedding_scale() const;
+  /// Returns the number rounded to the model's dtype.
   double rounded(double number) const;
-  /// Replaces the device's own layer kernels.
+  /// Makes forward() and extend() launch layer kernels by `launcher` instead of the device's default one.
   void launch_by(std::shared_ptr<const LayerLauncher> launcher) { launcher_ = std::move(launcher); }
-  /// forward() gets its layers' weights from `store`; null: they are always on this rank.
+  /// Makes forward() announce each layer to `store`, which then provides its weights; null: they are always here.
   void use_store(std::shared_ptr<LayerStore> store) { store_ = std::move(store); }
 
-  /// Returns [S / tp, E] after the final norm; see Transformer::forward. In a pipeline it runs the chunk that the stage
-  /// has entered. If that chunk is not the model's end, it sends its result to the next stage and returns undefined.
+  /// Returns [S / tp, E] after the final norm, for the S slots of `layout` on this context rank; each tensor rank has
+  /// an equal part. In a pipeline, runs the layers of the chunk that the stage has entered (PipelineStage); unless they
+  /// are the model's last ones, sends their result to the next stage and returns undefined. **Collective** over cp, tp
+  /// and ep; the previous stage must make the same call.
   at::Tensor forward(const TokenLayout& layout, const Recomputation& recompute) const;
-  /// Returns [N, E] of new tokens after the final norm, and writes their keys and values to the cache. No gradients.
+  /// Returns [N, E] of the new tokens after the final norm, on every tensor rank, and writes their keys, values and
+  /// states to `cache`. No gradients; needs a model without pipeline stages and expert ranks. **Collective** over tp.
   at::Tensor extend(const CachedTokens& tokens, const KvRows& cache) const;
 
  private:
@@ -137,7 +148,7 @@ class Backbone {
   /// Returns rows `ids` of a table [vocabulary, ...] sharded by rows, times `scale`.
   at::Tensor look_up(const at::Tensor& table, int64_t vocabulary, double scale, const at::Tensor& ids,
                      const ParallelFlow& flow) const;
-  /// Makes the layers' inputs from ids and embeddings x; empty if the model has none.
+  /// Makes the per-layer inputs from ids and embeddings x; empty if the model has none.
   Carried carried(const at::Tensor& ids, const at::Tensor& x, const LayerPass& pass) const;
   at::Tensor last_norm(const at::Tensor& x) const;
   std::vector<HeadRotation> head_rotations(const at::Tensor& positions, int64_t num_positions) const;
@@ -157,8 +168,9 @@ class Backbone {
   std::shared_ptr<LayerStore> store_;
 };
 
-/// Returns the tensors of `plain`, the parameters of the model without adapters, with adapters merged, in the model's
-/// dtype. **Collective** like merged_weight().
+/// Returns a tensor for each of `plain`, the parameters of the same model without adapters: this rank's shard, with
+/// adapters merged into the weights, in the model's dtype. `parameters`: the model's. **Collective** like
+/// merged_weight().
 NamedTensors merged_parameters(const Backbone& backbone, const NamedTensors& parameters,
                                const std::vector<ParameterShape>& plain);
 

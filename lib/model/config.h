@@ -1,4 +1,4 @@
-// YAML keys of a role's model (model_args): folder, dtype, adapters, quantisation.
+// Configuration keys of a role's model (section model_args of a YAML file): folder, dtype, adapters, quantisation.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace roll {
 
-/// Dtype of a forward pass. kInt8: the CPU sampler reads weights of 8 bits; no tensor of a model has this dtype.
+/// Dtype of a forward pass. kInt8: the CPU sampler stores weights in 8 bits; no tensor of a model has this dtype.
 enum class Dtype { kFp32, kBf16, kFp16, kInt8 };
 constexpr auto enum_names(Dtype) {
   return std::to_array<Named<Dtype>>({{Dtype::kFp32, "fp32"},
@@ -23,6 +23,8 @@ constexpr auto enum_names(Dtype) {
                                       {Dtype::kInt8, "int8"}});
 }
 
+/// The meaning of each key is the text beside it in fields(); an unset optional means null, whose effect is given
+/// there.
 struct ModelArgs {
   std::optional<std::string> model_name_or_path;
   std::optional<Dtype> dtype;
@@ -39,7 +41,7 @@ struct ModelArgs {
   /// True if adapters are trained: lora_target is set (ROLL's rule), or lora_rank is above 0.
   bool trains_adapters() const { return lora_rank.value_or(0) > 0 || !lora_target.empty(); }
 
-  /// True if the sampler reads weights of 8 bits.
+  /// True if the sampler stores weights in 8 bits.
   bool reads_int8() const { return dtype == Dtype::kInt8; }
 
   void fields(Keys& v) {

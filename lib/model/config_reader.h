@@ -1,4 +1,4 @@
-// Typed look-ups in config.json, for all that read model specs.
+// Typed look-ups in a model's config.json, for the code that reads a ModelSpec (spec.cpp, rope.cpp, mixture.cpp, ...).
 #pragma once
 
 #include <cmath>
@@ -13,21 +13,24 @@
 
 namespace roll {
 
-/// Reader of one JSON object. null counts as absent, as in transformers. `config` must outlive it. UserError names
-/// file, key and value: missing, of another type, or out of range.
+/// Reader of one JSON object. A value of null counts as absent, as in transformers. Each typed look-up returns `absent`
+/// (if that is given) for an absent key. It throws UserError, which names file, key and value, if the key is absent
+/// and `absent` is not given, or if the value has another type or is out of range.
 class ConfigReader {
  public:
+  /// `config` must be an object and outlive the reader. `origin` begins the messages: the file's path.
   ConfigReader(const Json& config, std::string origin) : config_(config), origin_(std::move(origin)) {}
 
   /// True if config.json has the key, even if its value is null.
   bool names(const char* key) const { return config_.contains(key); }
 
+  /// Returns the key's value; nullptr if it is absent or null.
   const Json* find(const char* key) const {
     const auto found = config_.find(key);
     return found == config_.end() || found->is_null() ? nullptr : &*found;
   }
 
-  /// Returns a whole number from `least` to `most`; `absent` if the key is missing.
+  /// Returns a whole number from `least` to `most`.
   int64_t count(const char* key, int64_t most, std::optional<int64_t> absent = {}, int64_t least = 1) const {
     const Json* value = find(key);
     if (!value && absent) return *absent;
@@ -39,6 +42,7 @@ class ConfigReader {
     return value->get<int64_t>();
   }
 
+  /// Returns a finite number above 0.
   double positive(const char* key, std::optional<double> absent = {}) const {
     const Json* value = find(key);
     if (!value && absent) return *absent;
@@ -48,6 +52,7 @@ class ConfigReader {
     return value->get<double>();
   }
 
+  /// Returns a list of exactly `count` finite numbers above 0; the key must be present.
   std::vector<double> positive_list(const char* key, size_t count) const {
     const Json* value = find(key);
     const std::string rule = fmt::format("a list of {} numbers above 0 is needed", count);
@@ -70,12 +75,14 @@ class ConfigReader {
     return value ? value->get<std::string>() : absent;
   }
 
+  /// Returns a reader of the object under `key`, which must be present and not null (see find()).
   ConfigReader object(const char* key) const {
     const Json* value = find(key);
     if (!value->is_object()) fail(key, "an object is needed");
     return {*value, fmt::format("{}: {}", origin_, key)};
   }
 
+  /// Throws UserError "origin: key = value: rule".
   [[noreturn]] void fail(const char* key, const std::string& rule) const {
     const Json* value = find(key);
     const bool is_infinite = value && value->is_number() && !std::isfinite(value->get<double>());

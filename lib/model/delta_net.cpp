@@ -20,7 +20,7 @@ class PartMaker {
       : fused_name_(of), rows_(std::move(rows)), key_heads_(key_heads), by_heads_(by_heads) {}
 
   FusedRows rows(size_t part) const {
-    FusedRows fused{.of = fused_name_, .groups = by_heads_ ? key_heads_ : 1};
+    FusedRows fused{.tensor_name = fused_name_, .groups = by_heads_ ? key_heads_ : 1};
     for (size_t i = 0; i < rows_.size(); ++i) {
       const int64_t group_rows = rows_[i] / fused.groups;
       fused.begin += i < part ? group_rows : 0;

@@ -1,5 +1,5 @@
-// Gated delta nets that replace attention in some layers: sizes, layers and weight names, for spec.cpp (config.json
-// under Qwen's keys) and dense_layers.cpp. What such layers compute is in ops/delta_rule.h.
+// Gated delta nets that replace attention in some layers: reads and writes their sizes in config.json (Qwen's keys
+// linear_*, for spec.cpp) and describes their layers (for dense_layers.cpp). ops/delta_rule.h computes them.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,27 @@ namespace roll {
 class ConfigReader;
 struct ModelSpec;
 
+/// Sizes of the delta nets of a model. key_dim and value_dim: elements of one head.
 struct DeltaSpec {
   int64_t key_heads = 16, value_heads = 32, key_dim = 128, value_dim = 128;
-  int64_t kernel = 4;  // width of the convolution, in tokens
+  int64_t kernel = 4;  // width of the causal convolution, in tokens
 
   bool operator==(const DeltaSpec&) const = default;
 };
 
-/// Reads the sizes, and for each layer if it has a delta net. UserError: a value is missing or impossible.
+/// Reads the sizes; absent keys keep the defaults. Throws UserError if a value is impossible.
 DeltaSpec read_delta(const ConfigReader& config);
+/// Returns for each layer 1 if it has a delta net, else 0 (ModelSpec::recurs). Throws UserError if layer_types is
+/// wrong.
 std::vector<char> read_recurs(const ConfigReader& config, int64_t num_layers);
+/// Writes both to a config.json; the spec must have delta nets.
 void write_delta(const ModelSpec& spec, Json& config);
 
-/// Makes a product of a layer from name, outputs, inputs, sharding, and rows in a fused tensor of the folder.
+/// Makes the description of a linear layer; `fused`: its rows in a fused tensor of the folder, or empty.
 using MakeLinear = std::function<LinearShape(const std::string& name, int64_t outputs, int64_t inputs, const Cut& cut,
                                              const FusedRows& fused)>;
 
+/// Returns the description of one delta net; `linear` makes each of its linear layers.
 GatedDeltaNet make_delta_net(const ModelSpec& spec, const MakeLinear& linear);
 
 }  // namespace roll

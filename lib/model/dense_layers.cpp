@@ -14,7 +14,7 @@ class LinearMaker {
   LinearShape operator()(const std::string& name, int64_t outputs, int64_t inputs, bool has_bias, Cut cut,
                          FusedRows fused = {}) const {
     LinearShape linear = {.name = name, .outputs = outputs, .inputs = inputs, .has_bias = has_bias, .cut = cut};
-    if (!fused.of.empty()) linear.fused = fused;
+    if (!fused.tensor_name.empty()) linear.fused = fused;
     const std::string folder_name(linear.name_in_folder());
     if (spec_.lora) linear.adapter = spec_.lora->adapter_shape(linear.adapted_name());
     if (spec_.bitsandbytes && !spec_.bitsandbytes->covers(prefix_ + folder_name)) return linear;
@@ -64,7 +64,7 @@ Attention make_attention(const ModelSpec& spec, size_t layer, const LinearMaker&
   const bool gated = spec.architecture->gated_attention;
   const auto query_part = [&](const std::string& name, int64_t begin) {  // per head: query rows, then gate rows
     return linear(name, heads * size, hidden, spec.qkv_bias, {.dim = 0, .count = heads, .width = size},
-                  {.of = names.q, .begin = begin, .rows = 2 * size, .groups = heads});
+                  {.tensor_name = names.q, .begin = begin, .rows = 2 * size, .groups = heads});
   };
   const auto norm = [&](const std::string& name, int64_t count) -> NormShape {
     if (!spec.qk_norm) return {name};
@@ -108,7 +108,7 @@ std::vector<Layer> dense_layers(const ModelSpec& spec) {
   const NormPlace norm_place = spec.architecture->norms;
   const auto block = [&](const Mixer& mixer, const std::string& before, const std::string& behind) {
     Block one{.norm = {before}, .mixer = mixer, .after = {behind}, .scale = spec.branch_scale};
-    if (norm_place != NormPlace::kBehind) one.norm = {before, spec.hidden_size, spec.norm_offset()};
+    if (norm_place != NormPlace::kAfter) one.norm = {before, spec.hidden_size, spec.norm_offset()};
     if (norm_place != NormPlace::kBefore) one.after = {behind, spec.hidden_size, spec.norm_offset()};
     return one;
   };
@@ -121,8 +121,8 @@ std::vector<Layer> dense_layers(const ModelSpec& spec) {
     };
     const Mixer token_mixer = ModelSpec::is_marked(spec.recurs, i) ? Mixer(make_delta_net(spec, unbiased))
                                                                    : Mixer(make_attention(spec, i, linear));
-    layers.push_back({block(token_mixer, names.input_norm, names.after_attention),
-                      block(make_mlp(spec, i, linear), names.post_norm, names.after_mlp)});
+    layers.push_back({block(token_mixer, names.before_attention, names.after_attention),
+                      block(make_mlp(spec, i, linear), names.before_mlp, names.after_mlp)});
     if (spec.layer_inputs) {
       const int64_t width = spec.layer_inputs->width;
       layers.back().push_back(

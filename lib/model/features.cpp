@@ -57,7 +57,7 @@ Features layer_features(const Layer& layer) {
   for (const Block& block : layer) {
     found = found | std::visit([](const auto& mixer) { return mixer_features(mixer); }, block.mixer);
     found.add(Feature::kNormOffset, block.norm.offset != 0 || block.after.offset != 0);
-    found.add(Feature::kNormBehind, block.norm.width == 0 || block.after.width > 0);
+    found.add(Feature::kOutputNorm, block.norm.width == 0 || block.after.width > 0);
     found.add(Feature::kBranchScale, block.scale != 1);
     found.add(Feature::kLayerScale, !block.output_scale.name.empty());
   }
@@ -79,7 +79,7 @@ std::vector<std::string> feature_names(Features features) {
       {Feature::kWindow, "sliding-window attention"},   {Feature::kSoftCap, "capped scores"},
       {Feature::kScoreScale, "scaled scores"},          {Feature::kRotary, "another RoPE"},
       {Feature::kWideHeadNorm, "norms over all heads"}, {Feature::kNormOffset, "norm weights around 1"},
-      {Feature::kNormBehind, "norms after blocks"},     {Feature::kActivation, "another activation"},
+      {Feature::kOutputNorm, "norms after blocks"},     {Feature::kActivation, "another activation"},
       {Feature::kBranchScale, "scaled blocks"},         {Feature::kEmbeddingScale, "scaled embeddings"},
       {Feature::kLogitScale, "scaled logits"},          {Feature::kLogitCap, "capped logits"},
       {Feature::kOutputGate, "gated attention"},        {Feature::kRecurrence, "gated delta nets"},

@@ -85,7 +85,7 @@ bool is_kept(const ModelSpec& spec, const std::string& name) {
   for (int64_t i = spec.num_layers - spec.keyless_layers; i < spec.num_layers; ++i)
     for (const std::string* part : {&names.k, &names.v, &names.k_norm})
       if (begins(layer_prefix(spec, static_cast<size_t>(i)) + *part + ".")) return true;
-  if (spec.architecture->has_further_layers && begins(names.layer))
+  if (spec.architecture->has_mtp_layers && begins(names.layer))
     return std::atoll(name.c_str() + names.layer.size()) >= spec.num_layers;
   return std::ranges::any_of(spec.architecture->kept, begins);
 }

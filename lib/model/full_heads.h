@@ -1,5 +1,5 @@
-// Attention heads of layers without a window, if they differ from those with one (Gemma 4). spec.cpp reads them from
-// and writes them to config.json.
+// Gemma 4's layers without a sliding window, whose attention heads have other sizes than the layers with one ("full"
+// heads: they see all tokens). spec.cpp calls these functions to read and write config.json.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,22 @@ namespace roll {
 class ConfigReader;
 struct ModelSpec;
 
+/// Sizes of the heads of layers without a window.
 struct FullHeads {
   int64_t head_dim = 0, num_kv_heads = 0;
-  bool keys_are_values = false;  // values come from the keys' product
+  bool keys_are_values = false;  // no v projection: the values are the keys before their norm and RoPE
 
   bool operator==(const FullHeads&) const = default;
 };
 
-/// Reads global_head_dim, num_global_key_value_heads and attention_k_eq_v, or per_layer_config, which transformers
-/// writes. UserError "origin: key = value: rule": a value is impossible, or a feature is not supported.
+/// Reads attention_k_eq_v, and the sizes from per_layer_config (which transformers writes) if it is there, else from
+/// global_head_dim and num_global_key_value_heads. `spec` must already have its sizes and windows. Throws UserError
+/// "origin: key = value: rule" if a value is impossible or not supported.
 FullHeads read_full_heads(const ConfigReader& config, const ModelSpec& spec);
-/// Reads what Gemma 4's layers share: keys and values, and the table of per-layer inputs.
+/// Reads into the spec the sizes of Gemma 4's per-layer inputs (layer_inputs), and how many last layers read keys and
+/// values of earlier ones (keyless_layers, widens_keyless). Throws UserError if a value is impossible.
 void read_shared_parts(const ConfigReader& config, ModelSpec& spec);
-/// Writes the heads, the RoPE of each kind of layer, and the shared parts.
+/// Writes all that read_full_heads(), read_shared_parts() and read_ropes_by_kind() read. spec.full_heads must be set.
 void write_full_heads(const ModelSpec& spec, Json& config);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Tensors that a pipeline stage sends to the next one: x, and results of earlier layers that later layers read (Carried
-// in mixers.h).
+// Tensors that a pipeline stage sends to the next one at a layer boundary: x (the output of the last layer before it),
+// and the tensors of Carried (mixers.h) that later layers read. Backbone::forward() uses it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,32 +17,37 @@ struct Carried;
 class LayerWeights;
 class PipelineStage;
 
+/// Sizes of the tensors to send at one boundary.
 struct Handover {
-  /// Shared keys and values per tensor rank; 0: no later layer reads them, or a later layer makes them.
+  /// Heads of shared keys (and values) on a tensor rank. number 0: nothing to send, because no layer after the boundary
+  /// reads the keys, or such a layer makes them.
   struct Heads {
-    int64_t number = 0, dim = 0;
+    int64_t number = 0, dim = 0;  // heads, and elements of each
     bool operator==(const Heads&) const = default;
   };
-  int64_t first = 0;                  // first layer after the boundary
-  int64_t num_inputs = 0, width = 0;  // per-layer inputs (LayerInput) from `first` on, elements of each
-  std::array<Heads, 2> heads{};       // keys and values, by Attention::shared
+  int64_t first = 0;             // number of the first layer after the boundary
+  int64_t num_inputs = 0;        // layers from `first` on that have a per-layer input (LayerInput)
+  int64_t width = 0;             // elements of a per-layer input
+  std::array<Heads, 2> heads{};  // shared keys and values, indexed by Attention::shared
 };
 
-/// Returns the sizes of the tensors to hand over before layer `first`; `tp`: number of tensor ranks.
+/// Returns the sizes for the boundary before layer `first`. `layers`: all of the model; `tp`: number of tensor ranks.
 Handover handover_before(const std::vector<Layer>& layers, int64_t first, int64_t tp);
 
-/// Rows of a micro-batch: tokens of a context rank, divided over `tp` tensor ranks between products.
+/// Sizes of a micro-batch's x: this context rank has `tokens` slots, and each of its `tp` tensor ranks holds an
+/// equal part, [tokens / tp, hidden].
 struct HandedRows {
   int64_t tokens = 0, tp = 1, hidden = 0;
 };
 
-/// Receives x from the previous stage, and `carried`.
+/// Receives the tensors from the previous stage: returns x, with `options`, and fills `carried`. The previous stage
+/// must call hand_over() with equal sizes.
 at::Tensor take_over(PipelineStage& stage, const Handover& handover, const HandedRows& rows,
                      const at::TensorOptions& options, Carried& carried);
-/// Sends x and `carried` to the next stage.
+/// Sends x and the tensors of `carried` that `handover` lists to the next stage.
 void hand_over(PipelineStage& stage, const Handover& handover, const at::Tensor& x, const Carried& carried);
 
-/// Returns the shared keys and values that these layers make, as indices of Attention::shared.
+/// Returns the values of Attention::shared for the shared keys and values that these layers make (not only read).
 std::vector<size_t> shared_by(std::span<const LayerWeights> layers);
 
 }  // namespace roll

@@ -12,10 +12,11 @@
 
 namespace roll {
 
-/// Returns the "ids" of one row. UserError "where: ids[3] = 700: ...": not a non-empty list of whole numbers in [0,
-/// vocab_size).
+/// Returns the "ids" of one JSON row. Throws UserError "where: ids[3] = 700: ..." unless they are a non-empty list of
+/// whole numbers from 0 to vocab_size - 1. `where`: file and line of the row.
 std::vector<int64_t> parse_ids(const Json& row, const std::string& where, int64_t vocab_size);
 
+/// Options of `roll logprobs`.
 struct LogProbsJob {
   double temperature = 1.0;
   bool with_entropy = false;
@@ -30,8 +31,9 @@ struct LogProbsJob {
   }
 };
 
-/// Reads rows {"ids": [...]}, writes rows {"log_probs": [ids - 1 numbers]} (and "entropy"), in order, batch by batch.
-/// Log-prob i is that of ids[i + 1]. UserError names origin and line: a row is invalid or too long.
+/// Reads rows {"ids": [n ids]} and writes rows {"log_probs": [n - 1 numbers]}, with "entropy" if wanted, in the same
+/// order and batch by batch. Number i is the log-prob (nats) of ids[i + 1] after ids[0..i]. Throws UserError, which
+/// names `origin` (the input's path) and line, if a row is invalid or longer than the model allows.
 void write_log_probs(const Transformer& model, std::istream& in, const std::string& origin, std::ostream& out,
                      const LogProbsJob& job);
 

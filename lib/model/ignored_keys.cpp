@@ -33,7 +33,7 @@ std::vector<IdleKey> idle_keys(const ModelSpec& spec) {
   add(!row.query_scalar, "query_pre_attn_scalar", nullptr);
   for (const char* name : {"embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"})
     add(!row.multipliers, name, 1.0);
-  add(!row.may_see_all, "use_bidirectional_attention", false);
+  add(!row.has_bidirectional_key, "use_bidirectional_attention", false);
   add(row.fixed_mixture, "norm_topk_prob", true);
   add(row.fixed_mixture, "decoder_sparse_step", 1);
   add(row.fixed_mixture, "mlp_only_layers", Json::array());
@@ -43,7 +43,7 @@ std::vector<IdleKey> idle_keys(const ModelSpec& spec) {
 }  // namespace
 
 std::vector<std::string> ignored_keys(const Json& whole, const std::string& origin, const ModelSpec& spec) {
-  const bool has_more = spec.architecture->has_more;
+  const bool has_more = spec.architecture->is_multimodal;
   const Json& config = has_more ? whole["text_config"] : whole;
   std::vector<std::string> notes;
   const auto note = [&](const std::string& key, const Json& value) {

@@ -79,7 +79,7 @@ ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
         "--arch = {}: has no per-layer inputs and no keyless layers; leave out --layer-input and --keyless-layers",
         sizes.arch);
   read_features(row.full_heads ? usual_full_heads(spec, sizes) : Json::object(), "--arch", spec);
-  if (row.has_more)
+  if (row.is_multimodal)
     throw user_error("--arch = {}: has parts that init-model cannot make; use {}_text", sizes.arch, sizes.arch);
   const bool wants_experts = sizes.experts || sizes.experts_per_token || sizes.expert_intermediate;
   if (row.has_experts() || (row.mixtures == Mixtures::kBesideMlps && wants_experts))

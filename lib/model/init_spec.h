@@ -1,4 +1,4 @@
-// Sizes of a new model for `roll init-model`, checked, with defaults that follow from each other.
+// Flags of `roll init-model` for the sizes of a new model, and the ModelSpec that follows from them.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,16 @@
 
 namespace roll {
 
+/// Sizes that the user gives; fields() has the meaning of each, and the default of an unset one.
 struct InitSizes {
-  std::string arch = architectures().front().name;
+  std::string arch = architectures().front().name;  // Architecture::name
   int64_t hidden = 128, layers = 4, heads = 4;
   std::optional<int64_t> kv_heads, head_dim, intermediate, vocab;
   std::optional<int64_t> experts, experts_per_token, expert_intermediate;
   int64_t layer_input = 0, keyless_layers = 0;
   double rope_theta = 10000;
   int64_t max_positions = 32768;
-  bool tie = true;
+  bool tie = true;  // the lm head is the embedding
 
   void fields(Keys& v) {
     v("hidden", hidden, "hidden size", within(1, SizeLimits::kHidden));
@@ -44,8 +45,9 @@ struct InitSizes {
   }
 };
 
-/// Makes the spec of a new model. `needed_vocab`: ids that the tokenizer uses, if there is one. UserError names the
-/// flag: sizes do not fit together, or the architecture lacks the feature.
+/// Makes the spec of a new model. `needed_vocab`: the number of ids that the tokenizer needs; null: no tokenizer.
+/// Throws UserError, which names the flag, if sizes do not fit together, the architecture lacks a feature, or the
+/// vocabulary is unknown.
 ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
                     const Architectures& known = architectures());
 

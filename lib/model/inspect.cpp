@@ -203,7 +203,7 @@ std::string describe(const ModelSpec& spec) {
         std::ranges::count_if(spec.recurs, [](char recurs) { return recurs != 0; }), d.value_heads, d.value_dim,
         d.key_heads, d.key_dim, d.kernel, gigabytes(4.0 * static_cast<double>(cost.states)));
   }
-  if (spec.architecture->has_more)
+  if (spec.architecture->is_multimodal)
     text += "weights of other parts (vision, for example) are kept and saved unchanged\n";
   text += fmt::format("features beyond Llama's: {}\n", join_names(feature_names(layer_features(spec))));
   text += fmt::format("longest sequence: {} tokens", spec.most_positions());

@@ -1,4 +1,5 @@
-// Describes a model folder in words; of an unknown architecture, lists what this program lacks.
+// `roll inspect`: describes a model folder in words. For an unknown architecture, it lists the features that this
+// program lacks.
 #pragma once
 
 #include <filesystem>
@@ -7,11 +8,11 @@
 namespace roll {
 
 struct Inspection {
-  std::string text;       // lines
-  bool is_known = false;  // this program trains and samples it
+  std::string text;       // for the terminal, several lines
+  bool is_known = false;  // true if this program supports the model
 };
 
-/// Describes a folder. UserError: no such folder, no config.json.
+/// Describes a folder. Throws UserError if there is no such folder, or no config.json in it.
 Inspection inspect_folder(const std::filesystem::path& folder);
 
 }  // namespace roll

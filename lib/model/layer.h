@@ -1,12 +1,13 @@
-// Describes a model's layers: parts, names, sizes, and sharding over tensor ranks. Everything else follows it:
-// parameters and FLOPs (spec.h), shards (parameter_shards.h), memory and caches, weight reading (LayerWeights in
-// backbone.h), and every forward: mixers.cpp in training; in sampling decode/cpu_decoder.cpp, decode/device_decoder.cpp
-// and, for models that these do not support, decode/tensor_decoder.cpp.
-// A layer is a sequence of blocks: x += mixer(norm(x)). To add a kind of mixer (experts, a recurrence): its struct in
-// Mixer here, its mix() in mixers.cpp, its memory in model/activation_memory.cpp, and the rows in architectures.cpp
-// that use it. It then trains and samples on every device; a decoder that supports the kind adds it to its MixerKinds.
-// A deviation from Llama (a window, another activation) is a Feature (features.h): each back-end lists the features
-// that it supports, and gets no model with others.
+// Describes a model's layers, without weights: names and sizes of their parts, and sharding over tensor ranks. All code
+// that needs to know the layers reads this description: parameters and FLOPs (spec.h), shards (parameter_shards.h),
+// memory and caches, weight reading (LayerWeights in backbone.h), and every forward: mixers.cpp in training; in
+// sampling decode/cpu_decoder.cpp, decode/device_decoder.cpp and, for models that these do not support,
+// decode/tensor_decoder.cpp.
+// A layer is a sequence of blocks, each x += mixer(norm(x)). A part is a linear layer, norm or other tensor. To add a
+// kind of mixer (experts, a recurrence): its struct in Mixer here, its mix() in mixers.cpp, its memory in
+// model/activation_memory.cpp, and the rows in architectures.cpp that use it. It then trains and samples on every
+// device; each faster decoder lists the kinds that it supports (MixerKinds). A deviation from Llama within a kind (a
+// window, another activation) is a Feature (features.h).
 #pragma once
 
 #include <c10/core/ScalarType.h>
@@ -28,44 +29,46 @@
 
 namespace roll {
 
-/// Sharding of a parameter over tensor ranks: dimension `dim` is split between its `count` units (heads, say), each of
-/// `width` rows or columns. If ranks outnumber units, they hold copies (parameter_shards.h).
+/// Sharding of a parameter over tensor ranks: dimension `dim` consists of `count` units (heads, say) of `width` indices
+/// each; a rank gets a range of whole units. If there are more ranks than units, neighbouring ranks hold copies of one.
 struct Cut {
-  int64_t dim = -1;  // -1: every rank holds the whole parameter
-  int64_t count = 0, width = 1;
+  int64_t dim = -1;              // 0: rows, 1: columns; -1: every rank holds the whole parameter
+  int64_t count = 0, width = 1;  // units, and indices per unit
   bool operator==(const Cut&) const = default;
 };
 
-/// Number of an expert in its layer. Each expert rank holds a run of equally many.
+/// Index of an expert among the experts of its layer. Each expert rank holds equally many consecutive ones.
 struct ExpertPlace {
-  int64_t number = 0, of = 1;
-  int64_t owner(int64_t num_ranks) const { return number / (of / num_ranks); }
+  int64_t number = 0, num_experts = 1;
+  /// Returns the rank that holds it; num_ranks must divide num_experts.
+  int64_t owner(int64_t num_ranks) const { return number / (num_experts / num_ranks); }
 };
 
-/// Rows of a product in a fused tensor of the folder, named `of`: it has `groups` groups of `rows` rows (per head, the
-/// query's rows, then the gate's), and the product has those from `begin` on in each. Adapters share the A of the whole
-/// tensor. Empty: the product has a separate tensor.
+/// Rows of a part in a fused tensor, which the model folder stores in place of several parts (q, k and v, say). The
+/// tensor has `groups` groups of `rows` rows each; the part has consecutive rows in every group, from row `begin` of
+/// the group on. (With one group per head, a group holds the head's query rows, then its gate rows.) The parts of a
+/// tensor share the matrix A of their adapters, except if stacked > 0.
 struct FusedRows {
-  std::string_view of;
+  std::string_view tensor_name;  // empty: the part has a separate tensor
   int64_t begin = 0, rows = 0, groups = 1;
-  int64_t stacked = 0;  // matrices in the tensor's leading dimension, named without ".weight"; 0: none
+  int64_t stacked = 0;  // above 0: the tensor is [stacked, rows, columns], and its name has no ".weight"; 0: a matrix
 };
 
-/// y = x W^T + b. Names are HF's, relative to the layer; they point into an Architecture or to literals.
+/// Linear layer y = x W^T + b. Names are HF's, relative to the layer; they point into an Architecture or to literals.
 struct LinearShape {
-  std::string_view name;
-  int64_t outputs = 0, inputs = 0;
+  std::string_view name;            // without ".weight"
+  int64_t outputs = 0, inputs = 0;  // W is [outputs, inputs], on all ranks together; 0 outputs: not there
   bool has_bias = false;
-  Cut cut = {};
+  Cut cut = {};  // W's sharding
   AdapterShape adapter = {};
-  std::optional<Quantisation> quantised = {};
-  at::ScalarType quantised_from = at::kFloat;  // QuantisedMatrix::from
-  double share = 1;                            // share of the tokens that go through it
+  std::optional<Quantisation> quantised = {};  // format in which W is held; null: not quantised
+  at::ScalarType quantised_from = at::kFloat;  // dtype of W before quantisation (QuantisedMatrix::from)
+  double share = 1;                            // expected share of the tokens that go through it; below 1 for experts
   std::optional<ExpertPlace> expert = {};
   FusedRows fused = {};
 
-  std::string_view name_in_folder() const { return fused.of.empty() ? name : fused.of; }
-  /// Name of its adapters; each matrix of a stacked tensor has its own.
+  std::string_view name_in_folder() const { return fused.tensor_name.empty() ? name : fused.tensor_name; }
+  /// Name that its adapters' tensors begin with: the fused tensor's, or in a stacked tensor the part's.
   std::string_view adapted_name() const { return fused.stacked > 0 ? name : name_in_folder(); }
 };
 
@@ -73,62 +76,68 @@ struct LinearShape {
 struct NormShape {
   std::string_view name;
   int64_t width = 0;
-  double offset = 0;  // added to its weight, which begins as 1 - offset (Gemma: 1)
+  double offset = 0;  // added to the weight, which is 1 - offset in a new model (Gemma: 1)
   Cut cut = {};       // sharding of a norm over all heads
 };
 
-/// Weights of no product or norm. `name` is complete: no ".weight" follows.
+/// A tensor that is neither a linear layer's nor a norm's. `name` is complete: no ".weight" follows.
 struct TensorShape {
   std::string_view name;
   std::vector<int64_t> shape;
   Cut cut = {};
-  double initial = 0, deviation = 0;  // new elements: normal with `deviation`; if that is 0, `initial`
+  // Elements of a new model: normal with mean 0 and standard deviation `deviation`; if that is 0, all are `initial`.
+  double initial = 0, deviation = 0;
   FusedRows fused = {};
   bool is_constant = false;  // never trained by gradients
   bool is_wide = false;      // float32 even in 16-bit models
 };
 
-/// FLOPs and cached elements per token.
+/// Cost of one or more layers: FLOPs of a forward pass on all ranks together, and cache elements on one tensor rank. A
+/// sequence of n tokens takes flops * n + pair_flops(n) FLOPs.
 struct LayerCost {
-  double flops = 0;                         // per token of a forward pass
-  double square_flops = 0;                  // per squared sequence length of a forward pass
-  int64_t cached = 0;                       // elements in the KV cache of a tensor rank
-  int64_t states = 0;                       // elements of recurrent states, in each page of the cache
-  std::map<int64_t, double> windowed = {};  // square_flops of window attention, by window width
+  double flops = 0;                         // per token, apart from attention scores
+  double square_flops = 0;                  // per squared sequence length: attention without a window
+  int64_t cached = 0;                       // elements per token in the KV cache
+  int64_t states = 0;                       // elements of recurrent states per page of the cache
+  std::map<int64_t, double> windowed = {};  // like square_flops, for attention with a window: by window width
 
   LayerCost& operator+=(const LayerCost& other);
-  /// FLOPs of attention over a sequence of `length` tokens, without its products.
+  /// FLOPs of attention over a sequence of `length` tokens, without its linear layers.
   double pair_flops(double length) const;
   /// Bytes of a page of `tokens` tokens, with `number_bytes` per element.
   int64_t page_bytes(int64_t tokens, int64_t number_bytes) const;
-  /// Tokens per page, at least `least`. With recurrent states, enough that keys and values take as many bytes as these.
+  /// Returns a number of tokens per page: `least`, or with recurrent states a multiple of `least`, up to 1024, at which
+  /// keys and values take about as many bytes as the states. `number_bytes`: bytes per element.
   int64_t page_tokens(int64_t least, int64_t number_bytes) const;
 };
 
-// Each kind of mixer gives its parts in HF's order, its cost beside products, and the rule that `tp` ranks break if
-// they cannot share it ("must divide ..."; empty: none).
+// Each kind of mixer has for_each_part(f), which calls f for each part in HF's order; own_cost(tp), the cost apart from
+// linear layers; and sharing_rule(tp), which is empty if `tp` tensor ranks can share the mixer, else the rule for the
+// user's message ("must divide ...").
 
 /// RoPE of an attention's queries and keys.
 struct RotaryRule {
   int64_t rope = 0;          // index in ModelSpec::ropes(); -1: no RoPE
-  int64_t dim = 0;           // leading elements of a head that rotate
-  bool interleaved = false;  // pairs are (2i, 2i + 1)
-  double scale = 1;          // factor of the rotated elements
-  bool grows = false;        // queries are scaled by their position
+  int64_t dim = 0;           // number of a head's elements that rotate, from element 0 on
+  bool interleaved = false;  // rotated pairs are elements (2i, 2i + 1); false: (i, i + dim / 2)
+  double scale = 1;          // factor of cosines and sines (Rope::attention_factor)
+  bool grows = false;        // queries are scaled by a factor that grows with position (Rope::query_growth)
 };
 
 /// Causal grouped-query attention with RoPE.
 struct Attention {
   int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
-  LinearShape q, k, v, o;     // v with 0 outputs: values are the keys before their norm
-  NormShape q_norm, k_norm;   // over each head, or over all heads
+  LinearShape q, k, v, o;     // v with 0 outputs: the values are the keys before their norm and RoPE
+  NormShape q_norm, k_norm;   // norms of queries and keys; width head_dim: over each head; larger: over all heads
   bool norms_values = false;  // RMSNorm without weight over each head of v
-  int64_t shared = -1;        // index of shared keys and values: made here, or read if there is no k; -1: own ones
-  LinearShape gate = {};      // multiplies the heads' output by sigmoid(gate(x)) before o; 0 outputs: none
+  // Index (0 or 1) of the model's keys and values that several layers share: this layer computes them, or reads them if
+  // k has 0 outputs. -1: keys and values for this layer alone.
+  int64_t shared = -1;
+  LinearShape gate = {};  // the heads' output is multiplied by sigmoid(gate(x)) before o; 0 outputs: no gate
   RotaryRule rotary = {};
-  int64_t window = 0;      // tokens that a token sees, itself included; 0: all before it
-  double soft_cap = 0;     // c: scores become c tanh(score / c); 0: no cap
-  double score_scale = 0;  // 0: 1 / sqrt(head_dim)
+  int64_t window = 0;   // number of last tokens that a token sees, itself included; 0: it sees all tokens up to itself
+  double soft_cap = 0;  // c: scores become c tanh(score / c); 0: no cap
+  double score_scale = 0;  // factor of query-key products; 0: 1 / sqrt(head_dim)
 
   template <class F>
   void for_each_part(const F& f) const {
@@ -139,9 +148,9 @@ struct Attention {
     for (const NormShape* norm : {&q_norm, &k_norm})
       if (norm->width > 0) f(*norm);
   }
-  /// Heads per tensor rank; if ranks outnumber heads, they hold copies.
+  /// Key/value heads per tensor rank; if there are more ranks than heads, each rank has a copy of one.
   int64_t kv_heads_per_rank(int64_t tp) const { return std::max<int64_t>(1, num_kv_heads / tp); }
-  double scale() const;  // factor of query-key products
+  double scale() const;  // score_scale, or its default
   LayerCost own_cost(int64_t tp) const;
   std::string sharing_rule(int64_t tp) const;
 };
@@ -150,7 +159,7 @@ enum class Activation { kSilu, kGeluTanh };
 
 /// down(activation(gate(x)) * up(x)).
 struct GatedMlp {
-  int64_t inner = 0;
+  int64_t inner = 0;  // outputs of gate and up
   Activation activation = Activation::kSilu;
   LinearShape gate, up, down;
 
@@ -162,26 +171,26 @@ struct GatedMlp {
   std::string sharing_rule(int64_t tp) const;
 };
 
-/// Products of all experts: gate and up of each, then down of each; with their names. Equal layers share one object.
+/// Linear layers of all experts of a layer. Layers with equal experts share one object.
 struct ExpertParts {
-  std::vector<std::vector<std::string>> names;
-  std::vector<LinearShape> linears;
+  std::vector<std::vector<std::string>> names;  // storage of the linears' names
+  std::vector<LinearShape> linears;             // gate and up of expert 0, of expert 1, ...; then down of each expert
 };
 
-/// Mixture of gated MLPs: a router chooses a few for each token, and all tokens may use a shared one: sum of p_e
-/// mlp_e(x) + sigmoid(shared_gate(x)) shared(x).
+/// Mixture of gated MLPs ("experts"): sum of p_e expert_e(x) over the few experts e that the router chooses for a
+/// token. If `shared` is set, adds sigmoid(shared_gate(x)) shared(x), an expert that all tokens use.
 struct Experts {
   RoutingRule routing = {};
-  int64_t inner = 0;
+  int64_t inner = 0;  // outputs of gate and up of each expert
   Activation activation = Activation::kSilu;
-  int64_t number = 0;  // index among the model's mixtures
+  int64_t number = 0;  // index of this mixture among the model's mixtures, which is also its router's number
   LinearShape router = {};
-  TensorShape bias = {};           // [experts]: see choose_experts(); no name: none
-  TensorShape router_scale = {};   // [hidden]; with a name, the router reads norm(x) * router_scale / sqrt(hidden)
-  TensorShape expert_scales = {};  // [experts]: factors of their outputs; no name: 1
+  TensorShape bias = {};           // [experts]: added to the probabilities for the choice alone; no name: not there
+  TensorShape router_scale = {};   // [hidden]: the router reads norm(x) * router_scale / sqrt(hidden); no name: x
+  TensorShape expert_scales = {};  // [experts]: factors of the experts' weights p_e; no name: all 1
   std::shared_ptr<const ExpertParts> parts = {};
   std::optional<GatedMlp> shared = {};
-  LinearShape shared_gate = {};  // 0 outputs: none, and sigmoid() is 1
+  LinearShape shared_gate = {};  // 0 outputs: not there, and the factor of shared(x) is 1
 
   template <class F>
   void for_each_part(const F& f) const {
@@ -197,8 +206,8 @@ struct Experts {
   std::string sharing_rule(int64_t tp) const;
 };
 
-/// A gated MLP for all tokens, and experts beside it, each between norms (Gemma 4): mlp_after(mlp(mlp_norm(x))) +
-/// experts_after(experts(experts_norm(x))); the router reads x itself.
+/// A gated MLP for all tokens, and experts beside it, each between two norms (Gemma 4): mlp_after(mlp(mlp_norm(x))) +
+/// experts_after(experts(experts_norm(x))). The router's input is x instead of experts_norm(x).
 struct MlpBesideExperts {
   NormShape mlp_norm, mlp_after, experts_norm, experts_after;
   GatedMlp mlp;
@@ -215,13 +224,13 @@ struct MlpBesideExperts {
 };
 
 /// Gated delta net (Yang, Kautz, Hatamizadeh 2024): each head has a state that decays; each token corrects what the
-/// state holds under its key (ops/delta_rule.h). Queries, keys and values first pass a short causal convolution; the
-/// heads' output is normed and multiplied by silu(z(x)). Value heads share keys as in grouped-query attention.
+/// state holds under its key (ops/delta_rule.h). Queries, keys and values first pass a short causal convolution and
+/// SiLU; each head's output is normed and multiplied by silu(z(x)). Several value heads share a key head.
 struct GatedDeltaNet {
   int64_t key_heads = 0, value_heads = 0, key_dim = 0, value_dim = 0;
-  int64_t kernel = 0;                  // width of the convolution, in tokens
-  LinearShape q, k, v, z, b, a, o;     // b: strength of the correction; a: decay
-  TensorShape q_conv, k_conv, v_conv;  // [rows, 1, kernel]
+  int64_t kernel = 0;               // width of the convolution, in tokens
+  LinearShape q, k, v, z, b, a, o;  // b and a: one output per value head, for the correction's strength and the decay
+  TensorShape q_conv, k_conv, v_conv;  // [outputs of q, k or v; 1; kernel]
   TensorShape dt_bias, a_log;          // per value head: states decay by exp(-exp(a_log) softplus(a + dt_bias))
   NormShape norm;                      // over each value head
 
@@ -237,10 +246,10 @@ struct GatedDeltaNet {
   std::string sharing_rule(int64_t tp) const;
 };
 
-/// Adds a per-layer input of each token (Gemma 3n's per-layer embeddings): projection(activation(gate(x)) * input).
-/// Each tensor rank holds all weights and computes its own tokens.
+/// projection(activation(gate(x)) * input), where each token has an input per layer (Gemma 3n's per-layer embeddings),
+/// made from its id and embedding (Carried::inputs). Each tensor rank holds all weights and computes its own tokens.
 struct LayerInput {
-  int64_t layer = 0;
+  int64_t layer = 0;  // number of the layer
   Activation activation = Activation::kSilu;
   LinearShape gate, projection;
 
@@ -257,11 +266,13 @@ using Mixer = std::variant<Attention, GatedMlp, Experts, GatedDeltaNet, LayerInp
 
 /// x = output_scale * (x + scale * after(mixer(norm(x)))).
 struct Block {
-  NormShape norm;
+  NormShape norm;  // width 0: not there; the same holds for `after`
   Mixer mixer;
   NormShape after = {};
   double scale = 1;
-  TensorShape output_scale = {};  // [1]; no name: 1
+  TensorShape output_scale = {};  // [1]; no name: not there, which means 1
+
+  /// Elements of x per token.
 
   int64_t hidden() const { return std::max(norm.width, after.width); }
 };
@@ -280,20 +291,21 @@ void for_each_part(const Layer& layer, const F& f) {
     if (!block.output_scale.name.empty()) f(block.output_scale);
 }
 
-/// Returns the cost per token; cached elements are those of one of `tp` tensor ranks.
+/// Returns the cost of the layers, with adapters; cache elements are those of one of `tp` tensor ranks.
 LayerCost layer_cost(const Layer& layer, int64_t tp = 1);
 LayerCost layer_cost(const std::vector<Layer>& layers, int64_t tp = 1);
 
-/// The kinds of mixers that a back-end supports.
+/// The kinds of mixers that a decoder supports.
 template <class... Kinds>
 struct MixerKinds {
+  /// True if all mixers of the layers are of these kinds.
   static bool include_all(const std::vector<Layer>& layers) {
     for (const Layer& layer : layers)
       for (const Block& block : layer)
         if (!(std::holds_alternative<Kinds>(block.mixer) || ...)) return false;
     return true;
   }
-  /// Calls f with the mixer as its own type. Bug: none of Kinds.
+  /// Calls f(mixer) with the mixer's concrete type. Throws Bug if it is not one of Kinds.
   template <class F>
   static void visit(const Mixer& mixer, const F& f) {
     const bool is_known =

@@ -23,7 +23,7 @@ at::Tensor adapted_matrix(const Linear& linear) {
 /// Returns the factors [out] that give the rows of W + s B A the norms in DoRA's magnitude. The norms are constants to
 /// the gradient (section 4.3 of the paper).
 at::Tensor stretch(const Adapter& adapter, const at::Tensor& matrix) {
-  return adapter.magnitude / row_lengths(matrix, adapter.columns);
+  return adapter.magnitude / row_norms(matrix, adapter.columns);
 }
 
 /// Returns x W^T.
@@ -33,7 +33,7 @@ at::Tensor frozen_product(const Linear& linear, const at::Tensor& x) {
 
 }  // namespace
 
-at::Tensor row_lengths(const at::Tensor& matrix, Communicator* columns) {
+at::Tensor row_norms(const at::Tensor& matrix, Communicator* columns) {
   const at::NoGradGuard no_grad;
   at::Tensor squares = matrix.square().sum(1);
   if (columns) columns->all_reduce_sum(squares, "norms of rows");

@@ -69,7 +69,7 @@ TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& toke
   TokenLogProbs found{.log_probs = packed(result.log_probs), .entropy = {}, .routers = tokens.routers};
   if (with_entropy) found.entropy = packed(result.entropy);
   if (with_energy) found.energy = packed(result.energy);
-  if (choices.defined()) found.choice_log_probs = packed(result.choice_log_probs);
+  if (choices.defined()) found.choice_logits = packed(result.choice_logits);
   return found;
 }
 

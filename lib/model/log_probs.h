@@ -1,4 +1,6 @@
-// Log-probs of given tokens: the one definition that sampler, reference, old policy and training share.
+// Log-probs of given tokens, in packed sequences: the one definition that `roll logprobs`, reference model, old policy
+// and training share. Index t of all results belongs to the prediction of token t + 1 of the same sequence.
+// Legend: T packed tokens.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,25 +13,27 @@
 namespace roll {
 
 struct TokenLogProbs {
-  at::Tensor log_probs;  // [T] float32, nats: log softmax(logits[t] / temperature) of token t + 1 of the same sequence
-  at::Tensor entropy;    // [T] float32, nats, of that distribution; undefined if not requested
-  at::Tensor energy{};   // [T] float32, squared norm of the log-prob's gradient by logits / temperature; or undefined
-  std::shared_ptr<RouterTraining> routers{};  // copied from `tokens`
-  at::Tensor choice_log_probs{};              // [T, k] float32: logits of `choices` for token t + 1
+  at::Tensor log_probs;  // [T] float32, nats: log softmax(logits / temperature) at token t + 1
+  at::Tensor entropy;    // [T] float32, nats, of softmax(logits / temperature); undefined if not requested
+  at::Tensor energy{};   // [T] float32: squared norm of d log_prob / d (logits / temperature); or undefined
+  std::shared_ptr<RouterTraining> routers{};  // PackedTokens::routers, passed on
+  at::Tensor choice_logits{};  // [T, k] float32: logits of `choices` at token t + 1, not divided; or undefined
 };
 
-/// Returns log-probs and the requested other results; all are 0 at each sequence's last index. Autograd records unless
-/// a NoGradGuard is held; the energy requires one. Full logits never exist. `wanted` ([T] on the host, not 0: wanted;
-/// undefined: all) limits the lm head to these positions, so that prompts cost nothing there; the others are 0 and
-/// carry no gradient. All ranks of the model get all results; of a pipeline's stages only the last does, on others all
-/// is undefined. **Collective** over cp, tp and stages. `choices` [T, k] int64: ids whose logits are wanted as well,
-/// distinct per token; undefined: none.
+/// Returns log-probs and the requested other results; all are 0 at each context's last token. Differentiable unless a
+/// NoGradGuard is held; `with_energy` requires one. Full logits never exist. `wanted`: [T] on the host, not 0 at
+/// indices whose results are wanted (undefined: all); the lm head skips the others, such as prompts, whose results are
+/// 0 without gradient. `choices`: [T, k] int64, at each index k distinct ids whose logits are wanted, too (capped, but
+/// not divided by the temperature); undefined: not requested; not with `with_energy`. `recompute`: see
+/// Transformer::forward(). Ranks of cp, tp and stages pass the same whole batch and get all results, except on pipeline
+/// stages before the last, where all results are undefined. **Collective** over cp, tp, ep and stages.
 TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& tokens, double temperature,
                               bool with_entropy, const Recomputation& recompute = {}, const at::Tensor& wanted = {},
                               bool with_energy = false, const at::Tensor& choices = {});
 
-/// Returns the `k` largest of the first `vocabulary` logits of token t + 1 at each wanted position, without gradient:
-/// [T, k] each, 0 elsewhere. Ranks as in token_log_probs(); undefined on stages before the last. **Collective**.
+/// Returns the k largest logits, and their ids, among the first `vocabulary` ids at each index in `wanted` (as in
+/// token_log_probs()): [T, k] each, 0 at other indices, without temperature. No gradient. Batch, results on each rank
+/// and collectives are as in token_log_probs().
 TopLogits token_top_logits(const Transformer& model, const PackedTokens& tokens, int64_t k, int64_t vocabulary,
                            const at::Tensor& wanted);
 

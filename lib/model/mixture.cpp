@@ -46,10 +46,10 @@ std::shared_ptr<const ExpertParts> make_expert_parts(const ModelSpec& spec, cons
     if (spec.architecture->stacks_experts) {
       const int64_t count = mixture.routing.count, rows = 2 * mixture.inner;
       const FusedRows gate_up = {
-          .of = parts->names.back()[0], .begin = e * rows, .rows = count * rows, .stacked = count};
+          .tensor_name = parts->names.back()[0], .begin = e * rows, .rows = count * rows, .stacked = count};
       mlp.gate.fused = mlp.up.fused = gate_up;
       mlp.up.fused.begin += mixture.inner;
-      mlp.down.fused = {.of = parts->names.back()[1],
+      mlp.down.fused = {.tensor_name = parts->names.back()[1],
                         .begin = e * spec.hidden_size,
                         .rows = count * spec.hidden_size,
                         .stacked = count};

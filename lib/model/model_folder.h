@@ -1,4 +1,5 @@
-// Reads what a model folder describes: an HF folder, or a PEFT folder with adapters for the model of another folder.
+// Reads the descriptions in a model folder: an HF folder, or a PEFT folder with adapters, whose base model is in
+// another folder that adapter_config.json names.
 #pragma once
 
 #include <filesystem>
@@ -10,28 +11,31 @@
 
 namespace roll {
 
-/// Returns parse_spec() of the folder's model, with its adapters if there are any. UserError: as parse_spec() and
-/// read_adapters().
+/// Returns the spec of the folder's model (for a PEFT folder, of its base model with these adapters). Throws UserError
+/// as parse_spec() and read_adapters() do, such as for an unsupported model.
 ModelSpec read_spec(const std::filesystem::path& folder, const Architectures& known = architectures());
 
-/// Returns notes for users about a model folder, or its adapters' model: which of contradicting files and keys are
-/// read, and which keys are ignored. UserError: as read_spec() and HfFolder::open().
+/// Returns notes for users about a model folder, or for a PEFT folder about its base model: which of several files or
+/// contradicting keys are read, and which keys are ignored. Throws UserError if the folder cannot be read.
 std::vector<std::string> folder_notes(const std::filesystem::path& folder);
 
-/// Returns notes about keys of a config.json, from which `spec` was made, that models of its architecture ignore.
+/// Returns notes about the keys of `config` (a config.json from which `spec` was made, at the path `origin`) that
+/// models of this architecture ignore.
 std::vector<std::string> ignored_keys(const Json& config, const std::string& origin, const ModelSpec& spec);
 
-/// Returns the model's config.json; it says that head and embedding are separate if adapters untie them.
+/// Returns the folder's config.json; with tie_word_embeddings = false if spec.unties_head is set.
 Json make_hf_config(const HfFolder& folder, const ModelSpec& spec);
 
 /// True if the folder's weights, or its adapters, include a value head.
 bool has_value_head(const std::filesystem::path& folder, const Architectures& known = architectures());
 
-/// Returns a folder's spec for training with `lora`: with the folder's own adapters, or new ones. UserError: the model
-/// has no such products, or the folder's adapters differ.
+/// Returns a folder's spec for training the adapters `lora`: the folder's own ones if it has some, else new ones. With
+/// a null `lora` returns `spec` unchanged. Throws UserError if the model has no such linear layers or cannot have such
+/// adapters, or if the folder's adapters differ from `lora`. `origin`: the folder's path, for messages.
 ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, const std::string& origin);
 
-/// Reads the files that travel with the weights, from the folder if it has a tokenizer, else from its model's folder.
+/// Reads the files that are copied beside saved weights (tokenizer and the like): from the folder if it has a
+/// tokenizer, else from its base model's folder.
 Companions find_companions(const std::filesystem::path& folder);
 
 }  // namespace roll

@@ -1,6 +1,6 @@
-// Sequences packed on one token axis, without padding: the input of every forward.
-// A sequence is trained on together and moved as one. Mostly it is one context, in which each token sees those before
-// it. A trajectory whose turns have prompts of their own has several contexts, one after the other.
+// Sequences packed on one token axis, without padding: the input of every forward except sampling.
+// A context is a run of tokens in which each token attends to those before it. A sequence is a unit of training data:
+// mostly one context; a trajectory whose turns have prompts of their own has several, one after the other.
 // Legend: B sequences, C contexts, T tokens of all sequences.
 #pragma once
 
@@ -14,61 +14,65 @@ namespace roll {
 
 struct TokenLayout;
 
-/// Slots of this cp rank (token_layout.h) whose tokens have a label and are wanted.
+/// The slots (indices of tokens on this context rank, token_layout.h) whose results are wanted, and whose tokens have a
+/// label, i.e. a next token in their context. labelled_slots() makes it.
 struct LabelledSlots {
-  at::Tensor wanted;      // [T] on the host, as given
-  at::Tensor slots;       // [N] int64
-  at::Tensor unwanted{};  // [T] bool: unwanted tokens in slots that are computed; undefined: none
+  at::Tensor wanted;  // [T] on the host: the mask for which this was made, or undefined (all are wanted)
+  at::Tensor slots;   // [N] int64, ascending
+  // [T] bool: true for tokens that are not wanted, but share a slot with a wanted one; undefined: there are none.
+  at::Tensor unwanted{};
 };
 
-/// A context of a prefix tree: its first `shared` tokens equal those of the context before it, and are computed there.
+/// One context of a prefix tree, which is a list of all contexts in sorted order: its first `shared` tokens equal those
+/// of the context before it in the list, and are computed only there.
 struct Branch {
-  int64_t context = 0, shared = 0;
+  int64_t context = 0, shared = 0;  // index among the C contexts; number of tokens
 };
 
 class RouterTraining;
 
+/// The whole batch that the ranks of one model compute together; each rank has the same one.
 struct PackedTokens {
   at::Tensor ids;                      // [T] int64
   at::Tensor positions;                // [T] int64, restart at 0 in each context
   std::vector<int64_t> cu_seqlens;     // [B+1]: sequence b is tokens cu_seqlens[b] .. cu_seqlens[b+1]
-  std::vector<int64_t> cu_contexts{};  // [C+1]: offsets of contexts, all of cu_seqlens included; empty: cu_seqlens
+  std::vector<int64_t> cu_contexts{};  // [C+1]: the same for contexts; empty: each sequence is one context
   std::vector<Branch> tree{};          // [C] from prefix_tree(); empty: no prefix sharing
 
   at::Tensor dropout_keys{};  // [T] from dropout_keys() if adapters are trained with dropout; else undefined
-  // [T, choices_per_token()] int16: experts that the sampler's routers chose, to be used again, mixture after mixture;
-  // -1, or undefined for all tokens: the router's own choice
+  // [T, choices_per_token()] int16: experts that the sampler's routers chose and that are to be used again, for each
+  // mixture of the model in turn; -1: the router chooses anew; undefined: so for all tokens.
   at::Tensor routed_experts{};
   // For a micro-batch in training:
-  double token_weight = 0;                    // 1 / tokens of the mini-batch
-  double loss_scale = 1;                      // factor of its loss
-  std::shared_ptr<RouterTraining> routers{};  // training of the routers; null: none
+  double token_weight = 0;                    // 1 / tokens of the mini-batch; 0: no training
+  double loss_scale = 1;                      // factor of the loss before backward
+  std::shared_ptr<RouterTraining> routers{};  // trains the routers; null: they are not trained
 
-  // Optional; set if they came to the device with the tokens, so that they need not be sent again:
+  // Optional results computed ahead and sent to the device with the tokens; forwards compute them if they are not set:
   at::Tensor bounds{};                    // [C+1] int32: contexts()
-  std::shared_ptr<TokenLayout> layout{};  // for the ranks that compute the tokens
-  std::vector<LabelledSlots> labelled{};  // for some masks
+  std::shared_ptr<TokenLayout> layout{};  // lay_out() for this rank
+  std::vector<LabelledSlots> labelled{};  // one per mask `wanted` that will be asked for
 
   int64_t num_sequences() const { return static_cast<int64_t>(cu_seqlens.size()) - 1; }
   int64_t num_tokens() const { return cu_seqlens.back(); }
   int64_t length(int64_t sequence) const { return cu_seqlens[sequence + 1] - cu_seqlens[sequence]; }
-  /// [C+1]: offsets of contexts.
+  /// [C+1]: context c is tokens contexts()[c] .. contexts()[c+1].
   const std::vector<int64_t>& contexts() const { return cu_contexts.empty() ? cu_seqlens : cu_contexts; }
   int64_t num_contexts() const { return static_cast<int64_t>(contexts().size()) - 1; }
   int64_t context_length(int64_t context) const { return contexts()[context + 1] - contexts()[context]; }
   int64_t longest_context() const;
 };
 
-/// Returns the tokens that have a successor in their context and are in `wanted` [T] (undefined: all): [N] int64, on
-/// the host.
+/// Returns the indices of the tokens that have a next token in their context and whose `wanted` [T] is not 0
+/// (undefined: all are wanted): [N] int64, ascending, on the host.
 at::Tensor labelled_tokens(const PackedTokens& tokens, const at::Tensor& wanted);
 
-/// Packs sequences in order, each as one context. Bug: a sequence is empty.
+/// Packs sequences of token ids in order, each as one context. Throws Bug if a sequence is empty.
 PackedTokens pack_tokens(const std::vector<std::vector<int64_t>>& sequences, at::Device device = at::kCPU);
 
-/// Returns the contexts in lexicographic order. Each shares its common prefix with the one before, in whole multiples
-/// of `alignment` and without the prefix's last token (shared_tokens() in packing/shared_prompts.h). Empty if nothing
-/// is shared. The ids must be on the host.
+/// Returns all contexts in lexicographic order of their tokens, for PackedTokens::tree. Each shares its common prefix
+/// with the one before it, rounded down by shared_tokens() (packing/shared_prompts.h) to a multiple of `alignment` that
+/// leaves out the prefix's last token. Returns an empty list if nothing is shared. The ids must be on the host.
 std::vector<Branch> prefix_tree(const PackedTokens& tokens, int64_t alignment);
 
 }  // namespace roll

@@ -12,7 +12,7 @@ namespace roll {
 namespace {
 
 FolderRows make_folder_rows(const std::string& whole, const FusedRows& fused) {
-  if (fused.of.empty()) return {};
+  if (fused.tensor_name.empty()) return {};
   return {.name = whole, .begin = fused.begin, .rows = fused.rows, .groups = fused.groups, .stacked = fused.stacked};
 }
 
@@ -66,7 +66,7 @@ void add(std::vector<ParameterShape>& list, const std::string& prefix, const Ten
                   .cut = tensor.cut,
                   .initial = tensor.initial,
                   .deviation = tensor.deviation,
-                  .fused = make_folder_rows(prefix + std::string(tensor.fused.of), tensor.fused),
+                  .fused = make_folder_rows(prefix + std::string(tensor.fused.tensor_name), tensor.fused),
                   .is_constant = tensor.is_constant,
                   .is_wide = tensor.is_wide});
 }

@@ -240,7 +240,7 @@ Json peft_config(const ModelSpec& spec, const std::vector<ParameterShape>& param
                  {"use_rslora", lora.use_rslora},
                  {"inference_mode", true}};
   config.update(make_targets(spec));
-  if (spec.architecture->has_more) config["exclude_modules"] = other_parts(*spec.architecture);
+  if (spec.architecture->is_multimodal) config["exclude_modules"] = other_parts(*spec.architecture);
   return config;
 }
 

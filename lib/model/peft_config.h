@@ -1,7 +1,7 @@
-// Reads PEFT's adapter_config.json for a model, and writes one by which PEFT finds the same products. PEFT looks for
-// modules by the ends of their names. In a mixture of experts it takes targets called gate_proj, up_proj and down_proj
-// for the experts' alone, whatever precedes them (PEFT 0.21, transformers 5). All MLPs' weights are therefore named as
-// target_parameters there.
+// Reads PEFT's adapter_config.json for a model, and makes one by which PEFT adapts the same linear layers ("products"
+// below). PEFT looks for modules by the ends of their names. In a mixture of experts it takes targets called gate_proj,
+// up_proj and down_proj for the experts' alone, whatever precedes them (PEFT 0.21, transformers 5). For models with
+// experts the file therefore names the weights of all MLPs as target_parameters.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +13,8 @@
 
 namespace roll {
 
-/// A product with an adapter, by its name within the layer ("mlp.experts.3.up_proj"), or by its full name if in no
-/// layer.
+/// A linear layer with an adapter: its name within the layer ("mlp.experts.3.up_proj"), the same for all layers that
+/// have it; or its full name if it is in no layer.
 struct AdaptedProduct {
   std::string name;
   bool is_expert = false;
@@ -23,22 +23,23 @@ struct AdaptedProduct {
   auto operator<=>(const AdaptedProduct&) const = default;
 };
 
-/// Returns the products with adapters: each name once, sorted.
+/// Returns the linear layers with adapters (spec.lora): each name once, sorted.
 std::vector<AdaptedProduct> adapted_products(const ModelSpec& spec);
 
 /// Returns "up_proj" for "model.layers.0.mlp.up_proj".
 std::string last_part(const std::string& name);
 
-/// Returns the products that `targets` (LoraSpec::targets) adapt, in as few names as match no others: "q_proj" if all
-/// such products have one, else "mlp.shared_expert.up_proj".
+/// Returns short names of the linear layers that `targets` (LoraSpec::targets) adapt: the last part ("up_proj") if all
+/// linear layers with that last part are adapted, else the name within the layer ("mlp.shared_expert.up_proj").
 std::vector<std::string> target_names(ModelSpec spec, const std::vector<std::string>& targets);
 
-/// Sets the spec's adapters to the folder's. Copies of a tied model's embedding or head, which modules_to_save names,
-/// untie it, as in PEFT. UserError: the kind of adapters is not supported.
+/// Sets spec.lora to the adapters of a PEFT folder. If modules_to_save names the embedding or head of a tied model,
+/// they become untied (spec.tied_head, spec.unties_head), as in PEFT. Throws UserError if the kind of adapters is not
+/// supported.
 void read_adapters(const std::filesystem::path& folder, ModelSpec& spec);
 
-/// Returns adapter_config.json. `parameters`: all of the model; `base`: folder of the base model; `task`: PEFT's
-/// task_type.
+/// Returns the content of adapter_config.json. `parameters`: all of the model; `base`: folder of the base model;
+/// `task`: PEFT's task_type ("CAUSAL_LM"). spec.lora must be set.
 Json peft_config(const ModelSpec& spec, const std::vector<ParameterShape>& parameters,
                  const std::filesystem::path& base, const char* task);
 

@@ -1,4 +1,4 @@
-// `roll export`: writes a model folder again, in another format or with adapters merged.
+// `roll export`: writes the model in a folder to a new folder, in another dtype or file size, or with adapters merged.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,10 @@
 
 namespace roll {
 
-/// Opens a language or value model's folder, checks every tensor against its config.json and writes it to the new
-/// folder `to` with the tokenizer files. Adapters are merged into the weights. UserError: the folder is wrong, `to`
-/// exists, or `merges` is true for a folder without adapters or false for one with adapters.
+/// Reads the language or value model in the folder `from`, checks every tensor against config.json, and writes the
+/// model and its tokenizer files to the new folder `to`. `merges`: merge the folder's adapters into the weights. Throws
+/// UserError if the folder is invalid, `to` exists, `merges` is true for a folder without adapters, or false for a
+/// folder with adapters.
 void rewrite_folder(const std::filesystem::path& from, const std::filesystem::path& to, HfSaveOptions options,
                     bool merges = false, const Architectures& known = architectures());
 

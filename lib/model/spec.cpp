@@ -44,7 +44,7 @@ void read_window(const ConfigReader& config, ModelSpec& spec) {
                     "only full_attention is supported, and sliding_attention and linear_attention in architectures "
                     "that have such layers");
   if (!row.has_windows()) {
-    if (row.windows == Windows::kNotHere && config.flag("use_sliding_window") && config.find("sliding_window"))
+    if (row.windows == Windows::kRefused && config.flag("use_sliding_window") && config.find("sliding_window"))
       config.fail("use_sliding_window",
                   "roll supports this architecture without a window only; set it to false if you mean full attention");
     return;
@@ -132,7 +132,8 @@ void refuse_unknown_maths(const ConfigReader& config, const Architecture& row) {
   const char* const both = "use_bidirectional_attention";
   const bool is_for_images =
       row.full_heads && config.find(both) && *config.find(both) == "vision";  // there are no image tokens
-  if (row.may_see_all && !is_for_images && config.flag(both)) config.fail(both, "only causal attention is supported");
+  if (row.has_bidirectional_key && !is_for_images && config.flag(both))
+    config.fail(both, "only causal attention is supported");
 }
 
 void read_sizes(const ConfigReader& config, ModelSpec& spec) {
@@ -213,7 +214,7 @@ ModelSpec parse_spec(const Json& whole, const std::string& whole_origin, const A
     throw user_error("{}: model_type: missing; only {} are supported", whole_origin, architecture_list("and", known));
   ModelSpec spec;
   spec.architecture = &find_architecture(outer.text("model_type", ""), whole_origin + ": model_type", known);
-  const bool has_more = spec.architecture->has_more;
+  const bool has_more = spec.architecture->is_multimodal;
   const Json json = has_more ? language_config(whole, outer) : whole;
   const std::string origin = has_more ? whole_origin + ": text_config" : whole_origin;
   const ConfigReader config(json, origin);

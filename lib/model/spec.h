@@ -1,5 +1,6 @@
-// Spec of a decoder-only transformer: sizes, and the features in which architectures differ (architectures.h). All that
-// builds, plans or stores models uses it; it is read from and written to HF's config.json.
+// Spec of a decoder-only transformer: its sizes, and the features in which architectures differ (architectures.h). All
+// code that builds, plans or stores models uses it. parse_spec() reads it from HF's config.json, hf_config() writes
+// one.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,8 @@
 
 namespace roll {
 
-/// Largest sizes that are accepted: some ten times those of the largest models known. Tables are as long as these.
+/// Largest sizes that parse_spec() accepts: about ten times those of the largest models known. They bound the memory of
+/// tables that are made from a config.json before its weights are seen.
 struct SizeLimits {
   static constexpr int64_t kHidden = 1 << 20, kIntermediate = 1 << 22, kLayers = 1 << 12, kHeads = 1 << 14,
                            kHeadDim = 1 << 14, kVocab = 1 << 22, kPositions = 1 << 30;
@@ -27,7 +29,7 @@ struct SizeLimits {
   static constexpr double kParameters = 1e13;
 };
 
-/// Per-layer inputs: a table over the vocabulary, and a projection of the embedding (LayerInput in layer.h).
+/// Sizes of the per-layer inputs (LayerInput in layer.h): elements of an input, and rows of the table of inputs by id.
 struct LayerInputs {
   int64_t width = 0, vocab_size = 0;
   bool operator==(const LayerInputs&) const = default;
@@ -39,54 +41,60 @@ struct ModelSpec {
   int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
   int64_t max_positions = 32768;  // longest sequence, in tokens
   double rms_norm_eps = 1e-6;
-  Rope rope = {};                       // dim 0: all of a head
-  std::optional<Rope> local_rope = {};  // for layers with a window
-  std::vector<char> no_rope = {};       // by layer: 1 if it has no RoPE; empty: all have
-  std::vector<char> slides = {};        // by layer: 1 if it has a window of `window` tokens; empty: none
-  int64_t window = 0;
-  std::optional<FullHeads> full_heads = {};
-  std::optional<LayerInputs> layer_inputs = {};
-  int64_t keyless_layers = 0;     // last layers, which read keys and values of the last earlier layer of their kind
-  bool widens_keyless = false;    // their MLPs are twice as wide
-  std::vector<char> recurs = {};  // by layer: 1 if a delta net replaces attention; empty: none
-  std::optional<DeltaSpec> delta = {};
-  double embedding_scale = 1, branch_scale = 1, logit_scale = 1;
-  double score_scale = 0, score_cap = 0, logit_cap = 0;  // 0: 1 / sqrt(head_dim); 0: no cap
+  Rope rope = {};                       // dim 0: all elements of a head rotate
+  std::optional<Rope> local_rope = {};  // RoPE of layers with a window; null: `rope`
+  std::vector<char> no_rope = {};       // by layer: 1 if it has no RoPE; empty: all layers have RoPE
+  std::vector<char> slides = {};        // by layer: 1 if it has a window of `window` tokens; empty: no layer has one
+  int64_t window = 0;                   // tokens that a token sees there, itself included
+  std::optional<FullHeads> full_heads = {};      // head sizes of layers without a window; null: the sizes above
+  std::optional<LayerInputs> layer_inputs = {};  // null: the model has no per-layer inputs
+  // The last `keyless_layers` layers compute no keys and values: each reads those of the last of the other layers that,
+  // like it, has or has no window.
+  int64_t keyless_layers = 0;
+  bool widens_keyless = false;          // the MLPs of keyless layers are twice as wide
+  std::vector<char> recurs = {};        // by layer: 1 if a delta net replaces attention; empty: no layer has one
+  std::optional<DeltaSpec> delta = {};  // sizes of delta nets; null: no layer has one
+  double embedding_scale = 1;           // factor of embeddings
+  double branch_scale = 1;              // factor of a block's result before it is added to x
+  double logit_scale = 1;               // factor of logits
+  double score_scale = 0;               // factor of query-key products; 0: 1 / sqrt(head_dim)
+  double score_cap = 0, logit_cap = 0;  // c: scores (or logits) become c tanh(score / c); 0: no cap
   Activation activation = Activation::kSilu;
-  bool tied_head = false;    // lm_head is embed_tokens
-  bool unties_head = false;  // config.json ties them, but they differ in the folder or by an adapter's copy
+  bool tied_head = false;    // the lm head is the embedding
+  bool unties_head = false;  // config.json ties them, but they differ in the folder or by PEFT's modules_to_save
   bool qkv_bias = false, o_bias = false, mlp_bias = false;
-  bool qk_norm = false;  // RMSNorm of q and k
-  std::optional<LoraSpec> lora = {};
-  std::optional<Quantisation> quantised = {};           // the products of the layers
-  std::optional<BitsandbytesConfig> bitsandbytes = {};  // set if the folder stores these quantised
+  bool qk_norm = false;                                 // q and k have an RMSNorm
+  std::optional<LoraSpec> lora = {};                    // adapters; null: none, all weights are trained
+  std::optional<Quantisation> quantised = {};           // format of the layers' linear weights; null: not quantised
+  std::optional<BitsandbytesConfig> bitsandbytes = {};  // set if the folder itself stores them quantised
   std::optional<MixtureSpec> mixture = {};              // null: no layer has experts
 
-  /// Returns the FLOPs of one forward over a sequence of `length` tokens, with `head_rows` rows through the lm head:
-  /// linear part * length + causal attention part * length^2 + head. Backward is twice that.
+  /// Returns the FLOPs of one forward over a sequence of `length` tokens, if `head_rows` tokens go through the head.
+  /// A backward takes twice as many.
   double forward_flops(int64_t length, int64_t head_rows) const;
   int64_t num_parameters() const;  // without adapters
+  /// Describes the layers; slow for large models, so keep the result.
   std::vector<Layer> layers() const { return architecture->layers(*this); }
-  /// Returns the largest length that for_length() accepts: the model's limit.
+  /// Returns the model's longest sequence; max_positions is shorter for LongRoPE models until for_length() raises it.
   int64_t most_positions() const { return std::max(max_positions, rope.long_positions); }
   double norm_offset() const { return architecture->norm_offset; }
-  /// True if the layer reads keys and values of an earlier one.
+  /// True if the layer reads keys and values of an earlier layer.
   bool is_keyless(size_t layer) const { return static_cast<int64_t>(layer) >= num_layers - keyless_layers; }
-  /// Returns the RoPEs that RotaryRule::rope indexes.
+  /// Returns `rope`, then local_rope if it is set, with dim filled in. RotaryRule::rope is an index of this list.
   std::vector<Rope> ropes() const;
-  /// Returns true if `marks`, one per layer or empty, marks the layer.
+  /// True if `marks` (a list by layer, such as slides) has 1 for the layer.
   static bool is_marked(const std::vector<char>& marks, size_t layer) {
     return layer < marks.size() && marks[layer] != 0;
   }
   bool operator==(const ModelSpec&) const = default;
 };
 
-/// Computes ModelSpec::forward_flops() of many sequences: the layers are counted once.
+/// Computes ModelSpec::forward_flops() fast for many sequences: the constructor goes through the layers once.
 class ForwardFlops {
  public:
   explicit ForwardFlops(const ModelSpec& spec)
       : ForwardFlops(spec, spec.layers(), /*has_begin=*/true, /*has_head=*/true) {}
-  /// Counts some of the layers; with `has_begin` also the per-layer inputs, with `has_head` also the head.
+  /// Counts only `layers`; with `has_begin` also the projection of per-layer inputs, with `has_head` also the lm head.
   ForwardFlops(const ModelSpec& spec, const std::vector<Layer>& layers, bool has_begin, bool has_head);
   double operator()(int64_t length, int64_t head_rows) const;
 
@@ -95,77 +103,84 @@ class ForwardFlops {
   double head_row_ = 0;
 };
 
-/// Reads a config.json. UserError "origin: key = value: rule": an unknown architecture, a missing or impossible value,
-/// or an unsupported kind of attention, RoPE or activation.
+/// Reads a config.json; `origin` is its path, for messages. Throws UserError "origin: key = value: rule" for an unknown
+/// architecture, a missing or impossible value, or an unsupported kind of attention, RoPE or activation.
 ModelSpec parse_spec(const Json& config, const std::string& origin, const Architectures& known = architectures());
 
-/// Returns the spec for a run whose sequences have up to `longest` tokens. With LongRoPE, sequences are limited to the
-/// original context, as after parse_spec(), unless longer ones are asked for. Then all tokens use long_factor, whatever
-/// their own sequence's length, and sequences may be as long as the model's.
+/// Returns the spec for a run whose sequences have up to `longest` tokens. It changes only LongRoPE models, which
+/// parse_spec() limits to the original context: if `longest` exceeds that, max_positions becomes most_positions(), and
+/// all tokens use long_factor, also in short sequences.
 ModelSpec for_length(ModelSpec spec, int64_t longest);
 
-/// Reads biases, norms, scales, windows and RoPE of the spec's architecture from `config`. UserError: see parse_spec().
+/// Reads biases, norms, scales, windows and RoPE from `config` into `spec`, whose architecture and sizes must be set.
+/// Throws UserError like parse_spec().
 void read_features(const Json& config, const std::string& origin, ModelSpec& spec);
 
-/// Returns a config.json that transformers opens as the CausalLM of that architecture (without dtype; hf_folder adds
-/// it).
+/// Returns a config.json that transformers opens as the causal language model of that architecture. It lacks the dtype,
+/// which checkpoint/hf_folder.h adds.
 Json hf_config(const ModelSpec& spec);
 
-/// Rows of a parameter in the folder's fused tensor `name`: it has `groups` groups of `rows` rows, and the parameter
-/// those from `begin` on in each. Empty: the parameter has its own tensor. `stacked`: matrices in the leading
-/// dimension, 0: none.
+/// Like FusedRows (layer.h), with a complete name: rows of a parameter in a fused tensor of the folder, which has
+/// `groups` groups of `rows` rows; in each, the parameter has consecutive rows from row `begin` of the group on.
 struct FolderRows {
-  std::string name = {};
-  int64_t begin = 0, rows = 0, groups = 1, stacked = 0;
+  std::string name = {};  // the fused tensor's name; empty: the parameter has a separate tensor
+  int64_t begin = 0, rows = 0, groups = 1;
+  int64_t stacked = 0;  // above 0: the tensor is [stacked, rows, columns]; 0: it has the parameter's dimensions
 
-  /// Returns the fused tensor's shape, given a part's.
+  /// Returns the fused tensor's shape, given the shape of a parameter in it.
   std::vector<int64_t> whole_shape(std::vector<int64_t> part) const;
 };
 
+/// A parameter of a model, without data.
 struct ParameterShape {
-  std::string name;  // HF's; adapters have PEFT's
-  std::vector<int64_t> shape;
-  Cut cut = {};
-  bool is_adapter = false;  // an adapter: trained while other weights are frozen; float32
-  std::optional<Quantisation> quantised = {};
-  double initial = 1;     // value of new norms and constants
-  double deviation = -1;  // standard deviation of new elements; below 0: see init_parameters()
+  std::string name;            // HF's; PEFT's for adapters
+  std::vector<int64_t> shape;  // whole, on all ranks together
+  Cut cut = {};                // sharding over tensor ranks
+  bool is_adapter = false;     // trained while all other weights are frozen (also copies and value heads); float32
+  std::optional<Quantisation> quantised = {};  // format in which a matrix is held; null: not quantised
+  // Elements of a new model: normal with standard deviation `deviation`; if that is 0, all are `initial`; below 0: as
+  // init_parameters() says, with norms at `initial`.
+  double initial = 1, deviation = -1;
   FolderRows fused = {};
-  std::optional<ExpertPlace> expert = {};
-  bool is_constant = false;      // never trained by gradients
-  bool is_wide = false;          // float32 even in 16-bit models
-  int64_t layer = -1;            // -1: before all layers; num_layers: after them
-  bool is_at_both_ends = false;  // a tied embedding: a pipeline's first and last stage have it
+  std::optional<ExpertPlace> expert = {};  // null: not an expert's
+  bool is_constant = false;                // never trained by gradients
+  bool is_wide = false;                    // float32 even in 16-bit models
+  int64_t layer = -1;                      // number of the layer; -1: before all layers; num_layers: after them
+  bool is_at_both_ends = false;            // a tied embedding: a pipeline's first and last stage each hold a copy
 
   const std::string& name_in_folder() const { return fused.name.empty() ? name : fused.name; }
 };
 
-/// Returns the folder's tensors of these parameters; parts of a fused tensor become one.
+/// Returns the tensors in which a folder stores these parameters: parameters in a fused tensor become one entry.
 std::vector<ParameterShape> in_folder(const std::vector<ParameterShape>& parameters);
 
-/// Returns the tensors that store a parameter: itself, or codes under its name and "<name>.scales" (ops/quantised.h).
+/// Returns the tensors in which a model holds a parameter: the parameter itself, or if it is quantised its codes under
+/// its name and its scales under name + kScales (ops/quantised.h).
 std::vector<ParameterShape> stored_shapes(const ParameterShape& parameter);
 inline constexpr const char* kScales = ".scales";
 
-/// Returns every parameter of the backbone (embedding, layers, final norm), in HF's order and under HF's names.
+// The functions below return parameters with whole shapes, of all ranks and stages together, unless they say otherwise.
+
+/// Returns every parameter of the backbone (embedding, layers, final norm, adapters), in HF's order.
 std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec);
-/// Returns the projection of embeddings to per-layer inputs, which the model must have.
+/// Returns the linear layer that projects embeddings to the per-layer inputs. spec.layer_inputs must be set.
 LinearShape input_projection(const ModelSpec& spec);
-/// Returns the prefix of a layer's weight names.
+/// Returns the prefix of a layer's weight names, such as "model.layers.3.".
 std::string layer_prefix(const ModelSpec& spec, size_t layer);
-/// Returns the sharding of embedding and lm head.
+/// Returns the sharding of embedding and lm head: by rows.
 Cut vocabulary_cut(const ModelSpec& spec);
-/// Returns the language model's head, [V, E].
+/// Returns the lm head, [vocab_size, hidden_size].
 ParameterShape lm_head_parameter(const ModelSpec& spec);
-/// Returns the value model's head, [1, E] and [1].
+/// Returns the value head's weight and bias, [1, hidden_size] and [1].
 std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec);
-/// Returns the parameters that expert rank `rank` of `size` holds: all but other ranks' experts.
+/// Selects the parameters that expert rank `rank` of `size` ranks holds: all but the other ranks' experts.
 std::vector<ParameterShape> held_by(const std::vector<ParameterShape>& parameters, int64_t rank, int64_t size);
-/// Returns the trained parameters: the adapters if the model has some, else all.
+/// Selects the trained parameters: those with is_adapter if spec.lora is set, else all (with constants).
 std::vector<ParameterShape> select_trained(const ModelSpec& spec, std::vector<ParameterShape> parameters);
-/// Returns all parameters of a language model: the backbone's, and its head unless that is the embedding.
+/// Returns all parameters of a language model: the backbone's, and the lm head's unless it is tied.
 std::vector<ParameterShape> policy_parameters(const ModelSpec& spec);
-/// Returns policy_parameters(), cached: a mixture has tens of thousands, and plans of many ranks ask for them often.
+/// Returns policy_parameters() from a cache, because a mixture has tens of thousands. Safe to call from several
+/// threads.
 std::shared_ptr<const std::vector<ParameterShape>> shared_policy_parameters(const ModelSpec& spec);
 /// Returns all parameters of a value model: the backbone's and the value head's.
 std::vector<ParameterShape> critic_parameters(const ModelSpec& spec);

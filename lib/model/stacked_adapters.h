@@ -1,8 +1,11 @@
-// Converts experts' adapters for a PEFT folder whose base stacks experts' weights (transformers 5): one pair of
-// matrices for all gates and ups of a layer and one for all downs, instead of one per product of each expert.
-//   legend: E experts, r the adapters' rank, N rows of a gate
-//   gate and up   A [E 2r, in], B [2N, 2r E]; each expert's two off-diagonal blocks in B are 0
-//   down          A [E r, N],   B [out, r E]
+// Converts experts' adapters to PEFT's form for a base model that stacks its experts' weights in one tensor
+// (transformers 5): one pair of matrices A, B for all gates and ups of a layer, and one for all downs. The model itself
+// has a pair per linear layer of each expert. Transformer::write_files() and ValueModel::write_files() use it.
+// Legend: E experts, r rank of the model's adapters, N outputs of a gate, H hidden size.
+//   gate and up   A [E 2r, H]: row (e, i); B [2N, 2r E]: column (i, e). Of an expert's 2r rows of A, the first r are
+//                 the gate's, the others the up's. B is 0 where the row is a gate's and the column an up's, or reverse.
+//   down          A [E r, N]: row (e, i); B [H, r E]: column (i, e)
+// The doubled rank and the alpha that keeps the scale are in adapter_config.json: peft_config() writes them.
 #pragma once
 
 #include "checkpoint/safetensors.h"
@@ -10,7 +13,8 @@
 
 namespace roll {
 
-/// Returns `tensors`, named as in the model, with PEFT's stacked adapters in place of experts'.
+/// Returns `tensors` (the model's adapters, whole and under the model's names) with PEFT's stacked pairs, at the end,
+/// in place of the experts' pairs. Other tensors stay as they are.
 NamedTensors stacked_adapters(const ModelSpec& spec, const NamedTensors& tensors);
 
 }  // namespace roll

@@ -1,8 +1,10 @@
-// Layout of a packed batch on the ranks that share its contexts (cp) and layers (tp), with prefix sharing. Contexts are
-// padded as the layout needs and, under cp, cut into chunks. Padding follows its context's tokens, which never attend
-// to it, and is removed from results. A shared prefix (PackedTokens::tree) has slots only once; gradients from all its
-// contexts are added.
-// Legend: T packed tokens, S slots of this cp rank (tokens and padding), C pieces of contexts, K key rows.
+// Layout of a packed batch (packed.h) on the ranks that share its contexts (cp) and weight matrices (tp), with prefix
+// sharing. Contexts are padded to a multiple that cp and tp need; with context parallelism each is cut into 2 cp equal
+// chunks, and each context rank computes two. A slot is a place for one token or padding token on a context rank.
+// Padding follows its context's tokens, which never attend to it, and is removed from results. A shared prefix
+// (PackedTokens::tree) has slots only once; the gradients from all its contexts are added there.
+// Legend: T packed tokens, S slots of this context rank, C pieces (consecutive slots of one context that this rank
+// computes), K key rows of all pieces.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,12 +20,12 @@ namespace roll {
 
 class PipelineStage;
 
-/// The ranks that share one copy of a model and its sequences. Null: this process alone.
+/// The ranks that share one copy of a model and its sequences. A null pointer means that only this process has a part.
 struct ModelParallel {
-  Communicator* tp = nullptr;                 // ranks that share each weight matrix
-  Communicator* cp = nullptr;                 // ranks that share each sequence
-  Communicator* ep = nullptr;                 // ranks that share the experts, and may have other sequences
-  std::shared_ptr<PipelineStage> stage = {};  // one of several that share the layers
+  Communicator* tp = nullptr;  // ranks that share each weight matrix
+  Communicator* cp = nullptr;  // ranks that share each sequence
+  Communicator* ep = nullptr;  // ranks that share the experts; ranks with other sequences may be among them
+  std::shared_ptr<PipelineStage> stage = {};  // this rank's pipeline stage; null: this rank has all layers
 
   int64_t tp_size() const { return tp ? tp->size() : 1; }
   int64_t tp_rank() const { return tp ? tp->rank() : 0; }
@@ -33,39 +35,44 @@ struct ModelParallel {
   int64_t ep_rank() const { return ep ? ep->rank() : 0; }
 };
 
+/// The slots of this context rank, with indices that map tokens to slots and results back.
 struct TokenLayout {
-  at::Tensor ids, positions;    // [S] int64; padding has id 0 and continues the positions
-  int64_t num_positions = 0;    // above all positions
-  at::Tensor dropout_keys{};    // [S], from PackedTokens
-  at::Tensor routed_experts{};  // [S, ...], from PackedTokens
-  // A piece is a run of tokens of one context; its queries see its keys up to their own position.
-  std::vector<int64_t> cu_queries, cu_keys;  // [C+1]
-  at::Tensor query_bounds, key_bounds;       // the same as int32 on the device; undefined: not sent yet
-  at::Tensor keys;         // [K] int64: rows of the keys gathered over cp; undefined: 0, 1, 2, ... on this rank
-  at::Tensor tokens;       // [S] int64: index on the packed axis, -1 padding; undefined: 0, 1, 2, ...
-  at::Tensor result_rows;  // [T] int64: row of a token's result after gathering over cp
-  std::vector<int64_t> host_result_rows;    // [T]: `result_rows` on the host; empty: 0, 1, 2, ...
-  std::shared_ptr<RouterTraining> routers;  // set up for this layout; null: none are trained
+  at::Tensor ids, positions;    // [S] int64, by slot; padding has id 0, and its positions continue the context's
+  int64_t num_positions = 0;    // larger than every position: the length of the RoPE tables
+  at::Tensor dropout_keys{};    // [S], those of PackedTokens by slot
+  at::Tensor routed_experts{};  // [S, choices], those of PackedTokens by slot; -1 for padding
+  // A piece's keys are those of all tokens of its context up to its end; a query sees those up to its own position.
+  std::vector<int64_t> cu_queries;      // [C+1]: piece c has queries in slots cu_queries[c] .. cu_queries[c+1]
+  std::vector<int64_t> cu_keys;         // [C+1]: piece c has keys cu_keys[c] .. cu_keys[c+1] of the K key rows
+  at::Tensor query_bounds, key_bounds;  // the same as int32 on the device; undefined: not sent yet
+  // Below, row r of a tensor gathered over cp is slot r % S of context rank r / S.
+  at::Tensor keys;    // [K] int64: row of each key in the keys gathered over cp; undefined: 0, 1, 2, ...
+  at::Tensor tokens;  // [S] int64: index of the slot's token among the T, -1 for padding; undefined: 0, 1, 2, ...
+  // [T] int64: row of each token's result in the results gathered over cp; undefined: 0, 1, 2, ...
+  at::Tensor result_rows;
+  std::vector<int64_t> host_result_rows;    // [T]: result_rows on the host; empty: 0, 1, 2, ...
+  std::shared_ptr<RouterTraining> routers;  // knows this layout; null: routers are not trained
 
   int64_t num_slots() const { return ids.size(0); }
 };
 
-/// Returns this rank's slots of tokens [T], which are the same on all ranks.
+/// Lays out a batch, which must be the same on all ranks of `parallel`, and returns this rank's layout. Also gives the
+/// layout to tokens.routers. Not collective.
 TokenLayout lay_out(const PackedTokens& tokens, const ModelParallel& parallel);
 
-/// Sets query_bounds and key_bounds, on the host.
+/// Sets query_bounds and key_bounds to tensors on the host, which the caller may send to a device.
 void add_bounds(TokenLayout& layout);
 
-/// Returns the slots of labelled tokens in `wanted` ([T] on the host; undefined: all). It works on the host, which
-/// would otherwise wait for a device.
+/// Returns the slots of this rank whose tokens have a label (a next token in their context) and are wanted: `wanted`
+/// [T] on the host, not 0; undefined: all. The result is on the host.
 LabelledSlots labelled_slots(const TokenLayout& layout, const PackedTokens& tokens, const at::Tensor& wanted,
                              const ModelParallel& parallel);
 
-/// Returns x [T] or [T, N] at this rank's slots: [S] or [S, N], `padding` where there is no token.
+/// Returns the values of this rank's slots: x [T] or [T, N] -> [S] or [S, N], with `padding` in slots without a token.
 at::Tensor to_slots(const TokenLayout& layout, const at::Tensor& x, int64_t padding);
 
-/// Returns results x [S] of all cp ranks in packed order: [T] on every rank, which all then do the same with it.
-/// Differentiable. **Collective** over cp.
+/// Returns the results of all context ranks in packed order on every rank: x [S] or [S, N] -> [T] or [T, N].
+/// Differentiable, if every rank then computes the same loss from them. **Collective** over cp.
 at::Tensor to_packed(const TokenLayout& layout, const at::Tensor& x, const ModelParallel& parallel);
 
 }  // namespace roll

@@ -1,6 +1,7 @@
-// The causal language model: HF weights in, packed tokens in, hidden states and log-probs out.
-// One set of weights serves training (autograd), log-probs and sampling (KV cache).
-// Legend: B sequences, T packed tokens, E hidden size, V vocabulary.
+// The causal language model on this rank: loads and saves HF folders, and computes hidden states and logits.
+// log_probs.h computes log-probs with it; the same tensors serve training (autograd) and sampling (KV cache).
+// Legend: T packed tokens, S slots of a context rank (token_layout.h), N new tokens in sampling, E hidden size, V
+// vocabulary.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,86 +18,90 @@
 
 namespace roll {
 
+/// A copy shares all tensors with the original.
 class Transformer {
  public:
-  /// Loads an HF folder, or a PEFT folder with adapters beside a model; weights are converted to `dtype`. Under
-  /// `parallel`, loads this rank's part; its communicators must outlive the model. `lora`: adapters to train, as in
-  /// with_adapters(). `base`: as in AdapterSource. UserError: a tensor is missing or wrong; tells what was expected and
-  /// found.
+  /// Loads an HF folder, or a PEFT folder with adapters for the model of another folder; converts weights to `dtype`.
+  /// Loads this rank's part under `parallel`, whose communicators must outlive the model; every rank reads the folder.
+  /// `known`: supported architectures. `lora`: adapters to train (the folder's, or else new ones); null: the folder's,
+  /// or none. `base`: parameters() of a loaded model with the same base weights, layout and dtype, whose frozen tensors
+  /// this model shares; null: loads its own. Throws UserError if a tensor is missing or has another shape or dtype.
   static Transformer load(const std::filesystem::path& folder, at::Device device = at::kCPU,
                           at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {},
                           const Architectures& known = architectures(), const std::optional<LoraSpec>& lora = {},
                           const NamedTensors* base = nullptr);
 
-  /// Returns the same tensors without adapters.
+  /// Returns the model with the same tensors but without adapters: the base model.
   Transformer without_adapters() const;
-  /// Returns the same tensors for a run whose sequences have up to `longest` tokens, see for_length() in spec.h; after
-  /// load() they are limited to the original context.
+  /// Returns the model with the same tensors for a run whose sequences have up to `longest` tokens. It differs only for
+  /// LongRoPE models, which load() limits to the original context (see for_length() in spec.h).
   Transformer for_length(int64_t longest) const;
 
-  /// Makes random weights: normal with standard deviation 0.02, norms 1, biases 0. They depend on seed, parameter and
-  /// index alone, so they are the same on every machine.
+  /// Makes a whole model with random weights, see init_parameters() in weights.h; the same on every machine.
   static Transformer init(const ModelSpec& spec, uint64_t seed, at::Device device = at::kCPU,
                           at::ScalarType dtype = at::kFloat);
 
-  /// Makes this rank's part of a model without weights (ops/planned_tensors.h): it computes nothing, and its
-  /// collectives are counted like a real model's.
+  /// Makes this rank's part of a model without data, for forecasts (ops/planned_tensors.h): it computes only shapes,
+  /// and its collectives are counted like a real model's.
   static Transformer planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel);
 
   const ModelSpec& spec() const { return backbone_.spec(); }
   at::Device device() const { return backbone_.device(); }
   at::ScalarType dtype() const { return backbone_.dtype(); }
 
-  /// Leaf tensors that require gradients, under HF's names; a tied head appears once, as the embedding.
-  /// Update them in place: the model holds the same tensors.
+  /// All tensors of this rank, adapters included, under HF's (and PEFT's) names; a tied head appears once, as the
+  /// embedding. Trained ones are leaf tensors that require gradients. Update them in place: the model holds the same.
   NamedTensors& parameters() { return parameters_; }
   const NamedTensors& parameters() const { return parameters_; }
-  /// The trained parameters: all, or the adapters.
+  /// The trained tensors among parameters(): the adapters if there are any, else all.
   const NamedTensors& trained() const { return trained_; }
 
   Backbone& backbone() { return backbone_; }
   const Backbone& backbone() const { return backbone_; }
   const ModelParallel& parallel() const { return backbone_.parallel(); }
-  /// Shards that this rank holds.
+  /// Describes the shards that this rank holds.
   const ParameterShards& parts() const { return *parts_; }
 
-  /// Returns [S / tp, E] for the head: after the final norm, scaled as logits are, with autograd unless a NoGradGuard
-  /// is held. Rows are the rank's slots of the layout, shared evenly by its tp ranks. `recompute` keeps only each
-  /// layer's input and computes the layer again in backward; the gradient is the same to the bit. Undefined on pipeline
-  /// stages before the last, see Backbone::forward(). **Collective** over cp, tp and stages.
+  /// Returns the input of the lm head, [S / tp, E]: the hidden states after the final norm, times the logits' scale.
+  /// Rows are the context rank's slots; each tensor rank has an equal consecutive part. Differentiable unless
+  /// a NoGradGuard is held. `recompute`: layers that keep only their input and are computed again in backward; the
+  /// gradient is the same to the bit. Undefined on pipeline stages before the last. **Collective** over cp, tp, ep and
+  /// stages.
   at::Tensor forward(const TokenLayout& layout, const Recomputation& recompute = {}) const {
     return for_head(backbone_.forward(layout, recompute));
   }
-  /// Returns [T, E] for a model that one process holds.
+  /// The same for a batch without layout, for a model that one process holds: [T, E].
   at::Tensor forward(const PackedTokens& tokens, const Recomputation& recompute = {}) const {
     return forward(lay_out(tokens, parallel()), recompute);
   }
-  /// Returns [N, E] of new tokens for the head, see Backbone::extend().
+  /// Returns the input of the lm head for N new tokens, [N, E], and adds them to the KV cache, see Backbone::extend().
   at::Tensor extend(const CachedTokens& tokens, const KvRows& cache) const {
     return for_head(backbone_.extend(tokens, cache));
   }
 
-  /// [V, E]: this rank's rows of the lm head (the embedding when tied), in the model's dtype.
+  /// This rank's rows of the lm head [V, E] (the embedding if it is tied), in the model's dtype. Not on pipeline stages
+  /// before the last.
   at::Tensor head_weight() const { return head_.to(dtype()); }
 
-  /// Returns logits: hidden [N, E] -> [N, V] float32, the same on every tp rank. For the sampler; training never holds
-  /// full logits (log_probs.h). **Collective** over tp.
+  /// Returns logits: hidden [N, E] from extend() -> [N, V] float32, the same on every tensor rank. For the sampler;
+  /// training never holds full logits (log_probs.h). **Collective** over tp.
   at::Tensor logits(const at::Tensor& hidden) const;
 
-  /// Gathers [N, this rank's rows of the vocabulary] -> [N, V], the same on every tp rank. **Collective** over tp.
+  /// Joins the columns of all tensor ranks, those of their ids of the vocabulary: local [N, columns] -> [N, V] on every
+  /// tensor rank. **Collective** over tp.
   at::Tensor gather_vocabulary(const at::Tensor& local) const;
 
-  /// Writes an HF folder that transformers opens, with adapters merged into the weights, and the source folder's
-  /// companions.
+  /// Writes a new HF folder that transformers opens, with adapters merged into the weights, and the tokenizer files of
+  /// the folder that was loaded. For a model that one process holds whole.
   void save(const std::filesystem::path& folder, const HfSaveOptions& options = {}) const;
-  /// Writes the trained weights into an existing folder, for a caller that publishes a larger folder at once: HF files,
-  /// or PEFT files of the adapters. `whole`: result of parts().gather_all() of trained() on this rank. Returns the sums
-  /// of the files.
+  /// Writes the files of a model into an existing folder, from one rank: PEFT files if there are adapters, else HF
+  /// files. `whole`: the result of parts().gather_all(trained(), true). Returns the checksums of the files. Checkpoints
+  /// use it, which rename the folder when it is complete.
   FileSums write_files(const std::filesystem::path& folder, const NamedTensors& whole,
                        const HfSaveOptions& options = {}) const;
 
  private:
-  at::Tensor for_head(const at::Tensor& hidden) const;
+  at::Tensor for_head(const at::Tensor& hidden) const;  // times the logits' scale
 
   Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterShards> parts, const ModelParallel& parallel,
               NamedTensors parameters, Json config, Companions companions);
@@ -104,11 +109,11 @@ class Transformer {
   std::shared_ptr<const ParameterShards> parts_;
   NamedTensors parameters_, trained_;
   Backbone backbone_;
-  at::Tensor head_;
+  at::Tensor head_;  // this rank's rows; undefined on pipeline stages before the last
   std::shared_ptr<const Json> config_;
   std::shared_ptr<const Companions> companions_;  // files of the source folder
-  std::filesystem::path base_{};                  // folder of the base model, if these are adapters
-  NamedTensors kept_{};                           // the folder's weights that this model does not use
+  std::filesystem::path base_{};                  // folder with the base model's weights
+  NamedTensors kept_{};  // weights in the folder that this model does not compute with, saved unchanged
 };
 
 }  // namespace roll

@@ -1,6 +1,7 @@
-// The critic: the language model's backbone with a scalar head instead of the lm head.
-// On disk it is HF's class with one label per token (Qwen2ForTokenClassification), a head of weight [1, E] and bias
-// [1].
+// The value model (critic, or reward model) on this rank: the language model's backbone with a scalar head instead of
+// the lm head. On disk it is HF's class with one label per token (Qwen2ForTokenClassification), with a head of weight
+// [1, E] and bias [1]. Functions without a comment are like Transformer's (transformer.h).
+// Legend: T packed tokens, N rows, E hidden size.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,17 +18,17 @@
 
 namespace roll {
 
-/// Returns values: hidden [N, E], weight [1, E], bias [1] -> [N] float32 (float64 for float64). The product is float32
-/// even in 16-bit models, whose dtype would leave a value 3 digits.
+/// Returns values: hidden [N, E], weight [1, E], bias [1] -> [N] float32 (float64 for float64). Computed in
+/// float32 even in 16-bit models, whose dtype would leave a value 3 digits.
 at::Tensor compute_values(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias);
 
-/// Checks a folder. UserError: its weights have no value head, so that its values would be those of a new one.
+/// Throws UserError if the folder's weights have no value head, so that ValueModel::load() would make a new one.
 void require_value_head(const std::filesystem::path& folder);
 
 class ValueModel {
  public:
-  /// Loads a saved value model, or a causal language model's folder, whose lm head is replaced by a new value head:
-  /// zeros, so that the first values are 0 and the first advantages are the returns. `lora`, `base`: as in
+  /// Loads a saved value model, or a language model's folder, whose lm head it replaces by a new value head of zeros:
+  /// the first values are then 0, and the first advantages are the returns. Parameters and errors are those of
   /// Transformer::load().
   static ValueModel load(const std::filesystem::path& folder, at::Device device = at::kCPU,
                          at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {},
@@ -48,18 +49,19 @@ class ValueModel {
   Backbone& backbone() { return backbone_; }
   const Backbone& backbone() const { return backbone_; }
 
-  /// Leaf tensors that require gradients; update them in place.
+  /// All tensors of this rank, with the value head; see Transformer::parameters().
   NamedTensors& parameters() { return parameters_; }
   const NamedTensors& parameters() const { return parameters_; }
-  /// Like Transformer's, with the value head.
+  /// The trained tensors: the adapters and the value head if there are adapters, else all.
   const NamedTensors& trained() const { return trained_; }
 
-  /// Returns [T] float32 (float64 for a float64 model): the value of the state after token t, before token t + 1. Every
-  /// index holds a value, also the last of a sequence. With autograd unless a NoGradGuard is held.
-  /// All ranks of the model get all values; of a pipeline's stages only the last does, on others the result is
-  /// undefined. **Collective** over cp, tp and stages.
+  /// Returns [T] float32 (float64 for a float64 model): at index t, the value of the state after token t and before
+  /// token t + 1, also for the last token of a sequence. Differentiable unless a NoGradGuard is held. `recompute`: see
+  /// Transformer::forward(). Ranks of cp, tp and stages pass the same whole batch and get all values, except on
+  /// pipeline stages before the last, where the result is undefined. **Collective** over cp, tp, ep and stages.
   at::Tensor values(const PackedTokens& tokens, const Recomputation& recompute = {}) const;
 
+  /// Like Transformer::save().
   void save(const std::filesystem::path& folder, const HfSaveOptions& options = {}) const;
   /// Like Transformer::write_files().
   FileSums write_files(const std::filesystem::path& folder, const NamedTensors& whole,
@@ -75,8 +77,8 @@ class ValueModel {
   at::Tensor head_weight_, head_bias_;  // on a pipeline's last stage
   std::shared_ptr<const Json> config_;
   std::shared_ptr<const Companions> companions_;  // files of the source folder
-  std::filesystem::path base_{};                  // folder of the base model, if these are adapters
-  NamedTensors kept_{};                           // the folder's weights that this model does not use
+  std::filesystem::path base_{};                  // folder with the base model's weights
+  NamedTensors kept_{};  // weights in the folder that this model does not compute with, saved unchanged
 };
 
 }  // namespace roll

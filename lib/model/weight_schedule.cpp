@@ -152,7 +152,7 @@ void WeightSchedule::for_each_stream(const W& is_wanted, const F& use) const {
       }
 }
 
-WeightMoves WeightSchedule::of(int rank) const {
+WeightMoves WeightSchedule::moves(int rank) const {
   WeightMoves moves;
   const auto find = [&](const std::vector<int>& ranks, const auto& use) {
     if (const auto found = std::ranges::lower_bound(ranks, rank); found != ranks.end() && *found == rank)

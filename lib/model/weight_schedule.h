@@ -1,8 +1,9 @@
-// Plans the weight sync: which rank sends which part of the trainer's weights to which rank of the sampler, whose
-// layout and ranks may differ. All follows from sizes: no rank asks or gathers, and each computes its own messages
-// alone. For each pair (trainer TP rank, sampler TP rank), the rows in both shards form one stream. Each receiver needs
-// the whole stream. Its holders (the trainer's data and context ranks, and tensor ranks with copies) share the sending
-// evenly: each element is sent once to each rank that lacks it, and all holders send equally much, to a row.
+// Plans the weight sync, for weight_transfer.h and forecasts: which rank sends which part of the trainer's weights to
+// which rank of the sampler, whose layout and ranks may differ. The plan follows from sizes alone, so each rank
+// computes its own messages without communication. For each pair (trainer tensor rank, sampler tensor rank), the rows
+// that both shards have form one stream. All sampler ranks with that tensor rank need the whole stream; its holders
+// (the trainer's data and context ranks with that tensor rank, and tensor ranks with copies) share the sending: each
+// element is sent once to each rank that lacks it, and the amounts that holders send differ by at most about a row.
 #pragma once
 
 #include <cstdint>
@@ -15,65 +16,68 @@
 
 namespace roll {
 
-/// The ranks of a role, ascending. Tensor ranks are adjacent (dist/mesh.h).
+/// Layout of the trainer or the sampler: its ranks in the order of dist/mesh.h, with tensor ranks innermost, then
+/// context ranks, stages and data ranks.
 struct WeightLayout {
-  std::vector<int> ranks;
-  int64_t tp = 1;
-  // For the trainer; the sampler's ranks hold all experts and layers.
-  int64_t ep = 1;
-  int64_t cp = 1;
-  StageSplit stages{};  // each data rank has cp * tp ranks per stage
+  std::vector<int> ranks;  // ascending
+  int64_t tp = 1;          // number of tensor ranks
+  // Only of the trainer: each group of tp sampler ranks holds all experts and layers.
+  int64_t ep = 1;       // number of expert ranks
+  int64_t cp = 1;       // number of context ranks
+  StageSplit stages{};  // layers of each pipeline stage
 
+  /// Return the pipeline stage and the expert rank of ranks[index].
   int64_t stage_at(int64_t index) const { return index / (cp * tp) % stages.num_stages(); }
   int64_t expert_rank_at(int64_t index) const {
     return (index / (stages.num_stages() * cp * tp) * cp + index / tp % cp) % ep;
   }
 };
 
-/// Rows and columns of a whole parameter as a matrix: its first dimension is the rows, all others the columns.
+/// A block of a whole parameter, seen as a matrix: its first dimension is the rows, all others together the columns.
 struct WeightBlock {
-  int64_t parameter = 0;  // index in the list
-  int64_t row = 0, num_rows = 0, column = 0, num_columns = 0;
+  int64_t parameter = 0;                // index in the list given to WeightSchedule
+  int64_t row = 0, num_rows = 0;        // first row, and number of rows
+  int64_t column = 0, num_columns = 0;  // first column, and number of columns
   int64_t numel() const { return num_rows * num_columns; }
   bool operator==(const WeightBlock&) const = default;
 };
 using WeightBlocks = std::vector<WeightBlock>;
 
-/// The trainer's ranks that have a parameter.
+/// The trainer's ranks that have a parameter, apart from its sharding over tensor ranks.
 struct WeightOwner {
-  int64_t expert = -1;  // only this expert rank; -1: all
-  int64_t stage = 0;    // stage that holds it; an embedding of first and last stage counts as the first's
+  int64_t expert = -1;  // the expert rank that alone has it; -1: all have it
+  int64_t stage = 0;    // the pipeline stage that has it; for a tied embedding the first
   auto operator<=>(const WeightOwner&) const = default;
 };
 
-/// Parameters that the same ranks hold, and that travel together.
+/// Parameters of one kind are held by the same trainer ranks, and go into the same streams.
 struct WeightKind {
   int64_t copies = 1;  // trainer tensor ranks that hold the same shard
   WeightOwner owner{};
   auto operator<=>(const WeightKind&) const = default;
 };
 
-/// Blocks that one rank sends, receives and keeps.
+/// Blocks that one rank sends and receives, and that it needs as a sampler and already has as a trainer (kept).
 struct WeightMoves {
-  std::map<int, WeightBlocks> sends, receives;  // by peer rank, in the same order on both sides
-  WeightBlocks kept;                            // sampler's blocks that the trainer's shard on this rank already has
+  std::map<int, WeightBlocks> sends, receives;  // by the other rank; sender and receiver list them in the same order
+  WeightBlocks kept;
 };
 
-/// WeightMoves, counted in elements.
+/// Numbers of elements that a rank sends, receives and keeps.
 struct WeightElements {
   int64_t sent = 0, received = 0, kept = 0;
 };
 
 class WeightSchedule {
  public:
-  /// `parameters`: the model's; WeightBlock::parameter is an index of this list. Ranks of both layouts are those of one
-  /// communicator.
+  /// `parameters`: those to copy, with whole shapes (all of the model, or the adapters). Ranks of both layouts are
+  /// ranks of one communicator. Throws Bug if a layout cannot hold the model.
   WeightSchedule(const ModelSpec& spec, const std::vector<ParameterShape>& parameters, WeightLayout trainer,
                  WeightLayout sampler);
 
-  /// Returns the moves of a rank.
-  WeightMoves of(int rank) const;
-  /// Returns the element counts of all ranks up to the highest one.
+  /// Returns the blocks that a rank moves; empty lists for a rank in neither layout.
+  WeightMoves moves(int rank) const;
+  /// Returns the numbers of elements by rank, from rank 0 to the highest rank of both layouts.
   std::vector<WeightElements> elements() const;
 
   const WeightLayout& trainer() const { return trainer_; }

@@ -53,7 +53,7 @@ int64_t aligned_offset(int64_t end, const at::Tensor& tensor) {
 }
 
 int64_t message_bytes(const Transformer& model, const WeightBlocks& blocks) {
-  int64_t end = kWeightSum_bytes;
+  int64_t end = kWeightSumBytes;
   for (const WeightBlock& block : blocks) {
     const at::Tensor tensor = trained_tensor(model, block);
     end = aligned_offset(end, tensor) + block.numel() * static_cast<int64_t>(tensor.element_size());
@@ -83,13 +83,13 @@ class EmptyMessages {
 };
 
 at::Tensor message_sum(const at::Tensor& message) {
-  return message.narrow(0, 0, kWeightSum_bytes).view(at::kLong)[0];
+  return message.narrow(0, 0, kWeightSumBytes).view(at::kLong)[0];
 }
 
 /// Calls use(matrix in the message, view in the model) for each block.
 template <class F>
 void for_each_block(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message, const F& use) {
-  int64_t end = kWeightSum_bytes;
+  int64_t end = kWeightSumBytes;
   for (const WeightBlock& block : blocks) {
     const at::Tensor parameter_view = block_view(model, block);
     const int64_t begin = aligned_offset(end, parameter_view),
@@ -120,7 +120,7 @@ void unpack(const Transformer& model, const WeightBlocks& blocks, const at::Tens
 
 WeightTransfer::WeightTransfer(const WeightSchedule& schedule, Communicator& ranks, int64_t bucket_elements)
     : ranks_(ranks), source_(schedule.trainer().ranks.front()) {
-  WeightMoves moves = schedule.of(ranks.rank());
+  WeightMoves moves = schedule.moves(ranks.rank());
   kept_ = std::move(moves.kept);
   // Sender and receiver must agree on what goes in a bucket, whatever their other peers.
   const auto most_peers = static_cast<int64_t>(std::max(moves.sends.size(), moves.receives.size()));

@@ -169,8 +169,8 @@ at::Tensor new_adapter(const HfFolder& base, const std::vector<ParameterShape>& 
   if (name.ends_with(kLoraB)) return at::zeros(wanted.shape, options);
   if (name.ends_with(kMagnitude)) {
     const std::string weight = name.substr(0, name.rfind(kMagnitude)) + ".weight";
-    return row_lengths(frozen_matrix(base, *std::ranges::find(all, weight, &ParameterShape::name)),
-                       /*columns=*/nullptr);
+    return row_norms(frozen_matrix(base, *std::ranges::find(all, weight, &ParameterShape::name)),
+                     /*columns=*/nullptr);
   }
   if (!name.ends_with(kLoraA)) {
     const std::string source = without_saved_infix(name);

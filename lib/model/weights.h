@@ -1,4 +1,5 @@
-// Reads a model folder's tensors as the parameters of a spec, makes new parameters, and converts them back for writing.
+// Reads a model folder's tensors as the parameters of a spec (ParameterShape lists of spec.h), makes new parameters,
+// and converts parameters to a folder's tensors for writing. NamedTensors is a list of (name, tensor).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,67 +18,74 @@
 
 namespace roll {
 
-/// Source of adapters: the folder, if it is PEFT's; else new ones, with which a model computes as without. `base`:
-/// loaded frozen tensors of the same base, layout and dtype, to be shared; null: none.
+/// Source of adapters, and of the frozen weights beside them.
 struct AdapterSource {
-  std::filesystem::path folder{};
-  uint64_t seed = 0;
+  std::filesystem::path folder{};  // a PEFT folder with the adapters; any other (or empty): new adapters, whose B is 0
+  uint64_t seed = 0;               // for new adapters
+  // Parameters of a loaded model with the same base weights, layout and dtype, whose frozen tensors are shared; null:
+  // they are read from the folder.
   const NamedTensors* base = nullptr;
 };
 
-/// Reads this rank's shard of each of `wanted` (in that order), converted to `dtype` on `device`, as leaf tensors;
-/// adapters are float32 (float64 in a float64 model). Adapters alone require gradients if there are any, else all
-/// trained tensors do. Every other tensor of the folder must satisfy `may_ignore`. UserError: a tensor is missing,
-/// unexpected, of another shape or not floating, or fails check_values().
+/// Reads this rank's shard of each of `wanted` (in that order), as leaf tensors of type `dtype` on `device`; adapters
+/// and is_wide parameters are float32 (float64 if `dtype` is). If there are adapters, only they require gradients, else
+/// all but constants do. `wanted`: parameters that this rank holds; `parts`: shards of all parameters of the model.
+/// `may_ignore`: returns true for names of other tensors that the folder may have. Throws UserError if a tensor is
+/// missing, unexpected, of another shape or not floating-point, or fails check_values().
 NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
                              const ParameterShards& parts,
                              const std::function<bool(const std::string& name)>& may_ignore, at::Device device,
                              at::ScalarType dtype, const AdapterSource& adapters = {});
 
-/// Opens the folder's weights, or those of its adapters' model, under the spec's names. A tied model's folder may hold
-/// the head alone, which is then read as the embedding; a head that adapters untie is read from the embedding.
-/// UserError: as HfFolder::open().
+/// Opens the weights of an HF folder, or of a PEFT folder's base model, under the spec's names: if a tied model's
+/// folder has only the head, it is read as the embedding; if the spec's head is untied (unties_head) and the folder has
+/// none, the embedding is read as the head. Throws UserError like HfFolder::open(), such as for missing files.
 HfFolder open_weights(const std::filesystem::path& folder, const ModelSpec& spec);
 
-/// Checks file headers like load_parameters(), before any value is read. UserError: a tensor is missing, of another
-/// shape or not floating.
+/// Checks the headers of a folder's files, without reading values: throws UserError if one of `wanted` that is not an
+/// adapter is missing, has another shape or is not floating-point.
 void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted);
 
-/// Contents of a model folder that a run needs.
+/// The contents of a model folder that a run needs, by how the run uses the model.
 enum class FolderUse {
-  kWrites,      // all weights, and a tokenizer
-  kForwards,    // all weights
-  kReads,       // the weights below the head, and a tokenizer
-  kGivesValues  // the weights below the head, which a language model's folder has too
+  kWrites,      // a policy, or a judge that writes: all weights, and a tokenizer
+  kForwards,    // for log-probs alone: all weights
+  kReads,       // a judge that scores: all weights but the head, and a tokenizer
+  kGivesValues  // a critic: all weights but the head
 };
 
-/// Checks that the folder has what `use` needs, by names, sizes and headers. UserError: as HfFolder::open() and
-/// check_parameters(), or no tokenizer.json.
+/// Checks that the folder has the contents for `use`, by file names and headers. Throws UserError if it lacks
+/// something, like open_weights() and check_parameters().
 void check_folder(const std::filesystem::path& folder, const ModelSpec& spec, FolderUse use);
 
-/// Checks a CPU tensor. UserError "where: ...": it holds NaN or infinite values, or some that are infinite in `dtype`.
+/// Throws UserError "where: ..." if the CPU tensor holds NaN or infinite values, or values that are infinite in
+/// `dtype`.
 void check_values(const at::Tensor& values, at::ScalarType dtype, const std::string& where);
 
-/// Makes new parameters: normal with standard deviation 0.02 for matrices, 1 for norms, 0 for biases, or as a
-/// TensorShape says. Elements depend on seed, parameter and index alone, so that devices, dtypes and machines agree.
+/// Makes new whole parameters, with dtypes as in load_parameters(): matrices normal with standard deviation 0.02, norms
+/// at ParameterShape::initial, biases 0; those with deviation >= 0 as it says. An element depends only on the seed, the
+/// parameter's index in `wanted` and the element's index, so that devices and machines agree.
 NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t seed, at::Device device,
                              at::ScalarType dtype);
 
-/// Returns tensors as a folder holds them: parts of a fused tensor are joined.
+/// Returns whole tensors under a folder's names, with those that the folder fuses (ParameterShape::fused) joined.
+/// `parameters`: at least the parameters in `tensors`.
 NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors);
 
-/// Returns the names of parameters that stay float32 in 16-bit models.
+/// Returns the names of the parameters with is_wide, which stay float32 in 16-bit models.
 std::set<std::string> wide_names(const std::vector<ParameterShape>& parameters);
 
-/// A model's tensors as a folder holds them. Wide parameters and other parts' tensors are in `kept`: they keep their
-/// dtype.
+/// The tensors to write to a folder, under its names.
 struct FolderTensors {
-  NamedTensors weights, kept;
+  NamedTensors weights;  // may be converted to the folder's dtype
+  NamedTensors kept;     // keep their dtype
 };
+/// Returns fused_tensors(), with is_wide parameters and the given `kept` (from kept_tensors()) in `kept`.
 FolderTensors folder_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors,
                              const NamedTensors& kept);
 
-/// Returns this rank's shard of each parameter, without data.
+/// Returns tensors without data (meta tensors) for this rank's shards, with the dtypes and requires_grad of
+/// load_parameters(); for forecasts.
 NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const ParameterShards& parts,
                                 at::ScalarType dtype);
 
@@ -85,30 +93,32 @@ NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const
 class ParameterIndex {
  public:
   ParameterIndex(const NamedTensors& parameters);  // NOLINT: any list can be looked into
-  /// Returns the tensor of that name. Bug: there is none.
+  /// Returns the tensor of that name. Throws Bug if there is none.
   const at::Tensor& operator[](const std::string& name) const;
 
  private:
   std::unordered_map<std::string_view, const at::Tensor*> tensors_by_name_;
 };
 
-/// Returns the tensor of that name. Bug: there is none.
+/// Returns the tensor of that name, by a linear search. Throws Bug if there is none.
 const at::Tensor& parameter(const NamedTensors& parameters, const std::string& name);
 
-/// Returns the module's weight: the copy that adapters are trained with, if there is one.
+/// Returns the weight of `module`, such as "lm_head"; if PEFT's modules_to_save made a trained copy, that copy. Throws
+/// Bug if there is neither.
 const at::Tensor& trained_copy(const NamedTensors& parameters, const std::string& module);
-/// Returns the tensors of the `trained` parameters, in that order.
+/// Returns the tensors of the `trained` parameters, in that order; a quantised parameter gives two.
 NamedTensors select_parameters(const NamedTensors& parameters, const std::vector<ParameterShape>& trained);
 
-/// Returns the parameters that this rank holds under expert and pipeline parallelism.
+/// Selects the parameters that this rank holds (whole or a shard) under expert and pipeline parallelism.
 std::vector<ParameterShape> held_by(const std::vector<ParameterShape>& parameters, const ModelParallel& parallel);
 
-/// Reads the folder's tensors of parts that such a model does not compute (Architecture::kept), as they are stored.
-/// They include keys and values of layers that read those of others.
+/// Reads, as they are stored, the folder's tensors that the model does not compute with but saves again: other models'
+/// (Architecture::kept), multi-token-prediction layers, and k and v weights of layers that compute no keys and values.
 NamedTensors kept_tensors(const HfFolder& folder, const ModelSpec& spec);
+/// True if kept_tensors() reads the tensor with this name.
 bool is_kept(const ModelSpec& spec, const std::string& name);
 
-/// True for buffers that old checkpoints carry and that follow from config.json.
+/// True for names of buffers that old checkpoints contain although config.json determines them: they are not read.
 bool is_derived_buffer(const std::string& name);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// FLOPs of a model's sequences, for plans that balance or budget micro-batches.
+// Cost of a model's sequences as a function of their length, for plans that balance or budget micro-batches.
 #pragma once
 
 #include "model/spec.h"
@@ -6,7 +6,9 @@
 
 namespace roll {
 
-/// Returns the FLOPs of a sequence, linear * s + attention * s^2, from the model's own formula at two lengths.
+/// Returns coefficients for the FLOPs of a forward over a sequence of s tokens, linear * s + attention * s^2. They are
+/// fitted to ModelSpec::forward_flops() at the lengths 1 and 2, with the lm head for all tokens, so that windows longer
+/// than 1 token have no effect.
 inline Workload make_workload(const ModelSpec& spec) {
   const double at_1 = spec.forward_flops(1, 1), at_2 = spec.forward_flops(2, 2);
   const double attention = (at_2 - 2 * at_1) / 2;

@@ -87,7 +87,7 @@ class PackedLinear : public torch::autograd::Function<PackedLinear> {
         biases(saved.begin() + 1 + num, saved.end());
     variable_list found(saved.size());
     if (ctx->needs_input_grad(0)) found[0] = input_gradient(d_out, weights);
-    if (!adds_all(ctx, weights, 1, [&](const at::Tensor& kept) { return adds_product(kept, d_out, x); }))
+    if (!adds_all(ctx, weights, 1, [&](const at::Tensor& kept) { return try_add_product(kept, d_out, x); }))
       for_each_packed(weights, [&](size_t i, int64_t first, int64_t count) {
         if (ctx->needs_input_grad(1 + i)) found[1 + i] = weight_gradient(d_out.narrow(1, first, count), x, weights[i]);
       });
@@ -128,10 +128,10 @@ class PackedLinear : public torch::autograd::Function<PackedLinear> {
 }  // namespace
 
 at::Tensor weight_gradient(const at::Tensor& d_out, const at::Tensor& x, const at::Tensor& weight) {
-  return adds_product(weight.grad(), d_out, x) ? at::Tensor() : matrix_product(d_out.t(), x);
+  return try_add_product(weight.grad(), d_out, x) ? at::Tensor() : matrix_product(d_out.t(), x);
 }
 
-bool adds_product(at::Tensor kept, const at::Tensor& d_out, const at::Tensor& x) {
+bool try_add_product(at::Tensor kept, const at::Tensor& d_out, const at::Tensor& x) {
   if (!kept.defined()) return false;
   if (kept.scalar_type() == x.scalar_type())
     add_product(kept, d_out, x);

@@ -1,6 +1,6 @@
-// Small GEMMs for our own parallel loops (CPU attention), where a tensor per block would cost more than the product.
-// float32 with a multiple of 16 columns uses our own kernels: MKL has half their speed on processors that are not
-// Intel's. Other products use the BLAS in LibTorch.
+// Small matrix products on raw pointers, single-threaded, for our own parallel loops (CPU attention), where making a
+// tensor per block would cost more than multiplying. float32 with a multiple of 16 columns uses our own kernels,
+// because MKL has half their speed on processors that are not Intel's; other products use the BLAS in LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,19 @@ struct Rows {
   int64_t stride;
 };
 
+/// Says if a matrix is used as it is or transposed; the values are those of BLAS.
 enum class Op : char { kPlain = 'N', kTransposed = 'T' };
 
-constexpr int64_t kVectorColumns = 16;
+constexpr int64_t kVectorColumns = 16;  // columns that our own kernels compute at once
 
-/// The product c [rows, columns] = alpha op(a) b, or c += if `adds`. op(a) is [rows, inner], b [inner, columns].
+/// The product c [rows, columns] = alpha * op(a) b, with op(a) [rows, inner] and b [inner, columns].
 template <class T>
 struct BlockProduct {
   int64_t rows, columns, inner;
   T alpha;
-  Op op_a;
+  Op op_a;  // kTransposed: `a` is stored as [inner, rows]
   Rows<const T> a, b;
-  bool adds;
+  bool adds;  // true: adds the product to c; false: overwrites c
   Rows<T> c;
 };
 
@@ -34,8 +35,9 @@ struct BlockProduct {
 template <class T>
 void multiply(const BlockProduct<T>& product);
 
-/// Returns our own kernels that this processor can run, the fastest first. `columns` must be a multiple of
-/// kVectorColumns. Each element is summed in the order of `inner`, so a row's bits do not depend on other rows.
+/// Returns our own kernels that this processor can run, the fastest first; multiply() uses the first, tests compare
+/// all. A kernel requires `columns` to be a multiple of kVectorColumns. It sums each element in the order of `inner`,
+/// so that a row's bits do not depend on other rows.
 const std::vector<void (*)(const BlockProduct<float>&)>& block_products();
 
 }  // namespace roll

@@ -1,29 +1,35 @@
-// Expert routing of mixture-of-experts layers: the rule, and the choice for one token on the CPU, in float32.
+// Routing in mixtures of experts: the rule, and its computation for one token on the CPU in float32, for the CPU
+// decoder. model/experts.h computes the same rule on tensors for training.
 #pragma once
 
 #include <cstdint>
 
 namespace roll {
 
-/// Routing rule: softmax over all logits, or a sigmoid per expert (DeepSeek-V3, Liu et al. 2024, section 2.1.2).
+/// The experts with the largest scores are chosen; a score is the expert's probability plus its bias. The weights of
+/// the chosen experts are their probabilities, without the bias.
 struct RoutingRule {
-  int64_t count = 0, chosen = 0;  // experts in all, experts per token
+  int64_t count = 0, chosen = 0;  // number of experts, and of experts that each token uses
+  // Probabilities: true: a sigmoid per expert (DeepSeek-V3, Liu et al. 2024, section 2.1.2); false: softmax over all.
   bool is_sigmoid = false;
-  bool renormalises = false;  // the chosen experts' probabilities are scaled to sum to 1
-  /// Groups of consecutive experts. A token chooses within the groups with the largest sum of their two best scores.
+  bool renormalises = false;  // the weights of a token's chosen experts are divided by their sum
+  // Experts are in `groups` equal groups of consecutive ones. A token chooses only among the experts of the
+  // `chosen_groups` groups whose two largest scores have the largest sum. Equal numbers: no restriction.
   int64_t groups = 1, chosen_groups = 1;
-  double scale = 1;  // factor on the final weights
+  double scale = 1;  // factor of the weights, after all else
+
+  /// Experts per group.
 
   int64_t group_size() const { return count / groups; }
   bool operator==(const RoutingRule&) const = default;
 };
 
-/// Added to the sum of sigmoid probabilities before dividing by it.
+/// Added to the sum of sigmoid probabilities before `renormalises` divides by it.
 inline constexpr double kLeastSum = 1e-20;
 
-/// Writes the `chosen` experts with the largest probabilities and their weights, the largest first; ties go to the
-/// lower index. logits [count]. `bias` [count] or null is added to the probabilities only to compare them (Wang et al.
-/// 2024, auxiliary-loss-free load balancing).
+/// Chooses experts for one token: writes rule.chosen elements to `experts` (indices) and `weights`, in descending order
+/// of score, with the lower index first among equal scores. logits [count]; `bias`: [count] (Wang et al. 2024,
+/// auxiliary-loss-free load balancing), or null: 0. Thread-safe.
 void choose_experts(const float* logits, const RoutingRule& rule, const float* bias, int32_t* experts, float* weights);
 
 }  // namespace roll

@@ -1,12 +1,14 @@
-// The gated delta rule after a short causal convolution, over packed sequences (Yang, Kautz, Hatamizadeh 2024, "Gated
-// Delta Networks"). A value head has a state S [Dk, Dv]. With a token's key k and query q (both normalised to length 1,
-// q then divided by sqrt(Dk)), value v, decay g <= 0 and rate b:
-//   S = exp(g) S;  S += b k (v - k^T S)^T;  out = S^T q
-// Tokens are computed in chunks (section 3.3, the WY form): matrix products and one triangular solve within a chunk,
-// the state between chunks. If each sequence has one token (decode), the equations above are used. Both agree up to
-// rounding, in float32 (float64).
-// Legend: T packed tokens, B sequences, C convolved channels (2 Hk Dk + Hv Dv), W taps, Hk key heads, Hv value heads,
-// Dk key size, Dv value size.
+// The recurrence of gated delta nets over packed sequences (Yang, Kautz, Hatamizadeh 2024, "Gated Delta Networks"), in
+// LibTorch's operators, for training and tensor_decoder. Inputs first pass a causal depthwise convolution and SiLU,
+// which give each token queries, keys and values. Each value head has a state S [Dk, Dv], which a token updates and
+// reads:
+//   S = exp(decay) S;  S += rate * k (v - k^T S)^T;  out = S^T q
+// k and q are normalised to length 1, and q is divided by sqrt(Dk). All is computed in the dtype of `decay`, float32 or
+// float64. Tokens are computed in chunks: matrix products and one triangular solve within a chunk (section 3.3, the WY
+// form), the state from chunk to chunk. If each sequence has one token (decode), the equations above are used. Both
+// ways agree up to rounding.
+// Legend: T packed tokens, B sequences, Hk key heads, Hv value heads, Dk key size, Dv value size, C = 2 Hk Dk + Hv Dv
+// channels of the convolution, W its taps (its width in tokens).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,43 +18,50 @@
 
 namespace roll {
 
-/// Head counts and sizes on this rank.
+/// Numbers of heads and their sizes, on this tensor rank.
 struct DeltaHeads {
-  int64_t key_heads = 0, value_heads = 0, key_dim = 0, value_dim = 0;
+  int64_t key_heads = 0, value_heads = 0;  // key heads divide value heads, which share them in order
+  int64_t key_dim = 0, value_dim = 0;
 
   /// Returns C, the number of convolved channels.
   int64_t convolved() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
 };
 
+/// Inputs of one delta net.
 struct DeltaRows {
-  at::Tensor mixed;        // [T, C]: queries, keys and values before the convolution
-  at::Tensor taps;         // [C, W]: convolution weights; the last tap reads the token itself
-  at::Tensor decay, rate;  // [T, Hv] float32 or float64
+  at::Tensor mixed;  // [T, C]: queries of all key heads, keys of all key heads, values, before the convolution
+  at::Tensor taps;   // [C, W]: weights of the convolution; the last tap weights the token itself
+  at::Tensor decay;  // [T, Hv] float32 or float64, at most 0: log of the factor by which the state decays
+  at::Tensor rate;   // [T, Hv] in the same dtype, from 0 to 1: strength of the correction
 };
 
-/// State that sequences carry to their next tokens.
+/// State after a sequence's tokens so far, from which its next tokens continue.
 struct DeltaStates {
-  at::Tensor heads;  // [B, Hv, Dk, Dv]
-  at::Tensor tails;  // [B, W - 1, C]: the last rows before the convolution
+  at::Tensor heads;  // [B, Hv, Dk, Dv]: the states S
+  at::Tensor tails;  // [B, W - 1, C]: `mixed` of the last W - 1 tokens, zeros before the first token
 };
 
-/// Layout of the sequences in chunks; computed once for all layers.
+/// Index tables of plan_delta(), for gated_delta_rule() alone. Scan step i computes chunk i of all sequences that have
+/// one.
 struct DeltaPlan {
-  std::vector<int64_t> cu_seqlens;  // [B+1]
+  std::vector<int64_t> cu_seqlens;  // [B+1]: sequence b is tokens cu_seqlens[b] .. cu_seqlens[b+1]
   int64_t chunk = 1;                // tokens per chunk
-  at::Tensor taps;                  // [W, T] int64: row of `mixed` that each tap reads; T + i: row i of the old tails
-  at::Tensor tails;                 // [B, W - 1] int64: rows, numbered like taps, that become the new tails
-  at::Tensor chunked;               // [chunks * chunk] int64: tokens, by scan step, then by sequence; T: padding
-  at::Tensor chunk_indices;         // [T] int64: index of each token in `chunked`
-  std::vector<int64_t> active;      // number of sequences with a chunk at each scan step
-  at::Tensor order, back;           // [B] int64: sequences, the longest first; index of each sequence in `order`
+  // [W, T] int64: row of `mixed` that a tap of a token reads; T + i: row i of the old tails [B (W - 1), C].
+  at::Tensor taps;
+  at::Tensor tails;    // [B, W - 1] int64: rows, numbered as in `taps`, that become the new tails
+  at::Tensor chunked;  // [chunks * chunk] int64: tokens by scan step, then by sequence (longest first); T: padding
+  at::Tensor chunk_indices;     // [T] int64: index of each token in `chunked`
+  std::vector<int64_t> active;  // number of sequences with a chunk at each scan step
+  at::Tensor order;             // [B] int64: the sequences, the longest first
+  at::Tensor back;              // [B] int64: index of each sequence in `order`
 };
 
-/// Plans the chunks of packed sequences. Bug: a sequence is empty.
+/// Makes the plan for packed sequences; one plan serves all layers. `num_taps`: W. Throws Bug if a sequence is empty.
 DeltaPlan plan_delta(std::vector<int64_t> cu_seqlens, int64_t num_taps, at::Device device);
 
-/// Returns the outputs [T, Hv, Dv] in the decay's dtype. `states` holds the states before the tokens and is overwritten
-/// with the states after them. Null: sequences start from zero and no states are returned; only then differentiable.
+/// Returns the outputs [T, Hv, Dv] in the dtype of rows.decay. `states`: each sequence's state before its tokens, which
+/// is replaced by the state after them; null: all states start at zero and are not returned, and the result is
+/// differentiable. Throws Bug if the plan is for another number of tokens.
 at::Tensor gated_delta_rule(const DeltaHeads& heads, const DeltaRows& rows, const DeltaPlan& plan,
                             DeltaStates* states = nullptr);
 

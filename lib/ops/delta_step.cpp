@@ -48,7 +48,7 @@ ROLL_SIMD void silu_row(float* x, int64_t width) {
   for (int64_t i = 0; i < width; ++i) x[i] /= 1.0f + fast_exp(-x[i]);
 }
 
-ROLL_SIMD void direct_row(float* x, int64_t width, float length) {
+ROLL_SIMD void scale_to_length(float* x, int64_t width, float length) {
   float squares = 0;
 #pragma omp simd reduction(+ : squares)
   for (int64_t i = 0; i < width; ++i) squares += x[i] * x[i];

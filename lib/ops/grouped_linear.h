@@ -1,6 +1,8 @@
-// Linear layers of mixture-of-experts models: rows sorted by group (expert) times each group's weight, without padding.
-// If the GPU has grouped GEMMs (grouped_products.h), one kernel serves all groups and the host does not wait. Otherwise
-// there is one GEMM per group, for which the host must know the groups' row counts.
+// Linear layers of all experts of a mixture at once: x has the experts' rows sorted by expert ("group"), without
+// padding, and each group of rows is multiplied by its own weights. If the GPU has grouped matrix products
+// (grouped_products.h), one kernel computes all groups and the host does not wait for the device; otherwise there is
+// one matrix product per group, and the host waits for the groups' row counts if the device computed them.
+// Legend: T rows, K inputs, N outputs.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,10 +14,11 @@
 
 namespace roll {
 
-/// Multiplies the rows of each group by its weights: x [T, K], sorted by group -> [T, parts N]. `weights`: [N, K] each,
-/// `parts` per group, with results side by side. Weight gradients are added to weight.grad() like
-/// accumulating_linear()'s; a group without rows gets none, or zeros. With one kernel, they are rounded to bfloat16
-/// before they are added.
+/// Returns x W^T with the weights W of each row's group: x [T, K] -> [T, parts * N]. Each group has `parts` weights [N,
+/// K] (gate and up, say), one after another in `weights`; their results are side by side. Differentiable. Backward adds
+/// weight gradients to weight.grad() as in accumulating_linear(); weights of a group without rows get no gradient or
+/// zeros. The grouped kernel rounds them to bfloat16 before they are added. Throws Bug if there are not parts * groups
+/// weights.
 at::Tensor grouped_linear(const at::Tensor& x, const RowGroups& groups, const std::vector<at::Tensor>& weights,
                           int64_t parts = 1);
 

@@ -1,20 +1,22 @@
-// Element-wise parts of a transformer layer, for the models. On the CPU each is one pass over memory, forward and
-// backward; on other devices they use LibTorch's operators.
-// Statistics and rotations are computed in float32 for bfloat16/float16, in float64 for float64.
-// Legend: N rows, T packed tokens, H heads, D head size.
+// The parts of a transformer layer between its matrix products, differentiable, for the models. On the CPU each is one
+// pass over memory, forward and backward; other devices use LibTorch's operators (fused_layer.h has faster ones).
+// Statistics and rotations are computed in float32 for bfloat16 and float16, in float64 for float64 on the CPU.
+// Legend: N rows, T packed tokens, E hidden size, V vocabulary, H heads, D head size, R elements of a head that rotate.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 namespace roll {
 
-/// Returns rows `ids` [T] of weight [V, E]. On the CPU, backward sums each row's gradients in float32.
+/// Returns the rows of weight [V, E] with the indices `ids` [T] int64: [T, E]. On the CPU, backward sums each row's
+/// gradients in float32.
 at::Tensor embed_rows(const at::Tensor& weight, const at::Tensor& ids);
 
-/// Returns rows `rows` [N] of x; x may be a tensor without data (planned_tensors.h).
+/// Returns the rows of x with the indices `rows` [N] int64; x may be a tensor without data (planned_tensors.h).
 at::Tensor select_rows(const at::Tensor& x, const at::Tensor& rows);
 
-/// Returns x / sqrt(mean(x^2) + eps) * (weight + offset) over the last dimension. x [..., E], weight [E].
+/// Returns x / sqrt(mean(x^2) + eps) * (weight + offset), with the mean over the last dimension: x [..., E], weight
+/// [E].
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, double offset = 0);
 
 /// Returns silu(gate) * up, both [N, I].
@@ -23,19 +25,21 @@ at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up);
 /// Returns gelu(gate) * up with the tanh approximation of gelu, both [N, I].
 at::Tensor geglu(const at::Tensor& gate, const at::Tensor& up);
 
-/// RoPE angles of every token, as rows of a small table.
+/// Cosines and sines of the RoPE angles of every token: a table by position, and each token's row in it.
 struct Rotation {
-  at::Tensor cos, sin;       // [P, R/2] float32
-  at::Tensor rows;           // [T] int64 in [0, P): the row of each token
-  bool interleaved = false;  // rotates pairs (2i, 2i + 1); else (i, i + R/2)
+  at::Tensor cos, sin;       // [P, R/2] float32: row p has the angles of pairs i = 0 .. R/2 - 1 at one position
+  at::Tensor rows;           // [T] int64 in [0, P): row of each token
+  bool interleaved = false;  // pair i is elements (2i, 2i + 1) of a head; false: (i, i + R/2)
 };
 
-/// Returns the table of angles position * frequency; cosines and sines are multiplied by `scale`. inverse_frequencies
-/// [R/2] float32, positions [P] int64, rows [T] int64.
+/// Makes a Rotation with the angle positions[p] * inverse_frequencies[i] in row p, and cosines and sines multiplied by
+/// `scale`. inverse_frequencies [R/2] float32 (radians per position, model/rope.h), positions [P] int64, rows [T]
+/// int64.
 Rotation make_rotation(const at::Tensor& inverse_frequencies, const at::Tensor& positions, const at::Tensor& rows,
                        double scale = 1);
 
-/// Returns x with RoPE (Su et al. 2021) on the first R elements of each head. x [T, H, D], R <= D.
+/// Returns x [T, H, D] with the pairs among the first R elements of each head rotated (RoPE, Su et al. 2021); the other
+/// elements stay.
 at::Tensor rotate(const at::Tensor& x, const Rotation& rotation);
 
 }  // namespace roll

@@ -64,7 +64,7 @@ struct Gradients {
       else
         part.copy_(at::mm(d, multipliable(head)));
     }
-    if (adds_product(kept, d, rows_hidden) || !weight.defined()) return;
+    if (try_add_product(kept, d, rows_hidden) || !weight.defined()) return;
     if (weight.scalar_type() == d.scalar_type()) {
       add_product(weight, d, multipliable(rows_hidden));
     } else {
@@ -132,13 +132,13 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     const at::Tensor squares = request.with_energy ? at::empty({rows}, options) : at::Tensor();
     const at::Tensor choices =
         request.choices.defined() ? to_local_rows(request.choices, request.shard.begin, weight.size(0)) : at::Tensor();
-    at::Tensor choice_log_probs = choices.defined() ? at::empty(choices.sizes(), options) : at::Tensor();
+    at::Tensor choice_logits = choices.defined() ? at::empty(choices.sizes(), options) : at::Tensor();
     const Logits head_logits(weight);
     for_each_chunk(hidden, chunk_rows, [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.slice(0, begin, end); };
       const at::Tensor logits = head_logits(part(hidden));
       cap_logits(logits, request.cap);
-      if (choices.defined()) part(choice_log_probs).copy_(logits_at(logits, part(choices)));
+      if (choices.defined()) part(choice_logits).copy_(logits_at(logits, part(choices)));
       log_prob_rows(logits, part(readable), temperature, with_entropy,
                     {part(results.log_probs), part(results.entropy), part(results.logsumexp)});
       if (keeps_logits) ctx->saved_data["logits"] = logits;
@@ -146,7 +146,7 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
         part(squares).copy_(unlabelled_squares(logits, part(labels), temperature, part(results.logsumexp)));
     });
     if (is_shard) merge_shards(request.shard, labels, results, squares);
-    if (is_shard && choices.defined()) choice_log_probs = request.shard.gather(choice_log_probs).sum(0);
+    if (is_shard && choices.defined()) choice_logits = request.shard.gather(choice_logits).sum(0);
     ctx->save_for_backward({hidden, weight, labels, results.logsumexp, results.entropy});
     if (choices.defined()) ctx->saved_data["choices"] = choices;
     ctx->saved_data["temperature"] = temperature;
@@ -155,7 +155,7 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     ctx->saved_data["chunk_rows"] = chunk_rows;
     // The gradient of the log-prob by logit j is [j is the label] - p_j.
     if (request.with_energy) return {results.log_probs, results.entropy, squares + results.log_probs.expm1().square()};
-    if (choices.defined()) return {results.log_probs, results.entropy, choice_log_probs};
+    if (choices.defined()) return {results.log_probs, results.entropy, choice_logits};
     return {results.log_probs, results.entropy};
   }
 
@@ -257,7 +257,7 @@ LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, con
   result.log_probs = scattered(found[0], rows, hidden.size(0));
   if (options.with_entropy) result.entropy = scattered(found[1], rows, hidden.size(0));
   if (options.with_energy) result.energy = scattered(found[2], rows, hidden.size(0));
-  if (options.choices.defined()) result.choice_log_probs = scattered(found[2], rows, hidden.size(0));
+  if (options.choices.defined()) result.choice_logits = scattered(found[2], rows, hidden.size(0));
   return result;
 }
 

@@ -1,7 +1,7 @@
-// Weights packed for CPU GEMMs with few rows (decode): panels of 64 outputs, each read as one stream. Products use
-// panel_product.h; with AMX and bfloat16, oneDNN (LibTorch's brgemm). A row's result has the same bits whatever rows
-// are computed with it.
-// Legend: N rows, K inputs, O outputs.
+// Weight matrices in a memory layout for fast matrix products with few rows of x on the CPU (the CPU decoder): panels
+// of 64 outputs, each read as one stream. The kernels are those of panel_product.h, or with AMX and bfloat16 oneDNN's
+// (LibTorch's brgemm). The bits of a row's result do not depend on the rows that are computed with it.
+// Legend: N rows of x and y (tokens), K inputs, O outputs.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,34 +13,39 @@
 
 namespace roll {
 
+/// W [O, K] of y = x W^T, in panels of kPanelWidth (64) outputs; padding outputs fill the last panel.
 class PackedWeight {
  public:
-  PackedWeight() = default;
-  /// Allocates W [`outputs`, `inputs`] of y = x W^T from `memory`, in `dtype`: float32, bfloat16, or int8 with a scale
-  /// per output (its largest absolute weight / 127). Bug: another dtype.
+  PackedWeight() = default;  // no outputs
+  /// Allocates W [outputs, inputs] from `memory` with zeros; fill() sets it. `dtype`: float32, bfloat16, or int8 with a
+  /// scale per output (the largest absolute weight of the output / 127). Throws Bug for another dtype.
   PackedWeight(int64_t outputs, int64_t inputs, at::ScalarType dtype, StreamedMemory& memory);
-  /// Returns the bytes that a weight takes of StreamedMemory.
+  /// Returns the bytes that such a weight takes of a StreamedMemory.
   static int64_t room_for(int64_t outputs, int64_t inputs, at::ScalarType dtype);
 
-  /// Packs `weight` [rows, K], float32 or bfloat16, as the rows of W from `first_output` on.
+  /// Copies `weight` [n, K], float32 or bfloat16, into outputs first_output .. first_output + n - 1 of W. Rounds to the
+  /// dtype of W. Throws Bug if it does not fit.
   void fill(int64_t first_output, const at::Tensor& weight);
 
   int64_t outputs() const { return outputs_; }
-  /// Returns the bytes of the whole packed weight, which a product reads.
+  /// Returns the bytes of the packed weight, which a product over all panels reads once.
   int64_t bytes() const;
   int64_t num_panels() const { return num_panels_; }
-  /// Returns the number of outputs, padded to whole panels: the length of a row of y.
+  /// Returns the number of outputs, padded to whole panels: the columns that y must have.
   int64_t padded_outputs() const { return num_panels_ * kPanelWidth; }
 
-  /// Writes y[n, 0 .. kPanelWidth) = x W^T for the panel's outputs, summed in float32. x [N, >= K] has the weight's
-  /// dtype (either for int8), with rows `x_stride` apart. Padding outputs are 0. `next_panel` is prefetched; it need
-  /// not exist. Safe from any thread.
+  /// Computes x W^T for the outputs of one panel, summed in float32: x [rows, K], with rows x_stride elements apart.
+  /// Writes kPanelWidth elements of each of `rows` rows of y, from `y` on, with rows y_stride elements apart: the
+  /// caller passes a pointer to the panel's first column. Padding outputs become 0. x has the weight's dtype (for int8
+  /// either one). `next_panel`: panel that this thread computes next, which is prefetched; an index past the last one
+  /// is allowed. Several threads may call it at once.
   void multiply(int64_t panel, const float* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
                 int64_t next_panel) const;
   void multiply(int64_t panel, const c10::BFloat16* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
                 int64_t next_panel) const;
 
-  /// Releases the thread's AMX tiles. Each thread that multiplied must call it before other work.
+  /// Releases the calling thread's AMX tiles (does nothing without AMX). Each thread that called multiply() must call
+  /// it when it has computed its panels.
   static void release();
 
  private:
@@ -61,10 +66,12 @@ class PackedWeight {
   at::Tensor scales_;  // [panels * width] float32; int8 only
 };
 
-/// Computes x W^T in float32 for bfloat16 x [N, K] and W [O, K] on the CPU. LibTorch's own GEMM would round the result.
+/// Matrix product x W^T with a float32 result for bfloat16 operands on the CPU; LibTorch's own would round the result.
 class WideProduct {
  public:
+  /// Packs W: weight [O, K] bfloat16.
   explicit WideProduct(const at::Tensor& weight);
+  /// Returns x W^T: x [N, K] bfloat16 -> [N, O] float32.
   at::Tensor operator()(const at::Tensor& x) const;
 
  private:

@@ -1,6 +1,7 @@
-// Paged attention on the CPU, for the CPU decoder. A query's result depends, to the bit, only on its own keys and
-// values: not on the pages that hold them, on other queries, or on when the keys were computed.
-// Legend: P pages, Hkv key/value heads, D head size, W tokens of a strip.
+// Attention over a paged KV cache on the CPU, for the CPU decoder. The bits of a query's result depend only on its own
+// keys and values: not on the pages that hold them, on other queries, or on when the keys were computed.
+// Legend: P pages, Hkv key/value heads, D head size, W tokens of a strip (16, or 8 if 16 does not divide the page
+// size).
 #pragma once
 
 #include <c10/util/BFloat16.h>
@@ -11,38 +12,40 @@
 
 namespace roll {
 
-/// KV cache of one layer, T float or bfloat16. Keys are [P, Hkv, page_size / W, D, W], so that one vector holds W keys;
-/// values are [P, Hkv, page_size, D], also strips of W tokens.
+/// KV cache of one layer, T float or bfloat16. keys: [P, Hkv, page_size / W, D, W], so that one vector register holds
+/// one element of W keys; values: [P, Hkv, page_size, D].
 template <class T>
 struct KvPages {
   T *keys = nullptr, *values = nullptr;
-  int64_t page_size = 16;  // tokens; a multiple of 8
+  int64_t page_size = 16;  // tokens per page; a multiple of 8
   int64_t kv_heads = 0, head_dim = 0;
 
-  int64_t page_elements() const { return page_size * kv_heads * head_dim; }  // elements of keys, and as many of values
+  int64_t page_elements() const { return page_size * kv_heads * head_dim; }  // keys; values have as many
 };
 
-/// Writes a token's k and v, [Hkv, D] each, to the cache at `position`. `table`: the sequence's pages.
+/// Writes a token's k and v, [Hkv, D] each, to the cache. `position`: the token's index in its sequence. `table`:
+/// numbers of the sequence's pages; page i holds positions i * page_size .. (i + 1) * page_size - 1.
 template <class T>
 void store_token(const KvPages<T>& pages, const int32_t* table, int64_t position, const float* k, const float* v);
 
-/// One query head; it sees the tokens `first` .. `length` - 1 of its sequence.
+/// A token's query of one head; it sees the tokens at positions first .. length - 1 of its sequence.
 template <class T>
 struct PagedQuery {
-  const float* q;  // [D], scaled
-  T* out;          // [D]
+  const float* q;  // [D], times the score scale
+  T* out;          // [D]: is written
   int64_t length, first = 0;
 };
 
-/// Scratch memory of one thread.
+/// Scratch memory of one thread, reused between calls; the caller need not set it.
 template <class T>
 struct AttentionScratch {
   std::vector<float> scores;
   std::vector<const T*> keys, values;
 };
 
-/// Writes the attention output of each query. All queries share one sequence, whose pages are `table`, and one
-/// key/value head. Adjacent queries of equal length are faster. `cap`: see ScoreRule (attention.h).
+/// Writes the attention output of each query. All queries are of one sequence, whose pages are `table` (see
+/// store_token()), and of heads that share the key/value head kv_head. Adjacent queries of equal `length` must have
+/// equal `first`, and are faster. `cap`: scores become cap * tanh(score / cap); 0: no cap.
 template <class T>
 void attend_pages(const KvPages<T>& pages, const int32_t* table, int64_t kv_head,
                   std::span<const PagedQuery<T>> queries, AttentionScratch<T>& scratch, float cap = 0);

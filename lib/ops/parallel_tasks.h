@@ -8,8 +8,8 @@
 
 namespace roll {
 
-/// Calls task(i, scratch) once for each i in [0, count), on the next free thread. Each thread makes one `scratch`.
-/// Tasks must not write to the same memory, so results do not depend on the order.
+/// Calls task(i, scratch) once for each i in [0, count), each on the next free thread, and returns when all are done.
+/// `scratch`: result of make_scratch(), which each thread calls once. Tasks must not write to the same memory.
 template <class MakeScratch, class Task>
 void parallel_tasks(int64_t count, const MakeScratch& make_scratch, const Task& task) {
   std::atomic<int64_t> next = 0;

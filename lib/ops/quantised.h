@@ -8,20 +8,23 @@
 
 namespace roll {
 
-/// A quantised matrix [out, in]. int8: codes [out, in] int8; scales [out], each row's largest absolute value. nf4:
-/// codes [out, in / 2] uint8, the first of two elements in the high half; scales [out, in / 64], or [numel / 64]
-/// rounded up if 64 does not divide `in`. Scales are float32.
+/// A quantised matrix [out, in].
 struct QuantisedMatrix {
   Quantisation kind = Quantisation::kInt8;
-  at::Tensor codes, scales;
-  at::ScalarType from = at::kFloat;  // nf4 only: dequantised elements are rounded to it first
+  // kInt8: [out, in] int8. kNf4: [out, in / 2] uint8, two elements per byte, the first one in the high half.
+  at::Tensor codes;
+  // float32, largest absolute values. kInt8: [out], of each row. kNf4: [out, in / 64], of each 64 elements of a row; if
+  // 64 does not divide `in`, [out * in / 64, rounded up], of each 64 elements of the flattened matrix.
+  at::Tensor scales;
+  at::ScalarType from = at::kFloat;  // kNf4: dtype before quantisation; dequantised elements are first rounded to it
 };
 
-/// Returns the quantised floating-point matrix. Bug: nf4 with an odd number of inputs.
+/// Quantises a floating-point matrix [out, in]. Throws Bug for kNf4 with an odd `in`.
 QuantisedMatrix quantised(const at::Tensor& matrix, Quantisation kind);
 /// Returns the values of nf4 codes 0 to 15: [16] float32.
 at::Tensor nf4_values(at::Device device);
-/// Returns the matrix [out, in] in `dtype`: code x scale in float32, rounded to `from` (nf4), then to `dtype`.
+/// Returns the matrix [out, in] in `dtype`: value of the code x scale in float32, for kNf4 rounded to `from`, then
+/// rounded to `dtype`. No gradient.
 at::Tensor dequantised(const QuantisedMatrix& matrix, at::ScalarType dtype);
 
 /// Returns x W^T: x [T, in] -> [T, out]. W is dequantised to x's dtype, and again in backward, which gives only the

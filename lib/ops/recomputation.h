@@ -1,5 +1,5 @@
-// Choice of the layers whose activations backward recomputes (gradient checkpointing), for the models. It trades time
-// for memory; results have the same bits.
+// Choice of the layers that are computed again in backward, instead of keeping their activations (gradient
+// checkpointing), for the models. It trades time for memory; results have the same bits.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 namespace roll {
 
-/// Recomputes the first `layers` layers in units of `together` layers; only a unit's input is kept.
+/// The default recomputes nothing.
 struct Recomputation {
-  int64_t layers = 0;
-  int64_t together = 1;
+  int64_t layers = 0;    // the first `layers` layers (of a pipeline's chunk) are recomputed; may exceed their number
+  int64_t together = 1;  // layers per unit; only the input of a unit is kept until backward computes the unit again
 
   /// Returns the fraction of a model's layers that are recomputed.
   double recomputed_share(int64_t num_layers) const {
@@ -21,13 +21,13 @@ struct Recomputation {
 };
 constexpr Recomputation kEveryLayer{.layers = std::numeric_limits<int64_t>::max()};
 
-/// Consecutive layers that backward handles together.
+/// Consecutive layers that are recomputed together, or one layer that is not recomputed.
 struct LayerUnit {
-  int64_t first = 0, size = 1;
-  bool again = false;  // recomputed in backward
+  int64_t first = 0, size = 1;  // index of the first layer, number of layers
+  bool again = false;           // true: recomputed in backward
 };
 
-/// Splits all layers of a model into units, in order; the last recomputed unit may be smaller.
+/// Splits layers 0 .. num_layers - 1 into units, in order; the last recomputed unit may be smaller.
 inline std::vector<LayerUnit> layer_units(const Recomputation& recomputation, int64_t num_layers) {
   const int64_t again = std::min(recomputation.layers, num_layers);
   std::vector<LayerUnit> units;

@@ -1,4 +1,6 @@
-// Row counts of groups (experts), for rows that are sorted by group. A GPU computes them; only counts() waits for it.
+// Numbers of rows of each group, for rows that are sorted by group (the expert that they go to). A GPU may have
+// computed them; only counts() waits for the GPU.
+// Legend: G groups.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,17 +11,19 @@
 
 namespace roll {
 
+/// Not thread-safe.
 class RowGroups {
  public:
   /// Takes the number of rows of each group, known on the host.
   explicit RowGroups(std::vector<int64_t> counts);
-  /// Takes the end of each group's rows, [G] int32, on any device.
+  /// Takes the index after each group's last row, [G] int32, on any device.
   explicit RowGroups(at::Tensor ends);
 
+  /// Returns G.
   int64_t size() const;
   /// Returns the number of rows of each group. The first call waits for the device if the host does not know them.
   const std::vector<int64_t>& counts() const;
-  /// Returns the end of each group's rows, [G] int32 on `device`, without waiting.
+  /// Returns the index after each group's last row, [G] int32 on `device`, without waiting for the device.
   at::Tensor ends(at::Device device) const;
 
  private:

@@ -1,5 +1,6 @@
-// Element-wise steps between the GEMMs of a layer in the CPU decoder. Each works on one row, in float32, and rounds its
-// result to the dtype of the next GEMM's input. Legend: R rotated elements of a head.
+// Steps of the CPU decoder between the matrix products of a layer. Each works on one row, the `width` elements of one
+// token, in float32, and writes its result in the dtype of the next matrix product's input (float32 or bfloat16).
+// An output may be an input row of the same type itself; otherwise outputs must not overlap inputs.
 #pragma once
 
 #include <c10/util/BFloat16.h>
@@ -8,14 +9,14 @@
 
 namespace roll {
 
-/// Adds scale * (y[i] + bias[i]) to x[i]; bias may be null.
+/// Adds scale * (y[i] + bias[i]) to x[i], in place; a null bias counts as 0.
 void add_to_row(float* x, const float* y, const float* bias, int64_t width, float scale = 1);
 
 /// Writes the RMS norm: out = x / sqrt(mean(x^2) + eps) * weight.
 void norm_row(const float* x, const float* weight, float* out, int64_t width, float eps);
 void norm_row(const float* x, const float* weight, c10::BFloat16* out, int64_t width, float eps);
 
-/// Rotates the pairs (i, i + R/2) of a head's first R = `rotated_size` elements in place (RoPE); cos and sin [R/2].
+/// Applies RoPE in place to a head's first rotated_size = R elements: rotates the pairs (i, i + R/2). cos, sin: [R/2].
 void rotate_head(float* head, const float* cos, const float* sin, int64_t rotated_size);
 /// Like rotate_head(), for the pairs (2i, 2i + 1).
 void rotate_head_interleaved(float* head, const float* cos, const float* sin, int64_t rotated_size);
@@ -32,7 +33,7 @@ void gelu_gate_row(const float* gate, const float* up, const float* gate_bias, c
 void gelu_gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, c10::BFloat16* out,
                    int64_t width);
 
-/// Applies an output gate: x *= sigmoid(gate + gate_bias); the bias may be null.
+/// Applies an output gate in place: x *= sigmoid(gate + gate_bias); a null bias counts as 0.
 void open_row(const float* gate, const float* gate_bias, float* x, int64_t width);
 void open_row(const float* gate, const float* gate_bias, c10::BFloat16* x, int64_t width);
 

@@ -1,5 +1,6 @@
-// Samples one token from a row of logits on the CPU. cuda/sample_rows.h draws the same tokens on a GPU, and
-// cuda/sampling_math.h defines the sampling. No state but scratch memory. Legend: V vocabulary.
+// Draws one token from its logits on the CPU, for the sampler. cuda/sampling_math.h defines the sampling (penalties,
+// temperature, top_k, top_p, min_p); cuda/sample_rows.h draws the same tokens on a GPU.
+// Legend: V vocabulary.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,12 @@
 
 namespace roll {
 
-/// Draws tokens. It keeps scratch memory, so each thread needs its own.
+/// Keeps only scratch memory between draws, so one object may draw for any sequences; each thread needs its own.
 class RowSampler {
  public:
-  /// Draws a token from logits [V] float32. `touched`: tokens whose logits penalties or biases change, each once.
-  /// `bits`: 53 random bits. `allowed`: a bit mask of the tokens that may be drawn, in words of 32 tokens; empty: all.
-  /// SystemError: no logit is finite, or one is NaN or +infinity.
+  /// Draws a token from logits [V]. `touched`: the tokens whose logits penalties or biases change, each once. `bits`:
+  /// 53 random bits, which alone decide the draw. `allowed`: bit i % 32 of word i / 32 is 1 if token i may be drawn;
+  /// empty: all may. Throws SystemError if no logit of an allowed token is finite, or if a logit is NaN or +infinity.
   DrawnToken draw(std::span<const float> logits, const RowSampling& sampling, std::span<const TouchedToken> touched,
                   uint64_t bits, std::span<const uint32_t> allowed = {});
 
@@ -26,7 +27,7 @@ class RowSampler {
   };
   struct Pick {
     int64_t token = 0;
-    uint64_t all = 0;  // total mass of the candidates
+    uint64_t all = 0;  // total mass of the candidates, among which the token was drawn
   };
 
   static bool more_likely(const Candidate& a, const Candidate& b) {

@@ -1,5 +1,6 @@
-// Macros and math for loops that the compiler vectorises for the processor that runs them, used by the CPU kernels.
-// Write plain loops, mark the function ROLL_SIMD, and mark sums `#pragma omp simd reduction`.
+// Macros and math for loops that the compiler vectorises (turns into SIMD instructions) for the processor that runs
+// them; the CPU kernels use them. Write plain loops, mark the function that contains them ROLL_SIMD, mark functions
+// that it calls in loops ROLL_INLINE, and mark sums `#pragma omp simd reduction`.
 #pragma once
 
 #include <bit>
@@ -7,19 +8,20 @@
 #include <cstdint>
 #include <limits>
 
-// One binary serves every x86-64: the loader picks the widest version of a marked function. (Not under ThreadSanitizer,
-// which is not initialised yet when the loader picks.)
+// ROLL_SIMD compiles a function for several kinds of x86-64 processors; when the program starts, the loader picks the
+// version for this processor. (Not under ThreadSanitizer, which is not initialised yet when the loader picks.)
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define ROLL_SIMD __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define ROLL_SIMD
 #endif
 #if defined(__x86_64__) && !defined(__clang__)
-// Marks a version written for one kind of processor. (clang 14 cannot ask at run time which processor this is.)
+// ROLL_V4 (AVX-512) and ROLL_V3 (AVX2) mark a function written for one kind of processor, which its caller must check
+// for. (Not for clang 14, which cannot check at run time.)
 #define ROLL_V4 __attribute__((target("arch=x86-64-v4")))
 #define ROLL_V3 __attribute__((target("arch=x86-64-v3")))
 #endif
-// Inner functions must be inlined, to be compiled for the same processor.
+// ROLL_INLINE marks functions that are inlined into marked ones, and so are compiled for the same processors.
 #define ROLL_INLINE inline __attribute__((always_inline))
 
 namespace roll {
@@ -43,16 +45,17 @@ ROLL_INLINE float fast_exp(float x) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(p) + exponent);
 }
 
+/// Returns std::exp(x).
 ROLL_INLINE double fast_exp(double x) {
   return std::exp(x);
 }
 
-/// Terms of a long sum that are added in float32 before the block is added in float64. Float32 over a whole row loses
-/// small terms beside large ones: log-probs over 262,144 tokens were 9e-6 too high on average. Blocks of this size cost
-/// 1 to 3 % of the exponentials' time; blocks a quarter as long, 12 %.
+/// Number of terms of a long sum that are added in float32 before their sum is added to the rest in float64. float32
+/// alone loses small terms beside large ones: log-probs over 262,144 tokens were 9e-6 too high on average. Blocks of
+/// this size cost 1 to 3 % of the exponentials' time; blocks a quarter as long, 12 %.
 constexpr int64_t kSummedBlock = 512;
 
-/// Replaces x by exp(x - top), with `top` set to the largest x; returns the sum.
+/// Replaces the `length` elements of x by exp(x - top), and returns their sum. Sets `top` to the largest x.
 template <class T>
 ROLL_INLINE T exponentiate_row(T* x, int64_t length, T& top) {
   T largest = -std::numeric_limits<T>::infinity();

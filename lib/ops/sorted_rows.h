@@ -1,6 +1,7 @@
-// Sorts token rows by group (expert) and combines them again, for mixture-of-experts layers. A token's sum runs in the
-// order of its choices, so it does not depend on other tokens.
-// Legend: T tokens, K choices (groups per token), E width, G groups.
+// For mixtures of experts (model/experts.cpp): copies each token's row to the experts that it chose, sorted by expert
+// ("group"), and adds the experts' results up again per token. A token's sum runs in the order of its choices, so its
+// bits do not depend on other tokens.
+// Legend: T tokens, K choices of each token, E width of a row, G groups.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,21 +12,23 @@
 
 namespace roll {
 
+/// Order of the T K (token, choice) pairs by group; within a group by token, then by choice.
 struct SortedRows {
-  at::Tensor order;        // [T K] int64: flat index (token * K + choice) of each sorted row
-  at::Tensor choice_rows;  // [T, K] int64: index of each choice's sorted row
-  RowGroups groups;        // [G]
+  at::Tensor order;        // [T K] int64: token * K + choice of each sorted row
+  at::Tensor choice_rows;  // [T, K] int64: index of each choice's row among the sorted rows
+  RowGroups groups;        // numbers of rows of the G groups
 };
 
-/// Sorts the choices `groups` [T, K] int64 in [0, G) without waiting for the device. If `groups` has no data, rows are
-/// spread evenly over the groups.
+/// Sorts by the chosen groups, `groups` [T, K] int64 in [0, num_groups), without waiting for the device. If `groups` is
+/// a meta tensor (planned_tensors.h), the rows are spread evenly over the groups.
 SortedRows sort_rows(const at::Tensor& groups, int64_t num_groups);
 
-/// Copies each token's row to its choices, sorted by group: x [T, E] -> [T K, E]. Backward sums in float32.
+/// Returns a copy of its token's row for each sorted row: x [T, E] -> [T K, E]. Differentiable; backward sums in
+/// float32.
 at::Tensor spread_rows(const at::Tensor& x, const SortedRows& rows);
 
-/// Returns the weighted sum of each token's rows, [T, E] in x's dtype: x [T K, E], weights [T, K] float32 or wider. The
-/// sum is computed in the weights' dtype.
+/// Returns for each token the weighted sum of its rows: sorted rows x [T K, E], weights [T, K] float32 or float64 ->
+/// [T, E] in x's dtype. Computed in the weights' dtype. Differentiable by x and weights.
 at::Tensor combine_rows(const at::Tensor& x, const at::Tensor& weights, const SortedRows& rows);
 
 }  // namespace roll

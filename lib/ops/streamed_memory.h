@@ -1,5 +1,5 @@
-// Memory of the CPU decoder for weights and KV pages, which every step reads in full. It asks the kernel for huge
-// pages, which save TLB misses (measured: reading weights is 10 to 30 % faster).
+// One block of memory from which the CPU decoder takes the tensors for weights and KV cache, which every step reads in
+// full. It asks Linux for huge pages, which save TLB misses (measured: reading weights is 10 to 30 % faster).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,11 +10,13 @@ namespace roll {
 
 class StreamedMemory {
  public:
-  /// Reserves `bytes` in all: the sum of room_for() over the tensors to take().
+  /// Reserves `bytes`: the sum of room_for() over the tensors that will be taken.
   explicit StreamedMemory(int64_t bytes);
+  /// Returns the bytes that a tensor of this size takes, rounded up to whole 4 KiB.
   static int64_t room_for(int64_t bytes);
 
-  /// Returns an uninitialised tensor; its pages are allocated when first written. Bug: too few bytes are reserved.
+  /// Returns the next tensor, uninitialised. It shares ownership of the block, so it may outlive this object. The
+  /// operating system allocates its pages when they are first written. Throws Bug if too few bytes are left.
   at::Tensor take(at::IntArrayRef sizes, at::ScalarType dtype);
 
  private:

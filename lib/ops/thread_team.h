@@ -1,5 +1,6 @@
-// A team of threads that runs many short stages in one parallel region, for the CPU decoder. at::parallel_for would
-// open a region per stage. Barriers spin, because the next stage is microseconds away.
+// A team of threads that runs many short stages, one after another, in one parallel region, for the CPU decoder: with
+// at::parallel_for each stage would be a separate region. Threads spin at the end of a stage, because the next one is
+// microseconds away.
 #pragma once
 
 #include <atomic>
@@ -10,15 +11,18 @@
 
 namespace roll {
 
+/// A stage is a call of share() or once(), which all members make in the same order. One run() at a time per team.
 class ThreadTeam {
  public:
+  /// One thread's access to the team.
   class Member {
    public:
+    /// Index of this thread in the team, from 0 to size() - 1.
     int64_t index() const { return index_; }
     int64_t size() const { return team_.size_; }
 
-    /// Runs task(i) once for each i in [0, count), on the next free member, and returns when all are done. Every member
-    /// must call it with the same count. Tasks must not write to the same memory.
+    /// Runs task(i) once for each i in [0, count), each on the next free member, and returns when all are done. Every
+    /// member must call it, with the same count. Tasks must not write to the same memory.
     template <class Task>
     void share(int64_t count, const Task& task) {
       try {
@@ -29,7 +33,8 @@ class ThreadTeam {
       team_.wait_for_all();
     }
 
-    /// Runs task() on the thread that called run(), as MPI may require; the other members wait.
+    /// Runs task() on the thread that called run(), as MPI may require. Every member must call it, and waits until it
+    /// is done.
     template <class Task>
     void once(const Task& task) {
       if (index_ == 0) try {
@@ -47,8 +52,9 @@ class ThreadTeam {
     int64_t index_;
   };
 
-  /// Runs body(member) on at::get_num_threads() threads at once; inside another parallel region, on this thread alone.
-  /// Rethrows the first exception of a task after the body has ended; later stages still run.
+  /// Runs body(member) on at::get_num_threads() threads at once, or inside another parallel region on this thread
+  /// alone, and returns when all have ended. If tasks throw, the later stages still run, and then run() rethrows the
+  /// first exception.
   void run(const std::function<void(Member&)>& body);
 
  private:

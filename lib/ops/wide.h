@@ -1,4 +1,5 @@
-// Conversions for CPU kernels that store bfloat16 and compute in float32; other types compute in their own type.
+// Conversions for CPU kernels that store elements of type T and compute in Wide<T>: float for bfloat16, T for other
+// types.
 #pragma once
 
 #include <c10/util/BFloat16.h>
@@ -22,8 +23,9 @@ struct WideOf<c10::BFloat16> {
 template <class T>
 using Wide = typename WideOf<T>::type;
 
-// c10's own conversions branch for NaN, which keeps loops over them from becoming SIMD code.
+// c10's own conversions branch for NaN, which keeps the compiler from vectorising loops with them.
 
+/// Returns x in the type for computing.
 template <class T>
 ROLL_INLINE Wide<T> widen(T x) {
   if constexpr (std::is_same_v<T, c10::BFloat16>)
@@ -32,7 +34,7 @@ ROLL_INLINE Wide<T> widen(T x) {
     return x;
 }
 
-/// Rounds to the nearest, ties to even.
+/// Returns x in the type for storing, rounded to the nearest value, ties to even; NaN stays NaN.
 template <class T>
 ROLL_INLINE T narrow(Wide<T> x) {
   if constexpr (std::is_same_v<T, c10::BFloat16>) {

@@ -1,8 +1,11 @@
-// Plans the passes of a pipeline stage as plain data. One forward, one backward (PipeDream-flush, Narayanan et al.
-// 2021): a stage begins with one forward per later stage, then alternates, and ends with the remaining backwards. So
-// its micro-batches in flight never exceed that number plus one. Interleaved stages (ibid., section 2.2) have several
-// chunks of layers: num_stages micro-batches go through one chunk before the next chunk. A stage begins with two passes
-// per later stage, plus num_stages for each of its chunks but one. The bubble shrinks by the number of chunks.
+// Plans the order in which a pipeline stage computes its passes, and estimates idle time, from numbers alone. A pass is
+// the forward or backward of one micro-batch through one chunk; a chunk is a range of consecutive layers of a stage (a
+// stage has one chunk, or several if stages are interleaved). One forward, one backward (PipeDream-flush, Narayanan et
+// al. 2021): a stage begins with one forward per later stage, then alternates forwards and backwards, and ends with the
+// remaining backwards. So at most one more micro-batch than there are later stages is in flight, which means between
+// its forward and its backward. Interleaved stages (ibid., section 2.2): num_stages micro-batches go through one chunk
+// before they go through the next one. A stage begins with two forwards per later stage, plus num_stages for each of
+// its chunks but one. The idle time shrinks by the number of chunks.
 #pragma once
 
 #include <cstdint>
@@ -11,36 +14,38 @@
 namespace roll {
 
 struct PipelineShape {
-  int64_t num_stages = 1, num_chunks = 1;  // num_chunks: per stage
+  int64_t num_stages = 1;
+  int64_t num_chunks = 1;  // chunks of each stage
 };
 
 struct PipelinePass {
-  bool is_forward = true;
-  int64_t micro_batch = 0, chunk = 0;
+  bool is_forward = true;              // false: backward
+  int64_t micro_batch = 0, chunk = 0;  // numbers from 0; the chunk is one of this stage's
   bool operator==(const PipelinePass&) const = default;
 };
 
-/// Returns a stage's passes in order. With a single stage, each forward is followed by its backward.
+/// Returns all passes of stage `stage` (from 0) in an update, in order. With a single stage and chunk, each forward is
+/// followed by its backward.
 std::vector<PipelinePass> one_forward_one_backward(int64_t stage, const PipelineShape& shape,
                                                    int64_t num_micro_batches);
 
-/// Returns the forwards alone; equal on every stage.
+/// Returns the passes of a stage for forwards without backwards, such as for log-probs; equal on every stage.
 std::vector<PipelinePass> forwards(const PipelineShape& shape, int64_t num_micro_batches);
 
-/// Returns the maximum micro-batches in flight in a stage (between forward and backward); a pass through one of v
-/// chunks counts 1/v.
+/// Returns the largest number of micro-batches in flight in a stage during an update; one that is in flight in one of v
+/// chunks counts 1/v, so that activation memory is proportional to it.
 double max_in_flight(int64_t stage, const PipelineShape& shape);
 
-/// Returns the minimum share of an update in which a stage idles, if all passes take equally long: (p - 1) / (v m + p -
-/// 1).
+/// Returns the share of an update in which a stage idles if all passes take equally long: (p - 1) / (v m + p - 1), with
+/// p stages, v chunks and m micro-batches. With other times it is larger.
 double bubble_share(const PipelineShape& shape, int64_t num_micro_batches);
 
-/// Returns the seconds of all passes, `num_passes` per stage and direction, if stage s is busy for busy_s[s] in all.
-/// The busiest stage works all the time, except while the first micro-batch goes through the others.
+/// Estimates the seconds of an update in which stage s computes for busy_s[s] seconds and has `num_passes` forwards and
+/// as many backwards: the busiest stage works all the time, except while the first pass goes through the other stages.
 double pipeline_seconds(const std::vector<double>& busy_s, double num_passes);
 
-/// Returns the share of an update in which stages idle, where seconds[s][i] is the time of stage s's i-th pass, and
-/// transfers take no time.
+/// Returns the share of an update in which stages idle, on average: simulates it with seconds[s][i] as the duration of
+/// pass i of one_forward_one_backward() on stage s, and transfers that take no time. Returns 0 if all durations are 0.
 double idle_share(const PipelineShape& shape, int64_t num_micro_batches,
                   const std::vector<std::vector<double>>& seconds);
 

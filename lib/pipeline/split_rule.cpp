@@ -67,7 +67,7 @@ std::optional<std::vector<int64_t>> parse_layout(const std::string& text) {
 /// Returns the error if a stage has no layer, else "".
 std::string check_no_empty_stage(const StageSplit& split) {
   for (int64_t stage = 0; stage < split.num_stages(); ++stage)
-    if (split.chunk_layers(stage).empty()) return "leaves a stage without a layer; give each stage at least one";
+    if (split.stage_layers(stage).empty()) return "leaves a stage without a layer; give each stage at least one";
   return "";
 }
 

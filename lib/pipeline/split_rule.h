@@ -1,4 +1,4 @@
-// Splits a model's layers into pipeline stages, by Megatron's keys.
+// Splits a model's layers into pipeline stages, as the configuration's keys (those of Megatron, in StrategyConfig) say.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,27 @@ namespace roll {
 
 struct StrategyConfig;  // dist/config.h
 
-/// Error of a split: the key, and the rule that it breaks.
+/// Reason why a model cannot be split, from which the caller makes a message about a key.
 struct SplitFault {
-  enum class Key { kSize, kChunks, kFirst, kLast, kLayout } key = Key::kSize;
-  std::string rule;
+  enum class Key {
+    kSize,    // pipeline_model_parallel_size
+    kChunks,  // virtual_pipeline_model_parallel_size
+    kFirst,   // num_layers_in_first_pipeline_stage
+    kLast,    // num_layers_in_last_pipeline_stage
+    kLayout,  // pipeline_model_parallel_layout
+  } key = Key::kSize;
+  std::string rule;  // the rule that the key's value breaks, such as "must divide ..."
 };
 
-/// Returns the stages of a model with `num_layers` layers, or why it cannot be split.
+/// Returns the split of a model with `num_layers` layers, or the reason why it cannot be split. A single stage gives a
+/// default StageSplit.
 std::variant<StageSplit, SplitFault> try_stage_split(const StrategyConfig& strategy, int64_t num_layers);
 
-/// Returns the number of layer chunks per stage.
+/// Returns the number of chunks of layers per stage (see stage_split.h); 1 if the stages are not interleaved. It does
+/// not check the keys.
 int64_t num_chunks(const StrategyConfig& strategy);
 
-/// Returns the split. Bug: the model cannot be split this way.
+/// Returns the split, for a configuration that try_stage_split() has accepted. Throws Bug if the model cannot be split.
 StageSplit stage_split(const StrategyConfig& strategy, int64_t num_layers);
 
 }  // namespace roll

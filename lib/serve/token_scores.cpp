@@ -30,7 +30,7 @@ std::vector<TokenScore> score_tokens(const Transformer& model, const std::vector
   const TopLogits top = token_top_logits(model, tokens, k, model.spec().vocab_size, mask);
   // Log-probs differ as logits do, so the given token's log-prob yields the normaliser.
   const at::Tensor likeliest =
-      ((predicted_rows(top.logits) - predicted_rows(sampled.choice_log_probs)) / divisor + log_probs.unsqueeze(1))
+      ((predicted_rows(top.logits) - predicted_rows(sampled.choice_logits)) / divisor + log_probs.unsqueeze(1))
           .to(at::kFloat)
           .contiguous();
   const at::Tensor top_ids = predicted_rows(top.ids).to(at::kLong);

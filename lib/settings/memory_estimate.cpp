@@ -57,7 +57,7 @@ struct RoleStage {
   }
   /// Layers of the stage; empty: all layers.
   std::vector<int64_t> layers() const {
-    return split.num_stages() == 1 ? std::vector<int64_t>() : split.chunk_layers(index);
+    return split.num_stages() == 1 ? std::vector<int64_t>() : split.stage_layers(index);
   }
 };
 

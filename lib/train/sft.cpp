@@ -44,7 +44,7 @@ RoleLoss make_role_loss(const RowConfig& config, const DivergenceArgs* divergenc
     const SftInputs inputs{.axis = e.axis(), .log_probs = policy.log_probs, .labels_mask = e.mask(kLabelsMask)};
     if (!divergence) return sft_loss(inputs, counts, settings);
     const at::Tensor teacher = e.taught.narrow(1, 0, e.taught.size(1) / 2);
-    return distillation_loss(inputs, {.logits = policy.choice_log_probs, .teacher = teacher}, counts, settings,
+    return distillation_loss(inputs, {.logits = policy.choice_logits, .teacher = teacher}, counts, settings,
                              *divergence);
   };
 }

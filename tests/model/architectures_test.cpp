@@ -39,8 +39,8 @@ Architecture zephyr() {
                       .lm_head = "predict",
                       .value_head = "worth",
                       .layer = "trunk.block.",
-                      .input_norm = "before_attention",
-                      .post_norm = "before_mlp",
+                      .before_attention = "before_attention",
+                      .before_mlp = "before_mlp",
                       .q = "query",
                       .k = "key",
                       .v = "value",
@@ -151,7 +151,7 @@ TEST_CASE("a row is all that a new architecture needs to be shared by ranks", "[
 TEST_CASE("a layer's kernels in training get none with features that they do not compute", "[model]") {
   std::vector<std::string> known;
   for (const Architecture& row : architectures()) {
-    if (row.has_more) continue;
+    if (row.is_multimodal) continue;
     InitSizes sizes;
     sizes.arch = row.name;
     sizes.vocab = 64;

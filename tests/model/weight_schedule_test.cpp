@@ -172,7 +172,7 @@ TEST_CASE("each rank of the sampler gets each element of its part once, from a r
     const WeightSchedule schedule = c.schedule();
     int64_t wrong = 0;
     for (int rank = 0; rank < c.num_ranks(); ++rank) {
-      const WeightMoves moves = schedule.of(rank);
+      const WeightMoves moves = schedule.moves(rank);
       Elements got(c.parameters), kept(c.parameters);
       got.add(moves.receives);
       for (const WeightBlock& block : moves.kept) kept.add(block);
@@ -200,7 +200,7 @@ TEST_CASE("sender and receiver name the same blocks in the same order", "[model]
   for (const Case& c : cases()) {
     std::map<std::pair<int, int>, WeightBlocks> sent, received;
     for (int rank = 0; rank < c.num_ranks(); ++rank) {
-      const WeightMoves moves = c.schedule().of(rank);
+      const WeightMoves moves = c.schedule().moves(rank);
       for (const auto& [peer, blocks] : moves.sends) sent[{rank, peer}] = blocks;
       for (const auto& [peer, blocks] : moves.receives) received[{peer, rank}] = blocks;
     }
@@ -212,7 +212,7 @@ TEST_CASE("sender and receiver name the same blocks in the same order", "[model]
 TEST_CASE("who has an element sends it as often as the others who have it, to a row of each part", "[model]") {
   for (const Case& c : cases()) {
     Elements needed(c.parameters);
-    for (int rank = 0; rank < c.num_ranks(); ++rank) needed.add(c.schedule().of(rank).receives);
+    for (int rank = 0; rank < c.num_ranks(); ++rank) needed.add(c.schedule().moves(rank).receives);
     std::vector<double> fair(c.num_ranks());
     needed.for_each([&](int64_t parameter, int64_t row, int64_t column, double times) {
       std::vector<int> holders;
@@ -243,7 +243,7 @@ TEST_CASE("numbers of elements are those of the lists", "[model]") {
     INFO(c.text());
     CHECK(std::ssize(elements) == c.num_ranks());
     for (int rank = 0; rank < c.num_ranks(); ++rank) {
-      const WeightMoves moves = schedule.of(rank);
+      const WeightMoves moves = schedule.moves(rank);
       CHECK(elements[rank].sent == numel(moves.sends));
       CHECK(elements[rank].received == numel(moves.receives));
       CHECK(elements[rank].kept == numel({{rank, moves.kept}}));
@@ -310,7 +310,7 @@ TEST_CASE("ten thousand ranks of a 7B model: all that is sent is received, and l
     CHECK(most - least <= 6 * spec.intermediate_size);
     CHECK(static_cast<double>(most) == Approx(spec.num_parameters() / 4.0 * wanted[tp] / 1500.0).epsilon(1e-3));
   }
-  const WeightMoves moves = schedule.of(9999);
+  const WeightMoves moves = schedule.moves(9999);
   int64_t of_last = 0;
   for (const auto& [peer, blocks] : moves.receives)
     for (const WeightBlock& block : blocks) of_last += block.numel();

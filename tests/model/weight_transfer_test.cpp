@@ -83,7 +83,7 @@ std::string moved(Communicator& ranks, const std::filesystem::path& folder, cons
   all.resize(ranks.size());  // some may be in no layout
   const int64_t elements = all[ranks.rank()].sent;
   const int64_t rest = count.bytes - elements * static_cast<int64_t>(at::elementSize(dtype));
-  const auto num_peers = std::ssize(schedule.of(ranks.rank()).sends);
+  const auto num_peers = std::ssize(schedule.moves(ranks.rank()).sends);
   if (rest % 8 != 0 || rest < 8 * num_peers || rest > 8 * num_peers * count.calls)
     wrong += fmt::format("{} bytes for {} elements in {} buckets", count.bytes, elements, count.calls);
   ranks.barrier("all are done");

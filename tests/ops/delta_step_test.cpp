@@ -23,8 +23,8 @@ TEST_CASE("a head's tokens step by step are what the packed form computes", "[op
     std::ranges::fill(x, 0.0f);
     add_product_row(mixed[t].const_data_ptr<float>(), by_tap.const_data_ptr<float>(), x.data(), std::ssize(x));
     silu_row(x.data(), std::ssize(x));
-    direct_row(x.data(), key_dim, 1 / std::sqrt(static_cast<float>(key_dim)));
-    direct_row(x.data() + key_dim, key_dim, 1);
+    scale_to_length(x.data(), key_dim, 1 / std::sqrt(static_cast<float>(key_dim)));
+    scale_to_length(x.data() + key_dim, key_dim, 1);
     step_state({.q = x.data(),
                 .k = x.data() + key_dim,
                 .v = x.data() + 2 * key_dim,
@@ -37,7 +37,7 @@ TEST_CASE("a head's tokens step by step are what the packed form computes", "[op
 
 TEST_CASE("what has no length stays so, and decays of large steps are no other than of small ones", "[ops]") {
   std::vector<float> nothing(7);
-  direct_row(nothing.data(), 7, 1);
+  scale_to_length(nothing.data(), 7, 1);
   for (const float x : nothing) CHECK(x == 0);
   for (const float x : {-100.0f, -3.0f, 0.0f, 19.0f, 21.0f, 100.0f})
     CHECK(delta_decay(-9, x) == Approx(std::exp(-std::exp(-9.0) * std::log1p(std::exp(static_cast<double>(x))))));

@@ -119,9 +119,9 @@ namespace {
 /// log-probs and logits of choices, and the gradients of a loss of both.
 std::vector<at::Tensor> results_of_choices(const LogProbs& y, const Inputs& x) {
   const at::Tensor ramp = at::linspace(-1, 2, x.labels.numel(), x.hidden.options());
-  ((y.log_probs * ramp).sum() + (at::log_softmax(y.choice_log_probs, -1) * ramp.cos().unsqueeze(1)).square().sum())
+  ((y.log_probs * ramp).sum() + (at::log_softmax(y.choice_logits, -1) * ramp.cos().unsqueeze(1)).square().sum())
       .backward();
-  return {y.log_probs.detach(), y.choice_log_probs.detach(), x.hidden.grad().clone(), x.weight.grad().clone()};
+  return {y.log_probs.detach(), y.choice_logits.detach(), x.hidden.grad().clone(), x.weight.grad().clone()};
 }
 
 Inputs copy_of(const Inputs& x, int64_t begin, int64_t end) {
@@ -142,8 +142,7 @@ TEST_CASE("the logits of choices are those of plain autograd, on any ranks and i
   const at::Tensor capped = cap > 0 ? cap * (logits / cap).tanh() : logits, valid = x.labels.ge(0);
   const at::Tensor log_probs = at::log_softmax(capped / 0.6, -1).gather(1, x.labels.clamp_min(0).unsqueeze(1));
   const auto expected = results_of_choices(
-      {.log_probs = log_probs.squeeze(1) * valid, .choice_log_probs = capped.gather(1, choices) * valid.unsqueeze(1)},
-      x);
+      {.log_probs = log_probs.squeeze(1) * valid, .choice_logits = capped.gather(1, choices) * valid.unsqueeze(1)}, x);
 
   const Inputs whole = copy_of(x, 0, 11);
   check_same(results_of_choices(linear_log_prob(whole.hidden, whole.weight, whole.labels, options), whole), expected,

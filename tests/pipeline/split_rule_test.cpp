@@ -79,8 +79,8 @@ TEST_CASE("Interleaved stages have a chunk of layers each, then each a second on
              Catch::Contains("names 2 stages, but pipeline_model_parallel_size = 2, with 2 chunks each"));
   CHECK_THAT(by_layout("Et|t|t|L", 4, 3), Catch::Contains("leaves a stage without a layer"));
   const StageSplit split({1, 2, 0, 3}, 2);
-  CHECK(split.chunk_layers(0) == std::vector<int64_t>{0});
-  CHECK(split.chunk_layers(1) == std::vector<int64_t>{1, 2, 3, 4, 5});
+  CHECK(split.stage_layers(0) == std::vector<int64_t>{0});
+  CHECK(split.stage_layers(1) == std::vector<int64_t>{1, 2, 3, 4, 5});
   for (const auto& [layer, stage] : {std::pair{-1, 0}, {0, 0}, {1, 1}, {3, 1}, {6, 1}})
     CHECK(split.layer_stage(layer) == stage);
 }
