@@ -15,12 +15,12 @@ namespace roll {
 
 /// Device memory that a step reads and writes. Byte tensors hold structs.
 struct StepMemory {
-  at::Tensor plan;       // bytes: RowDraw [S], then StepRow [max_rows]
-  at::Tensor slots;      // bytes: SlotState [S]
-  at::Tensor tables;     // [S, pages of the longest sequence] int32
-  at::Tensor touched;    // bytes: TouchedToken [S, touched_per_slot]; undefined until needed
-  at::Tensor untouched;  // [S, touched_per_slot] float32
-  at::Tensor drawn;      // bytes: DrawnToken [S]
+  at::Tensor plan;             // bytes: RowDraw [S], then StepRow [max_rows]
+  at::Tensor slots;            // bytes: SlotState [S]
+  at::Tensor tables;           // [S, pages of the longest sequence] int32
+  at::Tensor touched;          // bytes: TouchedToken [S, touched_per_slot]; undefined until needed
+  at::Tensor original_logits;  // [S, touched_per_slot] float32
+  at::Tensor drawn;            // bytes: DrawnToken [S]
   int64_t touched_per_slot = 0;
 };
 
