@@ -18,6 +18,6 @@ LoadedRows<PairRow> load_pair_rows(const DpoConfig& config, const DataArgs& data
                                    Progress* progress = nullptr);
 
 /// Makes a step of `pairs`: sequences 2i (chosen) and 2i + 1 (rejected) form group i.
-RlStep make_step(const std::vector<PairRow>& pairs, const FindHome& find_home, int rank);
+RlStep make_step(const std::vector<PairRow>& pairs, const PlanHome& plan_home, int rank);
 
 }  // namespace roll

@@ -21,25 +21,25 @@
 namespace roll {
 
 /// Returns the home of the sequences of a step, in world ranks.
-using FindHome = std::function<Distribution(const StepFacts& facts)>;
+using PlanHome = std::function<Distribution(const StepFacts& facts)>;
 
 /// Rows of a run in any form, as steps.
 struct RowSteps {
   int64_t size = 0;
   uint64_t fingerprint = 0;
-  std::function<RlStep(const std::vector<int64_t>& rows, const FindHome& find_home, int rank)> make_step;
+  std::function<RlStep(const std::vector<int64_t>& rows, const PlanHome& plan_home, int rank)> make_step;
   std::function<std::vector<Json>(const std::vector<int64_t>& rows)>
       find_origins;  // id and origin (file and row) of each row
 };
-/// Wraps rows of type T; `make_step(rows, find_home, rank)` makes a step and loads the sequences that
-/// `find_home` gives to `rank`.
+/// Wraps rows of type T; `make_step(rows, plan_home, rank)` makes a step and loads the sequences that
+/// `plan_home` gives to `rank`.
 template <class T, class F>
 RowSteps row_steps(StoredRows<T> stored, F make_step) {
   const auto rows = std::make_shared<const StoredRows<T>>(std::move(stored));
   return {.size = rows->size(),
           .fingerprint = rows->fingerprint(),
-          .make_step = [rows, make_step](const std::vector<int64_t>& numbers, const FindHome& find_home,
-                                         int rank) { return make_step(rows->at(numbers), find_home, rank); },
+          .make_step = [rows, make_step](const std::vector<int64_t>& numbers, const PlanHome& plan_home,
+                                         int rank) { return make_step(rows->at(numbers), plan_home, rank); },
           .find_origins =
               [rows](const std::vector<int64_t>& numbers) {
                 std::vector<Json> origins;
