@@ -59,15 +59,20 @@ class ExperienceState {
 /// Fills final_response_mask, positive_response_mask, is_weights, token_rewards, advantages and returns of
 /// step.experience from scores, rewards, response_mask, old/ref log-probs, teacher_kl and values, and advances `state`
 /// by one step. Works domain by domain, or on all sequences at once if statistics_per_domain is false. num_groups:
-/// prompts of the step. Rewards are normalised, then clipped. Token rewards are clipped again after subtracting the KL,
-/// then whitened over response_mask. Returns cover response_mask, so that the critic learns from every response. A
-/// teacher's KL is subtracted from the advantages; with is_pure_opd it replaces advantages and returns. Advantages are
-/// whitened over final_response_mask and are 0 outside it. Returns the metrics of describe.h and correction.h, kl_coef,
-/// {reward,token_reward,advantage}_clip_frac and actor/final_mask_ratio, for the whole step and as <domain>/... for
-/// named domains (only describe.h's with statistics_per_domain: false). The whole step's kl_coef is the mean over
-/// domains. Throws UserError if a deviation over a single response is needed, error_max_len_clip lacks its threshold,
-/// or an estimator needs turns and a response has none; Bug if a needed tensor is missing. **Collective** over
-/// step.ranks, which all get the same metrics.
+/// prompts of the step.
+///
+/// Rewards are normalised, then clipped. Token rewards are clipped again after subtracting the KL, then whitened over
+/// response_mask. Returns cover response_mask, so that the critic learns from every response. A teacher's KL is
+/// subtracted from the advantages; with is_pure_opd it replaces advantages and returns. Advantages are whitened over
+/// final_response_mask and are 0 outside it.
+///
+/// Returns the metrics of describe.h and correction.h, kl_coef, {reward,token_reward,advantage}_clip_frac and
+/// actor/final_mask_ratio, for the whole step and as <domain>/... for named domains (only describe.h's if
+/// statistics_per_domain is false). The whole step's kl_coef is the mean over domains.
+///
+/// Throws UserError if a deviation over a single response is needed, error_max_len_clip lacks its threshold, or an
+/// estimator needs turns and a response has none; Bug if a needed tensor is missing. **Collective** over step.ranks,
+/// which all get the same metrics.
 Metrics complete_experience(Part& step, const ExperienceConfig& config, int64_t num_groups, ExperienceState& state);
 /// Does the same for a step whose responses are all on this rank.
 Metrics complete_experience(Experience& step, const ExperienceConfig& config, int64_t num_groups,
