@@ -10,11 +10,10 @@
 namespace roll {
 
 /// Returns weights [B], where B is the number of sequences of the mini-batch over all ranks; empty if both kinds are
-/// off. Sequences without a valid token get 0; the others are scaled so that their mean is 1. Before scaling, a weight
-/// is
+/// off. Sequences without a valid token get 0; the others are scaled so that their mean is 1. Weights before scaling:
 ///   difficulty_weights   0.5 + 1.5 d, with d the difficulty rescaled to 0 at low and 1 at high, and clamped
-///   length_weights       1.5 - l, with l the number of valid tokens rescaled to 0 for the shortest and 1 for the
-///   longest both                 the product
+///   length_weights       1.5 - l, with l the valid tokens rescaled to 0 for the shortest and 1 for the longest
+///   both                 the product
 /// valid_tokens: masked tokens of each sequence. Throws Bug if the sizes of the arguments differ.
 std::vector<float> sample_weights(const std::vector<double>& difficulties, const std::vector<int64_t>& valid_tokens,
                                   const LossSettings& settings);
