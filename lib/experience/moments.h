@@ -24,8 +24,7 @@ Moments masked_moments(const at::Tensor& values, const at::Tensor& mask, Communi
 
 /// Returns (x - mean) / sqrt(variance + 1e-8) of the values x inside the mask, and 0 outside, as float32. Mean and
 /// variance (over n - 1) are those of the masked values of all ranks; if there are fewer than two, the values stay
-/// unchanged.
-/// **Collective** over `ranks`.
+/// unchanged. **Collective** over `ranks`.
 at::Tensor whiten(const at::Tensor& values, const at::Tensor& mask, Communicator& ranks);
 
 /// Moments of all values added since the run began (Chan, Golub, LeVeque 1979).

@@ -20,7 +20,7 @@ struct BatchRule {
   bool is_packed = false;     // true: micro-batches hold packing.budget tokens; false: num_sequences sequences
   PackOptions packing;        // budget, alignment, prefix sharing; packing.workload balances ranks, packed or not
   int64_t num_sequences = 8;  // sequences per micro-batch if not packed; units if unit > 1
-  int64_t unit = 1;           // sequences unit i to unit i + unit - 1 stay in one micro-batch: 2 for DPO pairs
+  int64_t unit = 1;           // consecutive sequences that stay in one micro-batch, such as 2 for DPO pairs
 
   /// Returns this rule with another cost model of sequences (packing.workload).
   BatchRule with(const Workload& workload) const;

@@ -20,7 +20,7 @@ namespace roll {
 /// other than the last return an undefined tensor.
 struct ForwardPass : std::function<at::Tensor(const Batch& micro_batch)> {
   using function::function;
-  /// Runs the model's collectives for an empty micro-batch, where other ranks' micro-batches are not; null: not needed.
+  /// Takes part in the model's collectives if this rank's micro-batch is empty and others' are not; null: not needed.
   std::function<at::Tensor()> empty_pass{};
   std::shared_ptr<PipelineStage> stage{};  // this rank's pipeline stage; null: no pipeline
 };

@@ -26,8 +26,8 @@ struct Distribution {
   const std::vector<int64_t>& rank_share(int rank) const;
 };
 
-/// Returns a role's groups of ranks that share a model, in the numbers of `ranks`: the role's ranks in some
-/// communicator, ascending. shape: the role's mesh.
+/// Returns a role's groups of ranks that share a model, as numbers of some communicator. ranks: the role's
+/// ranks in that communicator, ascending. shape: the role's mesh.
 std::vector<std::vector<int>> world_groups(const std::vector<int>& ranks, const MeshShape& shape);
 /// Returns the same for a role's mesh, in ranks of role.world().
 inline std::vector<std::vector<int>> world_groups(const RoleMesh& role) {
@@ -41,8 +41,7 @@ std::vector<std::vector<int>> mesh_groups(int64_t num_ranks, const MeshShape& sh
 /// has none. lengths [B]: tokens of each sequence of the step. `to` may leave sequences out. ranks: the communicator
 /// whose ranks both distributions name. name: label of the message in traffic reports. A rank keeps sequences that it
 /// has; each other rank that needs a sequence gets it from one of the ranks that hold it. Throws Bug if no rank holds a
-/// wanted sequence.
-/// **Collective** over `ranks`.
+/// wanted sequence. **Collective** over `ranks`.
 std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, const std::vector<int64_t>& lengths,
                                      const Distribution& from, const Distribution& to, Communicator& ranks,
                                      std::string_view name);

@@ -43,8 +43,8 @@ struct UpdatePlan {
   /// Returns the file from which the step's updates can be replayed; called on the first rank if an update is skipped.
   /// May be null.
   std::function<std::string()> source{};
-  /// Runs the model's collectives for an empty micro-batch, where other ranks' micro-batches are not, and returns the
-  /// loss 0; null: the model needs none.
+  /// Takes part in the model's collectives if this rank's micro-batch is empty and others' are not, and returns the
+  /// loss 0; null: not needed.
   std::function<at::Tensor()> empty_pass{};
   /// Called after each update, made or skipped, but not for empty mini-batches; may be null.
   std::function<void(bool was_made)> after_update{};

@@ -20,7 +20,7 @@ void check_shown_tools(const Config& config, const std::filesystem::path& model_
 /// Return the levels of a run as rows. A level's seed follows from the run's seed, the environment's tag and the
 /// level's number; seeds of training are even, of validation odd. If an environment's observation identifies the level,
 /// training leaves out levels with the observation of a validation level. Throw
-/// UserError if no level is left, or three in a row cannot begin; SystemError if rows cannot be stored.
+/// UserError if no level is left, or if three in a row cannot begin; SystemError if rows cannot be stored.
 RowStore make_training_levels(const Config& config, const std::filesystem::path& model_folder,
                               const Tokenizer& tokenizer, Log& log);
 RowStore make_validation_levels(const Config& config, const std::filesystem::path& model_folder,
