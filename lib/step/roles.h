@@ -103,12 +103,13 @@ NamedTensors gather_on_first(const Model& model, Mesh& mesh) {
   return model.parts().gather_all(model.trained(), mesh.world().is_first());
 }
 
-/// Makes roles.to_sampler, if weights move and it is not made yet; else does nothing. update_sampler() does this too,
-/// but a call before keeps the time out of the first update. **Collective** over meshes.movers; a no-op on other ranks.
+/// Makes roles.to_sampler, if weights move and it is not made yet; else does nothing. update_sampler() does this too at
+/// its first call; forecasts call it before a step that they measure. **Collective** over meshes.movers; does nothing
+/// on other ranks.
 void prepare_updates(Roles& roles, const RoleMeshes& meshes, Traffic& traffic);
 
 /// Copies the policy's current weights to all sampler copies; does nothing if trainer and sampler share tensors.
-/// **Collective** over meshes.movers; a no-op on other ranks.
+/// **Collective** over meshes.movers; does nothing on other ranks.
 void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic);
 
 }  // namespace roll

@@ -19,8 +19,9 @@ namespace roll {
 /// Samples of one step on one rank; make one on each learner after the step's advantages are computed.
 class TokenSamples {
  public:
-  /// Selects at most `count` responses of the step, most informative first, and of these the ones that this rank
-  /// writes. actor: the policy's mesh in the communicator whose ranks step.home names. `step` must outlive this object.
+  /// Selects at most `count` informative responses of the step (informative_groups.h), and of these those that this
+  /// rank writes. actor: the policy's mesh in the communicator whose ranks step.home names. `step` must outlive this
+  /// object.
   TokenSamples(const RlStep& step, int64_t count, RoleMesh& actor);
 
   /// Keeps the selected responses' part of `log_probs` [T] (nats), which training computed for a micro-batch. Later
