@@ -1,5 +1,6 @@
-// AdamW kernel for bfloat16 parameters, each with 16 more bits that complete a float32 master weight. 16 bytes are
-// stored per parameter, gradient and moments included; a step reads 16 and writes 12.
+// AdamW step for bfloat16 parameters: the kernel AdamWSlice (launch_layer_kernel.h) and its arithmetic, also used on
+// the CPU. 16 more bits per parameter complete a float32 master weight. A parameter takes 16 bytes: these 2 + 2,
+// gradient and two moments (float32). A step reads all 16 and writes 12, all but the gradient.
 #pragma once
 
 #include "cuda/bf16.h"
@@ -8,10 +9,10 @@
 
 namespace roll {
 
-/// A float32 in two halves. high: nearest bfloat16, ties away from zero; low: remainder in float32 ulps.
+/// A float32 in two halves; joined_float() restores it exactly.
 struct SplitFloat {
-  Bf16 high;
-  int16_t low;
+  Bf16 high;    // nearest bfloat16, ties away from zero
+  int16_t low;  // signed difference of the float32's bit pattern from that of `high`
 };
 
 /// Splits x, which must not be NaN.
@@ -20,22 +21,26 @@ ROLL_HOST_DEVICE SplitFloat split_float(float x) {
   return {{static_cast<uint16_t>((bits + 0x8000u) >> 16)}, static_cast<int16_t>(bits & 0xFFFFu)};
 }
 
+/// Inverse of split_float().
 ROLL_HOST_DEVICE float joined_float(SplitFloat x) {
   return float_from_bits((static_cast<uint32_t>(x.high.bits) << 16) +
                          static_cast<uint32_t>(static_cast<int32_t>(x.low)));
 }
 
+/// Constants of optimizer step t = 1, 2, ...; lr: learning rate.
 struct AdamWStep {
-  float scale = 1;                          // factor of the gradient
-  float decay = 1;                          // 1 - lr * weight decay
-  float first_rate = 1;                     // 1 - beta1, rounded once: 1 - float(0.999) is 5e-5 off
-  float second_decay = 0, second_rate = 1;  // beta2, 1 - beta2
-  float step_size = 0;                      // lr / (1 - beta1^t)
-  float second_factor = 1;                  // 1 / sqrt(1 - beta2^t)
+  float scale = 1;          // factor of the gradient, such as that of gradient clipping
+  float decay = 1;          // 1 - lr * weight decay
+  float first_rate = 1;     // 1 - beta1, computed in double and rounded once, because 1 - float(0.999) is 5e-5 off
+  float second_decay = 0;   // beta2
+  float second_rate = 1;    // 1 - beta2, computed like first_rate
+  float step_size = 0;      // lr / (1 - beta1^t)
+  float second_factor = 1;  // 1 / sqrt(1 - beta2^t)
   float epsilon = 0;
 };
 
-/// Updates a parameter and its moments (Loshchilov & Hutter 2019, algorithm 2); `step` includes the bias corrections.
+/// Updates a parameter `weight` and its first and second moment (Loshchilov & Hutter 2019, algorithm 2); the fields of
+/// `step` include the bias corrections.
 ROLL_HOST_DEVICE void adamw(const AdamWStep& step, float gradient, float& weight, float& first, float& second) {
   gradient *= step.scale;
   first += step.first_rate * (gradient - first);
@@ -44,19 +49,20 @@ ROLL_HOST_DEVICE void adamw(const AdamWStep& step, float gradient, float& weight
            float_quotient(step.step_size * first, float_root(second) * step.second_factor + step.epsilon);
 }
 
-/// Kernel: an AdamW step over n elements.
+/// Kernel: an AdamW step over n elements. Updates high, low, first and second in place; reads gradient.
 struct AdamWSlice {
   static constexpr int kLanes = 256, kVector = 4, kElements = 4 * kLanes * kVector;  // per block
   template <class>
   using Shared = NoShared;
   AdamWStep step;
-  const float* gradient = nullptr;
-  Bf16* high = nullptr;
-  int16_t* low = nullptr;
-  float *first = nullptr, *second = nullptr;
+  const float* gradient = nullptr;            // [n]; this and the next pointers need no alignment beyond their type's
+  Bf16* high = nullptr;                       // [n]: parameters, the upper halves of the master weights
+  int16_t* low = nullptr;                     // [n]: SplitFloat::low of the same parameters
+  float *first = nullptr, *second = nullptr;  // [n] each: moments
   int64_t n = 0;
 
   int64_t num_blocks() const { return (n + kElements - 1) / kElements; }
+  /// Returns the bytes of device memory read and written.
   int64_t bytes() const { return 28 * n; }
 
   template <class Block>

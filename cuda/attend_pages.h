@@ -1,4 +1,6 @@
-// Paged-attention kernels for the sampler; decode_kernels.h has the legend and the page layout.
+// Paged-attention kernel of the sampler, launched by the device decoder (launch_kernel.h). Layout of the key/value
+// pages: PagedLayer in decode_kernels.h. Legend: N rows (tokens), H query heads, Hkv key/value heads, D = head_dim. A
+// lane is a thread, a block a thread block (lane_block.h).
 #pragma once
 
 #include <cfloat>
@@ -19,15 +21,18 @@ struct AttendShared {
   Cell<float> top[Block::kWarps][kQueries], sum[Block::kWarps][kQueries];
 };
 
-/// Kernel: causal paged attention on tensor cores, 16 queries at once. A warp keeps their running maximum and sums in
-/// registers while it loops over keys (Dao 2023, "FlashAttention-2"). One block per `tile` rows, bundle of up to 16
-/// query heads that share a key/value head, slice of kMixed output elements, and split of the tokens. If splits > 1,
-/// CombineParts joins the parts. Single rows (decoding): the heads are the queries, warps divide the tokens.
-/// Consecutive rows of a sequence (prefill): the rows are the queries, warps divide the heads.
+/// Kernel: causal paged attention on tensor cores, 16 queries at once. A row attends to its slot's tokens at positions
+/// 0 to row.position, whose keys and values must already lie in the pages. A warp keeps the running maximum and sums of
+/// its queries in registers while it loops over keys (Dao 2023, "FlashAttention-2").
+///
+/// A block computes `tile` rows for one bundle (up to 16 query heads that share a key/value head), one slice of kMixed
+/// of the D output elements, and one split: a range of the visible tokens. If splits > 1, the results are in
+/// `parts`, and CombineParts must run next to write `mixed`. Single rows (decoding): a bundle's heads are the queries,
+/// warps divide the tokens. Consecutive rows of a sequence (prefill): the rows are the queries, warps divide the heads.
 ///
 /// The lanes of a warp form a 4 (t) x 8 (g) grid, as in mma fragments. A lane reads 16 bytes at once: kVector elements
 /// of a key, or one element of kVector tokens' values. This fixes which key is which column of the products: column c
-/// of product j is key kVector (c / 2) + 2 j + c % 2 of a tile. head_dim <= kDim, a multiple of 8.
+/// of product j is key kVector (c / 2) + 2 j + c % 2 of a tile. layer.head_dim must be a multiple of 8, at most kDim.
 template <class T, int kDim>
 struct AttendPages {
   static constexpr int kLanes = 128, kQueries = 16, kVector = PagedLayer<T>::kVector;
@@ -42,16 +47,20 @@ struct AttendPages {
                        kMixed = kDim < kMaxMixed ? kDim : kMaxMixed;
   template <class Block>
   using Shared = AttendShared<Block, kMixed, kQueries>;
-  const T* qkv = nullptr;
-  const StepRow* rows = nullptr;
+  const T* qkv = nullptr;         // [N, (H + 2 Hkv) D]: queries, keys, values; only the rotated queries are read
+  const StepRow* rows = nullptr;  // [N]
   PagedLayer<T> layer;
-  T* mixed = nullptr;      // [N, H D]
-  float* parts = nullptr;  // [num_rows, H, splits, D + 4]: weighted value sums, largest exponent, weight sum
-  int64_t first_row = 0, num_rows = 0;  // range of the N rows
-  int64_t heads = 0, splits = 1;        // splits > 1 only if tile = 1
-  int64_t tile = 1;                     // rows per block
-  float scale = 1;
+  T* mixed = nullptr;  // [N, H D]: output, the means of the values; 0 for padding rows (slot -1)
+  /// [num_rows, H, splits, D + 4], written if splits > 1. Per split: D weighted value sums, the largest exponent (of
+  /// 2), the weight sum relative to it, 2 unused elements.
+  float* parts = nullptr;
+  int64_t first_row = 0, num_rows = 0;  // computes rows [first_row, first_row + num_rows) of the N rows
+  int64_t heads = 0;                    // H
+  int64_t splits = 1;                   // more than 1 only if tile = 1
+  int64_t tile = 1;                     // rows per block: 1, or more for prompts
+  float scale = 1;                      // factor of query-key products, usually 1 / sqrt(D)
 
+  /// Returns the number of query heads per key/value head.
   ROLL_HOST_DEVICE int64_t group() const { return heads / layer.kv_heads; }
   ROLL_HOST_DEVICE int64_t bundles() const { return (group() + kQueries - 1) / kQueries; }
   int64_t num_blocks() const {

@@ -1,4 +1,5 @@
-// bfloat16 as bits, for kernels. Host and device convert alike, except for the bits of NaN.
+// bfloat16 as bits, for kernels and the CPU code that shares their arithmetic; float16: fp16.h. Conversions on host and
+// device agree bit by bit, except for the payload of NaN.
 #pragma once
 
 #include "base/host_device.h"
@@ -17,6 +18,7 @@ ROLL_HOST_DEVICE float to_float(Bf16 x) {
   return float_from_bits(static_cast<uint32_t>(x.bits) << 16);
 }
 
+/// store(to, x) converts x to the type of `to`, so that templates need not know it.
 ROLL_HOST_DEVICE void store(float& to, float x) {
   to = x;
 }

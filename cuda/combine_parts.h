@@ -1,4 +1,5 @@
-// Kernel that joins the partial attention results of attend_pages.h (split-K over tokens).
+// Kernel that joins the partial attention results that AttendPages (attend_pages.h) writes if it splits a row's tokens
+// among blocks. The device decoder launches it right after. Legend: N rows (tokens), H query heads, D = head_dim.
 #pragma once
 
 #include <cfloat>
@@ -9,19 +10,22 @@
 // 32-bit indices suffice within a page or tile and cost a GPU half as much.
 namespace roll {
 
-/// Kernel: one warp per row and head.
+/// Kernel: computes mixed from parts, for the rows [first_row, first_row + num_rows). One block of one warp per row and
+/// head. Fields of the same name must equal those of the AttendPages launch. Leaves padding rows (slot -1) as they are.
 template <class T>
 struct CombineParts {
-  static constexpr int kLanes = kWarp;  // one per split: splits <= 32
+  static constexpr int kLanes = kWarp;  // one lane per split
   template <class Block>
   struct Shared {
     typename Block::template Cell<float> weights[kWarp];
   };
-  const float* parts = nullptr;  // AttendPages::parts
-  const StepRow* rows = nullptr;
-  T* mixed = nullptr;                   // [N, H D]
-  int64_t first_row = 0, num_rows = 0;  // range of the N rows
-  int64_t heads = 0, splits = 1, head_dim = 0;
+  const float* parts = nullptr;   // [num_rows, H, splits, D + 4], as AttendPages::parts
+  const StepRow* rows = nullptr;  // [N]
+  T* mixed = nullptr;             // [N, H D]: output
+  int64_t first_row = 0, num_rows = 0;
+  int64_t heads = 0;
+  int64_t splits = 1;    // at most 32
+  int64_t head_dim = 0;  // multiple of 4
 
   int64_t num_blocks() const { return num_rows * heads; }
   template <class Block>

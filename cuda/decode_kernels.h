@@ -1,8 +1,10 @@
-// Kernels of the sampler between the GEMMs of a layer. Each is a struct of its arguments (pointers are device memory),
-// whose run() is the body of one block, a template over Block (lane_block.h): launch_kernel.h starts it on a GPU, tests
-// run it on the CPU. T (float, Bf16 or Fp16): type of weights, GEMM inputs and outputs, and KV cache; all arithmetic
-// and the residual stream are float32. Legend: N rows (tokens), S slots, P pages, V vocabulary, E hidden size, H query
-// heads, Hkv key/value heads, D head size, I inner size.
+// Kernels of the GPU sampler (lib/decode/device_decoder.h) between the GEMMs of a layer. Each is a struct of its
+// arguments (pointers are device memory), whose run() is the body of one block, a template over Block (lane_block.h):
+// launch_kernel.h starts it on a GPU, tests run it on the CPU. T (float, Bf16 or Fp16): type of weights, GEMM inputs
+// and outputs, and KV cache; all arithmetic and the residual stream are float32. A slot is the place of one running
+// sequence in the batch. Legend: N rows (tokens of a step), S slots, P pages, E hidden size, H query heads, Hkv
+// key/value heads, D head size, I inner size of the MLP; H, Hkv and I are this tensor-parallel rank's. E and I must be
+// multiples of 4, D of 8.
 #pragma once
 
 #include <cmath>
@@ -15,35 +17,39 @@
 // 32-bit indices suffice within a page or tile and cost a GPU half as much.
 namespace roll {
 
-/// A token to compute. token -1: use the slot's last token, at position = its length. slot -1: padding row, skipped.
+/// A token to compute.
 struct StepRow {
-  int32_t token = 0, position = 0, slot = -1;
+  int32_t token = 0;     // -1: StartRows takes the slot's last token, and SlotState::length as position
+  int32_t position = 0;  // in the sequence, from 0
+  int32_t slot = -1;     // -1: padding row, skipped
 };
 
 /// Assignment of a slot to a new sequence.
 struct SlotSeat {
-  SlotState state;
+  SlotState state;  // initial state of the slot
   int64_t slot = 0;
 };
 
-/// Entry `index` of a slot's page table.
+/// New value of entry `index` of a slot's page table: the page with the keys and values of the tokens at positions
+/// [index * page_size, (index + 1) * page_size).
 struct TableEntry {
   int32_t slot = 0, index = 0, page = 0;
 };
 
-/// A page to copy.
+/// A page to copy, by page number.
 struct PageMove {
   int32_t from = 0, to = 0;
 };
 
-/// Kernel: applies new seats and page-table entries.
+/// Kernel: applies new seats and page-table entries. One block.
 struct UpdateSlots {
   static constexpr int kLanes = 256;
   template <class>
   using Shared = NoShared;
-  const SlotSeat* seats = nullptr;
-  const TableEntry* entries = nullptr;
-  int64_t num_seats = 0, num_entries = 0, table_width = 0;
+  const SlotSeat* seats = nullptr;      // [num_seats], no slot twice
+  const TableEntry* entries = nullptr;  // [num_entries], no entry twice
+  int64_t num_seats = 0, num_entries = 0;
+  int64_t table_width = 0;     // entries per slot
   SlotState* slots = nullptr;  // [S]
   int32_t* tables = nullptr;   // [S, table_width]
 
@@ -56,14 +62,18 @@ struct UpdateSlots {
   }
 };
 
-/// Kernel: copies pages. One block per page and cache tensor; the tensors [P, page_words] are contiguous in `cache`.
+/// Kernel: copies pages in all cache tensors. One block per copy and tensor, in no order, so that no page copied to may
+/// also be copied from.
 struct CopyPages {
   static constexpr int kLanes = 256;
   template <class>
   using Shared = NoShared;
-  const PageMove* moves = nullptr;
-  int64_t num_moves = 0, num_tensors = 0, num_pages = 0, page_words = 0;
-  uint64_t* cache = nullptr;
+  const PageMove* moves = nullptr;  // [num_moves]
+  int64_t num_moves = 0;
+  int64_t num_tensors = 0;    // keys and values of each layer: two per layer
+  int64_t num_pages = 0;      // P
+  int64_t page_words = 0;     // 8-byte words per page of one tensor
+  uint64_t* cache = nullptr;  // [num_tensors, P, page_words]
 
   int64_t num_blocks() const { return num_moves * num_tensors; }
   template <class Block>
@@ -89,7 +99,8 @@ ROLL_HOST_DEVICE Vector<T, 4> rounded(const Vector<float, 4>& x) {
   return result;
 }
 
-/// Returns 1 / sqrt(mean(x^2) + eps) over `width` elements; four(j) returns elements j to j + 3.
+/// Returns 1 / sqrt(mean(x^2) + eps) over `width` elements, in every lane; four(j) returns elements j to j + 3. All
+/// lanes of the block must call it.
 template <class Block, class F>
 ROLL_KERNEL_TEXT float norm_scale(const Block& block, int64_t width, float eps, const F& four) {
   float squares = 0;
@@ -107,23 +118,25 @@ ROLL_HOST_DEVICE Vector<T, 4> normed(const Vector<float, 4>& x, float scale, con
   return result;
 }
 
-/// Kernel: resolves the tokens and positions of a step, and writes embeddings (x) and the normed input of layer 0. If
-/// `sums` is set (embedding split across ranks), writes this rank's embeddings there, zeros for other tokens, and sets
-/// x to 0; AddNorm adds the reduced sum.
+/// Kernel: begins a step: fills in tokens and positions (`rows`), and writes the embeddings (x) and their RMS norm, the
+/// input of layer 0. One block per row; a padding row becomes 0. If `sums` is set (embedding split across ranks), it
+/// instead sets x to 0, leaves `input` unwritten, and writes to `sums` the embeddings of the tokens of this rank's
+/// vocabulary range, 0 for others. The caller then sums `sums` over the ranks, and AddNorm adds it to x.
 template <class T>
 struct StartRows {
   static constexpr int kLanes = 256;
   template <class>
   using Shared = NoShared;
-  const StepRow* plan = nullptr;  // [N]
-  StepRow* rows = nullptr;        // [N]: plan with tokens and positions filled in
-  const SlotState* slots = nullptr;
-  const T *embedding = nullptr, *norm = nullptr;  // [V, E], [E]
-  float* x = nullptr;                             // [N, E]
-  T* input = nullptr;                             // [N, E]
-  float* sums = nullptr;                          // [N, E], or null
-  int64_t num_rows = 0, hidden = 0;
-  int64_t first_token = 0, num_tokens = 0;  // vocabulary range of `embedding`
+  const StepRow* plan = nullptr;            // [N]
+  StepRow* rows = nullptr;                  // [N]: plan with tokens and positions filled in; read by the later kernels
+  const SlotState* slots = nullptr;         // [S]
+  const T* embedding = nullptr;             // [num_tokens, E]
+  const T* norm = nullptr;                  // [E]: weight of layer 0's input norm
+  float* x = nullptr;                       // [N, E]: residual stream
+  T* input = nullptr;                       // [N, E]
+  float* sums = nullptr;                    // [N, E], or null
+  int64_t num_rows = 0, hidden = 0;         // N, E
+  int64_t first_token = 0, num_tokens = 0;  // token ids [first_token, first_token + num_tokens) are in `embedding`
   float eps = 0;
 
   int64_t num_blocks() const { return num_rows; }
@@ -162,19 +175,22 @@ struct StartRows {
   }
 };
 
-/// Kernel: x += branch + bias, and writes the normed input of the next GEMM. If `draws` is set, writes only the head's
-/// input, for the rows from which slots draw, and leaves x unchanged.
+/// Kernel: x += branch + bias, and input = RMS norm of x * norm: the input of the next GEMM. One block per row. If
+/// `draws` is set (before the LM head), it leaves x unchanged, and row i of `input` is that of row draws[i].row, or 0
+/// if draws[i].slot is -1.
 template <class T>
 struct AddNorm {
   static constexpr int kLanes = 256;
   template <class>
   using Shared = NoShared;
-  float* x = nullptr;                                           // [N, E]
-  const T *branch = nullptr, *bias = nullptr, *norm = nullptr;  // [N, E], [E] or null, [E]
-  const float* sums = nullptr;                                  // [N, E]: replaces `branch`; or null
-  T* input = nullptr;                                           // [num_rows, E]
-  const RowDraw* draws = nullptr;
-  int64_t num_rows = 0, hidden = 0;
+  float* x = nullptr;                // [N, E]: residual stream
+  const T* branch = nullptr;         // [N, E]: output of the attention or MLP, without bias
+  const T* bias = nullptr;           // [E], or null
+  const T* norm = nullptr;           // [E]: weight of the norm
+  const float* sums = nullptr;       // [N, E]: if set, taken in place of `branch`
+  T* input = nullptr;                // [num_rows, E]
+  const RowDraw* draws = nullptr;    // [num_rows], or null
+  int64_t num_rows = 0, hidden = 0;  // num_rows: N, or the number of draws; hidden: E
   float eps = 0;
 
   int64_t num_blocks() const { return num_rows; }
@@ -203,42 +219,45 @@ struct AddNorm {
   }
 };
 
-/// Position of a token in the KV cache.
+/// Location of a token's key and value of one head in PagedLayer's memory.
 struct TokenPlace {
-  int32_t block;   // page * Hkv + head
+  int32_t block;   // page * Hkv + key/value head
   int32_t within;  // offset in the page, in tokens
 };
 
-/// Paged keys and values of one layer, with the page tables. Lanes read 16 bytes at once: keys are [P, Hkv, D /
-/// kVector, page_size, kVector], with kVector elements of D last; values are [P, Hkv, page_size / kVector, D, kVector],
-/// with kVector tokens last.
+/// Paged keys and values of one layer, with the page tables. Lanes read 16 bytes at once. So the layout of keys is [P,
+/// Hkv, D / kVector, page_size, kVector], with kVector consecutive elements of D last; that of values is [P, Hkv,
+/// page_size / kVector, D, kVector], with kVector consecutive tokens last.
 template <class T>
 struct PagedLayer {
   static constexpr int kVector = 16 / sizeof(T);
   T *keys = nullptr, *values = nullptr;
-  const int32_t* tables = nullptr;  // [S, table_width]
+  const int32_t* tables = nullptr;  // [S, table_width]: page numbers
   int32_t table_width = 0, page_size = 0, kv_heads = 0, head_dim = 0;
   uint32_t page_factor = 0;  // reciprocal(page_size)
 
-  /// Returns the factor with position / page_size = position * factor / 2^32, for positions below 2^32 / page_size; for
-  /// all positions if page_size is a power of 2.
+  /// Returns the factor with position / page_size = position * factor / 2^32 (integer divisions), for positions below
+  /// 2^32 / page_size; for all positions if page_size is a power of 2.
   static uint32_t reciprocal(int64_t page_size) {
     return static_cast<uint32_t>(((int64_t{1} << 32) + page_size - 1) / page_size);
   }
 
-  /// Looks up a token in the page table; the next tokens up to a multiple of kVector follow it in memory.
+  /// Looks up a slot's token in its page table. head: key/value head. The next tokens, up to the next position that is
+  /// a multiple of kVector, follow it in memory.
   ROLL_HOST_DEVICE TokenPlace token_place(int32_t slot, int32_t position, int32_t head) const {
     const auto page = static_cast<int32_t>(uint64_t{static_cast<uint32_t>(position)} * page_factor >> 32);
     return {tables[int64_t{slot} * table_width + page] * kv_heads + head, position - page * page_size};
   }
-  /// Pointer to element 0 of a token's key.
+  /// Returns a pointer to element 0 of a token's key; the next kVector - 1 elements follow it.
   ROLL_HOST_DEVICE T* key_at(TokenPlace place) const {
     return keys + int64_t{place.block} * (page_size * head_dim) + place.within * kVector;
   }
-  /// Pointer to element 0 of the values of kVector consecutive tokens. place: position of the first token.
+  /// Returns a pointer to element 0 of the values of kVector consecutive tokens. place: that of the first, whose
+  /// position is a multiple of kVector.
   ROLL_HOST_DEVICE T* value_at(TokenPlace place) const {
     return values + int64_t{place.block} * (page_size * head_dim) + place.within * head_dim;
   }
+  /// Return element d of a token's key or value.
   ROLL_HOST_DEVICE T& key_at(TokenPlace place, int32_t d) const {
     return key_at(place)[d / kVector * page_size * kVector + d % kVector];
   }
@@ -255,19 +274,21 @@ struct HeadShared {
   alignas(16) typename Block::template Cell<float> x[kMaxHeadDim];
 };
 
-/// Kernel: adds the bias, applies q/k norm and RoPE, and writes k and v to their pages. One block per row and q/k/v
-/// head.
+/// Kernel: adds the bias to q, k and v, applies q/k norm and RoPE to q and k, and writes q back to `qkv`, and k and v
+/// to their pages only. One block per row and q/k/v head; padding rows are skipped. RoPE rotates the pairs (i, i + D /
+/// 2).
 template <class T>
 struct PlaceHeads {
   static constexpr int kLanes = 64;
   template <class Block>
   using Shared = HeadShared<Block>;
-  T* qkv = nullptr;                                               // [N, (H + 2 Hkv) D]
-  const T *bias = nullptr, *q_norm = nullptr, *k_norm = nullptr;  // [(H + 2 Hkv) D], [D], [D]; or null
-  const float *cos = nullptr, *sin = nullptr;                     // [positions, D / 2]
-  const StepRow* rows = nullptr;
+  T* qkv = nullptr;                              // [N, (H + 2 Hkv) D]: queries, keys, values
+  const T* bias = nullptr;                       // [(H + 2 Hkv) D], or null
+  const T *q_norm = nullptr, *k_norm = nullptr;  // [D]: weights of the RMS norms; null: no norm
+  const float *cos = nullptr, *sin = nullptr;    // [positions, D / 2]: tables over rotation angles
+  const StepRow* rows = nullptr;                 // [N]
   PagedLayer<T> layer;
-  int64_t num_rows = 0, heads = 0;
+  int64_t num_rows = 0, heads = 0;  // N, H
   float eps = 0;
 
   ROLL_HOST_DEVICE int64_t all_heads() const { return heads + 2 * layer.kv_heads; }
@@ -304,15 +325,17 @@ struct PlaceHeads {
   }
 };
 
-/// Kernel: gated = silu(gate + bias) * (up + bias).
+/// Kernel: gated = silu(gate + gate_bias) * (up + up_bias), where gate and up are the halves of gate_up's rows, and the
+/// two biases those of `bias`.
 template <class T>
 struct Gate {
-  static constexpr int kLanes = 256, kPerBlock = 1024;
+  static constexpr int kLanes = 256, kPerBlock = 1024;  // kPerBlock: elements of a row per block
   template <class>
   using Shared = NoShared;
-  const T *gate_up = nullptr, *bias = nullptr;  // [N, 2 I]: gate, then up; [2 I] or null
-  T* gated = nullptr;                           // [N, I]
-  int64_t num_rows = 0, inner = 0;
+  const T* gate_up = nullptr;       // [N, 2 I]: gate, then up
+  const T* bias = nullptr;          // [2 I]: gate's, then up's; or null
+  T* gated = nullptr;               // [N, I]
+  int64_t num_rows = 0, inner = 0;  // N, I
 
   ROLL_HOST_DEVICE int64_t blocks_per_row() const { return (inner + kPerBlock - 1) / kPerBlock; }
   int64_t num_blocks() const { return num_rows * blocks_per_row(); }

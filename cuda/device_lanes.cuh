@@ -1,4 +1,5 @@
-// CUDA implementation of the block primitives (lane_block.h): a lane is a thread. Also the launch of a kernel struct.
+// CUDA implementation of the block primitives that lane_block.h specifies, and start_kernel(), which launches a kernel
+// struct. For CUDA sources (.cu) only. A lane is a thread.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -84,7 +85,7 @@ struct DeviceLanes {
     return x;
   }
 
-  /// Returns each float truncated to tf32.
+  /// Returns each float truncated to tf32; low() returns the remainder.
   template <int N>
   static __device__ Packed<N> high(const Packed<N>& x) {
     Packed<N> result;
@@ -117,7 +118,8 @@ struct DeviceLanes {
   }
 };
 
-/// Small blocks ask for two resident blocks per multiprocessor; for a third, ptxas would spill registers to memory.
+/// The CUDA kernel of a kernel struct. Small blocks ask for two resident blocks per multiprocessor; for a third, ptxas
+/// would spill registers to memory.
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::kLanes, Kernel::kLanes <= 128 ? 2 : 1) run_kernel(Kernel kernel) {
   using Block = LaneBlock<DeviceLanes<Kernel::kLanes>>;
@@ -125,8 +127,8 @@ __global__ void __launch_bounds__(Kernel::kLanes, Kernel::kLanes <= 128 ? 2 : 1)
   kernel.run(Block(), shared, blockIdx.x);
 }
 
-/// Launches a kernel on `stream`, unless it has no blocks. Throws std::runtime_error, prefixed by `what`, if the launch
-/// fails.
+/// Launches a kernel struct on `stream` (a cudaStream_t) and does not wait for it; does nothing if it has no blocks.
+/// Throws std::runtime_error if the launch fails; `what` begins the message.
 template <class Kernel>
 void start_kernel(const Kernel& kernel, void* stream, const char* what) {
   if (kernel.num_blocks() == 0) return;

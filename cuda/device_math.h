@@ -1,4 +1,5 @@
-// Math functions that are single GPU instructions, for kernels. On the CPU they call the more exact C library.
+// Fast math functions for kernels: one or two GPU instructions each. On the CPU, where tests run the kernels, they call
+// the more exact C library.
 #pragma once
 
 #include <cmath>
@@ -38,7 +39,7 @@ ROLL_HOST_DEVICE float float_root(float x) {
 #endif
 }
 
-/// Returns the number of consecutive 1 bits from the lowest bit up.
+/// Returns the number of consecutive 1 bits from the lowest bit up; 32 if all are 1.
 ROLL_HOST_DEVICE int ones_from_below(uint32_t bits) {
 #ifdef __CUDA_ARCH__
   return __clz(__brev(~bits));
@@ -47,7 +48,8 @@ ROLL_HOST_DEVICE int ones_from_below(uint32_t bits) {
 #endif
 }
 
-/// Returns p, but makes the compiler reload *p in each loop iteration, which saves registers.
+/// Returns p, but hides it from the compiler, which then loads values at p in each loop iteration again instead of
+/// keeping them in registers.
 template <class T>
 ROLL_HOST_DEVICE const T* reread(const T* p) {
 #ifdef __CUDA_ARCH__

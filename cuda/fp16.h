@@ -1,4 +1,5 @@
-// float16 as bits, for kernels. Host and device convert alike, except for the bits of NaN.
+// float16 as bits, for kernels and the CPU code that shares their arithmetic; bfloat16: bf16.h. Conversions on host and
+// device agree bit by bit, except for the payload of NaN.
 #pragma once
 
 #include "base/host_device.h"
@@ -23,7 +24,7 @@ ROLL_HOST_DEVICE float to_float(Fp16 x) {
 #endif
 }
 
-/// Rounds x to nearest, ties to even; infinity from 65520 on.
+/// Rounds x to nearest, ties to even; to infinity of the same sign if |x| >= 65520.
 ROLL_HOST_DEVICE void store(Fp16& to, float x) {
 #ifdef __CUDA_ARCH__
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(x));

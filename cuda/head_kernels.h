@@ -1,27 +1,31 @@
-// Training kernels between the packed QKV GEMM and attention, forward and backward: q/k norm and RoPE. D <= 256. Legend
-// and conventions: layer_kernels.h.
+// Training kernels between the packed QKV GEMM and attention, forward and backward: q/k norm and RoPE. Each is a struct
+// of its arguments (pointers are device memory, 16-byte aligned); launch_layer_kernel.h starts it. T: float or Bf16;
+// arithmetic is float32. Legend: N rows (tokens), H query heads, Hkv key/value heads, D head size, at most 256.
 #pragma once
 
 #include "cuda/row_vectors.h"
 
 namespace roll {
 
-/// Layout of the packed QKV tensor [N, (H + 2 Hkv) D] (queries, keys, values), with the parameters of q/k norm and
-/// RoPE. RoPE rotates the pairs (i, i + D/2) of queries and keys, after an optional RMS norm per head.
+/// Arguments that forward and backward share: sizes of the packed QKV tensor [N, (H + 2 Hkv) D] (a row holds all
+/// queries, then all keys, then all values), and the parameters of q/k norm and RoPE. RoPE rotates the pairs (i, i +
+/// D/2) of each query and key, after an optional RMS norm of the head.
 template <class T>
 struct HeadRows {
-  const T *q_norm = nullptr, *k_norm = nullptr;  // [D]; both null: no norms
-  const float *cos = nullptr, *sin = nullptr;    // [P, D/2]
-  const int64_t* angles = nullptr;               // [N]: row of cos and sin per token
-  int64_t rows = 0, heads = 0, kv_heads = 0, head_dim = 0;
-  int64_t shift = 0;  // 2^shift lanes per head, at least D / 2 / kVec<T>
-  float eps = 0, inverse_dim = 0;
+  const T *q_norm = nullptr, *k_norm = nullptr;             // [D]: weights; both null: no norms
+  const float *cos = nullptr, *sin = nullptr;               // [table rows, D/2]: tables over rotation angles
+  const int64_t* angles = nullptr;                          // [N]: the token's row in cos and sin
+  int64_t rows = 0, heads = 0, kv_heads = 0, head_dim = 0;  // N, H, Hkv, D
+  int64_t shift = 0;      // 2^shift lanes work on a head: the smallest power of 2 that is at least vectors()
+  float eps = 0;          // added to the mean square in the norms
+  float inverse_dim = 0;  // 1 / D
 
+  /// Returns the number of 16-byte vectors in half a head.
   ROLL_HOST_DEVICE int64_t vectors() const { return head_dim / 2 / kVec<T>; }
   ROLL_HOST_DEVICE bool has_norms() const { return q_norm != nullptr; }
 };
 
-/// Position in a [token, head] array.
+/// A head of a token, in a [token, head] array.
 struct HeadPosition {
   int64_t token, head;
 
@@ -33,12 +37,13 @@ struct HeadPosition {
   }
 };
 
-/// Matching vectors of a head's two halves, which RoPE rotates together.
+/// The pairs that RoPE rotates together: vector j of a head's first half (low) and of its second half (high), float32.
 template <class T>
 struct Halves {
   WideVec<T> low, high;
 };
 
+/// Loads vector j of both halves. head: its first element; vectors: HeadRows::vectors().
 template <class Block, class T>
 ROLL_KERNEL_TEXT Halves<T> load_halves(const Block& block, const T* head, int64_t j, int64_t vectors) {
   return {load_widened(block, head, j), load_widened(block, head, j + vectors)};
@@ -68,6 +73,7 @@ ROLL_KERNEL_TEXT void store_halves(const Block& block, T* head, int64_t j, int64
   store_vec(block, head, j + vectors, high);
 }
 
+/// Returns the sum of the products of equal elements.
 template <class T>
 ROLL_HOST_DEVICE float product(const Halves<T>& a, const Halves<T>& b) {
   float sum = 0;
@@ -75,7 +81,8 @@ ROLL_HOST_DEVICE float product(const Halves<T>& a, const Halves<T>& b) {
   return sum;
 }
 
-/// Kernel: q/k norm and RoPE, in place, or into separate memory if backward needs the norms' input.
+/// Kernel: q/k norm and RoPE of all queries and keys; values are neither read nor written. May work in place (out =
+/// qkv) without norms; with norms, backward needs the unchanged qkv.
 template <class T>
 struct RotateHeads {
   static constexpr int kLanes = 128, kHeads = 32;  // kHeads: heads per block
@@ -87,9 +94,10 @@ struct RotateHeads {
   };
   HeadRows<T> shape;
   const T* qkv = nullptr;  // [N, (H + 2 Hkv) D]
-  T* out = nullptr;        // [N, (H + Hkv) D], or qkv itself
-  int64_t out_heads = 0;   // heads per row of `out`
+  T* out = nullptr;        // [N, out_heads D]: rotated queries, then keys
+  int64_t out_heads = 0;   // H + Hkv, or H + 2 Hkv if out = qkv
 
+  /// Returns the number of rotated heads of all tokens.
   ROLL_HOST_DEVICE int64_t total() const { return shape.rows * (shape.heads + shape.kv_heads); }
   int64_t num_blocks() const { return (total() + kHeads - 1) / kHeads; }
   /// Bytes read and written, without cos and sin, which stay in the GPU's cache.
@@ -130,15 +138,15 @@ struct RotateHeads {
           x.high.at[e] *= scale * weight.high.at[e];
         }
       }
-      const WideVec<T> cos = load_wide<T>(block, shape.cos + shared.angle[k], j),
-                       sin = load_wide<T>(block, shape.sin + shared.angle[k], j);
+      const WideVec<T> cos = load_floats<T>(block, shape.cos + shared.angle[k], j),
+                       sin = load_floats<T>(block, shape.sin + shared.angle[k], j);
       store_halves(block, out + shared.to[k], j, vectors, rotated_halves(x, cos, sin, 1));
     });
   }
 };
 
-/// Kernel: backward of RotateHeads. Writes the gradient of the packed QKV tensor from those of q, k and v, and each
-/// block's part of the gradients of both norm weights (summed by SumParts).
+/// Kernel: backward of RotateHeads. Writes the gradient of the packed QKV tensor from those of q, k and v. With norms,
+/// each block also writes its part of the gradients of both norm weights; the caller sums the parts with SumParts.
 template <class T>
 struct RotateHeadsBackward {
   static constexpr int kLanes = 128, kHeads = 64, kGroups = 4, kMaxHeadDim = 256;
@@ -150,27 +158,31 @@ struct RotateHeadsBackward {
     typename Block::template Cell<int32_t> kind[kHeads];  // 0 query, 1 key, 2 value
   };
   HeadRows<T> shape;
-  const T* qkv = nullptr;                               // [N, (H + 2 Hkv) D]; only read with norms
-  const T *dq = nullptr, *dk = nullptr, *dv = nullptr;  // [N, H, D], [N, Hkv, D] twice
-  T* d_qkv = nullptr;                                   // [N, (H + 2 Hkv) D]
-  float* d_norm_parts = nullptr;                        // [blocks, 2 D]: q_norm, k_norm; only written with norms
+  const T* qkv = nullptr;                // [N, (H + 2 Hkv) D]: input of forward; only read with norms
+  const T* dq = nullptr;                 // [N, H, D]: gradient by the rotated queries
+  const T *dk = nullptr, *dv = nullptr;  // [N, Hkv, D] each: by the rotated keys, by the values
+  T* d_qkv = nullptr;                    // [N, (H + 2 Hkv) D]
+  float* d_norm_parts = nullptr;         // [num_blocks(), 2 D]: q_norm's part, k_norm's; only written with norms
 
   ROLL_HOST_DEVICE int64_t all_heads() const { return shape.heads + 2 * shape.kv_heads; }
+  /// Returns the number of query, key and value heads of all tokens.
   ROLL_HOST_DEVICE int64_t total() const { return shape.rows * all_heads(); }
   int64_t num_blocks() const { return (total() + kHeads - 1) / kHeads; }
+  /// Bytes read and written, without cos and sin.
   int64_t bytes() const {
     const int64_t norms = shape.has_norms() ? shape.rows * (shape.heads + shape.kv_heads) * shape.head_dim : 0;
     return (total() * shape.head_dim * 2 + norms) * static_cast<int64_t>(sizeof(T)) +
            (shape.has_norms() ? num_blocks() * shape.head_dim * 8 : 0);
   }
 
+  /// kind: 0 query, 1 key, 2 value.
   ROLL_HOST_DEVICE const T* gradient(int32_t kind) const { return kind == 0 ? dq : kind == 1 ? dk : dv; }
 
   /// Returns the gradient of the normed pair, by inverse RoPE.
   template <class Block>
   ROLL_KERNEL_TEXT Halves<T> rotated_back(const Block& block, const Shared<Block>& shared, int64_t k, int64_t j) const {
-    const WideVec<T> cos = load_wide<T>(block, shape.cos + shared.angle[k], j),
-                     sin = load_wide<T>(block, shape.sin + shared.angle[k], j);
+    const WideVec<T> cos = load_floats<T>(block, shape.cos + shared.angle[k], j),
+                     sin = load_floats<T>(block, shape.sin + shared.angle[k], j);
     return rotated_halves(load_halves(block, gradient(shared.kind[k]) + shared.from[k], j, shape.vectors()), cos, sin,
                           -1);
   }

@@ -1,23 +1,26 @@
-// Block: the interface that kernel bodies are written in. LaneBlock adds loops and reductions to a few primitives,
-// `Lanes`, which CUDA threads (device_lanes.cuh) and CPU fibers (tests/cuda/warps.h) implement. A lane is a thread. All
-// lanes of a block run the body, and all call its collective functions in the same order. `Lanes` has
+// LaneBlock, the class that all kernel bodies are written against (their template parameter Block), so that they run on
+// a GPU and, in tests, on the CPU. It adds loops and reductions to a class `Lanes` of primitives, implemented with CUDA
+// threads (device_lanes.cuh) and with CPU fibers (tests/cuda/warps.h). A block is a CUDA thread block, a lane one of
+// its threads. All lanes of a block run the body, and all must call barrier() and LaneBlock's functions in the same
+// order; all lanes of a warp must call warp_barrier(), shuffles, ballot(), multiply_add() and joined_in_warp().
+// `Lanes` has
 //   kLanes                lanes per block: a multiple of 32, at most 1024; 32 consecutive lanes are a warp
 //   lane()                index of this lane
 //   barrier()             waits for all lanes; afterwards each sees what the others wrote before
 //   warp_barrier()        the same for the lanes of a warp
-//   shuffle_xor(x, k)     x of lane ^ k of the warp, called by all its lanes; T of whole words. Orders no memory.
+//   shuffle_xor(x, k)     x of lane ^ k of the warp; the size of x is a multiple of 4 bytes. Orders no memory.
 //   shuffle(x, i), shuffle_up(x, k)   x of the warp's lane i; x of lane - k, or the lane's own x below lane k
 //   ballot(is)            bit mask of the warp's lanes with is = true
 //   Cell<T>               a T in shared memory; the CPU version detects races and reads of unwritten cells
 //   load<N>(p), store(p, vector)   N elements, at most 16 bytes, at an address that is a multiple of their size
-//   load_some<N>(p, n)    the same, but elements from n on become 0
-//   multiply_add<T>(c, a, b)   c [16, 8] += a [16, K] b [K, 8] on tensor cores, by all lanes of a warp, in float32.
+//   load_some<N>(p, n)    like load<N>(p), and may read all N, but elements n, n + 1, ... of the result are 0
+//   multiply_add<T>(c, a, b)   c [16, 8] += a [16, K] b [K, 8] on tensor cores, summed in float32, by a warp.
 //                         T: Bf16 or Fp16 (two per word, K = 16), or float (K = 8, error 2^-20 of the products, by
 //                         three tf32 products). Fragments, with w = 4 / sizeof(T), g = lane / 4 and t = lane % 4 of the
 //                         warp: element p of word q of a is [g + 8 (q % 2), w t + p + 4 w (q / 2)]; element p of word h
 //                         of b is [w t + p + 4 w h, g]; element 2 r + s of c is [g + 8 r, 2 t + s]
-//   add(p, x)             atomic add to a cell or 32 bits of device memory; returns the old value
-//   scratch<T>()          one cell per warp, used by joined()
+//   add(p, x)             atomic 32-bit add to shared or device memory; returns the old value
+//   scratch<T>()          shared array of one T per warp, used by joined()
 #pragma once
 
 #include <cstdint>
@@ -44,17 +47,18 @@ struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vector {
 /// Shared-memory type of kernels that need none.
 struct NoShared {};
 
-/// 32-bit words (words.h).
+/// N 32-bit words, each one float or two 16-bit floats (words.h).
 template <int N>
 using Packed = Vector<uint32_t, N>;
 
-constexpr int kWarp = 32;
+constexpr int kWarp = 32;  // lanes per warp
 
 template <class T>
 ROLL_HOST_DEVICE T larger(T a, T b) {
   return a > b ? a : b;
 }
 
+/// See above. I: an integer type. f, join: functions that each lane calls.
 template <class Lanes>
 class LaneBlock : public Lanes {
  public:
@@ -97,7 +101,8 @@ class LaneBlock : public Lanes {
     barrier();
   }
 
-  /// Returns the reduction of all lanes' x by join, in every lane; includes a barrier. kLanes alone fixes the order.
+  /// Returns the reduction of all lanes' x by join(a, b), in every lane; includes a barrier. The order of the reduction
+  /// depends on kLanes only, so that float sums are reproducible.
   template <class T, class Join>
   ROLL_KERNEL_TEXT T joined(T x, const Join& join) const {
     x = joined_in_warp(x, join);
@@ -114,6 +119,7 @@ class LaneBlock : public Lanes {
     return x;
   }
 
+  /// Like joined(), but over the lanes of the caller's warp, and without a barrier.
   template <class T, class Join>
   ROLL_KERNEL_TEXT T joined_in_warp(T x, const Join& join) const {
     for (int offset = kWarp / 2; offset > 0; offset /= 2) x = join(x, Lanes::shuffle_xor(x, offset));
@@ -140,7 +146,8 @@ class LaneBlock : public Lanes {
     return joined(local, [](int64_t a, int64_t b) { return a < b ? a : b; });
   }
 
-  /// Sets out[c] to the sum of f(i) over chunk c of [0, n), `size` indices each; a warp per chunk. Ends with a barrier.
+  /// Sets out[c] to the sum of f(i) over i in [c size, (c + 1) size) and below n, for all such c; one warp per sum.
+  /// Ends with a barrier.
   template <class F, class Out>
   ROLL_KERNEL_TEXT void sum_chunks(int64_t n, int64_t size, const F& f, Out* out) const {
     using T = decltype(f(int64_t{0}));

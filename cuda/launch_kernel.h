@@ -1,27 +1,31 @@
-// Launches the kernels of decode_kernels.h, attend_pages.h and sample_rows.h on a GPU, for lib/decode. Depends on no
-// tensor library; takes device pointers and a stream. SystemError: built without CUDA.
+// Launches the sampler's kernels on a GPU, for lib/decode: those of decode_kernels.h, attend_pages.h, combine_parts.h,
+// sample_rows.h and advance_slots.h. Depends on no tensor library; takes device pointers. In a program built without
+// CUDA all functions throw SystemError.
 #pragma once
 
 #include <variant>
 
+#include "cuda/advance_slots.h"
 #include "cuda/attend_pages.h"
 #include "cuda/combine_parts.h"
-#include "cuda/move_slots.h"
 
 namespace roll {
 
+/// Any kernel of the sampler, with its arguments. T: type of weights and cache.
 template <class T>
 using AnyKernelOf =
     std::variant<UpdateSlots, CopyPages, StartRows<T>, AddNorm<T>, PlaceHeads<T>, AttendPages<T, 64>,
-                 AttendPages<T, 128>, AttendPages<T, 256>, CombineParts<T>, Gate<T>, SampleRows, MoveSlots>;
+                 AttendPages<T, 128>, AttendPages<T, 256>, CombineParts<T>, Gate<T>, SampleRows, AdvanceSlots>;
 
 namespace cuda {
 
+/// Launches the kernel (the four kernels of SampleRows) on `stream`, a cudaStream_t of the thread's current device, and
+/// does not wait. Throws std::runtime_error if the launch fails.
 void launch_kernel(const AnyKernelOf<float>& kernel, void* stream);
 void launch_kernel(const AnyKernelOf<Bf16>& kernel, void* stream);
 void launch_kernel(const AnyKernelOf<Fp16>& kernel, void* stream);
 
-/// Returns the number of multiprocessors of the thread's device.
+/// Returns the number of multiprocessors of the thread's current CUDA device.
 int count_processors();
 
 }  // namespace cuda

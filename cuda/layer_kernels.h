@@ -1,25 +1,28 @@
 // Training kernels between the GEMMs of a layer, forward and backward. Each is a struct of its arguments (pointers are
 // device memory), whose run() is the body of one block, a template over Block (lane_block.h): launch_layer_kernel.h
 // starts it on a GPU, tests run it on the CPU. T: float or Bf16; arithmetic is float32 and each result is rounded once.
-// Backward recomputes intermediate values from the input row. Row widths and addresses are multiples of 16 bytes.
-// Legend: N rows (tokens), E hidden size, H query heads, Hkv key/value heads, D head size, I inner size, V vocabulary.
+// Backward recomputes intermediate values from the input row. The size of a row and all addresses must be multiples of
+// 16 bytes. A kernel's outputs must not overlap its inputs or each other. A gradient by x is called d_x or dx.
+// Legend: N rows (tokens), E hidden size, I inner size of the MLP, V vocabulary.
 #pragma once
 
 #include "cuda/row_vectors.h"
 
 namespace roll {
 
-/// Kernel: sum = x + branch, rounded; normed = sum / sqrt(mean(sum^2) + eps) * weight. One block per row.
+/// Kernel: sum = x + branch, rounded to T; normed = sum / sqrt(mean(sum^2) + eps) * weight (RMS norm). One block per
+/// row.
 template <class T>
 struct NormRows {
   static constexpr int kLanes = 128;
   template <class>
   using Shared = NoShared;
-  const T *x = nullptr, *branch = nullptr;  // [N, E]; null branch: sum = x, not written
-  const T* weight = nullptr;                // [E]
-  T *sum = nullptr, *normed = nullptr;      // [N, E]
-  int64_t rows = 0, width = 0;
-  float eps = 0, inverse_width = 0;
+  const T* x = nullptr;       // [N, E]: residual stream
+  const T* branch = nullptr;  // [N, E]: output of the attention or MLP; null: the norm of x alone, `sum` is not written
+  const T* weight = nullptr;  // [E]
+  T *sum = nullptr, *normed = nullptr;  // [N, E] each
+  int64_t rows = 0, width = 0;          // N, E
+  float eps = 0, inverse_width = 0;     // inverse_width: 1 / E
 
   int64_t num_blocks() const { return rows; }
   /// Bytes of device memory read and written.
@@ -53,8 +56,10 @@ struct NormRows {
   }
 };
 
-/// Kernel: backward of NormRows: dx = d_sum + r (g - x r^2 mean(g x)), g = d_normed * weight, r = 1 / sqrt(mean(x^2) +
-/// eps). Also writes each block's part of d_weight: the sum of d_normed x r over its rows (summed by SumParts).
+/// Kernel: backward of NormRows, whose `sum` is x here (without branch, its x): dx = d_sum + r (g - x r^2 mean(g x)),
+/// with g = d_normed * weight and r = 1 / sqrt(mean(x^2) + eps). dx is the gradient by the forward's x and branch
+/// alike. Each block also writes the sum of d_normed x r over its rows, a part of the weight's gradient; SumParts sums
+/// the parts.
 template <class T>
 struct NormRowsBackward {
   static constexpr int kLanes = 128, kRows = 16;
@@ -62,14 +67,17 @@ struct NormRowsBackward {
   struct Shared {
     typename Block::template Cell<float> scale[kRows], pull[kRows];
   };
-  const T *x = nullptr, *weight = nullptr;        // [N, E], [E]; x: input of the norm
-  const T *d_normed = nullptr, *d_sum = nullptr;  // [N, E]; d_sum may be null
-  T* dx = nullptr;                                // [N, E]
-  float* d_weight_parts = nullptr;                // [blocks, E]
-  int64_t rows = 0, width = 0;
-  float eps = 0, inverse_width = 0;
+  const T* x = nullptr;              // [N, E]: input of the norm
+  const T* weight = nullptr;         // [E]
+  const T* d_normed = nullptr;       // [N, E]
+  const T* d_sum = nullptr;          // [N, E]; null: 0
+  T* dx = nullptr;                   // [N, E]
+  float* d_weight_parts = nullptr;   // [num_blocks(), E]
+  int64_t rows = 0, width = 0;       // N, E
+  float eps = 0, inverse_width = 0;  // inverse_width: 1 / E
 
   int64_t num_blocks() const { return (rows + kRows - 1) / kRows; }
+  /// Bytes of device memory read and written, each counted once.
   int64_t bytes() const {
     return rows * width * static_cast<int64_t>(sizeof(T)) * (d_sum ? 4 : 3) +
            num_blocks() * width * static_cast<int64_t>(sizeof(float));
@@ -121,16 +129,18 @@ struct NormRowsBackward {
   }
 };
 
-/// Kernel: sums parts[r * stride + c] over all rows r into out[c], in a fixed order; `adds`: on top of the old out[c].
+/// Kernel: out[c] = sum over all rows r of parts[r * stride + c], in a fixed order; if `adds`, plus the old out[c].
+/// Used for the partial gradients that the backward kernels write.
 struct SumParts {
   static constexpr int kColumns = 32, kSlices = 64, kLanes = 256;
   template <class Block>
   struct Shared {
     typename Block::template Cell<float> sums[kSlices][kColumns];
   };
-  const float* parts = nullptr;
-  float* out = nullptr;                     // [W]
-  int64_t rows = 0, width = 0, stride = 0;  // width and stride: multiples of 4
+  const float* parts = nullptr;  // [rows, width], or these columns of a wider array
+  float* out = nullptr;          // [width]
+  int64_t rows = 0, width = 0;   // width: a multiple of 4
+  int64_t stride = 0;            // elements from row to row of `parts`; a multiple of 4
   bool adds = false;
 
   int64_t num_blocks() const { return (width + kColumns - 1) / kColumns; }
@@ -160,15 +170,15 @@ struct SumParts {
   }
 };
 
-/// Kernel: gated = silu(gate) * up.
+/// Kernel: gated = silu(gate) * up, where gate and up are the halves of gate_up's rows.
 template <class T>
 struct GateRows {
   static constexpr int kLanes = 128, kVectors = 128;  // per block
   template <class>
   using Shared = NoShared;
-  const T* gate_up = nullptr;  // [N, 2 I]: gate, then up
-  T* gated = nullptr;          // [N, I]
-  int64_t rows = 0, inner = 0;
+  const T* gate_up = nullptr;   // [N, 2 I]: gate, then up
+  T* gated = nullptr;           // [N, I]
+  int64_t rows = 0, inner = 0;  // N, I
 
   ROLL_HOST_DEVICE int64_t blocks_per_row() const { return (inner / kVec<T> + kVectors - 1) / kVectors; }
   int64_t num_blocks() const { return rows * blocks_per_row(); }
@@ -195,9 +205,10 @@ struct GateRowsBackward {
   static constexpr int kLanes = 128, kVectors = 128;  // per block
   template <class>
   using Shared = NoShared;
-  const T *gate_up = nullptr, *d_gated = nullptr;  // [N, 2 I], [N, I]
-  T* d_gate_up = nullptr;                          // [N, 2 I]
-  int64_t rows = 0, inner = 0;
+  const T* gate_up = nullptr;   // [N, 2 I]: input of forward
+  const T* d_gated = nullptr;   // [N, I]
+  T* d_gate_up = nullptr;       // [N, 2 I]: gradients by gate, then by up
+  int64_t rows = 0, inner = 0;  // N, I
 
   ROLL_HOST_DEVICE int64_t blocks_per_row() const { return (inner / kVec<T> + kVectors - 1) / kVectors; }
   int64_t num_blocks() const { return rows * blocks_per_row(); }
@@ -223,21 +234,23 @@ struct GateRowsBackward {
   }
 };
 
-/// Kernel: backward of an embedding lookup: adds row gradients to the table's gradient, in token order. One block per
-/// token and part of a row; the block of the first token that read a row sums all gradients of this row.
+/// Kernel: backward of an embedding lookup: adds the gradients of the looked-up rows to the gradient of the table. One
+/// block per token and section of a row; the block of the first token that read a table row sums all gradients of this
+/// row, in the order of `tokens`.
 template <class T>
 struct AddToRows {
   static constexpr int kLanes = 128;
   template <class>
   using Shared = NoShared;
-  const int64_t *ids = nullptr, *tokens = nullptr;  // [N]: table rows that were read, sorted; token that read each
-  const T* d_rows = nullptr;                        // [N, E]
-  float* d_table = nullptr;                         // [V, E]
-  int64_t rows = 0, width = 0;
+  const int64_t* ids = nullptr;     // [N]: table rows that were read, one entry per token, ascending
+  const int64_t* tokens = nullptr;  // [N]: the token (row of d_rows) that read ids[i]; ascending where ids are equal
+  const T* d_rows = nullptr;        // [N, E]: gradients of the looked-up rows, by token
+  float* d_table = nullptr;         // [V, E]: added to; only rows in `ids` change
+  int64_t rows = 0, width = 0;      // N, E
 
   ROLL_HOST_DEVICE int64_t blocks_per_row() const { return (width / kVec<T> + kLanes - 1) / kLanes; }
   int64_t num_blocks() const { return rows * blocks_per_row(); }
-  /// Bytes read and written, at most: every token reads another row.
+  /// Upper bound of the bytes read and written, reached if every token read a different table row.
   int64_t bytes() const { return rows * width * static_cast<int64_t>(sizeof(T) + 2 * sizeof(float)) + rows * 16; }
 
   template <class Block>

@@ -1,5 +1,6 @@
-// Kernels of log-probs and entropies over rows of logits, and of the gradient by the logits, as templates over Block
-// (lane_block.h). A row is read once, 16 bytes at a time, with one exponential per logit. Results are in nats.
+// Kernel bodies behind log_prob_rows.h: log-probs and entropies over rows of logits, and their gradient by the logits,
+// as templates over Block (lane_block.h), so that tests run them on the CPU. A row is read once, 16 bytes at a time,
+// with one exponential per logit. Results are in nats. Shapes use rows and vocab of LogProbRows.
 #pragma once
 
 #include <cfloat>
@@ -11,9 +12,10 @@
 namespace roll {
 
 /// Running softmax statistics of a row (Milakov and Gimelshein 2018, "Online normalizer calculation for softmax"), with
-/// the sum that the entropy needs. Parts of a row can be merged in any order. y = (logit - top) * scale, in base 2.
+/// the sum that the entropy needs. merged() joins those of two parts of a row, in any order. y = (logit - top) * scale,
+/// where scale = log2(e) / temperature, so that 2^y is the probability relative to that of `top`.
 struct SoftmaxStats {
-  float top = -FLT_MAX;  // largest logit so far
+  float top = -FLT_MAX;  // largest logit so far, before `scale`
   float sum = 0;         // sum of 2^y
   float weighted = 0;    // sum of y 2^y
 };
@@ -23,7 +25,7 @@ ROLL_HOST_DEVICE float bounded_exponent(float y) {
   return y < -256.0f ? -256.0f : y;
 }
 
-/// Returns the statistics relative to a larger `top`.
+/// Returns s, expressed relative to `top`, which must be at least s.top.
 ROLL_HOST_DEVICE SoftmaxStats rescaled(const SoftmaxStats& s, float top, float scale) {
   const float shift = bounded_exponent((s.top - top) * scale), factor = float_exp2(shift);
   return {top, s.sum * factor, (s.weighted + s.sum * shift) * factor};
@@ -35,6 +37,7 @@ ROLL_HOST_DEVICE SoftmaxStats merged(const SoftmaxStats& a, const SoftmaxStats& 
   return {top, x.sum + y.sum, x.weighted + y.weighted};
 }
 
+/// Returns s with N more logits of the row.
 template <int N>
 ROLL_HOST_DEVICE SoftmaxStats with_logits(SoftmaxStats s, const Vector<float, N>& logits, float scale) {
   float top = s.top;
@@ -50,14 +53,14 @@ ROLL_HOST_DEVICE SoftmaxStats with_logits(SoftmaxStats s, const Vector<float, N>
 
 constexpr int kRowLanes = 512;
 
-/// Kernel: one block per row.
+/// Kernel of log_prob_rows_forward(): one block per row.
 struct LogProbForward {
   static constexpr int kLanes = kRowLanes;
   template <class>
   using Shared = NoShared;
   cuda::LogProbRows shape;
-  const float* logits = nullptr;  // [rows, vocab]
-  float *log_probs = nullptr, *entropy = nullptr, *logsumexp = nullptr;
+  const float* logits = nullptr;                                         // [rows, vocab]
+  float *log_probs = nullptr, *entropy = nullptr, *logsumexp = nullptr;  // [rows] each
 
   int64_t num_blocks() const { return shape.rows; }
   template <class Block>
@@ -77,17 +80,19 @@ struct LogProbForward {
   }
 };
 
-/// Kernel: gradient of the loss by the logits: d log p(label) / dz = [is label] - p, d entropy / dz = -p (log p +
-/// entropy). T: float (may overwrite the logits) or Bf16. One block per row.
+/// Kernel of log_prob_rows_backward(): gradient of the loss by the logits. With z = logit / temperature and p =
+/// softmax(z): d log p(label) / dz = [is label] - p, d entropy / dz = -p (log p + entropy), dz / dlogit = 1 /
+/// temperature. T: float (gradient may be logits itself) or Bf16. One block per row.
 template <class T>
 struct LogProbBackward {
   static constexpr int kLanes = kRowLanes;
   template <class>
   using Shared = NoShared;
-  cuda::LogProbRows shape;        // label -1: the label is outside these columns
-  const float* logits = nullptr;  // [rows, vocab]
-  T* gradient = nullptr;          // [rows, vocab]
-  const float *logsumexp = nullptr, *entropy = nullptr, *d_log_probs = nullptr, *d_entropy = nullptr;
+  cuda::LogProbRows shape;                               // label -1: the token is in a vocabulary slice of another rank
+  const float* logits = nullptr;                         // [rows, vocab]
+  T* gradient = nullptr;                                 // [rows, vocab]
+  const float *logsumexp = nullptr, *entropy = nullptr;  // [rows] each: over the whole vocabulary
+  const float *d_log_probs = nullptr, *d_entropy = nullptr;  // [rows] each: the loss's gradients by both
 
   int64_t num_blocks() const { return shape.rows; }
   template <class Block>

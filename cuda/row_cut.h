@@ -1,20 +1,25 @@
-// Partition of a row of logits among thread blocks, for the sampling kernels (sample_rows.h). Legend: V vocabulary.
+// Partition of a row of logits (all tokens of the vocabulary) among thread blocks, for the sampling kernels
+// (sample_rows.h), which divide a row if there are few rows.
 #pragma once
 
 #include "base/host_device.h"
 
 namespace roll {
 
-/// A row consists of tensor-parallel shards; a shard of `splits` parts, one per block; a part of chunks, one per warp
-/// at a time. The sum of each chunk is kept.
+/// A row consists of shards, the ranges of token ids whose logits each tensor-parallel rank computed; a shard of
+/// `splits` parts, each scanned by one block; a part of chunks, each scanned by one warp. Chunks' probability masses
+/// are kept. Made by make_row_cut().
 struct RowCut {
-  int32_t vocab = 0, shards = 1, splits = 1;
-  int32_t shard_size = 0, longer = 0;     // tokens per shard; the first `longer` shards have one more
-  int32_t part_size = 0, chunk_size = 0;  // multiples of 128 (one warp read); the last may be shorter
-  int32_t chunks = 0;                     // per part
+  int32_t vocab = 0;                      // tokens of the row
+  int32_t shards = 1, splits = 1;         // shards per row, parts per shard
+  int32_t shard_size = 0;                 // tokens per shard, rounded down
+  int32_t longer = 0;                     // number of shards, the first ones, that have one token more
+  int32_t part_size = 0, chunk_size = 0;  // tokens; multiples of 128 (one warp read), but the last may be shorter
+  int32_t chunks = 0;                     // chunks per part
 
+  /// Returns the number of parts per row.
   ROLL_HOST_DEVICE int32_t parts() const { return shards * splits; }
-  /// Returns the first token of a shard.
+  /// Returns the first token of a shard; `vocab` for shard = shards.
   ROLL_HOST_DEVICE int32_t shard_begin(int32_t shard) const {
     return shard * shard_size + (shard < longer ? shard : longer);
   }
@@ -25,10 +30,10 @@ struct RowCut {
   }
 };
 
-constexpr int32_t kMostParts = 256, kMostChunks = 2048;  // per row
+constexpr int32_t kMostParts = 256, kMostChunks = 2048;  // limits per row
 
-/// Returns the partition. shards: at most kMostParts and `vocab`. splits: wanted parts per shard, reduced where
-/// kMostParts allows fewer.
+/// Returns a partition of a row of `vocab` tokens. shards: number of shards, at most kMostParts and `vocab`. splits:
+/// wanted number of parts per shard; reduced if kMostParts or the size of a shard allows fewer.
 inline RowCut make_row_cut(int64_t vocab, int64_t shards = 1, int64_t splits = 1) {
   const auto rounded_up = [](int64_t x, int64_t y) { return (x + y - 1) / y * y; };
   const int64_t widest = (vocab + shards - 1) / shards;
@@ -48,8 +53,8 @@ inline RowCut make_row_cut(int64_t vocab, int64_t shards = 1, int64_t splits = 1
   return cut;
 }
 
-/// Returns the partition of `rows` rows for a device with `processors` multiprocessors: about two blocks for each, but
-/// no block below 2048 tokens.
+/// Returns the partition to use for each of `rows` rows that are sampled together on a device with `processors`
+/// multiprocessors: about two blocks per multiprocessor over all rows, but parts of at least 2048 tokens.
 inline RowCut cut_for(int64_t rows, int64_t vocab, int64_t shards, int64_t processors) {
   constexpr int64_t kLeast = 2048;
   const int64_t wanted_splits = (2 * processors + rows * shards - 1) / (rows * shards),

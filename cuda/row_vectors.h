@@ -1,4 +1,5 @@
-// 16-byte loads and stores for the training kernels, with conversion to float32.
+// 16-byte loads and stores for the training kernels (layer_kernels.h, head_kernels.h), with conversion to float32.
+// Arrays must be 16-byte aligned. T: float or Bf16.
 #pragma once
 
 #include "cuda/device_math.h"
@@ -6,17 +7,18 @@
 
 namespace roll {
 
-/// Number of elements in 16 bytes.
+/// Number of T in 16 bytes: 4 or 8.
 template <class T>
 constexpr int kVec = 16 / sizeof(T);
 
+/// 16 bytes of T.
 template <class T>
 using Vec = Vector<T, kVec<T>>;
-/// kVec<T> elements as float32.
+/// The elements of a Vec<T> as float32: 16 or 32 bytes.
 template <class T>
 using WideVec = Vector<float, kVec<T>>;
 
-/// Loads vector `index` of the array `from`.
+/// Loads vector `index` of the array `from`: elements from index * kVec<T> on.
 template <class Block, class T>
 ROLL_KERNEL_TEXT Vec<T> load_vec(const Block& block, const T* from, int64_t index) {
   return block.template load<kVec<T>>(from + index * kVec<T>);
@@ -35,17 +37,20 @@ ROLL_HOST_DEVICE WideVec<T> widened(const Vec<T>& vec) {
   return wide;
 }
 
+/// Loads vector `index` of an array of T and converts it to float32.
 template <class Block, class T>
 ROLL_KERNEL_TEXT WideVec<T> load_widened(const Block& block, const T* from, int64_t index) {
   return widened<T>(load_vec(block, from, index));
 }
 
-/// Loads the float32 elements that match vector `index` of a T array.
+/// Loads kVec<T> elements of a float32 array, from index * kVec<T> on: those with the same element numbers as vector
+/// `index` of an array of T. Used for float32 tables, such as cosines, beside T data.
 template <class T, class Block>
-ROLL_KERNEL_TEXT WideVec<T> load_wide(const Block& block, const float* from, int64_t index) {
+ROLL_KERNEL_TEXT WideVec<T> load_floats(const Block& block, const float* from, int64_t index) {
   return block.template load<kVec<T>>(from + index * kVec<T>);
 }
 
+/// Returns 1 / sqrt(x).
 ROLL_HOST_DEVICE float reciprocal_root(float x) {
 #ifdef __CUDA_ARCH__
   return rsqrtf(x);

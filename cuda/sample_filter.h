@@ -1,5 +1,8 @@
-// top_k, top_p and min_p for sample_row_text.h: narrows a row to candidates in shared memory and finds thresholds among
-// them. All sums are integers, so that their order does not matter.
+// top_k, top_p and min_p ("the filter") for the kernels of sample_row_text.h. A histogram of the logits bounds which
+// tokens of a row the filter can keep, its candidates; among these, which fit in shared memory, it finds the exact
+// thresholds. All sums are integers, so that their order does not matter. All lanes of a block must call the functions
+// that take `block`. A touched token is one whose logit a bias or penalty changes. Mass: probability_mass() of
+// sampling_math.h.
 #pragma once
 
 #include "cuda/device_math.h"
@@ -10,9 +13,10 @@ namespace roll {
 
 /// Consecutive tokens with contiguous logits, 16-byte aligned.
 struct TokenRun {
-  float* logits;
-  int32_t first, count;
+  float* logits;         // [count]
+  int32_t first, count;  // token ids [first, first + count)
 
+  /// Returns section `index` of the run, cut into sections of `size` tokens; the last is shorter, later ones are empty.
   ROLL_HOST_DEVICE TokenRun piece(int32_t index, int32_t size) const {
     const int32_t from = index * size, left = count - from;
     return {logits + from, first + from, left < 0 ? 0 : left < size ? left : size};
@@ -21,18 +25,19 @@ struct TokenRun {
 
 /// A row of logits with the slot that draws from it.
 struct SampledRow {
-  float* logits = nullptr;  // start of the first shard
-  int64_t shard_stride = 0;
+  float* logits = nullptr;   // start of the first shard
+  int64_t shard_stride = 0;  // elements from shard to shard
   RowCut cut;
   SlotState* slot = nullptr;
-  TouchedToken* touched = nullptr;
-  float* original_logits = nullptr;  // saved logits of touched tokens
+  TouchedToken* touched = nullptr;   // [slot->num_touched]
+  float* original_logits = nullptr;  // [slot->num_touched]: logits of the touched tokens before bias and penalties
   RowScratch* scratch = nullptr;
 
   ROLL_HOST_DEVICE TokenRun shard(int32_t index) const {
     const int32_t first = cut.shard_begin(index);
     return {logits + index * shard_stride, first, cut.shard_begin(index + 1) - first};
   }
+  /// Returns part `index` of the row, in [0, cut.parts()).
   ROLL_HOST_DEVICE TokenRun part(int32_t index) const {
     return shard(index / cut.splits).piece(index % cut.splits, cut.part_size);
   }
@@ -42,35 +47,36 @@ struct SampledRow {
   }
 };
 
-/// Shared memory of WeighParts and ListCandidates.
+/// Shared memory of WeighParts and ListCandidates: tokens per bin.
 template <class Block>
 struct BinsShared {
   alignas(16) typename Block::template Cell<uint32_t> counts[kSampleBins];
 };
 
-/// Shared memory of DrawRows; list: masses of chunks, or candidates.
+/// Shared memory of DrawRows.
 template <class Block>
 struct SampleShared {
-  typename Block::template Cell<uint64_t> list[kMostCandidates];
-  typename Block::template Cell<int32_t> found;
+  typename Block::template Cell<uint64_t> list[kMostCandidates];  // candidates; without a filter, masses of chunks
+  typename Block::template Cell<int32_t> found;                   // token found by find_in_row()
 };
 
 namespace sampling {
 
-/// Probabilities relative to the most likely token. They are recomputed at each use, which is cheaper than memory.
+/// Probabilities p(logit) relative to the most likely token, recomputed at each use, which is cheaper than memory.
 struct Probabilities {
-  float top, scale;
+  float top;    // largest logit of the row
+  float scale;  // 1 / temperature
 
   ROLL_HOST_DEVICE float exponent(float logit) const { return (logit - top) * scale; }
   ROLL_HOST_DEVICE float operator()(float logit) const { return exp_negative(exponent(logit)); }
-  /// Returns the bin of a logit; bins are 1/64 of an exponent (nats) wide, most likely first.
+  /// Returns the bin of a logit: bin b has the tokens with log p in (-(b + 1) / 64, -b / 64]; the last one, all below.
   ROLL_HOST_DEVICE int32_t logit_bin(float logit) const {
     const float scaled = exponent(logit) * -64.0f;
     return scaled < kSampleBins - 1 ? static_cast<int32_t>(scaled) : kSampleBins - 1;
   }
 };
 
-/// Calls f(id, logit) for the run's tokens that belong to `lane` of `lanes`.
+/// Calls f(id, logit) for those tokens of the run that fall to lane `lane` if `lanes` lanes share the run.
 template <class Block, class F>
 ROLL_KERNEL_TEXT void each_logit(const Block& block, const TokenRun& run, int lane, int lanes, const F& f) {
   const int32_t whole = run.count / 4 * 4;
@@ -84,25 +90,26 @@ ROLL_KERNEL_TEXT void each_logit(const Block& block, const TokenRun& run, int la
   f(run.first + i, block.template load<1>(run.logits + i).at[0]);
 }
 
-/// All tokens of a row, or its candidates, which include every token that may be drawn.
+/// The tokens to consider: the candidates in shared.list, which include every token that may be drawn, or the whole
+/// row.
 template <class Block>
 struct Tokens {
   const Block& block;
   SampleShared<Block>& shared;
   const SampledRow& row;
-  int32_t num_candidates;  // -1: all
+  int32_t num_candidates;  // entries of shared.list; -1: the whole row
 
-  /// Calls f(id, logit) for all, each in some lane.
+  /// Calls f(id, logit) for each of these tokens once, in some lane. Ends without a barrier.
   template <class F>
   ROLL_KERNEL_TEXT void each(const F& f) const {
     for (int32_t i = 0; i < row.cut.shards && num_candidates < 0; ++i)
       each_logit(block, row.shard(i), block.lane(), Block::kLanes, f);
     for (int32_t i = block.lane(); i < num_candidates; i += Block::kLanes) {
-      const uint64_t own = shared.list[i];
-      f(static_cast<int32_t>(own >> 32), float_from_bits(static_cast<uint32_t>(own)));
+      const uint64_t candidate = shared.list[i];
+      f(static_cast<int32_t>(candidate >> 32), float_from_bits(static_cast<uint32_t>(candidate)));
     }
   }
-  /// Returns the sum of weight(id, logit) over all tokens, in every lane.
+  /// Returns the sum of weight(id, logit) over these tokens, in every lane.
   template <class F>
   ROLL_KERNEL_TEXT uint64_t sum(const F& weight) const {
     uint64_t local = 0;
@@ -111,12 +118,13 @@ struct Tokens {
   }
 };
 
-/// Token counts of a row's bins.
+/// The bins of a row, with their token counts in shared memory.
 template <class Block>
 struct Bins {
   const Block& block;
   BinsShared<Block>& shared;
 
+  /// Calls f(bin, count) for each bin once, in some lane.
   template <class F>
   ROLL_KERNEL_TEXT void each(const F& f) const {
     for (int32_t bin = block.lane(); bin < kSampleBins; bin += Block::kLanes)
@@ -124,7 +132,7 @@ struct Bins {
   }
 };
 
-/// Key and weight of an item for find_threshold().
+/// Key and weight of an item, a token or a bin, for find_threshold().
 struct Weighted {
   uint32_t key;
   uint64_t weight;  // 0: left out
@@ -133,55 +141,59 @@ struct Weighted {
 /// Result of find_threshold().
 struct Threshold {
   uint32_t key = 0;
-  uint64_t above = 0;  // weight of larger keys
+  uint64_t above = 0;  // total weight of the items with larger keys
 };
 
 /// Returns the largest key (of `bits` bits) such that the items with this key or a larger one weigh at least `needed`
-/// together; 0 if all items weigh less. Radix search, two bits per pass; of[d - 1] sums the items with digit d.
-template <class Block, class Items, class Of>
+/// together; 0 if all items weigh less. to_weighted(id, x) returns the Weighted of an item for which items.each(f)
+/// calls f(id, x). Radix search, two bits per pass; by_digit[d - 1] sums the weights of the items with digit d.
+template <class Block, class Items, class ToWeighted>
 ROLL_KERNEL_TEXT Threshold find_threshold(const Block& block, const Items& items, uint64_t needed, int bits,
-                                          const Of& of) {
+                                          const ToWeighted& to_weighted) {
   struct Sums {
-    uint64_t of[3];
+    uint64_t by_digit[3];
   };
   Threshold answer;
   for (int shift = (bits - 1) / 2 * 2; shift >= 0; shift -= 2) {
     Sums local{};
     items.each([&](auto id, auto x) {
-      const Weighted item = of(id, x);
+      const Weighted item = to_weighted(id, x);
       const uint32_t digit = (item.key >> shift) - (answer.key >> shift);  // > 3: other upper bits
-      for (uint32_t d = 1; d < 4; ++d) local.of[d - 1] += digit == d ? item.weight : 0;
+      for (uint32_t d = 1; d < 4; ++d) local.by_digit[d - 1] += digit == d ? item.weight : 0;
     });
     const Sums sums = block.joined(local, [](Sums a, const Sums& b) {
-      for (int d = 0; d < 3; ++d) a.of[d] += b.of[d];
+      for (int d = 0; d < 3; ++d) a.by_digit[d] += b.by_digit[d];
       return a;
     });
     uint32_t digit = 3;
-    while (digit > 0 && answer.above + sums.of[digit - 1] < needed) answer.above += sums.of[--digit];
+    while (digit > 0 && answer.above + sums.by_digit[digit - 1] < needed) answer.above += sums.by_digit[--digit];
     answer.key |= digit << shift;
   }
   return answer;
 }
 
-/// Maps smaller ids to larger keys. The largest vocabulary has 2^22 tokens.
+/// Maps token ids to keys of kIdBits bits in reverse order, and back. The largest vocabulary has 2^22 tokens.
 constexpr int kIdBits = 22;
 ROLL_HOST_DEVICE uint32_t id_key(int32_t id) {
   return (uint32_t{1} << kIdBits) - 1 - static_cast<uint32_t>(id);
 }
 
-/// Returns the smallest id whose cumulative weight exceeds `target` (inverse CDF).
-template <class Block, class Of>
-ROLL_KERNEL_TEXT int32_t find_id(const Block& block, const Tokens<Block>& tokens, uint64_t target, const Of& weight) {
-  const auto of = [&](int32_t id, float logit) { return Weighted{id_key(id), weight(id, logit)}; };
-  return static_cast<int32_t>(id_key(static_cast<int32_t>(find_threshold(block, tokens, target + 1, kIdBits, of).key)));
+/// Returns the smallest id such that weight(id, logit), summed over `tokens` up to this id, exceeds `target` (inverse
+/// CDF). The total weight must exceed `target`.
+template <class Block, class Weight>
+ROLL_KERNEL_TEXT int32_t find_id(const Block& block, const Tokens<Block>& tokens, uint64_t target,
+                                 const Weight& weight) {
+  const auto to_weighted = [&](int32_t id, float logit) { return Weighted{id_key(id), weight(id, logit)}; };
+  return static_cast<int32_t>(
+      id_key(static_cast<int32_t>(find_threshold(block, tokens, target + 1, kIdBits, to_weighted).key)));
 }
 
-/// Condition for tokens that may be drawn.
+/// Conditions that a token must all meet to be drawn.
 struct Filter {
-  uint32_t least_key = 0;   // smallest ordered_key(logit)
-  uint32_t least_bits = 0;  // smallest bits of p
-  int32_t ties_end = 0;     // tokens with p = least_bits need a smaller id
-  float least_p = 0;
+  uint32_t least_key = 0;   // top_k: smallest ordered_key(logit)
+  uint32_t least_bits = 0;  // top_p: smallest float bits of p
+  int32_t ties_end = 0;     // top_p: of the tokens whose p has just these bits, only ids below this one are kept
+  float least_p = 0;        // min_p: smallest p
 };
 
 /// Returns the token's mass if the filter keeps it, else 0.
@@ -194,7 +206,7 @@ ROLL_HOST_DEVICE uint64_t kept_mass(const Filter& filter, const Probabilities& p
   return probability_mass(probability);
 }
 
-/// Narrows `filter` to the top_p tokens. all: mass that `filter` kept so far.
+/// Narrows `filter` to the top_p tokens. all: total mass of the tokens that `filter` keeps before.
 template <class Block>
 ROLL_KERNEL_TEXT void keep_top_p(const Block& block, const Tokens<Block>& tokens, const Probabilities& p, uint64_t all,
                                  Filter& filter) {
@@ -211,7 +223,7 @@ ROLL_KERNEL_TEXT void keep_top_p(const Block& block, const Tokens<Block>& tokens
   filter.least_bits = least.key;
 }
 
-/// Computes the thresholds of top_k, top_p and min_p. all: mass of all tokens.
+/// Returns the thresholds of top_k, top_p and min_p. all: total mass of the whole row, after bias and penalties.
 template <class Block>
 ROLL_KERNEL_TEXT Filter find_filter(const Block& block, const Tokens<Block>& tokens, const Probabilities& p,
                                     uint64_t all) {
@@ -230,12 +242,14 @@ ROLL_KERNEL_TEXT Filter find_filter(const Block& block, const Tokens<Block>& tok
   return filter;
 }
 
+/// Returns true if top_k, top_p or min_p can leave out tokens of the row.
 ROLL_HOST_DEVICE bool is_filtered(const SampledRow& row) {
   const RowSampling& sampling = row.slot->sampling;
   return (sampling.top_k > 0 && sampling.top_k < row.cut.vocab) || sampling.top_p < 1 || sampling.least_p > 0;
 }
 
-/// Returns the last bin that may hold tokens which the filter keeps.
+/// Returns the last bin that may hold tokens which the filter keeps. shared.counts must hold the counts of the whole
+/// row; all: total mass of the whole row. Requires is_filtered(row).
 template <class Block>
 ROLL_KERNEL_TEXT int32_t last_bin(const Block& block, BinsShared<Block>& shared, const SampledRow& row, uint64_t all) {
   const RowSampling& sampling = row.slot->sampling;

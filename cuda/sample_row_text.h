@@ -1,17 +1,20 @@
-// Sampling kernels: draw one token from each row of logits, the same token as RowSampler (ops/sample_row.h). The bodies
-// are templates over Block (lane_block.h): a GPU thread block, or a CPU stand-in in tests. One block per part of a row
-// finds its largest logits (FindTops), sums its probability mass (WeighParts) and lists the tokens that a filter may
-// keep (ListCandidates); one block per row draws (DrawRows). Parts produce only maxima and integer sums, so that order
-// does not matter. Logits are read once for maxima, once for masses, and once more if there is a filter.
+// Bodies of the four sampling kernels behind sample_rows(): draw one token from each row of logits, the same token as
+// RowSampler (ops/sample_row.h). They are templates over Block (lane_block.h): a GPU thread block, or a CPU stand-in in
+// tests. A row is cut into parts, and these into chunks (row_cut.h). One block per part finds its largest logits
+// (FindTops), sums its probability mass (WeighParts) and lists the tokens that top_k, top_p and min_p may keep, the
+// candidates (ListCandidates); one block per row draws (DrawRows). Parts produce only maxima and integer sums, so that
+// order does not matter. Logits are read once for maxima, once for masses, and once more with top_k, top_p or min_p. A
+// touched token is one whose logit a bias or penalty changes. Arguments and output: SampleRows.
 #pragma once
 
-#include "cuda/move_slots.h"
+#include "cuda/advance_slots.h"
 #include "cuda/sample_filter.h"
 
 namespace roll {
 
 namespace sampling {
 
+/// Returns row i of the launch; launch.draws[i].slot must not be -1.
 ROLL_HOST_DEVICE SampledRow sampled_row(const SampleRows& launch, int64_t i) {
   const int32_t slot = launch.draws[i].slot;
   const int64_t touched = slot * launch.touched_per_slot;
@@ -21,14 +24,15 @@ ROLL_HOST_DEVICE SampledRow sampled_row(const SampleRows& launch, int64_t i) {
   row.cut = launch.cut;
   row.slot = launch.slots + slot;
   row.touched = launch.touched + touched;
-  row.original_logits = launch.untouched + touched;
+  row.original_logits = launch.original_logits + touched;
   row.scratch = launch.scratch + i;
   return row;
 }
 
-/// Largest logit of a row: raw, and after bias and penalties.
+/// Largest logits of a row.
 struct Tops {
-  float raw, adjusted;
+  float raw;       // before bias and penalties
+  float adjusted;  // after them
 };
 
 struct JoinTops {
@@ -43,6 +47,7 @@ struct JoinMasses {
   }
 };
 
+/// Returns the row's largest logits, from those of its parts in row.scratch.
 template <class Block>
 ROLL_KERNEL_TEXT Tops find_tops(const Block& block, const SampledRow& row) {
   const JoinTops join;
@@ -54,6 +59,7 @@ ROLL_KERNEL_TEXT Tops find_tops(const Block& block, const SampledRow& row) {
   return {larger(tops.untouched, tops.raw_touched), larger(tops.untouched, tops.touched)};
 }
 
+/// Returns the row's mass, summed over its parts in row.scratch.
 template <class Block>
 ROLL_KERNEL_TEXT PartMass row_mass(const Block& block, const SampledRow& row) {
   PartMass mass{0, 0, INT32_MAX, 0};
@@ -63,16 +69,18 @@ ROLL_KERNEL_TEXT PartMass row_mass(const Block& block, const SampledRow& row) {
   return block.joined(mass, JoinMasses{});
 }
 
-/// Returns the mass of a logit, capped at the mass of the largest one.
+/// Returns the mass of a logit, at most that of p.top, because a bias can lift a logit above the largest raw one.
 ROLL_HOST_DEVICE uint64_t capped_mass(const Probabilities& p, float logit) {
   return probability_mass(p(logit < p.top ? logit : p.top));
 }
 
+/// Returns true if the row's candidates are to be listed: it is not greedy, and top_k, top_p or min_p is on.
 ROLL_HOST_DEVICE bool has_candidates(const SampledRow& row) {
   return row.slot->sampling.is_greedy == 0 && is_filtered(row);
 }
 
-/// Calls f(index in touched[], logit) for each touched token of the run, in some lane; ends with a barrier.
+/// Calls f(index in row.touched, reference to the logit) for each touched token of the run, each in some lane. Ends
+/// with a barrier.
 template <class Block, class F>
 ROLL_KERNEL_TEXT void each_touched(const Block& block, const SampledRow& row, const TokenRun& run, const F& f) {
   block.each(row.slot->num_touched, [&](int32_t i) {
@@ -98,8 +106,8 @@ struct PartKernel {
   }
 };
 
-/// Kernel: finds the largest logits of each part. Saves the logits of biased and penalized tokens in
-/// row.original_logits and sets them to -infinity, so that the main scan skips them.
+/// Kernel 1: finds the largest logits of each part. Saves the logits of touched tokens in row.original_logits and sets
+/// them to -infinity, so that the main scan skips them. Clears the counts of the later kernels.
 template <int kNumLanes = 512>
 struct FindTops : PartKernel<kNumLanes> {
   template <class>
@@ -129,7 +137,8 @@ struct FindTops : PartKernel<kNumLanes> {
   }
 };
 
-/// Kernel: computes the masses of each part and its chunks, and counts the tokens per bin.
+/// Kernel 2: writes the logits of touched tokens after bias and penalties, computes the masses of each part and its
+/// chunks, and, if candidates are to be listed, counts the tokens per bin.
 template <int kNumLanes = 512>
 struct WeighParts : PartKernel<kNumLanes> {
   template <class Block>
@@ -166,7 +175,9 @@ struct WeighParts : PartKernel<kNumLanes> {
   }
 
  private:
-  /// kIsSame: bias and penalties do not change the largest logit, so that one mass serves both sums.
+  /// Adds the part's masses to `mass`, except for the touched tokens' change of mass.raw, and stores the chunks'
+  /// masses. kCounts: counts tokens per bin. kIsSame: bias and penalties do not change the largest logit, so that one
+  /// mass serves both sums, mass.raw and mass.all.
   template <bool kCounts, bool kIsSame, class Block>
   static ROLL_KERNEL_TEXT void weigh(const Block& block, BinsShared<Block>& shared, const SampledRow& row, int32_t part,
                                      const sampling::Probabilities& p, const sampling::Probabilities& raw,
@@ -191,7 +202,8 @@ struct WeighParts : PartKernel<kNumLanes> {
   }
 };
 
-/// Kernel: lists all tokens that the filter keeps, and some that it does not.
+/// Kernel 3: lists the candidates in row.scratch: all tokens that top_k, top_p and min_p keep, and some that they do
+/// not. More than kMostCandidates are only counted; DrawRows then scans the whole row.
 template <int kNumLanes = 512>
 struct ListCandidates : PartKernel<kNumLanes> {
   template <class Block>
@@ -222,8 +234,9 @@ struct ListCandidates : PartKernel<kNumLanes> {
 
 namespace sampling {
 
-/// Returns the smallest token id whose cumulative mass exceeds `target` (inverse CDF). The first warp scans the chunks,
-/// then the chunk that it found, 32 at a time.
+/// Returns the smallest token id of the whole row whose cumulative mass exceeds `target` (inverse CDF), which must be
+/// below the row's total mass. The first warp scans the masses of the chunks, then the tokens of the chunk that it
+/// found, 32 at a time.
 template <class Block>
 ROLL_KERNEL_TEXT int32_t find_in_row(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
                                      const Probabilities& p, uint64_t target) {
@@ -257,11 +270,13 @@ ROLL_KERNEL_TEXT int32_t find_in_row(const Block& block, SampleShared<Block>& sh
   return shared.found;
 }
 
+/// A drawn token.
 struct Found {
   int32_t token;
-  uint64_t all;  // total mass that it was drawn from
+  uint64_t all;  // total mass of the tokens that could be drawn
 };
 
+/// Draws a token of a row that is not greedy, by the slot's next random number. all: mass of the whole row.
 template <class Block>
 ROLL_KERNEL_TEXT Found pick(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
                             const Probabilities& p, uint64_t all) {
@@ -277,10 +292,11 @@ ROLL_KERNEL_TEXT Found pick(const Block& block, SampleShared<Block>& shared, con
   return {find_id(block, tokens, draw_target(bits, kept), mass), kept};
 }
 
-/// Draws a token; if moves_slot, updates the slot with it.
+/// Draws a token and returns it in every lane; token -1 if a logit is NaN or +infinity. If advances_slot, makes it the
+/// slot's last token (advance_slot()); the caller updates the slot's length.
 template <class Block>
 ROLL_KERNEL_TEXT DrawnToken draw_row(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
-                                     bool moves_slot) {
+                                     bool advances_slot) {
   SlotState& slot = *row.slot;
   const RowSampling& params = slot.sampling;
   const PartMass mass = row_mass(block, row);
@@ -296,13 +312,13 @@ ROLL_KERNEL_TEXT DrawnToken draw_row(const Block& block, SampleShared<Block>& sh
       sampled_log_prob(touched_index < num_touched ? row.original_logits[touched_index] : token_logit, tops.raw, params,
                        mass.raw),
       params.is_greedy ? 0.0f : sampled_log_prob(token_logit, p.top, params, found.all)};
-  if (moves_slot) block.once([&] { move_on(slot, row.touched, drawn.token, touched_index); });
+  if (advances_slot) block.once([&] { advance_slot(slot, row.touched, drawn.token, touched_index); });
   return drawn;
 }
 
 }  // namespace sampling
 
-/// Kernel: draws; one block per row.
+/// Kernel 4: draws; one block per row. Writes drawn[i], and advances the slot if launch.advances_slots.
 template <int kNumLanes = 512>
 struct DrawRows {
   static constexpr int kLanes = kNumLanes;
@@ -315,15 +331,15 @@ struct DrawRows {
   ROLL_KERNEL_TEXT void run(const Block& block, SampleShared<Block>& shared, int64_t i) const {
     const RowDraw draw = launch.draws[i];
     if (draw.slot < 0) return;
-    const DrawnToken drawn = sampling::draw_row(block, shared, sampling::sampled_row(launch, i), launch.moves_slots);
+    const DrawnToken drawn = sampling::draw_row(block, shared, sampling::sampled_row(launch, i), launch.advances_slots);
     block.once([&] {
       launch.drawn[i] = drawn;
-      if (launch.moves_slots) launch.slots[draw.slot].length += draw.is_decoding;
+      if (launch.advances_slots) launch.slots[draw.slot].length += draw.is_decoding;
     });
   }
 };
 
-/// Calls run(kernel) for the four kernels, in order.
+/// Calls run(kernel) for the four kernels, in the order in which they must run on one stream.
 template <int kLanes = 512, class Run>
 void each_sampling_kernel(const SampleRows& rows, const Run& run) {
   run(FindTops<kLanes>{{rows}});

@@ -1,6 +1,7 @@
-// Draws a token from each row of logits and updates the slots, with four kernels; several blocks divide a row if there
-// are few rows. The tokens equal those of RowSampler (ops/sample_row.h) for the same logits. Depends on no tensor
-// library; takes device pointers and a stream. SystemError: built without CUDA. Legend: N rows, S slots.
+// Draws a token from each row of logits on a GPU and updates the slots, with four kernels; several blocks divide a row
+// if there are few rows. The tokens equal those of RowSampler (ops/sample_row.h) for the same logits. Depends on no
+// tensor library; takes device pointers. A slot is the place of one running sequence in the sampler's batch. A touched
+// token is one whose logit a bias or penalty changes. Legend: N rows, S slots.
 #pragma once
 
 #include "base/philox.h"
@@ -9,66 +10,76 @@
 
 namespace roll {
 
-/// State of a sampler slot, in device memory.
+/// State of a slot, in device memory.
 struct SlotState {
   RowSampling sampling;
-  PlainName name;  // RNG key; position: index of the next response token
-  int32_t last_token = 0;
-  int32_t length = 0;       // position of last_token
-  int32_t num_touched = 0;  // number of its TouchedTokens
+  PlainName name;           // key of the next draw's random number; name.position: index of the next response token
+  int32_t last_token = 0;   // drawn last, and not computed yet
+  int32_t length = 0;       // position of last_token in the sequence: the number of tokens before it
+  int32_t num_touched = 0;  // entries in use of the slot's row in SampleRows::touched
   int32_t unused = 0;
 };
 
 /// A draw: which slot draws from which row.
 struct RowDraw {
   int32_t slot = -1;        // -1: nothing is drawn
-  int32_t is_decoding = 0;  // 1: the slot's last token was computed for this row, so its length grows
-  int32_t row = 0;          // row of the step whose logits are used
+  int32_t is_decoding = 0;  // 1: the row computed the slot's last token, so the slot's length grows by 1; 0: a prompt
+  int32_t row = 0;          // row of the step (StepRow) whose logits are used; read by AddNorm, not by these kernels
 };
 
-/// Largest logits of a part of a row: tokens without bias or penalty; the other tokens, before and after applying it.
+/// Largest logits of a part (RowCut) of a row, over three sets of tokens; -infinity for an empty set.
 struct alignas(16) PartTops {
-  float untouched, raw_touched, touched, unused;
+  float untouched;    // tokens without bias or penalty
+  float raw_touched;  // touched tokens, before bias and penalties
+  float touched;      // touched tokens, after bias and penalties
+  float unused;
 };
 
-/// Probability mass of a part of a row (probability_mass() units).
+/// Probability mass of a part of a row, in units of probability_mass().
 struct alignas(16) PartMass {
-  uint64_t raw, all;  // before and after bias and penalties
-  int32_t first;      // first token with the row's largest logit; INT32_MAX: not in this part
-  uint32_t is_bad;    // 1: a logit is NaN or +infinity
+  uint64_t raw;     // before bias and penalties, relative to the row's largest raw logit
+  uint64_t all;     // after bias and penalties, relative to the row's largest logit then
+  int32_t first;    // smallest token with the row's largest logit (after); INT32_MAX: not in this part
+  uint32_t is_bad;  // 1: a logit is NaN or +infinity
 };
 
-constexpr int kSampleBins = 2048, kMostCandidates = 4096;
+/// Bins of a row's histogram of logits: tokens are counted by the distance of their logit from the largest one.
+constexpr int kSampleBins = 2048;
+/// Most tokens that can be listed as candidates of top_k, top_p and min_p; if there are more, the whole row is scanned.
+constexpr int kMostCandidates = 4096;
 
-/// Results that a row's blocks pass to the next kernel.
+/// Results that a row's blocks pass to the next kernel; needs no initial value.
 struct RowScratch {
-  uint64_t candidates[kMostCandidates];  // id << 32 | bits of the logit
-  uint64_t chunks[kMostChunks];          // mass per chunk
+  uint64_t candidates[kMostCandidates];  // token id << 32 | bits of the logit, in no order
+  uint64_t chunks[kMostChunks];          // mass per chunk (RowCut)
   PartMass masses[kMostParts];
   PartTops tops[kMostParts];
   uint32_t counts[kSampleBins];  // tokens per bin
-  uint32_t num_candidates, unused;
+  uint32_t num_candidates;       // all that were found, also above kMostCandidates
+  uint32_t unused;
 };
 
-/// Arguments of the sampling kernels.
+/// Arguments of the sampling kernels, which draw from row i for slot draws[i].slot. drawn[i] is written only if that is
+/// not -1. If a logit is NaN or +infinity, drawn[i].token is -1, and the slot's state changes in `length` only.
 struct SampleRows {
-  float* logits = nullptr;       // 16-byte aligned; bias and penalties are applied in place
-  int64_t stride = 0, rows = 0;  // stride: elements from row to row
-  int64_t shard_stride = 0;      // elements from shard to shard; strides are multiples of 4
-  RowCut cut;
-  const RowDraw* draws = nullptr;   // [N], no slot twice
-  SlotState* slots = nullptr;       // [S]
-  TouchedToken* touched = nullptr;  // [S, touched_per_slot]
-  float* untouched = nullptr;       // [S, touched_per_slot], scratch
-  int64_t touched_per_slot = 0;     // capacity; with penalties, each new token may need an entry
-  RowScratch* scratch = nullptr;    // [N]
-  DrawnToken* drawn = nullptr;      // [N]
-  bool moves_slots = true;          // false: MoveSlots does it (cuda/move_slots.h)
+  float* logits = nullptr;           // 16-byte aligned; afterwards, touched tokens' logits include bias and penalties
+  int64_t stride = 0, rows = 0;      // elements from row to row; N
+  int64_t shard_stride = 0;          // elements from a row's shard to its next; both strides are multiples of 4
+  RowCut cut;                        // partition of each row
+  const RowDraw* draws = nullptr;    // [N], no slot twice
+  SlotState* slots = nullptr;        // [S]
+  TouchedToken* touched = nullptr;   // [S, touched_per_slot]: each token of a slot once; may be null if no slot has any
+  float* original_logits = nullptr;  // [S, touched_per_slot]: scratch, the logits of `touched` before the change
+  int64_t touched_per_slot = 0;      // capacity; with penalties, each drawn token may need an entry
+  RowScratch* scratch = nullptr;     // [N]
+  DrawnToken* drawn = nullptr;       // [N]
+  bool advances_slots = true;  // false: the slots stay unchanged; AdvanceSlots (advance_slots.h) updates them later
 };
 
 namespace cuda {
 
-/// Launches the four kernels of sample_row_text.h.
+/// Launches the four kernels of sample_row_text.h on `stream`, a cudaStream_t of the thread's current device, and does
+/// not wait. Throws std::runtime_error if a launch fails, SystemError in a program built without CUDA.
 void sample_rows(const SampleRows& rows, void* stream);
 
 }  // namespace cuda

@@ -1,12 +1,13 @@
 // Sampling arithmetic shared by CPU and CUDA, so that both draw the same token from the same logits. Both compile it
 // without fused multiply-add contraction. Probabilities are float32 relative to the most likely token; sums are over
-// integers, so that order does not matter. Legend: V vocabulary.
+// integers, so that order does not matter. CPU: ops/sample_row.h, GPU: sample_rows.h.
 //
 // Order, as Hugging Face and vLLM apply them: logit bias, repetition penalty, frequency and presence penalty,
 // temperature, top_k, top_p, min_p; then random bits pick by inverse CDF in the order of token ids.
 //   bias         logit += bias
-//   repetition   every token of prompt and response: logit / p where positive, logit * p where negative
-//   frequency    every token of the response: logit -= count * penalty;  presence: logit -= penalty
+//   repetition   every token of prompt and response: logit / penalty if positive, logit * penalty if negative
+//   frequency    every token of the response: logit -= count * penalty, with its number of occurrences there
+//   presence     every token of the response: logit -= penalty
 //   top_k        tokens whose logit is at least the k-th largest (ties stay)
 //   top_p        the fewest tokens, most likely first (ties: the smaller id first), whose probability reaches top_p
 //   min_p        tokens with at least min_p x the largest probability
@@ -18,19 +19,19 @@
 
 namespace roll {
 
-/// Sampling parameters of a row.
+/// Sampling parameters of a sequence, and so of each row of logits that it draws from.
 struct RowSampling {
   double inverse_temperature = 1;
-  double top_p = 1;  // 1: off
-  double presence = 0, frequency = 0;
-  int64_t top_k = 0;  // 0: off
-  float repetition = 1;
-  float least_p = 0;         // smallest float >= min_p; 0: off
-  uint32_t is_greedy = 0;    // draws the first token with the largest logit
-  uint32_t is_counting = 0;  // penalties are on: token counts are needed
+  double top_p = 1;                    // 1: off
+  double presence = 0, frequency = 0;  // penalties; 0: off
+  int64_t top_k = 0;                   // 0: off
+  float repetition = 1;                // penalty; 1: off
+  float least_p = 0;                   // min_p, as the smallest float that is not below it; 0: off
+  uint32_t is_greedy = 0;              // 1: takes the token with the largest logit; of several, the smallest id
+  uint32_t is_counting = 0;            // 1: penalties are on, so drawn tokens must be counted
 };
 
-/// Count and bias of a token whose logit changes.
+/// Count and bias of a touched token: one with a bias, or with a count that a penalty reads.
 struct TouchedToken {
   int32_t token = 0;
   int32_t count = -1;  // occurrences in the response; 0: only in the prompt; -1: in neither
@@ -39,12 +40,12 @@ struct TouchedToken {
 
 /// Result of a draw.
 struct DrawnToken {
-  int32_t token = 0;             // -1: a logit is NaN or +infinity
-  float log_prob = 0;            // nats: log_softmax(raw logits / temperature)[token]; temperature 0: as 1
-  float processed_log_prob = 0;  // nats: after penalties and truncation; greedy: 0
+  int32_t token = 0;             // -1: nothing was drawn, because a logit is NaN or +infinity
+  float log_prob = 0;            // nats: log_softmax(raw logits / temperature)[token]; temperature 0 counts as 1 here
+  float processed_log_prob = 0;  // nats: in the distribution drawn from, after bias, penalties and filters; greedy: 0
 };
 
-/// Applies bias and penalties to a logit.
+/// Returns the logit of a touched token after bias and penalties.
 ROLL_HOST_DEVICE float touched_logit(float logit, const TouchedToken& touched, const RowSampling& sampling) {
   logit += touched.bias;
   if (touched.count >= 0) logit = logit < 0 ? logit * sampling.repetition : logit / sampling.repetition;
@@ -90,19 +91,20 @@ ROLL_HOST_DEVICE double log_of_mass(uint64_t mass) {
   return log(static_cast<double>(mass) * 0x1p-40);
 }
 
-/// Returns the log-prob (nats) of a token: (logit - top) / temperature - log_of_mass(all).
+/// Returns the log-prob (nats) of a token: (logit - top) / temperature - log_of_mass(all). top: the row's largest
+/// logit; all: total mass of the tokens, relative to `top`.
 ROLL_HOST_DEVICE float sampled_log_prob(float logit, float top, const RowSampling& sampling, uint64_t all) {
   const double below = static_cast<double>(logit) - static_cast<double>(top);
   return static_cast<float>(below * sampling.inverse_temperature - log_of_mass(all));
 }
 
-/// Returns the top_p cutoff: the mass that the kept tokens must reach, out of the total `all`; at least 1.
+/// Returns the top_p cutoff: the mass that the kept tokens must reach. all: total mass; the result is in [1, all].
 ROLL_HOST_DEVICE uint64_t needed_mass(double top_p, uint64_t all) {
   const auto needed = static_cast<uint64_t>(ceil(top_p * static_cast<double>(all)));
   return needed < 1 ? 1 : needed > all ? all : needed;
 }
 
-/// Scales 53 random bits to an integer below `all`.
+/// Scales 53 random bits to an integer in [0, all). The drawn token is the first whose cumulative mass exceeds it.
 ROLL_HOST_DEVICE uint64_t draw_target(uint64_t bits, uint64_t all) {
   __extension__ using Wide = unsigned __int128;
   return static_cast<uint64_t>(static_cast<Wide>(bits) * all >> 53);
@@ -114,8 +116,8 @@ ROLL_HOST_DEVICE uint32_t ordered_key(float x) {
   return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 
-/// Returns a token's count after one more draw.
-ROLL_HOST_DEVICE int32_t counted(int32_t count) {
+/// Returns TouchedToken::count after one more occurrence in the response.
+ROLL_HOST_DEVICE int32_t next_count(int32_t count) {
   return count < 0 ? 1 : count + 1;
 }
 

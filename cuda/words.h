@@ -1,4 +1,5 @@
-// 32-bit words as tensor cores read them: one float, or two Bf16 or Fp16; used by attend_pages.h and lane_block.h.
+// 32-bit words as tensor cores read them: one float, or two Bf16 or Fp16 with element 0 in the low 16 bits.
+// Used by attend_pages.h and lane_block.h.
 #pragma once
 
 #include <type_traits>
@@ -8,7 +9,7 @@
 
 namespace roll {
 
-/// Packs x[0] (T = float), or x[0] and x[1], each rounded (T = Bf16, Fp16), into a word.
+/// Packs x[0] (T = float), or x[0] and x[1], rounded to nearest (T = Bf16 or Fp16), into a word.
 template <class T>
 ROLL_HOST_DEVICE uint32_t packed_word(const float* x) {
   if constexpr (sizeof(T) == 4) {
@@ -29,7 +30,7 @@ ROLL_HOST_DEVICE uint32_t packed_word(const float* x) {
   }
 }
 
-/// Returns element p of a word of T.
+/// Returns element p of a word of T as float: p = 0, or for 16-bit types also 1.
 template <class T>
 ROLL_HOST_DEVICE float float_in_word(uint32_t word, int p) {
   if constexpr (sizeof(T) == 4)

@@ -25,7 +25,7 @@ EXCEPTIONS = {
     ("(FindTops|WeighParts)<512>", "load"): "the tokens that penalties touch",
     ("DrawRows<512>", "divide"): "none: calls that let one warp alone shuffle",
     ("DrawRows<512>", "load"): "one chunk of the row, and the tokens that penalties touch",
-    ("MoveSlots", "load"): "the tokens that penalties touch",
+    ("AdvanceSlots", "load"): "the tokens that penalties touch",
     ("PlaceHeads<.*>", "load"): "a head of a row: some 256 bytes a block, read once",
     ("UpdateSlots", "load"): "what changed since the step before: a few hundred bytes",
     ("AdamWSlice", "load"): "what a slice has behind its last vector",

@@ -1,8 +1,9 @@
-// Decoder for the CPU. It repacks the weights into the order in which they are read; one thread team runs all stages of
-// a layer. Each supported mixer (CpuMixers) has its block struct, add_block() and mix() here.
-// Results are batch-invariant, bit by bit: a token's logits, and so its samples, do not depend on other rows, on page
-// placement, or on whether earlier tokens came one by one or together. Legend: N rows (tokens), E hidden size, V
-// vocabulary, P pages, H query heads, Hkv key/value heads, D head size; delta nets: Hv value heads, Dk, Dv head sizes.
+// Decoder for the CPU, made by make_decoder(). It repacks the weights into the order in which they are read; one thread
+// team runs all stages of a layer. A block is a norm and a mixer (attention, MLP, experts or gated delta net), whose
+// output is added to the residual stream. Each supported mixer (CpuMixers) has its block struct, add_block() and mix().
+// Results are batch-invariant, bit by bit: a token's logits, and so its samples, do not depend on other rows, on which
+// pages a sequence has, or on whether earlier tokens came one by one or together. Legend: N rows (tokens), P pages, Hv
+// value heads and Dk, Dv key and value head sizes of delta nets.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -26,29 +27,31 @@
 namespace roll {
 
 using CpuMixers = MixerKinds<Attention, GatedMlp, Experts, GatedDeltaNet>;
-/// Supported model features; kWideHeadNorm only without tensor parallelism (has_cpu_decoder()).
+/// Supported model features; with tensor parallelism, has_cpu_decoder() excludes kWideHeadNorm.
 inline constexpr Features kCpuFeatures = {
     Feature::kWindow,     Feature::kSoftCap,    Feature::kScoreScale, Feature::kRotary,      Feature::kWideHeadNorm,
     Feature::kNormOffset, Feature::kOutputNorm, Feature::kActivation, Feature::kBranchScale, Feature::kEmbeddingScale,
     Feature::kLogitScale, Feature::kLogitCap,   Feature::kOutputGate, Feature::kRecurrence};
 
-/// Returns true if a CpuDecoder can run the model: float32 or bfloat16 on the CPU, with supported mixers and features.
+/// Returns true if CpuDecoder supports the model: its dtype is float32 or bfloat16, it is on the CPU, and CpuMixers and
+/// kCpuFeatures include all its mixers and features.
 bool has_cpu_decoder(const Transformer& model);
 
-/// Raw view of a tensor's rows, faster to index than at::Tensor; the tensor must outlive it.
+/// Raw view of a tensor's rows, faster to index than at::Tensor, which must outlive the view.
 template <class Number>
 struct RowView {
   Number* data = nullptr;
-  int64_t stride = 0;
+  int64_t stride = 0;  // elements from row to row
   Number* operator[](int64_t row) const { return data + row * stride; }
 };
 
-/// T: float or c10::BFloat16, the model's dtype: type of GEMM inputs and pages, and of weights unless int8_weights.
-/// Sums, norms and the residual stream are float32.
+/// T is the model's dtype, float or c10::BFloat16: type of GEMM inputs, of keys and values, and of the weights unless
+/// DecoderSizes::int8_weights. Sums, norms and the residual stream are float32.
 template <class T>
 class CpuDecoder : public Decoder {
  public:
-  /// `model` must have dtype T and outlive the decoder.
+  /// Copies the model's current weights. `model` must outlive the decoder; has_cpu_decoder(model) must be true. Throws
+  /// Bug if the model is not on the CPU or its dtype is not T.
   CpuDecoder(const Transformer& model, const DecoderSizes& sizes);
 
   void copy_page(int64_t from, int64_t to) override;
@@ -66,13 +69,14 @@ class CpuDecoder : public Decoder {
   struct AttentionBlock {
     int64_t heads, kv_heads, head_dim;  // on this rank
     PackedWeight qkv, o;                // qkv: q, k, v, and the output gate if is_gated
-    at::Tensor keys, values;
+    at::Tensor keys, values;            // pages (kv_pages())
     at::Tensor q_norm, k_norm, qkv_bias;
     bool is_gated = false;
     RotaryRule rotary;
-    int64_t window = 0;
+    int64_t window = 0;           // tokens that a query sees; 0: all
     bool norms_together = false;  // q/k norm over all heads at once
-    float scale = 1, cap = 0;     // factor and soft cap of scores
+    float scale = 1;              // factor of scores
+    float cap = 0;                // soft cap of scores; 0: none
 
     int64_t qkv_width() const { return (heads + 2 * kv_heads) * head_dim; }
   };
@@ -84,7 +88,7 @@ class CpuDecoder : public Decoder {
   };
   struct ExpertsBlock {
     RoutingRule routing;
-    int64_t number;
+    int64_t number;       // number of experts
     at::Tensor bias;      // float32; undefined: none
     PackedWeight router;  // float32; if gates_shared, the last row is the shared expert's gate
     bool gates_shared;
@@ -117,10 +121,11 @@ class CpuDecoder : public Decoder {
   };
   using Member = ThreadTeam::Member;
 
-  /// Bytes of memory for packed weights (packed_bytes), or for a block's weights and pages (room_for).
+  /// Returns the bytes of a linear layer's packed weight.
   int64_t packed_bytes(const Linear& linear) const;
-  /// Packs the weights of linears with a common input into one: [sum of outputs, inputs].
+  /// Packs the weights of linear layers with a common input into one: [sum of outputs, inputs].
   PackedWeight packed_together(const std::vector<Linear>& linears, StreamedMemory& memory) const;
+  /// Return the bytes of memory for a block's packed weights and pages.
   int64_t room_for(const Attention& attention, const LayerWeights& weights) const;
   int64_t room_for(const GatedMlp& mlp, const LayerWeights& weights) const;
   void add_block(const Attention& attention, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
@@ -165,7 +170,7 @@ class CpuDecoder : public Decoder {
   /// Groups the call's sequences into rounds: a sequence that starts from a state written in this call runs in a later
   /// round.
   void lay_out_rounds();
-  /// Runs a sequence's rows through a key head and its value heads.
+  /// Runs a sequence's rows through a key head of a delta net and the value heads that share it.
   void run_sequence(const DeltaBlock& block, Run run, int64_t key_head);
   /// Updates the states [value heads of the key head, Dk, Dv] with a row and writes its output. x: q, k, v after the
   /// convolution.
@@ -198,10 +203,10 @@ class CpuDecoder : public Decoder {
   ExpertRecord record_;
   // MoE: router logits; input, gated and result of each (row, expert) choice, sorted by expert.
   at::Tensor router_logits_, expert_input_, expert_gated_, expert_results_;
-  at::Tensor rates_;  // delta nets: b and a
+  at::Tensor rates_;  // delta nets: the b and a of each value head
 
-  // State of the current run().
-  std::vector<int32_t> choices_;         // [N, K]: experts per row
+  // State of the current run(). K: experts per token.
+  std::vector<int32_t> choices_;         // [N, K]
   std::vector<float> choice_weights_;    // [N, K]
   std::vector<int64_t> choice_indices_;  // [N, K]: index in the order sorted by expert
   struct ExpertRows {

@@ -1,5 +1,5 @@
-// Bias, q/k norm, RoPE and scale of a row's queries and keys on the CPU, between the QKV GEMM and the pages; used by
-// cpu_decoder.h.
+// Bias, q/k norm, RoPE and scaling of a token's queries, keys and values on the CPU, between the QKV GEMM and the key/
+// value pages; used by cpu_decoder.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,32 +12,39 @@
 
 namespace roll {
 
-/// Returns the tensor as contiguous float32; undefined stays undefined.
+/// Returns the tensor detached and as contiguous float32, a copy only if needed; an undefined tensor stays undefined.
 at::Tensor as_float(const at::Tensor& tensor);
-/// Returns the data of a float32 tensor; null if undefined.
+/// Returns the data of a float32 tensor, which must outlive the use of the pointer; null if undefined.
 const float* data_or_null(const at::Tensor& tensor);
-/// Returns a norm's weight (offset added) as float32; undefined if the model has no such norm.
+/// Returns the factor of an RMS norm as float32: its weight, plus the offset of models that store weight - 1. Undefined
+/// if the model has no such norm.
 at::Tensor norm_weight(const LayerWeights& weights, const NormShape& norm);
 
-/// RoPE tables of one rope of a model.
+/// RoPE tables by position, for one rope of a model. R: rotated elements of a head.
 struct Angles {
   at::Tensor cos, sin;  // [max_length, R/2] float32
-  at::Tensor growth;    // [max_length] float32, factor of queries; undefined: 1
+  at::Tensor growth;    // [max_length] float32: factor of the queries at a position; undefined: 1
 };
 
-/// Returns the tables in the order of spec.ropes().
+/// Returns the tables of all ropes of the model, in the order of spec.ropes(), for positions below max_length.
 std::vector<Angles> rope_angles(const ModelSpec& spec, int64_t max_length);
 
-/// Parameters of the heads of an attention block; null pointers: the model has none.
+/// Parameters of the heads of an attention block. Set the fields, then call finish() for each row.
 struct CpuHeads {
+  /// rope_tables: result of rope_angles(), which must outlive this object; rope_settings.rope: index into it, or -1 for
+  /// a block without RoPE.
   CpuHeads(const RotaryRule& rope_settings, const std::vector<Angles>& rope_tables);
 
   int64_t heads = 0, kv_heads = 0, head_dim = 0;  // on this rank
-  const float *bias = nullptr, *q_norm = nullptr, *k_norm = nullptr;
-  bool norms_together = false;  // q/k norm over all heads at once
-  float scale = 1, eps = 0;
+  const float* bias = nullptr;                    // [(heads + 2 kv_heads) head_dim]; null: none
+  /// Weights, [head_dim] each; if norms_together, [heads head_dim] and [kv_heads head_dim]. Null: no norms.
+  const float *q_norm = nullptr, *k_norm = nullptr;
+  bool norms_together = false;  // true: one norm over all query heads, one over all key heads; false: one per head
+  float scale = 1;              // factor of the queries
+  float eps = 0;                // added to the mean square in the norms
 
-  /// Processes a row in place. qkv: [(heads + 2 kv_heads) head_dim], queries, keys, values.
+  /// Processes a row in place: adds the bias, norms and rotates queries and keys, scales queries. qkv: [(heads + 2
+  /// kv_heads) head_dim], queries, keys, values. position: of the token in its sequence, below max_length.
   void finish(float* qkv, int64_t position) const;
 
  private:

@@ -330,12 +330,12 @@ class DeviceDecoderImpl : public DeviceDecoder {
     const auto bytes = static_cast<int64_t>(sizeof(DrawnToken));
     const at::Tensor drawn = memory_.drawn.narrow(0, 0, tp * share * bytes);
     tp_->start_all_gather(drawn.narrow(0, first * bytes, share * bytes), drawn, "drawn tokens")->wait();
-    launch(MoveSlots{.draws = planned_draws(),
-                     .drawn = tensor_data<DrawnToken>(drawn),
-                     .slots = tensor_data<SlotState>(memory_.slots),
-                     .touched = tensor_data<TouchedToken>(memory_.touched),
-                     .touched_per_slot = memory_.touched_per_slot,
-                     .num_rows = num_draws});
+    launch(AdvanceSlots{.draws = planned_draws(),
+                        .drawn = tensor_data<DrawnToken>(drawn),
+                        .slots = tensor_data<SlotState>(memory_.slots),
+                        .touched = tensor_data<TouchedToken>(memory_.touched),
+                        .touched_per_slot = memory_.touched_per_slot,
+                        .num_rows = num_draws});
   }
 
   /// Runs `count` draws of the plan from `first` on. shard_rows: rows per vocabulary shard of `logits`.
@@ -349,11 +349,11 @@ class DeviceDecoderImpl : public DeviceDecoder {
         .draws = planned_draws() + first,
         .slots = tensor_data<SlotState>(memory_.slots),
         .touched = tensor_data<TouchedToken>(memory_.touched),
-        .untouched = tensor_data<float>(memory_.untouched),
+        .original_logits = tensor_data<float>(memory_.original_logits),
         .touched_per_slot = memory_.touched_per_slot,
         .scratch = tensor_data<RowScratch>(scratch_),
         .drawn = tensor_data<DrawnToken>(memory_.drawn) + first,
-        .moves_slots = tp_ == nullptr});
+        .advances_slots = tp_ == nullptr});
   }
 
   const Transformer& model_;

@@ -1,7 +1,9 @@
-// Decoder for GPUs that also draws: a step reads its rows from device memory, where the plan or the previous step left
-// them. It takes nine launches per layer (attention and MLP), ten if few rows split their tokens over blocks, and four
-// per draw. A step does not allocate, copy or wait, so that it can be a CUDA graph. The fused q/k/v and gate/up weights
-// are copies; other weights are the model's own. Used by lib/rollout/device_steps. Legend: S slots, V vocabulary.
+// Decoder for GPUs that also draws tokens; used by lib/rollout/device_steps.h. A step computes rows (tokens) and draws
+// the next tokens from some rows. It reads the rows from device memory: tokens that the caller wrote to the plan, or
+// those that the previous step drew. A slot is the place of one running sequence. A step takes nine launches per layer
+// (attention and MLP), ten if few rows split their tokens over blocks, and four to draw. It does not allocate, copy or
+// wait, so that it can be a CUDA graph. The fused q/k/v and gate/up weights are copies; other weights are the model's
+// own. Legend: S slots. Structs in the memory: cuda/decode_kernels.h, cuda/sample_rows.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,22 +15,24 @@
 
 namespace roll {
 
-/// Device memory that a step reads and writes. Byte tensors hold structs.
+/// Device memory that a step reads and writes, shared with the caller. Byte tensors hold arrays of structs.
 struct StepMemory {
-  at::Tensor plan;       // bytes: RowDraw [S], then StepRow [max_rows]
-  at::Tensor slots;      // bytes: SlotState [S]
-  at::Tensor tables;     // [S, pages of the longest sequence] int32
-  at::Tensor touched;    // bytes: TouchedToken [S, touched_per_slot]; undefined until needed
-  at::Tensor untouched;  // [S, touched_per_slot] float32
-  at::Tensor drawn;      // bytes: DrawnToken [S]
+  at::Tensor plan;    // bytes: RowDraw [S], then StepRow [max_rows]; the caller writes it before run()
+  at::Tensor slots;   // bytes: SlotState [S]; changed by update() and run()
+  at::Tensor tables;  // [S, pages of the longest sequence] int32: page tables, changed by update()
+  /// Bytes: TouchedToken [S, touched_per_slot], tokens whose logits biases or penalties change. The caller allocates
+  /// and writes it, with original_logits, when a sequence first needs it; until then both are undefined.
+  at::Tensor touched;
+  at::Tensor original_logits;  // [S, touched_per_slot] float32: scratch of the draw
+  at::Tensor drawn;            // bytes: DrawnToken per draw of the last run(), in order; equal on all ranks
   int64_t touched_per_slot = 0;
 };
 
-/// Changes of slots, page tables and pages before a step.
+/// Changes before a step; all pointers are device memory.
 struct StepUpdates {
-  const SlotSeat* seats = nullptr;
-  const TableEntry* entries = nullptr;
-  const PageMove* moves = nullptr;
+  const SlotSeat* seats = nullptr;      // slots that get new sequences
+  const TableEntry* entries = nullptr;  // changed entries of page tables
+  const PageMove* moves = nullptr;      // pages to copy
   int64_t num_seats = 0, num_entries = 0, num_moves = 0;
 };
 
@@ -36,23 +40,25 @@ class DeviceDecoder {
  public:
   virtual ~DeviceDecoder() = default;
   virtual StepMemory& memory() = 0;
-  /// Applies the plan's changes; all pointers are device memory.
+  /// Applies the changes to memory() and the cache. Launches only, on the launcher's stream; does not wait.
   virtual void update(const StepUpdates& updates) = 0;
-  /// Runs the first num_rows rows and num_draws draws of memory().plan; its first num_prompt_rows rows are prompt
-  /// tokens.
+  /// Computes the first num_rows rows of memory().plan, then draws by its first num_draws draws and updates their
+  /// slots. The first num_prompt_rows rows are prompt tokens (several of a slot in sequence), the others a single token
+  /// of a slot each. Launches only; does not wait.
   virtual void run(int64_t num_rows, int64_t num_prompt_rows, int64_t num_draws) = 0;
 };
 
-/// Returns true if the kernels support the model's dtype (float32, bf16, fp16), layers, head sizes and sizes per rank;
-/// equal on all tensor-parallel ranks.
+/// Returns true if the kernels support the model's dtype (float32, bfloat16, float16), layers, head sizes and sizes per
+/// rank. Does not check the device. The result is equal on all tensor-parallel ranks.
 bool has_device_kernels(const Transformer& model);
 
-/// Returns an upper bound of a device decoder's memory besides the KV cache, in bytes.
+/// Returns an upper bound of the memory that a device decoder allocates on this rank besides the KV cache, in bytes.
+/// max_rows, num_slots: as for make_device_decoder(). num_processors: multiprocessors of the GPU.
 int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t num_slots, int64_t num_processors);
 
-/// Returns a decoder of a model with has_device_kernels(), on the launcher's device; `model` and `launcher` must
-/// outlive it. run() is **Collective** over tp: it sums activations and exchanges logits and drawn tokens. Each rank
-/// draws for a share of the rows.
+/// Returns a decoder of a model for which has_device_kernels() is true, on the model's device, with num_slots slots
+/// (S). `model` and `launcher` must outlive it. run() is **Collective** over the tensor-parallel ranks, with equal
+/// plans: it sums activations and exchanges logits and drawn tokens. Each rank draws for a share of the draws.
 std::unique_ptr<DeviceDecoder> make_device_decoder(const Transformer& model, const DecoderSizes& sizes,
                                                    int64_t num_slots, KernelLauncher& launcher);
 

@@ -1,4 +1,5 @@
-// Sizes of a device decoder's buffers on one tensor-parallel rank, and the model parts that its kernels support.
+// Sizes of the device decoder's buffers (device_decoder.cpp) on one tensor-parallel rank, and the model parts that its
+// kernels support.
 #pragma once
 
 #include "model/features.h"
@@ -13,16 +14,18 @@ using DeviceMixers = MixerKinds<Attention, GatedMlp>;
 /// Features beyond Llama's that the kernels support.
 inline constexpr Features kDeviceFeatures = {Feature::kScoreScale};
 
-/// Row width of each buffer, in elements: the maximum over all blocks.
+/// Elements per token in each buffer on one rank: the maximum over all blocks (attention or MLP) of the model.
 struct RowWidths {
-  int64_t qkv = 0, mixed = 0, inner = 0;
-  int64_t cached = 0;  // keys and values per token and cache
-  int64_t heads = 0;
-  int64_t vocab = 0;   // row of logits on this rank
-  int64_t copied = 0;  // all fused or merged weight copies together
+  int64_t qkv = 0;     // queries, keys and values
+  int64_t mixed = 0;   // attention output: query heads x head size
+  int64_t inner = 0;   // inner size of the MLP
+  int64_t cached = 0;  // keys and values of one layer
+  int64_t heads = 0;   // query heads (not elements)
+  int64_t vocab = 0;   // logits: this rank's part of the vocabulary, rounded up to a multiple of 4
+  int64_t copied = 0;  // not per token: elements of all fused or merged copies of weights
 };
 
-/// Computes the widths for one of `tp` tensor-parallel ranks.
+/// Returns the widths for each of `tp` tensor-parallel ranks. All mixers of the model must be DeviceMixers.
 RowWidths row_widths(const ModelSpec& spec, int64_t tp);
 
 }  // namespace roll

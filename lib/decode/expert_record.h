@@ -1,5 +1,6 @@
-// Records the experts (MoE routing) of the tokens in a KV cache. It is paged like keys and values, and so is shared,
-// copied and evicted with them.
+// Records which experts each token in a decoder's KV cache was routed to (mixtures of experts), for routing_replay,
+// which trains with the sampler's routing. It is paged like keys and values, and so is shared, copied and evicted with
+// them.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,14 @@ class ExpertRecord {
   ExpertRecord(const ModelSpec& spec, const DecoderSizes& sizes);
 
   bool is_kept() const { return width_ > 0; }
-  /// Returns the entries per token: choices_per_token(), ordered by MoE layer; 0 if nothing is kept.
+  /// Returns the number of entries per token: for each MoE layer in order, the experts that the token chose there, in
+  /// total choices_per_token(spec); 0 if nothing is kept.
   int64_t width() const { return width_; }
-  /// Returns the row's entries, [width].
+  /// Returns the entries of the row's token, [width()] expert indices, to be read or written.
   int16_t* entries(const DecoderRow& row) { return experts_.data() + row_index(row.pages, row.position) * width_; }
+  /// Copies the entries of page `from` to page `to`.
   void copy_page(int64_t from, int64_t to);
-  /// Returns the entries of the first `length` tokens of the sequence in `pages`, [length, width].
+  /// Returns the entries of the first `length` tokens of a sequence, [length, width()]. pages: its page table.
   std::vector<int16_t> sequence_experts(const int32_t* pages, int64_t length) const;
 
  private:

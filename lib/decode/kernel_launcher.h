@@ -1,4 +1,5 @@
-// Runs the kernels and GEMMs of a device decoder: on a GPU, or, in tests, on simulated lanes on the CPU.
+// Runs the kernels and GEMMs of the device decoder (device_decoder.h): on a GPU (make_cuda_launcher()), or, in tests,
+// with simulated GPU threads on the CPU.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,22 +13,24 @@ namespace roll {
 class KernelLauncher {
  public:
   virtual ~KernelLauncher() = default;
-  /// Returns the number of multiprocessors; attention aims at two blocks for each.
+  /// Returns the number of multiprocessors of the device; the decoder divides its work into about two blocks for each.
   virtual int64_t num_processors() const = 0;
-  /// Allocates uninitialized memory for kernels.
+  /// Returns an uninitialized tensor for kernels, like at::empty().
   virtual at::Tensor empty(at::IntArrayRef sizes, const at::TensorOptions& options);
+  /// Starts a kernel after those launched before; does not wait on a GPU.
   virtual void launch(const AnyKernelOf<float>& kernel) = 0;
   virtual void launch(const AnyKernelOf<Bf16>& kernel) = 0;
   virtual void launch(const AnyKernelOf<Fp16>& kernel) = 0;
-  /// Computes y [N, O] = x [N, I] weight^T [I, O], accumulated in float32; y may be float32 if x and weight are
-  /// narrower.
+  /// Computes y = x weight^T into the memory of y: x [N, I], weight [O, I], y [N, O]. Accumulates in float32. y has the
+  /// dtype of x and weight, or float32.
   virtual void multiply(at::Tensor y, const at::Tensor& x, const at::Tensor& weight);
 };
 
-/// Returns the number of multiprocessors of a GPU.
+/// Returns the number of multiprocessors of a GPU. Throws SystemError in a program built without CUDA.
 int64_t count_processors(at::Device device);
 
-/// Returns a launcher for the device's current stream.
+/// Returns a launcher for a GPU, which launches on the device's current stream at each call. Throws SystemError in a
+/// program built without CUDA.
 std::unique_ptr<KernelLauncher> make_cuda_launcher(at::Device device);
 
 }  // namespace roll

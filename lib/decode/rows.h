@@ -1,4 +1,4 @@
-// Views of a device decoder's buffers and weights.
+// Small functions of the device decoder (device_decoder.cpp): views of its buffers and weights.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,27 +14,30 @@ inline int64_t ceil_quotient(int64_t x, int64_t y) {
   return (x + y - 1) / y;
 }
 
+/// ATen's dtype of T: float, Bf16 or Fp16.
 template <class T>
 constexpr at::ScalarType kScalarType = std::is_same_v<T, float>  ? at::kFloat
                                        : std::is_same_v<T, Bf16> ? at::kBFloat16
                                                                  : at::kHalf;
 
-/// Returns the tensor's data; null if undefined.
+/// Returns the tensor's data as T*, whatever its dtype; null if undefined. Byte tensors hold structs T.
 template <class T>
 T* tensor_data(const at::Tensor& tensor) {
   return tensor.defined() ? static_cast<T*>(tensor.mutable_data_ptr()) : nullptr;
 }
 
+/// Returns a view of the first `count` rows.
 inline at::Tensor first_rows(const at::Tensor& tensor, int64_t count) {
   return tensor.narrow(0, 0, count);
 }
 
-/// Returns a dense view [count, width] of the start of a buffer, whose own rows may be wider.
+/// Returns a contiguous view [count, width] of the first count * width elements of a contiguous buffer, which may have
+/// wider rows; so it is not a view of the buffer's first columns.
 inline at::Tensor dense_rows(const at::Tensor& buffer, int64_t count, int64_t width) {
   return buffer.view({-1}).narrow(0, 0, count * width).view({count, width});
 }
 
-/// Returns the tensor, contiguous and detached; undefined stays undefined.
+/// Returns the tensor detached and contiguous, a copy only if needed; an undefined tensor stays undefined.
 inline at::Tensor plain(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.detach().contiguous() : tensor;
 }

@@ -1,4 +1,5 @@
-// Decoder built from LibTorch operators, for any device, dtype and model; slower than the specialized decoders.
+// Decoder built from LibTorch operators, for any device, dtype and model; slower than CpuDecoder and DeviceDecoder.
+// Made by make_decoder().
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,6 +12,8 @@ namespace roll {
 
 class TensorDecoder : public Decoder {
  public:
+  /// `model` must outlive the decoder, which uses its weights without copies. Allocates the cache on the model's
+  /// device.
   TensorDecoder(const Transformer& model, const DecoderSizes& sizes);
 
   void copy_page(int64_t from, int64_t to) override;
@@ -18,6 +21,7 @@ class TensorDecoder : public Decoder {
   LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> logit_rows) override;
 
  private:
+  /// Stores the experts [rows, record_.width()] of the rows.
   void record(std::span<const DecoderRow> rows, const at::Tensor& experts);
   CachedTokens lay_out_rows(std::span<const DecoderRow> rows) const;
   /// Splits the rows by sequence and page, so that each page keeps the delta-net states after its last token.

@@ -1,7 +1,7 @@
-// Training sequences: packed tokens, sequence and group indices, and masks. Supervised fine-tuning trains on a Batch;
-// an Experience adds fields for reinforcement learning. Plain CPU tensors; the trainer selects mini- and micro-batches
-// and moves these to its device.
-// Legend: B sequences, C contexts, T packed tokens.
+// Training sequences: packed tokens, sequence and group indices, and masks. An Experience (experience.h) adds fields
+// for reinforcement learning. Made on the CPU; the trainer selects mini-batches and micro-batches, and moves
+// micro-batches to its device. A context is a sequence, or a part of a trajectory whose turns have separate prompts:
+// tokens see only earlier tokens of their context. Legend: B sequences, C contexts, T packed tokens.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,58 +18,64 @@
 
 namespace roll {
 
-/// Mask of the tokens that fine-tuning trains on.
+/// Name of the mask of tokens that fine-tuning trains on.
 inline constexpr const char* kLabelsMask = "labels_mask";
 
+/// Sequences on this rank: a step's share, a mini-batch's part or a micro-batch.
 struct Batch {
-  PackedTokens tokens;
-  std::vector<int64_t> sequence_index;      // [B] index in the step's data order, over all ranks
-  std::vector<int64_t> group_index;         // [B] index of the prompt in the step, over all ranks
-  std::map<std::string, at::Tensor> masks;  // [T] float32, keyed by loss_mask_keys: 1 if token t + 1 counts
-  // [T, 2k] float32: a teacher's log-probs of its top-k tokens t + 1, normalised over these, then their ids; undefined
-  // if none
+  PackedTokens tokens;                  // ids, positions and boundaries
+  std::vector<int64_t> sequence_index;  // [B] index in the step's data order, over all ranks
+  std::vector<int64_t> group_index;     // [B] index of the prompt in the step, over all ranks
+  std::map<std::string, at::Tensor>
+      masks;  // name (as in loss_mask_keys) -> [T] float32: 1 if token t + 1 counts, else 0
+  /// [T, 2k] float32: for token t + 1, a teacher's log-probs of its k likeliest tokens, normalised over these k, then
+  /// their ids; undefined without a teacher.
   at::Tensor taught{};
-  std::vector<std::pair<WeightRule, at::Tensor>> weights{};          // set by add_weights(): [T] of a micro-batch
-  std::vector<std::pair<std::vector<float>, at::Tensor>> factors{};  // set by add_factors(): [C] and [T]
+  std::vector<std::pair<WeightRule, at::Tensor>> weights{};  // set by add_weights(): [T] each
+  std::vector<std::pair<std::vector<float>, at::Tensor>>
+      factors{};  // set by add_factors(): per context [C], per token [T]
 
-  /// Copy from before to_device(), unset on the host; saves copies from the device.
+  /// The batch as it was before to_device(), so that code on the host need not copy from the device; null before.
   std::shared_ptr<const Batch> on_host{};
 
   int64_t num_sequences() const { return tokens.num_sequences(); }
-  /// Returns the token axis for losses, which treat each context as a sequence, like ROLL's steps.
+  /// Returns the sequence boundaries for losses, which treat each context as a sequence, like ROLL's steps. Contains
+  /// the weights and factors added.
   TokenAxis axis() const;
-  /// Returns [C]: for each context the value of its sequence. sequence_values: [B].
+  /// Returns [C]: for each context the value of its sequence. sequence_values: [B]; an empty list stays empty.
   template <class T>
   std::vector<T> on_contexts(const std::vector<T>& sequence_values) const;
-  /// Returns the token ids in `taught`, [T, k] int64; undefined if there are none.
+  /// Returns the token ids in `taught`, [T, k] int64; undefined if `taught` is.
   at::Tensor taught_tokens() const;
-  /// Returns a mask. Bug: the batch has no such mask.
+  /// Returns a mask [T]. Throws Bug if the batch has no such mask.
   const at::Tensor& mask(const std::string& name) const;
   /// Returns a mask on the host.
   const at::Tensor& host_mask(const std::string& name) const { return (on_host ? *on_host : *this).mask(name); }
 };
 
-/// Returns these sequences in this order; repeats are allowed, and an empty list gives an empty batch. Bug: an index is
-/// out of range.
+/// Returns the sequences with these indices, in this order; repeats are allowed, and an empty list gives an empty
+/// batch. `weights` and `factors` are left out. Throws Bug if an index is out of range.
 Batch select(const Batch& batch, const std::vector<int64_t>& sequence_indices);
 
-/// Computes a loss's token weights, so that they go to the device with the batch. `counts`: of the whole mini-batch.
+/// Sets micro_batch.weights: the token weights by these rules of the loss, computed on the host, so that they go to the
+/// device with the batch. counts: of the whole mini-batch, over all ranks. Throws UserError if a mask was not counted.
 void add_weights(Batch& micro_batch, const std::vector<WeightRule>& rules, const MiniBatchCounts& counts);
 
-/// Returns the batch on `device`, sent in one copy and laid out for model-parallel ranks. Returns it unchanged for a
-/// CPU or for a model without data (ops/planned_tensors.h).
+/// Returns the batch on `device`, sent in one copy and laid out for model-parallel ranks, with on_host set. Returns it
+/// unchanged if `device` is the CPU, or the meta device of plans without data.
 Batch to_device(Batch batch, at::Device device, const ModelParallel& parallel);
 
-/// Adds the indices that a model and its losses need on a device.
+/// Adds to batch.tokens the indices that a model and its losses need on a device; called by to_device().
 void add_layout(Batch& batch, const ModelParallel& parallel);
 
-/// Returns the batch's tensors: tokens, masks and added ones.
+/// Returns pointers to all defined tensors of the batch, to be sent together. Valid while the batch is unchanged.
 std::vector<at::Tensor*> batch_tensors(Batch& batch);
 
-/// Returns each sequence's number of tokens.
+/// Returns each sequence's number of tokens, [B].
 std::vector<int64_t> batch_lengths(const Batch& batch);
 
-/// Returns the sequences' token indices, one sequence after the other: [sum of lengths] int64.
+/// Returns the indices on the token axis of the tokens of these sequences, one sequence after the other: [sum of
+/// lengths] int64.
 at::Tensor token_indices(const Batch& batch, const std::vector<int64_t>& sequence_indices);
 
 /// Returns values[i] for each i of `indices`.

@@ -1,5 +1,6 @@
-// Completes an experience from scores and log-probs, for training. It runs no model: the trainer first fills
-// old_log_probs, ref_log_probs and values.
+// Completes an experience for training: computes masks, token rewards, advantages and returns from scores and
+// log-probs. Runs no model: the caller, StepTrainer (step/step_trainer.h), first fills old_log_probs, ref_log_probs and
+// values.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,14 @@
 
 namespace roll {
 
-/// Coefficient of the KL term in the token reward: constant, or adapted towards a target KL.
+/// Coefficient of the KL term in the token reward: constant (init_kl_coef), or adapted towards the key target_kl.
 class KlController {
  public:
   explicit KlController(const ExperienceConfig& config);
 
   double coefficient() const { return coefficient_; }
-  /// With a target: coefficient *= 1 + clip(kl / target - 1, -0.2, 0.2) * num_sequences / kl_horizon (Ziegler et al.
-  /// 2019, section 2.2). `kl`: mean over the `num_sequences` sequences of the global batch.
+  /// If target_kl is set: coefficient *= 1 + clip(kl / target_kl - 1, -0.2, 0.2) * num_sequences / kl_horizon (Ziegler
+  /// et al. 2019, section 2.2); else does nothing. kl: mean over a step's num_sequences sequences on all ranks.
   void update(double kl, int64_t num_sequences);
 
   Json state() const;
@@ -33,13 +34,13 @@ class KlController {
   double coefficient_;
 };
 
-/// State that a domain keeps between steps.
+/// State that a domain of prompts keeps between steps.
 struct DomainState {
   KlController kl;
   RunningMoments rewards;
 };
 
-/// State that outlives a step, per domain; with statistics_per_domain: false, for the whole batch under "".
+/// State that outlives a step, per domain; if statistics_per_domain is false, one for all under the name "".
 class ExperienceState {
  public:
   explicit ExperienceState(const ExperienceConfig& config) : fresh_{KlController(config), {}} {}
@@ -55,20 +56,25 @@ class ExperienceState {
   std::map<std::string, DomainState> domains_;
 };
 
-/// Fills final_response_mask, positive_response_mask, token_rewards, advantages and returns from scores, rewards,
-/// response_mask, old/ref log-probs, teacher_kl and values, and advances `state` by one step. Works per domain, or at
-/// once with statistics_per_domain: false. `num_groups`: prompts of the step.
+/// Fills final_response_mask, positive_response_mask, is_weights, token_rewards, advantages and returns of
+/// step.experience from scores, rewards, response_mask, old/ref log-probs, teacher_kl and values, and advances `state`
+/// by one step. Works domain by domain, or on all sequences at once if statistics_per_domain is false. num_groups:
+/// prompts of the step.
+///
 /// Rewards are normalised, then clipped. Token rewards are clipped again after subtracting the KL, then whitened over
 /// response_mask. Returns cover response_mask, so that the critic learns from every response. A teacher's KL is
 /// subtracted from the advantages; with is_pure_opd it replaces advantages and returns. Advantages are whitened over
 /// final_response_mask and are 0 outside it.
+///
 /// Returns the metrics of describe.h and correction.h, kl_coef, {reward,token_reward,advantage}_clip_frac and
-/// actor/final_mask_ratio, for the whole step and as <domain>/... for named domains (only describe.h's with
-/// statistics_per_domain: false). The whole step's kl_coef is the mean over domains.
-/// UserError: see rewards.h. Bug: a needed tensor is missing. **Collective** over the ranks that share the step; all
-/// get the same metrics.
+/// actor/final_mask_ratio, for the whole step and as <domain>/... for named domains (only describe.h's if
+/// statistics_per_domain is false). The whole step's kl_coef is the mean over domains.
+///
+/// Throws UserError if a deviation over a single response is needed, error_max_len_clip lacks its threshold, or an
+/// estimator needs turns and a response has none; Bug if a needed tensor is missing. **Collective** over step.ranks,
+/// which all get the same metrics.
 Metrics complete_experience(Part& step, const ExperienceConfig& config, int64_t num_groups, ExperienceState& state);
-/// Completes a step whose responses are all on this rank.
+/// Does the same for a step whose responses are all on this rank.
 Metrics complete_experience(Experience& step, const ExperienceConfig& config, int64_t num_groups,
                             ExperienceState& state);
 

@@ -1,4 +1,6 @@
-// Configuration keys for computing advantages from rewards: masks, normalisation, KL in the reward, the estimator.
+// Configuration keys for computing advantages from rewards: masks, normalisation, KL in the reward, the estimator. Each
+// field of a struct with fields() is the key of its name; fields() declares the keys with their help texts
+// (config.cpp).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +19,7 @@ struct Part;
 struct ExperienceConfig;
 struct AdvantagesAndReturns;
 
-/// Responses over which a reward's mean or deviation is taken.
+/// Responses over which a reward's mean or deviation is taken: those of the step, of the prompt, or of the run so far.
 enum class NormType { kBatch, kGroup, kRunning };
 constexpr auto enum_names(NormType) {
   return std::to_array<Named<NormType>>(
@@ -31,16 +33,16 @@ constexpr auto enum_names(EpisodeStatistics) {
       {{EpisodeStatistics::kTurns, "turns"}, {EpisodeStatistics::kTrajectories, "trajectories"}});
 }
 
-/// Normalisation of rewards; an unset part is not applied.
+/// Normalisation of rewards.
 struct Normalisation {
-  std::optional<NormType> mean, deviation;
+  std::optional<NormType> mean, deviation;  // unset: no mean is subtracted; no division by a deviation
 };
 
-/// Advantage estimator from token rewards: its row and function, both in advantages.cpp.
+/// Row of the table of advantage estimators (advantages.cpp), which the key adv_estimator chooses from by name.
 struct AdvantageEstimator {
-  const char* name;
+  const char* name;                // value of the key
   bool needs_values = false;       // needs a critic
-  bool reads_energies = false;     // needs `energies` from the forward that computes old log-probs
+  bool reads_energies = false;     // needs Experience::energies
   bool separates_rewards = false;  // normalises each reward part separately
   bool compares_group = false;     // compares a prompt's responses
   bool samples_baseline = false;   // samples a greedy response per prompt, whose reward is subtracted
@@ -51,9 +53,11 @@ struct AdvantageEstimator {
   /// Computes advantages and returns. **Collective** over the part's ranks.
   AdvantagesAndReturns (*compute)(const Part& part, const ExperienceConfig& config);
 };
+/// Returns the table. The argument only selects the overload; Chosen<AdvantageEstimator> calls it.
 std::span<const AdvantageEstimator> registry(const AdvantageEstimator*);
 
-/// Unit that is weighted or filtered when sampler and trainer disagree; see correction.h.
+/// Unit of tokens that is weighted or filtered when sampler and trainer disagree: a token, a turn, or a context
+/// (geometric: by the mean over its tokens, sequence: by their sum); formulae: correction.h.
 enum class CorrectionLevel { kToken, kSegment, kGeometric, kSequence };
 constexpr auto enum_names(CorrectionLevel) {
   return std::to_array<Named<CorrectionLevel>>({{CorrectionLevel::kToken, "token"},
@@ -66,9 +70,9 @@ constexpr auto enum_names(CorrectionLevel) {
 struct ImportanceWeights {
   bool enabled = false;
   CorrectionLevel weight_type = CorrectionLevel::kToken;
-  std::optional<double> upper_bound = 1.2;
-  std::optional<double> lower_bound{};
-  bool zero_outside = false;
+  std::optional<double> upper_bound = 1.2;  // null: no bound
+  std::optional<double> lower_bound{};      // null: no bound
+  bool zero_outside = false;                // weights outside the bounds become 0; false: they become the bound
 
   void fields(Keys& v);
 };
@@ -77,16 +81,17 @@ struct ImportanceWeights {
 struct CorrectionFilter {
   bool enabled = false;
   CorrectionLevel agg_type = CorrectionLevel::kToken;
-  bool ratio_enabled = true;
+  bool ratio_enabled = true;  // keeps a unit only if ratio_low <= p_trainer / p_sampler <= ratio_high
   double ratio_low = 0.8;
   double ratio_high = 1.2;
-  bool diff_enabled = false;
+  bool diff_enabled = false;  // keeps a unit only if diff_low <= p_trainer - p_sampler <= diff_high
   double diff_low = -0.2;
   double diff_high = 0.2;
 
   void fields(Keys& v);
 };
 
+/// Correction where sampler and trainer disagree on probabilities (correction.h).
 struct TrainInferCorrection {
   ImportanceWeights is_weight;
   std::vector<CorrectionFilter> filters;
@@ -100,49 +105,52 @@ struct TrainInferCorrection {
   void fields(Keys& v);
 };
 
+/// All keys of this header.
 struct ExperienceConfig {
   Chosen<AdvantageEstimator> adv_estimator = "gae";
-  double gamma = 1;
-  double lambd = 0.95;
-  std::optional<double> lambd_critic{};
-  std::optional<double> lambd_alpha{};
-  double reward_baseline = 0;
-  std::optional<double> reward_clip{};
-  std::optional<double> advantage_clip{};
-  std::optional<NormType> norm_mean_type{};
-  std::optional<NormType> norm_std_type{};
-  double step_reward_gamma = 0.95;
-  double episode_reward_weight = 1;
-  double step_reward_weight = 1;
+  double gamma = 1;                          // discount of later rewards
+  double lambd = 0.95;                       // lambda of GAE
+  std::optional<double> lambd_critic{};      // lambda of the critic's targets; null: lambd
+  std::optional<double> lambd_alpha{};       // lambda of the advantages by response length (gae()); null: lambd
+  double reward_baseline = 0;                // subtracted from every reward first
+  std::optional<double> reward_clip{};       // bound of |reward|, before and after the KL is subtracted; null: none
+  std::optional<double> advantage_clip{};    // bound of |advantage|; null: none
+  std::optional<NormType> norm_mean_type{};  // mean subtracted from the rewards; null: the estimator's
+  std::optional<NormType> norm_std_type{};   // deviation that divides the rewards; null: the estimator's
+  double step_reward_gamma = 0.95;           // gigpo, step_reinforce: discount of later turns' rewards
+  double episode_reward_weight = 1;          // gigpo: weight of the trajectory's reward
+  double step_reward_weight = 1;             // gigpo: weight of the turn's return
   EpisodeStatistics episode_statistics = EpisodeStatistics::kTurns;
-  bool statistics_per_domain = true;
-  bool whiten_rewards = false;
-  bool whiten_advantages = false;
-  bool add_token_level_kl = false;
-  KlPenalty kl_penalty = KlPenalty::kKl;
-  double init_kl_coef = 0.2;
-  std::optional<double> target_kl{};
-  int64_t kl_horizon = 10000;
-  bool max_len_mask = false;
-  bool difficulty_mask = false;
-  double difficulty_low_threshold = 0;
-  double difficulty_high_threshold = 1;
-  bool error_max_len_clip = false;
+  bool statistics_per_domain = true;      // normalises rewards and controls the KL domain by domain
+  bool whiten_rewards = false;            // token rewards get mean 0 and variance 1
+  bool whiten_advantages = false;         // advantages get mean 0 and variance 1
+  bool add_token_level_kl = false;        // subtracts kl_coef x KL(old, reference) from each token's reward
+  KlPenalty kl_penalty = KlPenalty::kKl;  // estimator of that KL, and of the KL to a teacher
+  double init_kl_coef = 0.2;              // kl_coef at the first step
+  std::optional<double> target_kl{};      // adapts kl_coef towards this KL; null: kl_coef is constant
+  int64_t kl_horizon = 10000;             // sequences over which the adaptive kl_coef reacts
+  bool max_len_mask = false;              // truncated responses carry no loss
+  bool difficulty_mask = false;           // only groups with a mean score between the thresholds carry loss
+  double difficulty_low_threshold = 0;    // exclusive
+  double difficulty_high_threshold = 1;   // exclusive
+  bool error_max_len_clip = false;        // wrong responses of error_max_len_threshold tokens or more carry no loss
   std::optional<int64_t> error_max_len_threshold{};
-  bool bootstrap_truncated = false;
+  bool bootstrap_truncated = false;  // GAE of a truncated response ends in the critic's value, not in 0
   TrainInferCorrection train_infer_correction{};
-  bool is_pure_opd = false;
-  bool use_opd = false;
+  bool is_pure_opd = false;  // on-policy distillation alone: advantages are -KL(policy, teacher) per token
+  bool use_opd = false;      // on-policy distillation with rewards: that KL is subtracted from the advantages
 
-  /// Returns true for on-policy distillation: a teacher's KL is added to the advantages or replaces them.
+  /// Returns true for on-policy distillation, with or without rewards.
   bool distils() const { return is_pure_opd || use_opd; }
   /// Returns norm_mean_type and norm_std_type, or the estimator's defaults where they are null.
   Normalisation normalisation() const {
     const auto& [mean, deviation] = adv_estimator->normalisation;
     return {norm_mean_type ? norm_mean_type : mean, norm_std_type ? norm_std_type : deviation};
   }
+  /// Returns true if advantages are whitened, by the key or by the estimator.
   bool whitens() const { return whiten_advantages || adv_estimator->whitens; }
-  /// Returns false for a coefficient of 0, because the adaptive rule only multiplies it.
+  /// Returns true if token rewards include a KL. With an initial coefficient of 0 they never do, because the adaptive
+  /// rule only multiplies the coefficient.
   bool penalises_kl() const { return add_token_level_kl && init_kl_coef > 0; }
 
   void fields(Keys& v);

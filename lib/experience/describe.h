@@ -1,4 +1,5 @@
-// Computes metrics of a completed experience, or of one domain, for build.cpp.
+// Computes metrics of a completed experience (build.h), as a whole or of one domain. A group is the responses to one
+// prompt.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +11,31 @@
 
 namespace roll {
 
-/// Metrics of a part on one rank.
+/// Metrics of a Part (part.h) on one rank.
 struct PartMetrics {
   Metrics local;   // from this rank's sequences; to be merged over ranks
   Metrics global;  // from all sequences; equal on every rank
 
+  /// Adds the other's metrics, with `prefix` before their names.
   void merge(const PartMetrics& other, const std::string& prefix = "") {
     local.merge(other.local, prefix);
     global.merge(other.global, prefix);
   }
 };
 
-/// Adds histograms of this rank's rewards and advantages (track/histogram.h).
+/// Adds histograms of the rewards and advantages of this rank's responses (track/histogram.h), to be merged over ranks.
 void add_histograms(const Experience& experience, Metrics& metrics);
 
 /// Returns {score,token/{prompt,later_prompt,response,total}_length}/{mean,max,min} and
-/// group/{all_correct,all_incorrect,mixed}_ratio of a step's responses, and as <domain>/... for named domains.
+/// group/{all_correct,all_incorrect,mixed}_ratio of a step's responses, and the same as <domain>/... for domains other
+/// than
+/// "". Computed from facts alone, so equal on all ranks. later_prompt: the environment's tokens before a later turn.
 Metrics score_metrics(const StepFacts& step, int64_t num_groups);
 
-/// Returns {score,rewards,advantages,returns,critic/values}/{mean,max,min}, kl with a reference, teacher_kl with
-/// teachers, critic/explained_variance, group/{all_correct,all_incorrect,mixed}_ratio,
-/// token/{prompt,later_prompt,response,total}_length/{mean,max,min}. rewards are sums of token rewards per sequence;
-/// advantages, returns and values are per response token.
-/// **Collective** over the part's ranks.
+/// Returns the metrics of score_metrics() without <domain>/..., and
+/// {rewards,advantages,returns,critic/values}/{mean,max, min}, kl with a reference, teacher_kl with teachers,
+/// critic/explained_variance. rewards are sums of token rewards per response; advantages, returns and values are per
+/// response token. num_groups: prompts of the step. **Collective** over part.ranks.
 PartMetrics describe(const Part& part, const ExperienceConfig& config, int64_t num_groups);
 
 }  // namespace roll

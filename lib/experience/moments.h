@@ -1,5 +1,4 @@
-// Means and deviations of masked values in float64, for normalising rewards and advantages. With `ranks`, over the
-// values of all these ranks: **Collective** over them.
+// Means and deviations of masked values in float64, for normalising rewards and advantages (rewards.h, build.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,25 +8,29 @@
 
 namespace roll {
 
+/// Statistics of some values.
 struct Moments {
-  double count = 0;
-  double mean = 0;
+  double count = 0;    // number of values
+  double mean = 0;     // 0 if count is 0
   double squares = 0;  // sum of squared distances from the mean
 
   double variance() const;   // over n - 1; 0 if count < 2
   double deviation() const;  // square root of variance()
 };
 
-/// Returns the moments of `values` where `mask` is not 0 (same shape, any dtype).
+/// Returns the moments of `values` where `mask` is not 0 (same shape, any dtype). ranks: if set, over the values of all
+/// these ranks, **collective** over them, with equal results; null: of this rank's values.
 Moments masked_moments(const at::Tensor& values, const at::Tensor& mask, Communicator* ranks = nullptr);
 
-/// Returns (x - mean) / sqrt(variance + 1e-8) inside the mask, with the masked values' n - 1 variance, and 0 outside.
-/// With fewer than two masked values, keeps them unchanged. [T] float32.
+/// Returns (x - mean) / sqrt(variance + 1e-8) of the values x inside the mask, and 0 outside, as float32. Mean and
+/// variance (over n - 1) are those of the masked values of all ranks; if there are fewer than two, the values stay
+/// unchanged. **Collective** over `ranks`.
 at::Tensor whiten(const at::Tensor& values, const at::Tensor& mask, Communicator& ranks);
 
-/// Moments of all values since the run began (Chan, Golub, LeVeque 1979).
+/// Moments of all values added since the run began (Chan, Golub, LeVeque 1979).
 class RunningMoments {
  public:
+  /// Adds the values of a step, given their moments.
   void add(const Moments& batch);
   const Moments& moments() const { return moments_; }
   Json state() const;

@@ -1,6 +1,5 @@
 // Sequences over which statistics are taken: one domain of a step, or the whole step. Each rank has the tokens of its
-// own sequences and the facts of all. Numbers that all ranks need are float64 and take few collectives, or none on a
-// single rank.
+// own sequences and the facts of all. Used by build.h and the estimators of advantages.h.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +11,12 @@
 namespace roll {
 
 struct Part {
-  Experience experience;              // sequences of this rank
-  StepFacts facts;                    // facts of all ranks' sequences
+  Experience experience;              // the part's sequences on this rank
+  StepFacts facts;                    // facts of the part's sequences on all ranks
   std::vector<int64_t> global_index;  // [sequences of this rank] index in `facts`
-  Communicator& ranks;                // ranks that share the part's sequences
+  Communicator& ranks;                // ranks over which the part's sequences are distributed, each on one
 
-  /// Makes a part whose sequences are all on this rank.
+  /// Makes a part whose sequences are all on this rank; its collectives do nothing.
   explicit Part(Experience whole);
   Part(Experience local, StepFacts all_facts, std::vector<int64_t> global_indices, Communicator& sharing_ranks)
       : experience(std::move(local)),
@@ -25,10 +24,10 @@ struct Part {
         global_index(std::move(global_indices)),
         ranks(sharing_ranks) {}
 
-  /// Returns one number per sequence of the part, given the numbers of this rank's sequences. **Collective** over the
-  /// ranks.
+  /// Returns one number per sequence of `facts`, given the numbers of this rank's sequences. **Collective** over
+  /// `ranks`.
   std::vector<double> all_gather(const std::vector<double>& local_values) const;
-  /// Returns the elements that belong to this rank's sequences.
+  /// Returns the elements that belong to this rank's sequences. all_values: one per sequence of `facts`.
   template <class T>
   std::vector<T> select_local(const std::vector<T>& all_values) const {
     return picked(all_values, global_index);

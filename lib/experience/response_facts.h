@@ -14,20 +14,22 @@
 
 namespace roll {
 
+/// A response is the answer to a prompt, or a trajectory of turns in an environment.
 struct ResponseFacts {
-  int64_t group = 0;                               // index of the prompt in the step
-  int64_t sample = 0;                              // index of the response in its group
-  int64_t prompt_length = 1, response_length = 0;  // tokens
-  double score = 0;                                // verdict, read by masks, group statistics and TOPR's sign
-  double reward = 0;                               // score after penalties; advantages are computed from it
-  double difficulty = 0;                           // from the prompt's row
-  std::string domain{};                            // prompt's domain; "" gets no separate metrics
-  bool is_judged = true;                           // false: no reward could be obtained; carries no loss
-  bool is_truncated = false;                       // finish reason "length"
-  bool is_baseline = false;                        // greedy response, used only for the others' `baseline`
-  std::optional<double> baseline{};                // reward of the prompt's greedy response; unset if none was sampled
-  std::vector<RewardPart> parts{};                 // parts of the reward, if the estimator needs them
-  Turns turns{};                                   // turns in an environment
+  int64_t group = 0;                 // index of the prompt in the step
+  int64_t sample = 0;                // index of the response in its group
+  int64_t prompt_length = 1;         // tokens, at least 1
+  int64_t response_length = 0;       // tokens, those of an environment between turns included
+  double score = 0;                  // verdict, usually 0 to 1; read by masks, metrics and losses that ask for its sign
+  double reward = 0;                 // score after penalties; advantages are computed from it
+  double difficulty = 0;             // column of the prompt's row; weighs the loss with difficulty_loss_weight
+  std::string domain{};              // prompt's domain; "" gets no separate metrics
+  bool is_judged = true;             // false: no reward could be obtained; the response carries no loss
+  bool is_truncated = false;         // ended at the length limit
+  bool is_baseline = false;          // greedy response, not trained on; gives the others' `baseline`
+  std::optional<double> baseline{};  // reward of the prompt's greedy response; unset if none was sampled
+  std::vector<RewardPart> parts{};   // summands of the reward, if the estimator needs them; else empty
+  Turns turns{};                     // turns in an environment; empty for other responses
 
   int64_t length() const { return prompt_length + response_length; }
   /// Returns the number of sampled tokens.
@@ -53,10 +55,11 @@ std::vector<T> column(const std::vector<ResponseFacts>& responses, T ResponseFac
   return values;
 }
 
-/// Returns the indices of each domain's responses.
+/// Returns the indices of each domain's responses, ascending.
 std::map<std::string, std::vector<int64_t>> sequences_by_domain(const std::vector<ResponseFacts>& responses);
 
-/// Facts of all responses of a step, in group order, on every rank; the tokens are spread over the ranks.
+/// Facts of all responses of a step, equal on every rank, ordered by group. A response's index here is its sequence's
+/// index in the step.
 struct StepFacts {
   std::vector<ResponseFacts> responses;
 

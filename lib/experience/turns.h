@@ -1,4 +1,5 @@
-// Turns of a response in an environment: the model's tokens, each turn's reward, and where contexts begin.
+// Turns of a response in an environment: which of its tokens the model sampled, each turn's reward, and where contexts
+// begin. Part of ResponseFacts.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +7,13 @@
 
 namespace roll {
 
-/// One turn: tokens [begin, end) of the response were sampled; tokens between turns come from the environment and carry
-/// no loss. A fresh turn starts a new context, whose prompt is the environment's tokens before it; it cannot see
-/// earlier tokens.
+/// One turn: one message of the model.
 struct TurnFact {
-  int32_t begin = 0, end = 0;
-  uint32_t state = 0;  // equal for turns that began with the same observation
-  double reward = 0;
+  int32_t begin = 0, end = 0;  // response tokens [begin, end) were sampled; those between turns are the environment's
+  uint32_t state = 0;          // equal for turns that began with the same observation
+  double reward = 0;           // the environment's, for this turn
+  /// True: the turn starts a new context, whose prompt is the environment's tokens before the turn, and sees no earlier
+  /// tokens. False, or the first turn: it continues the context.
   bool is_fresh = false;
   template <class F>
   void fields(F& field) {
@@ -22,9 +23,10 @@ struct TurnFact {
   bool operator==(const TurnFact&) const = default;
 };
 
-using Turns = std::vector<TurnFact>;  // turns of a response, in order; empty: all its tokens were sampled
+/// Turns of a response, in order; empty: the response is not of an environment, and all its tokens were sampled.
+using Turns = std::vector<TurnFact>;
 
-/// Returns the lengths of the contexts of a prompt and its response, in tokens.
+/// Returns the lengths in tokens of the contexts of a sequence, in order; they add up to prompt and response.
 inline std::vector<int64_t> context_lengths(int64_t prompt_length, int64_t response_length, const Turns& turns) {
   std::vector<int64_t> lengths;
   int64_t begin = 0;

@@ -1,5 +1,5 @@
-// Configuration keys of the losses (LossConfig, PolicyArgs, DivergenceArgs, PluginArgs). aggregate.h explains the
-// modes.
+// Configuration keys of the losses. Each field of a struct with fields() is the key of its name; fields() declares the
+// keys with their help texts (config.cpp). losses.h computes the losses from LossSettings (settings.h), made of these.
 #pragma once
 
 #include <map>
@@ -14,6 +14,7 @@ namespace roll {
 
 class Keys;
 
+/// Values of loss_agg_mode: aggregation of token losses over a mini-batch; formulae: aggregate.h.
 enum class AggMode { kTokenMean, kSeqMeanTokenSum, kSeqMeanTokenMean, kSeqMeanTokenSumNorm, kPromptMean, kConstant };
 constexpr auto enum_names(AggMode) {
   return std::to_array<Named<AggMode>>({{AggMode::kTokenMean, "token-mean"},
@@ -24,7 +25,7 @@ constexpr auto enum_names(AggMode) {
                                         {AggMode::kConstant, "constant"}});
 }
 
-/// loss_aggregation, the ScaleRL spelling.
+/// Values of loss_aggregation, ScaleRL's names for some of these modes.
 enum class Aggregation { kTokenMean, kSampleMean, kPromptMean, kConstant };
 constexpr auto enum_names(Aggregation) {
   return std::to_array<Named<Aggregation>>({{Aggregation::kTokenMean, "token_mean"},
@@ -33,7 +34,8 @@ constexpr auto enum_names(Aggregation) {
                                             {Aggregation::kConstant, "constant"}});
 }
 
-/// Importance ratio of the policy loss: per token, per sequence (GSPO), or 1 with the token ratio's gradient.
+/// Importance ratio pi / pi_old in the policy loss: per token, per sequence (GSPO), or the value 1 with the gradient of
+/// the token's ratio.
 enum class ImportanceSampling { kToken, kSequence, kManualOnPolicy };
 constexpr auto enum_names(ImportanceSampling) {
   return std::to_array<Named<ImportanceSampling>>({{ImportanceSampling::kToken, "token"},
@@ -67,11 +69,11 @@ constexpr auto enum_names(KdObjective) {
 /// Keys of `roll distill`, named as in ROLL.
 struct DivergenceArgs {
   KdObjective kd_objective = KdObjective::kForwardKl;
-  double kd_temperature = 1;
-  double teacher_temperature = 1;
-  double adaptive_kl_alpha = 0.5;
-  double skew_lambda = 0.1;
-  double distill_loss_weight = 0.5;
+  double kd_temperature = 1;         // divides the logits of student and teacher
+  double teacher_temperature = 1;    // divides the teacher's logits once more
+  double adaptive_kl_alpha = 0.5;    // adaptive_kl: most teacher probability of the tail together
+  double skew_lambda = 0.1;          // skewed_*_kl: share of the first distribution mixed into the second
+  double distill_loss_weight = 0.5;  // weight of the divergence; the written tokens' log-likelihood has the rest
 
   void fields(Keys& v);
 };
@@ -80,16 +82,19 @@ struct LossSettings;
 struct PolicyInputs;
 struct PolicyLoss;
 
-/// Registry row of a policy loss: its name and its function, both in policy.cpp.
+/// Row of the table of policy losses (policy.cpp), which the key pg_variant chooses from by name.
 struct PolicyLossKind {
-  const char* name;
+  const char* name;                 // value of the key
   bool needs_sign = false;          // reads the sign of each sequence's score
-  const char* own_ratio = nullptr;  // set if the loss ignores importance_sampling: words for its own ratio
+  const char* own_ratio = nullptr;  // set if the loss ignores importance_sampling: describes its ratio, for messages
+  /// Returns the loss per token; inputs and result: policy.h.
   PolicyLoss (*compute)(const PolicyInputs& in, const LossSettings& settings);
 };
+/// Returns the table. The argument only selects the overload; Chosen<PolicyLossKind> calls it.
 std::span<const PolicyLossKind> registry(const PolicyLossKind*);
 
-/// Policy loss and its settings: keys of actor_train, named as in ROLL (formulae: policy.h).
+/// Policy loss and its settings: keys of actor_train, named as in ROLL. A prefix (tis_, topr_, ...) names the variant
+/// that reads the key; formulae: policy.h.
 struct PolicyArgs {
   Chosen<PolicyLossKind> pg_variant = "ppo";
   double tis_lower_bound = 0;
@@ -111,12 +116,13 @@ struct PolicyArgs {
   void fields(Keys& v);
 };
 
-/// Function of a shared library that replaces a loss or its reduction (roll/loss.h). Unused if `library` is empty.
+/// Function of a shared library that replaces a loss, or the reduction of the policy term (roll/loss.h).
 struct PluginArgs {
-  std::string library;
-  std::string name;
-  std::map<std::string, std::string> args;
+  std::string library;                      // path of the shared library; empty: no plug-in
+  std::string name;                         // name in ROLL_LOSS(name, function)
+  std::map<std::string, std::string> args;  // settings that the function reads
 
+  /// True if a plug-in is configured.
   explicit operator bool() const { return !library.empty(); }
 
   void fields(Keys& v);
@@ -124,30 +130,31 @@ struct PluginArgs {
 
 /// Keys of the policy, value and fine-tuning losses.
 struct LossConfig {
-  double pg_clip = 0.2;
-  bool use_pg_clip_range = false;
+  double pg_clip = 0.2;            // PPO clips the ratio to 1 -+ pg_clip
+  bool use_pg_clip_range = false;  // clips to [1 - pg_clip_low, 1 + pg_clip_high] instead
   double pg_clip_low = 0.2;
   double pg_clip_high = 0.2;
-  bool dual_clip_loss = false;
-  std::optional<double> dual_clip_c{};
-  std::optional<double> value_clip{};
+  bool dual_clip_loss = false;          // bounds the term of a negative advantage (dual_clip())
+  std::optional<double> dual_clip_c{};  // null: 1 + 2 pg_clip
+  std::optional<double> value_clip{};   // clips new values to old ones -+ value_clip; null: unclipped
   AggMode loss_agg_mode = AggMode::kSeqMeanTokenMean;
-  std::optional<Aggregation> loss_aggregation{};
-  std::optional<double> loss_aggregation_divisor{};
-  bool calculate_per_token_loss = false;
+  std::optional<Aggregation> loss_aggregation{};     // another spelling of loss_agg_mode; null: not used
+  std::optional<double> loss_aggregation_divisor{};  // L of some modes (aggregate.h)
+  bool calculate_per_token_loss = false;             // an older spelling of mode token-mean
+  /// Masks whose tokens and sequences are counted over the whole mini-batch; a loss can only use these.
   std::vector<std::string> loss_mask_keys = {"response_mask", "final_response_mask"};
-  bool use_kl_loss = false;
+  bool use_kl_loss = false;  // adds kl_loss_coef x KL(policy, reference) to the loss
   double kl_loss_coef = 0;
   KlPenalty kl_loss_penalty = KlPenalty::kK3;
-  double entropy_loss_coef = 0;
+  double entropy_loss_coef = 0;  // weight of the entropy bonus
   ImportanceSampling importance_sampling = ImportanceSampling::kToken;
-  double rl_loss_coef = 1;
-  double positive_loss_coef = 0;
-  bool difficulty_loss_weight = false;
-  std::vector<double> difficulty_range = {0, 1};
-  bool length_loss_weight = false;
+  double rl_loss_coef = 1;                        // weight of the policy term with its KL
+  double positive_loss_coef = 0;                  // weight of the negative log-likelihood of responses with score > 0
+  bool difficulty_loss_weight = false;            // weighs sequences by the difficulty of their prompt
+  std::vector<double> difficulty_range = {0, 1};  // difficulties with the smallest and the largest weight
+  bool length_loss_weight = false;                // weighs sequences by the length of their response
 
-  /// Keys that all trainers share, supervised fine-tuning included.
+  /// Declares the keys of aggregation, which all trainers share, supervised fine-tuning included.
   void aggregation_fields(Keys& v);
 
   void fields(Keys& v);

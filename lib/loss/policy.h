@@ -1,5 +1,5 @@
-// Policy losses per token, selected by pg_variant and used by actor_loss(). With r = pi / pi_old of a token (or
-// sequence), A its advantage and sg() = stop-gradient:
+// Policy losses per token, selected by the key pg_variant and used by actor_loss() (losses.h). With r = pi / pi_old of
+// a token (or sequence), A its advantage, sg() = stop-gradient, and the variant's settings in PolicyArgs (config.h):
 //
 //   ppo      -min(r A, clip(r, 1 - low, 1 + high) A), dual clip on demand   Schulman et al. 2017; Ye et al. 2020
 //   vanilla  -A log pi                                                      Williams 1992 (REINFORCE)
@@ -30,22 +30,24 @@
 
 namespace roll {
 
-/// Inputs per token, [T]; values outside the response mask must be finite and are ignored later.
+/// Inputs of a policy loss; tensors are [T], T tokens of a micro-batch. Values outside response_mask must be finite;
+/// they get weight 0 later.
 struct PolicyInputs {
   at::Tensor log_probs;   // with gradient
   at::Tensor log_ratio;   // log_probs - old_log_probs, with gradient
-  at::Tensor ratio;       // with gradient
+  at::Tensor ratio;       // r, by importance_sampling; with gradient
   at::Tensor advantages;  // no gradient
   at::Tensor response_mask;
-  std::vector<int64_t> cu_seqlens;  // [B+1] boundaries of whole sequences
-  at::Tensor bounds{};              // cu_seqlens on the device; undefined if not sent
+  std::vector<int64_t> cu_seqlens;  // [B+1] boundaries of the B sequences
+  at::Tensor bounds{};              // cu_seqlens as int32 on the device; undefined on the CPU
   at::Tensor is_positive{};         // [T] 1 if the sequence's score is above 0; set if needs_sign
 };
 
+/// Result of a policy loss.
 struct PolicyLoss {
   at::Tensor loss;          // [T] with gradient
   at::Tensor clipped;       // [T] 1 where the clip stops the gradient (ppo) or changes the weight (others)
-  at::Tensor above, below;  // [T] 1 where the ratio leaves the loss's range; no gradient
+  at::Tensor above, below;  // [T] 1 where the ratio is above or below the range of the loss; no gradient
 };
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Weights of whole sequences in the policy loss, computed over the whole mini-batch, so that micro-batches and ranks
-// cannot change them. The mean is 1 over sequences with a valid token; other sequences get 0.
+// Weights of whole sequences in the policy loss (keys difficulty_loss_weight and length_loss_weight), computed over the
+// whole mini-batch, so that micro-batches and ranks cannot change them. Used by step/role_losses.h.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,12 @@
 
 namespace roll {
 
-/// Returns weights [B]; empty if both kinds are off. difficulty_weights: 0.5 + 1.5 x difficulty, rescaled from
-/// low..high to 0..1 and clamped. length_weights: 1.5 - length, rescaled from the mini-batch's shortest (0) to its
-/// longest (1). With both on, their product. `difficulties`, `valid_tokens`: [B] of the whole mini-batch. Bug: their
-/// sizes differ.
+/// Returns weights [B], where B is the number of sequences of the mini-batch over all ranks; empty if both kinds are
+/// off. Sequences without a valid token get 0; the others are scaled so that their mean is 1. Weights before scaling:
+///   difficulty_weights   0.5 + 1.5 d, with d the difficulty rescaled to 0 at low and 1 at high, and clamped
+///   length_weights       1.5 - l, with l the valid tokens rescaled to 0 for the shortest and 1 for the longest
+///   both                 the product
+/// valid_tokens: masked tokens of each sequence. Throws Bug if the sizes of the arguments differ.
 std::vector<float> sample_weights(const std::vector<double>& difficulties, const std::vector<int64_t>& valid_tokens,
                                   const LossSettings& settings);
 

@@ -1,5 +1,7 @@
-// Plans where parameters lie in flat buffers. A bucket is a part of the buffers that one collective reduces while
-// backward runs. Each data rank owns an equal slice of the bucket (ZeRO stage 1, Rajbhandari et al. 2020).
+// Plans where the parameters of a model lie in flat buffers, for FlatAdamW (optimizer.h). A bucket is a section of the
+// buffers that one collective reduces while backward runs. Each data-parallel rank owns one of num_slices equal slices
+// of each bucket, for which it keeps the optimizer state (ZeRO stage 1, Rajbhandari et al. 2020). A unit is a layer
+// that is gathered at once (ZeRO stage 3, gathered_layers.h).
 #pragma once
 
 #include <cstdint>
@@ -9,36 +11,41 @@
 
 namespace roll {
 
+/// A parameter, or the part that this tensor-parallel rank holds.
 struct FlatParameter {
-  int64_t numel = 0;
+  int64_t numel = 0;       // elements
   bool is_matrix = false;  // weight decay applies to matrices, never to vectors (norms, biases)
-  int64_t unit = -1;       // gathered at once with neighbours of the same unit (gathered_layers.h); -1: never
-  int64_t copies = 1;      // tensor ranks with the same elements; their gradients are summed first
+  int64_t unit = -1;       // number of the unit; -1: none, the parameter is always whole
+  int64_t copies = 1;      // tensor-parallel ranks that hold the same elements; their gradients must be summed first
 };
 
-/// Returns the part of a parameter that tensor rank `rank` of `size` trains, from shapes alone.
+/// Returns the part of a parameter that tensor-parallel rank `rank` of `size` ranks trains, with `unit` unset.
 FlatParameter flat_shard(const ParameterShape& parameter, int64_t rank, int64_t size);
 
+/// Elements [begin, begin + size) of the buffers. All its parameters have the same is_matrix, unit and copies.
 struct Bucket {
-  int64_t begin = 0, size = 0;  // elements; size is a multiple of the number of slices: the end may be padding
+  int64_t begin = 0;
+  int64_t size = 0;  // a multiple of num_slices, so the end may be padding
   bool is_matrix = false;
   int64_t unit = -1, copies = 1;
-  std::vector<int64_t> members;  // parameters, in order
+  std::vector<int64_t> members;  // indices of the parameters, in the order of their elements
 };
 
 struct FlatLayout {
-  std::vector<int64_t> offsets;           // by parameter
-  std::vector<int64_t> bucket_by_tensor;  // by parameter
-  std::vector<Bucket> buckets;            // in the buffers' order; the parameters of a bucket are of one kind
-  std::vector<int64_t> reduce_order;      // bucket indices in backward's order; those with copies last
+  std::vector<int64_t> offsets;           // [parameter] index of its first element in the buffers
+  std::vector<int64_t> bucket_by_tensor;  // [parameter] index of its bucket
+  std::vector<Bucket> buckets;            // in the order of the buffers
+  std::vector<int64_t> reduce_order;      // bucket indices in the order in which backward completes them; copies last
   int64_t total = 0;                      // elements of a buffer
 };
 
-/// Plans the layout: parameters in model order, matrices before vectors, those with copies last. A bucket takes whole
-/// parameters until it holds `bucket_elements`, and begins at a multiple of the kernels' vector size.
+/// Plans the layout. parameters: in model order, which they keep, but matrices come before vectors, and those with
+/// copies last. A bucket takes whole parameters until it holds at least bucket_elements, and begins at a multiple of 8
+/// num_slices, the elements that kernels access at once.
 FlatLayout plan_flat_layout(const std::vector<FlatParameter>& parameters, int64_t num_slices, int64_t bucket_elements);
 
-/// Returns a sixteenth of the model, but at least what pays for a collective, and at most 40 M.
+/// Returns the bucket_elements to use for a model of num_parameters: a sixteenth, but at least 65,536, so that a
+/// collective pays, and at most 40 x 2^20.
 int64_t bucket_elements_for(int64_t num_parameters);
 
 }  // namespace roll

@@ -1,6 +1,7 @@
-// ZeRO stage 3 (Rajbhandari et al. 2020): during an update, each data rank holds slices of the layers' matrices and of
-// their gradients. A layer is gathered when it is computed, while the next one is prefetched; its gradients are reduced
-// to slices after its backward. Between updates all layers are whole. Vectors, embedding and head always are.
+// ZeRO stage 3 (Rajbhandari et al. 2020), for Learner: during an update, each data-parallel rank holds only a slice of
+// the layers' matrices and of their gradients. A layer is gathered when it is computed, while the next one is
+// prefetched; its gradients are reduced to slices after its backward. Between updates all layers are whole; vectors,
+// embedding and head always are. Buckets and slices: flat_layout.h.
 #pragma once
 
 #include <map>
@@ -15,21 +16,26 @@
 
 namespace roll {
 
-/// Returns 3 for "model.layers.3.mlp.up_proj.weight"; -1 if the name is in no layer.
+/// Returns the number of the layer in a parameter's name: 3 for "model.layers.3.mlp.up_proj.weight"; -1 if there is
+/// none.
 int64_t layer_number(const std::string& name);
 
 class GatheredLayers : public LayerStore {
  public:
-  /// Manages the buckets of `optimizer` that have a unit. The optimizer and `ranks` must outlive this.
+  /// Manages the buckets of `optimizer` that have a unit. parameters: those of the optimizer, in its order. ranks:
+  /// those that own its slices. `optimizer` and `ranks` must outlive this object.
   GatheredLayers(FlatAdamW& optimizer, const NamedTensors& parameters, Communicator& ranks);
 
-  /// All functions are **collective**, in the same order on all ranks. Outside of an update enter() and leave() do
-  /// nothing, because all layers are whole.
+  // All functions are **collective** over `ranks`, in the same order on all ranks.
+
+  /// Called by the model around each layer, as LayerStore says: enter() makes the weights whole and starts to gather
+  /// those of the `next` layer; leave() frees them. Outside of an update both do nothing, because all layers are whole.
   void enter(const Weights& weights, const Weights& next, Pass pass) override;
   void leave(const Weights& weights) override;
-  /// Starts an update: frees all but this rank's slices of all layers.
+  /// Begins an update: frees all but this rank's slices of all layers.
   void begin();
-  /// Ends a micro-batch's backward, in which each layer ran once: reduces gradients and keeps only slices.
+  /// Ends a micro-batch's backward: sums the gradients that are still whole over the ranks, adds them to the slices,
+  /// and frees the layers. Each layer must have run once since the last call.
   void end_backward();
   /// Ends an update: makes all layers whole.
   void end();

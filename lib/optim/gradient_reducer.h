@@ -1,6 +1,7 @@
-// Sums an update's gradients over its micro-batches and the ranks. Autograd adds each gradient to the flat buffer. A
-// hook starts a bucket's reduction, while backward still runs, once its last gradient is there. Every rank starts these
-// reductions in the same order.
+// Sums an update's gradients over its micro-batches and the ranks, for Learner. Autograd adds each micro-batch's
+// gradients to the flat buffers of FlatAdamW (optimizer.h). In the last backward, a hook on each parameter starts the
+// reduction of a bucket (flat_layout.h) over the ranks once its last gradient is there, while backward still runs.
+// Every rank starts these reductions in the same order.
 #pragma once
 
 #include <map>
@@ -16,18 +17,20 @@ namespace roll {
 
 class GradientReducer {
  public:
-  /// Sums the gradients of `optimizer` over `ranks`: each rank gets its slice (`scatters`), or all get everything. Both
-  /// must outlive this. Puts a hook on each parameter that requires gradients.
+  /// parameters: those of `optimizer`, in its order; each gets a hook, which the destructor removes. ranks: those over
+  /// which the gradients are summed. scatters: each rank gets the sums of its slice; false: all ranks get all sums.
+  /// `optimizer` and `ranks` must outlive this object.
   GradientReducer(FlatAdamW& optimizer, const NamedTensors& parameters, Communicator& ranks, bool scatters);
   ~GradientReducer();
 
-  /// Call before the last backward of an update: its gradients complete the sums.
+  /// To be called before the last backward of an update, whose gradients complete this rank's sums.
   void expect_last();
-  /// Call after the last backward: starts the remaining reductions, after `sum_copies` for buckets with copies, and
-  /// waits for all. **Collective**.
+  /// To be called after the last backward: starts the remaining reductions and waits for all. sum_copies(bucket, index
+  /// in the layout): called before the reduction of a bucket with copies; must sum the gradients of its parameters over
+  /// the tensor-parallel ranks that hold copies. Throws Bug without expect_last() before. **Collective** over `ranks`.
   void finish(const std::function<void(const Bucket& bucket, int64_t index)>& sum_copies);
 
-  /// Returns the last update's buckets, in the order in which their reductions started.
+  /// Returns the times of the last update's reductions, in the order of their starts.
   const std::vector<BucketTrace>& buckets() const { return trace_; }
 
  private:

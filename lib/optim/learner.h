@@ -1,6 +1,7 @@
-// Trains one model: its optimizer, its learning rate, and updates from micro-batch losses. The losses are normalised
-// over the whole mini-batch (loss/aggregate.h), so gradients are summed over micro-batches and ranks, and neither count
-// appears here.
+// Trains one model from losses: owns its optimizer and position in the learning-rate schedule. An update takes the
+// losses of this rank's micro-batches. These are normalised over the whole mini-batch (loss/aggregate.h), so gradients
+// are summed over micro-batches and ranks, and neither count appears here. Used by step/role_trainer.h. Data ranks:
+// data-parallel and context-parallel ranks, which hold the same parameters.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,21 +24,24 @@
 
 namespace roll {
 
+/// Settings of a training, equal on all ranks.
 struct LearnerOptions {
   AdamWConfig adamw;
   LrSchedule schedule;
   double max_grad_norm = 1.0;                // <= 0: no clipping
-  std::vector<std::string> frozen_prefixes;  // parameters with these prefixes are not trained
+  std::vector<std::string> frozen_prefixes;  // parameters whose names begin with one of these are not trained
   bool gathers_layers = false;               // ZeRO stage 3: each data rank holds slices of the layers
-  bool shares_optimizer = true;              // each data rank holds a slice of the optimizer state; else all
+  bool shares_optimizer = true;  // each data rank holds a slice of the optimizer state; false: the whole state
 };
 
+/// Returns true if the parameter's name begins with one of the prefixes.
 bool is_frozen(const std::string& parameter, const std::vector<std::string>& frozen_prefixes);
 
-/// The ranks that train a model together.
+/// The ranks that train a model together. All references must outlive it.
 struct LearnerRanks {
-  /// Data ranks only: each holds the whole model.
+  /// For ranks that each hold the whole model and have different micro-batches.
   LearnerRanks(Communicator& ranks) : dp(ranks), shards(ranks) {}  // NOLINT: any communicator is such ranks
+  /// For the ranks of a mesh. p: the model's split over them.
   LearnerRanks(Mesh& mesh, const ParameterShards& p)
       : dp(mesh.dp()),
         shards(mesh.shards()),
@@ -45,81 +49,94 @@ struct LearnerRanks {
         experts(mesh.experts()),
         expert_shards(experts ? &mesh.expert_shards() : nullptr) {}
 
-  Communicator& dp;      // ranks with different micro-batches
-  Communicator& shards;  // ranks with the same parameters: dp x cp
-  const ParameterShards* parts = nullptr;
-  Communicator* experts = nullptr;        // ranks that split the experts; null: each of `shards` holds them all
-  Communicator* expert_shards = nullptr;  // ranks with the same experts; null if `experts` is null
+  Communicator& dp;                        // data-parallel ranks, which have different micro-batches
+  Communicator& shards;                    // data ranks: dp x cp
+  const ParameterShards* parts = nullptr;  // how tensor-parallel ranks and stages split parameters; null: not split
+  Communicator* experts = nullptr;         // ranks that split the experts; null: each of `shards` holds them all
+  Communicator* expert_shards = nullptr;   // ranks with the same experts; null if `experts` is null
 
-  PipelineStage* stage() const { return parts ? parts->stage() : nullptr; }  // null: this rank has all layers
+  /// Returns this rank's pipeline stage; null if it has all layers.
+  PipelineStage* stage() const { return parts ? parts->stage() : nullptr; }
 };
 
-/// A micro-batch's loss, undefined without a valid token, and metric values to fetch at the end of the update.
+/// Result of a micro-batch.
 struct MicroLoss {
   MicroLoss() = default;
   MicroLoss(at::Tensor l, std::vector<at::Tensor> n = {}) : loss(std::move(l)), numbers(std::move(n)) {}  // NOLINT
 
-  at::Tensor loss;
-  std::vector<at::Tensor> numbers;
+  at::Tensor loss;                  // 0-dim, with gradient; undefined: no valid token, or not the last pipeline stage
+  std::vector<at::Tensor> numbers;  // metric values on the device, fetched at the end of the update
 };
 
+/// Result of an update on this rank; loss, grad_norm, clip_coef, lr and skipped are equal on all ranks.
 struct UpdateResult {
-  double loss = 0;       // over the whole mini-batch
-  double grad_norm = 0;  // before clipping, over all ranks
-  double clip_coef = 1;  // factor by which clipping scales the gradient
-  double lr = 0;
+  double loss = 0;          // over the whole mini-batch
+  double grad_norm = 0;     // before clipping, over all ranks
+  double clip_coef = 1;     // factor by which clipping scales the gradient
+  double lr = 0;            // learning rate of this update
   double compute_s = 0;     // this rank's seconds from the start until it waits for other ranks' gradients
   double stage_wait_s = 0;  // part of compute_s spent waiting for other pipeline stages; 0 on a GPU
   std::optional<std::vector<double>> pass_s{};  // CPU seconds per pipeline pass; unset on a GPU
   bool skipped = false;                         // loss or norm was not finite: weights and moments are unchanged
-  std::vector<at::Tensor> numbers{};            // the micro-batches' metric values: [n] float64 each, on the host
+  std::vector<at::Tensor> numbers{};  // MicroLoss::numbers of all micro-batches in order: [n] float64 each, on the host
 };
 
 class Learner {
  public:
-  /// `name` starts error texts ("actor_train"). UserError: frozen_prefixes leave nothing to train, or match nothing.
+  /// name: begins error messages ("actor_train"). parameters: of this rank; the trained ones move to flat buffers, the
+  /// others get no gradients. Throws UserError if frozen_prefixes leave nothing to train, or match nothing.
+  /// **Collective** over the stages of a pipeline.
   Learner(std::string name, const NamedTensors& parameters, LearnerOptions options, const LearnerRanks& ranks);
 
-  /// Runs micro_loss(k) and its backward for k = 0..num_micro_batches-1 (this rank's; data ranks may have different
-  /// numbers), in pipeline order if stages share the model. Then sums the gradients over ranks, clips, and updates.
-  /// Fetches nothing from the device before all are computed. An undefined loss counts as 0: a micro-batch without
-  /// valid tokens, or a stage that is not the last. If loss or gradient norm is not finite, only the schedule advances,
-  /// and the result says `skipped` on every rank. **Collective**.
+  /// Makes one update. Runs micro_loss(k) and its backward for k = 0..num_micro_batches-1 (this rank's; data ranks may
+  /// have different numbers, unless gathers_layers()), in pipeline order if stages share the model; with several chunks
+  /// per stage, once per chunk. Then sums the gradients over ranks, clips, and updates the parameters. Fetches nothing
+  /// from the device before all are computed. An undefined loss counts as 0. If the loss or gradient norm is not
+  /// finite, only the schedule advances, and the result says `skipped` on every rank. **Collective** over all ranks
+  /// that train the model.
   UpdateResult update(int64_t num_micro_batches, const std::function<MicroLoss(int64_t)>& micro_loss);
 
   /// Advances the learning-rate schedule by an update without data; weights and moments stay.
   void skip_update() { ++num_updates_; }
 
-  /// Returns the last update's whole summed gradient, before clipping, on every rank; only with keep_gradients.
+  /// With keep = true, each following update keeps its gradient for kept_gradient(); all ranks must call it alike.
   void keep_gradients(bool keep) { keeps_gradient_ = keep; }
+  /// Returns the gradient of the last update, of whole parameters, summed over ranks, before clipping, on every rank.
   const NamedTensors& kept_gradient() const { return kept_gradient_; }
 
-  /// Returns the checkpoint's data besides the weights: the position in the schedule, and this rank's optimizer state
-  /// (nullopt if another rank holds a copy).
+  /// Returns the position in the schedule and the count of skipped updates, for a checkpoint.
   Json state() const;
+  /// Returns this rank's optimizer state, for a checkpoint; nullopt if another rank saves the same. Views of the state:
+  /// valid until the next update.
   std::optional<OptimizerShard> optimizer_shard() const;
-  /// Loads both; `folder` and `name` as in load_optimizer(). UserError: as for load_optimizer().
+  /// Loads state() and the optimizer state in the files folder/<name>_* of all ranks that wrote them, which may have
+  /// had another parallel layout. Throws UserError if a file is damaged, or a parameter's state is missing or has
+  /// another shape.
   void load(const Json& state, const std::filesystem::path& folder, const std::string& name);
 
-  /// Like FlatAdamW::offload() and reload().
+  /// Move the optimizer state to host memory and back, as FlatAdamW::offload() and reload(); no updates in between.
   void offload(bool keeps_parameters);
   void reload();
 
-  /// Returns how many updates in a row were skipped, up to the last one.
+  /// Returns the number of updates in a row, up to the last one, that were skipped for a non-finite loss or gradient.
   int64_t num_skipped_in_a_row() const { return num_skipped_in_a_row_; }
 
   /// Returns the number of updates so far, skipped ones included.
   int64_t num_updates() const { return num_updates_; }
-  /// Returns true if all data ranks must run equally many micro-batches, because each gathers layers.
+  /// Returns true if all data ranks must run equally many micro-batches, because each micro-batch gathers layers.
   bool gathers_layers() const { return parts_.front()->layers != nullptr; }
-  /// Returns where the trained model gets its layers (Backbone::use_store); null if they are always whole.
+  /// Returns the object that gathers the layers of the trained model, to be passed to Backbone::use_store(); null if
+  /// layers are always whole.
   std::shared_ptr<LayerStore> layer_store() const { return parts_.front()->layers; }
+  /// Returns the learning rate of the next update.
   double lr() const { return options_.schedule.at(num_updates_); }
-  const PipelineStage* stage() const { return ranks_.stage(); }  // see LearnerRanks
-  /// Return this rank's number of trained parameters, and its bytes of optimizer state.
+  /// Returns this rank's pipeline stage; null if it has all layers.
+  const PipelineStage* stage() const { return ranks_.stage(); }
+  /// Returns the number of trained elements on this rank.
   int64_t num_parameters() const;
+  /// Returns the bytes of optimizer state on this rank.
   int64_t optimizer_bytes() const;
-  /// Returns the times of the last update; last_loss() returns the loss of its whole mini-batch.
+  /// Return the times of the last update on this rank, and the loss of its whole mini-batch.
   const UpdateTrace& trace() const { return trace_; }
   double last_loss() const { return last_loss_; }
 

@@ -1,8 +1,8 @@
-// AdamW over flat buffers: all parameters of a model are in one contiguous tensor and their gradients in another, so
-// that reductions take few large collectives, and the update one fused call. Each rank has optimizer state only for its
-// slice of each bucket (flat_layout.h): 1 / num_slices of the model. bfloat16 parameters are extended to float32
-// masters by 16 more bits for the slices; float16 ones have whole masters. Gradients are float32; autograd's own
-// gradient of a parameter is freed once it is added.
+// AdamW over flat buffers, for Learner: all parameters of a model are in one contiguous tensor and their gradients in
+// another, so that reductions take few large collectives, and the update one fused call. A bucket is a section of the
+// buffers, and each rank has optimizer state only for its slice of each bucket (flat_layout.h): 1 / num_slices of the
+// model. Masters are the float32 weights that an update changes, before they are rounded to the parameters: for
+// bfloat16, the parameters with 16 more bits; for float16, separate tensors. Gradients are float32.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,6 +20,7 @@
 
 namespace roll {
 
+/// Hyperparameters of AdamW, besides the learning rate.
 struct AdamWConfig {
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -27,82 +28,95 @@ struct AdamWConfig {
   double weight_decay = 0.0;  // matrices only: vectors (norms, biases) never decay
 };
 
-/// Sharding of a model's optimizer state over ranks.
+/// Split of a model's optimizer state over ranks.
 struct SliceOptions {
-  int64_t num_slices = 1;
+  int64_t num_slices = 1;                                       // number of ranks
   int64_t index = 0;                                            // this rank's slice
   std::function<int64_t(const std::string& name)> copies = {};  // FlatParameter::copies; empty: 1
   std::function<int64_t(const std::string& name)> unit = {};    // FlatParameter::unit of matrices; empty: -1
 };
 
-/// An optimizer's state of one parameter: elements [begin, end) of its (possibly tensor-parallel) flattened tensor.
+/// The optimizer state of a parameter's elements in this rank's slice.
 struct StatePiece {
-  int64_t parameter = 0;  // index into names()
-  int64_t begin = 0, end = 0;
-  /// Views of "first_moment", "second_moment" and, if any, "low_bits" or "master".
+  int64_t parameter = 0;       // index into names()
+  int64_t begin = 0, end = 0;  // elements [begin, end) of this rank's (possibly tensor-parallel) parameter, flattened
+  /// Views [end - begin] by name: "first_moment", "second_moment", with bfloat16 "low_bits", with float16 "master".
   std::vector<std::pair<std::string, at::Tensor>> states;
 };
 
 class FlatAdamW {
  public:
-  /// Moves the storage of `parameters` (leaf tensors of one dtype and device) into a flat buffer; the tensors stay the
-  /// same objects. They must not be resized or replaced afterwards.
+  /// Moves the storage of `parameters` (leaf tensors of one dtype and device) into the flat buffer; the tensors stay
+  /// the same objects, and must not be resized or replaced afterwards. Their grad() becomes a view of the gradient
+  /// buffer, to which autograd adds. Throws Bug if there are no parameters.
   FlatAdamW(const NamedTensors& parameters, AdamWConfig config, const SliceOptions& slices = {});
 
-  /// Sets all gradients to zero. Call before the first backward of an update.
+  /// Sets all gradients to zero. To be called before the first backward of an update.
   void zero_grad();
 
   const FlatLayout& layout() const { return layout_; }
+  /// Returns the names of the parameters, in the order of the constructor; indices of parameters refer to it.
   const std::vector<std::string>& names() const { return names_; }
   /// Returns the shape of this rank's part of a parameter.
   at::IntArrayRef shape(int64_t parameter) const { return tensors_[parameter].sizes(); }
 
-  /// Returns a bucket's gradient, or this rank's slice: [size] float32.
+  /// Return a bucket's gradient [Bucket::size], and the gradient of this rank's slice [size / num_slices]; float32.
   at::Tensor gradient(int64_t bucket) const { return gradients_[bucket]; }
   at::Tensor gradient_slice(int64_t bucket) const {
     return is_gathered(bucket) ? gradient_slices_[bucket] : own_slice(gradient(bucket));
   }
-  /// Returns a bucket's parameters, or this rank's slice: [size] in the model's dtype.
+  /// Return a bucket's parameters [Bucket::size], and those of this rank's slice; in the model's dtype.
   at::Tensor parameters(int64_t bucket) const { return parameters_[bucket]; }
   at::Tensor parameter_slice(int64_t bucket) const {
     return parameter_slices_[bucket].defined() ? parameter_slices_[bucket] : own_slice(parameters(bucket));
   }
 
-  /// Buckets with a unit (ZeRO stage 3): all but this rank's slice may be freed; make_whole() returns as memory that
-  /// the caller fills. The whole gradient may be freed, too; its slice stays.
+  // For ZeRO stage 3 (gathered_layers.h):
+
+  /// Returns true if the bucket has a unit, so that its parameters and gradient may be freed but for this rank's
+  /// slices.
   bool is_gathered(int64_t bucket) const { return layout_.buckets[bucket].unit >= 0; }
+  /// Returns true if all parameters of the bucket are in memory.
   bool is_whole(int64_t bucket) const { return parameters_[bucket].defined(); }
+  /// Frees the bucket's parameters; only a copy of this rank's slice stays.
   void keep_slice(int64_t bucket);
+  /// Allocates memory for all parameters of the bucket, which the caller fills.
   void make_whole(int64_t bucket);
-  void forget_slice(int64_t bucket) { parameter_slices_[bucket].reset(); }  // the whole bucket contains it
-  void open_gradient(int64_t bucket);                                       // fills it with zeros
+  /// Frees the copy of this rank's slice, when the bucket is whole.
+  void forget_slice(int64_t bucket) { parameter_slices_[bucket].reset(); }
+  /// Allocates the bucket's gradient, filled with zeros; gradient_slice() is separate memory, and stays.
+  void open_gradient(int64_t bucket);
+  /// Frees the bucket's gradient.
   void close_gradient(int64_t bucket);
 
-  /// Returns the sum of squares over this rank's slices, 0-dim float64, on their device; a parameter with n copies
-  /// counts 1/n.
+  /// Returns the sum of the squares of the gradient over this rank's slices, 0-dim float64; on a GPU it stays there. A
+  /// parameter with n copies counts 1/n, so that the sum over ranks is right.
   at::Tensor squared_gradient() const;
 
-  /// Makes one AdamW step (Loshchilov & Hutter 2019) with bias correction on this rank's slices; the caller gathers the
-  /// others' parameters. First scales the gradient by min(1, max_norm / (norm + 1e-6)), like
-  /// torch.nn.utils.clip_grad_norm_. max_norm <= 0 does not clip.
+  /// Makes one AdamW step (Loshchilov & Hutter 2019) with bias correction on this rank's slices; the caller then
+  /// gathers the parameters of the other slices. First scales the gradient by min(1, max_norm / (norm + 1e-6)), like
+  /// torch.nn.utils.clip_grad_norm_; not if max_norm <= 0. norm: of the whole gradient, over all ranks.
   void step(double lr, double norm, double max_norm);
 
-  /// Returns the gradient of a parameter: a view into gradient().
+  /// Returns the gradient of a parameter, in its shape: a view of gradient(), which must not be freed.
   at::Tensor named_gradient(int64_t parameter) const { return view_in(gradients_, parameter); }
 
-  /// Returns all of this rank's state, for saving and loading, in parameter order; skips parameters outside its slices.
+  /// Returns all of this rank's state, for saving and loading in place, in parameter order; parameters without elements
+  /// in its slices are left out.
   std::vector<StatePiece> state_pieces() const;
+  /// Returns the number of steps made, which the bias correction depends on.
   int64_t num_steps() const { return num_steps_; }
   void set_num_steps(int64_t steps) { num_steps_ = steps; }
 
+  /// Returns the number of elements of all parameters on this rank.
   int64_t num_parameters() const;
-  /// Returns the allocated bytes of moments and masters.
+  /// Returns the allocated bytes of moments and masters on this rank.
   int64_t state_bytes() const;
 
-  /// Frees device memory until reload(): moves moments and masters to the host, drops gradients and, without
-  /// `keeps_parameters`, moves the parameters too. Call nothing else in between. Both are asynchronous; reload() copies
-  /// the state for step() while the device does other work.
+  /// Frees device memory until reload(): moves moments and masters to host memory, drops gradients and, if
+  /// keeps_parameters is false, moves the parameters too. Nothing else may be called in between. Asynchronous.
   void offload(bool keeps_parameters);
+  /// Moves everything back. Asynchronous: step() waits for the moments, which come while the device does other work.
   void reload();
 
  private:

@@ -1,5 +1,6 @@
-// Saves one rank's optimizer state in two files: <name>.safetensors holds flat pieces "<parameter>.<state>", and
-// <name>.json locates each in the whole parameter. So a run with other ranks, or other tensor ranks, finds its parts.
+// Saves one rank's optimizer state (a shard) in two files, and loads a rank's state from the shards of all ranks:
+// <name>.safetensors holds flat tensors "<parameter>.<state>", and <name>.json locates each in the whole parameter. So
+// a run with another parallel layout finds its parts. Used by Learner and run/saver.h.
 #pragma once
 
 #include <filesystem>
@@ -15,22 +16,26 @@
 namespace roll {
 
 struct OptimizerShard {
-  /// {"steps": 7, "parameters": {name: {"shape", "dim", "offset", "begin", "end"}}}: elements [begin, end) of a
-  /// flattened tensor of `shape`, which begins at `offset` in dimension `dim` of the parameter (dim -1: the whole).
+  /// Contents of the JSON file: {"steps": 7, "parameters": {name: {"shape", "dim", "offset", "begin", "end"}}}. The
+  /// rank holds a tensor of "shape", which begins at index "offset" of dimension "dim" of the whole parameter (dim -1:
+  /// is the whole), and has the state of its elements [begin, end), flattened.
   Json about;
-  NamedTensors tensors;  // float32, "low_bits" int16; views of the optimizer's tensors
+  NamedTensors tensors;  // [end - begin] each: float32, "low_bits" int16; views of the optimizer's tensors
 };
 
-/// Returns this rank's state. `parts`: null if this rank holds whole parameters.
+/// Returns this rank's state. parts: split of the parameters over tensor-parallel ranks; null if this rank holds whole
+/// ones.
 OptimizerShard optimizer_shard(const FlatAdamW& optimizer, const ParameterShards* parts);
 
-/// Writes folder/<name>.{safetensors,json} and returns both checksums. SystemError: the disk refuses.
+/// Writes folder/<name>.{safetensors,json} and returns the checksums of both files. name: unique among ranks. Throws
+/// SystemError if a file cannot be written.
 FileSums write_optimizer_shard(const std::filesystem::path& folder, const std::string& name,
                                const OptimizerShard& shard);
 
-/// Fills `optimizer` from the shards of all ranks that wrote them: folder/<name>_*.json, in any layout. If that run's
-/// weights had another dtype, masters keep the loaded, rounded weights. UserError: a file is damaged, or a parameter's
-/// state is missing or has another shape.
+/// Sets the state and number of steps of `optimizer` from the shards of all ranks that wrote them, the files
+/// folder/<name>_*.json, whatever their parallel layout. Call it after the weights are loaded: if the shards have no
+/// masters of this dtype, the masters stay the loaded, rounded weights. Throws UserError if a file is damaged, or a
+/// parameter's state is missing or has another shape.
 void load_optimizer(FlatAdamW& optimizer, const ParameterShards* parts, const std::filesystem::path& folder,
                     const std::string& name);
 

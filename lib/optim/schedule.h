@@ -1,5 +1,5 @@
-// Learning-rate schedules with the names, arguments and values of transformers' lr_scheduler_type. Left out:
-// reduce_lr_on_plateau and greedy, which follow a metric.
+// Learning-rate schedules with the names, arguments and values of lr_scheduler_type in Hugging Face's transformers.
+// Left out: reduce_lr_on_plateau and greedy, which follow a metric. Used by Learner.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 namespace roll {
 
+/// Values of the key lr_scheduler_type.
 enum class LrScheduleType {
   kLinear,
   kCosine,
@@ -41,7 +42,8 @@ constexpr auto enum_names(LrRamp) {
       {{LrRamp::kLinear, "linear"}, {LrRamp::kCosine, "cosine"}, {LrRamp::kOneMinusSqrt, "1-sqrt"}});
 }
 
-/// Arguments of the schedules. Null: transformers' default.
+/// Arguments of the schedules, keys of lr_scheduler_kwargs; the help texts say which schedule takes which. Null:
+/// transformers' default.
 struct LrScheduleArgs {
   std::optional<double> num_cycles, lr_end, power, min_lr, min_lr_rate, warmup_lr_rate, min_lr_ratio;
   std::optional<int64_t> timescale, num_stable_steps, num_decay_steps;
@@ -71,18 +73,20 @@ struct LrScheduleArgs {
   }
 };
 
+/// Schedule of a run. A step here is an optimizer update.
 struct LrSchedule {
   LrScheduleType type = LrScheduleType::kConstant;
-  double peak_lr = 0;
-  int64_t warmup_steps = 0;
-  int64_t total_steps = 1;  // optimizer updates of the whole run, warm-up included
+  double peak_lr = 0;        // key learning_rate
+  int64_t warmup_steps = 0;  // updates of the warm-up; 0: none
+  int64_t total_steps = 1;   // optimizer updates of the whole run, warm-up included
   LrScheduleArgs args{};
 
   /// Returns the learning rate of update `step`, counted from 0: the value of transformers.get_scheduler after `step`
   /// scheduler steps. Only `constant` differs: it takes a warm-up here, like constant_with_warmup.
   double at(int64_t step) const;
 
-  /// UserError: the schedule does not take an argument, or lacks one, or its end is not below the peak.
+  /// Throws UserError if `args` sets an argument that the schedule does not take, or lacks one that it needs, or the
+  /// last learning rate is not below peak_lr.
   void check_args() const;
 
  private:

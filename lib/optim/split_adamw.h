@@ -1,4 +1,5 @@
-// AdamW over bfloat16 parameters whose float32 masters are the parameters plus 16 low bits (cuda/adamw_step.h).
+// One AdamW step over bfloat16 parameters whose float32 master weights are the parameters plus 16 low bits
+// (cuda/adamw_step.h), for FlatAdamW, on CPU and GPU.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,20 +9,21 @@ namespace roll {
 struct AdamWConfig;
 struct AdamWSlice;
 
-/// Flat tensors with equal numbers of elements.
+/// Flat contiguous tensors [n] on one device; a slice of the parameters with its state.
 struct SplitSlice {
   at::Tensor high;                         // bfloat16: the parameters
-  at::Tensor low;                          // int16: the masters' low bits
+  at::Tensor low;                          // int16: low bits of the masters (SplitFloat::low)
   at::Tensor gradient;                     // float32
   at::Tensor first_moment, second_moment;  // float32
 };
 
-/// Makes the num_steps-th step; first multiplies the gradient by `scale`. On the CPU, bit-equal to at::_fused_adamw_ on
-/// the masters.
+/// Makes step num_steps = 1, 2, ...: updates all tensors but the gradient in place (on the CPU, the gradient is scaled
+/// in place). scale: factor of the gradient, from clipping. weight_decay: taken instead of config.weight_decay. On the
+/// CPU, bit-equal to at::_fused_adamw_ on the masters.
 void step_split(const SplitSlice& slice, const AdamWConfig& config, double weight_decay, double lr, double scale,
                 int64_t num_steps);
 
-/// Returns the same step as a GPU kernel.
+/// Returns the same step as a GPU kernel, for launch_layer_kernel(); the tensors must outlive the launch.
 AdamWSlice adamw_kernel(const SplitSlice& slice, const AdamWConfig& config, double weight_decay, double lr,
                         double scale, int64_t num_steps);
 

@@ -1,4 +1,5 @@
-// Times of an update's computation and communication: how much of the gradients' reduction overlaps with backward.
+// Times of an update's computation and communication on one rank, which show how much of the gradients' reduction
+// overlaps with backward. Filled by Learner. Times are seconds of monotonic_s() (base/clock.h).
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,11 @@
 
 namespace roll {
 
-/// The reduction of one bucket in an update. Times are those of monotonic_s() (base/clock.h).
+/// The reduction of one bucket of gradients (flat_layout.h) in an update.
 struct BucketTrace {
-  int64_t bucket = 0;
-  int64_t bytes = 0;
-  double ready_s = 0;             // when its last gradient was complete
+  int64_t bucket = 0;             // index in FlatLayout::buckets
+  int64_t bytes = 0;              // size of the gradient
+  double ready_s = 0;             // when the bucket's last gradient was complete on this rank
   double begin_s = 0, end_s = 0;  // start and end of the collective
   template <class F>
   void fields(F& field) {
@@ -23,12 +24,13 @@ struct BucketTrace {
   }
 };
 
+/// Times of one update.
 struct UpdateTrace {
   double begin_s = 0;
-  double last_begin_s = 0;  // backward of the last micro-batch, in which buckets are sent
-  double last_end_s = 0;
-  double reduced_s = 0;  // all sums are complete
-  double end_s = 0;      // parameters are updated and gathered
+  double last_begin_s = 0;  // begin of the last micro-batch's backward, during which reductions start
+  double last_end_s = 0;    // end of that backward
+  double reduced_s = 0;     // all gradients are summed over ranks
+  double end_s = 0;         // parameters are updated and gathered
   std::vector<BucketTrace> buckets{};
   template <class F>
   void fields(F& field) {
@@ -36,13 +38,14 @@ struct UpdateTrace {
     field("reduced_s", reduced_s), field("end_s", end_s), field("buckets", buckets);
   }
 
-  /// Return the seconds of all collectives, and those that overlap with backward.
+  /// Returns the seconds of all reductions together.
   double reduce_s() const;
+  /// Returns the seconds of reductions before last_end_s, which overlap with backward.
   double hidden_s() const;
 };
 
-/// Formats named updates as Chrome trace events (chrome://tracing, Perfetto): one process each, with threads for
-/// computation and communication, in microseconds since the first begin.
+/// Returns updates as a Chrome trace (chrome://tracing, Perfetto): each update is a process of its name with threads
+/// for computation and communication; times are microseconds since the first update began.
 Json chrome_trace(const std::vector<std::pair<std::string, UpdateTrace>>& updates);
 
 }  // namespace roll

@@ -161,7 +161,7 @@ class DeviceSteps : public StepModel {
       const at::Tensor grown = at::zeros({num_slots_, needed * size}, options.dtype(at::kByte));
       if (old > 0) grown.narrow(1, 0, old * size).copy_(memory.touched.view({num_slots_, old * size}));
       memory.touched = grown.view(-1);
-      memory.untouched = at::empty({num_slots_, needed}, options.dtype(at::kFloat));
+      memory.original_logits = at::empty({num_slots_, needed}, options.dtype(at::kFloat));
       memory.touched_per_slot = needed;
       wait_for_launched();
       graphs_.clear();  // graphs hold the old addresses

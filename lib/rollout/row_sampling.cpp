@@ -41,7 +41,7 @@ TokenHistory::TokenHistory(const SamplingSettings& args, std::span<const int64_t
 void TokenHistory::add(int64_t token) {
   if (!is_counting_) return;
   TouchedToken& touched = entry(token);
-  touched.count = counted(touched.count);
+  touched.count = next_count(touched.count);
 }
 
 TouchedToken& TokenHistory::entry(int64_t token) {

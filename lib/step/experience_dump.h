@@ -1,5 +1,5 @@
-// Writes the files of dump_experience: experience/step_NNNNNN.jsonl with each rollout and its training data per
-// response token, and for the first updates gradients_NNNNNN.safetensors and trace_NNNNNN.json.
+// Writes the files of the key dump_experience, for users who inspect a run: step_NNNNNN.jsonl with each response and
+// its training data per token, and for the run's first updates gradients_NNNNNN.safetensors and trace_NNNNNN.json.
 #pragma once
 
 #include <filesystem>
@@ -12,14 +12,16 @@
 
 namespace roll {
 
-/// Writes a line per response: its record, and lists per response token of response_mask, final_response_mask,
-/// old_log_probs, energies, ref_log_probs, teacher_kl, values, token_rewards, advantages, returns, as far as the
-/// configuration computes them. `records`: those of all ranks. The first learner gathers the step and writes.
+/// Writes <folder>/step_NNNNNN.jsonl, a line per response: its rollout record, and lists with a number per response
+/// token: response_mask, final_response_mask, old_log_probs, energies, ref_log_probs, teacher_kl, values,
+/// token_rewards, advantages, returns; those that the configuration does not compute are left out. `records`: of all
+/// ranks, in the order of the step's sequences. The first rank of `learners` gathers the step and writes.
 /// **Collective** over `learners`.
 void dump_experience(const std::filesystem::path& folder, const RlStep& step, const std::vector<RolloutRecord>& records,
                      Communicator& learners);
 
-/// Writes gradients and traces of the first updates.
+/// Writes <folder>/gradients_NNNNNN.safetensors and trace_NNNNNN.json (Chrome's trace format) from the first updates of
+/// all roles. To be called on one rank; `folder` must exist.
 void dump_updates(const std::filesystem::path& folder, int64_t step, const ByRole<FirstUpdates>& role_updates);
 
 }  // namespace roll

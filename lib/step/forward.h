@@ -1,4 +1,6 @@
-// Runs forward passes without gradient over a share of sequences, in micro-batches; used by role_forwards.h and judges.
+// Runs forward passes without gradient over the sequences of a data-parallel rank (its share), in micro-batches; used
+// by role_forwards.h and reward models (collect/reward_models.h). Legend: T tokens of the share or micro-batch, N
+// values per token.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,15 +16,16 @@
 
 namespace roll {
 
-/// Computes a tensor [T] or [N, T] of one micro-batch on its device.
+/// Function that computes a tensor [T] or [N, T] of one micro-batch on its device; see forward_pass(). Pipeline stages
+/// other than the last return an undefined tensor.
 struct ForwardPass : std::function<at::Tensor(const Batch& micro_batch)> {
   using function::function;
-  std::function<at::Tensor()> empty_pass{};  // runs an empty micro-batch; null: not needed
-  std::shared_ptr<PipelineStage>
-      stage{};  // pipeline stage; only the last stage returns results, which all then get; null: no pipeline
+  /// Takes part in the model's collectives if this rank's micro-batch is empty and others' are not; null: not needed.
+  std::function<at::Tensor()> empty_pass{};
+  std::shared_ptr<PipelineStage> stage{};  // this rank's pipeline stage; null: no pipeline
 };
 
-/// Makes a ForwardPass of `compute`, which calls this model.
+/// Makes a ForwardPass of `compute`, a function of a micro-batch that calls `model` and keeps a reference to it.
 template <class Model, class F>
 ForwardPass forward_pass(const Model& model, F compute) {
   ForwardPass pass(std::move(compute));
@@ -31,9 +34,10 @@ ForwardPass forward_pass(const Model& model, F compute) {
   return pass;
 }
 
-/// Returns the results of `compute` for the share: [T] or [N, T] float32 on the CPU; [0] for an empty share.
-/// `micro_batches` holds each sequence of `share` once. `sharing`: alignment for prefix sharing; 0: off. **Collective**
-/// over the ranks that share a model; all have the same share.
+/// Returns the results of `compute` for the share: [T] or [N, T] float32 on the CPU; [0] for an empty share. Copies
+/// each micro-batch to `device`. micro_batches: indices in `share`, each once. phase: log and title of a progress
+/// display; no log: none. sharing: alignment for prefix sharing (sharing_alignment()); 0: off. **Collective** over the
+/// ranks that share a model (`parallel`, pipeline stages); all pass the same share and get the same results.
 at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at::Device device,
                          const ModelParallel& parallel, const ForwardPass& compute, const Phase& phase = {},
                          int64_t sharing = 0);

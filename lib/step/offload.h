@@ -1,4 +1,5 @@
-// `offload: true`: keeps training-only data in host memory while a GPU samples.
+// The key offload: keeps data that only training needs in host memory while a GPU samples. Used by
+// collect/policy_engine.h.
 #pragma once
 
 #include "step/step_trainer.h"
@@ -7,13 +8,13 @@ namespace roll {
 
 class Offload {
  public:
-  /// `trainer` must outlive this.
+  /// is_on: false makes both functions do nothing. `trainer` must outlive this object.
   Offload(bool is_on, StepTrainer& trainer) : is_on_(is_on), trainer_(trainer) {}
 
-  /// Moves optimizer states and the critic to the host. The actor's weights stay, because the sampler reads them; the
-  /// reference is on the device only during its forward (step/visiting_weights.h).
+  /// Moves this rank's optimizer states and critic to the host, before sampling. The policy's weights stay, because the
+  /// sampler reads them. A reference is on the device only during its forward anyway (offloaded_weights.h).
   void put_away();
-  /// Moves everything back to the device before training.
+  /// Moves it all back to the device, before training.
   void bring_back();
 
  private:

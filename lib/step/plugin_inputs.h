@@ -1,4 +1,5 @@
-// Opens the configured loss plug-ins and prepares their inputs, for role_losses.h and train/sft.cpp.
+// Opens the loss plug-ins (shared libraries) of a configuration and prepares their inputs, for role_losses.h and
+// train/sft.cpp.
 #pragma once
 
 #include <map>
@@ -10,11 +11,14 @@
 
 namespace roll {
 
-/// Opens a plug-in; nullopt if none is configured. `origin`: its key. UserError: LossPlugin::open() fails.
+/// Returns the opened plug-in; nullopt if `args` names no library. origin: its configuration key, which begins error
+/// messages: "actor_train.loss_func". Throws UserError if the library is missing, cannot be loaded, has no such
+/// function, or was built with another version of roll/loss.h or LibTorch.
 std::optional<LossPlugin> open_plugin(const PluginArgs& args, const std::string& origin);
 
-/// Returns the micro-batch's masks, scores and tensors, and the `computed` ones (log_probs, values, ...), by their
-/// names in roll/loss.h.
+/// Returns a plug-in's inputs: the micro-batch's masks, scores and tensors, and the tensors [T] in `computed`, results
+/// of the model such as log_probs or values. Keys of `computed` are the names in roll/loss.h; they replace tensors of
+/// the micro-batch with the same name. Undefined tensors are left out.
 PluginInputs plugin_inputs(const Experience& micro_batch, std::map<std::string, at::Tensor> computed);
 
 }  // namespace roll

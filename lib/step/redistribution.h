@@ -1,5 +1,7 @@
-// Tracks which ranks hold which sequences of a step, and moves them by one all-to-all. All ranks know the distributions
-// from facts, so no requests are needed.
+// Describes which ranks hold which sequences of a step (a distribution), and moves data from one distribution to
+// another by one all-to-all. All ranks know both distributions, so no requests are needed. A group is a set of ranks
+// that share one copy of a model, and so compute the same sequences. Legend: B sequences of the step, T tokens, N
+// values per token.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,35 +16,38 @@
 
 namespace roll {
 
-/// Sequences of a step on the ranks of a communicator. The ranks of a group share a model and hold the same sequences.
+/// Assignment of a step's sequences to the ranks of a communicator.
 struct Distribution {
-  std::vector<std::vector<int>> ranks;  // [group] disjoint
-  Partition shares;                     // [group] sequences, in packed order
+  std::vector<std::vector<int>> ranks;  // [group] ranks that all hold the group's sequences; groups are disjoint
+  Partition shares;                     // [group] sequences (indices in the step), in the order of their tokens
 
   bool operator==(const Distribution&) const = default;
-  /// Returns the sequences on a rank; empty if it is in no group.
+  /// Returns the sequences that a rank holds; empty if it is in no group.
   const std::vector<int64_t>& rank_share(int rank) const;
 };
 
-/// Returns a role's groups of ranks that share a model, as world ranks. `ranks`: the role's world ranks.
+/// Returns a role's groups of ranks that share a model, as numbers of some communicator. ranks: the role's
+/// ranks in that communicator, ascending. shape: the role's mesh.
 std::vector<std::vector<int>> world_groups(const std::vector<int>& ranks, const MeshShape& shape);
+/// Returns the same for a role's mesh, in ranks of role.world().
 inline std::vector<std::vector<int>> world_groups(const RoleMesh& role) {
   return world_groups(role.ranks(), role.shape());
 }
-/// Returns the groups of ranks that share a model in a mesh of `num_ranks`.
+/// Returns the groups of ranks that share a model in a mesh of `num_ranks` ranks, numbered 0, 1, ... in the mesh.
 std::vector<std::vector<int>> mesh_groups(int64_t num_ranks, const MeshShape& shape);
 
-/// Moves columns from one distribution to another and returns them over this rank's sequences in `to`. `columns`: each
-/// [T] or [T, N] over this rank's sequences in `from`; [0] or [0, N] if it has none. `lengths` [B]: tokens of each
-/// sequence. A rank keeps its own copies; others are sent once to each rank of the receiving group, spread over the
-/// holding group's ranks. `to` may leave sequences out. Bug: no rank holds a wanted sequence. **Collective** over
-/// `ranks`, whose ranks the distributions name.
+/// Moves columns (values per token) from one distribution to another, and returns them over this rank's sequences in
+/// `to`. columns: each [T] or [T, N] over this rank's sequences in `from`, contiguous, on the CPU; [0] or [0, N] if it
+/// has none. lengths [B]: tokens of each sequence of the step. `to` may leave sequences out. ranks: the communicator
+/// whose ranks both distributions name. name: label of the message in traffic reports. A rank keeps sequences that it
+/// has; each other rank that needs a sequence gets it from one of the ranks that hold it. Throws Bug if no rank holds a
+/// wanted sequence. **Collective** over `ranks`.
 std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, const std::vector<int64_t>& lengths,
                                      const Distribution& from, const Distribution& to, Communicator& ranks,
                                      std::string_view name);
 
-/// Moves an experience from one distribution to another: tokens, routed experts, masks, and all [T] tensors that any
-/// rank defines. **Collective** over `ranks`.
+/// Moves an experience, this rank's sequences in `from`, to another distribution: tokens, routed experts, masks, and
+/// all [T] tensors that any rank defines. step: facts of all sequences. **Collective** over `ranks`.
 Experience redistribute(const Experience& experience, const StepFacts& step, const Distribution& from,
                         const Distribution& to, Communicator& ranks);
 

@@ -1,5 +1,4 @@
-// Step after sampling: facts that all ranks know, and on each rank the sequences that the actor trains on there in the
-// first epoch (home), with everything computed for them.
+// A training step after sampling, as StepTrainer (step_trainer.h) passes it from stage to stage.
 #pragma once
 
 #include <functional>
@@ -10,12 +9,17 @@
 
 namespace roll {
 
+/// Every rank has this struct; only `experience` differs between ranks. Learners are the ranks that train or run
+/// forwards for training (role_meshes.h).
 struct RlStep {
-  int64_t number = 0;
-  StepFacts facts{};
-  Distribution home{};                    // world ranks, or learners' ranks while the learners work on the step
-  Experience experience{};                // this rank's sequences, distributed as `home` says
-  std::function<std::string()> source{};  // names the file from which the step's updates can be replayed
+  int64_t number = 0;  // 1, 2, ...
+  StepFacts facts{};   // facts of all sequences, on all ranks
+  /// Home of the sequences: the ranks of the policy that train on them in the first epoch. In world ranks at first;
+  /// from StepTrainer::run_passes() on, in ranks of the learners' communicator.
+  Distribution home{};
+  Experience experience{};  // sequences whose home is this rank, in the order of home.rank_share(), with all results
+  /// Returns the name of the file from which the step's updates can be replayed, for messages; may be null.
+  std::function<std::string()> source{};
 };
 
 }  // namespace roll

@@ -63,7 +63,7 @@ void compute(Pass& pass, at::Device device, Log& log) {
   Mesh& mesh = pass.mesh.mesh();
   mesh.world().traffic().set_phase(phase_name(pass.names.finding));
   const Stopwatch watch;
-  const std::shared_ptr<void> visit_guard = pass.model.visit ? pass.model.visit() : nullptr;
+  const std::shared_ptr<void> weights_guard = pass.model.bring_weights ? pass.model.bring_weights() : nullptr;
   const Partition micro_batches = share_indices(pass.plans[mesh.place().dp]);
   pass.share_result = forward_share(pass.share, micro_batches, device, model_parallel(mesh), pass.model.forward,
                                     {&log, pass.names.shown}, pass.sharing);

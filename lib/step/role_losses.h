@@ -1,5 +1,5 @@
-// Configured loss of each role, built-in or a plug-in. `roll check-loss` proves that its sum over micro-batches and
-// ranks is the mini-batch's loss.
+// Configured loss of the policy (actor) and the critic, built-in or a plug-in; used by StepTrainer. The sum of a loss
+// over micro-batches and ranks is the mini-batch's loss, as `roll check-loss` checks.
 #pragma once
 
 #include <optional>
@@ -13,23 +13,27 @@
 
 namespace roll {
 
-/// Built-in loss of a role, and plug-ins that replace it or its reduction (unused if `library` is empty).
+/// Built-in loss of a role, and plug-ins that replace all or a part; a plug-in with an empty `library` is not
+/// used.
 struct RoleLossSettings {
   LossSettings built_in{};
   PluginArgs plugin{};   // replaces the whole loss
-  PluginArgs reducer{};  // replaces the policy term's reduction
+  PluginArgs reducer{};  // policy only: replaces the reduction of the policy term from tokens to a number
 };
 
-/// Loss of a micro-batch from the model's results `computed` (with gradient), on its device.
+/// Function that returns the loss of a micro-batch, to be summed over micro-batches and ranks. computed: the model's
+/// results (with gradient). Tensors are on the micro-batch's device. counts: of the whole mini-batch, over all ranks.
 using RoleLoss =
     std::function<LossResult(const Experience& micro_batch, const Computed& computed, const MiniBatchCounts& counts)>;
 
+/// The policy's loss.
 class ActorLoss {
  public:
-  /// UserError: a plug-in cannot be opened.
+  /// Throws UserError if a plug-in cannot be opened.
   explicit ActorLoss(const RoleLossSettings& settings);
 
-  /// Returns the loss of a micro-batch, given the policy's results (with gradient), on its device.
+  /// Like RoleLoss, with the policy's results. If the micro-batch has no old_log_probs, uses `computed` without
+  /// gradient.
   LossResult operator()(const Experience& micro_batch, const TokenLogProbs& computed,
                         const MiniBatchCounts& counts) const;
   const LossSettings& settings() const { return settings_; }
@@ -39,15 +43,18 @@ class ActorLoss {
   std::optional<LossPlugin> loss_, reducer_;
 };
 
-/// Returns a function for run_updates() that sets the sample weights of this rank's part, computed over the whole
-/// mini-batch; null if `loss` does not weight sequences. `experience`: this rank's sequences of the step, which the
-/// ranks of `dp` share. `step` and `loss` must outlive the function. **Collective** over `dp`; the function is not.
+/// Returns a function to be passed to run_updates() as `prepare`: it sets sample_weights of this rank's part of a
+/// mini-batch, computed over the whole mini-batch. Returns null if `loss` does not weight sequences. step: facts of all
+/// sequences; experience: this rank's. dp: data-parallel ranks, which together hold the step. `step` and `loss` must
+/// outlive the function. **Collective** over `dp`; calls of the function are not.
 Prepare weigh_samples(const StepFacts& step, const Experience& experience, const LossSettings& loss, Communicator& dp);
 
+/// The critic's loss.
 class CriticLoss {
  public:
+  /// Throws UserError if the plug-in cannot be opened.
   explicit CriticLoss(const RoleLossSettings& settings);
-  /// Returns the loss of a micro-batch, given the critic's `values` [T] (with gradient), on its device.
+  /// Like RoleLoss, with the critic's `values` [T] (with gradient).
   LossResult operator()(const Experience& micro_batch, const at::Tensor& values, const MiniBatchCounts& counts) const;
   const LossSettings& settings() const { return settings_; }
 

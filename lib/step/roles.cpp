@@ -90,7 +90,7 @@ StageSplit split_stages(const RolePlace& place, const RoleModel& model) {
 
 /// Loads a reference, or shares the policy's tensors if it is the policy without its adapters.
 void load_reference(Role& role, const RoleModel& model, const RoleModel& policy, const Roles& roles, RoleMesh& mesh,
-                    const RolePlace& place, const RoleMeshes& meshes, at::Device device, bool waits) {
+                    const RolePlace& place, const RoleMeshes& meshes, at::Device device, bool offload) {
   if (is_policy_base(model, policy, &mesh == &meshes.policy())) {
     role.transformer = roles.policy()->without_adapters();
     return;
@@ -98,13 +98,13 @@ void load_reference(Role& role, const RoleModel& model, const RoleModel& policy,
   role.transformer = make_model<Transformer>(model, mesh, split_stages(place, model), device);
   if (model.lora && !model.spec.lora) role.transformer = role.transformer->without_adapters();
   for (auto& [name, tensor] : role.transformer->parameters()) tensor.set_requires_grad(false);
-  if (waits) role.waiting.emplace(role.transformer->parameters());
+  if (offload) role.offloaded.emplace(role.transformer->parameters());
 }
 
 }  // namespace
 
 Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleMeshes& meshes, at::Device device,
-                 bool references_wait) {
+                 bool offload_references) {
   Roles roles;
   for (const auto& [role, model] : models) roles.all[role].spec = model.spec;
   const RoleModel& policy = models.at(kPolicyRole);
@@ -121,7 +121,7 @@ Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleM
     if (name == kCriticRole)
       role.value_model = make_model<ValueModel>(model, mesh, split_stages(place, model), device, roles);
     else
-      load_reference(role, model, policy, roles, mesh, place, meshes, device, references_wait);
+      load_reference(role, model, policy, roles, mesh, place, meshes, device, offload_references);
   }
   if (std::ranges::binary_search(places.sampler_copies, meshes.sampler.world().rank()))
     roles.sampler = make_model<Transformer>(policy, meshes.sampler, StageSplit(), device);

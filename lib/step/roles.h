@@ -1,5 +1,5 @@
-// Models of a run: the policy (trainer and sampler share tensors if they can), the frozen reference or teachers, and
-// the critic.
+// Loads the models of a run on this rank: the policy, the frozen reference or teachers, and the critic; and copies the
+// policy's weights to the sampler where trainer and sampler cannot share tensors.
 #pragma once
 
 #include <filesystem>
@@ -11,25 +11,25 @@
 #include "model/value_model.h"
 #include "model/weight_transfer.h"
 #include "pipeline/stage_split.h"
+#include "step/offloaded_weights.h"
 #include "step/role_meshes.h"
-#include "step/visiting_weights.h"
 
 namespace roll {
 
-/// Frozen weights with trained adapters.
+/// The policy's frozen weights, if it is trained by adapters (LoRA); other roles' models may share these tensors.
 struct FrozenBase {
-  std::filesystem::path folder;
+  std::filesystem::path folder;  // model folder of the weights without adapters
   at::ScalarType dtype = at::kFloat;
-  std::optional<Quantisation> quantised;
-  const RoleMesh* mesh = nullptr;  // must outlive the roles
+  std::optional<Quantisation> quantised;  // quantisation of the frozen weights; nullopt: none
+  const RoleMesh* mesh = nullptr;         // the policy's; must outlive the roles
 };
 
-/// Model of a role; empty if it does not live on this rank.
+/// Model of a role; all but `spec` is unset if the role does not live on this rank.
 struct Role {
-  ModelSpec spec;                            // known on all ranks
-  std::optional<Transformer> transformer{};  // a reference may share the policy's tensors
-  std::optional<ValueModel> value_model{};   // instead of `transformer` for a critic
-  std::optional<VisitingWeights> waiting{};  // set if its weights wait in host memory
+  ModelSpec spec;                               // known on all ranks
+  std::optional<Transformer> transformer{};     // a reference may share the policy's tensors
+  std::optional<ValueModel> value_model{};      // a critic's, in place of `transformer`
+  std::optional<OffloadedWeights> offloaded{};  // set if the weights of `transformer` are kept in host memory
 
   /// Calls `f` with the model if it lives on this rank.
   template <class F>
@@ -39,36 +39,39 @@ struct Role {
   }
 };
 
+/// All models of a run on this rank.
 struct Roles {
   ByRole<Role> all;
-  std::optional<Transformer> sampler{};        // copy of the policy, if the sampler cannot read the trainer's tensors
-  std::optional<WeightTransfer> to_sampler{};  // fills all such copies; made at first use
+  std::optional<Transformer> sampler{};  // this rank's copy of the policy, if it is one of RolePlaces::sampler_copies
+  std::optional<WeightTransfer> to_sampler{};  // fills these copies; made by prepare_updates()
 
-  std::optional<FrozenBase> base{};  // the policy's base
-  StageSplit policy_stages{};
+  std::optional<FrozenBase> base{};  // unset if the policy has no adapters
+  StageSplit policy_stages{};        // pipeline split of the policy
 
   const ModelSpec& policy_spec() const { return all.at(kPolicyRole).spec; }
   std::optional<Transformer>& policy() { return all.at(kPolicyRole).transformer; }
   const std::optional<Transformer>& policy() const { return all.at(kPolicyRole).transformer; }
+  /// Returns the model that the sampler reads; this rank must have one.
   const Transformer& sampling_policy() const { return sampler ? *sampler : *policy(); }
-  /// Returns the policy's tensors if a frozen or adapter-trained model of this folder can share them; else null.
+  /// Returns the policy's tensors if another model can share them: one that is loaded from this folder, frozen or
+  /// trained by adapters, with this dtype, mesh and quantisation. Else null.
   const NamedTensors* base_for(const std::filesystem::path& folder, at::ScalarType dtype, const RoleMesh& mesh,
                                const std::optional<Quantisation>& quantised = {}) const;
 };
 
-/// Returns the communicators of the ranks that share a model; null members if this rank is alone. `stages`: the
-/// pipeline split, needed to compute.
+/// Returns the communicators of the ranks that share a model; members are null for dimensions of size 1. stages:
+/// pipeline split of the model; only needed to run the model.
 ModelParallel model_parallel(Mesh& mesh, const StageSplit& stages = StageSplit());
 
-/// Folder and dtype of a role's model.
+/// Source of a role's model.
 struct RoleSource {
-  std::filesystem::path folder;
+  std::filesystem::path folder;  // model folder (Hugging Face layout)
   at::ScalarType dtype = at::kFloat;
-  std::optional<LoraSpec> lora{};  // trained adapters; unset: all weights are trained
+  std::optional<LoraSpec> lora{};  // adapters to train; unset: a trained role trains all weights
 };
 struct RoleSources {
   ByRole<RoleSource> roles;
-  int64_t longest_sequence = 0;  // longest sequence of the run, which selects LongRoPE factors (for_length())
+  int64_t longest_sequence = 0;  // most tokens of a sequence in the run; selects LongRoPE factors (for_length())
 
   const std::filesystem::path& policy_folder() const { return roles.at(kPolicyRole).folder; }
 };
@@ -77,32 +80,36 @@ struct RoleSources {
 struct RoleModel {
   ModelSpec spec;
   at::ScalarType dtype = at::kFloat;
-  std::filesystem::path folder{};  // empty: no weights (Transformer::planned)
-  std::optional<LoraSpec> lora{};  // trained adapters; for a reference, how it is loaded
+  std::filesystem::path folder{};  // empty: a model without weights, for plans (Transformer::planned)
+  /// Adapters to train. For a reference: set if it is loaded like the policy, with its quantised base.
+  std::optional<LoraSpec> lora{};
 };
 using RoleModels = ByRole<RoleModel>;
 
-/// Reads the descriptions of all models. UserError: an unknown model; a critic whose vocabulary differs from the
-/// policy's; or a reference or teacher with a smaller one.
+/// Reads the descriptions of all models from their folders. Throws UserError if a model cannot be read or is not
+/// supported, the critic's vocabulary size differs from the policy's, or that of a reference or teacher is smaller.
 RoleModels models_in(const RoleSources& sources);
 
-/// Loads this rank's models. With `references_wait`, reference weights stay on the host until a forward needs them.
-/// UserError: a model cannot be loaded.
+/// Loads this rank's parts of all models to `device`. offload_references: weights of references and teachers are kept
+/// in host memory until a forward needs them (Role::offloaded). Throws UserError if a model cannot be loaded.
 Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleMeshes& meshes, at::Device device,
-                 bool references_wait = false);
+                 bool offload_references = false);
 
-/// Returns all trained parameters on the host of the mesh's first rank; other ranks get an empty list. **Collective**
-/// over the mesh. With expert parallelism, the first `ep` shards take part.
+/// Returns all trained parameters, joined from their shards, in host memory of the mesh's first rank; other ranks get
+/// an empty list. Called by all ranks of the mesh, **collective** over those that hold the first copy of the weights.
 template <class Model>
 NamedTensors gather_on_first(const Model& model, Mesh& mesh) {
   if (mesh.place().dp * mesh.shape().cp + mesh.place().cp >= mesh.shape().ep) return {};
   return model.parts().gather_all(model.trained(), mesh.world().is_first());
 }
 
-/// Makes the weight transfer that update_sampler() would otherwise make at its first call. **Collective**.
+/// Makes roles.to_sampler, if weights move and it is not made yet; else does nothing. update_sampler() does this too at
+/// its first call; forecasts call it before a step that they measure. **Collective** over meshes.movers; does nothing
+/// on other ranks.
 void prepare_updates(Roles& roles, const RoleMeshes& meshes, Traffic& traffic);
 
-/// Copies the trainer's weights to the sampler's copy, if there is one. **Collective**.
+/// Copies the policy's current weights to all sampler copies; does nothing if trainer and sampler share tensors.
+/// **Collective** over meshes.movers; does nothing on other ranks.
 void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Warns if a resumed run continues with another learning rate than its checkpoint's run would have (trained_roles.h).
+// Warns if a resumed run continues with another learning rate than the run that wrote its checkpoint would have. Used
+// by train/trained_roles.h.
 #pragma once
 
 #include <string>
@@ -9,8 +10,9 @@
 
 namespace roll {
 
-/// Compares the next update's learning rate with the one stored in the checkpoint; max_steps and other schedule keys
-/// may have changed. `learner`: Learner::state() in the checkpoint. `role` begins the warning.
+/// Logs a warning if the learning rate of the next update by `now`, the schedule of this run, differs from the one that
+/// the checkpoint stores, because max_steps or other keys of the schedule changed. learner: Learner::state() in the
+/// checkpoint; without a stored rate there is no warning. role: begins the warning.
 void log_schedule_change(const std::string& role, const Json& learner, const LrSchedule& now, Log& log);
 
 }  // namespace roll

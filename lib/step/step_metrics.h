@@ -1,5 +1,6 @@
-// Metrics of a step's work and traffic: packing/* (also reported by `roll pack-stats`, with equal values), comm/*,
-// pipeline/* and <model>/moe/*.
+// Adds metrics of a step's work and traffic: packing/* (`roll pack-stats` computes the same values before a run),
+// comm/*, pipeline/* and <model>/moe/*. `model`: prefix of the metrics of a trained model ("actor", "critic", "sft",
+// "dpo", "distill"), or name of a forward pass ("reference", "old_log_probs", "values", "teacher").
 #pragma once
 
 #include <string>
@@ -18,38 +19,40 @@ namespace roll {
 
 class RouterTraining;
 
-/// Returns "packing/" for the main trained model (actor, sft, dpo, distill), "packing/<model>/" for others: critic, and
-/// the forwards reference, old_log_probs and values.
+/// Returns "packing/" for actor, sft, dpo and distill, and "packing/<model>/" for others.
 std::string packing_prefix(const std::string& model);
 
-/// Adds means over the batches of a step (fill: over non-empty micro-batches, only with a budget):
-///   fill                useful tokens / budget
+/// Adds to packing_prefix(model), once per call, so that the metrics are means over the batches of a step:
+///   fill                useful tokens / token budget of each non-empty micro-batch; only with a budget
 ///   shared              tokens saved by prefix sharing / the sequences' tokens; only with prefix sharing
 ///   padding             alignment tokens / all tokens
-///   num_micro_batches   per rank
+///   num_micro_batches   micro-batches per rank
 ///   imbalance           max / mean - 1 of the ranks' FLOPs
 ///   imbalance_tokens    max / mean - 1 of the ranks' tokens
 void add_packing_metrics(const std::string& model, const BatchStats& stats, Metrics& metrics);
 
-/// Adds `wait_s`, summed over the updates of a step: mean time that ranks wait for the slowest one, the cost of uneven
-/// work. `compute_s`: this rank's seconds in one update. **Collective**.
+/// Adds packing_prefix(model) + wait_s, summed over the updates of a step: mean time that ranks wait for the slowest
+/// one, the cost of uneven work. compute_s: this rank's seconds in one update. **Collective** over `ranks`.
 void add_wait_metric(const std::string& model, double compute_s, Communicator& ranks, Metrics& metrics);
 
-/// Adds pipeline/<model>/bubble: idle share of a stage if all micro-batches took equally long; idle (CPU only): the
-/// same from the measured CPU time of passes; waiting: share that stages waited for each other. The last two are means
-/// over ranks. **Collective**.
+/// Adds for one update, as pipeline/<model>/...:
+///   bubble    share of the time that a pipeline stage is idle if all micro-batches take equally long
+///   idle      the same with the measured CPU time of passes, mean over ranks; on the CPU only
+///   waiting   share of the time that stages waited for each other, over all ranks
+/// update: result on this rank. **Collective** over the mesh.
 void add_pipeline_metrics(const std::string& model, const PipelineShape& shape, int64_t num_micro_batches,
                           const UpdateResult& update, Mesh& mesh, Metrics& metrics);
 
-/// Adds "comm/<phase>/<group>/<collective>_bytes" that this rank sent since the last call; entries with 0 bytes are
-/// left out.
+/// Adds "comm/<phase>/<group of ranks>/<collective>_bytes": bytes that this rank sent since the last call, which resets
+/// the counters. Entries with 0 bytes are left out.
 void add_traffic_metrics(Traffic& traffic, Metrics& metrics);
 
-/// Adds comm/<role>/reduce_s: seconds of an update's gradient collectives, and reduce_hidden_s: the part that overlaps
-/// backward. Both are summed over the updates of a step.
+/// Adds comm/<role>/reduce_s: seconds of an update's gradient collectives, and reduce_hidden_s: the seconds that
+/// overlapped backward. Both are summed over the updates of a step. role: as `model` above.
 void add_reduction_metrics(const std::string& role, const UpdateTrace& update, Metrics& metrics);
 
-/// Adds the routers' metrics to a micro-batch's loss result, if the model has routers. **Collective** over cp.
+/// Adds <model>/moe/... of the routers to a micro-batch's loss result. routers: null does nothing. **Collective** over
+/// the context-parallel ranks.
 void add_router_metrics(const std::string& model, const RouterTraining* routers, LossResult& result);
 
 }  // namespace roll

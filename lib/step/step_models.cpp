@@ -79,7 +79,7 @@ StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device
               ? top_token_forward(*role.transformer, top->second, settings.learnt_mask)
               : log_prob_forward(*role.transformer, settings, settings.with_energies && name == kPolicyRole);
     if (role.value_model) model.forward = value_forward(*role.value_model);
-    if (role.waiting) model.visit = [&waiting = *role.waiting] { return waiting.visit(); };
+    if (role.offloaded) model.bring_weights = [&weights = *role.offloaded] { return weights.bring_to_device(); };
     if (const auto training = settings.trained.find(name); training != settings.trained.end())
       role.with_model([&, &mesh = meshes.of(name)](auto& role_model) {
         model.trained.emplace(trained(role_model, mesh.mesh(), settings, training->second));

@@ -1,5 +1,6 @@
-// Models of a step as StepTrainer sees them: trained tensors, and functions of a micro-batch. Trained models need not
-// be transformers: `roll check-loss` trains tables.
+// Models of a step as StepTrainer sees them: trained tensors, and functions of a micro-batch; step_models() makes them
+// of transformers. `roll check-loss` makes its own, whose parameters are tables of log-probs. Legend: T tokens of a
+// micro-batch.
 #pragma once
 
 #include <functional>
@@ -14,35 +15,38 @@
 
 namespace roll {
 
-/// Model results for the tokens of a micro-batch: a policy's log-probs (0 outside response tokens) or a critic's values
-/// [T]. Undefined on all pipeline stages but the last.
+/// Model results for the tokens of a micro-batch: of a policy or a critic; undefined on all pipeline stages but the
+/// last.
 struct Computed {
-  TokenLogProbs policy{};
-  at::Tensor values{};
+  TokenLogProbs policy{};  // log-probs are 0 outside ModelSettings::learnt_mask
+  at::Tensor values{};     // a critic's, [T]
 
+  /// Returns true if the results are defined on this rank.
   bool is_here() const { return policy.log_probs.defined() || values.defined(); }
 };
 
-/// Model in training.
+/// A model's parts that training needs.
 struct Trained {
-  NamedTensors parameters;  // updated in place; must stay the same tensors
-  LearnerRanks ranks;
+  NamedTensors parameters;  // trained tensors of this rank; updated in place, so they must stay the same tensors
+  LearnerRanks ranks;       // ranks that share or split the parameters
   std::function<Computed(const Experience& micro_batch)> forward;  // with gradient
-  std::function<at::Tensor()> empty_pass{};                        // see UpdatePlan
-  std::function<void(bool was_made)> after_update{};               // see UpdatePlan
-  std::function<void(std::shared_ptr<LayerStore>)> use_store{};    // see Backbone
+  std::function<at::Tensor()> empty_pass{};                        // passed to UpdatePlan::empty_pass
+  std::function<void(bool was_made)> after_update{};               // passed to UpdatePlan::after_update
+  std::function<void(std::shared_ptr<LayerStore>)> use_store{};    // calls Backbone::use_store(); null: no ZeRO-3
 };
 
-/// Brings weights to the device while the result lives; null if they are always there.
-using Visit = std::function<std::shared_ptr<void>()>;
+/// Brings a model's weights from host memory to the device for as long as the returned object lives.
+using BringWeights = std::function<std::shared_ptr<void>()>;
 
-/// Model of a role; functions are set if it lives on this rank, and take micro-batches on the device.
+/// Model of a role. All but `spec` is unset if the role does not live on this rank. Functions take micro-batches on the
+/// device.
 struct ModelInStep {
-  ModelSpec spec{};       // gives the cost of a sequence; known on all ranks
-  ForwardPass forward{};  // without gradient, before the step's first update
-  Visit visit{};          // for `forward`
-  std::optional<Trained> trained{};
+  ModelSpec spec{};                  // gives the cost of a sequence; known on all ranks
+  ForwardPass forward{};             // without gradient, before the step's first update
+  BringWeights bring_weights{};      // to be called around `forward`; null: the weights are always on the device
+  std::optional<Trained> trained{};  // set if the role is trained
 };
+/// Models of all roles.
 struct StepModels {
   at::Device device = at::kCPU;
   ByRole<ModelInStep> roles{};
@@ -52,25 +56,26 @@ struct StepModels {
 
 /// Training settings of a transformer.
 struct TrainedModelSettings {
-  Recomputation recomputes{};
-  bool with_entropy = true;
-  bool gathers = false;  // gathers layers in each micro-batch of an update (ZeRO-3)
-  RouterRule routers{};  // training of MoE routers
+  Recomputation recomputes{};  // activations that backward recomputes
+  bool with_entropy = true;    // computes entropies with the log-probs
+  bool gathers = false;        // gathers layers in each micro-batch of an update (ZeRO-3)
+  RouterRule routers{};        // training of MoE routers
 };
-/// Teacher outputs per token: the top `count` tokens of the student's `vocabulary`, in the format of Batch::taught.
+/// Outputs of a teacher in `roll distill`, in the format of Batch::taught: the likeliest tokens with their log-probs.
 struct TopTokens {
-  int64_t count = 0, vocabulary = 0;
-  double temperature = 1;
+  int64_t count = 0;       // k, the number of tokens
+  int64_t vocabulary = 0;  // size of the student's vocabulary; the teacher's further tokens are left out
+  double temperature = 1;  // the log-probs are log_softmax(logits / temperature) over the k tokens
 };
 /// Settings for computing with transformers.
 struct ModelSettings {
-  std::string learnt_mask = "response_mask";  // tokens whose log-probs are needed
+  std::string learnt_mask = "response_mask";  // name of the mask of tokens whose log-probs are computed
   double temperature = 1;                     // temperature of log-probs: the sampler's, or 1 if it is greedy
-  bool with_energies = false;                 // the policy's forward returns [2, T]: log-probs and energies
-  ByRole<TrainedModelSettings> trained{};
-  ByRole<TopTokens> top_tokens{};  // roles whose forwards return top tokens instead of log-probs
+  bool with_energies = false;  // the policy's forward returns [2, T]: log-probs and energies (Experience::energies)
+  ByRole<TrainedModelSettings> trained{};  // roles that are trained
+  ByRole<TopTokens> top_tokens{};          // roles whose forwards return top tokens instead of log-probs
 };
-/// Makes the StepModels of transformers. `roles` and `meshes` must outlive them.
+/// Makes the StepModels of the run's transformers and value models. `roles` and `meshes` must outlive the result.
 StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device, const ModelSettings& settings);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Settings of a training step as plain values, resolved from the configuration's keys, spellings and defaults. Other
-// files of lib/step take only the parts they need.
+// Settings of a training step as plain values, computed from the configuration's keys, alternative spellings and
+// defaults. Other files of lib/step take only the parts they need.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ struct Config;          // settings/config.h
 struct StrategyConfig;  // dist/config.h
 struct WorkerConfig;    // settings/config.h
 
-/// Files with a step's responses, from which its updates can be replayed.
+/// Names of the files with a step's responses, from which the step can be replayed: <folder>/step_NNNNNN<ending>.
 struct RolloutFiles {
   std::string folder;
-  std::string ending;  // ".jsonl", or "-*.jsonl" if several ranks write parts
+  std::string ending;  // ".jsonl", or "-*.jsonl" if several ranks write files
 };
 
 /// Trained role, with its training settings.
@@ -30,52 +30,58 @@ struct RoleUpdates : UpdatedRole {
 
 /// All settings of a training step.
 struct StepSettings {
-  RolePlaces places;
-  int64_t num_groups = 0;  // prompts per step
-  int64_t group_size = 1;  // responses per prompt
-  bool replays_routing = false;
-  std::string replay;  // folder of responses to train on; empty: responses are sampled
-  RolloutFiles rollouts;
+  RolePlaces places;             // ranks of the roles
+  int64_t num_groups = 0;        // prompts per step
+  int64_t group_size = 1;        // responses per prompt
+  bool replays_routing = false;  // the trainer reuses the expert choices of the sampler's routers
+  std::string replay;            // folder of recorded responses to train on; empty: responses are sampled
+  RolloutFiles rollouts;         // names for messages
   ModelSettings models;
   ForwardSettings forwards;
-  bool has_advantages = true;  // false: losses read the passes' results directly
+  bool has_advantages = true;  // false: losses read the forward passes' results, and no advantages are computed
   ExperienceConfig experience;
-  std::vector<RoleUpdates> updates;  // in the order of a step
+  std::vector<RoleUpdates> updates;  // roles that are trained, in the order of their updates in a step
 
-  /// Returns null if the role is not trained.
+  /// Returns the role's training settings; null if it is not trained.
   const TrainingSettings* find_training(const std::string& role) const;
   const TrainingSettings& policy() const { return *find_training(kPolicyRole); }
 };
 
-/// Resolves the settings of a complete configuration.
+/// Returns the settings of a configuration whose defaults are filled in (settings/load_config.h).
 StepSettings step_settings(const Config& config);
 
-/// Returns a role's ranks and parallel layout.
+/// Returns the ranks and parallel layout of the role with this part of the configuration, e.g. actor_train.
 RolePlace role_place(const WorkerConfig& worker);
 
-/// Returns a role's model without trained adapters. UserError: the model is missing.
+/// Returns where a role's model comes from, with `lora` unset. device: selects the dtype if it is not configured.
+/// Throws UserError if the model folder is missing.
 RoleSource role_source(const WorkerConfig& worker, at::Device device);
 
-/// Returns the rule that trains a role's MoE routers besides its loss.
+/// Returns how a role's MoE routers are trained besides its loss: auxiliary costs and bias updates.
 RouterRule router_rule(const StrategyConfig& strategy);
 
-/// Returns the models of the policy and of all roles that train or run forwards. UserError: a model is missing.
+/// Returns the sources of the models of the policy and of all roles that train or run forwards, with the adapters to
+/// train. Throws UserError if a model folder is missing.
 RoleSources role_sources(const Config& config, at::Device device);
 
-// Parts of the settings, for planning a step without training, and for a single worker.
+// Parts of the settings, for planning a step without training, and for single roles.
 
+/// Returns StepSettings::forwards.
 ForwardSettings forward_settings(const Config& config);
+/// Returns the epochs of a trained role, without the model's cost per sequence.
 EpochRule epoch_rule(const Config& config, const WorkerConfig& worker);
 
+/// kTrain: forward and backward; kForward: passes without gradient.
 enum class Stage { kTrain, kForward };
-/// Reads the worker's packing keys (or the dynamic-batching spelling), per_device_train_batch_size (kTrain) and
-/// infer_batch_size (kForward).
+/// Returns how a role's sequences are split into micro-batches, from its packing keys (or the spelling of dynamic
+/// batching); without packing, from per_device_train_batch_size (kTrain) or infer_batch_size (kForward).
 BatchRule batch_rule(const WorkerConfig& worker, Stage stage);
 
-/// Returns UpdateSettings::dropout_seed of a worker.
+/// Returns UpdateSettings::dropout_seed: `seed` if the role has adapters with dropout, else nullopt.
 std::optional<uint64_t> dropout_seed(const WorkerConfig& worker, int64_t seed);
 
-/// Returns the optimizer's options; the learning rate follows a schedule over `total_updates`.
+/// Returns the optimizer's options for a role; the learning rate follows the configured schedule over `total_updates`
+/// updates.
 LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm, int64_t total_updates);
 
 }  // namespace roll

@@ -75,7 +75,7 @@ void StepTrainer::distribute(RlStep& step, std::vector<RolloutRecord>& local) {
   ROLL_CHECK_EQ(index.facts.num_sequences(), settings_.num_groups * settings_.group_size,
                 "a step has all its responses");
   step.facts = std::move(index.facts);
-  step.home = find_home(step.facts, step.number);
+  step.home = plan_home(step.facts, step.number);
   const int64_t num_experts = settings_.replays_routing ? choices_per_token(models_.policy_spec()) : 0;
   step.experience =
       redistribute(make_experience(local, step.facts, index.holders.rank_share(world.rank()), num_experts), step.facts,
@@ -85,7 +85,7 @@ void StepTrainer::distribute(RlStep& step, std::vector<RolloutRecord>& local) {
   };
 }
 
-Distribution StepTrainer::find_home(const StepFacts& facts, int64_t number) const {
+Distribution StepTrainer::plan_home(const StepFacts& facts, int64_t number) const {
   return {world_groups(meshes_.policy()), epoch_shares(epochs_.at(kPolicyRole), facts.sizes(), number, 0)};
 }
 

@@ -17,52 +17,58 @@
 
 namespace roll {
 
-/// Returns the configured losses of actor and critic. UserError: a plug-in cannot be opened.
+/// Returns the configured losses of the trained roles, policy and critic. Throws UserError if a plug-in cannot be
+/// opened.
 ByRole<RoleLoss> role_losses(const StepSettings& settings);
 
 /// Observers of a step's updates.
 struct UpdateViews {
-  ByRole<FirstUpdates>* first = nullptr;  // receives the first updates, on all learners
-  /// Called with each micro-batch of the actor and its log-probs [T]; may be empty.
+  ByRole<FirstUpdates>* first = nullptr;  // receives the step's first update of each role, on all learners; may be null
+  /// Called with each micro-batch that the actor trains on and its log-probs [T], on the device; may be null.
   std::function<void(const Experience& micro_batch, const at::Tensor& log_probs)> on_log_probs{};
 };
 
+/// Made on all ranks. The learners are the ranks that train or run forwards for training (RoleMeshes::learners).
 class StepTrainer {
  public:
   /// `settings`, `meshes` and `log` must outlive the trainer.
   StepTrainer(const StepSettings& settings, StepModels models, ByRole<RoleLoss> losses, RoleMeshes& meshes, Log& log);
 
-  /// Moves sampled responses to the ranks that train on them, and fills all of `step` but its number. `local`:
-  /// this rank's records; this call sorts them. **Collective** over the world. UserError: make_step_index() fails, or a
-  /// replayed step has another size.
+  /// Moves sampled responses to the ranks that train on them, and fills all of `step` but step.number, which must be
+  /// set. local: this rank's records; this call sorts them. Throws UserError if a response exists twice, or a replayed
+  /// step has another number of prompts than configured. **Collective** over the world.
   void distribute(RlStep& step, std::vector<RolloutRecord>& local);
-  /// Returns the home of a step's sequences, in world ranks: the distribution of the policy's first epoch.
-  Distribution find_home(const StepFacts& facts, int64_t number) const;
+  /// Returns the home of a step's sequences (RlStep::home), in world ranks: which ranks of the policy train on them in
+  /// the first epoch. number: of the step. Every rank can call it alone.
+  Distribution plan_home(const StepFacts& facts, int64_t number) const;
 
-  // Stages of a step on the learners, in this order. Each is **collective** over them and returns the same metrics on
-  // all.
+  // Stages of a step on the learners, in this order. Each is **collective** over the learners, which all get the same
+  // metrics.
+
+  /// Runs the forward passes of the settings, or others, and fills their results in step.experience.
   Metrics run_passes(RlStep& step) { return run_passes(step, settings_.forwards); }
   Metrics run_passes(RlStep& step, const ForwardSettings& passes);
-  /// Adds token rewards, advantages and returns, and compares the sampler's log-probs with the actor's. Does nothing if
-  /// the losses read no advantages.
+  /// Adds masks, token rewards, advantages and returns to step.experience, and compares the sampler's log-probs with
+  /// the trainer's. Does nothing if StepSettings::has_advantages is false.
   Metrics add_advantages(RlStep& step);
-  /// Updates each role that trains in this step.
+  /// Updates each role that trains in this step, with one optimizer update per mini-batch.
   Metrics update(const RlStep& step, const UpdateViews& views = {});
   /// Runs the three stages above.
   Metrics learn(RlStep& step, const UpdateViews& views = {});
 
-  /// Sends the learners' metrics to all ranks. **Collective** over the world.
+  /// Returns the learners' metrics on all ranks; other ranks pass empty ones. **Collective** over the world.
   Metrics broadcast(const Metrics& learner_metrics) { return broadcast_metrics(meshes_.learning, learner_metrics); }
 
   /// Returns the state that a checkpoint stores besides weights and optimizers: reward statistics, and each learner's
   /// position in its schedule. **Collective** over the world.
   Json state();
-  /// Loads the state and the optimizers of this rank's roles from that folder. UserError: see Learner::load.
+  /// Loads state(), and from folder `optimizers` the optimizer states of this rank's roles. Throws UserError if a file
+  /// is missing or does not fit the model.
   void load_state(const Json& state, const std::filesystem::path& optimizers);
 
-  /// Returns null if the role does not live on this rank or is not trained.
+  /// Returns a role's learner; null if the role does not live on this rank or is not trained.
   Learner* find_learner(const std::string& role);
-  /// Returns the learners on this rank.
+  /// Returns the learners of all trained roles on this rank.
   ByRole<Learner*> learners();
 
  private:

@@ -1,6 +1,6 @@
-// Writes samples/step_NNNNNN.jsonl: a few responses of a step, token by token, for users. All ranks know from facts
-// which ones; the rank that trains on a response writes it (in a part file if several ranks train). Works in any layout
-// without communication.
+// Writes samples/step_NNNNNN.jsonl (key dump_samples): a few responses of a step, token by token, for users. All ranks
+// choose the same responses; the rank that trains on a response writes it. If several data-parallel ranks train, each
+// writes its own file, such as step_NNNNNN-00001-of-00002.jsonl. No communication.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,18 +16,22 @@
 
 namespace roll {
 
+/// Samples of one step on one rank; make one on each learner after the step's advantages are computed.
 class TokenSamples {
  public:
-  /// Selects at most `count` responses of the step and keeps those that this rank writes. `actor`: as named by
-  /// step.home.
+  /// Selects at most `count` informative responses of the step (informative_groups.h), and of these those that this
+  /// rank writes. actor: the policy's mesh in the communicator whose ranks step.home names. `step` must outlive this
+  /// object.
   TokenSamples(const RlStep& step, int64_t count, RoleMesh& actor);
 
-  /// Keeps `log_probs` [T] (nats) of a micro-batch in training; only a response's first update counts.
+  /// Keeps the selected responses' part of `log_probs` [T] (nats), which training computed for a micro-batch. Later
+  /// calls for the same response have no effect, so that its first update counts.
   void take(const Experience& micro_batch, const at::Tensor& log_probs);
 
-  /// Writes a line per response: {"step", "group_index", "sample_index", "domain", "score", "reward", "tokens": texts,
-  /// ...} and lists per token: sampler_log_probs, old_log_probs, ref_log_probs, values, token_rewards, advantages if
-  /// computed, and log_probs kept by take(). Writes no file without responses. SystemError: the file cannot be written.
+  /// Writes a line per response to <folder>/step_NNNNNN.jsonl: {"step", "group_index", "sample_index", "domain",
+  /// "score", "reward", "tokens"}, and lists with a number per response token: sampler_log_probs, old_log_probs,
+  /// ref_log_probs, values, token_rewards, advantages if computed, and log_probs, those that take() kept. Writes no
+  /// file if this rank has none of the responses. Throws SystemError if the file cannot be written.
   void write(const std::filesystem::path& folder, const Tokenizer& tokenizer) const;
 
  private:
@@ -37,10 +41,11 @@ class TokenSamples {
   std::map<int64_t, at::Tensor> log_probs_;  // by sequence, on the training device
 };
 
-/// Returns a tensor's elements as float32.
+/// Returns a tensor's elements as a flat JSON list of float32 numbers.
 Json number_list(const at::Tensor& tensor);
 
-/// Returns the text that each token adds; bytes of an incomplete character come with the token that completes it.
+/// Returns the text that each token adds to the decoded text; a character of several tokens belongs to the last of
+/// them.
 std::vector<std::string> token_texts(const std::vector<int64_t>& ids, const Tokenizer& tokenizer);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Trains by direct preference optimisation (`roll dpo`): the learner, packing and layouts of RLVR, over pairs of
-// responses with a frozen reference.
+// Trains by direct preference optimisation (`roll dpo`), on pairs of a chosen and a rejected response with a frozen
+// reference model. Learner, packing and parallel layouts are those of `roll train`.
 #pragma once
 
 #include "base/log.h"
@@ -9,9 +9,10 @@
 
 namespace roll {
 
-/// Runs like run_sft(), over pairs; both responses stay in one micro-batch, and each update computes its reference
-/// log-probs. **Collective**. UserError: see roles.h, pair_rows.h; or there are fewer rows than one update needs.
-/// Throws Stopped after a signal.
+/// Loads the models and pairs, then runs the configured updates, validations and checkpoints. Both responses of a pair
+/// stay in one micro-batch; before each update the reference computes the log-probs of the update's pairs. ranks: all
+/// ranks of the job. Throws UserError if a model or row cannot be loaded, or there are fewer pairs than one update
+/// needs; Stopped after a signal. **Collective** over `ranks`.
 void run_dpo(const DpoConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log);
 
 }  // namespace roll

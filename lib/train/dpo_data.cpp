@@ -21,14 +21,14 @@ LoadedRows<PairRow> load_pair_rows(const DpoConfig& config, const DataArgs& data
       progress);
 }
 
-RlStep make_step(const std::vector<PairRow>& pairs, const FindHome& find_home, int rank) {
+RlStep make_step(const std::vector<PairRow>& pairs, const PlanHome& plan_home, int rank) {
   RlStep step;
   for (int64_t pair = 0; pair < std::ssize(pairs); ++pair)
     for (const auto* response : {&pairs[pair].chosen_ids, &pairs[pair].rejected_ids})
       step.facts.responses.push_back({.group = pair,
                                       .prompt_length = std::ssize(pairs[pair].prompt_ids),
                                       .response_length = std::ssize(*response)});
-  step.home = find_home(step.facts);
+  step.home = plan_home(step.facts);
   const std::vector<int64_t>& share = step.home.rank_share(rank);
   std::vector<int64_t> ids;
   for (const int64_t sequence : share) {

@@ -1,4 +1,4 @@
-// Loads the preference pairs of `roll dpo`, and makes steps from them.
+// Loads the preference pairs of `roll dpo`, and makes training steps from them; used by dpo.cpp.
 #pragma once
 
 #include <filesystem>
@@ -12,12 +12,16 @@
 
 namespace roll {
 
-/// Tokenises the pairs in `data`. UserError: see loaded_rows.h and pair_rows.h.
+/// Loads and tokenises the pairs in the files of `data`, with the tokenizer and chat template of model_folder; nothing
+/// if no file is named. progress counts rows; may be null. Throws UserError if a file cannot be read, a row is
+/// malformed, or all pairs are longer than config.sequence_length.
 LoadedRows<PairRow> load_pair_rows(const DpoConfig& config, const DataArgs& data,
                                    const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
                                    Progress* progress = nullptr);
 
-/// Makes a step of `pairs`: sequences 2i (chosen) and 2i + 1 (rejected) form group i.
-RlStep make_step(const std::vector<PairRow>& pairs, const FindHome& find_home, int rank);
+/// Makes a step of `pairs`, those of all ranks: sequences 2i (chosen) and 2i + 1 (rejected) form group i. plan_home
+/// decides which world rank trains on which sequences; the step's experience holds only those of world rank `rank`, the
+/// caller's. Facts and home are equal on all ranks. No communication.
+RlStep make_step(const std::vector<PairRow>& pairs, const PlanHome& plan_home, int rank);
 
 }  // namespace roll

@@ -1,5 +1,6 @@
-// Saves judged responses of an evaluation piece by piece, so that it can be resumed. Pieces are parts of the rollout
-// files, stored with the settings that made them. Used on the first rank; a piece is whole or absent.
+// Saves the judged responses of an evaluation (evaluation.h), so that it can be resumed. A piece is the responses to
+// some consecutive prompts of a validation set, in one file, which is whole or absent. Used on the first rank
+// only.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +16,21 @@
 
 namespace roll {
 
-/// Returns everything that a set's responses depend on: sampling, rows, pieces.
+/// Returns everything besides the model that a set's responses depend on, as an object: sampling settings, rows, and
+/// prompts per piece.
 Json describe_inputs(const SetPlan& set, const RowStore& rows, int64_t prompts_per_piece);
 
 class KeptResponses {
  public:
-  /// Writes `made_with`, {"config": resolved YAML, "made_of": {...}}, to evaluation.json of the run folder if the file
-  /// is missing. UserError: an existing file differs (the message lists how).
+  /// Checks that the run folder's responses were made with the same settings: writes made_with to evaluation.json in
+  /// the run folder if that file is missing; else throws UserError if it differs, with a list of the differences.
+  /// made_with:
+  /// {"config": resolved YAML, "made_of": {"weights": weight_sums(), set: describe_inputs(), ...}}.
   KeptResponses(std::filesystem::path run_folder, const Json& made_with);
-  /// Returns a saved piece; nullopt if it is missing. UserError: a line is no rollout.
+  /// Returns a saved piece of a set ("": the unnamed validation); nullopt if it is not saved. share: index and number
+  /// of pieces. Throws UserError if a line of the file is not a rollout record.
   std::optional<std::vector<RolloutRecord>> piece(const std::string& set, Share share) const;
-  /// Writes the responses of a piece.
+  /// Saves the responses of a piece.
   void keep(const std::string& set, Share share, const std::vector<RolloutRecord>& records) const;
 
  private:
@@ -35,7 +40,7 @@ class KeptResponses {
 /// Returns the prefix of a set's response files: "val_SET_", or "val_" for the unnamed validation.
 std::string validation_prefix(const std::string& set);
 
-/// Returns the checksums of a model folder's weights, by file.
+/// Returns the checksums of the safetensors files in a model folder, {file name: checksum}.
 Json weight_sums(const std::filesystem::path& model_folder);
 
 }  // namespace roll

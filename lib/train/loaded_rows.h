@@ -1,4 +1,5 @@
-// Loads and tokenises the rows of fine-tuning and preference optimisation before the run begins.
+// Loads and tokenises the rows of fine-tuning and preference optimisation before the run begins, with warnings about
+// them. T: the type of a tokenised row, SftRow or PairRow.
 #pragma once
 
 #include <functional>
@@ -18,11 +19,11 @@ namespace roll {
 template <class T>
 struct LoadedRows {
   StoredRows<T> rows;
-  int64_t num_dropped = 0;    // longer than sequence_length
-  int64_t num_rewritten = 0;  // kept rows with is_rewritten
-  PromptWarnings warnings{};  // about all rows read
+  int64_t num_dropped = 0;    // rows left out because they are longer than sequence_length
+  int64_t num_rewritten = 0;  // rows kept whose is_rewritten is set
+  PromptWarnings warnings{};  // warnings about all rows read, dropped ones included
 
-  /// Returns warnings about the rows.
+  /// Returns the warnings as texts for users; empty if there are none.
   std::vector<std::string> texts() const {
     std::vector<std::string> texts{warnings.role_warnings()};
     if (num_rewritten > 0)
@@ -35,9 +36,10 @@ struct LoadedRows {
   }
 };
 
-/// Loads the rows of `data` in batches, without those above max_length tokens; loads nothing if no file is named.
-/// `encode` runs in several threads at once. `progress` may be null. UserError: row_files.h or `encode` refuses a row,
-/// or none is left.
+/// Loads the rows in the files of `data`, without those longer than max_length tokens; nothing if no file is named.
+/// encode: tokenises a row, whose columns are found by `columns`; runs in several threads at once. progress: counts
+/// rows; may be null. Throws UserError if a file cannot be read, a row is malformed or `encode` refuses it, or all rows
+/// are too long.
 template <class T>
 LoadedRows<T> load_rows(const DataArgs& data, int64_t max_length,
                         const std::function<T(Row&, const RowColumns& columns)>& encode, Progress* progress = nullptr) {
@@ -64,10 +66,11 @@ LoadedRows<T> load_rows(const DataArgs& data, int64_t max_length,
 
 template <class T>
 struct TrainedRows {
-  StoredRows<T> training, validation;
+  StoredRows<T> training, validation;  // validation: empty if none is configured
 };
 
-/// Loads training and validation rows with `load`, and logs their numbers and warnings.
+/// Loads training and validation rows, and logs their numbers and warnings, also about prompts in both. max_length: of
+/// the rows, for the log. load(data, progress): returns LoadedRows<T>, such as load_pair_rows() of dpo_data.h.
 template <class T, class Load>
 TrainedRows<T> load_and_log_rows(const DataArgs& training, const DataArgs& validation, int64_t max_length,
                                  const Load& load, Log& log) {

@@ -1,4 +1,5 @@
-// Prepares data rows for sampling: domains, chat templates, token ids.
+// Loads and tokenises the prompts of a run: reads data rows, assigns their domains, applies chat templates, and drops
+// rows that are too long. Used when a run begins, and by previews of its data.
 #pragma once
 
 #include <filesystem>
@@ -18,32 +19,37 @@
 
 namespace roll {
 
+/// Files of prompts, and the way in which they become tokens.
 struct PromptSource {
-  std::filesystem::path model_folder;  // has the tokenizer and the native template
-  DataArgs data;
-  std::optional<std::string> global_template;
-  std::map<std::string, std::string> tag_to_template;
-  DomainTags domains;                  // empty: rows need no domain
-  const DomainRules* rules = nullptr;  // rewards that must be able to judge the rows; null: not checked
-  int64_t prompt_length = 0;           // tokens; longer rows are dropped
+  std::filesystem::path model_folder;                  // has the chat template "native"
+  DataArgs data;                                       // files, columns, template
+  std::optional<std::string> global_template;          // name of the template, if data.template_name is unset
+  std::map<std::string, std::string> tag_to_template;  // row's tag -> name of its template; goes before the others
+  DomainTags domains;                                  // domain -> tags of its rows; empty: rows get no domain
+  const DomainRules* rules = nullptr;                  // rewards that must be able to judge the rows; null: not checked
+  int64_t prompt_length = 0;                           // most tokens of a prompt; longer rows are dropped
 };
 
-/// Returns the source of a configuration's training or validation rows. `rules` must outlive it.
+/// Returns the source of a configuration's training or validation rows, whose files are in `data`. `rules` must outlive
+/// the result.
 PromptSource make_prompt_source(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
                                 int64_t prompt_length, const DomainRules& rules);
 
-/// Reads, checks and tokenises all rows in batches, passes kept rows to `take`, and logs the number of dropped ones. A
-/// row's template is its tag's, else data.template, else global_template, else the model folder's. UserError: see
-/// row_files.h, domains.h, reward_rows.h, chat_template.h.
+/// Reads, checks and tokenises all rows, passes those that are not dropped to `take` in file order, and logs the
+/// numbers of rows. A row's template is that of its tag, else data.template_name, else global_template, else the model
+/// folder's. title: begins the lines in the log, e.g. "training prompts". Throws UserError if a file cannot be read, a
+/// row is malformed, has no domain, cannot be judged by its reward or rendered by its template, or no row is left.
 void for_each_prompt(const PromptSource& source, const Tokenizer& tokenizer, const std::string& title, Log& log,
                      const std::function<void(Row)>& take);
 
-/// Encodes messages through a template, which writes all special tokens itself; raw text gets the tokenizer's special
-/// tokens.
+/// Tokenises the prompt of a row: messages through the row's chat template, which writes all special tokens itself; a
+/// raw text (row.prompt) with the tokenizer's special tokens.
 class PromptEncoder {
  public:
+  /// Loads the templates. `source` and `tokenizer` must outlive the encoder. Throws UserError if a template is missing.
   PromptEncoder(const PromptSource& source, const Tokenizer& tokenizer);
-  /// Returns the row's token ids. Thread-safe.
+  /// Returns the row's token ids. Thread-safe. Throws UserError if the row has messages but `source.data` names only a
+  /// prompt column, or the template fails.
   std::vector<int64_t> operator()(const Row& row) const;
 
  private:
@@ -52,10 +58,12 @@ class PromptEncoder {
   std::map<std::string, ChatTemplate> templates_;  // by template name
 };
 
-/// Returns the configuration's training rows as an endless stream.
+/// Returns the configuration's training prompts, rows or levels of environments, as an endless stream. Every rank loads
+/// the whole stream. Throws like for_each_prompt() or make_training_levels().
 PromptStream open_training_prompts(const Config& config, const std::filesystem::path& model_folder,
                                    const Tokenizer& tokenizer, Log& log);
-/// Loads the validation rows under the name "", and each named set; missing ones are left out.
+/// Returns the prompts of each validation by name: "" for the configuration's validation, if it has one, and the named
+/// sets (validation.sets). Throws like for_each_prompt() or make_validation_levels().
 std::map<std::string, RowStore> load_validations(const Config& config, const std::filesystem::path& model_folder,
                                                  const Tokenizer& tokenizer, Log& log);
 

@@ -30,7 +30,7 @@
 #include "step/step_trainer.h"
 #include "step/token_samples.h"
 #include "train/prompts.h"
-#include "train/run_rows.h"
+#include "train/run_inputs.h"
 #include "train/summary.h"
 #include "train/trained_roles.h"
 #include "train/validation_sets.h"
@@ -43,12 +43,12 @@ bool offloads(const Config& config, at::Device device) {
   return config.offload && device.is_cuda();
 }
 
-RunRows load_rows(const Config& config, const RunStart& start, at::Device device, Log& log) {
+RunInputs load_rows(const Config& config, const RunStart& start, at::Device device, Log& log) {
   RoleSources sources = role_sources(config, device);
   if (start.resume)
     for (const PlannedUpdate& update : plan_training(config).updates)
       sources.roles.at(update.role).folder = start.resume->folder / update.metrics;
-  RunRows data = load_run_rows(config, std::move(sources), log);
+  RunInputs data = load_run_inputs(config, std::move(sources), log);
   RolloutManager::Data& rows = data.sampling_data;
   if (config.trains()) rows.validations = load_validations(config, data.sources.policy_folder(), data.tokenizer, log);
   if (rows.prompts && log.is_first())
@@ -75,7 +75,7 @@ SamplingPlan make_sampling_plan(const Config& config) {
 
 class Rlvr {
  public:
-  Rlvr(const Config& config, RunRows data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
+  Rlvr(const Config& config, RunInputs data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
   void run();
 
  private:
@@ -119,7 +119,7 @@ class Rlvr {
   Run run_;
 };
 
-Rlvr::Rlvr(const Config& config, RunRows data, RunPlan plan, at::Device device, Communicator& ranks, Log& log)
+Rlvr::Rlvr(const Config& config, RunInputs data, RunPlan plan, at::Device device, Communicator& ranks, Log& log)
     : config_(config),
       device_(device),
       ranks_(ranks),
@@ -320,7 +320,7 @@ void run_rlvr(const Config& config, const RunFlags& flags, at::Device device, Co
   Config sized = config;
   std::optional<Rlvr> pipeline;
   agree(ranks, [&] {
-    RunRows data = load_rows(config, plan.start, device, log);
+    RunInputs data = load_rows(config, plan.start, device, log);
     sized = with_max_steps(config, data);
     pipeline.emplace(sized, std::move(data), std::move(plan), device, ranks, log);
   });

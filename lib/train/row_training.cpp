@@ -130,8 +130,8 @@ void RowTraining::run() {
 
 Metrics RowTraining::train(int64_t update) {
   const std::vector<int64_t> rows = order_.update_rows(update);
-  const auto find_home = [&](const StepFacts& facts) { return trainer_.find_home(facts, update); };
-  RlStep step = method_.rows.make_step(rows, find_home, ranks_.rank());
+  const auto plan_home = [&](const StepFacts& facts) { return trainer_.plan_home(facts, update); };
+  RlStep step = method_.rows.make_step(rows, plan_home, ranks_.rank());
   step.number = update;
   step.source = [&] { return write_origins(run_.folder(), update, method_.rows.find_origins(rows)); };
   return trainer_.learn(step);
@@ -141,10 +141,10 @@ Metrics RowTraining::validate() {
   RoleMesh& policy = role_meshes_.policy();
   BatchRule rule = policy_pass(method_.config).rule.with(make_workload(roles_.policy_spec()));
   rule.unit = method_.settings.group_size;
-  const auto find_home = [&](const StepFacts& facts) -> Distribution {
+  const auto plan_home = [&](const StepFacts& facts) -> Distribution {
     return {world_groups(policy), rank_sequences({plan_ranks(facts.sizes(), rule, policy.dp_size())})};
   };
-  RlStep step = method_.validation.make_step(first_numbers(method_.validation.size), find_home, ranks_.rank());
+  RlStep step = method_.validation.make_step(first_numbers(method_.validation.size), plan_home, ranks_.rank());
   trainer_.run_passes(step, {.passes = method_.validation_passes});
   return method_.measure(step, policy.mesh());
 }

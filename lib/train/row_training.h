@@ -1,6 +1,6 @@
-// Trains on rows that exist before the run: fine-tuning, distillation from written answers, preference optimisation
-// (train/sft.h, train/dpo.h). Each is a RowMethod: it makes steps of its rows and gives StepTrainer
-// (step/step_trainer.h) forward passes and a loss.
+// Trains on rows that exist before the run: fine-tuning, distillation from written answers (sft.cpp) and preference
+// optimisation (dpo.cpp). Each is a RowMethod: it makes steps of its rows and gives StepTrainer (step/step_trainer.h)
+// forward passes and a loss. A row is an example of the data; a step is one optimizer update over some rows.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +20,28 @@
 
 namespace roll {
 
-/// Returns the home of the sequences of a step, in world ranks.
-using FindHome = std::function<Distribution(const StepFacts& facts)>;
+/// Function that assigns the sequences of a step to world ranks: those that train on them (RlStep::home).
+using PlanHome = std::function<Distribution(const StepFacts& facts)>;
 
-/// Rows of a run in any form, as steps.
+/// Rows of a run, whatever their type, as sources of steps.
 struct RowSteps {
-  int64_t size = 0;
-  uint64_t fingerprint = 0;
-  std::function<RlStep(const std::vector<int64_t>& rows, const FindHome& find_home, int rank)> make_step;
-  std::function<std::vector<Json>(const std::vector<int64_t>& rows)>
-      find_origins;  // id and origin (file and row) of each row
+  int64_t size = 0;          // number of rows
+  uint64_t fingerprint = 0;  // hash of all rows in order; a resumed run must have the same
+  /// Makes a step of these rows (indices, over all ranks). Its experience holds the sequences that plan_home gives to
+  /// world rank `rank`, the caller's.
+  std::function<RlStep(const std::vector<int64_t>& rows, const PlanHome& plan_home, int rank)> make_step;
+  /// Returns {"id", "row"} of each of these rows; "row" names file and line.
+  std::function<std::vector<Json>(const std::vector<int64_t>& rows)> find_origins;
 };
-/// Wraps rows of type T; `make_step(rows, find_home, rank)` makes a step and loads the sequences that
-/// `find_home` gives to `rank`.
+/// Returns the RowSteps of rows of type T. make_step(rows, plan_home, rank): as RowSteps::make_step, but gets the rows
+/// themselves, a vector of T.
 template <class T, class F>
 RowSteps row_steps(StoredRows<T> stored, F make_step) {
   const auto rows = std::make_shared<const StoredRows<T>>(std::move(stored));
   return {.size = rows->size(),
           .fingerprint = rows->fingerprint(),
-          .make_step = [rows, make_step](const std::vector<int64_t>& numbers, const FindHome& find_home,
-                                         int rank) { return make_step(rows->at(numbers), find_home, rank); },
+          .make_step = [rows, make_step](const std::vector<int64_t>& numbers, const PlanHome& plan_home,
+                                         int rank) { return make_step(rows->at(numbers), plan_home, rank); },
           .find_origins =
               [rows](const std::vector<int64_t>& numbers) {
                 std::vector<Json> origins;
@@ -48,44 +50,45 @@ RowSteps row_steps(StoredRows<T> stored, F make_step) {
               }};
 }
 
-/// Kind of training on rows: its data, passes, loss and validation.
+/// A kind of training on rows, with its data.
 struct RowMethod {
-  const RowConfig& config;
-  std::string algorithm;      // for users: "supervised fine-tuning"
-  std::vector<Shown> shown;   // additional metrics to show
-  StepSettings settings;      // row_settings(), plus other roles and their passes
-  RoleSources sources;        // models of the policy and those roles
-  RowSteps rows, validation;  // `validation` is empty if there is none
-  RoleLoss loss;              // policy's loss
-  std::vector<RolePass> validation_passes;
-  /// Returns metrics val/... of a step of all validation rows after those passes. **Collective** over the policy's
-  /// ranks.
+  const RowConfig& config;                  // must outlive the method
+  std::string algorithm;                    // name for users: "supervised fine-tuning"
+  std::vector<Shown> shown;                 // metrics to show on the terminal besides the usual ones
+  StepSettings settings;                    // row_settings(), plus teacher or reference with their passes
+  RoleSources sources;                      // models of the policy and of these roles
+  RowSteps rows, validation;                // validation.size is 0 if there is none
+  RoleLoss loss;                            // the policy's loss
+  std::vector<RolePass> validation_passes;  // forward passes of a validation
+  /// Returns metrics val/... of a step of all validation rows, whose validation_passes are done. policy: the policy's
+  /// mesh. **Collective** over the policy's ranks.
   std::function<Metrics(const RlStep& step, Mesh& policy)> measure;
 };
 
-/// Loss settings that a method gives the trainer.
+/// Settings of a method's loss.
 struct RowLoss {
-  std::string mask;                          // tokens that are trained on
-  std::vector<std::string> counted_masks{};  // see UpdateSettings
-  std::vector<WeightRule> weights{};         // see UpdateSettings
-  int64_t sequences_per_row = 1;             // sequences of one row stay in one micro-batch
+  std::string mask;                          // name of the mask of trained tokens, UpdateSettings::loss_mask
+  std::vector<std::string> counted_masks{};  // UpdateSettings::counted_masks
+  std::vector<WeightRule> weights{};         // UpdateSettings::weights
+  int64_t sequences_per_row = 1;             // 2 for pairs; sequences of one row stay in one micro-batch
 };
-/// Returns the step settings for training on rows. UserError: there are fewer rows than one update needs.
+/// Returns the step settings for training the policy alone on num_rows rows. Throws UserError if these are fewer than
+/// one update needs.
 StepSettings row_settings(const RowConfig& config, const RowLoss& loss, int64_t num_rows);
-/// Returns the model in training, from the checkpoint if the run resumes.
+/// Returns where the trained model is loaded from: the configured folder, or the checkpoint if the run resumes.
 RoleSource trained_source(const RowConfig& config, const RunStart& start, at::Device device);
-/// Returns the forward pass for the current policy's log-probs.
+/// Returns the pass that computes the policy's current log-probs as old_log_probs, for validations.
 RolePass policy_pass(const RowConfig& config);
 
-/// Plans a run whose updates are mini-batches of rows.
+/// Decides how the run starts: its folder, and whether it resumes. C: a RowConfig type. **Collective** over `ranks`.
 template <class C>
 RunPlan plan_rows(const C& config, const RunFlags& flags, Communicator& ranks, Log& log) {
   return plan_run(config, flags, config.trained.backend_timeout * 60,
                   {{config.trained_key, config.trained.mini_batch()}}, ranks, log);
 }
-/// Makes the method, which loads rows and model shapes, then runs all updates with validations and checkpoints as due.
-/// **Collective**. UserError: `load` fails, or the rows differ from the checkpoint's. Throws Stopped after a signal;
-/// finished work is saved.
+/// Calls `load`, which makes the method and loads its rows, then runs all updates with validations and checkpoints.
+/// plan: result of plan_rows(). Throws UserError if `load` does on a rank, or the rows differ from those of the
+/// checkpoint; Stopped after a signal, when finished work is saved. **Collective** over `ranks`.
 void run_rows(RunPlan plan, const std::function<RowMethod(const RunStart&)>& load, at::Device device,
               Communicator& ranks, Log& log);
 

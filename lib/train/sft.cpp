@@ -16,11 +16,11 @@ namespace {
 constexpr const char* kTeacherRole = "teacher";
 
 /// Makes a step whose rows are each a sequence and a group. labels_mask marks the trained tokens, so prompts are empty.
-RlStep make_step(const std::vector<SftRow>& rows, const FindHome& find_home, int rank) {
+RlStep make_step(const std::vector<SftRow>& rows, const PlanHome& plan_home, int rank) {
   RlStep step;
   for (const SftRow& row : rows)
     step.facts.responses.push_back({.group = step.facts.num_sequences(), .response_length = std::ssize(row.ids) - 1});
-  step.home = find_home(step.facts);
+  step.home = plan_home(step.facts);
   const std::vector<int64_t>& share = step.home.rank_share(rank);
   std::vector<int64_t> ids;
   std::vector<float> mask;

@@ -1,5 +1,5 @@
-// Trains by supervised fine-tuning (`roll sft`) and distillation (`roll distill`): the learner, packing and loss
-// aggregation of RLVR, over rows. In a distillation the loss also reads a teacher's distributions.
+// Trains on written answers: supervised fine-tuning (`roll sft`), and distillation (`roll distill`), whose loss also
+// reads a teacher's distributions over tokens. Learner, packing and loss aggregation are those of `roll train`.
 #pragma once
 
 #include "base/log.h"
@@ -10,12 +10,14 @@
 
 namespace roll {
 
-/// Loads the model and rows, then runs max_steps updates or num_train_epochs passes, each in an order keyed by (seed,
-/// epoch). An update may take rows of two passes. **Collective**. UserError: see roles.h, sft_rows.h; or
-/// there are fewer rows than one update needs. Throws Stopped after a signal.
+/// Loads the model and rows, then runs max_steps updates, or num_train_epochs passes over the rows, each pass in an
+/// order keyed by (seed, epoch); an update may take rows of two passes. ranks: all ranks of the job. Throws UserError
+/// if a model or row cannot be loaded, or there are fewer rows than one update needs; Stopped after a signal.
+/// **Collective** over `ranks`.
 void run_sft(const SftConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log);
 
-/// Runs like run_sft(), with a teacher's forward over each update's rows first.
+/// Like run_sft(), but before each update the teacher's forward pass computes its likeliest tokens for the update's
+/// rows.
 void run_distill(const DistillConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log);
 
 }  // namespace roll

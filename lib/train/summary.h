@@ -1,4 +1,4 @@
-// Texts that describe a training or evaluation: its models, its metrics, its results.
+// Texts for the terminal and log of a training (rlvr.cpp) or evaluation: models, metrics to show, samples, results.
 #pragma once
 
 #include <string>
@@ -17,22 +17,24 @@ std::string describe_policy(const Roles& roles, const Config& config, at::Device
 /// Returns describe_policy() with "; reference: yes", "; teachers: N" and "; critic: yes" as configured.
 std::string describe_roles(const Roles& roles, const Config& config, at::Device device);
 
-/// Returns the metrics that a run shows on the screen. `roles`: describe_roles().
+/// Returns the name, algorithm and metrics that a run shows on the terminal. roles: text of describe_roles().
 RunFace describe_run(const Config& config, const std::string& roles);
 
-/// Returns a response as the screen and the log show it.
+/// Returns a response as the terminal and the log show it. is_validation: it belongs to a validation, not to training.
 ShownSample make_shown_sample(const RolloutRecord& record, bool is_validation);
-/// Returns up to three informative samples: the first, the worst other, and the best other if it is better.
+/// Returns up to three of these responses: the first, the judged one with the lowest score among the others, and the
+/// one with the highest score among them if that is higher.
 std::vector<ShownSample> informative_samples(const std::vector<RolloutRecord>& validated);
 
-/// Scores of a run's steps and validations so far.
+/// Scores of a run's steps and validations so far, stored in checkpoints.
 struct History {
-  std::vector<double> scores;     // mean score per step
-  std::vector<double> validated;  // share of right responses per validation
+  std::vector<double> scores;     // mean score of each step
+  std::vector<double> validated;  // share of right responses in each unnamed validation
 };
 Json to_json(const History& history);
+/// Inverse of to_json().
 History history_from(const Json& json);
-/// Logs the curve of scores, and the first and last validation.
+/// Logs a plot of the scores, and the first and last validation; nothing for fewer than two values.
 void log_history(const History& history, Log& log);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Saves and restores the trained roles of a run in checkpoints.
+// Saves and restores the trained roles of a run (policy, critic) in checkpoints. Used by rlvr.cpp and row_training.cpp.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,15 @@
 
 namespace roll {
 
-/// Returns the weights and optimizers to save. The references must outlive the result.
+/// Returns the weights and optimizer states on this rank to save in a checkpoint, a part per trained role; none on
+/// ranks without a trained role. All arguments must outlive the result.
 std::vector<CheckpointPart> trained_parts(const StepSettings& settings, Roles& roles, const RoleMeshes& meshes,
                                           StepTrainer& trainer);
 
-/// Loads a checkpoint's state into `trainer` and warns if the learning rate's schedule has changed. First calls
-/// `restore_rest` with the whole state. **Collective**. UserError: the file is no state of such a run; see
-/// Learner::load.
+/// Loads the state in a checkpoint, state.json, and the optimizers: first calls restore_rest with the whole state,
+/// which restores the other parts of the run, then trainer.load_state(). Weights are not loaded here. Warns if the
+/// learning rate continues differently. To be called on all ranks. Throws UserError if state.json is not the state of
+/// such a run, or an optimizer's file is missing or does not fit.
 void restore_checkpoint(const ResumePoint& point, const StepSettings& settings, StepTrainer& trainer,
                         const std::function<void(const Json& state)>& restore_rest, Log& log);
 

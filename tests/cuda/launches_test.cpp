@@ -119,7 +119,7 @@ template <class Kernel>
 std::string bytes_of(const Kernel&, std::string bytes) {
   if constexpr (requires(Kernel kernel) { kernel.shape.inverse_temperature; })
     bytes.erase(offsetof(cuda::LogProbRows, inverse_temperature) + sizeof(float), 4);
-  if constexpr (requires(Kernel kernel) { kernel.launch; }) bytes.resize(offsetof(SampleRows, moves_slots) + 1);
+  if constexpr (requires(Kernel kernel) { kernel.launch; }) bytes.resize(offsetof(SampleRows, advances_slots) + 1);
   return bytes;
 }
 

@@ -99,7 +99,7 @@ Drawn run_kernels(const std::vector<float>& logits, const SlotState& slot, std::
                                 .draws = draws,
                                 .slots = &result.slot,
                                 .touched = result.touched.data(),
-                                .untouched = untouched.data(),
+                                .original_logits = untouched.data(),
                                 .scratch = scratch,
                                 .drawn = drawn},
                                [](const auto& kernel) { test::run_kernel(kernel); });
@@ -284,7 +284,7 @@ TEST_CASE("rows of no numbers are told by token -1, rows of no slot are left alo
                             .draws = draws,
                             .slots = slots,
                             .touched = touched.data(),
-                            .untouched = untouched.data(),
+                            .original_logits = untouched.data(),
                             .touched_per_slot = 3,
                             .scratch = scratch.data(),
                             .drawn = drawn},

@@ -7,7 +7,7 @@
 
 #include "ops/fake_device.h"
 #include "optim/optimizer.h"
-#include "step/visiting_weights.h"
+#include "step/offloaded_weights.h"
 
 namespace roll {
 
@@ -96,10 +96,10 @@ TEST_CASE("visiting weights come in copies that nobody waits for", "[train]") {
   for (const auto& [name, tensor] : weights) before.push_back(tensor.detach().cpu());
   const int64_t pinned = test::pinned_bytes();
   test::take_device_counts();
-  VisitingWeights visiting(weights);
+  OffloadedWeights offloaded(weights);
   CHECK(test::pinned_bytes() - pinned <= 1.04 * 2 * (2 * 301 * 250 + 7));
   for (int visit = 0; visit < 2; ++visit) {
-    const auto here = visiting.visit();
+    const auto here = offloaded.bring_to_device();
     CHECK(test::take_device_counts().waits.empty());
     for (size_t i = 0; i < before.size(); ++i) CHECK(at::equal(weights[i].second.cpu(), before[i]));
     test::take_device_counts();

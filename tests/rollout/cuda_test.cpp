@@ -112,7 +112,7 @@ TEST_CASE("the device draws the CPU's token from the same logits, and counts it"
                        .draws = static_cast<const RowDraw*>(gpu_draws.const_data_ptr()),
                        .slots = static_cast<SlotState*>(gpu_slots.mutable_data_ptr()),
                        .touched = static_cast<TouchedToken*>(gpu_touched.mutable_data_ptr()),
-                       .untouched = untouched.mutable_data_ptr<float>(),
+                       .original_logits = untouched.mutable_data_ptr<float>(),
                        .touched_per_slot = room,
                        .scratch = static_cast<RowScratch*>(scratch.mutable_data_ptr()),
                        .drawn = static_cast<DrawnToken*>(drawn.mutable_data_ptr())},

@@ -45,10 +45,10 @@ TEST_CASE("an optimizer on a GPU comes back from the host as it was", "[gpu][alo
 TEST_CASE("weights wait on the host and visit a GPU", "[gpu]") {
   const NamedTensors parameters = two_parameters(at::kBFloat16);
   const at::Tensor held = parameters[0].second;
-  VisitingWeights visiting(parameters);
+  OffloadedWeights offloaded(parameters);
   CHECK(held.isnan().all().item<bool>());
   {
-    const auto here = visiting.visit();
+    const auto here = offloaded.bring_to_device();
     CHECK((held.is_cuda() && held.sum().item<float>() == 512 * 1024 * 0.5f));
   }
   CHECK(held.isnan().all().item<bool>());

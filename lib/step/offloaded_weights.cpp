@@ -1,4 +1,4 @@
-#include "step/visiting_weights.h"
+#include "step/offloaded_weights.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -9,32 +9,32 @@
 
 namespace roll {
 
-VisitingWeights::VisitingWeights(NamedTensors parameters)
+OffloadedWeights::OffloadedWeights(NamedTensors parameters)
     : parameters_(std::move(parameters)),
       options_(parameters_.at(0).second.options().requires_grad(false)),
-      home_(options_.device()) {
+      host_copy_(options_.device()) {
   std::vector<at::Tensor> tensors;
   for (const auto& [name, tensor] : parameters_) {
     tensors.push_back(tensor.contiguous());
     total_ += tensor.numel();
   }
-  home_.save(tensors);
-  leave();
+  host_copy_.save(tensors);
+  free_device_copy();
 }
 
-std::shared_ptr<void> VisitingWeights::visit() {
+std::shared_ptr<void> OffloadedWeights::bring_to_device() {
   const at::NoGradGuard no_grad;
   const at::Tensor flat = at::empty({total_}, options_);
-  home_.load({flat});
+  host_copy_.load({flat});
   int64_t begin = 0;
   for (const auto& [name, tensor] : parameters_) {
     at::Tensor(tensor).set_data(flat.narrow(0, begin, tensor.numel()).view(tensor.sizes()));
     begin += tensor.numel();
   }
-  return {nullptr, [this](void*) { leave(); }};
+  return {nullptr, [this](void*) { free_device_copy(); }};
 }
 
-void VisitingWeights::leave() {
+void OffloadedWeights::free_device_copy() {
   const at::NoGradGuard no_grad;
   const at::Tensor absent = at::full({}, std::nan(""), options_);
   for (const auto& [name, tensor] : parameters_) at::Tensor(tensor).set_data(absent.expand(tensor.sizes()));

@@ -1,4 +1,4 @@
-#include "step/visiting_weights.h"
+#include "step/offloaded_weights.h"
 
 #include <ATen/ATen.h>
 
@@ -13,11 +13,11 @@ TEST_CASE("weights that visit take room on their device only meanwhile, and are 
   const NamedTensors weights = {{"a", at::randn({300, 5})}, {"b", at::randn({7})}};
   const std::vector<at::Tensor> before = {weights[0].second.clone(), weights[1].second.clone()};
   const int64_t bytes = 4 * (1500 + 7), of_nan = 4, live = allocated.live();
-  VisitingWeights visiting(weights);
+  OffloadedWeights offloaded(weights);
   CHECK(allocated.live() == live + of_nan);  // at home, and nowhere else
   for (int visit = 0; visit < 2; ++visit) {
     {
-      const auto here = visiting.visit();
+      const auto here = offloaded.bring_to_device();
       CHECK(allocated.live() == live + bytes);
       CHECK((at::equal(weights[0].second, before[0]) && at::equal(weights[1].second, before[1])));
     }

@@ -1,5 +1,6 @@
-// Updates a slot after a drawn token: RNG position, last token and penalty counts. DrawRows does this itself, unless
-// other tensor-parallel ranks draw some tokens of the step; then MoveSlots runs. Legend: N rows, S slots.
+// Updates slots after their draws: last token, length, position of the random numbers, penalty counts. DrawRows
+// (sample_row_text.h) does this itself, unless SampleRows::advances_slots is false: with tensor parallelism each rank
+// draws for some slots only, exchanges the drawn tokens, and then runs AdvanceSlots for all. Legend: N draws, S slots.
 #pragma once
 
 #include "cuda/device_math.h"
@@ -10,7 +11,7 @@ namespace roll {
 
 namespace sampling {
 
-/// Returns the index of `token` in touched[], or num_touched if absent.
+/// Returns the index of `token` in touched[] (the slot's entries), or slot.num_touched if absent. All lanes must call.
 template <class Block>
 ROLL_KERNEL_TEXT int64_t find_touched(const Block& block, const SlotState& slot, const TouchedToken* touched,
                                       int64_t token) {
@@ -20,26 +21,31 @@ ROLL_KERNEL_TEXT int64_t find_touched(const Block& block, const SlotState& slot,
   return index < count ? index : count;
 }
 
-ROLL_HOST_DEVICE void move_on(SlotState& slot, TouchedToken* touched, int32_t token, int64_t index) {
+/// Makes `token` the slot's last token, moves on to the next random number and, with penalties, counts the token in
+/// touched[index], where index is that of find_touched(). A new entry needs room in touched[]. Does not change the
+/// slot's length. To be called by one lane.
+ROLL_HOST_DEVICE void advance_slot(SlotState& slot, TouchedToken* touched, int32_t token, int64_t index) {
   slot.last_token = token;
   ++slot.name.position;
   if (!slot.sampling.is_counting) return;
   if (index == slot.num_touched) touched[slot.num_touched++] = {token, -1, 0};
-  touched[index].count = counted(touched[index].count);
+  touched[index].count = next_count(touched[index].count);
 }
 
 }  // namespace sampling
 
-/// Kernel: one block per row.
-struct MoveSlots {
+/// Kernel: updates the slots of all draws; one block per draw. A draw whose slot is -1 is skipped. If its token is -1
+/// (invalid logits), only the slot's length changes.
+struct AdvanceSlots {
   static constexpr int kLanes = 256;
   template <class>
   using Shared = NoShared;
   const RowDraw* draws = nullptr;     // [N], no slot twice
-  const DrawnToken* drawn = nullptr;  // [N]
+  const DrawnToken* drawn = nullptr;  // [N]: result of each draw
   SlotState* slots = nullptr;         // [S]
   TouchedToken* touched = nullptr;    // [S, touched_per_slot]
-  int64_t touched_per_slot = 0, num_rows = 0;
+  int64_t touched_per_slot = 0;       // capacity; with penalties, each drawn token may need an entry
+  int64_t num_rows = 0;               // N
 
   int64_t num_blocks() const { return num_rows; }
   template <class Block>
@@ -51,7 +57,7 @@ struct MoveSlots {
     TouchedToken* const slot_touched = touched + draw.slot * touched_per_slot;
     const int64_t index = token < 0 ? 0 : sampling::find_touched(block, slot, slot_touched, token);
     block.once([&] {
-      if (token >= 0) sampling::move_on(slot, slot_touched, token, index);
+      if (token >= 0) sampling::advance_slot(slot, slot_touched, token, index);
       slot.length += draw.is_decoding;
     });
   }
