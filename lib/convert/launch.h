@@ -26,7 +26,7 @@ struct ForeignLaunch {
 /// Result of reading a script.
 struct ForeignScript {
   std::vector<ForeignLaunch> launches;  // commands that start Python programs with at least one setting
-  std::vector<std::string> notes;       // sentences for the user, such as "run.sh:3: FILE is missing"
+  std::vector<std::string> notes;       // sentences for the user, such as "run.sh:3: env.sh is not read, because ..."
   std::string ended;  // "run.sh:4": place of the `exit` that ended the script; empty: it reached its end
 };
 
