@@ -10,7 +10,8 @@
 
 namespace roll {
 
-/// Destinations of metrics. All are local: nothing is uploaded.
+/// Destinations of metrics. All are local: nothing is uploaded. kService stands for web services: the settings replace
+/// it by stdout, jsonl and tensorboard.
 enum class TrackerKind { kStdout, kJsonl, kTensorboard, kCsv, kMlflow, kWandb, kService };
 constexpr auto enum_names(TrackerKind) {
   return std::to_array<Named<TrackerKind>>({{TrackerKind::kStdout, "stdout"},
