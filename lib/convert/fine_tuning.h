@@ -20,7 +20,7 @@ struct LearntBatches {
 
 /// Writes roll's keys for the batch, the number of updates or passes, and the devices 0..num_ranks-1. If `num_ranks` is
 /// nullopt, leaves the devices to the -n of the later run and returns false; then the caller must not write parallel
-/// sizes either. Throws UserError if the batch is no multiple of the data-parallel ranks (num_ranks / model_ranks).
+/// sizes either. Throws UserError if the batch is not a multiple of the data-parallel ranks (num_ranks / model_ranks).
 bool set_row_training(Conversion& conversion, const LearntBatches& training, std::optional<int64_t> num_ranks);
 /// Returns the number of GPUs: -n if given, else the key num_processes that choose_launch() adds; nullopt if neither is
 /// known.

@@ -27,9 +27,8 @@ struct ArgumentWord {
 };
 
 /// Returns the settings among a command's words: key=value words whose key has a dot (Hydra's leading + is removed),
-/// and
-/// --flags with their values (--flag=value, or the words that follow). Repeated keys are all returned; other words are
-/// skipped. Throws UserError for a word that is known only at run time and may be any key.
+/// and flags "--flag=value" or "--flag" with the words that follow as value. Repeated keys are all returned; other
+/// words are skipped. Throws UserError for a word that is known only at run time and may be any key.
 std::vector<ForeignKey> read_argument_keys(const std::vector<ArgumentWord>& words);
 
 }  // namespace roll

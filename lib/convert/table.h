@@ -44,10 +44,10 @@ enum class Fate {
 
 /// Table row: what becomes of a source key.
 struct ForeignRow {
-  const char* foreign_key;    // key, or a prefix with a final '*' for all keys that begin with it
-  Fate fate;                  // effect on the conversion
-  const char* our_key = "";   // kCopied: roll's path; otherwise the reason in the report or error
-  const char* standard = "";  // the source trainer's default: the value of a key that is not set; empty: no value
+  const char* foreign_key;         // key, or a prefix with a final '*' for all keys that begin with it
+  Fate fate;                       // effect on the conversion
+  const char* our_key = "";        // kCopied: roll's path; otherwise the reason in the report or error
+  const char* default_value = "";  // the source trainer's value of a key that is not set; empty: none
   std::string (*change)(const std::string& value) = nullptr;  // kCopied: converts the value; nullptr: taken as it is
 };
 
@@ -62,8 +62,9 @@ struct ForeignTrainer {
   const char* command;                      // roll subcommand that reads the result: "train", "sft", "dpo"
   std::span<const ForeignRow> rows;         // table of its keys
   void (*combine)(Conversion& conversion);  // reads the keys of kCombined rows and writes roll's keys
-  const char* (*find_older_name)(const std::string& key) = nullptr;  // new name of a renamed key -> its name in `rows`,
-                                                                     // or nullptr if it was not renamed
+  /// Returns the name in `rows` of a key that the trainer has renamed, given by its new name; nullptr if it has not
+  /// been renamed.
+  const char* (*find_older_name)(const std::string& key) = nullptr;
 };
 /// Returns the row of a key, given by its name in `rows` or a newer one; nullptr if there is none.
 const ForeignRow* find_row(const ForeignTrainer& trainer, const std::string& key);
@@ -150,9 +151,10 @@ const ForeignTrainer& trl_dpo_trainer();
 const ForeignTrainer& openrlhf_sft_trainer();
 const ForeignTrainer& openrlhf_dpo_trainer();
 
-// ---- Functions shared by the trainers' `combine`. They write roll's keys to the draft. A `const char*` parameter
-// names
-// ---- a source key unless said otherwise; roles are roll's ("actor_train").
+// ---- Functions shared by the trainers' `combine`
+//
+// They write roll's keys to the draft. A `const char*` parameter is the name of a source key, whose value the function
+// reads, unless said otherwise; roles are roll's ("actor_train").
 
 /// Returns "false" for a true value, else "true".
 std::string negated(const std::string& value);

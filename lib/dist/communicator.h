@@ -3,9 +3,12 @@
 // the same order, with the same shape, dtype and name. Goals: if a rank makes another call, is late or dies, the others
 // throw an error that names rank, collective and step. Sums do not depend on timing: host back-ends add in rank order,
 // and every rank gets the same bits. Collectives named start_... run asynchronously. Values of kind():
-//   single  one process                       mpi   started by mpirun or srun, through host memory
-//   tcp     torchrun-style variables, sockets  nccl  CUDA tensors over NCCL, everything else over mpi or tcp
-//   threads  ranks as threads of one process, to predict a job of many ranks (thread_ranks.h)
+//   single   one rank
+//   mpi      processes started by mpirun or srun, through host memory
+//   tcp      processes started with torchrun-style variables, over sockets, through host memory
+//   nccl     CUDA tensors over NCCL, everything else over mpi or tcp
+//   threads  ranks as threads of one process (thread_ranks.h)
+//   planned  threads that count the traffic of a simulated job (forecast/planned_ranks.h)
 // CUDA tensors go through host memory if several ranks share a GPU, which NCCL does not support.
 #pragma once
 
@@ -71,7 +74,7 @@ class Communicator {
   bool is_first() const { return membership_.rank == 0; }
   /// Returns false for `single`, whose collectives return their input, so that callers may skip them.
   bool communicates() const { return kind() != "single"; }
-  /// Returns "single", "mpi", "tcp", "nccl" or "threads", as above.
+  /// Returns one of the kinds listed above, such as "mpi".
   virtual std::string_view kind() const = 0;
   const std::string& group() const { return membership_.group; }
   /// Returns the process's counts of sent data, and the step for error texts.

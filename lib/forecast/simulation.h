@@ -46,8 +46,8 @@ struct SimulationRequest {
   std::string arch;                               // name of a shape for all models; "": shapes of the configured models
   std::optional<std::filesystem::path> rollouts;  // folder of recorded rollouts
   std::optional<ThinStep> lengths{};              // the step itself
-  std::optional<double> mean,
-      std;                      // assumed response lengths in tokens; defaults: response_length / 4, mean
+  std::optional<double> mean;   // assumed mean response length in tokens; default: response_length / 4
+  std::optional<double> std;    // assumed standard deviation; default: the mean
   std::optional<int64_t> step;  // default: the first recorded step, or the first after critic_warmup
   std::optional<bool> on_gpu;   // default: true if actor_train has a device_mapping
   SimulatedMachine machine;

@@ -16,6 +16,7 @@ struct Field {
   Place place;       // file and line where the word begins
 };
 
+/// Collects the words of a command: set the first members, then append pieces and end words.
 struct Builder {
   Place place = {};                  // file and line of the current word
   bool splits = false;               // unquoted values are split into words; false: all text becomes one word

@@ -16,10 +16,11 @@ namespace roll::shell {
 /// Text of a script, or of code inside it. All positions are byte offsets in `text`.
 struct Source {
   std::string text;
-  std::string name;                               // file's name, for messages
-  Place begin;                                    // file and line of the first byte
-  std::vector<size_t> line_ends = {};             // positions of all '\n'
-  std::map<size_t, std::string> documents = {};   // here-documents' texts, keyed by the position after their <<
+  std::string name;                    // file's name, for messages
+  Place begin;                         // file and line of the first byte
+  std::vector<size_t> line_ends = {};  // positions of all '\n'
+  std::map<size_t, std::string> documents =
+      {};  // here-documents' texts, keyed by the position after the delimiter word
   std::map<size_t, size_t> after_documents = {};  // end of a line with here-documents -> begin of the line after them
 };
 
