@@ -63,6 +63,7 @@ class Context {
 
   /// Appends to the output. Throws Failure if it becomes longer than kMaxLength or the Budget is used up.
   void write(std::string_view text);
+  /// Returns the output so far.
   const std::string& written() const { return out_; }
 
   /// Sets the current line and charges kStepBytes; every expression and statement calls it. Throws Failure if the

@@ -90,7 +90,8 @@ class Value {
   bool is_namespace() const { return std::holds_alternative<NamespacePointer>(data_); }
   bool is_function() const { return std::holds_alternative<FunctionPointer>(data_); }
 
-  /// Return the value in one type; throw Failure if it has another. For an undefined value, the message says which.
+  /// Return the value in one type; throw Failure if it has another. dict() also returns a namespace's members. The
+  /// message about an undefined value contains Undefined::what.
   const std::string& string() const;
   const List& list() const;
   const Dict& dict() const;

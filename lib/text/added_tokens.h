@@ -15,11 +15,11 @@ namespace roll {
 
 /// An added token and its options, as in HF.
 struct AddedToken {
-  std::string content;
+  std::string content;  // text that becomes the token
   int32_t id = 0;
   bool special = false;                 // can be read as plain text when encoding, and omitted when decoding
   bool normalized = false;              // the token's normalized content is searched in the normalized text
-  bool single_word = false;             // matches only if no word character is next to it
+  bool single_word = false;             // matches only if no word character (is_word()) is next to it
   bool lstrip = false, rstrip = false;  // the token takes the white space on its left, on its right
 };
 

@@ -23,7 +23,7 @@ class TokenDecoder {
   /// then the caller joins them, without text().
   bool is_byte_level() const { return is_byte_level_; }
 
-  /// Returns the bytes that a token adds to a text behind other tokens, where it keeps its space.
+  /// Returns the bytes that a token adds to a text if other tokens come before it: " the" for "▁the".
   std::string bytes_behind(const std::string& spelling) const;
 
   /// Decodes the spellings `tokens` of a whole text. Adjacent byte tokens ("<0xE4>") that are invalid UTF-8 become one

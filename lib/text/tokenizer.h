@@ -47,7 +47,8 @@ class Tokenizer {
   /// `more_follows`, more ids may follow, and text at the end that they could still change becomes U+FFFD.
   std::string decode(std::span<const int64_t> ids, bool skip_special = false, bool more_follows = false) const;
 
-  /// Returns the bytes that a token adds to a text behind other tokens: " the" for "▁the", the byte E4 for "<0xE4>".
+  /// Returns the bytes that a token adds to a text if other tokens come before it: " the" for "▁the", the byte E4 for
+  /// "<0xE4>".
   /// Empty for unknown ids.
   std::string token_bytes(int64_t id) const;
 

@@ -15,7 +15,7 @@ struct MetricWords {
 };
 
 /// Returns the description of a metric by its name in metrics.jsonl; nullptr if there is none. A reward domain's metric
-/// "math/score" is found as "score", whose words end with "by domain".
+/// "math/score/mean" is found as "score/mean", because the words of "score/*" end with "by domain".
 const MetricWords* find_metric(std::string_view name);
 
 /// Returns the descriptions whose name or words contain `pattern` (ignoring case; "" for all) under headings: one per

@@ -33,7 +33,7 @@ class RunScreen : public LogView {
 
   /// Takes over the terminal and starts to draw. `first_step` is the first step that will be trained (from 1).
   void begin(RunFace face, int64_t first_step, int64_t last_step);
-  /// Shows the newest step of the history. `warnings` are the texts of the active warnings.
+  /// Shows the newest step of the history. `warnings`: texts of the active warnings (WarningWatch::is_active()).
   void show_step(const MetricHistory& history, std::vector<std::string> warnings);
   /// Shows a sample. A training sample is dropped if the shown one is younger than 5 s; a validation sample never.
   void show_sample(ShownSample sample);

@@ -35,7 +35,7 @@ struct ScreenState {
   bool is_active = false;                   // the activity goes on; false: it has ended
   bool is_stopping = false;                 // the user has asked the run to stop
   std::optional<ShownSample> sample;        // newest sample; nullopt: none yet
-  std::vector<std::string> warnings;        // active warnings
+  std::vector<std::string> warnings;        // texts of the active warnings (WarningWatch::is_active())
   struct Line {
     LineKind kind;
     std::string text;

@@ -10,7 +10,7 @@ namespace roll {
 
 /// A rule that detects one problem.
 struct WarningRule {
-  const char* name;
+  const char* name;    // "entropy_collapse"
   const char* remedy;  // end of the warning, which names the configuration key to change
   /// Returns the problem at the newest step, with numbers; "" if the rule finds no problem.
   std::string (*finding)(const MetricHistory& history);
@@ -19,10 +19,10 @@ struct WarningRule {
 /// Returns all rules.
 const std::vector<WarningRule>& warning_rules();
 
-/// A raised warning: its first step and its text.
+/// A raised warning.
 struct Warning {
-  int64_t step = 0;
-  std::string rule;
+  int64_t step = 0;  // step at which it was raised
+  std::string rule;  // WarningRule::name
   std::string text;  // finding and remedy: "entropy collapses: ...; raise ..."
 };
 

@@ -24,9 +24,10 @@ struct OperationName {
   const char* text;     // in messages: "all-reduce (sum)"
   const char* counted;  // in metrics (dist/traffic.h): "all_reduce"
 };
+/// Returns the names of an operation.
 const OperationName& operation_name(Operation operation);
 
-/// Sent as bytes.
+/// The header, which is sent as these bytes.
 struct Head {
   uint64_t sequence = 0;  // number of the collective in its communicator
   uint64_t bytes = 0;     // bytes that this rank contributes (all-to-all: to the receiver)
