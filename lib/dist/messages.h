@@ -43,8 +43,7 @@ M broadcast_message(const M& local, int root, Communicator& ranks, std::string_v
 }
 
 /// Returns, on all ranks of role.world(), the message that all of the role's ranks have; other ranks' `local` is
-/// ignored.
-/// **Collective** over role.world().
+/// ignored. **Collective** over role.world().
 template <class M>
 M broadcast_message(const M& local, RoleMesh& role, std::string_view name = M::kMessage.name) {
   return role.is_everywhere() ? local : broadcast_message(local, role.ranks().front(), role.world(), name);

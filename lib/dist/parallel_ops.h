@@ -1,7 +1,7 @@
 // Differentiable collectives for tensor, context and expert parallelism. Rows (dimension 0) are tokens; `size` is the
-// number of `ranks`, which must outlive the graph; if it is 1, x is returned. Backward depends on the ops that follow:
-// if each rank goes on with its part of the work, gradients are summed over ranks; if all ranks do the same work, each
-// rank's gradient is complete. `name` identifies the tensor in errors.
+// number of `ranks`, which must outlive the graph; with one rank, the result equals x. Backward depends on the ops that
+// follow: if each rank goes on with its part of the work, gradients are summed over ranks; if all ranks do the same
+// work, each rank's gradient is complete. `name` identifies the tensor in errors.
 #pragma once
 
 #include <ATen/core/Tensor.h>

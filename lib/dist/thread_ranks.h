@@ -1,6 +1,6 @@
 // Runs ranks as threads of this process, to analyse a job of many ranks without starting it (lib/forecast), and in
-// tests. Asynchronous collectives (start_...) run when called, so all ranks must start them in the same order as the
-// others.
+// tests. Asynchronous collectives (start_...) run when called, so all ranks must start them in the same order as their
+// other collectives.
 #pragma once
 
 #include <functional>

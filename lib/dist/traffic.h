@@ -4,9 +4,8 @@
 // Bytes are computed by formula, independent of the transport. With n ranks that each pass B bytes, a rank sends:
 //   all-gather          (n-1) B
 //   reduce-scatter      (n-1)/n B
-//   all-reduce          2 (n-1)/n B; up to 16 KiB over host memory (n-1) B, or with more than eight ranks (n-1) B by
-//   rank
-//                       0 and B by the others
+//   all-reduce          2 (n-1)/n B. Over host memory up to 16 KiB: (n-1) B; with n > 8, (n-1) B by rank 0 and B by
+//                       the others
 //   broadcast           (n-1) B by the root, 0 by the others
 //   all-to-all          its data for other ranks
 #pragma once

@@ -9,6 +9,7 @@
 
 namespace roll {
 
+/// Arguments of ScaledConfig.
 struct ScaleRequest {
   ConfigText text;                   // the unscaled configuration
   std::optional<int64_t> num_ranks;  // -n: number of ranks of the unscaled configuration

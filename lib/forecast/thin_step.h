@@ -11,7 +11,7 @@
 
 namespace roll {
 
-/// Turn of a sequence, sampled as one request. Its context is all tokens before the sampled ones.
+/// Turn of a sequence, sampled as one request with a context of num_cached + num_prompt tokens.
 struct ThinTurn {
   int64_t num_cached = 0;   // tokens of the context that earlier turns have computed
   int64_t num_prompt = 0;   // other tokens of the context: the prompt, or the environment's tokens

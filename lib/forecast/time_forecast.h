@@ -17,7 +17,7 @@ struct TimeForecast {
   std::vector<std::pair<std::string, double>> phases{};  // (phase in words, seconds per step)
   double step_s = 0;                                     // seconds per step
   int64_t num_steps = 0;                                 // steps of the run; 0: unknown
-  std::string assumed{};                                 // words about assumed lengths, which are known only in the run
+  std::string assumed{};                                 // words: lengths that had to be assumed; "": none
   std::string why_unknown{};                             // reason why there is no forecast; "": there is one
 };
 

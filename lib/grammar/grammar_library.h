@@ -13,7 +13,7 @@ namespace roll {
 
 /// Vocabulary for xgrammar.
 struct TokenTexts {
-  std::vector<std::string> texts;  // by token id: bytes that the token adds to a text; "": never allowed inside it
+  std::vector<std::string> texts;  // by token id: bytes that the token adds to a text; "": allowed only as an end
   std::vector<int32_t> ends;       // ids of the tokens that end a response
 };
 
