@@ -24,9 +24,9 @@ struct Converted {
 };
 
 /// Converts `keys`. `trainer` is one of foreign_trainer_names(), or "auto" for the trainer that knows most of the keys.
-/// `num_ranks` (the flag -n) is used if the keys give no number of GPUs. Throws UserError, naming file and line, if
-/// there are no keys, no trainer has such keys, a number is invalid or known only at run time, the keys ask for a
-/// training that roll cannot do, or the number of GPUs is needed but unknown.
+/// `num_ranks` (the flag -n) is used if the keys give no number of GPUs. Throws UserError (with file and
+/// line where possible) if there are no keys, no trainer has such keys, a number is invalid or known only at run time,
+/// the keys ask for a training that roll cannot do, or the number of GPUs is needed but unknown.
 Converted convert_config(const std::vector<ForeignKey>& keys, const std::string& trainer,
                          std::optional<int64_t> num_ranks);
 

@@ -15,7 +15,7 @@ namespace roll {
 
 /// Returns one launch per call of a known config class (GRPOConfig, TrainingArguments, ...), or the docstring's
 /// commands. `origin` is the script's name in messages; `reading` is used for those commands. Throws UserError if
-/// `text` is binary.
+/// `text` is not UTF-8 text.
 ForeignScript read_python(std::string_view text, const std::string& origin, const shell::Reading& reading);
 
 }  // namespace roll

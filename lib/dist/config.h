@@ -14,7 +14,8 @@ namespace roll {
 
 class Keys;
 
-/// Devices of a role. Device i is rank i of the job.
+/// Devices of a role. If the devices of all roles are put in ascending order, number r is rank r's
+/// (place_roles() in settings/placement.h).
 struct DeviceMapping {
   std::vector<int64_t> devices;  // in the order of the text, each once
   bool operator==(const DeviceMapping&) const = default;

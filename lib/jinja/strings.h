@@ -1,5 +1,5 @@
 // Python's string methods for UTF-8 text, used by the interpreter's filters and methods. Each comment names the method.
-// All charge the thread's Budget (budget.h), and so may throw Failure.
+// They charge the thread's Budget (budget.h), and throw Failure (value.h) if it is used up.
 #pragma once
 
 #include <cstdint>
