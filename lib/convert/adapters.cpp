@@ -63,8 +63,8 @@ std::vector<std::string> split_entries(const std::string& list) {
   return entries;
 }
 
-bool asks_for_rank(const Conversion& c, const std::string& rank) {
-  return !c.text(rank).empty() && c.number(rank) != 0;
+bool asks_for_rank(const Conversion& c, const std::string& rank_key) {
+  return !c.text(rank_key).empty() && c.number(rank_key) != 0;
 }
 
 void set_adapters(Conversion& c, std::initializer_list<const char*> roles, const AdapterKeys& keys, bool wanted) {

@@ -9,17 +9,21 @@
 
 namespace roll {
 
-/// Keys of the source trainer; their rows are kCombined and hold its defaults. Empty: it has no such key.
+/// Names of the source trainer's keys for LoRA. Each has a kCombined row (table.h), which holds the trainer's default.
 struct AdapterKeys {
-  std::string rank, alpha, targets, dropout, in_4_bits;
+  std::string rank, alpha;
+  std::string targets;    // modules that get an adapter
+  std::string dropout;    // empty: the trainer has no such key
+  std::string in_4_bits;  // boolean: the frozen weights are 4-bit; empty: the trainer has no such key
 };
 
-/// Returns true if the key's value is a number other than 0.
-bool asks_for_rank(const Conversion& c, const std::string& rank);
-/// Sets the adapters of `roles` if `wanted`. UserError: an invalid number, a pattern as target, or a quantised base
-/// without adapters.
+/// Returns true if the value of the key named `rank_key` (or its default) is a number other than 0. Throws UserError if
+/// it is neither empty nor a number.
+bool asks_for_rank(const Conversion& c, const std::string& rank_key);
+/// If `wanted`, sets model_args.lora_* (and quantise_base for 4-bit weights) of `roles`, such as {"actor_train"}.
+/// Throws UserError for an invalid number, for a pattern as target module, and for 4-bit weights if not `wanted`.
 void set_adapters(Conversion& c, std::initializer_list<const char*> roles, const AdapterKeys& keys, bool wanted);
-/// Splits a list in brackets, or separated by commas or blanks.
+/// Splits a list at brackets, quotes, commas and blanks: "[q_proj, 'v_proj']" -> {"q_proj", "v_proj"}.
 std::vector<std::string> split_entries(const std::string& list);
 
 }  // namespace roll

@@ -1,8 +1,8 @@
 // Converts configurations of verl, TRL, slime and OpenRLHF to roll's YAML, for `roll convert-config`. The tables of
 // their keys: verl.cpp, trl.cpp, slime.cpp, openrlhf.cpp.
 //
-// Goals: the same training, with the other trainer's defaults written out; no key dropped in silence. Non-goals: its
-// Python (reward functions, data sources) and its rows, which need other columns here.
+// Goals: the same training, with the other trainer's defaults written out; no key dropped in silence. Non-goals:
+// converting Python code (reward functions, data sources) or data files, whose rows need other columns in roll.
 #pragma once
 
 #include <optional>
@@ -16,25 +16,27 @@ namespace roll {
 
 /// Result of a conversion.
 struct Converted {
-  std::string trainer;                   // "verl"
+  std::string trainer;                   // name of the source trainer: "verl"
   std::string command;                   // roll subcommand for the YAML: "train", "sft" or "dpo"
-  std::string yaml;                      // with a comment per key; begins with the two lists below
-  std::vector<std::string> differences;  // settings whose meaning differs here
-  std::vector<std::string> without;      // keys without counterpart: "key = value (run.sh:3): reason"
+  std::string yaml;                      // text of the YAML file, with a comment per key; opens with the lists below
+  std::vector<std::string> differences;  // sentences: settings that mean something else in roll
+  std::vector<std::string> without;      // keys that roll does not have: "key = value (run.sh:3): reason"
 };
 
-/// Converts `keys`. `trainer`: a trainer's name, or "auto" for the one that knows most of the keys. `num_ranks` is used
-/// if the keys give no number of GPUs. UserError, naming the place: there are no keys; no trainer has such keys; a
-/// number is invalid or known only at run time; another kind of training; or the number of GPUs is unknown.
+/// Converts `keys`. `trainer` is one of foreign_trainer_names(), or "auto" for the trainer that knows most of the keys.
+/// `num_ranks` (the flag -n) is used if the keys give no number of GPUs. Throws UserError (with file and
+/// line where possible) if there are no keys, no trainer has such keys, a number is invalid or known only at run time,
+/// the keys ask for a training that roll cannot do, or the number of GPUs is needed but unknown.
 Converted convert_config(const std::vector<ForeignKey>& keys, const std::string& trainer,
                          std::optional<int64_t> num_ranks);
 
-/// Returns the command of `script` that starts a trainer: the only one, or number `pick` (from 1). The launcher's
-/// number of processes becomes its first key (num_processes). UserError: there is no such command, there are several
-/// (all are listed), or it starts another kind of training.
+/// Returns the command of `script` that starts a trainer: the only convertible one or, with `pick` (--pick), number
+/// `pick` from 1 among all commands that start a training. Inserts a key num_processes if the command's launcher
+/// (torchrun, accelerate) is given the number of processes. `origin` is the script's name in messages. Throws UserError
+/// if there is no such command, if there are several and no `pick` (all are listed), or if roll cannot do its training.
 ForeignLaunch choose_launch(const ForeignScript& script, const std::string& origin, std::optional<int64_t> pick);
 
-/// Returns "verl", "trl", ...
+/// Returns the names that convert_config() takes: "verl", "trl", "slime", "openrlhf", "verl-sft", "trl-dpo", ...
 std::vector<std::string> foreign_trainer_names();
 
 }  // namespace roll

@@ -43,10 +43,11 @@ bool is_same(std::string_view value, std::string_view other) {
   return value == other || (number && number == parse_number(other));
 }
 
-bool is_off(std::string_view value, std::string_view standard) {
+bool is_off(std::string_view value, std::string_view default_value) {
   static constexpr std::array<std::string_view, 11> kOffValues{"",     "false", "False", "FALSE", "null", "None",
                                                                "none", "~",     "[]",    "{}",    "no"};
-  return std::ranges::find(kOffValues, value) != kOffValues.end() || is_same(value, "0") || is_same(value, standard);
+  return std::ranges::find(kOffValues, value) != kOffValues.end() || is_same(value, "0") ||
+         is_same(value, default_value);
 }
 
 }  // namespace roll

@@ -1,18 +1,20 @@
-// Guesses from an unknown key's name whether it may affect training; such keys are refused (table.h).
+// Guesses from an unknown key's name whether it may affect training: Conversion (table.h) refuses such keys.
 #pragma once
 
 #include <string_view>
 
 namespace roll {
 
-/// Returns true if a word of the name is about losses, clips, KLs, advantages, adapters, frozen weights, quantisation,
-/// masks, weights or schedules. Words are runs of letters and digits.
+/// Returns true if a word of the name ("kl" in "actor.kl_target") is about losses, clips, KLs, advantages, rewards,
+/// adapters, frozen weights, quantisation, masks or optimizers (list in deciding.cpp). Words are runs of letters and
+/// digits; case is ignored.
 bool decides_training(std::string_view name);
 
-/// Returns true for equal texts or equal numbers.
+/// Returns true if both texts are equal, or both are numbers of equal value ("1" and "1.0").
 bool is_same(std::string_view value, std::string_view other);
 
-/// Returns true for false, zero, nothing, or the same value as `standard`.
-bool is_off(std::string_view value, std::string_view standard);
+/// Returns true if a key with this value has no effect: it is false, 0, empty, null or None, an empty list or mapping,
+/// or is_same() as `default_value`.
+bool is_off(std::string_view value, std::string_view default_value);
 
 }  // namespace roll

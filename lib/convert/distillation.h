@@ -1,4 +1,5 @@
-// Converts on-policy distillation (learning from a teacher's log-probs of sampled responses), for verl and slime.
+// Converts on-policy distillation (learning from a teacher's log-probs of sampled responses), for the converters of
+// verl and slime.
 #pragma once
 
 #include <string>
@@ -7,16 +8,18 @@
 
 namespace roll {
 
+/// Settings as texts for roll's YAML. An origin is the comment next to a key, as returned by Conversion::origin().
 struct Distillation {
-  bool is_pure = false;  // no rewards are used
-  std::string teacher;   // the teacher's model; empty: the user must set it
-  std::string teacher_origin;
-  std::string weight = "1";     // coefficient of the KL
-  std::string estimate = "kl";  // KL estimator, by roll's name
+  bool is_pure = false;         // the teacher is the only signal; rewards are not used
+  std::string teacher;          // the teacher's model folder; empty: a placeholder is written and reported to the user
+  std::string teacher_origin;   // origin of `teacher`
+  std::string weight = "1";     // coefficient of the KL to the teacher
+  std::string estimate = "kl";  // KL estimator, a value of roll's kl_penalty: "kl" (k1), "k3", "mse", "abs"
   std::string origin;           // origin of the setting that turns distillation on
 };
 
-/// Sets the distillation. Call it before set_roles() and after the reference's layout is set, which the teacher copies.
+/// Writes roll's keys of distillation and of the role `teacher` to the draft. Call it when the keys reference.* are
+/// set, which the teacher copies, and before set_roles(), which may remove them.
 void set_distillation(Conversion& conversion, const Distillation& distillation);
 
 }  // namespace roll

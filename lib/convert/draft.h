@@ -1,4 +1,4 @@
-// Draft of a roll configuration for the converters: keys with values, and the origin of each.
+// Draft of the roll configuration that a converter builds: configuration keys with values, and the origin of each.
 #pragma once
 
 #include <string>
@@ -8,21 +8,21 @@ namespace roll {
 
 struct DraftKey {
   std::string path;    // "actor_train.training_args.learning_rate"
-  std::string value;   // YAML, or plain text
-  std::string origin;  // for the comment next to it
+  std::string value;   // YAML as it is written: "1e-6", "[a, b]"
+  std::string origin;  // comment written next to the key: "from run.sh:12: lr"
 };
 
 class Draft {
  public:
-  /// Sets a key. Setting it again replaces the value but keeps its position.
+  /// Sets a key. Setting it again replaces value and origin but keeps the key's position.
   void set(const std::string& path, const std::string& value, const std::string& origin);
-  /// Returns a key; nullptr if it is not set.
+  /// Returns the key with exactly this path, valid until the draft changes; nullptr if it is not set.
   const DraftKey* find(const std::string& path) const;
   /// Removes a key; does nothing if it is not set.
   void remove(const std::string& path);
-  /// Replaces the prefix `from` of all paths by `to`.
+  /// Replaces the prefix `from` of all paths that begin with it by `to`.
   void rename(const std::string& from, const std::string& to);
-  /// Returns the paths of all keys, in the order of set().
+  /// Returns the paths of all keys, in the order in which they were first set.
   std::vector<std::string> paths() const;
 
   /// Returns nested YAML: at each level plain keys before groups, otherwise in the order of set().

@@ -1,31 +1,35 @@
-// Conversion of trainings on given rows (`roll sft`, `roll dpo`), shared by all source trainers.
+// Converts trainings on the rows of a data file (`roll sft`, `roll dpo`), for the converters of all source trainers.
 #pragma once
 
 #include "convert/table.h"
 
 namespace roll {
 
+/// Batches and length of a training. Source keys are keys of the other trainer.
 struct LearntBatches {
   const char* role;       // roll's role: "sft_train"
   int64_t batch = 1;      // rows per update, over all ranks
-  const char* batch_key;  // source key of the batch
-  std::string origin;     // origin of the batch
+  const char* batch_key;  // source key named in the error if the batch cannot be split over the ranks
+  std::string origin;     // origin of `batch` for the YAML's comment (Conversion::origin())
   int64_t micro = 1;      // rows per micro-batch of a rank
-  const char* steps;      // source key of the number of updates, which overrides epochs; nullptr: there is none
-  const char* epochs;     // source key of passes over the rows
-  const char* epochs_default = "";  // used if the key has no value
+  const char* steps;      // source key of the number of updates; above 0 it overrides epochs. nullptr: no such key
+  const char* epochs;     // source key of the number of passes over the rows
+  const char* epochs_default = "";  // passes written if that key has no value
   int64_t model_ranks = 1;          // ranks that share a copy of the model
 };
 
-/// Sets batch, length and devices. If the number of GPUs is unknown, leaves the devices to the run's -n and returns
-/// false; then the layout must be left out too.
+/// Writes roll's keys for the batch, the number of updates or passes, and the devices 0..num_ranks-1. If `num_ranks` is
+/// nullopt, leaves the devices to the -n of the later run and returns false; then the caller must not write parallel
+/// sizes either. Throws UserError if the batch is not a multiple of the data-parallel ranks (num_ranks / model_ranks).
 bool set_row_training(Conversion& conversion, const LearntBatches& training, std::optional<int64_t> num_ranks);
-/// Returns -n, or num_processes (added by the script's launcher); nullopt if neither is known.
+/// Returns the number of GPUs: -n if given, else the key num_processes that choose_launch() adds; nullopt if neither is
+/// known.
 std::optional<int64_t> count_processes(const Conversion& conversion);
-/// Completes model and data keys, and reports those that the user must set. Validation rows get the training's columns;
-/// without validation rows, drops eval_steps.
+/// Writes placeholders for the model folder and the data files of roll's role `role` if they are not set, and reports
+/// them to the user. Copies the training's columns for validation rows; without validation rows, removes eval_steps.
 void set_learnt_rows(Conversion& conversion, const std::string& role);
-/// Sets both Adam betas from "[0.9,0.999]" or "0.9 0.999". UserError: the value is not two numbers.
+/// Sets both Adam betas of roll's role `role` from the source key `key`, "[0.9,0.999]" or "0.9 0.999". Throws UserError
+/// if its value is not two entries.
 void set_betas(Conversion& conversion, const std::string& role, const char* key);
 
 }  // namespace roll

@@ -1,4 +1,6 @@
-// Finds the commands of a script that start a trainer, and the settings they pass.
+// Finds the commands of a script that start a Python program, and the settings they pass, for `roll convert-config`;
+// choose_launch() (convert.h) picks the command that starts a trainer. In all functions `origin` is the text's name in
+// messages ("run.sh") and `reading` gives arguments and variables (shell/interpreter.h).
 #pragma once
 
 #include <string>
@@ -13,32 +15,35 @@ namespace roll {
 
 /// Command of a script that starts a program.
 struct ForeignLaunch {
-  std::string program;               // "verl.trainer.main_ppo", "examples/run.py", "trl grpo"; empty: a file of keys
-  std::string place;                 // "run.sh:30"
-  std::string trainer;               // trainer whose keys it takes, if its name shows it; see find_trainer_name()
-  std::string condition;             // unresolved shell condition under which the command runs; empty: always
-  std::vector<ForeignKey> keys;      // a repeated key's last value wins
+  std::string program;    // "verl.trainer.main_ppo", "examples/run.py", "trl grpo"; empty: keys came without a command
+  std::string place;      // "run.sh:30"
+  std::string trainer;    // set by choose_launch() to find_trainer_name(program), such as "verl-sft"; may be empty
+  std::string condition;  // shell condition, known only at run time, under which the command runs; empty: always
+  std::vector<ForeignKey> keys;      // settings passed to the program; repeats are kept, and the last value counts
   std::vector<ForeignKey> launcher;  // flags of torchrun, accelerate or deepspeed, which start the program
 };
 
 /// Result of reading a script.
 struct ForeignScript {
-  std::vector<ForeignLaunch> launches;  // commands of Python programs with arguments
-  std::vector<std::string> notes;       // findings: a missing file, an argument that no command takes
-  std::string ended;                    // "run.sh:4": place of the `exit` that ended it; empty: reached the end
+  std::vector<ForeignLaunch> launches;  // commands that start Python programs with at least one setting
+  std::vector<std::string> notes;       // sentences for the user, such as "run.sh:3: env.sh is not read, because ..."
+  std::string ended;  // "run.sh:4": place of the `exit` that ended the script; empty: it reached its end
 };
 
-/// Reads a script without running anything (shell/interpreter.h). UserError: invalid shell syntax, or unbounded work.
+/// Reads a shell script without running anything. If it exits because arguments or variables are missing, reads it
+/// again as if they were given. Throws UserError for invalid shell syntax, and for a script that takes too long.
 ForeignScript read_script(std::string_view text, const std::string& origin, const shell::Reading& reading);
 
-/// Collects the commands of many short texts in a longer one, such as the code blocks of a README.
+/// Collects the commands of many short shell texts in a longer text, such as the code blocks of a README. `origin` and
+/// `reading` must outlive the object.
 class BlockReader {
  public:
   BlockReader(const std::string& origin, const shell::Reading& reading) : origin_(origin), reading_(reading) {}
 
-  /// Reads a block that begins in line `line` of the whole text; skips it if it is no valid shell. UserError: the
-  /// blocks so far take too long together.
+  /// Reads a block whose first line is line `line` (from 1) of the longer text; skips it if it is not valid shell.
+  /// Throws UserError if all blocks so far together take too long.
   void add(std::string_view block, int line);
+  /// Returns all commands found; call it once, at the end.
   ForeignScript take() { return std::move(script_); }
 
  private:

@@ -5,7 +5,7 @@
 
 namespace roll {
 
-/// Sets the objective. UserError: roll has no such objective.
+/// Writes roll's keys of the objective to the draft. Throws UserError if roll has no such objective.
 void combine_openrlhf_objective(Conversion& c);
 
 }  // namespace roll

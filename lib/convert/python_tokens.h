@@ -1,4 +1,5 @@
-// Lexer for Python scripts, for python_expressions.h: names, numbers, texts and signs, without comments.
+// Lexer for Python scripts, used by python.cpp: names (also keywords), numbers, strings and signs; comments are
+// skipped.
 #pragma once
 
 #include <string>
@@ -10,10 +11,10 @@ namespace roll {
 struct PythonToken {
   enum class Kind { kName, kNumber, kText, kSign };
   Kind kind = Kind::kSign;
-  std::string text;  // kText: without quotes, escapes such as \n resolved
-  int line = 1;
-  bool begins_line = false;  // only outside brackets
-  bool is_format = false;    // f"..."
+  std::string text;          // kText (a string): without quotes; \n, \t and escaped quotes resolved
+  int line = 1;              // line in the script, from 1
+  bool begins_line = false;  // first token of a line; false for lines inside brackets
+  bool is_format = false;    // a string f"..."
 };
 
 /// Splits a script into tokens. Never fails: unknown characters become signs.

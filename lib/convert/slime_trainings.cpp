@@ -61,7 +61,10 @@ bool is_slime_fine_tuning(const Conversion& c) {
   if (c.is_true("disable-compute-advantages-and-returns"))
     throw c.refused("disable-compute-advantages-and-returns", "training without advantages is not supported");
   if (c.is_true("debug-train-only"))
-    throw c.refused("debug-train-only", "training on recorded responses is not converted; use rollout_replay");
+    throw c.refused(
+        "debug-train-only",
+        "slime's training on recorded responses is not converted; remove --debug-train-only, and in the converted "
+        "configuration set the key rollout_replay to the folder of roll's recorded rollouts");
   return false;
 }
 

@@ -1,19 +1,21 @@
-// Converts slime's trainings without rewards, for slime.cpp: fine-tuning on given rows, and distillation.
+// Converts slime's fine-tuning on given rows, asynchronous rollout, and distillation, for slime.cpp.
 #pragma once
 
 #include "convert/table.h"
 
 namespace roll {
 
-/// Returns true if the rollout function is slime's own for fine-tuning. UserError: a custom rollout function or another
-/// loss.
+/// Returns true if rollout-function-path is slime's function for fine-tuning. Throws UserError for a rollout function
+/// that is not slime's, a loss that does not fit it, or a mode that roll lacks.
 bool is_slime_fine_tuning(const Conversion& c);
-/// Converts fine-tuning on the assistant's turns of messages, and removes keys of rewards. Devices and batches must
-/// have been set.
+/// Turns the draft for `roll train` into one for `roll sft`, which trains on the assistant's messages: renames
+/// actor_train to sft_train and removes the keys of rewards. Call it after devices and batches are set.
 void combine_slime_fine_tuning(Conversion& c);
-/// Sets how far sampling runs ahead if slime's fully asynchronous rollout is chosen. Devices must have been set.
+/// If slime's fully asynchronous rollout is chosen, sets async_generation_ratio to 1; else does nothing. Throws
+/// UserError if sampling and training share GPUs.
 void combine_slime_rollout(Conversion& c);
-/// Sets the KL to a teacher, if there is one. Everything but the roles must have been set.
+/// Sets distillation from a teacher if use-opd is true. Call it after everything else but before set_roles(). Throws
+/// UserError if rewards are processed by custom Python code.
 void combine_slime_distillation(Conversion& c);
 
 }  // namespace roll

@@ -81,7 +81,7 @@ void Conversion::report(const ForeignKey& key) {
     for (const ForeignRow& table_row : trainer_.rows) names.emplace_back(table_row.foreign_key);
     without.push_back(fmt::format("{}: unknown key{}", given, did_you_mean(key.key, names)));
   } else if (row->fate == Fate::kRefused) {
-    if (key.unknown.empty() && is_off(key.value, row->standard))
+    if (key.unknown.empty() && is_off(key.value, row->default_value))
       without.push_back(fmt::format("{}: it is off", given));
     else
       throw refused(is_group ? key.key : row->foreign_key, row->our_key);
@@ -184,7 +184,7 @@ std::string Conversion::text(const std::string& key) const {
             : "the script's first argument as 1=VALUE, its second as 2=VALUE");
   if (found != set_keys_.end()) return plain_value(found->second->value);
   const ForeignRow* row = find_foreign_row(key);
-  return row ? row->standard : "";
+  return row ? row->default_value : "";
 }
 
 double Conversion::number(const std::string& key) const {

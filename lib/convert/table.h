@@ -1,4 +1,6 @@
-// Tables that map other trainers' keys to roll's: one row per key, and a function for keys that act together.
+// Tables that map other trainers' configuration keys to roll's: one row per key, and per trainer a function `combine`
+// for keys that act together. Used by the converters of lib/convert. "Source" means the other trainer; a key without
+// "roll's" is a source key. An origin is a text such as "from run.sh:12: lr", the comment next to a key in the YAML.
 #pragma once
 
 #include <cstdint>
@@ -19,97 +21,107 @@
 
 namespace roll {
 
-/// Marks the report of a key whose effect is lost.
+/// Part of the report of a key whose effect is lost; such reports are listed first.
 constexpr const char* kNotSupported = "NOT SUPPORTED";
 
-/// Reason why a choice of trackers is not copied.
+/// Message for keys that choose loggers (wandb, TensorBoard): they are not copied.
 constexpr const char* kCurves =
     "metrics go to TensorBoard files; with wandb in track_with also to files that `wandb sync` uploads";
 
-/// Reason why keys of multi-turn training are refused.
+/// Message for keys of multi-turn training: they are refused.
 constexpr const char* kTurns =
     "several turns are not converted; set them up with train_env_manager (configs/agentic.md)";
 
-/// Action of a row on its key.
+/// Effect of a source key on the conversion.
 enum class Fate {
-  kCopied,       // copied to `our_key`, through `change` if set
-  kCombined,     // combined with other keys by the trainer's function
-  kAutomatic,    // decided here without a key
-  kNothing,      // has no counterpart
-  kUnsupported,  // effect is lost, unless it has its default
-  kRefused,      // another kind of training, named by `our_key`; ignored if off or equal to `standard`
+  kCopied,       // copied to roll's key `our_key`, after `change` if set
+  kCombined,     // read by the trainer's `combine`, which writes roll's keys
+  kAutomatic,    // reported: roll decides this by itself
+  kNothing,      // reported: roll has no such setting
+  kUnsupported,  // reported with kNotSupported: the key's effect is lost
+  kRefused,      // UserError with the message `our_key`; only reported if the value is is_off() or the default
 };
 
-/// Table row: what becomes of a key.
+/// Table row: what becomes of a source key.
 struct ForeignRow {
-  const char* foreign_key;
-  Fate fate;
-  const char* our_key = "";   // kCopied: roll's path; else the reason or remedy
-  const char* standard = "";  // their default, written if the key is not set; empty: not written
-  std::string (*change)(const std::string& value) = nullptr;
+  const char* foreign_key;         // key, or a prefix with a final '*' for all keys that begin with it
+  Fate fate;                       // effect on the conversion
+  const char* our_key = "";        // kCopied: roll's path; otherwise the reason in the report or error
+  const char* default_value = "";  // the source trainer's value of a key that is not set; empty: none
+  std::string (*change)(const std::string& value) = nullptr;  // kCopied: converts the value; nullptr: taken as it is
 };
 
-/// Returns the first row whose key, or pattern with a final '*', matches `key`; nullptr if there is none.
+/// Returns the first row whose foreign_key is `key`, or ends with '*' and matches it; nullptr if there is none.
 const ForeignRow* find_row(std::span<const ForeignRow> rows, const std::string& key);
 
 class Conversion;
 
 /// Another trainer and the table of its keys.
 struct ForeignTrainer {
-  const char* name;
-  const char* command;  // roll subcommand that reads the result: "train", "sft", "dpo"
-  std::span<const ForeignRow> rows;
-  void (*combine)(Conversion& conversion);                           // handles keys that act together
-  const char* (*find_older_name)(const std::string& key) = nullptr;  // newer name -> key of `rows`, or nullptr
+  const char* name;                         // "verl", "verl-sft", ...
+  const char* command;                      // roll subcommand that reads the result: "train", "sft", "dpo"
+  std::span<const ForeignRow> rows;         // table of its keys
+  void (*combine)(Conversion& conversion);  // reads the keys of kCombined rows and writes roll's keys
+  /// Returns the name in `rows` of a key that the trainer has renamed, given by its new name; nullptr if it has not
+  /// been renamed.
+  const char* (*find_older_name)(const std::string& key) = nullptr;
 };
-/// Returns the row of a key under any of its names; nullptr if there is none.
+/// Returns the row of a key, given by its name in `rows` or a newer one; nullptr if there is none.
 const ForeignRow* find_row(const ForeignTrainer& trainer, const std::string& key);
 
-/// Settings with their defaults filled in, the draft, and the reports to the user.
+/// State of one conversion: the source keys with defaults filled in, the draft of roll's configuration, and the reports
+/// to the user. `key` is always a name in the trainer's table. Reading a key marks it as read, for report_unread().
 class Conversion {
  public:
-  /// Copies keys with kCopied rows. UserError: a key asks for another kind of training, or a value is known only at run
-  /// time. `keys` must outlive the object.
+  /// Copies the keys of kCopied rows to the draft and reports the keys that are not converted. A repeated key's last
+  /// value counts. Throws UserError for a kRefused key, an unknown key that by its name changes the training, and a
+  /// value known only at run time. `trainer` and `keys` must outlive the object. `num_ranks` is -n.
   Conversion(const ForeignTrainer& trainer, const std::vector<ForeignKey>& keys, std::optional<int64_t> num_ranks);
 
   bool is_set(const std::string& key) const;
   /// Returns true if the key is set to a value that is known without running the script.
   bool is_known(const std::string& key) const;
-  /// Returns the value, or the trainer's default; empty if there is neither.
+  /// Returns the value, or the trainer's default; empty if there is neither, or it is None or null. Throws UserError if
+  /// the value is known only at run time; so do the functions below that read a value.
   std::string text(const std::string& key) const;
-  /// Returns text() as a number. UserError with the key's place: it is no number.
+  /// Returns text() as a number. Throws UserError if it is not a number.
   double number(const std::string& key) const;
-  /// Returns text() as an integer. UserError: it is no whole number from 1 to 1,000,000.
+  /// Returns text() as an integer. Throws UserError if it is not a whole number from 1 to 1,000,000.
   int64_t count(const std::string& key) const;
+  /// Returns text() as a boolean; false if it is not one.
   bool is_true(const std::string& key) const;
-  /// Returns the names of the given keys that begin with `prefix`.
+  /// Returns the names of all set keys that begin with `prefix`.
   std::vector<std::string> keys_with_prefix(const std::string& prefix) const;
-  /// Reports kCombined keys that no function has read: they have no effect.
+  /// Reports set kCombined keys that have not been read: they have no effect. Call it after `combine`.
   void report_unread();
-  /// Reports unread keys that begin with `prefix` as decided here, because of `why`. UserError: such a key decides what
-  /// is trained.
+  /// Reports set kCombined keys that begin with `prefix` and have not been read as handled by roll, with the reason
+  /// `why`. Throws UserError if such a key by its name changes the training (decides_training()).
   void take_rest(const std::string& prefix, const char* why);
   /// Returns "from run.sh:12: data.train_batch_size" or "data.train_batch_size's default".
   std::string origin(const std::string& key) const;
-  /// Returns the origin of the given ones among `keys`.
+  /// Returns the joined origins of all set `keys`; if none is set, "KEY's default" for the first.
   std::string origin(std::initializer_list<const char*> keys) const;
-  /// Sets num_ranks to `gpus` times `nodes` (1 if nullptr), or to -n if `gpus` is not set. UserError: neither is given.
+  /// Sets num_ranks to the value of the key `gpus` times that of the key `nodes` (1 if nullptr), or to -n if `gpus` is
+  /// not set. Throws UserError if neither is given.
   void set_num_ranks(const char* gpus, const char* nodes);
-  /// Returns the UserError "run.sh:12: key = value: what".
+  /// Returns the UserError "run.sh:12: key = value: what", to be thrown by the caller.
   UserError refused(const std::string& key, const std::string& what) const;
 
+  /// Writes roll's key `our_key` to the draft.
   void set(const std::string& our_key, const std::string& value, const std::string& origin) {
     draft.set(our_key, value, origin);
   }
+  /// Copies the value of the source key `key` to roll's key `our_key`.
   void set_from(const std::string& our_key, const std::string& key) { draft.set(our_key, text(key), origin(key)); }
+  /// Adds a sentence to `differences`.
   void differs(const std::string& what) { differences.push_back(what); }
 
   Draft draft;
-  std::string command;  // roll subcommand; the trainer's, unless its keys ask for another training
-  int64_t num_ranks = 1;
-  std::optional<int64_t> requested_ranks;  // -n
-  std::vector<std::string> differences;    // settings whose meaning differs here
-  std::vector<std::string> without;        // keys without counterpart, with reasons
+  std::string command;                     // roll subcommand: the trainer's, unless `combine` sets another
+  int64_t num_ranks = 1;                   // number of GPUs, after set_num_ranks()
+  std::optional<int64_t> requested_ranks;  // number of GPUs given as -n
+  std::vector<std::string> differences;    // sentences: settings that mean something else in roll
+  std::vector<std::string> without;        // keys not converted: "key = value (run.sh:3): reason"
 
  private:
   /// Returns "run.sh:4: lr = x", for messages.
@@ -121,13 +133,14 @@ class Conversion {
   const ForeignRow* find_foreign_row(const std::string& key) const { return find_row(trainer_, key); }
 
   const ForeignTrainer& trainer_;
-  std::map<std::string, const ForeignKey*> set_keys_;  // keyed by the rows' names
+  std::map<std::string, const ForeignKey*> set_keys_;  // by foreign_key of the row, or by the key if only a '*' matches
   mutable std::set<std::string> read_;
 };
 
-/// Returns verl, TRL, slime, OpenRLHF, and their fine-tuning and DPO trainers.
+/// Returns all trainers: those of rlvr_trainers(), then the fine-tuning and DPO trainers.
 std::span<const ForeignTrainer> foreign_trainers();
-/// Returns the trainers for `roll train`, which come first and are detected by their keys; others must be named.
+/// Returns the trainers for `roll train` (verl, TRL, slime, OpenRLHF). convert_config() detects these by their keys;
+/// the others only by name.
 std::span<const ForeignTrainer> rlvr_trainers();
 const ForeignTrainer& verl_trainer();
 const ForeignTrainer& trl_trainer();
@@ -138,88 +151,105 @@ const ForeignTrainer& trl_dpo_trainer();
 const ForeignTrainer& openrlhf_sft_trainer();
 const ForeignTrainer& openrlhf_dpo_trainer();
 
-// ---- Functions shared by all trainers
+// ---- Functions shared by the trainers' `combine`
+//
+// They write roll's keys to the draft. A `const char*` parameter is the name of a source key, whose value the function
+// reads, unless said otherwise; roles are roll's ("actor_train").
 
-/// Returns the opposite of a boolean value.
+/// Returns "false" for a true value, else "true".
 std::string negated(const std::string& value);
-/// Returns the value as a list, unless it already is one.
+/// Returns the value as a YAML list of one element, unless it already begins with '['.
 std::string listed(const std::string& value);
-/// Returns the value, but 0 for -1 ("never").
+/// Returns the value, but "0" for "-1": a number of steps for which -1 means never in the source, 0 in roll.
 std::string steps_or_never(const std::string& value);
 
-/// Layout, micro-batch and mini-batch of a trained role.
+/// Batches of a trained role.
 struct TrainedLayout {
   std::string role;
   int64_t sequences = 1;    // per update, over all ranks
-  std::string origin;       // origin of that number
+  std::string origin;       // origin of `sequences`
   int64_t micro_batch = 1;  // sequences per micro-batch of a rank
   int64_t model_ranks = 1;  // ranks that share a copy of the model
 };
 /// Sets batch and micro-batch of a trained role. Rounds the batch up to a multiple of the data-parallel ranks, and
-/// reports it if that changes the batch.
+/// reports it if that changes the batch. Call it after set_num_ranks().
 void set_updates(Conversion& conversion, const TrainedLayout& plan);
-using StageKeys = std::span<const std::pair<const char*, const char*>>;
+using StageKeys = std::span<const std::pair<const char*, const char*>>;  // pairs of source key and roll's key
 using Roles = std::initializer_list<const char*>;
 constexpr Roles kModelRoles{"actor_train", "reference", "critic"};
-/// Sets pipeline stages of `roles` from Megatron's keys (pairs of the source's key and roll's) and returns the number
-/// of stages. The first key holds that number; with one stage the others have no effect.
+/// Sets pipeline stages of `roles` and returns their number, which is the value of the first key in `keys`. If it is 1,
+/// writes nothing.
 int64_t set_stages(Conversion& conversion, StageKeys keys, Roles roles = kModelRoles);
-/// Sets the expert-parallel size: the greatest common divisor of the key's and `data_ranks` (data x context ranks). If
-/// that is smaller, tensor ranks also share each expert's matrices; the training stays the same.
+/// Sets the expert-parallel size to the greatest common divisor of the key's value and `data_ranks` (number of data x
+/// context ranks). If that is smaller than the value, reports it: tensor ranks also split each expert's matrices, and
+/// the training stays the same.
 void set_expert_ranks(Conversion& conversion, const char* key, int64_t data_ranks, Roles roles = kModelRoles);
-/// Sets deepspeed's ZeRO stage of `roles` if the key is set. UserError: the stage is not 0 to 3.
+/// Sets deepspeed's ZeRO stage of `roles` if the key is set. Throws UserError if it is not 0, 1, 2 or 3.
 void set_zero_stage(Conversion& conversion, const char* key, Roles roles);
-/// Token budgets of a packed micro-batch, per rank; `ranks` share its sequences.
+/// Token budgets of packed micro-batches.
 struct PackingBudgets {
-  int64_t train = 0, forward = 0, ranks = 1;
+  int64_t train = 0;    // tokens of a micro-batch in training, per rank
+  int64_t forward = 0;  // the same for passes without gradients
+  int64_t ranks = 1;    // ranks that share a micro-batch's sequences; roll's budget is per rank times this
   std::string origin;
 };
-/// Sets token budgets of packed micro-batches for `roles`. A budget is at least the longest sequence, which the source
-/// trainer packs alone; lengths must have been set.
+/// Sets token budgets of packed micro-batches for `roles`. Raises a budget to the longest sequence, because the source
+/// trainer packs longer sequences alone. Call it after lengths and parallel sizes are set.
 void set_packing(Conversion& conversion, const PackingBudgets& tokens, Roles roles = kModelRoles);
-/// Sets devices 0..num_ranks-1 for all roles; the origin is these keys, or -n if none is set.
+/// Sets devices 0..num_ranks-1 for actor_train, actor_infer, reference and critic. The origin is these keys, or -n if
+/// none is set.
 void set_devices(Conversion& conversion, std::initializer_list<const char*> keys);
-/// Sets the clip range of the ratio, and the dual clip unless `c` is empty.
+/// Sets the clip range of the probability ratio to [1 - low, 1 + high], and the dual clip to `c` unless it is empty.
+/// All three are values.
 void set_clip(Conversion& conversion, const std::string& low, const std::string& high, const std::string& c,
               const std::string& origin);
-/// Sets CISPO's range; the lower bound 1 - low is at least 0.
+/// Sets CISPO's range of the ratio to [1 - low, 1 + high] from these keys; a `low` above 1 becomes 1.
 void set_cispo_range(Conversion& conversion, const char* low, const char* high);
-/// UserError: the first key of a pair is set and differs from the second; roll has one setting for both.
+/// Throws UserError if the first key of a pair is set and its value differs from the second key's: roll has one setting
+/// for both.
 void require_same(const Conversion& conversion, std::initializer_list<std::pair<const char*, const char*>> keys);
-/// UserError: the key names an optimizer other than Adam or AdamW with 32-bit states.
+/// Throws UserError if the key names an optimizer other than Adam or AdamW with 32-bit states.
 void require_adam(const Conversion& conversion, const char* key);
-/// Sets the final learning rate of a cosine schedule: `end` is a rate, or a share of the peak (`is_share`). Does
-/// nothing if it is 0 or the schedule `type` is constant. UserError: another schedule.
+/// Sets the final learning rate of a cosine schedule: the key `end` holds a rate or, if `is_share`, a share of the peak
+/// rate. Does nothing if its value is empty or 0, or if the schedule's name `type` (a value) begins with "constant".
+/// Throws UserError for other schedules.
 void set_last_rate(Conversion& conversion, const std::string& type, const char* end, bool is_share,
                    const std::string& role = "actor_train");
-/// Copies the policy's optimizer and schedule to the critic where the critic has no setting.
+/// Copies the policy's training_args, except batch sizes, to the critic where the critic has no setting.
 void set_critic_optimizer(Conversion& conversion);
-/// Sets the KL in the loss; turns it off if its coefficient is 0.
+/// If the boolean key `use` is true, sets the KL in the loss, or turns it off if its coefficient is 0. `type` is the
+/// key of the KL estimator.
 void set_kl_loss(Conversion& conversion, const char* use, const char* coefficient, const char* type);
-/// Sets the KL in the token rewards from the keys of its coefficient and estimator.
+/// Sets the KL in the token rewards, or turns it off if its coefficient is 0. `type` is the key of the KL estimator.
+/// Throws UserError for an unknown estimator.
 void set_reward_kl(Conversion& conversion, const char* coefficient, const char* type);
-/// Sets the KL estimator of the loss unless it is k3: k1, k2, k3, abs or verl's names for them; those ending in '+'
-/// have the gradient of k2. UserError: another estimator.
+/// Sets the KL estimator of the loss from the key `type`: k1, k2, k3, abs or verl's names for them. Writes nothing for
+/// k3, roll's default. A name that ends in '+' has the gradient of k2 and becomes mse. Throws UserError for others.
 void set_kl_loss_penalty(Conversion& conversion, const char* type);
-/// Drops groups whose responses are all right or all wrong, and samples additional prompts instead.
+/// Sets roll's filter that drops groups whose responses are all right or all wrong, and samples other prompts instead.
 void set_group_filter(Conversion& conversion, const std::string& origin);
 /// Source keys of the training's sampling, used where validation has no setting.
 struct ValidationKeys {
-  const char *temperature, *top_p, *top_k, *responses;
+  const char *temperature, *top_p, *top_k;
+  const char* responses;  // number of responses per prompt in validation
 };
-/// Sets the rows' columns. `input` holds messages or a text: with the key `templated` it is messages or, judged by its
-/// name, a question; else raw text. `label`, if given, names the column of the right answer.
+/// Sets the columns of the training's rows. The key `input` holds the name of the prompt's column. If the boolean key
+/// `templated` is true, that column is taken as a question (a text) if so named ("question", "problem", ...), else as
+/// messages; if false, as raw text. The key `label` holds the name of the right answer's column; it may be unset.
 void set_columns(Conversion& conversion, const char* input, const char* templated, const char* label);
-/// Sets validation's columns and sampling, or removes it if it has no rows; reports keys that the user must set.
+/// Sets validation's columns and sampling, or removes validation if it has no rows. Writes placeholders for a missing
+/// model or data file and reports them.
 void set_data(Conversion& conversion, const ValidationKeys& keys);
-/// UserError: by its name the model reads images or is an unknown mixture of experts.
+/// Throws UserError if by its name the model that the key holds reads images or is an unknown mixture of experts.
 void refuse_other_models(const Conversion& conversion, const char* key);
-/// Sets one reward domain: rule-checked mathematics, as in most recipes of other trainers. If `model` is not nullptr,
-/// it is the reward model that this key names; else, if `function` is set, that Python function ("FILE:FUNCTION").
+/// Sets the only reward domain. If `model` is not nullptr, it is the reward model that this key holds; else, if
+/// `function` ("FILE:FUNCTION") is not empty, that Python function; else rule-checked mathematics, as in most recipes.
+/// Throws UserError if the key `model` is not set.
 void set_reward(Conversion& conversion, const char* model = nullptr, const std::string& function = "");
-/// Returns a value for rewards.<domain>.terms. `terms`: each term's keys, as "type: x". Without weights all are 1.
+/// Returns a value for rewards.<domain>.terms. Each of `terms` holds keys and values such as "type: x". `weights` holds
+/// one number per term; if it is empty, all weights are 1.
 std::string weighted_terms(const std::vector<std::string>& terms, const std::vector<std::string>& weights);
-/// Removes settings of the critic and the reference if the objective does not use them.
+/// Removes settings of the critic and the reference if the objective does not use them. Call it last.
 void set_roles(Conversion& conversion);
 
 }  // namespace roll

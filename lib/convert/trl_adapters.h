@@ -1,5 +1,5 @@
-// Settings that TRL's trainers share, from the command line or Python: ModelConfig (weights, dtype, adapters), and of
-// transformers' TrainingArguments the optimizer and saving.
+// Settings that all TRL trainers share, for trl.cpp and trl_dpo.cpp: TRL's ModelConfig (weights, dtype, adapters), and
+// optimizer and saving from transformers' TrainingArguments. The macros are ForeignRow entries of a table (table.h).
 #pragma once
 
 #include "convert/table.h"
@@ -55,10 +55,10 @@
 
 namespace roll {
 
-/// Sets the policy's adapters and the quantisation of its base. ModelConfig's defaults are rank 16, alpha 32, dropout
-/// 0.05; roll's are rank 8, alpha twice the rank, no dropout.
+/// Sets the policy's adapters and the quantisation of the frozen weights, with ModelConfig's defaults (rank 16, alpha
+/// 32, dropout 0.05) written out. Throws UserError for settings that roll lacks.
 void set_trl_adapters(Conversion& c);
-/// Sets the dtype of the policy's forward pass, also for the roles `others`.
+/// Sets the dtype of the forward pass for actor_train and for the roles `others`; nothing if it is float32.
 void set_trl_dtype(Conversion& c, Roles others);
 
 }  // namespace roll

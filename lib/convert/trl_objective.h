@@ -5,9 +5,9 @@
 
 namespace roll {
 
-/// Returns true for RLOOTrainer: the program's name says so, or a key is set that only RLOOTrainer has.
+/// Returns true if the settings are RLOOTrainer's: the program's name says so, or a key is set that GRPOTrainer lacks.
 bool is_trl_rloo(const Conversion& c);
-/// Sets the objective. UserError: roll has no such objective.
+/// Writes roll's keys of the objective to the draft. Throws UserError if roll has no such objective.
 void combine_trl_objective(Conversion& c);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Converts verl's LoRA settings. With FSDP they are lora_rank and its neighbours, passed to PEFT. With Megatron they
-// are the group `lora`, with other defaults (alpha 32 instead of 16) and Megatron's module names.
+// Converts verl's LoRA settings, for verl.cpp and verl_sft.cpp. With FSDP they are the keys lora_rank, lora_alpha, ...,
+// passed to PEFT. With Megatron they are the group `lora` (lora.rank, ...), with other defaults and module names.
 #pragma once
 
 #include "convert/table.h"
@@ -7,7 +7,7 @@
 #define VERL_ADAPTER_FOLDER(model) \
   Fate::kRefused, "to start from adapters, give their folder as " model "path after the file, and this key as None"
 
-/// Rows of a model's keys.
+/// ForeignRow entries (table.h) for the keys that begin with `model`, a string such as "actor_rollout_ref.model.".
 #define VERL_ADAPTER_ROWS(model)                                                                                       \
   {model "lora_rank", Fate::kCombined, "", "0"}, {model "lora_alpha", Fate::kCombined, "", "16"},                      \
       {model "target_modules", Fate::kCombined, "", "all-linear"}, {model "exclude_modules", Fate::kCombined},         \
@@ -25,7 +25,8 @@
 
 namespace roll {
 
-/// Sets the adapters of `role` from the keys that begin with `model`.
+/// Sets the adapters of roll's role `role` from the keys that begin with `model`, as in the macro. Throws UserError for
+/// settings that roll lacks.
 void set_verl_adapters(Conversion& c, const std::string& model, const char* role);
 
 }  // namespace roll

@@ -3,6 +3,7 @@
 
 #include "convert/table.h"
 
+/// ForeignRow entries (table.h) of verl's distillation keys.
 #define VERL_DISTILLATION_ROWS                                                                                      \
   {"distillation.enabled", Fate::kCombined, "", "false"},                                                           \
       {"distillation.distillation_loss.loss_mode", Fate::kCombined, "", "k3"},                                      \
@@ -22,7 +23,8 @@
 
 namespace roll {
 
-/// Sets the KL to a teacher if enabled. Everything but the roles must have been set. UserError: roll has no such loss.
+/// Sets distillation from a teacher if distillation.enabled is true. Call it after everything else but before
+/// set_roles(). Throws UserError if roll has no such loss.
 void combine_verl_distillation(Conversion& c);
 
 }  // namespace roll

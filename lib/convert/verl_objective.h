@@ -5,7 +5,8 @@
 
 namespace roll {
 
-/// Sets the objective. UserError: roll has no such objective, or its parts are aggregated in different ways.
+/// Writes roll's keys of the objective to the draft. Throws UserError if roll has no such objective, or if policy loss
+/// and KL loss are averaged over tokens in different ways.
 void combine_verl_objective(Conversion& c);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Looks up words that users know from other trainers ("lr", "beta", "micro_batch_size"), to suggest roll's keys. Most
-// come from the trainers' tables (table.h); words.cpp adds combined keys and words of no single trainer.
+// Looks up configuration words that users know from other trainers ("lr", "beta", "micro_batch_size"), to suggest
+// roll's keys. Most come from the trainers' tables (table.h); words.cpp lists others.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 namespace roll {
 
 struct ForeignWord {
-  std::vector<std::string> keys;  // roll's keys, as paths; empty: there is no counterpart
-  std::string how;                // further conditions, or the reason; may be empty if there are keys
+  std::vector<std::string> keys;  // roll's keys, as paths ("actor_train.training_args.learning_rate"); may be empty
+  std::string how;                // with keys: how to use them, or empty; without keys: why roll has none
 };
 
-/// Looks up `word`, ignoring case, with dashes or underscores; nullopt if no trainer has it.
+/// Looks up `word`; case, and dashes or underscores, make no difference. nullopt if no trainer has it.
 std::optional<ForeignWord> foreign_word(std::string_view word);
 
-/// Returns all listed words, for tests.
+/// Returns all words that foreign_word() finds, for tests.
 std::vector<std::string> listed_foreign_words();
 
 }  // namespace roll

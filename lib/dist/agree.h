@@ -10,21 +10,22 @@
 
 namespace roll {
 
-/// Ends a rank silently, because the failed rank has printed the message.
+/// Ends this process because another rank failed; nothing is printed for it, because that rank prints its message.
 struct AnotherRankFailed : std::runtime_error {
   AnotherRankFailed(int failed_rank, int exit_code);
-  int exit_code;
+  int exit_code;  // exit code of the failed rank
 };
 
-/// Returns 2 for UserError, 70 for Bug, the code in Stopped and AnotherRankFailed, else 1.
+/// Returns the exit code of a program that ends with this error: 2 for UserError, 70 for Bug, the code in Stopped and
+/// AnotherRankFailed, else 1.
 int exit_code_for(const std::exception& error);
 
-/// Runs `check` on every rank and shares the outcome. **Collective**. If any rank threw, the lowest one rethrows its
-/// own exception, and all others throw AnotherRankFailed with the same exit code. So one rank reports, and none waits.
+/// Calls `check` on every rank, then shares the outcome. **Collective**. If `check` threw on any rank, the lowest such
+/// rank rethrows its exception, and all others throw AnotherRankFailed. So one rank reports, and none waits for it.
 void agree(Communicator& ranks, const std::function<void()>& check);
 
-/// Returns the stop request if any rank got one (process/stop.h), and sets it on every rank. **Collective**; called
-/// where all ranks may leave together.
+/// Returns the strongest stop request that any rank got (process/stop.h), and sets it on every rank; nullopt if none
+/// got one. **Collective**; called where all ranks may stop together.
 std::optional<StopKind> stop_agreed(Communicator& ranks);
 
 }  // namespace roll

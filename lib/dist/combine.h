@@ -1,4 +1,4 @@
-// Reduces the tensors of many ranks on the host; back-ends without device collectives use it.
+// Reduces tensors of many ranks that are already on one host; used by communicators that do not run over NCCL.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,9 @@
 
 namespace roll {
 
-/// Reduces `parts` element-wise, in order, into `result`, which may be one of the parts; overwrites the first part.
-/// Narrow floats are added in float32 and rounded once.
+/// Reduces `parts` (one tensor per rank, of equal shapes and dtype) element-wise, in order, into `result`, which may be
+/// one of the parts. The first part is scratch space and overwritten. bfloat16 and float16 are reduced in float32 and
+/// rounded once.
 void combine(const std::vector<at::Tensor>& parts, Reduce op, at::Tensor& result);
 
 }  // namespace roll

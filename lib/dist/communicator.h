@@ -1,11 +1,14 @@
 // Collectives among a group of ranks (processes with a device each), like an MPI communicator or a torch.distributed
-// process group. Every public member except rank(), size() and other getters is **Collective**: all ranks call it in
-// the same order, with the same shape, dtype and name. Goals: a rank that makes another call, is late or dies becomes
-// an error that names rank, collective and step. Sums do not depend on timing: host back-ends add in rank order, and
-// every rank gets the same bits. Collectives named start_... run asynchronously.
-//   single  one process                       mpi   started by mpirun or srun, through host memory
-//   tcp     torchrun-style variables, sockets  nccl  CUDA tensors over NCCL, everything else over mpi or tcp
-//   threads  ranks as threads of one process, to predict a job of many ranks (thread_ranks.h)
+// process group. Every public member except getters and setters is **Collective**: all ranks of the group call it in
+// the same order, with the same shape, dtype and name. Goals: if a rank makes another call, is late or dies, the others
+// throw an error that names rank, collective and step. Sums do not depend on timing: host back-ends add in rank order,
+// and every rank gets the same bits. Collectives named start_... run asynchronously. Values of kind():
+//   single   one rank
+//   mpi      processes started by mpirun or srun, through host memory
+//   tcp      processes started with torchrun-style variables, over sockets, through host memory
+//   nccl     CUDA tensors over NCCL, everything else over mpi or tcp
+//   threads  ranks as threads of one process (thread_ranks.h)
+//   planned  threads that count the traffic of a simulated job (forecast/planned_ranks.h)
 // CUDA tensors go through host memory if several ranks share a GPU, which NCCL does not support.
 #pragma once
 
@@ -26,23 +29,24 @@ enum class Reduce { kSum, kMax, kMin };
 /// Returns true for bfloat16 and float16, which are summed in float32 and rounded once.
 bool is_narrow(at::ScalarType dtype);
 
-/// Rank and step of a wait, for error texts: "rank 1 of 4, step 12".
+/// This process and its step, for error texts.
 struct Whereabouts {
   int rank = 0;
-  int size = 1;
+  int size = 1;       // number of ranks
   int64_t step = -1;  // -1: before the first step
 };
+/// Returns "rank 1 of 4, step 12".
 std::string to_string(const Whereabouts& place);
 
-/// An asynchronous collective.
+/// An asynchronous collective. Call wait() before destroying it.
 class Pending {
  public:
   virtual ~Pending() = default;
-  /// Waits until the result may be used (CUDA: by kernels enqueued afterwards). Throws the collective's errors.
+  /// Waits until the result may be used (on CUDA: by kernels enqueued afterwards). Throws the collective's errors.
   virtual void wait() = 0;
   /// Returns true if wait() would return, or throw, at once.
   virtual bool is_done() = 0;
-  /// Time of the run (monotonic_s()), valid after wait(). NCCL: from its start to wait().
+  /// Times at which the collective began and ended (monotonic_s()), valid after wait(). Over NCCL, it ends at wait().
   double begin_s() const { return begin_s_; }
   double end_s() const { return end_s_; }
 
@@ -52,11 +56,11 @@ class Pending {
 
 /// This process in a communicator and in the whole job.
 struct Membership {
-  int rank = 0;
-  int size = 1;
-  Whereabouts world{};                    // field `step` is unused
-  std::string group = "world";            // name in errors and counts
-  std::shared_ptr<Traffic> traffic = {};  // shared by all communicators of the process
+  int rank = 0;                           // rank in the communicator
+  int size = 1;                           // number of the communicator's ranks
+  Whereabouts world{};                    // rank and size in the job; field `step` is unused
+  std::string group = "world";            // communicator's name in errors and counts of traffic
+  std::shared_ptr<Traffic> traffic = {};  // shared by all communicators of the process; null: a new one is made
 };
 
 class Communicator {
@@ -70,27 +74,32 @@ class Communicator {
   bool is_first() const { return membership_.rank == 0; }
   /// Returns false for `single`, whose collectives return their input, so that callers may skip them.
   bool communicates() const { return kind() != "single"; }
+  /// Returns one of the kinds listed above, such as "mpi".
   virtual std::string_view kind() const = 0;
   const std::string& group() const { return membership_.group; }
-  /// Returns the counts of sent data, and the step for error texts.
+  /// Returns the process's counts of sent data, and the step for error texts.
   Traffic& traffic() { return *membership_.traffic; }
   void set_step(int64_t step) { membership_.traffic->set_step(step); }
   /// Counts each following collective as `times` equal ones; for communicators that only count
   /// (forecast/planned_ranks.h).
   void count_times(int64_t times) { times_ = times; }
 
-  /// Creates a communicator among `members` (ascending ranks of this one, this rank included); its messages never mix
-  /// with this one's. **Collective**: each rank passes its own group's members. A group of one is `single`, unless this
-  /// communicator has only one rank itself. `group` is its name in errors and counts ("tp").
+  /// Returns a new communicator of `members`, ascending ranks of this communicator that include this rank. Messages of
+  /// the two never mix. **Collective** over this communicator: each rank passes the members of the group that it joins.
+  /// A group of one is `single`, unless this communicator has only one rank itself. `group` is the new communicator's
+  /// name in errors and counts ("tp").
   virtual std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) = 0;
 
-  /// Reduces element-wise over ranks, in place, any shape. dtypes: float32, float64, int64 and narrow floats
-  /// (is_narrow). `name` identifies the tensor in errors. SystemError: a rank is late or gone. Bug: ranks differ.
+  // All collectives below throw SystemError if a rank is late or gone, and Bug if ranks make different calls. `name`
+  // identifies the data in errors.
+
+  /// Reduces element-wise over ranks, in place, for any shape. dtypes: float32, float64, int64, bfloat16, float16 (see
+  /// is_narrow()); throws Bug for others.
   void all_reduce_sum(at::Tensor& tensor, std::string_view name) { all_reduce(tensor, Reduce::kSum, name); }
   void all_reduce_max(at::Tensor& tensor, std::string_view name) { all_reduce(tensor, Reduce::kMax, name); }
   void all_reduce_min(at::Tensor& tensor, std::string_view name) { all_reduce(tensor, Reduce::kMin, name); }
   void all_reduce(at::Tensor& tensor, Reduce op, std::string_view name);
-  /// Reduces one number over ranks; added in the same order as above.
+  /// Returns the reduction of one number of each rank, in the same order as for tensors.
   double all_reduce(double value, Reduce op, std::string_view name);
   int64_t all_reduce(int64_t value, Reduce op, std::string_view name);
   double all_reduce_sum(double value, std::string_view name) { return all_reduce(value, Reduce::kSum, name); }
@@ -99,30 +108,33 @@ class Communicator {
   int64_t all_reduce_max(int64_t value, std::string_view name) { return all_reduce(value, Reduce::kMax, name); }
   int64_t all_reduce_min(int64_t value, std::string_view name) { return all_reduce(value, Reduce::kMin, name); }
 
-  /// Copies root's tensor to every rank's `tensor`. Any shape and dtype.
+  /// Copies the tensor of rank `root` into every rank's `tensor`, for any shape and dtype.
   void broadcast(at::Tensor& tensor, int root, std::string_view name);
   /// Returns the tensors of all ranks, in rank order; shapes and dtypes must be equal.
   std::vector<at::Tensor> all_gather(const at::Tensor& tensor, std::string_view name);
   /// Concatenates all ranks' tensors along dimension 0: [n, ...] of each rank -> [size * n, ...].
   at::Tensor all_gather_rows(const at::Tensor& tensor, std::string_view name);
-  /// Sums `all` [size * n, ...] over ranks and returns rows [rank * n, (rank + 1) * n). dtypes as in all_reduce.
+  /// Sums `all` [size * n, ...] over ranks and returns rows [rank * n, (rank + 1) * n). dtypes as in all_reduce().
   at::Tensor reduce_scatter_rows(const at::Tensor& all, std::string_view name);
 
-  /// Sums dense tensors over ranks asynchronously. Until wait(), the tensors must stay alive and untouched, and only
-  /// start_ functions of this communicator may be called. `local` receives this rank's part of `all`, and may be a view
-  /// into it; the rest of `all` becomes undefined.
+  // start_...: contiguous tensors. Until wait(), the caller must not change the tensors, and may call only start_...
+  // functions of this communicator.
+
+  /// Sums `all` [size * n] over ranks and writes elements [rank * n, (rank + 1) * n) to `local`, which may be a view of
+  /// these elements in `all`. The content of the rest of `all` becomes undefined.
   std::unique_ptr<Pending> start_reduce_scatter(const at::Tensor& all, const at::Tensor& local, std::string_view name);
+  /// Sums `tensor` over ranks, in place.
   std::unique_ptr<Pending> start_all_reduce(const at::Tensor& tensor, std::string_view name);
-  /// Sends root's tensor, which does not change, to the others; these may call broadcast() instead.
+  /// Like broadcast(); some ranks may call broadcast() instead.
   std::unique_ptr<Pending> start_broadcast(const at::Tensor& tensor, int root, std::string_view name);
-  /// Gathers every rank's `local` into `all` [size * n]; `local` may be this rank's part of `all`.
+  /// Gathers every rank's `local` [n] into `all` [size * n], in rank order; `local` may be this rank's part of `all`.
   std::unique_ptr<Pending> start_all_gather(const at::Tensor& local, const at::Tensor& all, std::string_view name);
-  /// All-to-all of equal blocks: block r of `out` [size * n] becomes block rank() of rank r's `in`. Over NCCL, this is
-  /// the only exchange that does not involve the host.
+  /// All-to-all of equal blocks of n elements: block r of `out` [size * n] becomes block rank() of rank r's `in`
+  /// [size * n]. Over NCCL, this is the only exchange that does not involve the host.
   std::unique_ptr<Pending> start_all_to_all(const at::Tensor& out, const at::Tensor& in, std::string_view name);
-  /// All-to-all: `out[r]` goes to rank r and becomes its `in[rank()]`; a rank also sends to itself. Tensors are
-  /// contiguous, on one device, of any dtype; undefined or empty ones are not sent. Bug: a rank sends another size than
-  /// the receiver expects.
+  /// All-to-all of tensors, one per rank: `out[r]` is copied to rank r's `in[rank()]`, also for r = rank(). Tensors are
+  /// contiguous, on one device, of any dtype; undefined or empty ones are not sent. Throws Bug if a rank sends another
+  /// number of bytes than the receiver expects.
   void exchange(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in, std::string_view name);
   /// Like exchange(), asynchronously.
   std::unique_ptr<Pending> start_exchange(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
@@ -131,33 +143,35 @@ class Communicator {
   virtual std::vector<std::string> all_gather_bytes(std::string_view local, std::string_view name) = 0;
   /// Returns the byte strings of all ranks on the first rank; an empty list elsewhere.
   virtual std::vector<std::string> gather_bytes(std::string_view local, std::string_view name) = 0;
-  /// Like all_gather_bytes(), asynchronously, into `all`. For occasional news rather than urgent data: it polls for the
-  /// others' bytes every half millisecond.
+  /// Like all_gather_bytes(), asynchronously; wait() fills `all`. For data that is not urgent: it polls for the others'
+  /// bytes every half millisecond.
   virtual std::unique_ptr<Pending> start_all_gather_bytes(std::string local,
                                                           std::shared_ptr<std::vector<std::string>> all,
                                                           std::string_view name) = 0;
-  /// Returns root's bytes on every rank.
+  /// Returns the bytes `local` of rank `root` on every rank; the others' `local` is ignored.
   std::string broadcast_bytes(std::string_view local, int root, std::string_view name);
+  /// Returns when all ranks have called it.
   void barrier(std::string_view name) { all_gather_bytes({}, name); }
 
  protected:
   explicit Communicator(Membership membership);
-  /// The collectives above on dense contiguous tensors; `all` holds the ranks' parts one after another.
+  /// Implement the collectives above for contiguous tensors; `all` holds the ranks' parts one after another.
   virtual void reduce_dense(at::Tensor& tensor, Reduce op, std::string_view name) = 0;
   virtual void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) = 0;
   virtual void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) = 0;
   virtual void reduce_scatter_dense(const at::Tensor& all, at::Tensor& local, std::string_view name) = 0;
   virtual void all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::string_view name);
-  /// Like exchange(), without this rank's own part; every tensor is defined.
+  /// Like exchange(), but ignores out[rank()] and in[rank()]; every tensor is defined.
   virtual void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                               std::string_view name) = 0;
-  /// Starts a collective asynchronously; several run in the order of their calls.
+  /// Calls `collective` asynchronously; several run in the order in which they were started.
   virtual std::unique_ptr<Pending> start(std::function<void()> collective) = 0;
 
-  /// Returns this process's place in the whole job, at the current step.
+  /// Returns this process's rank in the job and its step.
   Whereabouts place() const;
+  /// Returns the value of count_times().
   int64_t times() const { return times_; }
-  /// Returns this process's membership in a group that it splits off.
+  /// Returns this process's membership in a communicator made by split() with these arguments.
   Membership membership_in(const std::vector<int>& members, const std::string& group) const;
 
  private:

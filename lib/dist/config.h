@@ -1,4 +1,5 @@
-// Configuration of a worker: its devices, and how the model is split over them.
+// Configuration of a role (actor_train, ...): its devices, and how the model is split over them. Members of the structs
+// are configuration keys, with ROLL's names; fields() in config.cpp describes each for `roll keys`.
 #pragma once
 
 #include <cstdint>
@@ -13,41 +14,44 @@ namespace roll {
 
 class Keys;
 
-/// Devices of a worker, from ROLL's string: `list(range(0,8))`, `[0,1,2]`, or a sum of such lists. Never evaluated.
+/// Devices of a role. If the devices of all roles are put in ascending order, number r is rank r's
+/// (place_roles() in settings/placement.h).
 struct DeviceMapping {
-  std::vector<int64_t> devices;
+  std::vector<int64_t> devices;  // in the order of the text, each once
   bool operator==(const DeviceMapping&) const = default;
 };
 
-/// Parses a device list. UserError (a rule without file and line): the text is malformed, names a device twice, or has
-/// more than 65536 devices.
+/// Parses ROLL's text `list(range(0,8))`, `[0,1,2]`, or a sum of such lists, without running it as Python. Throws
+/// UserError, without file and line, if the text is malformed, names no device, a device twice, or one above 65535.
 DeviceMapping parse_device_mapping(const std::string& text);
+/// Reads the key for the configuration reader: sets `mapping` to parse_device_mapping(text).
 void from_config_text(const std::string& text, DeviceMapping& mapping);
 
-/// Formats as `list(range(0,8))` if the devices are consecutive, else as `[0,2,5]`; parse_device_mapping reads it back.
+/// Returns `list(range(0,8))` if the devices are consecutive, else `[0,2,5]`; parse_device_mapping() reads it back.
 std::string to_config_text(const DeviceMapping& mapping);
 
-/// ROLL's full and selective recomputation; both mean recomputation layer by layer here.
+/// ROLL's recompute_granularity; in roll both values mean that backward recomputes activations layer by layer.
 enum class Recompute { kFull, kSelective };
 constexpr auto enum_names(Recompute) {
   return std::to_array<Named<Recompute>>({{Recompute::kFull, "full"}, {Recompute::kSelective, "selective"}});
 }
 
-/// Megatron's methods. kUniform: all layers, recompute_num_layers at a time. kBlock: the first recompute_num_layers.
-/// kAuto: like kBlock, with as few layers as memory requires.
+/// Layers that backward recomputes. kUniform: all layers, recompute_num_layers at a time. kBlock: the first
+/// recompute_num_layers. kAuto: like kBlock, with as few layers as memory requires.
 enum class RecomputeMethod { kUniform, kBlock, kAuto };
 constexpr auto enum_names(RecomputeMethod) {
   return std::to_array<Named<RecomputeMethod>>(
       {{RecomputeMethod::kUniform, "uniform"}, {RecomputeMethod::kBlock, "block"}, {RecomputeMethod::kAuto, "auto"}});
 }
 
-/// DeepSpeed's section.
+/// DeepSpeed's section zero_optimization.
 struct ZeroOptimization {
   std::optional<int64_t> stage;
 
   void fields(Keys& v);
 };
 
+/// The section strategy_config. nullopt: the key is not set.
 struct StrategyConfig {
   std::optional<int64_t> tensor_model_parallel_size;
   std::optional<int64_t> tensor_parallel_size;
@@ -79,9 +83,10 @@ struct StrategyConfig {
   int64_t context_parallel() const { return context_parallel_size.value_or(ulysses_size.value_or(1)); }
   int64_t expert_parallel() const { return expert_model_parallel_size.value_or(1); }
   int64_t pipeline_parallel() const { return pipeline_model_parallel_size.value_or(1); }
-  /// Ranks that share one copy of the model and its sequences.
+  /// Ranks that share one copy of the model and work on the same sequences.
   int64_t model_ranks() const { return pipeline_parallel() * tensor_parallel() * context_parallel(); }
-  /// Returns the layers to recompute, if any are. All layers, until choose_recomputation() replaces auto by block.
+  /// Returns the layers to recompute, for roles with recompute_granularity or moe_layer_recompute. For kAuto these are
+  /// all layers, until choose_recomputation() replaces kAuto by kBlock.
   Recomputation recomputation() const {
     if (recompute_method == RecomputeMethod::kBlock) return {.layers = recompute_num_layers.value_or(0)};
     return {.layers = kEveryLayer.layers, .together = recompute_num_layers.value_or(1)};
@@ -119,7 +124,7 @@ constexpr auto enum_names(Strategy) {
                                          {Strategy::kSglang, "sglang"}});
 }
 
-/// Returns true for back-ends of trained roles.
+/// Returns true for the names "..._train", which roles that train have.
 constexpr bool trains(Strategy strategy) {
   return strategy == Strategy::kMegatronTrain || strategy == Strategy::kDeepspeedTrain ||
          strategy == Strategy::kFsdp2Train;
@@ -127,11 +132,12 @@ constexpr bool trains(Strategy strategy) {
 constexpr bool is_fsdp2(Strategy strategy) {
   return strategy == Strategy::kFsdp2Train || strategy == Strategy::kFsdp2Infer;
 }
-/// Returns true for Megatron's back-ends: only these pack sequences in ROLL, and use Megatron's recomputation keys.
+/// Returns true for Megatron's names: in ROLL, only these pack sequences and have the recomputation keys.
 constexpr bool is_megatron(Strategy strategy) {
   return strategy == Strategy::kMegatronTrain || strategy == Strategy::kMegatronInfer;
 }
 
+/// The section strategy_args.
 struct StrategyArgs {
   Strategy strategy_name = Strategy::kMegatronTrain;
   StrategyConfig strategy_config;

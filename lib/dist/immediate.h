@@ -1,4 +1,4 @@
-// Base class of back-ends without asynchronous collectives: start_ functions run at once.
+// Base class of communicators without asynchronous collectives: the start_... functions run the whole collective.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Merges the metrics of many ranks.
+// Merges the metrics of many ranks, at the end of a step.
 #pragma once
 
 #include "dist/communicator.h"
@@ -7,10 +7,12 @@
 
 namespace roll {
 
-/// Returns the metrics of all ranks merged in rank order. **Collective**.
+/// Returns, on every rank, the `local` metrics of all ranks merged in rank order. **Collective**.
 Metrics merge_over_ranks(const Metrics& local, Communicator& ranks);
 
-/// Copies metrics that all ranks of a role have to all ranks of its world. **Collective** over that world.
+/// Returns, on all ranks of role.world(), the `metrics` that all ranks of the role have; elsewhere `metrics` is
+/// ignored.
+/// **Collective** over role.world().
 Metrics broadcast_metrics(RoleMesh& role, const Metrics& metrics);
 
 }  // namespace roll

@@ -1,7 +1,8 @@
-// Arranges ranks in a grid of data x pipeline x context x tensor parallelism. Tensor ranks are adjacent (they
-// communicate most, so they should share a host), then context ranks, pipeline stages and data ranks:
-// rank = ((dp_rank * pp + stage) * cp + cp_rank) * tp + tp_rank. Among the dp x cp ranks with the same weights, each ep
-// adjacent ones split the experts instead.
+// Arranges ranks in a grid of data (dp) x pipeline (pp) x context (cp) x tensor (tp) parallelism, with communicators
+// for each dimension. Tensor ranks are adjacent (they communicate most, so they should share a host), then context
+// ranks, pipeline stages and data ranks: rank = ((dp_rank * pp + stage) * cp + cp_rank) * tp + tp_rank. The dp x cp
+// ranks with equal (stage, tp_rank) hold the same weights, except experts: groups of ep successive ones among them
+// split those.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,9 @@ namespace roll {
 struct MeshShape {
   int64_t cp = 1;     // ranks that split each sequence
   int64_t tp = 1;     // ranks that split each weight matrix
-  int64_t ep = 1;     // ranks that split the experts and hold the same other weights; divides dp x cp
+  int64_t ep = 1;     // ranks that split the experts and hold the same other weights; divides dp * cp
   int64_t pp = 1;     // pipeline stages; each has some of the layers
-  bool ring = false;  // interleaved stages: several chunks of layers each; a link from the last to the first
+  bool ring = false;  // a stage has several separate chunks of layers, so the last stage also sends to the first
   auto operator<=>(const MeshShape&) const = default;
   int64_t stage_ranks() const { return cp * tp; }
   int64_t model_ranks() const { return pp * stage_ranks(); }
@@ -30,39 +31,46 @@ struct MeshShape {
 
 /// Coordinates of a rank in the grid.
 struct MeshPlace {
-  int64_t dp = 0, cp = 0, tp = 0, pp = 0;
+  int64_t dp = 0, cp = 0, tp = 0, pp = 0;  // each from 0; pp is the stage
 };
+/// Returns the coordinates of `rank`, by the formula above.
 MeshPlace mesh_place(int64_t rank, const MeshShape& shape);
 
-/// Communicators between two neighbouring stages, [2] ranks each.
+/// Communicators of two ranks in neighbouring stages: for activations, and for the gradients that go back.
 struct StageLink {
   std::unique_ptr<Communicator> activations, gradients;
 };
 
 class Mesh {
  public:
-  /// **Collective** over `world`, which must outlive the mesh. Bug: its size is no multiple of pp * cp * tp, or of ep *
-  /// pp * tp.
+  /// Arranges all ranks of `world`, which must outlive the mesh. **Collective** over `world`. Throws Bug if its size is
+  /// not a multiple of pp * cp * tp and of ep * pp * tp.
   Mesh(Communicator& world, MeshShape shape);
 
   const MeshShape& shape() const { return shape_; }
+  /// Returns the number of model copies, each with its own sequences.
   int64_t dp_size() const { return world_.size() / shape_.model_ranks(); }
+  /// Returns this rank's coordinates.
   const MeshPlace& place() const { return place_; }
-  /// Returns true on one rank of each pp * cp * tp group: the first that computes results (in the last stage).
+  /// Returns true on one rank of each model copy: the first in the last stage, which computes results.
   bool is_leader() const { return place_.cp == 0 && place_.tp == 0 && place_.pp == shape_.pp - 1; }
 
   Communicator& world() { return world_; }
-  Communicator& dp() { return *dp_; }  // ranks with the same part of model and sequences
-  Communicator& cp() { return *cp_; }
-  Communicator& tp() { return *tp_; }
-  Communicator& shards() { return *shards_; }         // dp x cp ranks with the same weights, except experts
-  Communicator* experts() { return experts_.get(); }  // ep ranks that split the experts; null if ep is 1
-  Communicator& expert_shards() { return expert_shards_ ? *expert_shards_ : *shards_; }  // ranks with the same experts
-  // With several stages only:
-  Communicator& pp() { return *pp_; }                // all stages, for the same part of weights and sequences
-  Communicator& pipeline_ends() { return *ends_; }   // the first and the last stage
-  StageLink& next_stage() { return next_; }          // unset in the last stage, unless in a ring
-  StageLink& previous_stage() { return previous_; }  // unset in the first stage, unless in a ring
+  // Communicators that include this rank.
+  Communicator& dp() { return *dp_; }  // ranks with equal (stage, cp, tp)
+  Communicator& cp() { return *cp_; }  // ranks that split the same sequences
+  Communicator& tp() { return *tp_; }  // ranks that split the same weight matrices
+  /// The dp x cp ranks with the same weights, except experts.
+  Communicator& shards() { return *shards_; }
+  /// The ep ranks that split the experts; nullptr if ep is 1.
+  Communicator* experts() { return experts_.get(); }
+  /// The ranks with the same experts.
+  Communicator& expert_shards() { return expert_shards_ ? *expert_shards_ : *shards_; }
+  // Only if pp > 1:
+  Communicator& pp() { return *pp_; }                // ranks of all stages with equal (dp, cp, tp)
+  Communicator& pipeline_ends() { return *ends_; }   // first and last stage of pp(); only for ranks in these two
+  StageLink& next_stage() { return next_; }          // null communicators in the last stage, unless in a ring
+  StageLink& previous_stage() { return previous_; }  // null communicators in the first stage, unless in a ring
 
  private:
   void link_stages();
@@ -74,28 +82,31 @@ class Mesh {
   StageLink next_, previous_;
 };
 
-/// Some ranks of a world, and their mesh. Every rank of the world has this object, so that all know the role's ranks;
-/// only the role's ranks have the mesh.
+/// The ranks of a world on which a role (actor_train, ...) works, and their mesh. Every rank of the world has this
+/// object, so that all know the role's ranks; only the role's ranks have the mesh.
 class RoleMesh {
  public:
-  /// `role_ranks`: communicator of `ranks` (ascending) on those ranks, null elsewhere. **Collective** over `ranks`.
+  /// `ranks`: the role's ranks of `world`, ascending. `role_ranks`: their communicator, nullptr on other ranks. Both
+  /// communicators must outlive the object. **Collective** over `ranks`.
   RoleMesh(Communicator& world, std::vector<int> ranks, Communicator* role_ranks, MeshShape shape);
-  /// Returns this mesh with ranks numbered as in `part`, a communicator of `members` (ascending ranks of the world that
-  /// include the role's).
+  /// Returns the same role in a smaller world: `part` is a communicator of `members`, ascending ranks of this world
+  /// that include all of the role's.
   RoleMesh within(Communicator& part, const std::vector<int>& members) const;
 
+  /// Returns true if this rank is one of the role's.
   bool is_here() const { return mesh_ != nullptr; }
+  /// Returns true if all ranks of the world are the role's.
   bool is_everywhere() const { return std::ssize(ranks_) == world_.size(); }
   const std::vector<int>& ranks() const { return ranks_; }
   const MeshShape& shape() const { return shape_; }
-  /// Returns the number of groups of ranks that share a model.
+  /// Returns the number of model copies, each with its own sequences.
   int64_t dp_size() const { return std::ssize(ranks_) / shape_.model_ranks(); }
-  /// Bug: this rank is not in the role.
+  /// Returns the mesh; throws Bug if not is_here().
   Mesh& mesh();
   Communicator& world() { return world_; }
 
-  /// Copies a tensor that all ranks of the role have to all ranks of the world; elsewhere `tensor` is only the buffer.
-  /// **Collective** over the world. For bytes, see dist/messages.h.
+  /// Copies a tensor that all ranks of the role have into `tensor` on the other ranks, where it has the same shape and
+  /// dtype. **Collective** over the world. messages.h does this for messages.
   void broadcast(at::Tensor& tensor, std::string_view name);
 
  private:
@@ -105,15 +116,16 @@ class RoleMesh {
   std::shared_ptr<Mesh> mesh_;  // null on other ranks
 };
 
-/// All meshes of a run, one for each set of ranks and shape that a role uses.
+/// All meshes of a run, made when first asked for; roles with the same ranks and shape share one. Results live as long
+/// as this object. A call that makes something new is **Collective** over the world.
 class Meshes {
  public:
   explicit Meshes(Communicator& world) : world_(world) {}
-  /// Returns the mesh of all ranks; it lives as long as this object. **Collective** if the shape is new.
+  /// Returns the mesh of all ranks of the world.
   Mesh& of(const MeshShape& shape);
-  /// Returns the mesh of `ranks`, ascending. **Collective** over the world if ranks or shape are new.
+  /// Returns the mesh of `ranks`, ascending ranks of the world.
   RoleMesh& of(const std::vector<int>& ranks, const MeshShape& shape);
-  /// Returns a communicator of `ranks`, ascending; null on other ranks. **Collective** over the world if they are new.
+  /// Returns a communicator of `ranks`, ascending ranks of the world; nullptr on ranks that are not among them.
   Communicator* group(const std::vector<int>& ranks);
   Communicator& world() { return world_; }
 

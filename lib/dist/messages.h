@@ -1,5 +1,6 @@
-// Sends typed messages (base/message.h) over collectives. Every function is **Collective** over `ranks`, which all pass
-// messages of one type; `name` identifies the call in errors. Throws decode_message()'s errors, naming the sender.
+// Sends typed messages (base/message.h) over collectives. Every function but decode_messages() is **Collective** over
+// `ranks`, which all pass a message of the same type M. `name` identifies the call in errors. Malformed bytes throw
+// decode_message()'s errors, which name the sender.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@
 
 namespace roll {
 
-/// Decodes the bytes of all ranks of a group, ordered by rank.
+/// Decodes `sent`, the bytes of all ranks in rank order. `group` is the communicator's name in errors.
 template <class M>
 std::vector<M> decode_messages(const std::vector<std::string>& sent, std::string_view group) {
   std::vector<M> messages;
@@ -33,7 +34,7 @@ std::vector<M> gather_messages(const M& local, Communicator& ranks, std::string_
   return decode_messages<M>(ranks.gather_bytes(encode_message(local), name), ranks.group());
 }
 
-/// Returns the root's message on all ranks; other ranks' `local` is ignored.
+/// Returns the message of rank `root` on all ranks; other ranks' `local` is ignored.
 template <class M>
 M broadcast_message(const M& local, int root, Communicator& ranks, std::string_view name = M::kMessage.name) {
   const bool is_root = ranks.rank() == root;
@@ -41,7 +42,8 @@ M broadcast_message(const M& local, int root, Communicator& ranks, std::string_v
                            {root, ranks.group()});
 }
 
-/// Returns, on all ranks of a role's world, the message that the role's ranks share; other ranks' `local` is ignored.
+/// Returns, on all ranks of role.world(), the message that all of the role's ranks have; other ranks' `local` is
+/// ignored. **Collective** over role.world().
 template <class M>
 M broadcast_message(const M& local, RoleMesh& role, std::string_view name = M::kMessage.name) {
   return role.is_everywhere() ? local : broadcast_message(local, role.ranks().front(), role.world(), name);

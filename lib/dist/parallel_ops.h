@@ -1,6 +1,7 @@
-// Differentiable collectives. Rows (dimension 0) are tokens; a group of one returns its argument. Backward depends on
-// the ops that follow: if each rank goes on with its part of the work, gradients are summed over ranks; if all ranks do
-// the same work, each rank's gradient is complete.
+// Differentiable collectives for tensor, context and expert parallelism. Rows (dimension 0) are tokens; `size` is the
+// number of `ranks`, which must outlive the graph; with one rank, the result equals x. Backward depends on the ops that
+// follow: if each rank goes on with its part of the work, gradients are summed over ranks; if all ranks do the same
+// work, each rank's gradient is complete. `name` identifies the tensor in errors.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,34 +15,36 @@
 
 namespace roll {
 
-/// Concatenates the ranks' rows: [n, ...] -> [size * n, ...]; the ranks then do different parts of the work. Backward
-/// is sum_scatter_rows. **Collective**, forward and backward.
+/// Concatenates the ranks' rows: [n, ...] -> [size * n, ...]. For ranks that then do different parts of the work:
+/// backward is sum_scatter_rows(). **Collective**, forward and backward.
 at::Tensor gather_rows(const at::Tensor& x, Communicator& ranks, std::string_view name);
 
-/// Sums [size * n, ...] over ranks and returns this rank's [n, ...]. Backward is gather_rows. **Collective**.
+/// Sums x [size * n, ...] over ranks and returns this rank's rows [n, ...] of the sum. Backward is gather_rows().
+/// **Collective**, forward and backward.
 at::Tensor sum_scatter_rows(const at::Tensor& x, Communicator& ranks, std::string_view name);
 
-/// Concatenates the ranks' rows: [n, ...] -> [size * n, ...]; all ranks then do the same work. Backward takes this
-/// rank's rows and sends nothing. **Collective** forward.
+/// Concatenates the ranks' rows: [n, ...] -> [size * n, ...]. For ranks that then all do the same work: backward takes
+/// this rank's rows of the gradient and sends nothing. **Collective**, forward only.
 at::Tensor gather_results(const at::Tensor& x, Communicator& ranks, std::string_view name);
 
-/// Sums x over ranks, which then do different parts of the work. Backward sums too. **Collective**, forward and
-/// backward.
+/// Returns the sum of x over ranks, for ranks that then do different parts of the work: backward sums the gradient over
+/// ranks too. **Collective**, forward and backward.
 at::Tensor sum_over_ranks(const at::Tensor& x, Communicator& ranks, std::string_view name);
 
-/// Sends the first send[0] rows to rank 0, the next send[1] to rank 1 and so on. Returns receive[r] rows from each rank
-/// r, in rank order. Backward sends gradients the other way. **Collective**, forward and backward.
+/// Sends the first send[0] rows of x [n, columns] to rank 0, the next send[1] rows to rank 1 and so on (also to
+/// itself). Returns receive[r] rows from each rank r, in rank order; receive[r] must be rank r's send[rank]. Backward
+/// sends gradients the other way. **Collective**, forward and backward.
 at::Tensor exchange_rows(const at::Tensor& x, const std::vector<int64_t>& send, const std::vector<int64_t>& receive,
                          Communicator& ranks, std::string_view name);
 
-/// Like exchange_rows(), and runs `work` during the exchange; `work` must not use these ranks. Its backward overlaps
-/// with the exchange's backward.
+/// Like exchange_rows(), and calls `work` during the exchange; `work` must not communicate over `ranks`. The backward
+/// of ops in `work` overlaps with the exchange's backward.
 at::Tensor exchange_rows_beside(const at::Tensor& x, const std::vector<int64_t>& send,
                                 const std::vector<int64_t>& receive, Communicator& ranks, std::string_view name,
                                 const std::function<void()>& work);
 
-/// Returns x. Collectives of `ranks` after this call count `times` times. In backward, those of ops before it count
-/// `times_in_backward` times.
+/// Returns x. For communicators that only count: calls ranks.count_times(times) now and
+/// ranks.count_times(times_in_backward) when backward reaches x, so that one layer's collectives count for several.
 at::Tensor count_times(const at::Tensor& x, Communicator& ranks, int64_t times, int64_t times_in_backward);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// A communicator for one process: every collective returns its input.
+// The communicator of a job or group with one rank: every collective returns its input.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
-// Runs ranks as threads of this process, to analyse a job of many ranks without starting it. Asynchronous collectives
-// (start_...) run when called, so all ranks must start them in the same order as their other collectives.
+// Runs ranks as threads of this process, to analyse a job of many ranks without starting it (lib/forecast), and in
+// tests. Asynchronous collectives (start_...) run when called, so all ranks must start them in the same order as their
+// other collectives.
 #pragma once
 
 #include <functional>
@@ -8,12 +9,13 @@
 
 namespace roll {
 
-/// kInTurn: a rank works until it waits for others, so that code that is not thread-safe (a plug-in's loss) is called
-/// by one at a time.
+/// kInTurn: one rank works at a time, until it waits for others, so that code that is not thread-safe (a plug-in's
+/// loss) may be called. kTogether: all ranks work at once.
 enum class ThreadPace { kInTurn, kTogether };
 
-/// Runs `body` as each of `num_ranks` ranks; a single rank is `single`. Rethrows the error of the rank that failed
-/// first; the others end at their next wait. Bug: ranks are in different collectives, or all wait for others.
+/// Calls `body` on `num_ranks` threads, each with a communicator of its rank, and returns when all have ended; a single
+/// rank gets a communicator of kind `single`. Rethrows the error of the rank that failed first; the others end at their
+/// next collective. Throws Bug if ranks make different calls, or if all wait for others.
 void run_thread_ranks(int num_ranks, const std::function<void(Communicator& ranks)>& body,
                       ThreadPace pace = ThreadPace::kInTurn);
 

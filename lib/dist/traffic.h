@@ -1,11 +1,13 @@
-// State that all communicators of a process share: the step, for error texts, and the traffic of each kind of
-// collective, for metrics. Thread-safe.
+// State that all communicators of a process share: the step, for error texts, and counts of the data sent by each kind
+// of collective, for metrics. Thread-safe.
 //
-// Bytes are payload, by formula, independent of the transport. Each of n ranks holds B bytes and sends:
-//   all-gather          (n-1) B              reduce-scatter   (n-1)/n of its input
-//   all-reduce          2 (n-1)/n B          broadcast        (n-1) B by the root, 0 by the others
-//   all-reduce up to    (n-1) B; above eight ranks through rank 0, which sends (n-1) B, the others B
-//     16 KiB on hosts   all-to-all           its data for other ranks
+// Bytes are computed by formula, independent of the transport. With n ranks that each pass B bytes, a rank sends:
+//   all-gather          (n-1) B
+//   reduce-scatter      (n-1)/n B
+//   all-reduce          2 (n-1)/n B. Over host memory up to 16 KiB: (n-1) B; with n > 8, (n-1) B by rank 0 and B by
+//                       the others
+//   broadcast           (n-1) B by the root, 0 by the others
+//   all-to-all          its data for other ranks
 #pragma once
 
 #include <cstdint>
@@ -17,7 +19,7 @@
 namespace roll {
 
 struct TrafficCount {
-  int64_t calls = 0;
+  int64_t calls = 0;  // collectives
   int64_t bytes = 0;  // payload sent by this process, without headers
 };
 
@@ -26,16 +28,17 @@ class Traffic {
   void set_step(int64_t step);
   /// Returns the current step; -1 before the first step.
   int64_t step() const;
-  /// Sets the phase of the following collectives ("train_actor").
+  /// Sets the phase of a step to which the following collectives belong ("train_actor").
   void set_phase(std::string_view phase);
 
-  /// Adds one collective of a group ("tp"), or bytes that it sent.
+  /// Counts one collective, such as "all_gather", of the communicator named `group` ("tp").
   void add_call(std::string_view group, std::string_view operation);
+  /// Adds bytes sent by that collective.
   void add_bytes(std::string_view group, std::string_view operation, int64_t bytes);
 
-  /// Returns the current key: "train_actor/tp/all_gather".
+  /// Returns the key of such a collective in the current phase: "train_actor/tp/all_gather".
   std::string key(std::string_view group, std::string_view operation) const;
-  /// Returns the counts since the last call, by key.
+  /// Returns the counts since the last take(), by key.
   std::map<std::string, TrafficCount> take();
 
  private:

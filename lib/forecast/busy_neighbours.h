@@ -1,4 +1,5 @@
-// Threads that load cores and memory like the other ranks of a host while one rank is measured (model_trial.h).
+// Threads that load cores and memory as the other ranks of a host will, while one rank's work is measured
+// (model_trial.h).
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@ namespace roll {
 
 class BusyNeighbours {
  public:
+  /// Starts `count` threads, which run until the object is destroyed.
   explicit BusyNeighbours(int64_t count);
 
  private:

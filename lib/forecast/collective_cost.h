@@ -1,12 +1,12 @@
-// Bytes that a rank sends and receives in each collective, for planned_ranks.h. They match the transports' algorithms
-// (transport/host_communicator.cpp, transport/device_communicator.cpp).
+// Bytes that one rank sends and receives in a collective, for planned_ranks.h. They match the algorithms of
+// transport/host_communicator.cpp and NCCL (transport/device_communicator.cpp). A group of one rank costs nothing.
 #pragma once
 
 #include <cstdint>
 
 namespace roll {
 
-/// Position of a rank in its group.
+/// The rank whose cost is asked for: its group's size, and its index in the group.
 struct Member {
   int64_t size = 1, index = 0;
 };
@@ -14,22 +14,23 @@ struct Member {
 /// kHost: host memory over MPI or sockets. kDevice: GPU memory over NCCL.
 enum class Path { kHost, kDevice };
 
+/// Cost of a collective for one rank.
 struct Cost {
   int64_t sent = 0, received = 0;  // bytes
-  int64_t message = 0;             // largest message to one other rank, bytes
+  int64_t message = 0;             // bytes of the largest message to one other rank
 
   Cost operator*(int64_t times) const { return {sent * times, received * times, message}; }
 };
 
-/// Returns the cost of reducing `count` elements of `element` bytes on all ranks.
+/// All-reduce of a tensor of `count` elements, each of `element` bytes.
 Cost all_reduce_cost(Member member, Path path, int64_t count, int64_t element);
-/// Returns the cost of reducing `total` bytes when each rank gets an equal part.
+/// Reduce-scatter: each rank passes `total` bytes and gets total / size.
 Cost reduce_scatter_cost(Member member, int64_t total);
-/// Returns the cost of sending each rank's `local` bytes to all.
+/// All-gather: each rank passes `local` bytes and gets size * local.
 Cost all_gather_cost(Member member, int64_t local);
-/// Returns the cost of sending byte strings to all: `local` of the group's `total` bytes. Lengths may differ.
+/// All-gather of byte strings of different lengths: `local` bytes of this rank, `total` of all ranks.
 Cost all_gather_bytes_cost(Member member, int64_t local, int64_t total);
-/// Returns the cost of sending the bytes of member `root` to all.
+/// Broadcast of `bytes` from the group's member with index `root`.
 Cost broadcast_cost(Member member, Path path, int64_t bytes, int64_t root);
 
 }  // namespace roll

@@ -13,44 +13,49 @@
 
 namespace roll {
 
+/// Model to measure.
 struct TriedModel {
-  ModelSpec spec;
-  at::Device device = at::kCPU;
-  at::ScalarType dtype = at::kFloat;
+  ModelSpec spec;                     // shape of the whole model
+  at::Device device = at::kCPU;       // device to measure
+  at::ScalarType dtype = at::kFloat;  // dtype of the weights in computation
 };
 
-/// Returns true if two layers of the model fit into half of the free memory for training.
+/// Returns true if training two layers of the model takes at most half of the device's free memory. Otherwise do not
+/// call try_training() or try_sampling().
 bool can_be_tried(const TriedModel& model);
 
-/// Sequences trained together.
+/// Training work of one rank.
 struct TrainingShape {
   int64_t length = 0;          // tokens per sequence
-  int64_t tokens = 0;          // per micro-batch
-  Recomputation recomputes{};  // recomputation in backward counts as work
-  bool has_head = true;        // false for a critic
+  int64_t tokens = 0;          // tokens per micro-batch
+  Recomputation recomputes{};  // layers that backward recomputes; their FLOPs count as work
+  bool has_head = true;        // the model has a language-model head; false for a critic
 };
 
 struct TrainingSpeed {
-  double forward_flops_per_s = 0;   // without gradient
-  double training_flops_per_s = 0;  // forward and backward
-  double update_s = 0;              // gradient norm and optimizer, all trained parameters
+  double forward_flops_per_s = 0;   // forward passes without gradient
+  double training_flops_per_s = 0;  // forward and backward passes together
+  double update_s = 0;              // seconds of an optimizer update (with gradient norm) of the whole model
 };
 
+/// Measures training of random models with a few of the model's layers, and extrapolates to all layers.
 TrainingSpeed try_training(const TriedModel& model, const TrainingShape& shape);
 
+/// Sampling work of one rank.
 struct SamplingShape {
-  int64_t slots = 1;    // concurrent sequences
-  int64_t context = 0;  // mean tokens per sequence
-  bool int8_weights = false;
-  SamplingSettings draws{};
+  int64_t slots = 1;          // sequences decoded at once
+  int64_t context = 0;        // mean tokens per sequence, prompt included
+  bool int8_weights = false;  // decoding reads weights as int8
+  SamplingSettings draws{};   // temperature, top_p, ...
 };
 
 struct SamplingSpeed {
-  double prompt_flops_per_s = 0;
-  MachineSpeed peak{};
-  double decoding_share = 1;  // speed as a share of the peak's bound
+  double prompt_flops_per_s = 0;  // computing prompts
+  MachineSpeed peak{};            // measured peak memory and arithmetic speed of the device
+  double decoding_share = 1;      // decoding speed as a share of the bound that `peak` allows (rollout/roofline.h)
 };
 
+/// Measures sampling in the same way.
 SamplingSpeed try_sampling(const TriedModel& model, const SamplingShape& shape);
 
 }  // namespace roll

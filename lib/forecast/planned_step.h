@@ -1,5 +1,5 @@
-// Runs the training code of a step on planned ranks and models, and counts their traffic and computation. Used by
-// step_forecast.h.
+// Runs the training code of a step on simulated ranks (planned_ranks.h) with models without data, and counts their
+// traffic and computation. Used by step_forecast.h.
 #pragma once
 
 #include <map>
@@ -15,12 +15,13 @@ namespace roll {
 /// Traffic and FLOPs of one rank in a step.
 struct PlannedWork {
   RankTraffic traffic;
-  std::map<std::string, double> flops;   // by phase
-  std::map<std::string, double> passes;  // number of forwards, by phase
+  std::map<std::string, double> flops;   // by phase ("train_actor")
+  std::map<std::string, double> passes;  // number of forward passes over micro-batches, by phase
 };
 
-/// Returns the work of each running rank in a step after a run's first, counted from the end of the step before.
-/// `holders`: which planned rank has sampled, or reads, which sequences. The FLOPs of sampling are not counted.
+/// Returns the work of each running rank (in the order of world.ranks.running) in a step that is not a run's first.
+/// `holders` says which sequences of `step` each planned rank has sampled or, for replayed rollouts, reads. The FLOPs
+/// of sampling are not counted.
 std::vector<PlannedWork> run_planned_step(const SimulatedWorld& world, const ThinStep& step,
                                           const Distribution& holders);
 

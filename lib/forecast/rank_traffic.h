@@ -10,8 +10,8 @@ namespace roll {
 
 /// Bytes moved in one direction.
 struct Flow {
-  int64_t bytes = 0;
-  double far_bytes = 0;  // part of `bytes` that crosses hosts
+  int64_t bytes = 0;     // all bytes
+  double far_bytes = 0;  // the part of `bytes` that crosses hosts
 
   Flow& operator+=(const Flow& other) {
     bytes += other.bytes;
@@ -20,17 +20,19 @@ struct Flow {
   }
 };
 
-/// Bytes on a rank's links, in both directions.
+/// Bytes that a rank sends and receives in one kind of collective.
 struct Moved {
   Flow sent, received;
   int64_t calls = 0;  // number of collectives
 };
 
+/// All communication of a rank.
 struct RankTraffic {
-  std::map<std::string, Moved> moved;  // keys without traffic are left out
-  int64_t largest_message = 0;         // largest message to one rank, bytes
-  std::string largest_key;
+  std::map<std::string, Moved> moved;  // by key; keys without traffic are left out
+  int64_t largest_message = 0;         // bytes of the largest message to one other rank
+  std::string largest_key;             // key of that message
 
+  /// Adds collectives. `message`: bytes of the largest message in them.
   void add(const std::string& key, const Moved& added, int64_t message) {
     if (added.sent.bytes + added.received.bytes == 0) return;
     Moved& total = moved[key];

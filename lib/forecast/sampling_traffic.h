@@ -1,5 +1,5 @@
-// Counts what the sampler's tensor ranks send each other (decode/cpu_decoder.h, decode/device_decoder.h). Batches
-// depend on the run, so this is a model and runs no decoder.
+// Counts the data that the sampler's tensor ranks send each other, for planned_step.h. The real batches depend on the
+// run, so this is a model of decode/cpu_decoder.h and decode/device_decoder.h and does not run them.
 #pragma once
 
 #include "forecast/thin_step.h"
@@ -7,9 +7,10 @@
 
 namespace roll {
 
-/// Counts the all-reduces of all layers' outputs (float32 for any weights) and the logits for sampling `sequences` with
-/// a model without data. All sequences run at once, and each group computes its prompt once. `on_device`: with the
-/// device decoder. **Collective** over tp.
+/// Calls the collectives of sampling on `tp`, a communicator that counts (planned_ranks.h): all-reduces of all layers'
+/// outputs (float32 for any weights), and the exchange of logits. `model` has no data; `sequences` are the indices in
+/// `step` of the sequences that these tensor ranks sample, all at once; a group's prompt is computed once. `on_device`:
+/// as the device decoder does, else as the CPU decoder. **Collective** over `tp`.
 void add_sampling_traffic(const Transformer& model, bool on_device, Communicator& tp, const ThinStep& step,
                           const std::vector<int64_t>& sequences);
 

@@ -9,27 +9,30 @@
 
 namespace roll {
 
+/// Arguments of ScaledConfig.
 struct ScaleRequest {
-  ConfigText text;
+  ConfigText text;                   // the unscaled configuration
   std::optional<int64_t> num_ranks;  // -n: number of ranks of the unscaled configuration
-  bool keeps_batch = false;          // false: rollout_batch_size grows with the actor's data-parallel ranks
+  bool keeps_batch = false;          // false: batch sizes grow with the actor's data-parallel ranks
 };
 
-/// Configuration at any number of ranks. If all roles share all ranks, they still do; if roles are placed apart, each
-/// rank becomes several.
+/// A configuration at any number of ranks. If all roles share all ranks, they do so at every number; if roles have
+/// different ranks, each of the unscaled ranks becomes the same number of neighbouring ranks.
 class ScaledConfig {
  public:
-  /// UserError: load_config() refuses the unscaled configuration.
+  /// Throws UserError if load_config() refuses the unscaled configuration.
   explicit ScaledConfig(ScaleRequest request);
 
-  /// Returns the configuration at `num_ranks`. UserError: it cannot be scaled so (names the nearest possible numbers),
-  /// or load_config() refuses it.
+  /// Returns the configuration at `num_ranks`. Throws UserError if it cannot be scaled to that number (names the
+  /// nearest possible ones), or if load_config() refuses the result.
   CheckedConfig<Config> at(int64_t num_ranks) const;
 
-  /// Returns a smaller number of ranks that can stand for `num_ranks`, because places and work per rank are the same:
-  /// the largest up to `most`, else the smallest above. Returns `num_ranks` if there is none or it is at most `most`.
+  /// Returns a smaller number of ranks whose configuration can stand for that at `num_ranks`, because ranks have the
+  /// same positions in model-parallel groups and the same work: the largest such number up to `most` (at least two
+  /// model replicas), else the smallest above. Returns `num_ranks` if there is none, if `num_ranks` is at most `most`,
+  /// or with keeps_batch.
   int64_t stand_in(int64_t num_ranks, int64_t most) const;
-  /// Returns the rank of `num_ranks` that `rank` of `stand_in` stands for.
+  /// Returns the rank among `num_ranks` for which rank `rank` among `stand_in` ranks stands.
   int scaled_rank(int rank, int64_t stand_in, int64_t num_ranks) const;
 
  private:

@@ -1,4 +1,5 @@
-// Simulated world of many ranks, and the smaller planned one that stands for it.
+// Input of a simulated step: configuration, models and ranks of the requested world, and of the smaller planned world
+// that stands for it (planned_ranks.h).
 #pragma once
 
 #include "forecast/planned_ranks.h"
@@ -8,8 +9,8 @@
 namespace roll {
 
 struct SimulatedWorld {
-  Config planned, requested;  // equal for a small world
-  RoleShapes models;
+  Config planned, requested;  // scaled to the two worlds' numbers of ranks; of equal size for a small world
+  RoleShapes models;          // shape of each role's model
   PlannedWorld ranks;
 };
 

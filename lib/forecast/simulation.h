@@ -1,5 +1,6 @@
-// Simulates a configuration at a number of ranks that need not exist (`--simulate`): traffic, memory, sockets, and the
-// time of each phase on machines of given speeds.
+// Simulates a step of a configuration at a number of ranks that need not exist (`--simulate`): traffic, memory,
+// sockets, and the time of each phase on machines of given speeds. Phases are named as in dist/traffic.h: "generate",
+// "train_actor".
 #pragma once
 
 #include <filesystem>
@@ -18,68 +19,74 @@
 
 namespace roll {
 
-/// Speed of a phase measured on a machine (forecast/model_trial.h), in place of data-sheet values.
+/// Speed of a phase measured on a machine (model_trial.h), in place of data-sheet values.
 struct PhaseSpeed {
   double flops_per_s = 0;
-  double update_s = 0;  // optimizer update of the role that the phase trains
+  double update_s = 0;  // seconds of one optimizer update of the role that the phase trains; 0 for other phases
 };
 struct MeasuredSpeeds {
-  std::map<std::string, PhaseSpeed> phases{};  // every phase that computes in a model
+  std::map<std::string, PhaseSpeed> phases{};  // by phase: every phase that computes in a model, except sampling
   SamplingSpeed sampling{};
 };
 
 /// Speeds of a rank and its full-duplex links. The defaults are data-sheet values of an H100 in a host of eight.
 struct SimulatedMachine {
-  double tflops = 989, mfu = 0.4;                                // bf16 products, and the share that is reached
-  double gbps_memory = 3350, gbps_intra = 450, gbps_inter = 50;  // GB/s: memory, within a host, between hosts
+  double tflops = 989;                                           // peak of bf16 matrix products, in TFLOP/s
+  double mfu = 0.4;                                              // share of the peak that is reached
+  double gbps_memory = 3350, gbps_intra = 450, gbps_inter = 50;  // GB/s: memory; link within a host; between hosts
   int64_t ranks_per_host = 8;
-  double gb_memory = 80;  // per rank
-  std::optional<MeasuredSpeeds> measured{};
+  double gb_memory = 80;                     // GB of memory per rank
+  std::optional<MeasuredSpeeds> measured{};  // used instead of tflops, mfu and gbps_memory
 };
 
-/// Arguments of a simulation.
+/// Arguments of a simulation. Sequence lengths come from the first that is set: `lengths`, `rollouts`, rollout_replay
+/// of the configuration, or are assumed.
 struct SimulationRequest {
-  ScaleRequest scale;
-  std::string arch;                               // shape of all models; "": known_shape() the configured ones
-  std::optional<std::filesystem::path> rollouts;  // recorded lengths; unset: assumed lengths
-  std::optional<ThinStep> lengths{};              // given lengths, used first
-  std::optional<double> mean, std;                // assumed lengths; defaults: response_length / 4, and the mean
-  std::optional<int64_t> step;
-  std::optional<bool> on_gpu;  // default: true if actor_train has a device_mapping
+  ScaleRequest scale;                             // the configuration
+  std::string arch;                               // name of a shape for all models; "": shapes of the configured models
+  std::optional<std::filesystem::path> rollouts;  // folder of recorded rollouts
+  std::optional<ThinStep> lengths{};              // the step itself
+  std::optional<double> mean;   // assumed mean response length in tokens; default: response_length / 4
+  std::optional<double> std;    // assumed standard deviation; default: the mean
+  std::optional<int64_t> step;  // default: the first recorded step, or the first after critic_warmup
+  std::optional<bool> on_gpu;   // default: true if actor_train has a device_mapping
   SimulatedMachine machine;
 };
 
 /// Bytes per rank in one direction.
 struct RankBytes {
-  int64_t mean = 0, most = 0;
-  int64_t first = 0;  // rank 0
+  int64_t mean = 0;   // over all ranks
+  int64_t most = 0;   // bytes of the rank with most
+  int64_t first = 0;  // bytes of rank 0
 };
 
 /// Traffic and time of one phase of a step.
 struct PhaseSimulation {
   std::string name;
-  std::map<std::string, RankBytes> sent, received;  // keyed by group and collective: "shards/reduce_scatter"
-  std::map<std::string, int64_t> calls;             // same keys; number of collectives of the rank with most
-  RankBytes all_sent, all_received;
-  double compute_s = 0, memory_s = 0, traffic_s = 0;  // each: of the rank with the largest value
-  double seconds = 0;                                 // slowest rank's total
-  double idle_share = 0;                              // mean idle share of pipeline stages
-  std::vector<double> rank_seconds{};                 // [running rank]
+  std::map<std::string, RankBytes> sent, received;    // by group and collective: "shards/reduce_scatter"
+  std::map<std::string, int64_t> calls;               // same keys; collectives of the rank with most
+  RankBytes all_sent, all_received;                   // sums over all keys
+  double compute_s = 0, memory_s = 0, traffic_s = 0;  // seconds; each of the rank with the largest value
+  double seconds = 0;                                 // the slowest rank's total, with waits for other pipeline stages
+  double idle_share = 0;                              // mean idle share of pipeline stages, 0 to 1
+  std::vector<double> rank_seconds{};                 // [num_running] each running rank's total
 };
 
 /// Result of a simulation.
 struct Simulation {
-  int64_t num_ranks = 1, num_planned = 1;
-  int64_t num_running = 1;  // ranks that run, out of num_planned
-  int64_t step = 1, num_prompts = 0, num_sequences = 0;
-  double mean_length = 0;
-  int64_t most_sockets = 0;
+  int64_t num_ranks = 1;                                       // simulated ranks
+  int64_t num_planned = 1;                                     // ranks that stand for them (planned_ranks.h)
+  int64_t num_running = 1;                                     // planned ranks that ran
+  int64_t step = 1;                                            // number of the simulated step
+  int64_t num_prompts = 0, num_sequences = 0;                  // all ranks' prompts and sequences of the step
+  double mean_length = 0;                                      // tokens of a sequence: prompt and response
+  int64_t most_sockets = 0;                                    // most_sockets() in peer_count.h
   std::vector<std::pair<std::string, MemoryEstimate>> memory;  // (ranks in words, memory per rank)
-  std::vector<PhaseSimulation> phases;                         // in the order of a step
+  std::vector<PhaseSimulation> phases;                         // in the order of a step, without empty ones
   Timeline timeline;
-  int64_t largest_message = 0;
-  std::string largest_key;
-  std::vector<std::string> notes;
+  int64_t largest_message = 0;     // bytes of the largest message from one rank to another
+  std::string largest_key;         // phase, group and collective of that message
+  std::vector<std::string> notes;  // things that the simulation assumes or leaves out, as sentences
 
   /// Returns the longest phase.
   const PhaseSimulation& bottleneck() const;
@@ -87,14 +94,15 @@ struct Simulation {
 
 class Simulator {
  public:
-  /// UserError: load_config() refuses the configuration.
+  /// Throws UserError if load_config() refuses the configuration.
   explicit Simulator(SimulationRequest request);
-  /// Returns true if at() takes at most seconds. UserError as at().
+  /// Returns true if at() will take no more than a few seconds. Throws UserError as at().
   bool is_quick(int64_t num_ranks) const;
-  /// Returns the simulated step for a configuration. UserError: its recorded lengths cannot be read.
+  /// Returns the step of `config`, which is this configuration at some number of ranks. Throws UserError if recorded
+  /// lengths cannot be read.
   ThinStep make_thin_step(const Config& config) const;
-  /// Simulates a step. UserError: ScaledConfig::at() fails, models have unknown shapes or do not split over the ranks,
-  /// lengths cannot be read, or a rank has too many tokens.
+  /// Simulates a step. Throws UserError if the configuration cannot be scaled to `num_ranks`, models have unknown
+  /// shapes or cannot be split over the ranks, recorded lengths cannot be read, or a rank would have too many tokens.
   Simulation at(int64_t num_ranks) const;
 
  private:
@@ -102,6 +110,7 @@ class Simulator {
   ScaledConfig scaled_;
 };
 
+/// Returns the result as `--simulate` prints it, as JSON or as text.
 Json to_json(const Simulation& simulation);
 std::string to_text(const Simulation& simulation, const SimulatedMachine& machine);
 

@@ -1,4 +1,4 @@
-// Makes the sequence lengths of a simulated step (simulation.h), assumed or recorded.
+// Makes a step with assumed or recorded sequence lengths, for simulation.h.
 #pragma once
 
 #include <filesystem>
@@ -9,13 +9,13 @@
 
 namespace roll {
 
-/// Returns a step with response lengths drawn from `responses` and prompts of prompt_length / 4; domains take turns. In
-/// environments whose turns have prompts of their own, `responses` gives the turns' lengths, and each response has
-/// max_steps turns.
+/// Returns step number `step` of the configured size, with response lengths drawn from the distribution `responses` and
+/// prompts of prompt_length / 4 tokens. Groups belong to the configured domains in rotation. In environments that begin
+/// each turn with a new context, `responses` gives the lengths of turns, and each response has max_steps turns.
 ThinStep assumed_step(const Config& config, const ResponseModel& responses, int64_t step);
 
-/// Returns a recorded step; repeats or cuts its responses to the configured number of prompts. UserError:
-/// recorded_steps() or read_replay() fails, or `step` is missing.
+/// Returns step number `step` of the folder `rollouts`, its responses repeated or cut to the configured number. Throws
+/// UserError if the folder lacks the step or cannot be read.
 ThinStep recorded_step(const std::filesystem::path& rollouts, const Config& config, int64_t step);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Step with only lengths, groups and domains: the inputs of all plans over ranks.
+// A step of sampling and training reduced to the lengths, groups and domains of its sequences: the input of simulations
+// and time forecasts.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +11,21 @@
 
 namespace roll {
 
-/// Turn of a sequence, sampled as one request.
+/// Turn of a sequence, sampled as one request with a context of num_cached + num_prompt tokens.
 struct ThinTurn {
-  int64_t num_cached = 0;   // tokens of its context that are already computed
-  int64_t num_prompt = 0;   // tokens of its prompt or from the environment
+  int64_t num_cached = 0;   // tokens of the context that earlier turns have computed
+  int64_t num_prompt = 0;   // other tokens of the context: the prompt, or the environment's tokens
   int64_t num_sampled = 0;  // sampled tokens
 };
 
-/// Lengths, groups and domains of a step's sequences.
+/// Lengths, groups and domains of a step's B sequences (over all ranks).
 struct ThinStep {
-  int64_t number = 1;
-  int64_t group_size = 1;
-  std::vector<int64_t> prompt_lengths, response_lengths;  // [B] tokens, in group order
-  std::vector<std::string> domain_of_group;
-  std::vector<std::vector<Turn>> turns{};  // [B] turns; empty (whole or entry): the response is one turn
+  int64_t number = 1;                        // number of the step, from 1
+  int64_t group_size = 1;                    // sequences per prompt; group g is sequences g * group_size and following
+  std::vector<int64_t> prompt_lengths;       // [B] tokens
+  std::vector<int64_t> response_lengths;     // [B] tokens, those of the environment included
+  std::vector<std::string> domain_of_group;  // [B / group_size]
+  std::vector<std::vector<Turn>> turns{};    // [B] turns; if it, or an element, is empty, a response is one turn
 
   int64_t num_sequences() const { return std::ssize(prompt_lengths); }
   int64_t num_groups() const { return std::ssize(domain_of_group); }
@@ -33,7 +35,7 @@ struct ThinStep {
     for (size_t i = 0; i < all.size(); ++i) all[i] += response_lengths[i];
     return all;
   }
-  /// Returns the turns of a sequence; without recorded turns, the whole response is one.
+  /// Returns the turns of sequence number `sequence`; without recorded turns, the whole response is one turn.
   std::vector<ThinTurn> thin_turns(int64_t sequence) const {
     ThinTurn next{.num_prompt = prompt_lengths[sequence]};
     if (turns.empty() || turns[sequence].empty())

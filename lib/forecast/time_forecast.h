@@ -1,4 +1,5 @@
-// Forecasts a run's time on this machine: the work of a planned step (simulation.h) at measured speeds (model_trial.h).
+// Forecasts a run's time on this machine: the work of a simulated step (simulation.h) at measured speeds
+// (model_trial.h). Used by `roll validate-config`, `roll train` and `roll new`.
 #pragma once
 
 #include <optional>
@@ -14,18 +15,19 @@ namespace roll {
 
 struct TimeForecast {
   std::vector<std::pair<std::string, double>> phases{};  // (phase in words, seconds per step)
-  double step_s = 0;
-  int64_t num_steps = 0;      // 0: unknown
-  std::string assumed{};      // in words: lengths that cannot be known before the run
-  std::string why_unknown{};  // reason if there is no forecast, else ""
+  double step_s = 0;                                     // seconds per step
+  int64_t num_steps = 0;                                 // steps of the run; 0: unknown
+  std::string assumed{};                                 // words: lengths that had to be assumed; "": none
+  std::string why_unknown{};                             // reason why there is no forecast; "": there is one
 };
 
-/// Measures every role that computes in a step of these lengths. nullopt: the configured device is missing, or the
-/// models' shapes are unknown or too large.
+/// Measures on this machine the speed of every phase in a step of these lengths. Returns nullopt if the configured
+/// device is missing, or if the models' shapes are unknown or too large.
 std::optional<MeasuredSpeeds> measure_speeds(const CheckedConfig<Config>& checked, const ThinStep& step);
 
-/// Forecasts a run's time. `rows`: from view_data(). Without rows, responses are assumed to have full length, to
-/// prompts of prompt_length / 4; with rows, the policy samples some to measure their length.
+/// Forecasts a run's time. `rows`: the run's data, from view_data(). For reinforcement learning with rows, the policy
+/// samples some responses to measure their length; without rows (nullopt), responses are assumed to have full length,
+/// and prompts prompt_length / 4 tokens.
 TimeForecast forecast_time(const CheckedConfig<Config>& checked, const std::optional<ConfigData>& rows);
 TimeForecast forecast_time(const CheckedConfig<SftConfig>& checked, const std::optional<ConfigData>& rows);
 TimeForecast forecast_time(const CheckedConfig<DpoConfig>& checked, const std::optional<ConfigData>& rows);

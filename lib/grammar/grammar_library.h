@@ -1,5 +1,5 @@
 // Interface to xgrammar, which computes the tokens that a grammar allows. xgrammar is linked into libroll_grammar.so,
-// next to the program and loaded at the first request with a grammar, so that roll builds without it.
+// which lies next to the program and is loaded by grammars.cpp for the first grammar; so roll also builds without it.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,23 @@
 
 namespace roll {
 
-/// Bytes that each token adds to a text (empty: the token is allowed only if it ends a response), and the tokens that
-/// end a response.
+/// Vocabulary for xgrammar.
 struct TokenTexts {
-  std::vector<std::string> texts;
-  std::vector<int32_t> ends;
+  std::vector<std::string> texts;  // by token id: bytes that the token adds to a text; "": allowed only as an end
+  std::vector<int32_t> ends;       // ids of the tokens that end a response
 };
 
 /// xgrammar's data for one vocabulary.
 class GrammarTokens {
  public:
   virtual ~GrammarTokens() = default;
-  /// Loads a grammar that the program roll_grammar compiled for the same vocabulary.
+  /// Loads a grammar from `compiled`, the output of the program roll_grammar for the same vocabulary.
   virtual std::shared_ptr<const TokenConstraint> constraint(const std::string& compiled) const = 0;
 };
 
-/// Exported by the library as the symbol `roll_grammar_library`.
+/// Entry point, which libroll_grammar.so exports as the symbol `roll_grammar_library`.
 struct GrammarLibrary {
-  std::unique_ptr<GrammarTokens> (*tokens)(const TokenTexts& tokens);
+  std::unique_ptr<GrammarTokens> (*tokens)(const TokenTexts& tokens);  // makes the data for a vocabulary
 };
 
 }  // namespace roll

@@ -25,12 +25,14 @@ struct GrammarsBusy : SystemError {
 
 class Grammars {
  public:
-  /// `tokens` is called once, for the first grammar.
+  /// `tokens` returns the vocabulary; it is called once, for the first grammar.
   explicit Grammars(std::function<TokenTexts()> tokens) : tokens_(std::move(tokens)) {}
 
-  /// Returns the compiled grammar `ebnf` (rules as in ebnf.h; `root` is the response). Thread-safe; takes milliseconds
-  /// to seconds unless cached. UserError, beginning with `key`: the grammar exceeds the limits, or roll was built
-  /// without xgrammar. GrammarsBusy: too many are waiting or in use.
+  /// Returns the compiled grammar `ebnf` (rules as in ebnf.h; the rule `root` is the whole response). Thread-safe;
+  /// takes milliseconds to seconds unless cached. `key` is the request's key that asks for the grammar
+  /// ("response_format") and begins messages. Throws UserError if the grammar exceeds the limits, or if roll was built
+  /// without xgrammar; GrammarsBusy if compiling must wait for more than 20 s, or the grammars in use take too much
+  /// memory.
   std::shared_ptr<const TokenConstraint> constraint(const std::string& ebnf, const std::string& key);
 
  private:

@@ -1,4 +1,5 @@
-// Grammars for JSON output: any object, the values of a JSON schema, and tool calls.
+// Grammars for JSON output, in the notation of ebnf.h for Grammars::constraint(): any object, the values of a JSON
+// schema, and tool calls. In all functions `key` is the request's key that asks for the grammar; it begins messages.
 //
 // Goal: everything that a grammar accepts is valid by the schema. It may accept less: objects with named properties
 // hold only these, in their order; numbers have at most 18 digits, and with a bound at most six decimals; whitespace is
@@ -14,13 +15,13 @@ namespace roll {
 /// Returns the grammar of any JSON object.
 std::string object_grammar();
 
-/// Returns the grammar of a schema's values. UserError, beginning with `key` and the place in the schema: an unknown
-/// keyword or combination of keywords, contradictory values, or a schema that is too large or deep.
+/// Returns the grammar of a schema's values. Throws UserError, which names the place in the schema, for an unknown
+/// keyword or combination of keywords, contradictory values, and a schema that is too large or deep.
 std::string schema_grammar(const Json& schema, const std::string& key);
 
-/// Returns the grammar of a call of one of `tools` ({type, function: {name, parameters}}, as in chat templates): JSON
-/// with the keys name and `arguments_key`, between `opens` and `closes`. UserError: the parameters of a tool are a
-/// schema that schema_grammar() refuses.
+/// Returns the grammar of one call of one of `tools`: the text `opens`, then {"name": ..., ARGUMENTS_KEY: {...}}, then
+/// the text `closes`. `tools` is a list of {type, function: {name, parameters}}, as in chat templates. Throws UserError
+/// if schema_grammar() refuses the parameters of a tool.
 std::string call_grammar(const Json& tools, const std::string& arguments_key, const std::string& opens,
                          const std::string& closes, const std::string& key);
 

@@ -1,4 +1,4 @@
-// Grammars of numbers within the bounds of a JSON schema; used by json_grammar.cpp.
+// Grammars of numbers within the bounds of a JSON schema, as pieces of rules (ebnf.h); used by json_grammar.cpp.
 #pragma once
 
 #include <string>
@@ -7,9 +7,10 @@
 
 namespace roll {
 
-/// Returns the grammar of numbers within minimum, maximum, exclusiveMinimum and exclusiveMaximum of `schema`. With a
-/// bound, a number has at most six decimals and twelve digits before them. UserError, beginning with `where`: a bound
-/// is no number or beyond 10^9 (for integers 10^12), or no number lies between them.
+/// Returns the piece for numbers within minimum, maximum, exclusiveMinimum and exclusiveMaximum of `schema`: with a
+/// bound, numbers of at most six decimals and twelve digits before them; without one, the name of json_grammar's rule
+/// "integer" or "number". Throws UserError, beginning with `where`, if a bound is not a number, has more than six
+/// decimals, is above 10^9 (for integers: 10^12 or above), or if no number lies between the bounds.
 std::string number_grammar(const Json& schema, bool is_integer, const std::string& where);
 
 }  // namespace roll

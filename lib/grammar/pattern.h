@@ -1,4 +1,5 @@
-// Converts regular expressions of JSON schemas ("pattern") to grammars of the text inside a JSON string.
+// Converts regular expressions of JSON schemas (the keyword "pattern") to grammars of the text inside a JSON string,
+// for json_grammar.cpp.
 #pragma once
 
 #include <string>
@@ -6,12 +7,14 @@
 
 namespace roll {
 
-/// Returns a grammar that matches the whole string; ^ and $ are accepted at the ends of alternatives. Supports groups,
-/// alternatives, classes, . \d \w \s and their opposites, escapes, and * + ? {m,n}. Matches characters in their
-/// JSON-escaped form. UserError, beginning with `key`: malformed or unsupported syntax.
+/// Returns a piece of a rule (ebnf.h) for strings that `pattern` matches as a whole, in their JSON-escaped form without
+/// quotes; ^ and $ may stand only at the ends of alternatives. Supports groups, alternatives, classes, . \d \w \s and
+/// their opposites, escapes, and * + ? {m,n}. Throws UserError, beginning with `key`, for malformed or unsupported
+/// syntax.
 std::string pattern_grammar(std::string_view pattern, const std::string& key);
 
-/// Returns the pattern for a schema's "format"; "" if unknown. Excludes February 29.
+/// Returns the pattern for a JSON schema's "format", such as "date"; "" if the format is unknown. Dates exclude
+/// February 29.
 std::string format_pattern(const std::string& format);
 
 }  // namespace roll

@@ -10,24 +10,25 @@
 
 namespace roll {
 
-/// Returns true for keywords without effect on values: titles, descriptions, definitions.
+/// Returns true for keywords without effect on the allowed values: titles, descriptions, definitions.
 bool is_schema_note(const std::string& keyword);
 
-/// Returns `schema` without `key` and keywords without effect.
+/// Returns `schema` without the keyword `key` and without keywords for which is_schema_note().
 Json schema_beside(const Json& schema, const std::string& key);
 
-/// Combines parts of one schema and resolves its references. Refuses schemas with too many combinations, which could
-/// grow without bound.
+/// Combines schemas that are parts of one schema. Counts its comparisons, since some schemas would need an unbounded
+/// number; both functions throw std::invalid_argument at the limit.
 class SchemaParts {
  public:
   using Resolve = std::function<const Json&(const Json& pointer)>;
+  /// `resolve` returns the schema for the value of a "$ref".
   explicit SchemaParts(Resolve resolve) : resolve_(std::move(resolve)) {}
 
-  /// Returns the schema of values that all `parts` allow. std::invalid_argument: two parts contradict each other,
-  /// cannot be merged here, or are too many.
+  /// Returns one schema for the values that every one of `parts` allows. Throws std::invalid_argument if two parts
+  /// contradict each other or have keywords that cannot be merged.
   Json all_schemas(const std::vector<Json>& parts);
 
-  /// Returns true if no value is valid by both; false if one may be.
+  /// Returns true if certainly no value is valid by both schemas; false if one may be.
   bool exclude_each_other(const Json& a, const Json& b);
 
  private:

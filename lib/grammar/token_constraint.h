@@ -1,5 +1,5 @@
-// Interface that limits which tokens may come next in a response. The sampler calls allowed() before each draw and
-// accept() after it; responses without a constraint cost nothing.
+// Interface of constraints on the tokens of a response, such as a grammar. The sampler calls begin() for each response,
+// then allowed() before each draw and accept() after it; responses without a constraint cost nothing.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,24 @@
 
 namespace roll {
 
-/// Progress of one response through a constraint.
+/// One response under a constraint; must not outlive the constraint.
 class ConstraintState {
  public:
   virtual ~ConstraintState() = default;
-  /// Returns one bit per token of the vocabulary, in 32-bit words, lowest bit first. At least one bit is set. Valid
-  /// until accept().
+  /// Returns the tokens that may come next: bit t % 32 (0: lowest) of word t / 32 is set if token t may. At least one
+  /// bit is set. Valid until accept().
   virtual std::span<const uint32_t> allowed() = 0;
-  /// Advances by a sampled token.
+  /// Appends a sampled token, which must be allowed, to the response.
   virtual void accept(int64_t token) = 0;
 };
 
+/// A constraint, shared by all responses that use it.
 class TokenConstraint {
  public:
   virtual ~TokenConstraint() = default;
-  /// Starts a response. Thread-safe.
+  /// Returns the state of a new, empty response. Thread-safe.
   virtual std::unique_ptr<ConstraintState> begin() const = 0;
-  /// Returns the memory of the compiled grammar.
+  /// Returns the bytes of memory of the constraint.
   virtual size_t num_bytes() const = 0;
 };
 

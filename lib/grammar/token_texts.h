@@ -1,5 +1,5 @@
-// Format in which the vocabulary is passed to the program roll_grammar: per token its size and bytes, then the end
-// tokens.
+// For grammars.cpp and the program roll_grammar, which compiles a grammar in a separate process: its limits, and the
+// format in which it gets the vocabulary: the number of tokens, each token's size and bytes, then the end tokens.
 #pragma once
 
 #include <unistd.h>
@@ -11,11 +11,12 @@
 
 namespace roll {
 
-inline constexpr int kVocabularyFd = 3;
-inline constexpr uint64_t kMostGrammarSeconds = 5;  // CPU time
-inline constexpr uint64_t kMostGrammarMemory = uint64_t{1} << 30;
-inline constexpr size_t kMostCompiledBytes = 32 << 20;
+inline constexpr int kVocabularyFd = 3;                            // file descriptor of the vocabulary in roll_grammar
+inline constexpr uint64_t kMostGrammarSeconds = 5;                 // limit of CPU time
+inline constexpr uint64_t kMostGrammarMemory = uint64_t{1} << 30;  // limit of address space, in bytes
+inline constexpr size_t kMostCompiledBytes = 32 << 20;             // largest compiled grammar
 
+/// Appends a number as four bytes.
 inline void pack_number(std::string& to, uint32_t value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
@@ -53,7 +54,7 @@ inline TokenTexts unpack_token_texts(const std::string& packed) {
   return tokens;
 }
 
-/// Reads a file from its beginning.
+/// Returns the content of the file descriptor `file` from the file's beginning to its end or an error.
 inline std::string read_all(int file) {
   std::string bytes;
   char buffer[1 << 16];
@@ -62,7 +63,7 @@ inline std::string read_all(int file) {
   return bytes;
 }
 
-/// Writes all bytes; returns false on an error.
+/// Writes all bytes to the file descriptor `file`; returns false on an error.
 inline bool write_all(int file, const std::string& bytes) {
   size_t done = 0;
   for (ssize_t count; done < bytes.size() && (count = ::write(file, bytes.data() + done, bytes.size() - done)) > 0;)

@@ -1,4 +1,5 @@
-// Passes token texts to xgrammar, in both libroll_grammar.so and the program roll_grammar.
+// Makes xgrammar's description of a vocabulary, in both libroll_grammar.so and the program roll_grammar, which must
+// agree.
 #pragma once
 
 #include <xgrammar/xgrammar.h>

@@ -1,12 +1,13 @@
-// Limits the cost of rendering a template. Code that reads or makes values pays for the bytes it touches, which bounds
-// time and memory together.
+// Limits the cost of rendering a Jinja template: code that reads or makes values pays for their bytes with charge(),
+// which bounds time and memory together.
 #pragma once
 
 #include <cstddef>
 
 namespace roll::jinja {
 
-/// Budget in bytes of a rendering on this thread, from construction to destruction.
+/// Budget in bytes for all charge() calls of this thread, from construction to destruction. If budgets are nested, only
+/// the innermost counts.
 class Budget {
  public:
   explicit Budget(size_t max_bytes);
@@ -21,13 +22,13 @@ class Budget {
   size_t max_bytes_;
 };
 
-/// Minimum cost, in bytes of text, of an expression, of a loop over a value, or of making a value.
+/// Minimum cost, in bytes, of an expression, of a loop over a value, or of making a value.
 constexpr size_t kStepBytes = 50;
-/// Minimum cost of looking at the name of a variable or member.
+/// Minimum cost, in bytes, of comparing with the name of a variable or member.
 constexpr size_t kEntryBytes = 8;
 
-/// Pays for `bytes`; call it before the work. Throws Failure if the budget is used up. Counts nothing if the thread has
-/// no Budget.
+/// Takes `bytes` from the thread's Budget; call it before the work. Throws Failure (value.h) if too few are left. Does
+/// nothing if the thread has no Budget.
 void charge(size_t bytes);
 
 }  // namespace roll::jinja

@@ -1,4 +1,5 @@
-// State of a template while it renders: variables, output, and the current line.
+// State of a Jinja template while it renders: variables, output, and the current line; and the compiled form of
+// templates, which are closures that take this state.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +17,16 @@ namespace roll::jinja {
 
 class Context {
  public:
+  /// `variables` join the global functions (functions.h) in the outermost scope, and override them.
   explicit Context(Dict variables);
 
-  /// Returns a variable, or an undefined value that knows the variable's name.
+  /// Returns the variable of the innermost scope that has it, or an undefined Value with its name.
   Value get(const std::string& name) const;
 
   /// Sets a variable in the innermost scope.
   void set(const std::string& name, Value value);
 
-  /// Runs `body` in a new scope; variables set there disappear afterwards.
+  /// Calls body() in a new scope and returns its result; variables set there disappear afterwards.
   template <class Body>
   auto in_scope(const Body& body) {
     scopes_.emplace_back();
@@ -32,8 +34,8 @@ class Context {
     return body();
   }
 
-  /// Runs `body` in a scope that sees only the outermost variables; returns its output. Throws Failure if macro calls
-  /// are nested too deep.
+  /// Calls body() in a new scope that sees only the outermost scope, and returns the text that it writes. Throws
+  /// Failure if macro calls are nested more than 50 deep.
   template <class Body>
   std::string in_macro(const Body& body) {
     std::vector<Scope> hidden_scopes(std::make_move_iterator(scopes_.begin() + 1),
@@ -50,7 +52,7 @@ class Context {
     return captured(body);
   }
 
-  /// Runs `body` and returns its output.
+  /// Calls body() and returns the text that it writes, which is not added to written().
   template <class Body>
   std::string captured(const Body& body) {
     std::string outer = std::exchange(out_, {});
@@ -59,11 +61,15 @@ class Context {
     return outer;
   }
 
+  /// Appends to the output. Throws Failure if it becomes longer than kMaxLength or the Budget is used up.
   void write(std::string_view text);
+  /// Returns the output so far.
   const std::string& written() const { return out_; }
 
-  /// Sets the current line and pays for one step; every expression and statement calls it.
+  /// Sets the current line and charges kStepBytes; every expression and statement calls it. Throws Failure if the
+  /// Budget is used up.
   void begin_step(int line);
+  /// Line of the newest step, for messages.
   int line() const { return line_; }
 
  private:
@@ -85,10 +91,10 @@ class Context {
   int line_ = 1, depth_ = 0;
 };
 
-/// Outcome of a statement.
+/// How the template goes on after a statement: with the next one, or out of the loop or its iteration.
 enum class Flow { kNext, kBreak, kContinue };
 
-/// Templates are compiled to closures, one per expression or statement.
+/// Compiled expression and statement. Both throw Failure for an error.
 using Expression = std::function<Value(Context&)>;
 using Statement = std::function<Flow(Context&)>;
 

@@ -1,4 +1,5 @@
-// Compiles Jinja expressions from tokens to closures, for the template parser.
+// Compiles Jinja expressions from tokens to closures, for the template parser (template.cpp). Each function reads the
+// longest expression at the stream's position, and throws UserError for a syntax error.
 #pragma once
 
 #include "jinja/context.h"
@@ -12,7 +13,8 @@ Expression parse_expression(TokenStream& in);
 /// Parses an expression without a trailing `if`, which belongs to the loop in `for x in xs if ...`.
 Expression parse_expression_without_if(TokenStream& in);
 
-/// Parses an expression, or several separated by commas, which form a list.
+/// Parses an expression, or several separated by commas, which form a list. `with_if` false: as
+/// parse_expression_without_if().
 Expression parse_tuple(TokenStream& in, bool with_if = true);
 
 }  // namespace roll::jinja

@@ -9,7 +9,7 @@
 namespace roll::jinja {
 
 enum class TokenKind {
-  kText,        // template text, whitespace already trimmed
+  kText,        // text between tags; whitespace at tags already trimmed
   kPrintBegin,  // {{
   kPrintEnd,
   kTagBegin,  // {%
@@ -19,16 +19,17 @@ enum class TokenKind {
   kInteger,
   kFloat,
   kOperator,
-  kEnd,
+  kEnd,  // the last token
 };
 
 struct Token {
   TokenKind kind;
-  std::string text;
-  int line;
+  std::string text;  // source text; kString: the string's value
+  int line;          // from 1
 };
 
-/// Returns the tokens. UserError "origin:line: ...": an unclosed tag, comment or string, or an unexpected character.
+/// Returns the tokens of a template, without comments. `origin` is the template's name in messages. Throws UserError
+/// "ORIGIN:LINE: ..." for an unclosed tag, comment or string, and for an unexpected character.
 std::vector<Token> tokenize(std::string_view source, const std::string& origin);
 
 /// Returns true for whitespace as defined by Python's str.strip and \s.

@@ -1,4 +1,4 @@
-// Token stream of a Jinja template, shared by its parsers.
+// Token stream of a Jinja template, shared by the parsers of expressions and statements.
 #pragma once
 
 #include <algorithm>
@@ -13,27 +13,35 @@ namespace roll::jinja {
 /// Tokens of a template, read from front to back.
 class TokenStream {
  public:
-  /// UserError: a tag is so long that its closures would exhaust the stack.
+  /// `tokens`: result of tokenize(); `origin`: the template's name in messages. Throws UserError if a tag is so long
+  /// that its closures would exhaust the stack.
   TokenStream(std::vector<Token> tokens, std::string origin);
 
+  /// Returns a token without moving: 0 is the next one. At the end, returns the kEnd token.
   const Token& peek(size_t ahead = 0) const { return tokens_[std::min(pos_ + ahead, tokens_.size() - 1)]; }
+  /// Returns the next token and moves behind it, but never past kEnd.
   const Token& next() { return tokens_[pos_ + 1 < tokens_.size() ? pos_++ : pos_]; }
   int line() const { return peek().line; }
 
+  // is...(): kind or text of the next token.
   bool is(TokenKind kind) const { return peek().kind == kind; }
   bool is_operator(std::string_view op) const { return is(TokenKind::kOperator) && peek().text == op; }
   bool is_name(std::string_view name) const { return is(TokenKind::kName) && peek().text == name; }
+  /// Move behind the next token and return true if it is this one; else return false.
   bool take_operator(std::string_view op);
   bool take_name(std::string_view name);
+  /// Move behind the next token; throw UserError if it is another one. `what` describes the expected token: "%}".
   void expect_operator(std::string_view op);
   void expect_name(std::string_view name);
   void expect(TokenKind kind, std::string_view what);
+  /// Returns the next token, which must be a name, and moves behind it. Throws UserError if it is not a name.
   std::string identifier();
 
-  /// Throws UserError "origin:line: what, at 'token'".
+  /// Throws UserError "ORIGIN:LINE: what, at 'next token'".
   [[noreturn]] void fail(std::string_view what) const;
 
-  /// Counts the nesting depth of expressions and statements; too deep is a UserError.
+  /// Counts one level of nesting of expressions or statements during its lifetime. Its constructor throws UserError if
+  /// they are nested too deep to be parsed recursively.
   class Nested {
    public:
     explicit Nested(TokenStream& stream);

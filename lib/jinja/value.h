@@ -17,12 +17,12 @@
 
 namespace roll::jinja {
 
-/// Error in a template; the interpreter adds the place and throws a UserError.
+/// Error while a template renders; Template::render() turns it into a UserError with the line.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Longest text (bytes) or list (elements); a longer one would only exhaust memory.
+/// Longest text (in bytes) and list (in elements) that a template may make.
 constexpr size_t kMaxLength = 16 << 20;
 
 /// Throws Failure if `length` exceeds kMaxLength.
@@ -37,9 +37,9 @@ struct Arguments {
   List positional;
   Dict named;
 
-  /// Returns the argument at `index`, else the one called `name`, else nullopt.
+  /// Returns the argument of the parameter `name`, which is number `index` (from 0); nullopt if it is not given.
   std::optional<Value> find(size_t index, std::string_view name) const;
-  /// Returns find(); throws Failure if the argument is missing.
+  /// Like find(), but throws Failure if the argument is not given.
   Value need(size_t index, std::string_view name) const;
 };
 
@@ -50,9 +50,11 @@ struct None {};
 
 /// Missing variable, attribute or item: prints as nothing and is false; other uses fail.
 struct Undefined {
-  std::string what;
+  std::string what;  // description for messages, such as "'name'"
 };
 
+/// A value of any type; copies share the data. Constructors charge the Budget (budget.h), and throw Failure if it is
+/// used up, or if the value is too long (kMaxLength) or nested too deep.
 class Value {
  public:
   Value() : data_(Undefined{"value"}) {}
@@ -70,9 +72,9 @@ class Value {
   template <class T>
   Value(T*) = delete;
 
-  /// Makes `namespace(...)`, the only value whose members a template may set.
+  /// Makes the result of `namespace(...)`, the only value whose members a template may set.
   static Value make_namespace(Dict members);
-  /// Makes a function that holds `object`, which counts in the limit on nesting.
+  /// Makes a function that holds a copy of `object`; `object` counts in the limit on nesting.
   static Value make_method(const Value& object, Function function);
   static Value from_json(const Json& json);
 
@@ -88,18 +90,21 @@ class Value {
   bool is_namespace() const { return std::holds_alternative<NamespacePointer>(data_); }
   bool is_function() const { return std::holds_alternative<FunctionPointer>(data_); }
 
-  /// Return the value in one type. Throw Failure if it has another; for an undefined value the message names it.
+  /// Return the value in one type; throw Failure if it has another. dict() also returns a namespace's members. The
+  /// message about an undefined value contains Undefined::what.
   const std::string& string() const;
   const List& list() const;
   const Dict& dict() const;
   const Function& function() const;
   int64_t integer() const;  // a bool is 0 or 1
-  double number() const;
-  void set_member(const std::string& name, Value value) const;  // only for a namespace
+  double number() const;    // an integer or bool is converted
+  /// Sets a member of a namespace; throws Failure for other types.
+  void set_member(const std::string& name, Value value) const;
 
-  /// Returns a member of a dict or namespace; null if there is none.
+  /// Returns a member of a dict or namespace; nullptr if there is none, or for other types.
   const Value* member(std::string_view name) const;
 
+  /// Returns Python's bool(value).
   bool truthy() const;
   /// Returns the output of {{ value }}: Python's str().
   std::string text() const;
@@ -135,15 +140,17 @@ class Value {
   bool holds_namespace_ = false;
 };
 
+/// Returns Python's a == b.
 bool equal(const Value& a, const Value& b);
 
-/// Compares two numbers, strings or lists: negative, 0 or positive. Throws Failure for other types.
+/// Compares two numbers, two strings or two lists; returns a negative number if a < b, 0 if equal, a positive one if
+/// a > b. Throws Failure for other types.
 int compare(const Value& a, const Value& b);
 
 /// Returns Python's `item in container`.
 bool contains(const Value& container, const Value& item);
 
-/// Returns json.dumps(value, ensure_ascii=False, indent=indent); indent < 0: on one line.
+/// Returns Python's json.dumps(value, ensure_ascii=False, indent=indent); a negative `indent` gives one line.
 std::string dump_json(const Value& value, int indent);
 
 }  // namespace roll::jinja

@@ -12,16 +12,16 @@ namespace roll {
 
 /// Arguments of `roll report`.
 struct ReportOptions {
-  std::vector<std::filesystem::path> runs;  // at least one
+  std::vector<std::filesystem::path> runs;  // run folders, at least one
   std::vector<int64_t> steps{};             // steps to show in addition to the page's own choice
   bool is_live = false;                     // the page polls its server for new data
 };
 
-/// Returns the data that page.js draws. UserError: a folder is missing or holds no run, or a run lacks the rollouts of
-/// a step in `options.steps`.
+/// Returns the data that page.js draws. Throws UserError if a folder is missing or holds no run, or a run lacks the
+/// rollouts of a step in `options.steps`.
 Json report_data(const ReportOptions& options);
 
-/// Returns the HTML page with that data. UserError: the same conditions as for report_data().
+/// Returns the HTML page, which contains report_data(). Throws UserError under the same conditions.
 std::string report_page(const ReportOptions& options);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Style and script of the report page, embedded in the binary from this folder's .css and .js files.
+// Style (CSS) and script (JavaScript) of the report page, embedded in the binary from this folder's .css and .js files.
 #pragma once
 
 #include <string_view>

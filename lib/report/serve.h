@@ -1,4 +1,4 @@
-// Serves the report page over HTTP on this machine, also while the run is active.
+// Serves the page of `roll report --serve` over HTTP to this machine, also while the run is active.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,10 @@
 
 namespace roll {
 
-/// Serves GET / (page) and GET /data.json (its data) on localhost until the process ends. Both are rebuilt after the
-/// runs have written something. `port` 0 picks a free one; `ready` is called with the port once it listens. UserError:
-/// as report_data(), or the port is taken.
+/// Serves GET / (the page) and GET /data.json (the page's data) on localhost; never returns. Both are rebuilt on a
+/// request after the runs have written something. `port` 0 picks a free port; `ready` is called once, with the port,
+/// when the server listens. Throws UserError before that if a run folder is faulty (report_data()) or the port is
+/// taken.
 void serve_report(ReportOptions options, int port, const std::function<void(int port)>& ready);
 
 }  // namespace roll

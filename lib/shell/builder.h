@@ -1,5 +1,5 @@
-// Builds the words of a command for the interpreter, from quoted and plain pieces and variables' values, which are
-// split.
+// Builds the words of a command for the interpreter, from quoted pieces, plain pieces and variables' values; the values
+// are split into words as in bash.
 #pragma once
 
 #include <string>
@@ -10,40 +10,45 @@
 
 namespace roll::shell {
 
+/// One word, after expansion.
 struct Field {
-  std::string text;  // may contain marks of unknown pieces (unknown.h)
-  Place place;
+  std::string text;  // may contain marks of pieces known only at run time (unknown.h)
+  Place place;       // file and line where the word begins
 };
 
+/// Collects the words of a command: set the first members, then append pieces and end words.
 struct Builder {
-  Place place = {};
-  bool splits = false, makes_pattern = false;
-  std::string separators = " \t\n";
-  std::vector<Field> fields = {};
-  std::string text = {};
-  bool has_text = false;  // true also for an empty quoted word
+  Place place = {};                  // file and line of the current word
+  bool splits = false;               // unquoted values are split into words; false: all text becomes one word
+  bool makes_pattern = false;        // the result is a pattern (pattern.h), so quoted * ? [ are escaped
+  std::string separators = " \t\n";  // $IFS: characters at which values are split
+  std::vector<Field> fields = {};    // finished words
+  std::string text = {};             // text of the current word so far
+  bool has_text = false;             // the current word exists; true also for an empty quoted word
 
-  /// Appends text as it is; in a pattern, *, ? and [ are special.
+  /// Appends text as it is to the current word; in a pattern, *, ? and [ are special.
   void append_plain(std::string_view piece) {
     text += piece;
     has_text = true;
   }
   /// Appends text literally: quote and glob characters in it are not special.
   void append_literal(std::string_view piece);
-  /// Appends a variable's value, split into words unless quoted.
+  /// Appends a variable's value, split into words if `splits` and not `in_quotes`. `value_place`: where the variable
+  /// was set; if there are several words, each gets its line there.
   void append_value(std::string_view piece, Place value_place, bool in_quotes);
-  /// Appends the values of "$@" or "${NAME[@]}", each as a word; without quotes they are split too.
+  /// Appends the values of "$@" or "${NAME[@]}": each as a word if `splits`, else joined by blanks. Without quotes each
+  /// value is also split.
   void append_values(const std::vector<Field>& values, bool in_quotes);
-  /// Ends the current word.
+  /// Moves the current word to `fields`, if there is one. Call it after the last piece, too.
   void end_word();
 };
 
 /// Brace expansion: {a,b} or {1..3}.
 struct Braces {
-  std::vector<std::string> choices;  // empty: not a brace expansion
-  size_t size = 0;                   // length of the source text
+  std::vector<std::string> choices;  // "a", "b", unexpanded; empty: not a brace expansion, or a range above 200 numbers
+  size_t size = 0;                   // bytes of source text, from '{' to '}'
 };
-/// Parses a brace expansion at the beginning of `text`.
+/// Parses a brace expansion at the beginning of `text`, which must begin with '{'.
 Braces parse_braces(std::string_view text);
 
 }  // namespace roll::shell

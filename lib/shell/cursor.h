@@ -1,4 +1,4 @@
-// Reading position in the text of a script, used by the interpreter's parser.
+// Reading position in the text of a shell script, used by the interpreter's parser. Copies of a Cursor share the text.
 #pragma once
 
 #include <map>
@@ -13,11 +13,14 @@
 
 namespace roll::shell {
 
+/// Text of a script, or of code inside it. All positions are byte offsets in `text`.
 struct Source {
-  std::string text, name;
-  Place begin;
-  std::vector<size_t> line_ends = {};
-  std::map<size_t, std::string> documents = {};   // here-documents, keyed by the position of their <<
+  std::string text;
+  std::string name;                    // file's name, for messages
+  Place begin;                         // file and line of the first byte
+  std::vector<size_t> line_ends = {};  // positions of all '\n'
+  std::map<size_t, std::string> documents =
+      {};  // here-documents' texts, keyed by the position after the delimiter word
   std::map<size_t, size_t> after_documents = {};  // end of a line with here-documents -> begin of the line after them
 };
 
@@ -39,30 +42,34 @@ class Cursor {
   bool is_at_any(std::string_view signs) const { return !is_end() && signs.find(peek()) != signs.npos; }
   /// Skips `sign` if it is here, and returns whether it was.
   bool take(std::string_view sign);
-  /// Takes letters, digits and underscores; may return "".
+  /// Skips letters, digits and underscores, and returns them; may return "".
   std::string take_name();
-  /// Skips blanks, comments and backslash-newlines.
+  /// Skips blanks, backslash-newlines, and then a comment.
   void skip_blanks();
-  /// Skips blanks, comments and line ends, with the here-documents below a line.
+  /// Skips blanks, comments, line ends, and the texts of here-documents that follow a line.
   void skip_lines();
-  /// Skips blanks and takes `word`, such as `{`, if it is the next unquoted word; else returns false.
+  /// Skips blanks; then skips `word`, such as `{`, and returns true if it is the next unquoted word.
   bool take_word(std::string_view word);
-  /// Returns the text from here to the next character that ends a word; quotes are not removed.
+  /// Returns the text from here to the next character that ends a word, without moving; quotes are not removed.
   std::string_view plain_word() const;
-  /// Skips lines and takes a word or sign. UserError: something else is here.
+  /// Skips lines as skip_lines(), then this word or sign. Throws UserError if something else is here.
   void expect(std::string_view word_or_sign);
-  /// Returns the here-document whose << is at this position; it ends at the line `last`.
+  /// Returns the text of the here-document whose delimiter word was just read; this position identifies it. The text
+  /// begins on the next line and ends before the line `last`. `strips_tabs`: for <<-, leading tabs are removed.
   std::string document(const std::string& last, bool strips_tabs);
   /// Returns true at "NAME=", "NAME+=" or "NAME[...]=".
   bool is_at_assignment() const;
 
+  /// Returns the text from here to the end.
   std::string_view rest() const { return std::string_view(source_->text).substr(at_); }
+  /// Returns the text between `begin`, an earlier copy, and this position; size_since() returns its bytes.
   std::string since(const Cursor& begin) const { return source_->text.substr(begin.at_, at_ - begin.at_); }
   size_t size_since(const Cursor& begin) const { return at_ - begin.at_; }
+  /// Compares the positions of two cursors in the same text.
   bool is_same(const Cursor& other) const { return at_ == other.at_; }
   /// Returns file and line of this position.
   Place place() const;
-  /// Returns the UserError "script:12: problem: this is not valid shell syntax".
+  /// Returns the UserError "script:12: problem: this is not valid shell syntax", to be thrown by the caller.
   UserError error(std::string_view problem) const;
 
  private:

@@ -35,35 +35,40 @@ struct Call {
 /// Returns the text of a sourced file; nullopt if it is missing.
 using ReadScript = std::function<std::optional<std::string>(const std::string& path)>;
 
+/// Inputs of a script.
 struct Reading {
   std::string path = {};                                // script's path, for $0 and sourced files
-  ReadScript read = {};                                 // may be empty; then nothing is sourced
-  std::map<std::string, std::string> environment = {};  // known variables
+  ReadScript read = {};                                 // reads sourced files; empty: nothing is sourced
+  std::map<std::string, std::string> environment = {};  // environment variables with known values
   std::vector<std::string> arguments = {};              // $1, $2, ...
   bool has_more_arguments = false;         // further arguments follow with unknown values, so $# is unknown
-  std::set<std::string> assumed_set = {};  // environment variables that are set to unknown values
+  std::set<std::string> assumed_set = {};  // environment variables taken as set, with unknown values
 };
 
 class Interpreter {
  public:
   explicit Interpreter(Reading reading);
 
-  /// Interprets `text`. `origin` and `first_line` locate it in messages. UserError: invalid shell syntax, or a script
-  /// that takes too long, grows too large or is nested too deep.
+  /// Interprets `text` and adds its commands to calls(). `origin`, the script's name, and `first_line`, its line there
+  /// (from 1), locate it in messages. Throws UserError for invalid shell syntax, and for a script that takes too long,
+  /// grows too large or is nested too deep.
   void run(std::string_view text, const std::string& origin, int first_line = 1);
-  /// Returns the work done so far; above kMostWork the interpreter stops with a UserError.
+  /// Returns the work done so far, roughly in bytes of text processed. Above kMostWork run() throws UserError.
   size_t work() const { return work_; }
   static constexpr size_t kMostWork = 24 << 20;
 
+  /// Commands found, in the order in which the script would start them.
   const std::vector<Call>& calls() const { return calls_; }
+  /// Resolves the marks in the words of calls().
   const Unknowns& unknowns() const { return unknowns_; }
   /// Returns "run.sh:12".
   std::string place_text(Place place) const;
-  /// Findings for the user, such as missing files.
+  /// Findings for the user, such as a sourced file that is missing.
   const std::vector<std::string>& notes() const { return notes_; }
   /// Returns "run.sh:4", the place of the `exit` that ended the script; empty if it reached its end.
   const std::string& exit_place() const { return exit_place_; }
-  /// Unset environment variables in the last test that found an empty value.
+  /// Names of the unset environment variables in the last test ([ -z "$NAME" ] and the like) that found its operand
+  /// empty: if the script then exits, it needs these.
   const std::set<std::string>& missing() const { return missing_; }
 
  private:
@@ -75,6 +80,7 @@ class Interpreter {
     bool has_more = false;    // more follow, whose values are unknown
     int64_t num_shifted = 0;  // number of arguments taken by `shift`
   };
+  /// Everything that both branches of an unknown condition may change.
   struct State {
     std::map<std::string, Fields> variables;
     std::map<std::string, Cursor> functions;  // beginnings of their bodies
@@ -100,6 +106,8 @@ class Interpreter {
     std::vector<Redirect> redirects = {};
     std::vector<Cursor> assignments = {};  // in front of its words
   };
+
+  // Functions that return Truth parse at cursor_ or run a command; the result is its success (exit status 0).
 
   // ---- grammar.cpp: lists, pipelines, loops, branches and functions
   bool runs() const { return is_live_ && flow_ == Flow::kOn; }

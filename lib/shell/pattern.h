@@ -6,9 +6,9 @@
 
 namespace roll::shell {
 
-/// Returns true if the whole text matches. Time is at most the product of both lengths.
+/// Returns true if the whole text matches. Takes time of at most the product of both lengths.
 bool matches_pattern(std::string_view text, std::string_view pattern);
-/// Escapes `text` to a pattern that matches only itself.
+/// Returns `text` with its special characters escaped: a pattern that matches only `text`.
 std::string as_pattern(std::string_view text);
 
 }  // namespace roll::shell

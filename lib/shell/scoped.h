@@ -1,4 +1,5 @@
-// Scoped member values, and three-valued truth for unknown conditions, for the interpreter.
+// For the shell interpreter: values of members that are restored at the end of a scope, and truth values of conditions
+// that may be known only at run time.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +22,18 @@ class Scoped {
   T saved_;
 };
 
+/// Truth of a condition, or success of a command.
 enum class Truth { kNo, kYes, kUnknown };
 
+/// nullopt becomes kUnknown.
 inline Truth to_truth(std::optional<bool> is_true) {
   return !is_true ? Truth::kUnknown : *is_true ? Truth::kYes : Truth::kNo;
 }
+/// Returns kYes for numbers other than 0, as in (( )); kUnknown for nullopt.
 inline Truth truth_of_number(std::optional<int64_t> number) {
   return to_truth(number ? std::optional(*number != 0) : std::nullopt);
 }
+// Three-valued logic: `and_` is kNo if one operand is, even if the other is unknown; `or_` is kYes if one is.
 inline Truth not_(Truth a) {
   return a == Truth::kUnknown ? a : to_truth(a == Truth::kNo);
 }

@@ -1,5 +1,5 @@
-// Marks pieces of text that are known only at run time: environment variables and output of commands. A mark is a
-// number between two bytes that no script contains.
+// Marks pieces of a script's text that are known only at run time: environment variables and output of commands. The
+// interpreter puts a mark in their place: a number between the bytes 1 and 2, which do not occur in scripts.
 #pragma once
 
 #include <functional>
@@ -12,37 +12,41 @@
 
 namespace roll::shell {
 
+/// File and line of a script.
 struct Place {
-  int file = 0;  // index of the script or sourced file
+  int file = 0;  // index in the Interpreter's list of files; place_text() gives the name
   int line = 1;
 };
 
+/// Piece of text that is known only at run time.
 struct Unknown {
   enum class Kind {
-    kVariable,  // text: name of an environment variable
-    kBlank,     // text: such a name in ${NAME:-}, which is empty unless the caller sets it
-    kOther,     // text: a command's output, "$(date +%F)", or a value that depends on an unknown condition
+    kVariable,  // an environment variable; `text` is its name
+    kBlank,     // ${NAME:-}, which is empty unless the user sets the variable; `text` is NAME
+    kOther,     // a command's output or a value that depends on it; `text` describes it: "$(date +%F)"
   };
   Kind kind = Kind::kVariable;
   std::string text;
-  Place place;
+  Place place;  // line of the script that uses it
 
-  /// Returns true for variables that only the caller may set, unlike HOME or USER.
+  /// Returns true for a variable that is unset unless the script's user sets it, unlike HOME or USER.
   bool may_be_set() const;
 };
 
+/// All unknown pieces of a script.
 class Unknowns {
  public:
-  /// Returns the mark of an unknown piece; equal pieces share one.
+  /// Returns the mark of an unknown piece; pieces of equal kind, place and text share one.
   std::string mark(const Unknown& unknown);
 
-  /// Returns `text` with each mark replaced by the result of `piece`.
+  /// Returns `text` with each mark replaced by piece(its Unknown).
   std::string filled(std::string_view text, const std::function<std::string(const Unknown&)>& piece) const;
-  /// Returns `text` without the marks of the variable `name`.
+  /// Returns `text` without the marks of the environment variable `name`.
   std::string without(std::string_view text, const std::string& name) const;
-  /// Returns `text` with variables that the caller may set as empty; nullopt if another mark remains.
+  /// Returns `text` with all variables that may_be_set() taken as empty; nullopt if it has marks of other pieces.
   std::optional<std::string> known(std::string_view text) const;
-  /// Returns true if `text` is empty when variables that the caller may set are; nullopt if only a run can tell.
+  /// Returns true if `text` is empty with all variables that may_be_set() taken as empty; nullopt if that is known only
+  /// at run time.
   std::optional<bool> is_empty(std::string_view text) const;
 
  private:
@@ -51,8 +55,9 @@ class Unknowns {
       index_;  // kind, file, line and text -> index in all_
 };
 
+/// Returns true if `text` contains a mark.
 bool has_unknown(std::string_view text);
-/// Returns true for names that every shell sets: "HOME", "USER", ...
+/// Returns true for variables that are set in every shell: "HOME", "USER", ...
 bool is_always_set(std::string_view name);
 
 }  // namespace roll::shell

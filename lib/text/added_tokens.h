@@ -1,5 +1,5 @@
-// The `added_tokens` of a tokenizer.json: strings that always become one token. They are split off before
-// normalization, or after it if `normalized` is set.
+// The `added_tokens` of a tokenizer.json, for the Tokenizer: strings that always become one token. A text is split at
+// them before it is normalized, and again after that for tokens with the option `normalized`.
 #pragma once
 
 #include <array>
@@ -15,36 +15,38 @@ namespace roll {
 
 /// An added token and its options, as in HF.
 struct AddedToken {
-  std::string content;
+  std::string content;  // text that becomes the token
   int32_t id = 0;
-  bool special = false;                 // can be treated as plain text, and omitted when decoding
-  bool normalized = false;              // the normalized text is searched for its normalized form
-  bool single_word = false;             // only without adjacent word characters
-  bool lstrip = false, rstrip = false;  // absorbs white space on that side
+  bool special = false;                 // can be read as plain text when encoding, and omitted when decoding
+  bool normalized = false;              // the token's normalized content is searched in the normalized text
+  bool single_word = false;             // matches only if no word character (is_word()) is next to it
+  bool lstrip = false, rstrip = false;  // the token takes the white space on its left, on its right
 };
 
-/// Reads an entry of `added_tokens` or `added_tokens_decoder`. The latter holds the id in its key, which the caller
-/// sets.
+/// Reads an entry of `added_tokens` or `added_tokens_decoder`, but not its id, which the caller sets. Throws UserError
+/// for a malformed entry.
 AddedToken read_added_token(const JsonView& json);
 
-/// Returns the end of the white space that begins at `pos`.
+/// Returns the end of the white space that begins at byte `pos`; `pos` if there is none.
 size_t space_end(std::string_view text, size_t pos);
 
-/// A trie of strings; finds the leftmost match, and the longest one there.
+/// A trie of strings with values of at least 0; finds the leftmost match, and the longest one there.
 class StringSet {
  public:
+  /// Adds a string; an empty or repeated one changes nothing.
   void add(std::string_view text, int32_t value);
   bool empty() const { return nodes_.size() == 1; }
 
   struct Match {
-    size_t begin, end;
-    int32_t value;  // -1: no match
+    size_t begin, end;  // bytes [begin, end)
+    int32_t value;      // -1: no match
   };
+  /// Returns the first match in `text` at or after byte `from`.
   Match find(std::string_view text, size_t from) const;
 
  private:
   struct Node {
-    int32_t value = -1;
+    int32_t value = -1;  // -1: no string ends here
     std::vector<std::pair<unsigned char, uint32_t>> children;
   };
   uint32_t child(uint32_t node, unsigned char byte) const;
@@ -52,26 +54,29 @@ class StringSet {
   std::array<bool, 256> starts_{};
 };
 
-/// A part of a text: an added token, or plain text (id -1).
+/// Bytes [begin, end) of a text.
 struct Segment {
   size_t begin, end;
-  int32_t id;
+  int32_t id;  // id of the added token; -1: plain text
 };
 
 /// Splits texts at added tokens.
 class AddedTokens {
  public:
   AddedTokens() = default;
+  /// `normalizer` normalizes the contents of tokens with `normalized`; it is used only here.
   AddedTokens(std::vector<AddedToken> tokens, const Normalizer& normalizer);
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
+  /// Returns true if a token has `normalized`, so that normalized text must be split too.
   bool any_normalized() const { return !normalized_.empty(); }
 
   /// Returns the added token with this id; nullptr if there is none.
   const AddedToken* find(int64_t id) const;
 
-  /// Splits a text into added tokens and plain text. `normalized` selects the tokens to search for. parse_special
-  /// false: special tokens are plain text.
+  /// Appends the segments of `text`: added tokens and the plain text between them. If `normalized`, searches for the
+  /// tokens with that option in a normalized text, else for the others. If not `parse_special`, special tokens are
+  /// plain text.
   void split(std::string_view text, bool normalized, bool parse_special, std::vector<Segment>& segments) const;
 
  private:

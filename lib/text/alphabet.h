@@ -1,5 +1,5 @@
-// Initial symbols of a word before BPE merges: its bytes (byte-level BPE, like GPT-2), or its characters (like
-// SentencePiece), optionally with byte fallback for characters missing from the vocabulary.
+// Initial symbols (token ids) of a word before BPE merges, for BytePairs: its bytes (byte-level BPE, like GPT-2), or
+// its characters (like SentencePiece), optionally with byte fallback for characters missing from the vocabulary.
 #pragma once
 
 #include <array>
@@ -18,20 +18,21 @@ struct StringHash {
   size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
 };
 
-/// Maps a token's spelling in the file to its id.
+/// Maps a token's spelling in tokenizer.json to its id.
 using Vocabulary = std::unordered_map<std::string, int32_t, StringHash, std::equal_to<>>;
 
 enum class SymbolKind { kBytes, kCharacters };
 
-/// Returns the file's spelling of a single-byte token: "<0x0A>".
+/// Returns the spelling in tokenizer.json of the byte-fallback token for a byte: "<0x0A>".
 std::string byte_token(unsigned char byte);
-/// Returns the byte of a single-byte token; nullopt for other tokens.
+/// Returns the byte of a byte-fallback token; nullopt for other tokens.
 std::optional<unsigned char> parse_byte_token(std::string_view spelling);
 
+/// Settings of a tokenizer.json's model. A symbol is unknown if the vocabulary lacks it.
 struct AlphabetRules {
   SymbolKind kind = SymbolKind::kBytes;
-  bool byte_fallback = false;  // unknown characters become byte tokens, if all their bytes have one
-  std::string unk_token = {};  // token for other unknown symbols; dropped if it is missing
+  bool byte_fallback = false;  // an unknown symbol becomes byte-fallback tokens, if there is one for each of its bytes
+  std::string unk_token = {};  // token for other unknown symbols; if the vocabulary lacks it, these are dropped
   bool fuse_unk = false;       // consecutive unknown symbols become one unk_token
 };
 
@@ -41,14 +42,14 @@ class Alphabet {
   Alphabet() = default;
   Alphabet(const Vocabulary& vocabulary, const AlphabetRules& rules);
 
-  /// Replaces `symbols` by the initial ids of `word`.
+  /// Replaces the content of `symbols` by the token ids of the initial symbols of `word`.
   void read(std::string_view word, std::vector<int32_t>& symbols) const;
 
-  /// Records that these two tokens may be merged.
+  /// Records that these two adjacent tokens may be merged. Call it for every merge before independent_prefix().
   void record_merge(std::string_view left, std::string_view right);
 
-  /// Returns the length in bytes of the prefix of `word` up to the first boundary that no merge crosses; kBytes: all of
-  /// it. Both sides can be encoded separately, which keeps long words (no pre-tokenizer) cheap.
+  /// Returns the length in bytes of the prefix of `word` up to the first boundary that no merge crosses; for kBytes,
+  /// the whole length. Prefix and rest can be encoded separately, which keeps long words (no pre-tokenizer) cheap.
   size_t independent_prefix(std::string_view word) const;
 
  private:

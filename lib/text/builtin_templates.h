@@ -7,9 +7,10 @@
 
 namespace roll {
 
-/// Returns the source of chatml, qwen2_5, qwen3, llama3 or empty; an empty view for any other name.
+/// Returns the source of the template called "chatml", "qwen2_5", "qwen3", "llama3" or "empty"; "" for any other name.
 std::string_view builtin_template(std::string_view name);
 
+/// Returns these names.
 std::vector<std::string> builtin_template_names();
 
 }  // namespace roll

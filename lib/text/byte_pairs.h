@@ -18,19 +18,20 @@ class WordCache {
  public:
   WordCache();
 
-  static constexpr size_t kMaxBytes = 23, kMaxIds = 9;
+  static constexpr size_t kMaxBytes = 23, kMaxIds = 9;  // longer words, or words with more ids, are not cached
 
-  /// One cache line. The key is the zero-padded word and its length.
+  /// An encoded word; fills one cache line.
   struct alignas(64) Slot {
-    std::array<uint64_t, 3> key{};
-    int32_t num_ids = 0;
-    std::array<int32_t, kMaxIds> ids{};
+    std::array<uint64_t, 3> key{};       // bytes 0 to 22: the word, padded with zeros; byte 23: its length
+    int32_t num_ids = 0;                 // length of `ids`
+    std::array<int32_t, kMaxIds> ids{};  // token ids
   };
 
-  /// Returns the slot for a word of at most kMaxBytes; the word is cached if the slot's key equals `key`.
+  /// Returns the only slot in which the word with this key may be. If slot.key differs from `key`, the word is not
+  /// cached, and the caller may overwrite the slot.
   Slot& find_slot(const std::array<uint64_t, 3>& key);
 
-  std::vector<int32_t> symbols;  // scratch space
+  std::vector<int32_t> symbols;  // scratch space of BytePairs::encode()
 
  private:
   std::vector<Slot> slots_;
@@ -39,13 +40,15 @@ class WordCache {
 /// The BPE model of a tokenizer.json.
 class BytePairs {
  public:
-  /// Reads the `model` section. UserError: the type is not BPE, dropout or subword affixes are set, an id is used
-  /// twice, or a merge needs a token that the vocabulary lacks.
+  /// Reads the `model` section of a tokenizer.json; `kind` follows from the pre-tokenizer. Throws UserError if the type
+  /// is not BPE, dropout or subword affixes are set, an id is used twice, or a merge needs a token that the vocabulary
+  /// lacks.
   BytePairs(const JsonView& json, SymbolKind kind);
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
-  /// Appends the ids of `word` (not empty). Like HF, unknown symbols become unk_token, or are dropped without one.
+  /// Appends the token ids of `word` to `ids`; alphabet.h says what becomes of characters missing from the vocabulary.
+  /// Thread-safe if each thread has its own `cache`.
   void encode(std::string_view word, WordCache& cache, std::vector<int64_t>& ids) const;
 
  private:

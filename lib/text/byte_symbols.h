@@ -7,10 +7,11 @@
 
 namespace roll {
 
-/// Returns the character (UTF-8) for a byte: itself if printable in Latin-1, else U+0100 and up in byte order.
+/// Returns the character (as UTF-8) for a byte: the byte's Latin-1 character if that is printable; the other bytes, in
+/// ascending order, get U+0100 and up.
 std::string byte_symbol(unsigned char byte);
 
-/// Returns the bytes of `spelling`; nullopt if a character maps to no byte.
+/// Returns the bytes whose symbols make up `spelling`; nullopt if a character is no byte's symbol.
 std::optional<std::string> unspell_bytes(std::string_view spelling);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Renders chat messages into the prompt text that a model was trained on. "native" runs the model folder's Jinja
-// template (jinja/template.h). Built-in templates render like the models' own ones without tools.
+// Renders chat messages into the prompt text that a model was trained on. The template "native" is the model folder's
+// own Jinja template, run by jinja/template.h; built-in templates render like the models' own ones without tools.
 #pragma once
 
 #include <filesystem>
@@ -15,23 +15,25 @@ namespace roll {
 /// Immutable after loading; render() is thread-safe. Copies share the data.
 class ChatTemplate {
  public:
-  /// Loads native (the folder's own) | qwen2_5 (adds Qwen's default system message) | chatml | qwen3 | llama3 | empty
-  /// (contents only, concatenated); "" means native. Sources of native: chat_template.jinja and
-  /// additional_chat_templates/, else `chat_template` of tokenizer_config.json. Like transformers, picks the template
-  /// tool_use if the variable `tools` is set, else default. `enable_thinking`: variable of Qwen3's templates; nullopt
-  /// leaves it undefined. UserError: unknown name (suggests the nearest), missing native template, or a syntax error
-  /// (with line).
+  /// Loads the template called `name`: native, qwen2_5 (adds Qwen's default system message), chatml, qwen3, llama3 or
+  /// empty (contents only, concatenated); "" means native. native is read from the model folder `folder`:
+  /// chat_template.jinja and additional_chat_templates/, else `chat_template` of tokenizer_config.json. The folder's
+  /// special tokens become template variables (bos_token, ...). `enable_thinking` is a variable of Qwen3's templates;
+  /// nullopt leaves it undefined. Throws UserError for an unknown name (suggests the nearest), a missing native
+  /// template, and a syntax error (with line).
   static ChatTemplate load(const std::filesystem::path& folder, const std::string& name,
                            std::optional<bool> enable_thinking = {});
 
   /// Returns the names that load() accepts.
   static const std::vector<std::string>& names();
 
-  /// Renders messages: [{"role": "user", "content": "..."}, ...]. content may be a list of {"type": "text", "text":
-  /// "..."}, which is joined. Like transformers, drops null keys and accepts `thinking` or `reasoning` as
-  /// reasoning_content; other keys reach the template unchanged. `variables`: template variables, e.g.
-  /// {"enable_thinking": false} or {"tools": [...]}. UserError: malformed messages, the template's raise_exception or a
-  /// failing construct (with line), or only a tool_use template without tools.
+  /// Renders messages: [{"role": "user", "content": "..."}, ...]. A content may be a list of {"type": "text", "text":
+  /// "..."}, whose texts are joined. Like transformers, drops null keys, accepts `thinking` or `reasoning` as
+  /// reasoning_content, and picks the template tool_use, if there is one, if the variable `tools` is set, else default.
+  /// Other keys reach the template unchanged. If `add_generation_prompt`, ends with the beginning of an assistant's
+  /// message. `variables`: more template variables, e.g. {"enable_thinking": false} or {"tools": [...]}. Throws
+  /// UserError for malformed messages, the template's raise_exception, an error in the template (with line), and if the
+  /// only template is tool_use but there are no tools.
   std::string render(const Json& messages, bool add_generation_prompt, const Json& variables) const;
   std::string render(const Json& messages, bool add_generation_prompt) const;
 

@@ -1,4 +1,5 @@
-// The `decoder` of a tokenizer.json: converts tokens to text.
+// The `decoder` of a tokenizer.json, for the Tokenizer: converts tokens to text. A spelling is a token as it is written
+// in the file ("Ġthe", "▁the", "<0xE4>").
 #pragma once
 
 #include <functional>
@@ -11,21 +12,23 @@ namespace roll {
 
 class TokenDecoder {
  public:
-  /// Joins the spellings of the tokens with spaces.
+  /// Makes the decoder of a file without one: joins the spellings of the tokens with spaces.
   TokenDecoder() = default;
 
   /// Supports ByteLevel (alone or before Fuse), Replace, ByteFallback, Fuse, Strip (left only), Metaspace, and
-  /// Sequences of these. UserError: the file has another decoder.
+  /// Sequences of these. Throws UserError for other decoders.
   explicit TokenDecoder(const JsonView& json);
 
-  /// True if the text is just the concatenated bytes_behind() of the tokens, with U+FFFD for invalid UTF-8.
+  /// Returns true if the text is just the concatenated bytes_behind() of the tokens, with U+FFFD for invalid UTF-8;
+  /// then the caller joins them, without text().
   bool is_byte_level() const { return is_byte_level_; }
 
-  /// Returns the bytes that a token adds after the start of a text.
+  /// Returns the bytes that a token adds to a text if other tokens come before it: " the" for "▁the".
   std::string bytes_behind(const std::string& spelling) const;
 
-  /// Decodes tokens, spelled as in the file. Adjacent byte tokens that are invalid UTF-8 become one U+FFFD each.
-  /// more_follows: more tokens may follow, so byte tokens at the end become a single U+FFFD.
+  /// Decodes the spellings `tokens` of a whole text. Adjacent byte tokens ("<0xE4>") that are invalid UTF-8 become one
+  /// U+FFFD each. If `more_follows`, more tokens may follow, so byte tokens at the end become a single U+FFFD. Not for
+  /// is_byte_level().
   std::string text(std::vector<std::string> tokens, bool more_follows) const;
 
  private:

@@ -1,4 +1,4 @@
-// Typed access to a model folder's JSON with located errors: "tokenizer.json: model.merges[3]: must be ...; ...".
+// Typed access to a model folder's JSON files. Errors name file and path: "tokenizer.json: model.merges[3] = ...: ...".
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,10 @@ constexpr int64_t kMaxTokenId = (1 << 22) - 1;
 /// Returns true if `value` is an integer in [0, kMaxTokenId].
 bool is_token_id(const FileJson& value);
 
-/// A value and its path. Does not own the value.
+/// A JSON value and its path in a file. Does not own the value, which must outlive it.
 class JsonView {
  public:
+  /// `origin`: the file's name in messages; `path`: "model.merges", or "" for the file's whole content.
   JsonView(const FileJson& value, std::string origin, std::string path = "")
       : value_(&value), origin_(std::move(origin)), path_(std::move(path)) {}
 
@@ -34,23 +35,25 @@ class JsonView {
   /// Throws UserError "file: path = value: rule".
   [[noreturn]] void fail(std::string_view rule) const;
 
-  /// Returns a member of this object. `at`: UserError if it is missing. `get`: nullopt if it is missing or null.
+  /// Returns a member of this object; throws UserError if it is missing or null.
   JsonView at(std::string_view key) const;
+  /// Returns a member of this object; nullopt if it is missing or null.
   std::optional<JsonView> get(std::string_view key) const;
 
-  /// Returns an element of this array.
+  /// Returns an element of this array; throws Bug if it has fewer elements.
   JsonView at(size_t index) const;
 
-  /// UserError: the value does not have this type.
+  /// Return the value in one type; throw UserError if it has another. object() and array() return this view.
   const JsonView& object() const;
   const JsonView& array() const;
   const std::string& string() const;
   bool boolean() const;
   int64_t id() const;  // a token id: an integer in [0, kMaxTokenId]
 
+  /// Returns a boolean member of this object; `fallback` if it is missing or null.
   bool boolean_or(std::string_view key, bool fallback) const;
 
-  /// UserError: the member exists, is not null, and is not one of the `allowed` values.
+  /// Throws UserError "file: path = value: remedy" if the member is present, not null, and not one of `allowed`.
   void only(std::string_view key, std::initializer_list<FileJson> allowed, std::string_view remedy) const;
 
  private:

@@ -1,4 +1,4 @@
-// The `normalizer` of a tokenizer.json: rewrites text before it is split.
+// The `normalizer` of a tokenizer.json, for the Tokenizer: rewrites text before it is split into words.
 #pragma once
 
 #include <functional>
@@ -15,13 +15,15 @@ class Normalizer {
   /// Leaves text unchanged.
   Normalizer() = default;
 
-  /// Supports NFC, NFD, NFKC, NFKD, Lowercase, Replace, Prepend, Strip, Sequence. UserError: the file has another one.
+  /// Supports NFC, NFD, NFKC, NFKD, Lowercase, Replace, Prepend, Strip, Sequence. Throws UserError for others.
   explicit Normalizer(const JsonView& json);
 
+  /// Returns true if apply() changes nothing.
   bool empty() const { return steps_.empty(); }
 
-  /// Changes `text` (valid UTF-8) in place. continues_text: `text` continues other text, so nothing is prepended.
-  /// UserError: replacements inflate the text beyond a limit.
+  /// Changes `text` (valid UTF-8) in place. `memory` is scratch space of the thread. If `continues_text`, other text
+  /// comes before `text`, so Prepend adds nothing. Throws UserError if the text grows to more than 16 times its bytes
+  /// plus 64 KiB.
   void apply(std::string& text, MatchMemory& memory, bool continues_text = false) const;
 
  private:

@@ -13,16 +13,18 @@ namespace roll {
 /// Immutable and thread-safe; each thread needs its own MatchMemory.
 class Pattern {
  public:
-  /// Matches a plain string.
+  /// Makes a pattern that matches a plain string. `where` begins error messages: "FILE: PATH".
   static Pattern literal(std::string_view text, const std::string& where);
 
-  /// Matches an Oniguruma expression (pattern_syntax.h). UserError "`where`: ...": it is malformed or unsupported.
+  /// Makes a pattern from a regular expression in Oniguruma's syntax (pattern_syntax.h). Throws UserError
+  /// "WHERE: ..." if it is malformed or unsupported.
   static Pattern regex(std::string_view expression, const std::string& where);
 
   bool is_literal() const { return literal_; }
 
-  /// Appends the non-overlapping matches in `text` (valid UTF-8), leftmost first. An empty match right after a match is
-  /// skipped. Expressions need a text from with_older_characters. UserError: a match exceeds the cost limit.
+  /// Appends the byte ranges of the non-overlapping matches in `text` (valid UTF-8), leftmost first. An empty match
+  /// right after a match is skipped. For a regular expression, pass the text through with_older_characters()
+  /// (unicode/unicode.h) first. Throws UserError if matching exceeds PCRE2's limits.
   void find_all(std::string_view text, MatchMemory& memory, std::vector<Span>& matches) const;
 
  private:
@@ -34,7 +36,7 @@ class Pattern {
   bool literal_;
 };
 
-/// Reads {"Regex": "..."} or {"String": "..."}.
+/// Makes a pattern from {"Regex": "..."} or {"String": "..."}; throws UserError for anything else.
 Pattern read_pattern(const JsonView& json);
 
 }  // namespace roll

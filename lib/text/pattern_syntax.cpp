@@ -90,7 +90,10 @@ class Translator {
     pos_ += n;
     out_ += as;
     if (out_.size() > kMaxTranslated)
-      throw user_error("{}: the regular expression has too many \\w, \\b or scripts", where_);
+      throw user_error(
+          "{}: the regular expression has too many \\w, \\b or Unicode scripts such as \\p{{Han}}: as ranges they take "
+          "more than {} MiB; use fewer, or write shorter classes such as [A-Za-z0-9_]",
+          where_, kMaxTranslated >> 20);
   }
   void begin_atom() { atom_ = out_.size(); }
 

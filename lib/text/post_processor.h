@@ -1,4 +1,4 @@
-// The `post_processor` of a tokenizer.json: special tokens added around an encoded text.
+// The `post_processor` of a tokenizer.json, for the Tokenizer: special tokens added around an encoded text.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,13 @@
 
 namespace roll {
 
-/// Ids added before and after a text.
+/// Token ids added before and after a text.
 struct PostProcessor {
   std::vector<int64_t> before, after;
 };
 
-/// Supports TemplateProcessing (`single` form), ByteLevel (adds no ids), Sequence. UserError: the file has another one.
+/// Supports TemplateProcessing (only the template `single`), ByteLevel (adds no ids), Sequence. Throws UserError for
+/// others.
 PostProcessor read_post_processor(const JsonView& json);
 
 }  // namespace roll

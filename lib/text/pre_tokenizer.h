@@ -1,4 +1,4 @@
-// The `pre_tokenizer` of a tokenizer.json: splits text into words; BPE merges do not cross words.
+// The `pre_tokenizer` of a tokenizer.json, for the Tokenizer: splits text into words; BPE merges do not cross words.
 #pragma once
 
 #include <functional>
@@ -12,25 +12,28 @@
 
 namespace roll {
 
-/// A text and its pieces. Reuse it between calls to avoid allocations.
+/// A text, which pre-tokenizers rewrite, and its pieces: the words so far. Reuse it between texts to avoid allocations.
 class TextPieces {
  public:
-  /// Starts with all of `text` (valid UTF-8, owned by the caller) as one piece; no piece if it is empty.
+  /// Starts with all of `text` (valid UTF-8, which must outlive the use) as one piece; no piece if it is empty.
   void reset(std::string_view text);
 
+  /// Current text, after rewriting.
   std::string_view text() const { return text_; }
+  /// Byte ranges of the pieces in text(), ascending.
   const std::vector<Span>& spans() const { return spans_; }
   std::string_view piece(const Span& span) const { return text_.substr(span.begin, span.end - span.begin); }
 
-  /// Returns the piece as regular expressions see it (with_older_characters); usually the same bytes.
+  /// Returns the piece with characters newer than Unicode 14 replaced by older ones (unicode/unicode.h), as regular
+  /// expressions need it; usually the same bytes.
   std::string_view older_piece(const Span& span) const { return older_.substr(span.begin, span.end - span.begin); }
 
-  /// Replaces each span by those that `cut(span, out)` appends; drops empty ones.
+  /// Replaces each span by the spans that `cut(span, out)` appends to `out`; drops empty ones.
   template <class Cut>
   void cut_each(const Cut& cut);
 
-  /// Replaces each piece's text by the output of `rewrite(piece, span, out)`. It must not depend on letters or signs
-  /// added after Unicode 14, because regular expressions see other characters.
+  /// Replaces each piece's text by the text that `rewrite(piece, span, out)` appends to `out`. It is called for piece()
+  /// and older_piece() and must do the same for both, so it must not depend on characters newer than Unicode 14.
   template <class Rewrite>
   void rewrite_each(const Rewrite& rewrite);
 
@@ -40,10 +43,10 @@ class TextPieces {
   std::string text_storage_, older_storage_;
 };
 
-/// Position of a text in a larger one; decides about prefix spaces.
+/// Position of a text in a larger one, which decides whether a prefix space is added.
 struct TextPlace {
-  bool is_first = true;         // at the start of the whole text, special tokens included
-  bool continues_text = false;  // follows ordinary text that was encoded before
+  bool is_first = true;         // nothing comes before it, not even an added token
+  bool continues_text = false;  // ordinary text comes directly before it and was encoded by an earlier call
 };
 
 class PreTokenizer {
@@ -51,14 +54,15 @@ class PreTokenizer {
   /// Treats the whole text as one word.
   PreTokenizer() = default;
 
-  /// Supports Sequence, Split, Digits, Whitespace, WhitespaceSplit, Metaspace, and ByteLevel (last step only).
-  /// UserError: the file has another one.
+  /// Supports Sequence, Split, Digits, Whitespace, WhitespaceSplit, Metaspace, and ByteLevel (last step only). Throws
+  /// UserError for others.
   explicit PreTokenizer(const JsonView& json);
 
-  /// Returns kBytes if there is a ByteLevel step.
+  /// Returns the initial symbols of the BPE: kBytes if there is a ByteLevel step.
   SymbolKind symbols() const { return byte_level_ ? SymbolKind::kBytes : SymbolKind::kCharacters; }
 
-  /// Splits each piece further.
+  /// Splits the pieces further, into words. `place` is the position of the whole text in `pieces`; `memory` is scratch
+  /// space of the thread. Throws UserError if a regular expression exceeds PCRE2's limits.
   void split(TextPieces& pieces, const TextPlace& place, MatchMemory& memory) const;
 
  private:

@@ -1,4 +1,4 @@
-// Reads special tokens from the optional JSON files beside tokenizer.json.
+// Reads special tokens from the optional JSON files beside tokenizer.json, for Tokenizer and ChatTemplate.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,27 @@ namespace roll {
 
 /// A special token with a name.
 struct NamedToken {
-  std::string name, spelling;  // e.g. bos_token, <s>
-  std::string place;           // "file: bos_token"
+  std::string name;      // "bos_token"
+  std::string spelling;  // "<s>"
+  std::string place;     // for messages: "FILE: bos_token"
 };
 
 /// Reads the named tokens like transformers: special_tokens_map.json overrides tokenizer_config.json, but is ignored if
-/// the latter has added_tokens_decoder. A null value removes a name. UserError: a file is malformed.
+/// the latter has added_tokens_decoder. A null value removes a name. Throws UserError if a file is malformed.
 std::vector<NamedToken> read_named_tokens(const std::filesystem::path& folder);
 
 /// End tokens and added tokens of a model folder.
 struct SpecialTokens {
-  /// Spelling of eos_token from read_named_tokens(), else from special_tokens_map.json.
+  /// Spelling of eos_token from read_named_tokens(), else from special_tokens_map.json; nullopt: neither has it.
   std::optional<std::string> eos;
-  std::string eos_place;  // "file: eos_token"
-  /// From generation_config.json, else config.json.
+  std::string eos_place;  // for messages: "FILE: eos_token"
+  /// eos_token_id of generation_config.json, else of config.json; empty: neither has it.
   std::vector<int64_t> eos_ids;
-  /// `added_tokens_decoder` of tokenizer_config.json, by id.
+  /// Entries of `added_tokens_decoder` in tokenizer_config.json, in order of ids.
   std::vector<AddedToken> added;
 };
 
-/// Reads all files of the folder. UserError: a file is malformed.
+/// Reads the files that the folder has. Throws UserError if one is malformed.
 SpecialTokens read_special_tokens(const std::filesystem::path& folder);
 
 }  // namespace roll

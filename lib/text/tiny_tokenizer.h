@@ -11,17 +11,17 @@
 namespace roll {
 
 struct TinyTokenizerSpec {
-  /// Each becomes one token, e.g. " plus" or "the". The pre-tokenizer must keep it whole: letters after at most one
-  /// other character, digits, a run of signs, or white space.
+  /// Words that become one token each, e.g. " plus" or "the". The pre-tokenizer must not split a word: it may be
+  /// letters after at most one other character, digits (one if split_digits), signs, or white space.
   std::vector<std::string> words;
-  /// Added to <|endoftext|> (pad), <|im_start|> and <|im_end|> (eos).
+  /// Special tokens in addition to <|endoftext|> (pad), <|im_start|> and <|im_end|> (eos).
   std::vector<std::string> more_special_tokens;
   /// Splits numbers into single digits.
   bool split_digits = true;
 };
 
-/// Returns tokenizer.json in HF format. Ids: the 256 bytes, then words and their parts, then special tokens. UserError:
-/// a word cannot be one token, or a special token is listed twice.
+/// Returns tokenizer.json in HF format. Ids: the 256 bytes, then words and the tokens from which they are merged, then
+/// special tokens. Throws UserError if a word cannot be one token, or a special token is listed twice.
 Json make_byte_level_tokenizer(const TinyTokenizerSpec& spec);
 
 /// Writes tokenizer.json, tokenizer_config.json (with a ChatML chat_template) and generation_config.json into `folder`.

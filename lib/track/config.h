@@ -1,4 +1,5 @@
-// Configuration keys of metrics tracking and profiling.
+// Configuration keys of metrics tracking and profiling. Members of the structs are keys; fields() describes each for
+// `roll keys`.
 #pragma once
 
 #include <optional>
@@ -10,7 +11,8 @@
 
 namespace roll {
 
-/// Destinations of metrics. All are local: nothing is uploaded.
+/// Destinations of metrics. All are local: nothing is uploaded. kService stands for web services: the settings replace
+/// it by stdout, jsonl and tensorboard.
 enum class TrackerKind { kStdout, kJsonl, kTensorboard, kCsv, kMlflow, kWandb, kService };
 constexpr auto enum_names(TrackerKind) {
   return std::to_array<Named<TrackerKind>>({{TrackerKind::kStdout, "stdout"},
@@ -23,6 +25,7 @@ constexpr auto enum_names(TrackerKind) {
                                             {TrackerKind::kService, "ml_tracker"}});
 }
 
+/// The section tracker_kwargs.
 struct TrackerKwargs {
   std::optional<std::string> log_dir;
   std::optional<std::string> tracking_uri;
@@ -41,6 +44,7 @@ struct TrackerKwargs {
   }
 };
 
+/// Keys at the top level of a configuration.
 struct TrackConfig {
   std::vector<TrackerKind> track_with = {TrackerKind::kStdout, TrackerKind::kJsonl, TrackerKind::kTensorboard};
   TrackerKwargs tracker_kwargs;

@@ -1,4 +1,4 @@
-// Reflected CRC-32 checksums, as used by third-party file formats.
+// Reflected CRC-32 checksums, for the files of TensorBoard (CRC-32C) and W&B (CRC-32).
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// Draws a small curve in braille characters for the terminal.
+// Draws a small curve in braille characters for the terminal. Used by the summary at the end of a run and the
+// full-screen view.
 #pragma once
 
 #include <string>
@@ -6,8 +7,9 @@
 
 namespace roll {
 
-/// Plots `values` over their index, `width` x `height` characters, plus an axis with the smallest and largest value;
-/// lines end in '\n'. More than 2 * width values are averaged in groups. NaNs leave gaps. "" if no value is finite.
+/// Plots `values` over their index in `height` lines of `width` characters, to the right of an axis that shows the
+/// smallest and largest value. Each line ends in '\n'. More than 2 * width values are averaged in groups. NaN leaves a
+/// gap. Returns "" if no value is finite.
 std::string plot_curve(const std::vector<double>& values, int width, int height);
 
 }  // namespace roll

@@ -55,9 +55,9 @@ void add_histogram(const std::string& name, const at::Tensor& values, Metrics& m
     metrics.add(fmt::format("{}{}/{}@sum", kPrefix, name, bin), static_cast<double>(count));
 }
 
-Json take_histograms(MetricValues& values) {
+Json take_histograms(MetricValues& metrics) {
   std::map<std::string, std::map<int, int64_t>> counts;
-  std::erase_if(values, [&](const auto& value) {
+  std::erase_if(metrics, [&](const auto& value) {
     const auto bin = parse_bin(value.first);
     if (bin) counts[bin->first][bin->second] = static_cast<int64_t>(value.second);
     return bin.has_value();

@@ -23,14 +23,14 @@ using MetricPoints = std::span<const MetricPoint>;
 /// All metrics of a run, as points by step.
 class MetricHistory {
  public:
-  /// Adds a step; steps must ascend. Non-finite values are skipped.
+  /// Adds a step's metrics; non-finite values are skipped. Throws Bug if the step is not above the last one.
   void add(int64_t step, const MetricValues& values);
 
-  /// Returns the points of a metric, ascending; empty if it is unknown.
+  /// Returns the points of a metric, ascending by step; empty if it has none. The span is valid until the next add().
   MetricPoints points(std::string_view name) const;
   /// Returns the newest `count` points of a metric, or all if there are fewer.
   MetricPoints last_points(std::string_view name, size_t count) const;
-  /// Returns the newest step; -1 if empty.
+  /// Returns the newest step; -1 if no step was added.
   int64_t step() const { return step_; }
 
  private:
@@ -38,11 +38,12 @@ class MetricHistory {
   std::map<std::string, std::vector<MetricPoint>, std::less<>> points_;
 };
 
-/// Returns the mean value; NaN without points.
+/// Returns the mean value of the points; NaN if there are none.
 double mean_value(MetricPoints points);
 
-/// Reads a file of make_jsonl_sink() step by step; does nothing if it is missing. UserError "file:line": a line is
-/// malformed, or its step not greater than the last.
+/// Calls `take` for each line of a metrics.jsonl (written by make_jsonl_sink()), in order; null values are left out.
+/// Does nothing if the file is missing. Throws UserError with file and line if a line is malformed or its step is not
+/// above the one before.
 void read_metrics(const std::filesystem::path& file,
                   const std::function<void(int64_t step, const MetricValues& values)>& take);
 

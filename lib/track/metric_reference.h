@@ -14,22 +14,23 @@ struct MetricWords {
   const char* words;  // description, starting in lower case
 };
 
-/// Finds the row of a metric by its name in metrics.jsonl. <domain>/NAME matches NAME if its row says "by domain".
-/// nullptr if there is none.
+/// Returns the description of a metric by its name in metrics.jsonl; nullptr if there is none. A reward domain's metric
+/// "math/score/mean" is found as "score/mean", because the words of "score/*" end with "by domain".
 const MetricWords* find_metric(std::string_view name);
 
-/// Lists rows whose name or words contain `pattern` (case-insensitive), one per line or as Markdown tables, under
-/// headings; "" if none match.
+/// Returns the descriptions whose name or words contain `pattern` (ignoring case; "" for all) under headings: one per
+/// line or, if `markdown`, as Markdown tables. "" if none match.
 std::string metric_table(std::string_view pattern, bool markdown);
 
-/// Returns `tag` as used in metric names such as val_correct/<tag>/mean. "all" is reserved and becomes "all (tag)"; the
-/// mapping is one-to-one.
+/// Returns a data row's tag as used in metric names such as val_correct/<tag>/mean: "all", which stands for all rows,
+/// becomes "all (tag)"; different tags stay different.
 std::string tag_in_metric(const std::string& tag);
 
-/// Returns true if metrics DOMAIN/NAME contain tags or plug-in names, so that a reward domain of this name could clash.
+/// Returns true if this first part of metric names ("val_correct" in val_correct/<tag>/mean) is followed by tags or
+/// plug-in names, so that a reward domain of this name could clash with them.
 bool is_open_family(std::string_view domain);
 
-/// Returns all names, for "did you mean" hints.
+/// Returns the names of all descriptions, some with '*', for "did you mean" hints.
 std::vector<std::string> metric_names();
 
 }  // namespace roll

@@ -1,7 +1,7 @@
-// Metrics of one step, merged over micro-batches and ranks. The suffix chooses the reduction: @mean (default; weighted
-// by counts), @sum, @max, @min, @std (n - 1), @p50, @p99.
-// The suffix starts at the last '@' and is not shown; names with user text must always have one. Merging is exact up to
-// rounding: it does not depend on the split over micro-batches and ranks.
+// Metrics of one step, merged over micro-batches and ranks. The suffix of a name chooses the reduction: @mean (the
+// default; weighted), @sum, @max, @min, @std (divides by n - 1), @p50, @p99 (quantiles of all values).
+// The suffix begins at the last '@'; the shown name is the part before it. Names that contain a user's text, such as a
+// tag, must always have a suffix. Up to rounding, results do not depend on the split over micro-batches and ranks.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -26,20 +26,21 @@ class Metrics {
   enum class Kind : uint8_t { kMean, kSum, kMax, kMin, kStd, kP50, kP99 };
   friend constexpr bool is_known(Kind kind) { return kind <= Kind::kP99; }
 
-  /// Message to another rank. Names are most of its size; leave them out if the receiver has them.
+  /// Message to another rank. Names are most of its size; leave them out if the receiver has the same names.
   struct Message {
     static constexpr MessageKind kMessage{"METR", 1, "metrics"};
-    std::map<std::string, Kind> names;       // empty: the receiver has them
-    std::vector<double> numbers;             // per name: the weight, then the kind's state
-    std::vector<std::vector<double>> lists;  // per quantile metric: its values
+    std::map<std::string, Kind> names;       // shown names; empty: the receiver has the same
+    std::vector<double> numbers;             // per name in order: weight, value, and for kStd squares (see Entry)
+    std::vector<std::vector<double>> lists;  // per metric of kind kP50 or kP99: all values
     template <class F>
     void fields(F& field) {
       field("names", names), field("numbers", numbers), field("lists", lists);
     }
   };
 
-  /// Adds a value. `weight`: number of tokens, sequences, ... behind it; only @mean and @std use it. Weight 0 adds
-  /// nothing. Bug: an unknown suffix, a negative weight, one shown name with two suffixes.
+  /// Adds a value. `weight` is the number of tokens, sequences, ... that it is a mean over; only @mean and @std use it.
+  /// Weight 0 adds nothing but the name. Throws Bug for an unknown suffix, a negative weight, or a shown name that was
+  /// added with another suffix before.
   void add(std::string_view name, double value, double weight = 1);
   /// Adds each value with weight 1.
   void add_values(std::string_view name, std::span<const double> values);
@@ -48,14 +49,16 @@ class Metrics {
 
   /// Adds everything that was added to `other`, under `prefix` + name.
   void merge(const Metrics& other, const std::string& prefix = "");
-  /// Makes a message; from() restores an equal object.
+  /// Makes a message, from which from() restores an equal object.
   Message message(bool with_names = true) const;
-  /// `known` supplies names that the message leaves out. Bug: the numbers do not fit these names.
+  /// Makes the object that `message` was made from. If the message has no names, takes those in `known`. Throws Bug if
+  /// the message's numbers do not fit the names.
   static Metrics from(const Message& message, const Metrics& known = {});
-  /// Returns true if both have the same names and kinds.
+  /// Returns true if both have the same names with the same kinds, so that messages between them need no names.
   bool has_same_names(const Metrics& other) const;
 
-  /// Returns the reduced values; names with total weight 0 are left out. NaN inputs give NaN.
+  /// Returns the reduced values by shown name; names with total weight 0 are left out. One NaN value makes its metric
+  /// NaN.
   MetricValues values() const;
   bool empty() const { return entries_.empty(); }
   void clear() { entries_.clear(); }
@@ -78,7 +81,8 @@ class Metrics {
   std::map<std::string, Entry> entries_;  // by shown name
 };
 
-/// UserError "origin: metric 'name': ...": a name from outside (plug-in, config) is malformed.
+/// Throws UserError "ORIGIN: metric 'NAME': problem" if a name from a plug-in or configuration is malformed: it has no
+/// text before '@', or an unknown suffix.
 void check_metric_name(std::string_view name, const std::string& origin);
 
 }  // namespace roll

@@ -9,19 +9,20 @@
 
 namespace roll {
 
+/// Identity of a run in a file store.
 struct MlflowRun {
-  std::filesystem::path store;  // "mlruns"
+  std::filesystem::path store;  // folder of the store: "mlruns"
   std::string experiment;       // name of the experiment
   std::string run;              // run id, constant over restarts
   std::string name;             // display name
 };
 
-/// Returns the run's folder in the store.
+/// Returns the run's folder in the store, which may not exist yet.
 std::filesystem::path mlflow_run_folder(const MlflowRun& run);
 
-/// Creates experiment and run if missing. MLflow groups metrics by the part before the first '/'; further '/' become
-/// '.', because nested names would collide with files. Names that MLflow or the file system rejects are replaced and
-/// get a hash. SystemError: a file cannot be written.
+/// Makes a Sink (tracker.h) for the run; creates experiment and run in the store if missing. In metric names, '/' after
+/// the first one become '.', because nested names would collide with files; names that MLflow or the file system
+/// rejects are changed and get a hash. Throws SystemError if a file cannot be written.
 std::unique_ptr<Sink> make_mlflow_sink(const MlflowRun& run);
 
 }  // namespace roll

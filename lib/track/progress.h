@@ -14,30 +14,33 @@
 
 namespace roll {
 
-/// A phase to show as progress; a null log shows nothing.
+/// Log and name under which a function shows its progress; a null log shows nothing.
 struct Phase {
   Log* log = nullptr;
-  std::string name;
+  std::string name;  // "generate"
 };
 
-/// Shows progress from construction to destruction.
+/// Shows progress from construction to destruction, on ranks where log.shows_progress(); elsewhere only counts. `log`
+/// must outlive the object. All members are thread-safe; a thread of the object draws.
 class Progress {
  public:
-  /// Starts the display on ranks whose log shows progress. `phase` e.g. "generate", `unit` e.g. "responses"; `total` 0:
-  /// unknown.
+  /// `phase`: name of the phase, e.g. "generate"; `total`: expected number of items, 0 if unknown; `unit`: their
+  /// plural, e.g. "responses".
   Progress(Log& log, std::string phase, int64_t total, std::string unit);
-  /// Removes the line.
+  /// Removes the line from the terminal.
   ~Progress();
 
-  /// Reports `n` more items as done. Thread-safe; a separate thread draws, so that the time advances meanwhile.
+  /// Reports `n` more items as done.
   void advance(int64_t n = 1) { done_ += n; }
-  /// Sets the fraction done, 0..1, if it predicts the time left better than the count. Thread-safe.
+  /// Sets the fraction of the work done, 0..1, from which the time left is predicted; until then it is done() / total.
   void share(double done) { share_ = done; }
-  /// Raises the total by `n`, which may be negative. Thread-safe.
+  /// Raises the total by `n`, which may be negative.
   void expect(int64_t n) { total_ += n; }
-  /// Sets a text for the end of the line, e.g. "loss 0.53". Thread-safe.
+  /// Sets a text for the end of the line, e.g. "loss 0.53".
   void detail(std::string text);
+  /// Number of items done.
   int64_t done() const { return done_; }
+  /// Seconds since construction.
   double seconds() const { return watch_.seconds(); }
 
  private:

@@ -1,4 +1,5 @@
-// Encodes and finds Protocol Buffers fields. Written by hand, so that we need neither protoc nor libprotobuf.
+// Encodes and finds Protocol Buffers fields, for the files of TensorBoard and W&B. Written by hand, so that we need
+// neither protoc nor libprotobuf. `field` is a field number; messages are made by appending encoded fields.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ std::string number(uint32_t field, float value);
 /// Encodes a field of type string, bytes or message.
 std::string bytes(uint32_t field, std::string_view value);
 
-/// Return the first such field; nullopt if there is none before the end or a malformed field.
+/// Return the first field of this number and type; nullopt if there is none before the end or a malformed field. The
+/// view points into `message`.
 std::optional<uint64_t> find_whole(std::string_view message, uint32_t field);
 std::optional<std::string_view> find_bytes(std::string_view message, uint32_t field);
 

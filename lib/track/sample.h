@@ -1,4 +1,4 @@
-// A prompt with its response and verdict, shortened for display.
+// A prompt with its response and verdict, shortened for display on the screen and in the log.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace roll {
 
-/// A prompt and response for the screen and the log.
+/// A prompt and its response, with full texts.
 struct ShownSample {
   int64_t step = 0;
-  bool is_validation = false;
+  bool is_validation = false;  // sampled in the validation at `step`, not for training
   std::string prompt, response;
   std::string verdict;   // "right (score 1)", "cut off, score 0"
   std::string expected;  // ground truth of the row; "" if it has none
@@ -21,10 +21,10 @@ struct ShownSample {
   }
 };
 
-/// Shortens a text to one line of at most `columns`: "first words … last words".
+/// Shortens a text to one line of at most `columns` terminal columns: "first words … last words".
 std::string shortened(const std::string& text, int columns);
 
-/// Returns "  prompt    ..." and so on, each line at most `columns` wide.
+/// Returns three lines "  prompt    ...", "  response  ..." and "  verdict   ...", each at most `columns` wide.
 std::vector<std::string> sample_lines(const ShownSample& sample, int columns);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Full-screen view of a run in the terminal. A thread redraws changed lines in place. It does not use the alternate
-// screen, so that a killed process leaves a clean terminal; foreign output is soon painted over.
+// Full-screen view of a run in the terminal. A thread redraws changed lines in place. It does not use the terminal's
+// alternate screen, so that a killed process leaves a clean terminal; other programs' output is soon painted over.
 #pragma once
 
 #include <condition_variable>
@@ -20,26 +20,27 @@ namespace roll {
 
 struct ScreenOptions {
   std::function<void(std::string_view)> write;  // writes to the terminal in one call
-  std::function<Terminal()> terminal;           // returns the current size
+  std::function<Terminal()> terminal;           // returns the terminal with its current size
   bool in_colour = true;
 };
 
-/// The screen; thread-safe.
+/// The screen, set as the view of the run's Log (base/log.h), which then calls show() and show_status(). Thread-safe.
 class RunScreen : public LogView {
  public:
   explicit RunScreen(ScreenOptions options);
-  /// Closes the screen, then prints the active warnings: the run has failed.
+  /// If close() was not called, the run has failed: closes the screen, then prints the active warnings.
   ~RunScreen() override;
 
-  /// Takes over the terminal.
+  /// Takes over the terminal and starts to draw. `first_step` is the first step that will be trained (from 1).
   void begin(RunFace face, int64_t first_step, int64_t last_step);
-  /// Shows the newest step of the history; `warnings` are the active ones.
+  /// Shows the newest step of the history. `warnings`: texts of the active warnings (WarningWatch::is_active()).
   void show_step(const MetricHistory& history, std::vector<std::string> warnings);
-  /// Shows a sample. A step's sample does not replace one younger than 5 s; a validation sample always does.
+  /// Shows a sample. A training sample is dropped if the shown one is younger than 5 s; a validation sample never.
   void show_sample(ShownSample sample);
   void show(std::string_view line, LineKind kind) override;
   void show_status(std::string_view line) override;
-  /// Restores the terminal and prints the kept messages and the last step as plain lines.
+  /// Stops drawing, clears the screen, and prints the latest lines of kind kSaid and the last step as plain lines. Does
+  /// nothing before begin() or when called again.
   void close();
 
  private:
@@ -58,7 +59,7 @@ class RunScreen : public LogView {
   std::jthread drawer_;  // last member: stops before the others are destroyed
 };
 
-/// Returns true if the terminal is interactive and large enough.
+/// Returns true if the terminal is interactive and large enough for the screen: 40 columns and 12 rows.
 bool has_room(const Terminal& terminal);
 
 }  // namespace roll

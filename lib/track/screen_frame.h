@@ -1,4 +1,4 @@
-// Lays out the screen of a run as styled lines; a pure function of the state and the terminal's size.
+// Lays out the full-screen view of a run (screen.h) as styled lines, from a state and the terminal's size alone.
 #pragma once
 
 #include <deque>
@@ -14,27 +14,28 @@ namespace roll {
 
 /// Parts of the display that stay constant over the run.
 struct RunFace {
-  std::string name;       // exp_name
-  std::string model;      // one line
-  std::string algorithm;  // one line
-  Headline headline;
-  std::vector<Shown> curves;  // up to four
+  std::string name;           // exp_name
+  std::string model;          // one line that describes the model
+  std::string algorithm;      // one line that describes the training
+  Headline headline;          // metrics of the step line
+  std::vector<Shown> curves;  // metrics drawn as curves, at most four
 };
 
 /// Everything that a frame shows.
 struct ScreenState {
   RunFace face;
-  int64_t step = 0, last_step = 0;
-  double step_s = 0;     // seconds per step; NaN: not known yet
-  double in_step_s = 0;  // since the last step ended
-  double elapsed_s = 0;  // since the run began
-  std::string goal;      // goal_text()
-  std::vector<std::vector<double>> curves;
-  std::string status;      // current activity, e.g. the progress line
-  bool is_active = false;  // false: `status` has finished
-  bool is_stopping = false;
-  std::optional<ShownSample> sample;
-  std::vector<std::string> warnings;  // active warnings
+  int64_t step = 0;                         // last finished step; 0: none
+  int64_t last_step = 0;                    // step at which the run ends
+  double step_s = 0;                        // seconds per step; NaN: not known yet
+  double in_step_s = 0;                     // seconds since the last step ended
+  double elapsed_s = 0;                     // seconds since the run began
+  std::string goal;                         // goal_text()
+  std::vector<std::vector<double>> curves;  // values of each of face.curves, by step
+  std::string status;                       // newest activity, e.g. the line of a Progress
+  bool is_active = false;                   // the activity goes on; false: it has ended
+  bool is_stopping = false;                 // the user has asked the run to stop
+  std::optional<ShownSample> sample;        // newest sample; nullopt: none yet
+  std::vector<std::string> warnings;        // texts of the active warnings (WarningWatch::is_active())
   struct Line {
     LineKind kind;
     std::string text;
@@ -50,11 +51,11 @@ struct StyledText {
 };
 using FrameLine = std::vector<StyledText>;
 
-/// Returns at most `rows` lines of at most `columns`. If space is short, the sample goes first, then the curves, then
-/// the model line.
+/// Returns at most `rows` lines of at most `columns` columns. If space is short, leaves out the sample first, then the
+/// curves, then the model line.
 std::vector<FrameLine> draw_frame(const ScreenState& state, int columns, int rows);
 
-/// Returns the line with terminal codes, cut to `columns`; plain text if not `in_colour`.
+/// Returns the line as text with terminal codes for its styles, cut to `columns`; without codes if not `in_colour`.
 std::string painted(const FrameLine& line, int columns, bool in_colour);
 
 }  // namespace roll

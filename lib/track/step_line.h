@@ -1,4 +1,4 @@
-// The summary line of a step on standard output: progress, speed, quality.
+// Makes the summary line that standard output shows for a step: progress, speed, quality.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,30 @@ namespace roll {
 
 /// A metric and its display name.
 struct Shown {
-  std::string word;
-  std::string metric;
+  std::string word;    // display name: "score"
+  std::string metric;  // name in metrics.jsonl: "score/mean"
 };
 
-/// Metrics in the step line; missing ones are left out.
+/// Metrics in the step line; metrics that a step lacks are left out.
 struct Headline {
-  Shown goal;  // shown with its best step
-  bool greater_is_better = true;
+  Shown goal;                     // main metric, shown with its best value so far
+  bool greater_is_better = true;  // for `goal`
   std::vector<Shown> others;
 };
 
-/// Returns the seconds per step, a mean over the newest steps with validations and checkpoint waits; NaN before the
-/// first.
+/// Returns the mean seconds per step over the newest 20 steps, including their validations and checkpoint waits; NaN
+/// before the first step.
 double seconds_per_step(const MetricHistory& history);
 
-/// Formats a number: 4 significant digits; integers in full.
+/// Formats a number with 4 significant digits; integers below 10 million in full.
 std::string short_number(double value);
 
-/// Returns e.g. "score 0.71 (best 0.78 @ 3)"; "" before the first.
+/// Returns the newest and the best value of headline.goal with the best one's step: "score 0.71 (best 0.78 @ 3)"; "" if
+/// the history has no value.
 std::string goal_text(const Headline& headline, const MetricHistory& history);
 
 /// Formats the newest step: "step 4/60 | 3.5 s/step | 3 min 16 s left | score 0.71 (best 0.78 @ 3) | KL 0.02 | ...".
+/// `last_step` is the step at which the run ends.
 std::string step_line(const Headline& headline, const MetricHistory& history, int64_t last_step);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Breakdown of a run's time by phase, with configuration keys that shorten the longest one.
+// Breakdown of a run's time by phase, with configuration keys that shorten the longest phase; shown at the run's end.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace roll {
 
-/// Returns "time of 48 steps: 5 min 10 s, training 52 %, sampling 31 %, ...\n  to shorten training: ..."; "" if fewer
-/// than two steps were timed.
+/// Returns "time of 48 steps: 5 min 10 s, training 52 %, sampling 31 %, ...\n  to shorten training: ..."; "" if the
+/// history has times of fewer than two steps.
 std::string time_spent(const MetricHistory& history);
 
 }  // namespace roll

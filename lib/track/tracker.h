@@ -20,30 +20,31 @@
 
 namespace roll {
 
-/// A destination of metrics.
+/// A destination of metrics, such as a file.
 class Sink {
  public:
   virtual ~Sink() = default;
-  /// Writes one step and flushes it to the operating system. SystemError: it cannot be written.
+  /// Writes one step and flushes it to the operating system. Throws SystemError if it cannot be written.
   virtual void write(int64_t step, const MetricValues& values) = 0;
   /// Marks the end of the run.
   virtual void finish() {}
 };
 
-/// Makes metrics.jsonl: {"step": 12, "utc": "2026-11-28T18:12:01Z", name: value, ...} per line, 9 significant digits,
-/// null for NaN and infinities. Appends.
+/// Makes a sink that appends to a metrics.jsonl. A line is {"step": 12, "utc": "2026-11-28T18:12:01Z", name: value,
+/// ...} with 9 significant digits, and null for NaN and infinities.
 std::unique_ptr<Sink> make_jsonl_sink(const std::filesystem::path& file);
-/// Makes metrics.csv: a row per step; columns are added when a metric first appears. Appends.
+/// Makes a sink that appends to a metrics.csv: a row per step; a column is added when a metric first appears.
 std::unique_ptr<Sink> make_csv_sink(const std::filesystem::path& file);
-/// Makes a TensorBoard event file with scalars in `folder`; its name contains the run.
+/// Makes a sink that writes a new TensorBoard event file in `folder`; the file's name contains the run id `run`.
 std::unique_ptr<Sink> make_tensorboard_sink(const std::filesystem::path& folder, const std::string& run);
 
 /// A growing JSON-lines file; each line is flushed to the operating system before write() returns.
 class JsonLinesFile {
  public:
-  /// Creates the file's folder. UserError: as open_to_append(). SystemError: the folder cannot be made.
+  /// Opens the file to append, and creates it and its folder if missing. Throws SystemError if the folder cannot be
+  /// made, UserError if the file cannot be opened.
   explicit JsonLinesFile(std::filesystem::path file);
-  /// SystemError: the line cannot be written.
+  /// Throws SystemError if the line cannot be written.
   void write(const Json& line);
 
  private:
@@ -52,31 +53,35 @@ class JsonLinesFile {
 };
 
 struct TrackerOptions {
-  std::vector<TrackerKind> track_with;  // without kService
-  std::filesystem::path output_dir;     // folder of metrics.jsonl and metrics.csv
-  std::filesystem::path tensorboard_dir;
-  std::string run{};            // run id, constant over restarts
-  Headline headline{};          // metrics on standard output; files hold all
-  int64_t logging_steps = 1;    // standard output shows every n-th step; files hold all
-  RunScreen* screen = nullptr;  // null: no screen
-  std::filesystem::path mlflow_store{};
-  std::string experiment{}, name{};  // names in the MLflow store
-  std::filesystem::path wandb_dir{};
-  std::string project{};  // W&B project
-  Json config{};          // shown by W&B
+  std::vector<TrackerKind> track_with;    // destinations; kService is not allowed
+  std::filesystem::path output_dir;       // folder of metrics.jsonl, metrics.csv and histograms.jsonl
+  std::filesystem::path tensorboard_dir;  // folder of the event files
+  std::string run{};                      // run id, constant over restarts
+  Headline headline{};                    // metrics shown on standard output; files have all metrics
+  int64_t logging_steps = 1;              // standard output shows every n-th step; files have all steps
+  RunScreen* screen = nullptr;            // full-screen view, which must outlive the Tracker; nullptr: no screen
+  std::filesystem::path mlflow_store{};   // folder of MLflow's file store
+  std::string experiment{};               // MLflow's experiment
+  std::string name{};                     // display name of the run in MLflow and W&B
+  std::filesystem::path wandb_dir{};      // folder of W&B's files
+  std::string project{};                  // W&B project
+  Json config{};                          // the run's configuration, shown by W&B
 };
 
 /// Writes metrics to all sinks and keeps their history.
 class Tracker {
  public:
-  /// Starts with the history that output_dir holds from earlier steps. UserError: metrics.jsonl is malformed.
+  /// Starts with the history in output_dir's metrics.jsonl, if the run was resumed; opens the sinks. `log` must outlive
+  /// the object. Throws UserError if metrics.jsonl is malformed, Bug for kService.
   Tracker(const TrackerOptions& options, Log& log);
-  /// Writes a step; call in order. The last step is always shown. Histograms (track/histogram.h) go to their own file.
+  /// Writes a step, whose number must be above the one before, with the metrics of all ranks. Standard output always
+  /// shows the run's `last_step`; 0 shows nothing there. Histograms (histogram.h) go to a separate file.
   void write(int64_t step, MetricValues values, int64_t last_step);
-  /// Marks the end of the run; it may still be resumed later.
+  /// Marks the end of the run, which may still be resumed later.
   void finish();
 
   const MetricHistory& history() const { return history_; }
+  /// Warnings raised so far, oldest first.
   const std::vector<Warning>& warnings() const { return watch_.raised(); }
 
  private:

@@ -1,4 +1,6 @@
-// Truncates metrics files when a run resumes from an earlier step, since it will write the later steps again.
+// Truncates metrics files when a run resumes from an earlier step, since it will write the later steps again. Each
+// function keeps steps up to and including `step`, and throws SystemError if a file cannot be truncated. Missing files
+// are ignored.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +9,20 @@
 
 namespace roll {
 
-/// Truncates metrics.jsonl after `step` and drops an unfinished last line. Does nothing if the file is missing.
-/// SystemError: it cannot be truncated.
+/// Truncates metrics.jsonl or histograms.jsonl; also drops an unfinished last line.
 void truncate_jsonl(const std::filesystem::path& file, int64_t step);
 
-/// Truncates metrics.csv after `step` and keeps its header.
+/// Truncates metrics.csv; also drops an unfinished last line.
 void truncate_csv(const std::filesystem::path& file, int64_t step);
 
-/// Truncates the metrics in an MLflow run folder after `step`.
+/// Truncates the files of all metrics in an MLflow run folder (mlflow_run_folder()).
 void truncate_mlflow(const std::filesystem::path& run_folder, int64_t step);
 
-/// Truncates the event files of `run` in `folder`, named by make_tensorboard_sink(). SystemError: a file cannot be
-/// truncated.
+/// Truncates the event files in `folder` that make_tensorboard_sink() made for the run id `run`.
 void truncate_tensorboard(const std::filesystem::path& folder, const std::string& run, int64_t step);
 
-/// Truncates the file of a W&B run after `step`, including an end-of-run record.
+/// Truncates the file of the W&B run with the id `run` in `folder`, before the first record of a later step or of the
+/// run's end.
 void truncate_wandb(const std::filesystem::path& folder, const std::string& run, int64_t step);
 
 }  // namespace roll

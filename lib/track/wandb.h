@@ -15,26 +15,28 @@
 namespace roll {
 
 struct WandbRun {
-  std::filesystem::path folder;  // "wandb"
+  std::filesystem::path folder;  // folder of all runs: "wandb"
   std::string id;                // run id, constant over restarts
-  std::string project, name;
-  Json config{};  // a JSON object
+  std::string project;           // W&B's project
+  std::string name;              // display name
+  Json config{};                 // configuration shown by W&B, a JSON object
 };
 
-/// Returns the run's file; "" if there is none yet.
+/// Returns the path of the .wandb file of run `id` in `folder`; "" if there is none yet.
 std::filesystem::path find_wandb_file(const std::filesystem::path& folder, const std::string& id);
 
-/// Encodes a record as it is written at byte `offset` of a file.
+/// Encodes a record (an encoded Record message) as it is written at byte `offset` of a file: frames depend on the block
+/// boundaries.
 std::string wandb_frames(std::string_view record, int64_t offset);
-/// Reads the next record; false at the end, or if it is incomplete or damaged.
+/// Reads the next record; returns false at the end, or if the record is incomplete or damaged.
 bool read_wandb_record(std::istream& in, std::string& record);
-/// Reads the file header; false if it is missing or damaged.
+/// Reads the file header, before the first record; returns false if it is missing or damaged.
 bool read_wandb_head(std::istream& in);
-/// Returns true if the record belongs to a later step's history or marks the run's end.
+/// Returns true if the record is the history of a step after `step`, or marks the run's end.
 bool is_wandb_record_after(std::string_view record, int64_t step);
 
-/// Makes a sink that writes each step as a history record and the new summary; finish() ends the run. SystemError: it
-/// cannot be written.
+/// Makes a Sink (tracker.h) that writes each step as a history record and a summary record; finish() marks the run's
+/// end. Throws SystemError if a file cannot be written.
 std::unique_ptr<Sink> make_wandb_sink(const WandbRun& run);
 
 }  // namespace roll

@@ -10,31 +10,31 @@ namespace roll {
 
 /// A rule that detects one problem.
 struct WarningRule {
-  const char* name;
-  const char* remedy;  // names the key to change
-  /// Returns the problem at the newest step, with numbers; "" if there is none.
+  const char* name;    // "entropy_collapse"
+  const char* remedy;  // end of the warning, which names the configuration key to change
+  /// Returns the problem at the newest step, with numbers; "" if the rule finds no problem.
   std::string (*finding)(const MetricHistory& history);
 };
 
 /// Returns all rules.
 const std::vector<WarningRule>& warning_rules();
 
-/// A raised warning: its first step and its text.
+/// A raised warning.
 struct Warning {
-  int64_t step = 0;
-  std::string rule;
-  std::string text;  // "entropy collapses: ...; raise ..."
+  int64_t step = 0;  // step at which it was raised
+  std::string rule;  // WarningRule::name
+  std::string text;  // finding and remedy: "entropy collapses: ...; raise ..."
 };
 
-/// Raises each warning once, and again only if it was gone in between. Depends on the history alone, so a resumed run
-/// repeats nothing.
+/// Raises a rule's warning when the rule first finds a problem, and again only if it found none for more than 10 steps.
+/// A resumed run calls observe() for its earlier steps again and ignores their warnings, so none is shown twice.
 class WarningWatch {
  public:
-  /// Call after each step, in order. Returns the new warnings.
+  /// Applies all rules to the newest step and returns the warnings raised by it. Call it after each step, in order.
   std::vector<Warning> observe(const MetricHistory& history);
   /// Returns all warnings raised so far, oldest first.
   const std::vector<Warning>& raised() const { return raised_; }
-  /// Returns true if the warning's rule applied at the newest step or within the last 10 steps.
+  /// Returns true if the warning's rule has found a problem at the newest step or in the 10 steps before.
   bool is_active(const Warning& warning) const;
 
  private:

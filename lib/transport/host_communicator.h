@@ -1,7 +1,7 @@
-// Implements all collectives over a Wire, through host memory. Ranks first compare their heads, so that diverged ranks
-// cause an error instead of a wrong sum or a hang. Sums: each rank owns a slice, adds all ranks' parts in rank order,
-// and sends the sum to all (the traffic of a ring). Small tensors go to everyone at once; in groups of more than
-// kFewRanks, the first rank adds them and returns the sum. The order is the same, so all ranks get the same bits.
+// A communicator (dist/communicator.h) that runs all collectives over a Wire (wire.h), through host memory. Ranks first
+// compare headers of their calls (head.h). All-reduce: each rank reduces one slice of the tensor, in rank order, and
+// sends the result to all (the traffic of a ring). Small tensors instead go to everyone at once; in groups of more than
+// kFewRanks, the first rank reduces them and sends the result. The order is the same, so all ranks get the same bits.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,8 @@
 
 namespace roll {
 
-/// Creates the communicator. `timeout_s`: longest wait in one collective.
+/// Makes the communicator of the wire's ranks. `timeout_s`: longest wait for other ranks in one collective; then it
+/// throws SystemError.
 std::unique_ptr<Communicator> make_host_communicator(std::unique_ptr<Wire> wire, double timeout_s);
 
 }  // namespace roll

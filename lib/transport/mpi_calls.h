@@ -1,4 +1,4 @@
-// Includes MPI's header and turns its error codes into errors.
+// Includes MPI's header, and turns MPI's error codes into exceptions.
 #pragma once
 
 #define OMPI_SKIP_MPICXX 1  // Open MPI's old C++ bindings cause warnings
@@ -9,7 +9,8 @@
 
 namespace roll {
 
-/// Checks an MPI call. SystemError "<where>: MPI_Test failed: ...": `code` is not MPI_SUCCESS.
+/// Throws SystemError "WHERE: MPI_Test failed: ..." if `code`, the result of the MPI function named `call`, is not
+/// MPI_SUCCESS.
 void check_mpi(int code, std::string_view call, std::string_view where);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Sends messages between all pairs of a group of processes, over MPI.
+// A wire (wire.h) over MPI for small groups: sends messages between all pairs of the group's processes.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,12 @@
 
 namespace roll {
 
-/// A channel is an MPI tag: its messages between two ranks keep their order and never mix with others.
+/// Each group has a channel, an MPI tag: the messages of a channel between two ranks keep their order and never mix
+/// with those of other channels.
 class MpiPairs : public PairsWire {
  public:
-  /// `members`: ranks of the world, including this process. `few`: maximum size of groups that send in pairs.
+  /// `members`: ranks in MPI_COMM_WORLD, this process included. `few`: largest groups, made by split(), that send in
+  /// pairs; larger ones use MPI's collectives.
   MpiPairs(std::shared_ptr<MpiSession> session, std::vector<int> members, int channel, int few);
 
   int rank() const override { return rank_; }
@@ -43,8 +45,8 @@ class MpiPairs : public PairsWire {
   int rank_;
 };
 
-/// Returns the wire for the group's size: its pairs, or MPI's own collectives. **Collective** among the group's
-/// processes. SystemError: MPI cannot create the group.
+/// Returns `pairs` itself for a group of at most `few` processes, else a wire that uses MPI's own collectives.
+/// **Collective** among the group's processes. Throws SystemError if MPI cannot create the group.
 std::unique_ptr<Wire> make_group_wire(std::unique_ptr<MpiPairs> pairs, int few);
 
 }  // namespace roll

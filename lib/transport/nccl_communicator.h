@@ -1,4 +1,4 @@
-// Creates a communicator with NCCL for CUDA tensors; bytes, CPU tensors and the start go over a host communicator.
+// Makes a communicator that uses NCCL for CUDA tensors; bytes, CPU tensors and the start go over a host communicator.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,8 @@
 
 namespace roll {
 
-/// **Collective** over `host`. SystemError: built without CUDA/NCCL, or NCCL cannot start.
+/// Makes the communicator of the ranks of `host`; `device` is this rank's GPU, `timeout_s` the longest wait for other
+/// ranks. **Collective** over `host`. Throws SystemError if roll was built without NCCL, or if NCCL cannot start.
 std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicator> host, at::Device device,
                                                      double timeout_s);
 

@@ -1,5 +1,6 @@
-// Builds all collectives of a wire from one primitive: a simultaneous exchange of messages with other ranks. Waits
-// always know who is missing, and two rounds suffice; but n ranks send n (n - 1) heads before each collective.
+// Base class of wires (wire.h) that build all collectives from one primitive: a simultaneous exchange of messages with
+// other ranks. A wait always knows which ranks are missing, and two rounds suffice for each collective; but n ranks
+// send n (n - 1) heads (head.h) before each. Derived: MpiPairs, and the sockets of tcp_wire.cpp.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 
 namespace roll {
 
+/// Message to send to `rank`, and buffer for a message from `rank`; ranks are the wire's.
 struct Outgoing {
   int rank;
   std::span<const std::byte> bytes;
@@ -21,8 +23,9 @@ struct Incoming {
 
 class PairsWire : public Wire {
  public:
-  /// Sends and receives all messages at once, and returns when all are through. Both sides must name the same sizes, at
-  /// most 1 GiB each; messages of a pair keep their order. Throws Wait's errors. SystemError: a peer is gone.
+  /// Sends and receives all messages at once, and returns when all are sent and received. Sender and receiver must pass
+  /// the same size, at most 1 GiB; messages from one rank to another keep their order. Throws SystemError at the wait's
+  /// time limit, or if a peer is gone.
   virtual void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, Wait& wait) = 0;
 
   void meet(const Head& local, Wait& wait) override;

@@ -1,6 +1,6 @@
-// Proves knowledge of the job's secret without sending it: HMAC-SHA-256 (OpenSSL) over fresh numbers of both sides. An
-// eavesdropper can replay nothing, but can guess a short secret: use long random ones. Later messages are neither
-// signed nor encrypted.
+// Proofs that a process knows the job's secret, which do not contain it: HMAC-SHA-256 (OpenSSL) over fresh random
+// numbers of both sides (door.h). An eavesdropper can replay nothing, but can guess a short secret: use long random
+// ones. Later messages are neither signed nor encrypted.
 #pragma once
 
 #include <array>
@@ -12,20 +12,20 @@
 namespace roll {
 
 using Digest = std::array<std::byte, 32>;
-using Nonce = Digest;      // a number that is used once
+using Nonce = Digest;      // random number that is used once
 using JobSecret = Digest;  // known to the ranks of one job
 
-/// Returns a new random number. SystemError: the system provides none.
+/// Returns a new random number. Throws SystemError if the system provides none.
 Nonce fresh_nonce();
-/// Returns 128 random bits as text.
+/// Returns 128 random bits as 32 hexadecimal digits, a text for parse_secret().
 std::string random_secret();
-/// Derives a secret from a text of any length.
+/// Derives a secret from a text of any length, such as ROLL_JOB_SECRET.
 JobSecret parse_secret(std::string_view text);
 
-/// Returns the message's authentication code, which needs the secret. `purpose` keeps proofs of one kind from serving
-/// as another.
+/// Returns the authentication code of `message`, which can be computed only with the secret. Both sides pass the same
+/// `purpose`; a proof for one purpose is wrong for every other.
 Digest make_proof(const JobSecret& secret, std::string_view purpose, std::span<const std::byte> message);
-/// Compares in constant time, wherever they differ.
+/// Returns true if both are equal; takes the same time for all values, so that a proof cannot be guessed byte by byte.
 bool are_equal(const Digest& a, const Digest& b);
 
 }  // namespace roll

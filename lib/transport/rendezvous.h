@@ -1,11 +1,12 @@
-// Connects processes that were started one by one: all connect to rank 0, which sends them the others' addresses.
+// Connects processes that were started one by one, for tcp_wire.cpp: all connect to rank 0, which sends the addresses
+// of all ranks to each.
 //
 // Rank 0 listens at MASTER_ADDR:MASTER_PORT, on that address alone, until all have connected. If torchrun's agent holds
-// that port, rank 0 takes a free one and publishes it in the agent's store. Both sides must know this secret (door.h):
+// that port, rank 0 takes a free one and publishes it in the agent's store. Both sides must know one secret (door.h):
 //   - ROLL_JOB_SECRET, if it is set: the same text for all ranks, needed if strangers reach the port from other
 //     hosts
-//   - otherwise, on one host, a random one in a file that only its user can read
-//   - otherwise one in the agent's store; without an agent there is no secret
+//   - otherwise, on one host, a random text in a file that only the user can read
+//   - otherwise a random text in the store of torchrun's agent; without an agent there is no secret
 #pragma once
 
 #include <vector>
@@ -15,14 +16,16 @@
 
 namespace roll {
 
+/// This rank's connections after the rendezvous.
 struct Rendezvous {
-  JobSecret secret{};                 // for later doors of this job, fresh for each job
-  std::vector<Endpoint> endpoints{};  // by rank; rank 0's is unknown and not needed
-  std::vector<Socket> peers{};        // by rank; rank 0 has all, the others only rank 0
-  Socket listener{};                  // at our endpoint; unset on rank 0
+  JobSecret secret{};                 // fresh secret of this job, for all further connections
+  std::vector<Endpoint> endpoints{};  // [size] where each rank listens; rank 0's is not set
+  std::vector<Socket> peers{};        // [size] connections so far: on rank 0 to all others, elsewhere only to rank 0
+  Socket listener{};                  // listens at this rank's endpoint; closed on rank 0
 };
 
-/// Connects all ranks. **Collective**. SystemError names the ranks that did not come within the wait's limit.
+/// Connects all `size` ranks of the job. `start` says where rank 0 is. **Collective**. Throws SystemError, which names
+/// the missing ranks, at the wait's time limit.
 Rendezvous rendezvous(int rank, int size, const TcpStart& start, Wait& wait);
 
 }  // namespace roll

@@ -1,6 +1,7 @@
-// Finds the ranks that have not reached a collective, since MPI's own collectives cannot tell. When one is late, its
-// ranks ask each other, on a separate channel, how many collectives of that group they have reached. Every process that
-// waits for MPI, in any group, answers. The caller holds the session's mutex.
+// Finds the ranks that have not reached a collective, for errors, since MPI's own collectives cannot tell. When a
+// collective is late, its ranks ask each other, by messages with a tag of their own, how many collectives of that group
+// they have reached. Every process that waits for MPI, in any group, answers. Groups are identified by their channel
+// (mpi_pairs.h), processes by their rank in MPI_COMM_WORLD. The caller must hold MpiSession::mutex.
 #pragma once
 
 #include <list>
@@ -13,13 +14,13 @@ namespace roll {
 
 class RollCall {
  public:
-  /// Counts one more collective of the group with this channel.
+  /// Counts that this process has reached one more collective of the group.
   void arrive(int channel) { ++reached_[channel]; }
-  /// Answers other processes' questions, and records their answers.
+  /// Receives messages, without waiting: answers questions, and records answers.
   void listen();
-  /// Asks these processes how many collectives they have reached.
+  /// Asks the absent() ones of these processes how many of the group's collectives they have reached.
   void ask(const std::vector<int>& processes, int channel);
-  /// Returns the processes that are not known to have reached as many collectives as this one.
+  /// Returns the processes that have not answered that they have reached as many collectives as this process.
   std::vector<int> absent(const std::vector<int>& processes, int channel) const;
 
  private:

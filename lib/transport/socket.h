@@ -1,4 +1,4 @@
-// Socket calls for the tcp back-end, with errors that name the peer.
+// Non-blocking TCP sockets for tcp_wire.cpp and the rendezvous, with errors that say why.
 #pragma once
 
 #include <cstddef>
@@ -12,66 +12,75 @@
 
 namespace roll {
 
-/// The peer is gone, or nobody listens.
+/// The peer is gone, nobody listens, or a host's name is unknown.
 struct ConnectionLost : SystemError {
   using SystemError::SystemError;
 };
 
-/// Address and port of a listener.
+/// Address and port at which a process listens.
 struct Endpoint {
   uint32_t address = 0;  // IPv4, in the network's byte order
-  uint32_t port = 0;
+  uint32_t port = 0;     // in the host's byte order; 0: any
 };
-/// "10.0.0.1:29500"
+/// Returns "10.0.0.1:29500".
 std::string to_string(const Endpoint& endpoint);
-/// Returns a host's first IPv4 address with `port`. ConnectionLost: the name does not resolve.
+/// Returns a host's first IPv4 address with `port`. Throws ConnectionLost if the name does not resolve.
 Endpoint resolve_endpoint(const std::string& host, int port);
+/// Returns true for addresses 127.x.x.x.
 bool is_loopback(const Endpoint& endpoint);
-/// Returns 127.0.0.1, any port.
+/// Returns 127.0.0.1 with port 0.
 Endpoint loopback();
 
-/// A TCP socket, closed with its owner; -1 means none.
+/// A TCP socket, closed by the destructor; fd -1: no socket.
 class Socket {
  public:
   Socket() = default;
+  /// Takes ownership of the descriptor.
   explicit Socket(int fd) : fd_(fd) {}
   int fd() const { return fd_.get(); }
   bool is_open() const { return static_cast<bool>(fd_); }
 
-  /// Sends or receives as much as possible without waiting; returns the number of bytes. ConnectionLost: the peer is
-  /// gone.
+  /// Send or receive as many bytes as possible without waiting; return their number, which may be 0. Throw
+  /// ConnectionLost if the peer is gone.
   size_t send_some(std::span<const std::byte> bytes) const;
   size_t receive_some(std::span<std::byte> bytes) const;
-  /// Sends or receives all bytes; calls `pause`, which may throw, between attempts.
+  /// Send or receive all bytes; call `pause`, which may throw, when nothing could be moved. Throw ConnectionLost if the
+  /// peer is gone.
   void send_all(std::span<const std::byte> bytes, const std::function<void()>& pause) const;
   void receive_all(std::span<std::byte> bytes, const std::function<void()>& pause) const;
-  /// Returns the next caller of a listening socket; a closed socket if there is none now.
+  /// For a listening socket: returns the connection of the next caller; a closed socket if nobody calls now.
   Socket accept_one() const;
+  /// Returns the local address and port.
   Endpoint own_endpoint() const;
 
  private:
   Descriptor fd_;
 };
 
-/// Listens on that address only; port 0 takes a free one. SystemError: that is impossible.
+/// Returns a socket that listens on that address only; port 0 takes a free port. Throws SystemError if it cannot
+/// listen.
 Socket listen_at(const Endpoint& endpoint);
 
-/// Connects. ConnectionLost: nobody listens there, or nothing answers within 3 s.
+/// Returns a connected socket; waits for the connection. Throws ConnectionLost if nobody listens there, or if nothing
+/// answers within 3 s.
 Socket connect_to(const Endpoint& endpoint);
 
-/// Starts connecting, without waiting. Once writable, it is_connected(), which throws ConnectionLost on failure.
+/// Starts connecting, without waiting. When poll() says that the socket is writable, call is_connected().
 Socket begin_connecting(const Endpoint& endpoint);
+/// Returns true if the connection is made, false if it is still being made; throws ConnectionLost if it failed.
 bool is_connected(const Socket& socket);
 
-/// Appends received bytes to `text`, up to `most` bytes in all. ConnectionLost: the peer is gone.
+/// Appends bytes that have arrived to `text`, until it has `most` bytes or no more are there; does not wait. Throws
+/// ConnectionLost if the peer is gone.
 void receive_into(std::string& text, const Socket& socket, size_t most);
 
-/// Returns our own address (without a port) as that endpoint would see it. SystemError: there is no route.
+/// Returns this host's address, with port 0, from which it reaches `endpoint`. Throws SystemError if there is no route.
 Endpoint own_endpoint_towards(const Endpoint& endpoint);
 
-/// Returns this host's name. SystemError: unknown.
+/// Returns this host's name. Throws SystemError if the system does not tell.
 std::string host_name();
-/// Returns this host's first IPv4 address except the loopback; "127.0.0.1" if there is no other. SystemError: unknown.
+/// Returns this host's first IPv4 address except the loopback; "127.0.0.1" if there is no other. Throws SystemError if
+/// the system does not tell.
 std::string own_address();
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// A thread that runs collectives in the background, one after the other.
+// A thread that runs a host communicator's asynchronous collectives in the background, one after the other.
 #pragma once
 
 #include <condition_variable>
@@ -15,12 +15,13 @@ namespace roll {
 class Worker {
  public:
   Worker();
-  /// Waits until all queued work has run.
+  /// Waits until all queued work has ended.
   ~Worker();
 
-  /// Runs `work` after all earlier ones. wait() rethrows its exception, which is lost otherwise.
+  /// Queues `work` behind all earlier work and returns at once. wait() of the result rethrows an exception of `work`,
+  /// which is lost otherwise.
   std::unique_ptr<Pending> run(std::function<void()> work);
-  /// Returns true if some work has not ended.
+  /// Returns true if some queued work has not ended.
   bool is_busy();
 
  private:
