@@ -48,7 +48,7 @@ RewardedResponses RolloutStatistics::add_rewards(const std::string& domain, cons
   }
   Communicator& ranks = mesh.world();
   for (const auto& [failure, name] : enum_names(RewardFailure()))
-    faults[domain].counts[failure] += ranks.all_reduce_sum(failed.of(failure), "failed rewards");
+    faults[domain].counts[failure] += ranks.all_reduce_sum(failed.count(failure), "failed rewards");
   retries[domain] += ranks.all_reduce_sum(num_retries, "retries of rewards");
   RewardUse& total_use = use[domain];
   total_use.num_scored += ranks.all_reduce_sum(local_use.num_scored, "scored responses");
@@ -84,7 +84,7 @@ void RolloutStatistics::add_to(Metrics& metrics) const {
       metrics.add(prefix + "reward/errors@sum", static_cast<double>(failed.errors()));
       for (const auto& [failure, name] : enum_names(RewardFailure()))
         if (failure != RewardFailure::kTimeout)
-          metrics.add(fmt::format("{}reward/errors/{}@sum", prefix, name), static_cast<double>(failed.of(failure)));
+          metrics.add(fmt::format("{}reward/errors/{}@sum", prefix, name), static_cast<double>(failed.count(failure)));
     }
 }
 

@@ -17,12 +17,12 @@ namespace roll {
 
 /// Pass of a role's model over a step's sequences.
 struct RolePass {
-  std::string role;                     // key of the role: "reference", "teacher.math", "actor_train", "critic"
-  Finding finds = Finding::kReference;  // result of the pass, which decides the tensor that it fills
-  BatchRule rule{};                     // distributes the sequences to the role's ranks and into micro-batches
-  std::vector<std::string> domains{};   // computes only responses of these domains; empty: all
-  double kl_coef = 1;                   // kTeacher: factor of the teacher's KL
-  int64_t width = 1;                    // values per token: 2 with energies, 2k for a teacher's top k tokens, else 1
+  std::string role;                       // key of the role: "reference", "teacher.math", "actor_train", "critic"
+  Finding finding = Finding::kReference;  // result of the pass, which decides the tensor that it fills
+  BatchRule rule{};                       // distributes the sequences to the role's ranks and into micro-batches
+  std::vector<std::string> domains{};     // computes only responses of these domains; empty: all
+  double kl_coef = 1;                     // kTeacher: factor of the teacher's KL
+  int64_t width = 1;                      // values per token: 2 with energies, 2k for a teacher's top k tokens, else 1
 };
 
 /// How teachers' log-probs become Experience::teacher_kl.
