@@ -66,10 +66,10 @@ WANTED = {
 # What must be told of each, so that nothing is lost in silence.
 TOLD = {
     "verl_dapo.sh": [r"data\.max_prompt_lenght = 2048 \(verl_dapo\.sh:\d+\): unknown key.*data\.max_prompt_length",
-                     r"param_offload = True .*handled by roll", r"data: all rows are python\'s"],
+                     r"param_offload = True .*handled by roll", r"data: all rows belong to the domain python"],
     "verl_ppo.yaml": [],
     "trl_grpo.yaml": [r"reward_funcs = .*NOT SUPPORTED", r"correction: TRL by default weights", r"and steps in roll"],
-    "slime_gspo.sh": [r"hidden-size = 2560 \(slime_gspo\.sh:5\): handled by roll: config\.json", r"rm-type = deepscaler .*NOT SUPPORTED"],
+    "slime_gspo.sh": [r"hidden-size = 2560 \(slime_gspo\.sh:5\): handled by roll: read from the model's config\.json", r"rm-type = deepscaler .*NOT SUPPORTED"],
     "openrlhf_reinforce.sh": [],
 }
 

@@ -219,7 +219,7 @@ def check_refused(folder):
     done = subprocess.run([binary, "data", "check", "nulls.parquet", "--reward", "math_rule"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 2 and "2 of 3 rows cannot be used" in done.stderr and "nulls.parquet:2: ground_truth: missing" in done.stdout, done
     (folder / "cut.jsonl.gz").write_bytes(gzip.compress(b'{"prompt": "a"}\n' * 1000)[:-20])
-    assert "cut.jsonl.gz: behind " in convert(folder, "cut.jsonl.gz", wanted=2)
+    assert "cut.jsonl.gz: after " in convert(folder, "cut.jsonl.gz", wanted=2)
 
 
 def check_expansion(folder):
