@@ -18,7 +18,7 @@ const Json kAsked{{"messages", {kGo}}};
 
 /// How a session ended, once it has.
 TurnAnswer ending_of(AskedSessions& desk, int64_t number) {
-  for (const Stopwatch watch; watch.seconds() < 5;)
+  for (const Stopwatch watch; watch.seconds() < 60;)
     if (const auto answer = desk.sessions.next(number)) return *answer;
   throw std::runtime_error("it does not end");
 }
@@ -197,9 +197,9 @@ TEST_CASE("a session in which nothing happens ends as one that fails", "[collect
   CHECK_THAT(ending_of(desk, 0).why, Contains("heard nothing of its agent"));
   desk.sessions.begin(1, desk.terms);
   CHECK_THAT(ending_of(desk, 1).why, Contains("was taken by no agent within 0.01 s"));
-  desk.config.env_config.timeout_s = 0.05;
+  desk.config.env_config.timeout_s = 0.3;
   desk.sessions.begin(5, desk.terms);
-  std::this_thread::sleep_for(milliseconds(60));
+  std::this_thread::sleep_for(milliseconds(400));
   CHECK_FALSE(desk.sessions.next(5));  // programs take long to start
   CHECK(desk.begin(6).ends_with("-5"));
   desk.sessions.end(5);
@@ -219,16 +219,16 @@ TEST_CASE("a session in which nothing happens ends as one that fails", "[collect
 TEST_CASE("what an agent asks keeps its session awake, and a turn that waits or is drawn does not count", "[collect]") {
   AskedSessions desk;
   const std::string id = desk.begin(0);
-  std::this_thread::sleep_for(milliseconds(20));
+  std::this_thread::sleep_for(milliseconds(400));
   desk.ask(id, kAsked);
-  desk.config.env_config.timeout_s = 0.015;
+  desk.config.env_config.timeout_s = 0.3;
   CHECK_FALSE(desk.draw(0, "yes").prompt_ids.empty());
   CHECK_FALSE(desk.sessions.next(0));
   desk.config.env_config.timeout_s = 100;
   const std::string other = desk.begin(1);
-  std::this_thread::sleep_for(milliseconds(60));
+  std::this_thread::sleep_for(milliseconds(400));
   desk.sessions.find(other, "")->cancel(desk.ask(other, kAsked));
-  desk.config.env_config.timeout_s = 0.05;
+  desk.config.env_config.timeout_s = 0.3;
   CHECK_FALSE(desk.sessions.next(1));
 }
 

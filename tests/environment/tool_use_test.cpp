@@ -209,7 +209,7 @@ TEST_CASE("Python runs in the sandbox, and its failures are the tool's errors", 
   }
   CHECK_THAT(test::message_of([] { check_python_tool("no-python", "env_config."); }),
              Contains("env_config.python = no-python: cannot be started"));
-  const auto python = make_python_tool("python3", 5);
+  const auto python = make_python_tool("python3", 60);
   CHECK(python->call("print(37 * 49)") == "1813\n");
   CHECK(python->call("x = 1") == "(the program printed nothing)");
   CHECK_THAT(why([&] { python->call("1 / 0"); }), Contains("ZeroDivisionError"));

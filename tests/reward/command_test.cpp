@@ -78,20 +78,20 @@ TEST_CASE("one worker's answer is enough: another one's first failure is that an
 TEST_CASE("the first time-out of a command that never answered says what that usually is", "[reward]") {
   std::ostringstream out, err;
   Log log(out, err, {});
-  const auto said_of = [&](const std::string& script) {
+  const auto said_of = [&](const std::string& script, double timeout_s) {
     err.str("");
     RewardArgs args = program(script);
-    args.timeout_s = 0.3;
+    args.timeout_s = timeout_s;
     RewardPool pool(args, 0, "rewards.x.", 1, &log);
     for (int i = 0; i < 2; ++i) pool.submit(query_of("", "")), pool.collect();
     return err.str();
   };
-  const std::string said = said_of("sleep 60");
+  const std::string said = said_of("sleep 60", 0.3);
   CHECK_THAT(said, Catch::Contains("rewards.x.command = sh -c") &&
                        Catch::Contains("nothing came within timeout_s (0.3 s)") && Catch::Contains("flush=True"));
   CHECK(said.find("nothing came") == said.rfind("nothing came"));
-  CHECK_THAT(said_of("read x; printf '{'; sleep 60"), Catch::Contains("no whole line came, only \"{\""));
-  CHECK(said_of("read x; echo '{\"reward\": 1}'; sleep 60").empty());
+  CHECK_THAT(said_of("read x; printf '{'; sleep 60", 3), Catch::Contains("no whole line came, only \"{\""));
+  CHECK(said_of("read x; echo '{\"reward\": 1}'; sleep 60", 3).empty());
 }
 
 TEST_CASE("any line is an answer, a bad answer or none", "[reward]") {
@@ -163,7 +163,7 @@ TEST_CASE("a command that is too slow, or ends, costs that answer and is started
   CHECK(reward->score(query_of("fast", "")).reward == 1);
   CHECK(error("long") == "answered more than 1048576 bytes without a newline");
   CHECK(reward->score(query_of("fast", "")).reward == 1);
-  args.timeout_s = 0.5;
+  args.timeout_s = 3;
   const auto impatient = make_reward(args, 0, "");
   CHECK(impatient->score(query_of("slow", "")).detail["error"] == "timeout");
   CHECK(impatient->score(query_of("fast", "")).reward == 1);
