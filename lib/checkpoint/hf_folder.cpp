@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_object.h"
+#include "checkpoint/gguf/gguf_folder.h"
 
 namespace roll {
 
@@ -65,6 +66,8 @@ HfFolder HfFolder::open(const fs::path& folder) {
     result.note_shards();
   } else if (is_there(folder / kIndexFile)) {
     result.add_shards(read_weight_map(folder / kIndexFile));
+  } else if (const auto file = gguf_file_in(folder)) {
+    result.add_gguf(*file);
   } else {
     const bool pickled = is_there(folder / "pytorch_model.bin") || is_there(folder / "pytorch_model.bin.index.json");
     throw user_error("{}: neither {} nor {}; {}", folder.string(), kSingleFile, kIndexFile,
@@ -90,6 +93,12 @@ void HfFolder::add_file(const std::string& name) {
     place->second.file = files_.size() - 1;
     entries_[place->second.entry] = entry;
   }
+}
+
+void HfFolder::add_gguf(const fs::path& file) {
+  gguf_ = std::make_shared<const gguf::Weights>(file);
+  entries_ = gguf_->entries();
+  for (size_t i = 0; i < entries_.size(); ++i) where_.emplace(entries_[i].name, Place{0, i});
 }
 
 void HfFolder::note_shards() {
@@ -140,12 +149,14 @@ const TensorEntry* HfFolder::find(const std::string& name) const {
 }
 
 std::string HfFolder::file_of(const std::string& name) const {
-  return (path_ / file_names_[where_.at(name).file]).string();
+  const Place place = where_.at(name);
+  return gguf_ ? gguf_->file_of(place.entry) : (path_ / file_names_[place.file]).string();
 }
 
 at::Tensor HfFolder::read(const std::string& name) const {
   const auto found = where_.find(name);
   if (found == where_.end()) throw user_error("{}: holds no tensor {}", path_.string(), name);
+  if (gguf_) return gguf_->read(found->second.entry);
   return files_[found->second.file].read(entries_[found->second.entry].name);
 }
 

@@ -1,11 +1,13 @@
 // Reads and writes Hugging Face model folders: config.json, weights in one model.safetensors or in shards named by
-// model.safetensors.index.json, and the tokenizer and generation files beside them. Knows no architecture.
+// model.safetensors.index.json, and the tokenizer and generation files beside them. Knows no architecture. The weights
+// may also lie in a GGUF file (gguf/gguf_folder.h), which is only read.
 // Contradictions are resolved as transformers does, with a note: the single file wins over shards, a later shard (by
 // name) over earlier ones, and the index only tells which files exist.
 #pragma once
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -14,14 +16,15 @@
 #include <vector>
 
 #include "base/json.h"
+#include "checkpoint/gguf/gguf_weights.h"
 #include "checkpoint/safetensors.h"
 
 namespace roll {
 
 class HfFolder {
  public:
-  /// Reads config.json and the headers of all weight files. UserError: no such folder, no config.json, no weights, or
-  /// an index that names missing files.
+  /// Reads config.json and the headers of all weight files. UserError: no such folder, no config.json, no weights, an
+  /// index that names missing files, or a GGUF file with an unknown tensor.
   static HfFolder open(const std::filesystem::path& folder);
 
   /// Reads only config.json; weights need not exist. UserError: the folder or the file is missing, or no JSON object.
@@ -50,6 +53,7 @@ class HfFolder {
     size_t file = 0, entry = 0;
   };
   void add_file(const std::string& name);
+  void add_gguf(const std::filesystem::path& file);
   void add_shards(const FileJson& weight_map);
   void note_shards();
 
@@ -57,6 +61,7 @@ class HfFolder {
   Json config_;
   std::vector<std::string> file_names_;
   std::vector<SafetensorsFile> files_;
+  std::shared_ptr<const gguf::Weights> gguf_;  // in place of files
   std::vector<TensorEntry> entries_;
   std::unordered_map<std::string, Place> where_;
   std::vector<std::string> notes_;

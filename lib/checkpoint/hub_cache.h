@@ -1,5 +1,6 @@
-// Resolves model names to folders. A path stays itself, a run's folder becomes the policy of its latest checkpoint, and
-// a Hub name (`Qwen/Qwen2.5-7B`) is looked up in the local Hugging Face cache. Nothing is ever downloaded.
+// Resolves model names to folders. A path stays itself, a run's folder becomes the policy of its latest checkpoint, a
+// GGUF file becomes a folder that presents it, and a Hub name (`Qwen/Qwen2.5-7B`) is looked up in the local Hugging Face
+// cache. Nothing is ever downloaded.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +12,9 @@ namespace roll {
 /// Returns the cache of huggingface_hub: HF_HUB_CACHE, else HF_HOME/hub, else ~/.cache/huggingface/hub.
 std::filesystem::path hub_cache();
 
-/// Returns `name` if it is a folder, or the (latest) policy in it if it is a run's or a checkpoint's. Otherwise returns
-/// the snapshot of `models--Owner--Name` in the cache: refs/main's, or the only one. nullopt: there is none.
+/// Returns `name` if it is a folder, or the (latest) policy in it if it is a run's or a checkpoint's. For a GGUF file
+/// returns the folder that presents it (gguf_folder.h). Otherwise returns the snapshot of `models--Owner--Name` in the
+/// cache: refs/main's, or the only one. nullopt: there is none. UserError: as gguf_folder().
 std::optional<std::filesystem::path> find_model_folder(const std::string& name);
 
 /// Returns the repository in a data set's name, which may add a folder: OWNER/NAME for OWNER/NAME/FOLDER.
