@@ -10,6 +10,7 @@
 #include "app/commands.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "checkpoint/gguf/gguf_folder.h"
 #include "checkpoint/manifest.h"
 #include "model/inspect.h"
 #include "model/model_folder.h"
@@ -85,6 +86,10 @@ void inspect_model(const std::string& folder) {
 }
 
 void inspect(const std::string& folder, bool config) {
+  if (!config && is_gguf(folder)) {
+    inspect_model(gguf_folder(folder).string());
+    return;
+  }
   if (!config && is_there(fs::path(folder) / "config.json")) {
     inspect_model(folder);
     return;
@@ -114,7 +119,8 @@ void add_checkpoint_tools(CLI::App& app) {
   check->callback([=] { verify(*folder); });
   auto* look = app.add_subcommand(
       "inspect",
-      "show what a checkpoint holds: step, tokens, state, files; or what a model's folder is: architecture, features, "
+      "show what a checkpoint holds: step, tokens, state, files; or what a model's folder or GGUF file is: "
+      "architecture, features, "
       "parameters, memory, tokenizer, and of one that cannot be trained what is lacking (exit code 2, else 0)");
   look->add_option("checkpoint", *folder, "a checkpoint, or a run folder: its newest one")->required();
   look->add_flag("--config", *config, "print the configuration that it was trained with");

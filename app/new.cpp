@@ -87,7 +87,8 @@ std::string value_of(const NewFlags& flags, const char* flag, const std::optiona
 std::string model_of(const NewFlags& flags) {
   std::string model;
   const auto check = [&](const std::string& name) { model = model_named(name); };
-  value_of(flags, "model", flags.model, "the model's folder, or its Hub name in the local cache", "", check);
+  value_of(flags, "model", flags.model, "the model's folder or GGUF file, or its Hub name in the local cache", "",
+           check);
   return model;
 }
 

@@ -152,7 +152,7 @@ void add_serve(CLI::App& app) {
   auto flags = std::make_shared<ServeFlags>();
   sub->footer(kFooter);
   sub->add_option("--model", flags->model,
-                  "model folder, a run's folder (its latest checkpoint), or a Hub name in the local cache")
+                  "model folder or GGUF file, a run's folder (its latest checkpoint), or a Hub name in the local cache")
       ->required();
   sub->add_option("--served-model-name", flags->name, "what requests call it; default: the folder's name");
   sub->add_option("--host", flags->server.host, "the address that listens")->capture_default_str();

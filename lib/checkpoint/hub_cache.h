@@ -1,6 +1,6 @@
 // Resolves model names to folders. A path stays itself, a run's folder becomes the policy of its latest checkpoint, a
-// GGUF file becomes a folder that presents it, and a Hub name (`Qwen/Qwen2.5-7B`) is looked up in the local Hugging Face
-// cache. Nothing is ever downloaded.
+// GGUF file becomes a folder that presents it, and a Hub name (`Qwen/Qwen2.5-7B`) is looked up in the local Hugging
+// Face cache. Nothing is ever downloaded.
 #pragma once
 
 #include <filesystem>

@@ -191,7 +191,7 @@ TEST_CASE("a program that failed is started again at the next level, without wha
   const std::string mark = (folder / "mark").string();
   const auto environment = shell_environment(
       "if [ ! -e " + mark + " ]; then touch " + mark + "; sleep 60 & exit 1; fi; " + std::string(kBegins) +
-          R"(echo '{"observation":"o","reward":1,"done":true}'; read q; echo '{}'; read q)");
+      R"(echo '{"observation":"o","reward":1,"done":true}'; read q; echo '{}'; read q)");
   CHECK(fault_of(*environment) == "crash");
   CHECK(fault_of(*environment) == "");
   try {

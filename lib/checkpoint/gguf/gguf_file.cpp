@@ -145,7 +145,8 @@ class File::Part {
   }
 
   void check_count(const char* what, uint64_t count, uint64_t most) const {
-    if (count > most) throw user_error("{}: says that it has {} {}; at most {} are read; {}", file_, count, what, most, kDamaged);
+    if (count > most)
+      throw user_error("{}: says that it has {} {}; at most {} are read; {}", file_, count, what, most, kDamaged);
   }
 
   void read_key(uint64_t index) {
@@ -223,10 +224,12 @@ class File::Part {
       Tensor& tensor = tensors[index];
       const std::string where = fmt::format("{}: {}", file_, tensor.name);
       const size_t bytes = bytes_of(tensor, where);
-      if (offset % unit != 0) throw user_error("{}: offset = {}: must be a multiple of {}; {}", where, offset, unit, kDamaged);
+      if (offset % unit != 0)
+        throw user_error("{}: offset = {}: must be a multiple of {}; {}", where, offset, unit, kDamaged);
       if (offset < end) throw user_error("{}: its bytes overlap another tensor's; {}", where, kDamaged);
       if (offset > space || bytes > space - offset)
-        throw user_error("{}: {} bytes at {} of the file's {} bytes of tensors; {}", where, bytes, offset, space, kCutOff);
+        throw user_error("{}: {} bytes at {} of the file's {} bytes of tensors; {}", where, bytes, offset, space,
+                         kCutOff);
       end = offset + bytes;
       tensor.data = reinterpret_cast<const unsigned char*>(bytes_.data()) + start + offset;
     }
@@ -281,7 +284,8 @@ File::File(const fs::path& path) {
 void File::add_part(const fs::path& path) {
   names_.push_back(path.string());
   if (!is_there(path))
-    throw user_error("{}: no such file; {}", path.string(), names_.size() > 1 ? "fetch all parts of the model" : "give a GGUF file");
+    throw user_error("{}: no such file; {}", path.string(),
+                     names_.size() > 1 ? "fetch all parts of the model" : "give a GGUF file");
   parts_.push_back(std::make_unique<MappedFile>(path.string()));
   Part part(parts_.back()->bytes(), path.string());
   if (names_.size() == 1) metadata_ = std::move(part.metadata);

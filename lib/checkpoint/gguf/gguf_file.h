@@ -1,6 +1,6 @@
-// Reads GGUF files, versions 2 and 3 (little endian), as llama.cpp writes them: metadata, then the list of tensors, then
-// their bytes. Everything is checked before any tensor is touched; a bad file is a UserError "file: where: what; remedy".
-// Files are mapped. A split model (NAME-00001-of-00003.gguf, ...) is read as one.
+// Reads GGUF files, versions 2 and 3 (little endian), as ggml writes them: metadata, then the list of tensors,
+// then their bytes. Everything is checked before any tensor is touched; a bad file is a UserError "file: where: what;
+// remedy". Files are mapped. A split model (NAME-00001-of-00003.gguf, ...) is read as one.
 #pragma once
 
 #include <cstdint>

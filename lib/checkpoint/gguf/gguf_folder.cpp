@@ -30,8 +30,10 @@ constexpr int kMakerVersion = 1;  // another one makes other folders of the same
 std::vector<fs::path> caches() {
   std::vector<fs::path> all;
   const auto own = env("XDG_CACHE_HOME"), home = env("HOME");
-  if (own && fs::path(*own).is_absolute()) all.push_back(fs::path(*own) / "roll" / "gguf");
-  else if (home && !home->empty()) all.push_back(fs::path(*home) / ".cache" / "roll" / "gguf");
+  if (own && fs::path(*own).is_absolute())
+    all.push_back(fs::path(*own) / "roll" / "gguf");
+  else if (home && !home->empty())
+    all.push_back(fs::path(*home) / ".cache" / "roll" / "gguf");
   all.push_back(fs::temp_directory_path() / fmt::format("roll-gguf-{}", ::getuid()));
   return all;
 }
@@ -113,7 +115,8 @@ fs::path gguf_folder(const fs::path& file) {
       if (&cache == &places.back()) throw;  // such as a full disk: the next place may do
     }
   }
-  throw system_error("{}: no folder for its configuration can be written; set XDG_CACHE_HOME to one that can", model.string());
+  throw system_error("{}: no folder for its configuration can be written; set XDG_CACHE_HOME to one that can",
+                     model.string());
 }
 
 std::optional<fs::path> gguf_file_in(const fs::path& folder) {

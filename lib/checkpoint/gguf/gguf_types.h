@@ -8,9 +8,9 @@ namespace roll::gguf {
 
 /// A number format that is read here. Rows of a tensor are made of whole blocks.
 struct NumberFormat {
-  uint32_t code;    // in the file
-  const char* name; // ggml's name: "Q4_K"
-  int64_t block_size;   // values in a block
+  uint32_t code;       // in the file
+  const char* name;    // ggml's name: "Q4_K"
+  int64_t block_size;  // values in a block
   int64_t block_bytes;
   /// Writes the values of `count` blocks to `out`: the same float32 operations in the same order as the package gguf.
   /// nullptr: a float format that is read as it is stored.

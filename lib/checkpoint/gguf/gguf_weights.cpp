@@ -3,9 +3,9 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include <cstring>
+
 #include "base/error.h"
-#include "checkpoint/gguf/gguf_file.h"
-#include "checkpoint/gguf/tensor_names.h"
 
 namespace roll::gguf {
 
@@ -32,7 +32,7 @@ at::Tensor dequantised(const NumberFormat& format, const unsigned char* data, co
   return values;
 }
 
-/// Undoes llama.cpp's order of a head's rows: its rotary embedding turns neighbours, Hugging Face's turns halves.
+/// Undoes ggml's order of a head's rows: its rotary embedding turns neighbours, Hugging Face's turns halves.
 at::Tensor in_halves(const at::Tensor& rows, int64_t heads) {
   const int64_t half = rows.size(0) / heads / 2;
   return rows.reshape({heads, half, 2, -1}).transpose(1, 2).reshape(rows.sizes());

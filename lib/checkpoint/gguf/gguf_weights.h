@@ -9,12 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/gguf/gguf_file.h"
+#include "checkpoint/gguf/tensor_names.h"
 #include "checkpoint/safetensors.h"
 
 namespace roll::gguf {
-
-class File;
-struct FolderTensor;
 
 class Weights {
  public:
@@ -25,7 +24,7 @@ class Weights {
   const std::vector<TensorEntry>& entries() const { return entries_; }
   /// Returns the path of the file that holds entry `index`.
   const std::string& file_of(size_t index) const;
-  /// Returns entry `index` on the CPU. A tensor that llama.cpp did not change lies over copy-on-write pages of the
+  /// Returns entry `index` on the CPU. A tensor that ggml did not change lies over copy-on-write pages of the
   /// file.
   at::Tensor read(size_t index) const;
 

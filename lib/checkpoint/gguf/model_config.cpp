@@ -67,8 +67,10 @@ class ConfigMaker {
     const int64_t hidden = count("embedding_length"), heads = count("attention.head_count");
     const auto head_dim = optional_count("attention.key_length");
     if (const auto values = optional_count("attention.value_length"); values && head_dim && *values != *head_dim)
-      file_.fail(key("attention.value_length"), fmt::format("only heads of one size are read, and keys have {}", *head_dim));
-    if (heads == 0 || (!head_dim && hidden % heads != 0)) file_.fail(key("attention.head_count"), "must divide embedding_length");
+      file_.fail(key("attention.value_length"),
+                 fmt::format("only heads of one size are read, and keys have {}", *head_dim));
+    if (heads == 0 || (!head_dim && hidden % heads != 0))
+      file_.fail(key("attention.head_count"), "must divide embedding_length");
     head_dim_ = head_dim ? *head_dim : hidden / heads;
     config_ = {{"model_type", name_},
                {"vocab_size", embedding->shape[0]},
@@ -116,8 +118,8 @@ class ConfigMaker {
     const std::vector<double> divisors = small_tensor(file_, "rope_freqs.weight");
     if (divisors.empty()) return;
     if (std::ssize(divisors) * 2 != head_dim_)
-      throw user_error("{}: rope_freqs.weight: has {} numbers; half a head, {}, is needed", file_.name(), divisors.size(),
-                       head_dim_ / 2);
+      throw user_error("{}: rope_freqs.weight: has {} numbers; half a head, {}, is needed", file_.name(),
+                       divisors.size(), head_dim_ / 2);
     if (Json scaling = llama3_scaling(file_, divisors, config_["rope_theta"].get<double>()); !scaling.is_null())
       config_["rope_scaling"] = std::move(scaling);
   }
@@ -140,9 +142,11 @@ class ConfigMaker {
   void add_gemma() {
     config_["hidden_act"] = config_["hidden_activation"] = "gelu_pytorch_tanh";
     if (name_ == "gemma") return;
-    // llama.cpp's rule: the largest models, known by their layers, scale by the hidden size of a head.
+    // ggml's rule: the largest models, known by their layers, scale by the hidden size of a head.
     const int64_t layers = config_["num_hidden_layers"], largest = name_ == "gemma2" ? 46 : 62;
-    config_["query_pre_attn_scalar"] = layers == largest ? config_["hidden_size"].get<int64_t>() / config_["num_attention_heads"].get<int64_t>() : head_dim_;
+    config_["query_pre_attn_scalar"] =
+        layers == largest ? config_["hidden_size"].get<int64_t>() / config_["num_attention_heads"].get<int64_t>()
+                          : head_dim_;
     const auto cap = [&](const char* name) {
       const double value = number(name).value_or(0);
       return value > 0 ? Json(value) : Json();
@@ -175,7 +179,8 @@ class ConfigMaker {
     const std::string full = key("attention.sliding_window_pattern");
     const auto layers = config_["num_hidden_layers"].get<int64_t>();
     const auto given = file_.numbers(full);
-    if (given && file_.is_list(full) && std::ssize(*given) < layers) file_.fail(full, "a number for each layer is needed");
+    if (given && file_.is_list(full) && std::ssize(*given) < layers)
+      file_.fail(full, "a number for each layer is needed");
     if (given && !file_.is_list(full)) pattern = count("attention.sliding_window_pattern");
     Json types = Json::array();
     for (int64_t i = 0; i < std::min<int64_t>(layers, 10'000); ++i) {
@@ -199,17 +204,18 @@ class ConfigMaker {
     config_["rope_parameters"] = {
         {"full_attention", whole},
         {"sliding_attention",
-         {{"rope_type", "default"}, {"rope_theta", number("rope.freq_base_swa").value_or(config_["rope_theta"].get<double>())}}}};
+         {{"rope_type", "default"},
+          {"rope_theta", number("rope.freq_base_swa").value_or(config_["rope_theta"].get<double>())}}}};
   }
 
   void add_granite() {
-    for (const auto& [stored, own] : {std::pair("attention.scale", "attention_multiplier"),
-                                      std::pair("embedding_scale", "embedding_multiplier"),
-                                      std::pair("residual_scale", "residual_multiplier"),
-                                      std::pair("logit_scale", "logits_scaling")})
+    for (const auto& [stored, own] :
+         {std::pair("attention.scale", "attention_multiplier"), std::pair("embedding_scale", "embedding_multiplier"),
+          std::pair("residual_scale", "residual_multiplier"), std::pair("logit_scale", "logits_scaling")})
       if (const auto value = number(stored); value && *value != 0) config_[own] = *value;
-    // Without the key llama.cpp scales scores as usual, and Hugging Face not at all.
-    if (!config_.contains("attention_multiplier")) config_["attention_multiplier"] = 1 / std::sqrt(static_cast<double>(head_dim_));
+    // Without the key ggml scales scores as usual, and Hugging Face not at all.
+    if (!config_.contains("attention_multiplier"))
+      config_["attention_multiplier"] = 1 / std::sqrt(static_cast<double>(head_dim_));
   }
 
   void add_biases() {
@@ -223,9 +229,11 @@ class ConfigMaker {
     for (const auto& [full, value] : file_.metadata()) {
       if (!full.starts_with(name_ + ".")) continue;
       const std::string own = full.substr(name_.size() + 1);
-      const bool is_zero = std::ranges::all_of(value.numbers, [](char byte) { return byte == 0; }) && value.texts.empty();
+      const bool is_zero =
+          std::ranges::all_of(value.numbers, [](char byte) { return byte == 0; }) && value.texts.empty();
       if (!read_.contains(own) && !kIdle.contains(own) && !is_zero)
-        file_.fail(full, "a key that may change what the model computes, and is not read here; give the model as safetensors");
+        file_.fail(
+            full, "a key that may change what the model computes, and is not read here; give the model as safetensors");
     }
   }
 

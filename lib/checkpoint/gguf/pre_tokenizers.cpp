@@ -26,15 +26,15 @@ constexpr const char* kDeepSeek3 =
     R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr const char* kChineseOrKana = "[一-龥\u3040-ゟ゠-ヿ]+";
 
-struct Row {
-  std::vector<const char*> names;       // of tokenizer.ggml.pre
-  std::vector<const char*> expressions; // each isolates its matches; none: GPT-2's, by ByteLevel itself
-  bool single_digits = false;           // in addition
+struct SplitRow {
+  std::vector<const char*> names;        // of tokenizer.ggml.pre
+  std::vector<const char*> expressions;  // each isolates its matches; none: GPT-2's, by ByteLevel itself
+  bool single_digits = false;            // in addition
   bool is_normalized = false, ignores_merges = false, adds_bos = false;
 };
 
-const std::vector<Row>& rows() {
-  static const std::vector<Row> kRows = {
+const std::vector<SplitRow>& split_rows() {
+  static const std::vector<SplitRow> kSplitRows = {
       {.names = {"gpt-2", "phi-2", "olmo", "mpt", "jais", "exaone4", "mellum", "modern-bert"}},
       {.names = {"smollm", "starcoder", "refact", "codeshell", "minerva-7b"}, .single_digits = true},
       {.names = {"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"},
@@ -49,17 +49,15 @@ const std::vector<Row>& rows() {
       {.names = {"gpt-4o", "llama4", "kanana2"}, .expressions = {kGpt4o}},
       {.names = {"deepseek-v3", "hunyuan-dense"}, .expressions = {R"(\p{N}{1,3})", kChineseOrKana, kDeepSeek3}},
       {.names = {"default"}, .expressions = {R"([\p{P}\$\+<=>\^~\|]+)", kGpt2, R"(\p{N}+)", "[0-9][0-9][0-9]"}}};
-  return kRows;
+  return kSplitRows;
 }
 
-Json steps_of(const Row& row) {
+Json steps_of(const SplitRow& row) {
   Json steps = Json::array();
   if (row.single_digits) steps.push_back({{"type", "Digits"}, {"individual_digits", true}});
   for (const char* expression : row.expressions)
-    steps.push_back({{"type", "Split"},
-                     {"pattern", {{"Regex", expression}}},
-                     {"behavior", "Isolated"},
-                     {"invert", false}});
+    steps.push_back(
+        {{"type", "Split"}, {"pattern", {{"Regex", expression}}}, {"behavior", "Isolated"}, {"invert", false}});
   steps.push_back({{"type", "ByteLevel"},
                    {"add_prefix_space", false},
                    {"trim_offsets", true},
@@ -73,7 +71,7 @@ PreTokenizerRule pre_tokenizer_rule(const File& file) {
   const char* const key = "tokenizer.ggml.pre";
   const auto name = file.text(key);
   std::vector<std::string> known;
-  for (const Row& row : rows()) {
+  for (const SplitRow& row : split_rows()) {
     if (name && std::ranges::find(row.names, *name) != row.names.end())
       return {.pre_tokenizer = steps_of(row),
               .is_normalized = row.is_normalized,

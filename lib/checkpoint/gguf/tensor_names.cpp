@@ -22,11 +22,11 @@ struct LayerName {
 using LayerNames = std::vector<LayerName>;
 
 /// Names that all architectures have.
-const LayerNames kCommon = {{"attn_q", "self_attn.q_proj"},           {"attn_k", "self_attn.k_proj"},
-                            {"attn_v", "self_attn.v_proj"},           {"attn_output", "self_attn.o_proj"},
-                            {"attn_q_norm", "self_attn.q_norm"},      {"attn_k_norm", "self_attn.k_norm"},
-                            {"attn_norm", "input_layernorm"},         {"ffn_norm", "post_attention_layernorm"},
-                            {"ffn_gate", "mlp.gate_proj"},            {"ffn_up", "mlp.up_proj"},
+const LayerNames kCommon = {{"attn_q", "self_attn.q_proj"},      {"attn_k", "self_attn.k_proj"},
+                            {"attn_v", "self_attn.v_proj"},      {"attn_output", "self_attn.o_proj"},
+                            {"attn_q_norm", "self_attn.q_norm"}, {"attn_k_norm", "self_attn.k_norm"},
+                            {"attn_norm", "input_layernorm"},    {"ffn_norm", "post_attention_layernorm"},
+                            {"ffn_gate", "mlp.gate_proj"},       {"ffn_up", "mlp.up_proj"},
                             {"ffn_down", "mlp.down_proj"}};
 const LayerNames kGemmaNorms = {{"post_attention_norm", "post_attention_layernorm"},
                                 {"ffn_norm", "pre_feedforward_layernorm"},
@@ -43,16 +43,16 @@ const LayerNames kExperts = {{"ffn_gate_inp", "mlp.gate"},
                              {"ffn_up_exps", "mlp.experts.{}.up_proj"},
                              {"ffn_down_exps", "mlp.experts.{}.down_proj"}};
 
-struct Row {
+struct ArchitectureRow {
   const char* name;
-  LayerNames own = {};             // in addition to kCommon, or in the place of its entries
-  bool reorders_heads = false;     // FolderTensor::heads
-  bool raises_norms = false;       // FolderTensor::is_raised
+  LayerNames own = {};                           // in addition to kCommon, or in the place of its entries
+  bool reorders_heads = false;                   // FolderTensor::heads
+  bool raises_norms = false;                     // FolderTensor::is_raised
   std::vector<std::string> read_elsewhere = {};  // tensors that config.json says
 };
 
-const std::vector<Row>& rows() {
-  static const std::vector<Row> kRows = {
+const std::vector<ArchitectureRow>& rows() {
+  static const std::vector<ArchitectureRow> kRows = {
       {.name = "llama", .reorders_heads = true, .read_elsewhere = {"rope_freqs.weight"}},
       {.name = "qwen2"},
       {.name = "qwen3"},
@@ -79,7 +79,9 @@ std::optional<LayerTensor> layer_tensor(const std::string& name) {
   LayerTensor found;
   const char *begin = name.data() + kPrefix.size(), *end = name.data() + name.size();
   const auto [behind, error] = std::from_chars(begin, end, found.layer);
-  if (error != std::errc() || behind == end || *behind != '.' || std::to_string(found.layer).size() != size_t(behind - begin)) return {};
+  if (error != std::errc() || behind == end || *behind != '.' ||
+      std::to_string(found.layer).size() != size_t(behind - begin))
+    return {};
   const std::string rest(behind + 1, end);
   for (const char* kind : {".weight", ".bias"})
     if (rest.ends_with(kind)) {
@@ -89,7 +91,7 @@ std::optional<LayerTensor> layer_tensor(const std::string& name) {
   return found.part.empty() ? std::nullopt : std::optional(found);
 }
 
-const char* folder_name(const Row& row, const std::string& part) {
+const char* folder_name(const ArchitectureRow& row, const std::string& part) {
   for (const LayerNames* names : {&row.own, &kCommon})
     for (const LayerName& known : *names)
       if (part == known.stored) return known.folder;
@@ -99,7 +101,7 @@ const char* folder_name(const Row& row, const std::string& part) {
 class Lister {
  public:
   explicit Lister(const File& file)
-      : file_(file), name_(architecture_of(file)), row_(*std::ranges::find(rows(), name_, &Row::name)) {}
+      : file_(file), name_(architecture_of(file)), row_(*std::ranges::find(rows(), name_, &ArchitectureRow::name)) {}
 
   std::vector<FolderTensor> list() {
     for (const Tensor& tensor : file_.tensors())
@@ -109,9 +111,9 @@ class Lister {
 
  private:
   void add(const Tensor& tensor) {
-    for (const LayerName& outer : {LayerName{"token_embd.weight", "model.embed_tokens.weight"},
-                                   LayerName{"output_norm.weight", "model.norm.weight"},
-                                   LayerName{"output.weight", "lm_head.weight"}})
+    for (const LayerName& outer :
+         {LayerName{"token_embd.weight", "model.embed_tokens.weight"},
+          LayerName{"output_norm.weight", "model.norm.weight"}, LayerName{"output.weight", "lm_head.weight"}})
       if (tensor.name == outer.stored) return add_as(outer.folder, tensor);
     const auto found = layer_tensor(tensor.name);
     const char* const known = found ? folder_name(row_, found->part) : nullptr;
@@ -127,7 +129,9 @@ class Lister {
   }
 
   void add_as(const std::string& name, const Tensor& tensor) {
-    list_.push_back({.name = name, .shape = tensor.shape, .stored = &tensor,
+    list_.push_back({.name = name,
+                     .shape = tensor.shape,
+                     .stored = &tensor,
                      .is_raised = row_.raises_norms && name.ends_with("norm.weight")});
   }
 
@@ -148,14 +152,15 @@ class Lister {
     const auto all = file_.numbers(own), queries = file_.numbers(name_ + ".attention.head_count");
     const auto& found = all ? all : queries;
     const double count = found && !found->empty() ? found->front() : 0;
-    if (count < 1 || count > static_cast<double>(tensor.shape[0]) || tensor.shape[0] % (2 * static_cast<int64_t>(count)) != 0)
+    if (count < 1 || count > static_cast<double>(tensor.shape[0]) ||
+        tensor.shape[0] % (2 * static_cast<int64_t>(count)) != 0)
       file_.fail(own, fmt::format("must divide half the {} rows of {}", tensor.shape[0], tensor.name));
     return static_cast<int64_t>(count);
   }
 
   const File& file_;
   std::string name_;
-  const Row& row_;
+  const ArchitectureRow& row_;
   std::vector<FolderTensor> list_;
 };
 
@@ -163,7 +168,7 @@ class Lister {
 
 std::vector<std::string> known_architectures() {
   std::vector<std::string> names;
-  for (const Row& row : rows()) names.emplace_back(row.name);
+  for (const ArchitectureRow& row : rows()) names.emplace_back(row.name);
   return names;
 }
 
@@ -172,7 +177,8 @@ std::string architecture_of(const File& file) {
   const std::vector<std::string> known = known_architectures();
   const std::string rule = fmt::format("of GGUF files, models of {} are read", fmt::join(known, ", "));
   const auto name = file.text(key);
-  if (!name || std::ranges::find(known, *name) == known.end()) file.fail(key, rule + (name ? did_you_mean(*name, known) : ""));
+  if (!name || std::ranges::find(known, *name) == known.end())
+    file.fail(key, rule + (name ? did_you_mean(*name, known) : ""));
   return *name;
 }
 

@@ -1,4 +1,4 @@
-// The tensors of a GGUF file under the names that Hugging Face's models give them, and what llama.cpp changed in them.
+// The tensors of a GGUF file under the names that Hugging Face's models give them, and what ggml changed in them.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ struct FolderTensor {
   std::string name;
   std::vector<int64_t> shape;
   const Tensor* stored = nullptr;
-  int64_t expert = -1;  // index in a stack of experts; -1: the whole tensor
-  int64_t heads = 0;    // heads whose rows llama.cpp reordered for its rotary embedding; 0: not reordered
-  bool is_raised = false;  // llama.cpp added 1 to all values
+  int64_t expert = -1;     // index in a stack of experts; -1: the whole tensor
+  int64_t heads = 0;       // heads whose rows ggml reordered for its rotary embedding; 0: not reordered
+  bool is_raised = false;  // ggml added 1 to all values
 };
 
 /// Names of general.architecture that are read.

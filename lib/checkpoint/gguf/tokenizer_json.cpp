@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
@@ -84,17 +83,13 @@ class TokenizerMaker {
     adds_bos_ = rule.adds_bos;
     json["normalizer"] = rule.is_normalized ? Json{{"type", "NFC"}} : Json();
     json["pre_tokenizer"] = std::move(rule.pre_tokenizer);
-    json["decoder"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
+    json["decoder"] = {
+        {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
     Json list = Json::array();
     for (const std::string_view merge : *merges) list.push_back(std::string(merge));
-    json["model"] = {{"type", "BPE"},
-                     {"dropout", nullptr},
-                     {"unk_token", nullptr},
-                     {"fuse_unk", false},
-                     {"byte_fallback", false},
-                     {"ignore_merges", rule.ignores_merges},
-                     {"vocab", vocabulary()},
-                     {"merges", std::move(list)}};
+    json["model"] = {{"type", "BPE"},         {"dropout", nullptr},       {"unk_token", nullptr},
+                     {"fuse_unk", false},     {"byte_fallback", false},   {"ignore_merges", rule.ignores_merges},
+                     {"vocab", vocabulary()}, {"merges", std::move(list)}};
   }
 
   /// As transformers writes Llama's and Gemma's tokenizers.
@@ -128,7 +123,7 @@ class TokenizerMaker {
                      {"merges", std::move(list)}};
   }
 
-  /// llama.cpp writes Gemma's tokens of several spaces with spaces; they are made of merges, as other tokens.
+  /// ggml writes Gemma's tokens of several spaces with spaces; they are made of merges, as other tokens.
   void restore_spaces() {
     std::unordered_set<std::string> texts;
     for (const StoredToken& token : tokens_) texts.insert(token.text);
@@ -137,14 +132,18 @@ class TokenizerMaker {
       std::string signs;
       for (size_t i = 0; i < token.text.size(); ++i) signs += kSpace;
       if (texts.contains(signs)) continue;
-      token = {.text = std::move(signs), .kind = TokenKind::kNormal, .score = std::numeric_limits<double>::max()};
+      token = {.text = std::move(signs), .kind = TokenKind::kNormal, .score = kBestScore};
     }
   }
 
-  /// Returns the tokens but for added ones at the end, whose ids follow from their order.
+  /// Returns the tokens but for added ones at the end, whose ids follow from their order. Of SentencePiece's tokens,
+  /// merges make those that users define, too.
   Json vocabulary() const {
     size_t count = tokens_.size();
-    while (count > 0 && is_added(tokens_[count - 1])) --count;
+    const auto stands_apart = [&](const StoredToken& token) {
+      return token.kind == TokenKind::kControl || (is_byte_level_ && token.kind == TokenKind::kUserDefined);
+    };
+    while (count > 0 && stands_apart(tokens_[count - 1])) --count;
     Json vocabulary = Json::object();
     for (size_t i = 0; i < count; ++i) add_new(vocabulary, tokens_[i].text, i);
     return vocabulary;
@@ -170,7 +169,10 @@ class TokenizerMaker {
   }
 
   Json post_processor() const {
-    Json template_json = {{"type", "TemplateProcessing"}, {"single", Json::array()}, {"pair", Json::array()}, {"special_tokens", Json::object()}};
+    Json template_json = {{"type", "TemplateProcessing"},
+                          {"single", Json::array()},
+                          {"pair", Json::array()},
+                          {"special_tokens", Json::object()}};
     const auto token = [&](int64_t id, int64_t part) {
       const std::string& text = tokens_[static_cast<size_t>(id)].text;
       template_json["special_tokens"][text] = {{"id", text}, {"ids", {id}}, {"tokens", {text}}};
@@ -196,7 +198,8 @@ class TokenizerMaker {
     add(ids_.end_of_turn);
     add(ids_.end_of_message);
     for (size_t i = 0; i < tokens_.size(); ++i)
-      if (is_added(tokens_[i]) && std::ranges::find(kEnds, tokens_[i].text) != kEnds.end() && chat_template.find(tokens_[i].text) != std::string::npos)
+      if (is_added(tokens_[i]) && std::ranges::find(kEnds, tokens_[i].text) != kEnds.end() &&
+          chat_template.find(tokens_[i].text) != std::string::npos)
         add(static_cast<int64_t>(i));
     return ends;
   }
@@ -215,7 +218,8 @@ std::string add_templates(const File& file, std::map<std::string, std::string>& 
     if (!key.starts_with(kTemplate + ".")) continue;
     const std::string name = key.substr(kTemplate.size() + 1);
     const auto is_plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; };
-    if (name.empty() || !std::ranges::all_of(name, is_plain)) file.fail(key, "a template's name has letters, digits, _ and -");
+    if (name.empty() || !std::ranges::all_of(name, is_plain))
+      file.fail(key, "a template's name has letters, digits, _ and -");
     files["additional_chat_templates/" + name + ".jinja"] = *file.text(key);
   }
   return usual.value_or("");

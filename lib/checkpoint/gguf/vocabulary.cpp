@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -28,10 +27,28 @@ TokenKind kind_of(const File& file, double code) {
 /// Returns a list of a number per token; nullopt: the file has none.
 std::optional<std::vector<double>> numbers_of_tokens(const File& file, const char* key, size_t count) {
   auto numbers = file.numbers(key);
-  if (numbers && numbers->size() != count) file.fail(key, fmt::format("a list of {} numbers, one for each token, is needed", count));
+  if (numbers && numbers->size() != count)
+    file.fail(key, fmt::format("a list of {} numbers, one for each token, is needed", count));
   if (numbers && !std::ranges::all_of(*numbers, [](double number) { return std::isfinite(number); }))
     file.fail(key, "finite numbers are needed");
   return numbers;
+}
+
+/// Returns a token's score. That of tokens that users define is the best, whatever their model said: the file has -1000
+/// in its place.
+double rank_of(const StoredToken& token) {
+  return token.kind == TokenKind::kUserDefined ? kBestScore : token.score;
+}
+
+/// Tests whether scores fall from token to token, as in models trained on byte pairs, such as Llama's and Gemma's.
+bool falls_by_id(const std::vector<StoredToken>& tokens) {
+  double last = kBestScore;
+  for (const StoredToken& token : tokens) {
+    if (token.kind != TokenKind::kNormal || token.score == kBestScore) continue;
+    if (token.score > last) return false;
+    last = token.score;
+  }
+  return true;
 }
 
 bool may_be_merged(const StoredToken& token) {
@@ -62,7 +79,8 @@ std::vector<StoredToken> read_tokens(const File& file) {
 
 std::optional<int64_t> token_id(const File& file, const std::string& key, size_t num_tokens) {
   const auto id = file.count(key);
-  if (id && *id >= static_cast<int64_t>(num_tokens)) file.fail(key, fmt::format("must be below {}, the number of tokens", num_tokens));
+  if (id && *id >= static_cast<int64_t>(num_tokens))
+    file.fail(key, fmt::format("must be below {}, the number of tokens", num_tokens));
   return id;
 }
 
@@ -74,12 +92,12 @@ std::vector<std::pair<std::string, std::string>> merges_by_score(const std::vect
   std::unordered_map<std::string_view, size_t> ids;
   for (size_t i = 0; i < tokens.size(); ++i)
     if (may_be_merged(tokens[i])) ids.emplace(tokens[i].text, i);
+  const bool is_by_id = falls_by_id(tokens);
   std::vector<Merge> merges;
   for (size_t whole = 0; whole < tokens.size(); ++whole) {
     const std::string_view text = tokens[whole].text;
     if (!may_be_merged(tokens[whole]) || text.size() > kLongestMerged) continue;
-    // llama.cpp writes -1000 for tokens that users define, whatever their score was: the best.
-    const double score = tokens[whole].kind == TokenKind::kUserDefined ? std::numeric_limits<double>::infinity() : tokens[whole].score;
+    const double score = is_by_id ? 0 : rank_of(tokens[whole]);
     for (size_t at = next_character(text, 1); at < text.size(); at = next_character(text, at + 1)) {
       const auto left = ids.find(text.substr(0, at)), right = ids.find(text.substr(at));
       if (left != ids.end() && right != ids.end()) merges.push_back({score, whole, left->second, right->second});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,9 @@ namespace roll::gguf {
 
 /// Kinds of tokens, by their codes in tokenizer.ggml.token_type.
 enum class TokenKind { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
+
+/// Score of tokens whose own one the file does not have.
+inline constexpr double kBestScore = std::numeric_limits<double>::max();
 
 struct StoredToken {
   std::string text;
