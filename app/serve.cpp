@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/names.h"
 #include "base/terminal.h"
+#include "checkpoint/gguf/gguf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "grammar/grammars.h"
 #include "job/threads.h"
@@ -97,6 +98,7 @@ void serve(ServeFlags flags) {
   give_memory_back();
   flags.model = model_folder(flags.model, "--model");
   say_notes(flags.model);
+  if (const auto file = gguf_file_in(flags.model); file && flags.name.empty()) flags.name = file->stem();
   if (flags.name.empty()) flags.name = std::filesystem::path(flags.model).filename();
   flags.server.api_key = env("ROLL_API_KEY").value_or("");
   flags.server.max_body_bytes <<= 20;

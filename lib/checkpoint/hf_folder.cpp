@@ -36,6 +36,14 @@ FileJson read_weight_map(const fs::path& index_file) {
   return *map;
 }
 
+/// Names a GGUF file in the folder, if there is one.
+std::string gguf_hint(const fs::path& folder) {
+  std::vector<std::string> files;
+  for (const fs::path& entry : entries_of(folder))
+    if (is_gguf(entry.string())) files.push_back(entry.string());
+  return files.empty() ? "" : fmt::format(", or the GGUF file {}", std::ranges::min(files));
+}
+
 /// Joins names: "a, b, c and 4 more".
 std::string few(std::vector<std::string> names) {
   constexpr size_t kShown = 3;
@@ -51,7 +59,8 @@ Json HfFolder::read_config(const fs::path& folder) {
   if (!is_folder(folder)) throw user_error("{}: a file where a model folder is needed", folder.string());
   const fs::path file = folder / "config.json";
   if (!is_there(file))
-    throw user_error("{}: the folder has no config.json; give a Hugging Face model folder", folder.string());
+    throw user_error("{}: the folder has no config.json; give a Hugging Face model folder{}", folder.string(),
+                     gguf_hint(folder));
   Json config = parse_python_json(read_file(file, kMaxJsonBytes), file.string());
   if (!config.is_object()) throw user_error("{}: {} where a JSON object is needed", file.string(), config.type_name());
   return config;

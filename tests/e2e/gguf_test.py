@@ -206,6 +206,7 @@ def check_refusals(folder):
             words = "its numbers are of an unknown type, 77"
         message = roll("inspect", file, code=2)
         assert words in message and str(file) in message, f"{words!r} is not in {message!r}"
+    assert f"has no config.json; give a Hugging Face model folder, or the GGUF file {folder}/0.gguf" in roll("logprobs", "--model", folder, code=2)
     other = folder / "other.gguf"
     writer = gguf.GGUFWriter(other, "lama")
     writer.write_header_to_file(), writer.write_kv_data_to_file(), writer.write_tensors_to_file(), writer.close()

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -14,6 +15,14 @@
 namespace roll::gguf {
 
 namespace {
+
+/// Hugging Face's classes of language models, by model_type.
+const std::map<std::string, const char*> kClasses = {
+    {"llama", "LlamaForCausalLM"},     {"mistral", "MistralForCausalLM"},    {"qwen2", "Qwen2ForCausalLM"},
+    {"qwen3", "Qwen3ForCausalLM"},     {"qwen3_moe", "Qwen3MoeForCausalLM"}, {"gemma", "GemmaForCausalLM"},
+    {"gemma2", "Gemma2ForCausalLM"},   {"gemma3_text", "Gemma3ForCausalLM"}, {"phi3", "Phi3ForCausalLM"},
+    {"smollm3", "SmolLM3ForCausalLM"}, {"olmo2", "Olmo2ForCausalLM"},        {"olmo3", "Olmo3ForCausalLM"},
+    {"granite", "GraniteForCausalLM"}, {"glm4", "Glm4ForCausalLM"}};
 
 /// Keys that change nothing in the computation.
 const std::set<std::string> kIdle = {"vocab_size", "tensor_data_layout", "rope.scaling.finetuned",
@@ -34,6 +43,7 @@ class ConfigMaker {
     if (name_ == "granite") add_granite();
     add_biases();
     refuse_other_keys();
+    config_["architectures"] = {kClasses.at(config_["model_type"].get<std::string>())};
     return std::move(config_);
   }
 
