@@ -214,7 +214,7 @@ def check_refusals(folder):
 
 
 def check_mutations(folder, count=500):
-    """Bytes of the head are changed, and the file is cut: exit code 2 with the file's name, or a reading; at most 1 GB."""
+    """Bytes of the head are changed, and the file is cut: exit code 2 with the file's name, or a reading."""
     model = folder / "model"
     make_model(model, ["--arch", "llama", "--layers", "1"], tokenizer="builtin", vocab=300)
     gguf_files.write(model, folder / "sound.gguf", tokens=dict(pre="gpt-2", eos="<|endoftext|>"))
@@ -229,8 +229,7 @@ def check_mutations(folder, count=500):
         for _ in range(0 if number % 10 == 0 else rng.choice([1, 1, 2, 5])):
             data[rng.randrange(head if number % 2 else 400)] = rng.choice([0, 1, 127, 255, rng.randrange(256)])
         file.write_bytes(data)
-        limited = f"ulimit -v {8 << 20}; exec timeout 20 {binary} inspect {file}"
-        done = subprocess.run(["sh", "-c", limited], capture_output=True, text=True, errors="replace")
+        done = subprocess.run([binary, "inspect", file], capture_output=True, text=True, errors="replace", timeout=60)
         file.unlink()
         assert done.returncode in (0, 2), f"mutation {number}: exit code {done.returncode}: {done.stderr[-500:]}"
         assert done.returncode == 0 or ".gguf" in done.stderr or "roll/gguf" in done.stderr, f"mutation {number}: {done.stderr[-500:]}"

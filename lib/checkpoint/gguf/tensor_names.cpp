@@ -152,7 +152,7 @@ class Lister {
     const auto all = file_.numbers(own), queries = file_.numbers(name_ + ".attention.head_count");
     const auto& found = all ? all : queries;
     const double count = found && !found->empty() ? found->front() : 0;
-    if (count < 1 || count > static_cast<double>(tensor.shape[0]) ||
+    if (!(count >= 1) || count > static_cast<double>(tensor.shape[0]) ||
         tensor.shape[0] % (2 * static_cast<int64_t>(count)) != 0)
       file_.fail(own, fmt::format("must divide half the {} rows of {}", tensor.shape[0], tensor.name));
     return static_cast<int64_t>(count);
