@@ -91,7 +91,7 @@ std::optional<fs::path> find_dataset_folder(const std::string& name) {
 std::string missing_model(const std::string& name) {
   if (name.ends_with(".gguf")) return "there is no such file; give a GGUF file, or a model's folder";
   if (!is_hub_name(name))
-    return "there is no such folder; give a model's folder, a GGUF file, or a Hub name such as Qwen/Qwen2.5-0.5B";
+    return "there is no such folder; give a model's folder, or a Hub name such as Qwen/Qwen2.5-0.5B, or a GGUF file";
   return fmt::format("there is no such folder, and no snapshot of it in {}; download it with: hf download {}",
                      hub_cache().string(), name);
 }
