@@ -1,4 +1,6 @@
 """Hugging Face tokenizers in the forms that GGUF files can say, and what gguf_files.add_tokenizer() is told of each."""
+import json
+
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 from tokenizer_corpus import (LLAMA3_WORDS, QWEN2_WORDS, SPECIAL, byte_level, gemma_style, llama2_style, plain, spoken, trained, with_begin)
 
@@ -27,10 +29,18 @@ def phi3_style():
     return t
 
 
+def with_unreached_words(tokenizer):
+    """Words that are tokens and that no merges make, as Llama 3 has them."""
+    description = json.loads(tokenizer.to_str())
+    merges = description["model"]["merges"]
+    description["model"]["merges"] = merges[:500] + merges[500::2]
+    return Tokenizer.from_str(json.dumps(description))
+
+
 def made():
     """name: (tokenizer, arguments)"""
     digits = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), byte_level()])
-    llama3 = bytes_style(split_by(LLAMA3_WORDS), ignore_merges=True)
+    llama3 = with_unreached_words(bytes_style(split_by(LLAMA3_WORDS), ignore_merges=True))
     with_begin(llama3, "<|im_start|>")
     ends = dict(bos="<|im_start|>", eos="<|endoftext|>")
     return {

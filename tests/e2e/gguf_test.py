@@ -30,7 +30,7 @@ except ImportError as e:
 binary = pathlib.Path(sys.argv[1]).resolve()
 IDS = [[3, 5, 8, 13, 21, 34, 55, 89, 90, 17, 4, 200, 201, 9, 9, 1], [250, 2, 7, 77, 7, 77, 140, 141, 142, 30]]
 LLAMA3 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=64)
-YARN = dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=64)
+YARN = dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=64, beta_fast=24.0, beta_slow=2.0)
 LONGROPE = dict(rope_type="longrope", short_factor=[1.0, 1.2, 1.5, 1.7], long_factor=[1.1, 2.5, 4.5, 9.5], attention_factor=1.19)
 FULL = dict(rope_type="default", rope_theta=10000.0)
 SHAPES = {  # flags of init-model, and changes of its config.json
@@ -94,14 +94,26 @@ def greedy(model):
     return [json.loads(line)["ids"] for line in lines.splitlines()]
 
 
+def same_config(name, model, file):
+    """Keys of both configurations are equal, but for what GGUF does not say: Llama 3's context, of which only ratios have an effect."""
+    made = max((pathlib.Path(os.environ["XDG_CACHE_HOME"]) / "roll/gguf").glob(f"{file.stem}-*"), key=lambda folder: folder.stat().st_mtime_ns)
+    got, wanted = json.loads((made / "config.json").read_text()), json.loads((model / "config.json").read_text())
+    for key in (got.keys() & wanted.keys()) - {"torch_dtype"}:
+        same = abs(got[key] - wanted[key]) < 1e-6 if isinstance(wanted[key], float) else got[key] == wanted[key]
+        assert same or (wanted.get("rope_scaling") or {}).get("rope_type") == "llama3", f"{name}: {key} = {got[key]}, not {wanted[key]}"
+    missing = {"sliding_window", "rope_scaling", "original_max_position_embeddings", "head_dim", "rope_theta", "architectures"} & wanted.keys() - got.keys()
+    assert not [key for key in missing if wanted[key]], f"{name}: has no {missing}"
+
+
 def check_architectures(folder):
-    """Log-probs within 1e-5, and the same greedy tokens where the tokenizer does not matter."""
+    """The same configuration, and log-probs within 1e-5."""
     for name, (flags, changes) in SHAPES.items():
         model, file = folder / name / "model", folder / name / "model.gguf"
         model.parent.mkdir()
         make_model(model, flags, changes)
         gguf_files.write(model, file)
         difference = numpy.abs(log_probs(model) - log_probs(file)).max()
+        same_config(name, model, file)
         assert difference < 1e-5, f"{name}: log-probs differ by {difference}"
 
 

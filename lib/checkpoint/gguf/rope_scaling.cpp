@@ -5,6 +5,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <string>
 
 #include "base/error.h"
 
@@ -45,7 +46,9 @@ std::vector<double> small_tensor(const File& file, const char* name) {
     throw user_error("{}: {}: a list of at most {} float32 numbers is needed", file.name(), name, kMost);
   std::vector<float> values(static_cast<size_t>(tensor->shape[0]));
   std::memcpy(values.data(), tensor->data, values.size() * sizeof(float));
-  return {values.begin(), values.end()};
+  std::vector<double> decimals;  // the shortest ones, as config.json had them: 1.2, not 1.2000000476837158
+  for (const float value : values) decimals.push_back(std::stod(fmt::format("{}", value)));
+  return decimals;
 }
 
 /// Only the ratios of original_max_position_embeddings, low_freq_factor and high_freq_factor have an effect, so the

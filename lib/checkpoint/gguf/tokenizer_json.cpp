@@ -95,7 +95,8 @@ class TokenizerMaker {
   /// As transformers writes Llama's and Gemma's tokenizers.
   void add_sentencepiece(Json& json) {
     for (const char* key : {"precompiled_charsmap", "remove_extra_whitespaces"})
-      if (const auto values = file_.numbers(kIds + key); values && std::ranges::any_of(*values, [](double value) { return value != 0; }))
+      if (const auto values = file_.numbers(kIds + key);
+          values && std::ranges::any_of(*values, [](double value) { return value != 0; }))
         file_.fail(kIds + key, "rewrites texts in a way that is not read here; give the model as safetensors");
     restore_spaces();
     const bool has_prefix = file_.flag(kIds + "add_space_prefix").value_or(true);
