@@ -10,6 +10,7 @@
 #include "app/commands.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "checkpoint/gguf/gguf_folder.h"
 #include "checkpoint/manifest.h"
 #include "model/inspect.h"
 #include "model/model_folder.h"
@@ -86,6 +87,10 @@ void inspect_model(const std::string& folder) {
 }
 
 void inspect(const std::string& folder, bool config) {
+  if (!config && is_gguf(folder)) {
+    inspect_model(gguf_folder(folder).string());
+    return;
+  }
   if (!config && is_there(fs::path(folder) / "config.json")) {
     inspect_model(folder);
     return;
@@ -113,10 +118,11 @@ void add_checkpoint_tools(CLI::App& app) {
   auto* verify_command = app.add_subcommand("verify", "check every byte of a checkpoint against its manifest");
   verify_command->add_option("checkpoint", *folder, "a checkpoint, or a run folder: its newest one")->required();
   verify_command->callback([=] { verify(*folder); });
-  auto* inspect_command = app.add_subcommand(
-      "inspect",
-      "show a checkpoint (step, tokens, state, files) or a model folder (architecture, features, parameters, memory, "
-      "tokenizer; if it cannot be trained, the missing features, with exit code 2)");
+  auto* inspect_command =
+      app.add_subcommand("inspect",
+                         "show a checkpoint (step, tokens, state, files), a model folder or a GGUF file (architecture, "
+                         "features, parameters, memory, "
+                         "tokenizer; if it cannot be trained, the missing features, with exit code 2)");
   inspect_command->add_option("checkpoint", *folder, "a checkpoint, or a run folder: its newest one")->required();
   inspect_command->add_flag("--config", *config, "print the configuration that it was trained with");
   inspect_command->callback([=] { inspect(*folder, *config); });

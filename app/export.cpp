@@ -35,8 +35,9 @@ void run(const ExportFlags& flags) {
 void add_export(CLI::App& app) {
   auto flags = std::make_shared<ExportFlags>();
   CLI::App* sub = app.add_subcommand(
-      "export", "check a model folder and write it again: another dtype, other shards, adapters merged");
-  sub->add_option("--model", flags->model, "folder of a language or a value model, a run's folder, or a Hub name")
+      "export", "check a model folder or GGUF file and write it again: another dtype, other shards, adapters merged");
+  sub->add_option("--model", flags->model,
+                  "folder of a language or a value model, a GGUF file, a run's folder, or a Hub name")
       ->required();
   sub->add_option("--out", flags->out, "folder to write; it must not exist")->required();
   sub->add_flag("--merge", flags->merge, "add a folder's adapters (LoRA) to the weights of their model");

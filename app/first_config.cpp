@@ -67,7 +67,8 @@ struct GeneratedConfig {
 
 /// Makes the configuration. num_ranks: GPUs, or processes on the CPU.
 GeneratedConfig generate_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) {
-  if (!flags.model) throw UserError("--model: missing; give the model's folder, or its Hub name in the local cache");
+  if (!flags.model)
+    throw UserError("--model: missing; give the model's folder or GGUF file, or its Hub name in the local cache");
   if (flags.data.empty())
     throw user_error("--data: missing; give the {} rows, a file or folder", flags.evaluates ? "sets'" : "training");
   NewRun run;

@@ -8,6 +8,7 @@
 #include "app/commands.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "checkpoint/gguf/gguf_folder.h"
 #include "checkpoint/manifest.h"
 #include "model/device.h"
 #include "model/init_spec.h"
@@ -29,13 +30,15 @@ struct InitFlags {
 
 /// Writes the tokenizer's files into `folder`; returns its vocabulary size, nullopt for "none".
 std::optional<int64_t> add_tokenizer(const std::string& name, const fs::path& folder) {
+  if (is_gguf(name)) return add_tokenizer(gguf_folder(name).string(), folder);
   if (name == "none") return {};
   if (name == "builtin") {
     write_tiny_tokenizer(folder, {.words = {"user", "assistant", "system", "boxed"}, .more_special_tokens = {}});
   } else if (is_there(fs::path(name) / "tokenizer.json")) {
     write_companions(read_companions(name), folder);
   } else {
-    throw user_error("--tokenizer = {}: holds no tokenizer.json; give a folder that does, builtin, or none", name);
+    throw user_error(
+        "--tokenizer = {}: holds no tokenizer.json; give a folder that does, a GGUF file, builtin, or none", name);
   }
   return Tokenizer::load(folder).vocab_size();
 }
@@ -67,7 +70,7 @@ void add_init_model(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("init-model", "make a model folder with random weights");
   sub->add_option("--out", flags->out, "folder to make")->required();
   sub->add_option("--tokenizer", flags->tokenizer,
-                  "folder whose tokenizer is copied; builtin: bytes and ChatML; or none")
+                  "folder or GGUF file whose tokenizer is copied; builtin: bytes and ChatML; or none")
       ->capture_default_str();
   add_size_flags(*sub, flags->sizes);
   sub->add_option("--seed", flags->seed, "random seed of the weights, which are the same on every machine")

@@ -41,7 +41,7 @@ void add_logprobs(CLI::App& app) {
   CLI::App* sub =
       app.add_subcommand("logprobs", "log-probs (nats) of given tokens: {\"ids\":[...]} -> {\"log_probs\":[...]}");
   sub->add_option("--model", flags->model,
-                  "model folder, a run's folder (its latest checkpoint), or a Hub name in the local cache")
+                  "model folder or GGUF file, a run's folder (its latest checkpoint), or a Hub name in the local cache")
       ->required();
   sub->add_option("--input", flags->input, "JSON lines with \"ids\"; - is standard input")->capture_default_str();
   sub->add_option("--out", flags->output,

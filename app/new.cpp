@@ -87,7 +87,8 @@ std::string ask_or_default(const NewFlags& flags, const char* flag, const std::o
 std::string ask_model(const NewFlags& flags) {
   std::string model;
   const auto check = [&](const std::string& name) { model = check_model(name); };
-  ask_or_default(flags, "model", flags.model, "the model's folder, or its Hub name in the local cache", "", check);
+  ask_or_default(flags, "model", flags.model, "the model's folder or GGUF file, or its Hub name in the local cache", "",
+                 check);
   return model;
 }
 

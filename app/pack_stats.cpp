@@ -81,9 +81,10 @@ void add_pack_stats(CLI::App& app) {
   sub->add_option("--lengths", flags->lengths,
                   "tokens of each sequence: numbers or JSON objects, one per line; - is standard input")
       ->excludes(rollouts);
-  sub->add_option("--arch", flags->arch,
-                  "shape of the models, for their FLOPs and memory: a config.json, or a name such as Qwen2.5-7B; "
-                  "default: the configured models")
+  sub->add_option(
+         "--arch", flags->arch,
+         "shape of the models, for their FLOPs and memory: a config.json, a GGUF file, or a name such as Qwen2.5-7B; "
+         "default: the configured models")
       ->type_name("NAME|FILE");
   sub->add_option("--mean", flags->mean, "mean of assumed responses, tokens; default: response_length / 4")
       ->check(CLI::Range(1.0, 1e9));

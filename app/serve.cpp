@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/names.h"
 #include "base/terminal.h"
+#include "checkpoint/gguf/gguf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "grammar/grammars.h"
 #include "job/threads.h"
@@ -98,6 +99,7 @@ void serve(ServeFlags flags) {
   return_freed_memory();
   flags.model = model_folder(flags.model, "--model");
   print_model_notes(flags.model);
+  if (const auto file = gguf_file_in(flags.model); file && flags.name.empty()) flags.name = file->stem();
   if (flags.name.empty()) flags.name = std::filesystem::path(flags.model).filename();
   flags.server.api_key = env("ROLL_API_KEY").value_or("");
   flags.server.max_body_bytes <<= 20;
@@ -153,7 +155,7 @@ void add_serve(CLI::App& app) {
   auto flags = std::make_shared<ServeFlags>();
   sub->footer(kFooter);
   sub->add_option("--model", flags->model,
-                  "model folder, a run's folder (its latest checkpoint), or a Hub name in the local cache")
+                  "model folder or GGUF file, a run's folder (its latest checkpoint), or a Hub name in the local cache")
       ->required();
   sub->add_option("--served-model-name", flags->name, "model name in requests; default: the folder's name");
   sub->add_option("--host", flags->server.host, "address to listen on")->capture_default_str();

@@ -37,7 +37,7 @@ void add_simulate_flags(CLI::App& sub, SimulateFlags& v) {
   add("--step", v.step, "the step; default: the first recorded, or the first in which the actor is trained")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
   add("--arch", v.arch,
-      "shape of all models: a config.json, or a name such as Qwen2.5-7B; default: the configured ones")
+      "shape of all models: a config.json, a GGUF file, or a name such as Qwen2.5-7B; default: the configured ones")
       ->type_name("NAME|FILE");
   add("--device", v.device,
       "cpu | cuda: sets the dtype of the models and the transport between ranks; default: cuda if roles name devices")

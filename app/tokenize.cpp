@@ -112,7 +112,7 @@ void add_tokenize(CLI::App& app) {
   CLI::App* sub =
       app.add_subcommand("tokenize", "rows of {\"text\"} or {\"messages\"} -> {\"ids\", \"text\": decoded}");
   sub->add_option("--model", flags->model,
-                  "model folder with tokenizer.json, a run's folder, or a Hub name in the local cache")
+                  "model folder with tokenizer.json, a GGUF file, a run's folder, or a Hub name in the local cache")
       ->required();
   sub->add_option("--input", flags->input, kRowInput)->capture_default_str();
   sub->add_option("--out", flags->output, "JSON lines file, - is standard output")->capture_default_str();

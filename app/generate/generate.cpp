@@ -92,7 +92,7 @@ void check_values(const GenerateFlags& flags) {
 
 void add_prompt_flags(CLI::App& sub, GenerateFlags& flags) {
   sub.add_option("--model", flags.model,
-                 "model folder, a run's folder (its latest checkpoint), or a Hub name in the local cache")
+                 "model folder or GGUF file, a run's folder (its latest checkpoint), or a Hub name in the local cache")
       ->required();
   sub.add_option("--input", flags.input, kRowInput)->capture_default_str();
   sub.add_option("--out", flags.output, "JSON lines in the order of the input; - is standard output (default)");

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_object.h"
+#include "checkpoint/gguf/gguf_folder.h"
 
 namespace roll {
 
@@ -36,6 +37,14 @@ FileJson read_weight_map(const fs::path& index_file) {
   return *map;
 }
 
+/// Names a GGUF file in the folder, if there is one.
+std::string gguf_hint(const fs::path& folder) {
+  std::vector<std::string> files;
+  for (const fs::path& entry : list_folder(folder))
+    if (is_gguf(entry.string())) files.push_back(entry.string());
+  return files.empty() ? "" : fmt::format(", or the GGUF file {}", std::ranges::min(files));
+}
+
 /// Joins names: "a, b, c and 4 more".
 std::string short_list(std::vector<std::string> names) {
   constexpr size_t kShown = 3;
@@ -51,7 +60,8 @@ Json HfFolder::read_config(const fs::path& folder) {
   if (!is_folder(folder)) throw user_error("{}: is a file; give a model folder", folder.string());
   const fs::path file = folder / "config.json";
   if (!is_there(file))
-    throw user_error("{}: the folder has no config.json; give a Hugging Face model folder", folder.string());
+    throw user_error("{}: the folder has no config.json; give a Hugging Face model folder{}", folder.string(),
+                     gguf_hint(folder));
   Json config = parse_python_json(read_file(file, kMaxJsonBytes), file.string());
   if (!config.is_object()) throw user_error("{}: {} where a JSON object is needed", file.string(), config.type_name());
   return config;
@@ -66,6 +76,8 @@ HfFolder HfFolder::open(const fs::path& folder) {
     result.note_unread_shards();
   } else if (is_there(folder / kIndexFile)) {
     result.add_shards(read_weight_map(folder / kIndexFile));
+  } else if (const auto file = gguf_file_in(folder)) {
+    result.add_gguf(*file);
   } else {
     const bool pickled = is_there(folder / "pytorch_model.bin") || is_there(folder / "pytorch_model.bin.index.json");
     throw user_error("{}: has neither {} nor {}; {}", folder.string(), kSingleFile, kIndexFile,
@@ -93,6 +105,12 @@ void HfFolder::add_file(const std::string& name) {
     position->second.file = files_.size() - 1;
     entries_[position->second.entry] = entry;
   }
+}
+
+void HfFolder::add_gguf(const fs::path& file) {
+  gguf_ = std::make_shared<const gguf::Weights>(file);
+  entries_ = gguf_->entries();
+  for (size_t i = 0; i < entries_.size(); ++i) position_by_name_.emplace(entries_[i].name, TensorPosition{0, i});
 }
 
 void HfFolder::note_unread_shards() {
@@ -145,12 +163,14 @@ const TensorEntry* HfFolder::find(const std::string& name) const {
 }
 
 std::string HfFolder::tensor_file(const std::string& name) const {
-  return (path_ / file_names_[position_by_name_.at(name).file]).string();
+  const TensorPosition position = position_by_name_.at(name);
+  return gguf_ ? gguf_->part_file(position.entry) : (path_ / file_names_[position.file]).string();
 }
 
 at::Tensor HfFolder::read(const std::string& name) const {
   const auto found = position_by_name_.find(name);
   if (found == position_by_name_.end()) throw user_error("{}: holds no tensor {}", path_.string(), name);
+  if (gguf_) return gguf_->read(found->second.entry);
   return files_[found->second.file].read(entries_[found->second.entry].name);
 }
 

@@ -2,10 +2,12 @@
 // ("shards") that model.safetensors.index.json lists; and companions, the tokenizer and generation files beside them.
 // Knows no architecture. If files contradict each other, it reads what transformers would read, and adds a note: the
 // single file wins over shards, and a later shard (by name) over earlier ones; the index only lists the files to read.
+// The weights may also lie in a GGUF file (gguf/gguf_folder.h), which is only read.
 #pragma once
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "checkpoint/gguf/gguf_weights.h"
 #include "checkpoint/safetensors.h"
 
 namespace roll {
@@ -22,7 +25,7 @@ namespace roll {
 class HfFolder {
  public:
   /// Reads config.json and the headers of all weight files. Throws UserError if the folder, config.json or the weights
-  /// are missing, the index lists a missing file, or a file is malformed.
+  /// are missing, the index lists a missing file, a file is malformed, or a GGUF file has an unknown tensor.
   static HfFolder open(const std::filesystem::path& folder);
 
   /// Returns the content of config.json; weights need not exist. Throws UserError if the folder or the file is missing,
@@ -55,6 +58,7 @@ class HfFolder {
     size_t file = 0, entry = 0;
   };
   void add_file(const std::string& name);
+  void add_gguf(const std::filesystem::path& file);
   void add_shards(const FileJson& weight_map);
   void note_unread_shards();
 
@@ -62,6 +66,7 @@ class HfFolder {
   Json config_;
   std::vector<std::string> file_names_;
   std::vector<SafetensorsFile> files_;
+  std::shared_ptr<const gguf::Weights> gguf_;  // in place of files
   std::vector<TensorEntry> entries_;
   std::unordered_map<std::string, TensorPosition> position_by_name_;
   std::vector<std::string> notes_;

@@ -6,6 +6,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "checkpoint/gguf/gguf_folder.h"
 
 namespace roll {
 
@@ -68,6 +69,7 @@ bool is_hub_name(const std::string& name) {
 std::optional<fs::path> find_model_folder(const std::string& name) {
   std::error_code ec;
   if (fs::is_directory(name, ec)) return find_model_in_run(name);
+  if (is_gguf(name)) return gguf_folder(name);
   return is_hub_name(name) ? find_snapshot(repository_folder("models", name)) : std::nullopt;
 }
 
@@ -87,8 +89,9 @@ std::optional<fs::path> find_dataset_folder(const std::string& name) {
 }
 
 std::string missing_model(const std::string& name) {
+  if (name.ends_with(".gguf")) return "there is no such file; give a GGUF file, or a model's folder";
   if (!is_hub_name(name))
-    return "there is no such folder; give a model's folder, or a Hub name such as Qwen/Qwen2.5-0.5B";
+    return "there is no such folder; give a model's folder, or a Hub name such as Qwen/Qwen2.5-0.5B, or a GGUF file";
   return fmt::format("there is no such folder, and no snapshot of this name in {}; download it with: hf download {}",
                      hub_cache().string(), name);
 }

@@ -1,5 +1,6 @@
 // Resolves the names of models and data sets that users write to folders on this machine: a path, the folder of one of
-// our runs, or a Hub name (Qwen/Qwen2.5-7B), which is looked up in the local Hugging Face cache. Downloads nothing.
+// our runs, a GGUF file, which a folder presents, or a Hub name (Qwen/Qwen2.5-7B), which is looked up in the local
+// Hugging Face cache. Downloads nothing.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +14,8 @@ std::filesystem::path hub_cache();
 
 /// Returns a model's folder. If `name` is the path of a folder: the trained policy in it if it is the folder of a run
 /// (its latest checkpoint) or of a checkpoint, else the folder itself. Else the snapshot of that Hub name in the cache:
-/// the one that refs/main names, or the only one. Returns nullopt if there is none. Does not check the folder's
-/// contents.
+/// the one that refs/main names, or the only one. For a GGUF file: the folder that presents it (gguf_folder.h), which
+/// may throw UserError. Returns nullopt if there is none. Does not check the folder's contents.
 std::optional<std::filesystem::path> find_model_folder(const std::string& name);
 
 /// Returns the Hub repository in a data set's name, which may end with a folder: OWNER/NAME for OWNER/NAME/FOLDER.

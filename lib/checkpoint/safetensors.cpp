@@ -1,11 +1,6 @@
-// Maps the file privately: pages are fetched when touched, and copied when written to.
 #include "checkpoint/safetensors.h"
 
 #include <ATen/ATen.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,10 +10,10 @@
 #include <numeric>
 #include <set>
 
-#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_object.h"
+#include "checkpoint/mapped_file.h"
 
 namespace roll {
 
@@ -102,47 +97,24 @@ std::string dtype_name(at::ScalarType dtype) {
   throw_bug(__FILE__, __LINE__, fmt::format("safetensors has no name for {}", at::toString(dtype)));
 }
 
-struct SafetensorsFile::Mapping {
-  explicit Mapping(const std::string& file) {
-    const Descriptor fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));  // opening a pipe must not block
-    if (!fd) throw user_error("{}: cannot open{}", file, errno_text());
-    struct stat info = {};
-    const bool is_file = ::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode);
-    bytes = is_file ? static_cast<size_t>(info.st_size) : 0;
-    // Private and writable: a tensor may be changed in memory, but never the file.
-    if (bytes > 0) data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd.get(), 0);
-    if (!is_file) throw user_error("{}: not a regular file", file);
-    if (data == MAP_FAILED) throw system_error("{}: cannot map {} bytes{}", file, bytes, errno_text());
-  }
-  ~Mapping() {
-    if (bytes > 0) ::munmap(data, bytes);
-  }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  char* begin() const { return static_cast<char*>(data); }
-
-  void* data = nullptr;
-  size_t bytes = 0;
-};
-
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& file)
-    : file_(file.string()), mapping_(std::make_shared<Mapping>(file_)) {
+    : file_(file.string()), mapping_(std::make_shared<MappedFile>(file_)) {
   uint64_t header_bytes = 0;
-  if (mapping_->bytes < sizeof header_bytes)
+  if (mapping_->size() < sizeof header_bytes)
     throw user_error("{}: {} bytes are too few for a safetensors file; the file is truncated, fetch it again", file_,
-                     mapping_->bytes);
-  if (std::string_view(mapping_->begin(), mapping_->bytes).starts_with("version https://git-lfs"))
+                     mapping_->size());
+  if (mapping_->bytes().starts_with("version https://git-lfs"))
     throw user_error(
         "{}: is a git-lfs pointer, not the weights; run `git lfs pull` in the model's folder, or download it with hf "
         "download",
         file_);
-  std::memcpy(&header_bytes, mapping_->data, sizeof header_bytes);
-  const size_t rest = mapping_->bytes - sizeof header_bytes;
+  std::memcpy(&header_bytes, mapping_->begin(), sizeof header_bytes);
+  const size_t rest = mapping_->size() - sizeof header_bytes;
   if (header_bytes > rest || header_bytes > kMaxHeaderBytes)
     throw user_error(
         "{}: the header should have {} bytes, the file has {}; the file is truncated or not a safetensors file, fetch "
         "it again",
-        file_, header_bytes, mapping_->bytes);
+        file_, header_bytes, mapping_->size());
   data_start_ = sizeof header_bytes + header_bytes;
   parse_header({mapping_->begin() + sizeof header_bytes, header_bytes});
   check_ranges(rest - header_bytes);

@@ -15,6 +15,8 @@
 
 namespace roll {
 
+class MappedFile;
+
 /// A list of named tensors, in the order of writing or of the model's declaration; names are unique.
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
@@ -48,12 +50,11 @@ class SafetensorsFile {
   at::Tensor read(const std::string& name) const;
 
  private:
-  struct Mapping;
   void parse_header(std::string_view text);
   void check_ranges(size_t data_bytes);
 
   std::string file_;
-  std::shared_ptr<Mapping> mapping_;
+  std::shared_ptr<MappedFile> mapping_;
   size_t data_start_ = 0;
   std::vector<TensorEntry> entries_;
   std::vector<size_t> by_name_;  // indices of entries_

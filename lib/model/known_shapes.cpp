@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/nearest.h"
+#include "checkpoint/gguf/gguf_folder.h"
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "model/model_folder.h"
@@ -225,6 +226,7 @@ ModelSpec known_shape(const std::string& text) {
   if (std::filesystem::is_directory(path, ec)) {
     return read_spec(find_model_folder(text).value_or(path));
   }
+  if (is_gguf(text)) return read_spec(gguf_folder(path));
   if (std::filesystem::is_regular_file(path, ec)) return parse_spec(parse_python_json(read_file(path), text), text);
   if (const KnownShape* known = find_known_shape(text)) return known->spec;
   std::vector<std::string> lowered, names;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "checkpoint/gguf/gguf_folder.h"
 
 namespace roll {
 
@@ -228,7 +229,8 @@ Json peft_config(const ModelSpec& spec, const std::vector<ParameterShape>& param
   }
   Json config = {{"peft_type", "LORA"},
                  {"task_type", task},
-                 {"base_model_name_or_path", std::filesystem::absolute(base).lexically_normal().string()},
+                 {"base_model_name_or_path",
+                  std::filesystem::absolute(gguf_file_in(base).value_or(base)).lexically_normal().string()},
                  {"r", lora.rank},
                  {"lora_alpha", integer_if_whole(lora.alpha)},
                  {"lora_dropout", lora.dropout},

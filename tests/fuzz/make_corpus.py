@@ -7,6 +7,7 @@ import hashlib
 import json
 import pathlib
 import re
+import struct
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -18,6 +19,8 @@ WORDS = {
     "json": ["{", "}", "[", "]", "\"", ":", ",", "null", "true", "1e999", "\\ud800", "\\u0000", "-", "18446744073709551616",
              "\"model_type\":\"qwen2\"", "\"messages\":", "\"role\":", "\"content\":", "\"rope_scaling\":"],
     "safetensors": ["\"dtype\":\"F32\"", "\"BF16\"", "\"shape\":[", "\"data_offsets\":[", "__metadata__", "18446744073709551615"],
+    "gguf": ["GGUF", "general.architecture", "general.alignment", "llama", "qwen3moe", "gemma3", "phi3", "tokenizer.ggml.tokens", "tokenizer.ggml.scores",
+             "blk.0.attn_q.weight", "blk.0.ffn_up_exps.weight", "rope_freqs.weight", "token_embd.weight", "\x09\x00\x00\x00", "\x08\x00\x00\x00"],
     "tokenizer": ["\"type\":\"Sequence\"", "\"Replace\"", "\"pattern\":{\"Regex\":\"", "\"String\":\"", "\"NFKC\"", "\"Split\"",
                   "\"ByteLevel\"", "\"Digits\"", "\"merges\":[", "\"added_tokens\":[", "\"lstrip\":true", "(?i:", "\\\\p{L}+", "(?!",
                   "\"TemplateProcessing\"", "\"behavior\":\"MergedWithNext\"", "\"ignore_merges\":true", "\"unk_token\":\""],
@@ -53,6 +56,26 @@ def template_sources():
     yield from re.findall(r'"((?:[^"\\\n]|\\.)*[{][{%](?:[^"\\\n]|\\.)*)"', text)
 
 
+def gguf_file(kind, block_bytes, width):
+    """A llama of one layer, whose embedding is of a number format, with a tokenizer of three tokens."""
+    def text(word):
+        return struct.pack("<Q", len(word)) + word.encode()
+
+    def texts(*words):
+        return struct.pack("<IIQ", 9, 8, len(words)) + b"".join(map(text, words))
+
+    sizes = dict(block_count=1, context_length=64, embedding_length=width, feed_forward_length=4, **{"attention.head_count": 2})
+    keys = [text("general.architecture") + struct.pack("<I", 8) + text("llama")]
+    keys += [text(f"llama.{name}") + struct.pack("<II", 4, value) for name, value in sizes.items()]
+    keys += [text("llama.attention.layer_norm_rms_epsilon") + struct.pack("<If", 6, 1e-5)]
+    keys += [text(f"tokenizer.ggml.{name}") + struct.pack("<I", 8) + text(word) for name, word in (("model", "llama"), ("pre", "default"))]
+    keys += [text("tokenizer.ggml.tokens") + texts("a", "b", "ab", "<s>"), text("tokenizer.ggml.scores") + struct.pack("<IIQ4f", 9, 6, 4, -1, -2, -3, 0),
+             text("tokenizer.ggml.token_type") + struct.pack("<IIQ4i", 9, 5, 4, 1, 1, 1, 3), text("tokenizer.chat_template") + struct.pack("<I", 8) + text("{{ a }}")]
+    tensor = text("token_embd.weight") + struct.pack("<IQQIQ", 2, width, 4, kind, 0)
+    head = b"GGUF" + struct.pack("<IQQ", 3, 1, len(keys)) + b"".join(keys) + tensor
+    return head + bytes(-len(head) % 32) + bytes(range(1, 5)) * block_bytes
+
+
 def seeds():
     """(fuzzer, bytes) of every seed."""
     for file in sorted((SOURCE / "configs").glob("*.yaml")):
@@ -80,6 +103,8 @@ def seeds():
     for pick, (tag, version) in enumerate(messages):
         for num_zeros in range(40):
             yield "message", bytes([ord("a") + pick]) + tag.encode() + int(version).to_bytes(4, "little") + bytes(num_zeros)
+    for kind, block_bytes, width in ((0, 128, 32), (2, 18, 32), (7, 24, 32), (8, 34, 32), (10, 84, 256), (11, 110, 256), (13, 176, 256), (14, 210, 256)):
+        yield "gguf", gguf_file(kind, block_bytes, width)
     for name, content, stdin in case_files():
         if name.endswith(".yaml"):
             yield "yaml", b"a.b=1\n" + content

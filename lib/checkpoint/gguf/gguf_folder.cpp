@@ -1,0 +1,129 @@
+#include "checkpoint/gguf/gguf_folder.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/file_sum.h"
+#include "checkpoint/gguf/gguf_file.h"
+#include "checkpoint/gguf/model_config.h"
+#include "checkpoint/gguf/tensor_names.h"
+#include "checkpoint/gguf/tokenizer_json.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kMakerVersion = 1;  // another one makes other folders of the same file
+
+/// Caches in the order in which they are tried.
+std::vector<fs::path> caches() {
+  std::vector<fs::path> all;
+  const auto own = env("XDG_CACHE_HOME"), home = env("HOME");
+  if (own && fs::path(*own).is_absolute())
+    all.push_back(fs::path(*own) / "roll" / "gguf");
+  else if (home && !home->empty())
+    all.push_back(fs::path(*home) / ".cache" / "roll" / "gguf");
+  all.push_back(fs::temp_directory_path() / fmt::format("roll-gguf-{}", ::getuid()));
+  return all;
+}
+
+/// Makes a folder that only this user may change. Returns false if that fails.
+bool make_private(const fs::path& folder) {
+  std::error_code ec;
+  fs::create_directories(folder.parent_path(), ec);
+  ::mkdir(folder.c_str(), 0700);
+  struct stat info = {};
+  const bool is_own = ::lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::getuid() &&
+                      (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return is_own && ::access(folder.c_str(), W_OK | X_OK) == 0;
+}
+
+/// Returns a folder name that changes with the file's path, size and time of change.
+std::string cache_name(const fs::path& file) {
+  struct stat info = {};
+  if (::stat(file.c_str(), &info) != 0) throw user_error("{}: cannot open{}", file.string(), errno_text());
+  RunningSum sum;
+  sum.add(fmt::format("{}\n{}\n{}.{:09}\n{}", file.string(), info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec,
+                      kMakerVersion));
+  return fmt::format("{}-{}", file.stem().string(), sum.sum().xxh3.substr(0, 16));
+}
+
+/// Writes the folder under another name and renames it. One that another process has made meanwhile is as good.
+void make(const fs::path& folder, const std::map<std::string, std::string>& files, const fs::path& model) {
+  std::string pattern = (folder.parent_path() / ".new-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) throw system_error("{}: cannot be made{}", pattern, errno_text());
+  const fs::path temporary = pattern;
+  std::error_code ignored;
+  try {
+    for (const auto& [name, text] : files) {
+      make_folder((temporary / name).parent_path());
+      write_file_atomic(temporary / name, text);
+    }
+    fs::create_symlink(model, temporary / kGgufLink);
+    if (::rename(temporary.c_str(), folder.c_str()) != 0 && !is_there(folder / "config.json"))
+      throw system_error("{}: cannot be made{}", folder.string(), errno_text());
+  } catch (const fs::filesystem_error& error) {
+    fs::remove_all(temporary, ignored);
+    throw system_error("{}: cannot be made ({})", folder.string(), error.code().message());
+  } catch (...) {
+    fs::remove_all(temporary, ignored);
+    throw;
+  }
+  fs::remove_all(temporary, ignored);
+}
+
+std::map<std::string, std::string> files_of(const fs::path& model) {
+  const gguf::File file(model);
+  gguf::folder_tensors(file);  // an unknown tensor is refused at once
+  std::map<std::string, std::string> files = gguf::tokenizer_files(file);
+  files["config.json"] = gguf::model_config(file).dump(2) + "\n";
+  return files;
+}
+
+}  // namespace
+
+bool is_gguf(const std::string& name) {
+  std::error_code ec;
+  return name.ends_with(".gguf") && fs::exists(name, ec) && !fs::is_directory(name, ec);
+}
+
+fs::path gguf_folder(const fs::path& file) {
+  const fs::path model = fs::absolute(gguf::first_part(file)).lexically_normal();
+  if (!is_there(model)) throw user_error("{}: no such file; fetch all parts of the model", model.string());
+  const std::string name = cache_name(model);
+  const std::vector<fs::path> places = caches();
+  for (const fs::path& cache : places)
+    if (is_there(cache / name / "config.json") && make_private(cache)) return cache / name;
+  const std::map<std::string, std::string> files = files_of(model);
+  for (const fs::path& cache : places) {
+    if (!make_private(cache)) continue;
+    try {
+      make(cache / name, files, model);
+      return cache / name;
+    } catch (const SystemError&) {
+      if (&cache == &places.back()) throw;  // such as a full disk: the next place may do
+    }
+  }
+  throw system_error("{}: no folder for its configuration can be written; set XDG_CACHE_HOME to one that can",
+                     model.string());
+}
+
+std::optional<fs::path> gguf_file_in(const fs::path& folder) {
+  std::error_code ec;
+  const fs::path link = folder / kGgufLink;
+  if (!fs::is_symlink(fs::symlink_status(link, ec))) return {};
+  return fs::read_symlink(link, ec);
+}
+
+}  // namespace roll

@@ -1,0 +1,189 @@
+#include "checkpoint/gguf/tensor_names.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+#include <optional>
+
+#include "base/error.h"
+#include "base/nearest.h"
+
+namespace roll::gguf {
+
+namespace {
+
+constexpr int64_t kMaxExperts = 10'000;
+
+struct LayerName {
+  const char *stored, *folder;
+};
+using LayerNames = std::vector<LayerName>;
+
+/// Names that all architectures have.
+const LayerNames kCommon = {{"attn_q", "self_attn.q_proj"},      {"attn_k", "self_attn.k_proj"},
+                            {"attn_v", "self_attn.v_proj"},      {"attn_output", "self_attn.o_proj"},
+                            {"attn_q_norm", "self_attn.q_norm"}, {"attn_k_norm", "self_attn.k_norm"},
+                            {"attn_norm", "input_layernorm"},    {"ffn_norm", "post_attention_layernorm"},
+                            {"ffn_gate", "mlp.gate_proj"},       {"ffn_up", "mlp.up_proj"},
+                            {"ffn_down", "mlp.down_proj"}};
+const LayerNames kGemmaNorms = {{"post_attention_norm", "post_attention_layernorm"},
+                                {"ffn_norm", "pre_feedforward_layernorm"},
+                                {"post_ffw_norm", "post_feedforward_layernorm"}};
+const LayerNames kNormsBehind = {{"post_attention_norm", "post_attention_layernorm"},
+                                 {"post_ffw_norm", "post_feedforward_layernorm"}};
+const LayerNames kFusedPhi = {{"attn_qkv", "self_attn.qkv_proj"}, {"ffn_up", "mlp.gate_up_proj"}};
+const LayerNames kGlm = {{"post_attention_norm", "post_self_attn_layernorm"},
+                         {"post_ffw_norm", "post_mlp_layernorm"},
+                         {"ffn_up", "mlp.gate_up_proj"}};
+/// Stacks of experts; "{}" is an expert's number.
+const LayerNames kExperts = {{"ffn_gate_inp", "mlp.gate"},
+                             {"ffn_gate_exps", "mlp.experts.{}.gate_proj"},
+                             {"ffn_up_exps", "mlp.experts.{}.up_proj"},
+                             {"ffn_down_exps", "mlp.experts.{}.down_proj"}};
+
+struct ArchitectureRow {
+  const char* name;
+  LayerNames own = {};                           // in addition to kCommon, or in the place of its entries
+  bool reorders_heads = false;                   // FolderTensor::heads
+  bool raises_norms = false;                     // FolderTensor::is_raised
+  std::vector<std::string> read_elsewhere = {};  // tensors that config.json says
+};
+
+const std::vector<ArchitectureRow>& rows() {
+  static const std::vector<ArchitectureRow> kRows = {
+      {.name = "llama", .reorders_heads = true, .read_elsewhere = {"rope_freqs.weight"}},
+      {.name = "qwen2"},
+      {.name = "qwen3"},
+      {.name = "qwen3moe", .own = kExperts},
+      {.name = "gemma", .raises_norms = true},
+      {.name = "gemma2", .own = kGemmaNorms, .raises_norms = true},
+      {.name = "gemma3", .own = kGemmaNorms, .raises_norms = true},
+      {.name = "phi3", .own = kFusedPhi, .read_elsewhere = {"rope_factors_long.weight", "rope_factors_short.weight"}},
+      {.name = "smollm3", .reorders_heads = true},
+      {.name = "olmo2", .own = kNormsBehind},
+      {.name = "granite", .reorders_heads = true},
+      {.name = "glm4", .own = kGlm}};
+  return kRows;
+}
+
+/// Splits "blk.7.attn_q.weight" into 7, "attn_q" and ".weight". Nothing if the name has another form.
+struct LayerTensor {
+  int64_t layer = 0;
+  std::string part, end;
+};
+std::optional<LayerTensor> layer_tensor(const std::string& name) {
+  constexpr std::string_view kPrefix = "blk.";
+  if (!name.starts_with(kPrefix)) return {};
+  LayerTensor found;
+  const char *begin = name.data() + kPrefix.size(), *end = name.data() + name.size();
+  const auto [behind, error] = std::from_chars(begin, end, found.layer);
+  if (error != std::errc() || behind == end || *behind != '.' ||
+      std::to_string(found.layer).size() != size_t(behind - begin))
+    return {};
+  const std::string rest(behind + 1, end);
+  for (const char* kind : {".weight", ".bias"})
+    if (rest.ends_with(kind)) {
+      found.end = kind;
+      found.part = rest.substr(0, rest.size() - found.end.size());
+    }
+  return found.part.empty() ? std::nullopt : std::optional(found);
+}
+
+const char* folder_name(const ArchitectureRow& row, const std::string& part) {
+  for (const LayerNames* names : {&row.own, &kCommon})
+    for (const LayerName& known : *names)
+      if (part == known.stored) return known.folder;
+  return nullptr;
+}
+
+class Lister {
+ public:
+  explicit Lister(const File& file)
+      : file_(file), name_(read_architecture(file)), row_(*std::ranges::find(rows(), name_, &ArchitectureRow::name)) {}
+
+  std::vector<FolderTensor> list() {
+    for (const Tensor& tensor : file_.tensors())
+      if (std::ranges::find(row_.read_elsewhere, tensor.name) == row_.read_elsewhere.end()) add(tensor);
+    return std::move(list_);
+  }
+
+ private:
+  void add(const Tensor& tensor) {
+    for (const LayerName& outer :
+         {LayerName{"token_embd.weight", "model.embed_tokens.weight"},
+          LayerName{"output_norm.weight", "model.norm.weight"}, LayerName{"output.weight", "lm_head.weight"}})
+      if (tensor.name == outer.stored) return add_as(outer.folder, tensor);
+    const auto found = layer_tensor(tensor.name);
+    const char* const known = found ? folder_name(row_, found->part) : nullptr;
+    if (!known)
+      throw user_error("{}: {}: a tensor that models of {} are not known to have here; give the model as safetensors",
+                       file_.part_names()[tensor.file], tensor.name, name_);
+    const std::string name = fmt::format("model.layers.{}.{}{}", found->layer, known, found->end);
+    if (name.find("{}") != std::string::npos) return add_experts(name, tensor);
+    add_as(name, tensor);
+    FolderTensor& last = list_.back();
+    if (row_.reorders_heads && found->part == "attn_q") last.heads = heads("head_count", tensor);
+    if (row_.reorders_heads && found->part == "attn_k") last.heads = heads("head_count_kv", tensor);
+  }
+
+  void add_as(const std::string& name, const Tensor& tensor) {
+    list_.push_back({.name = name,
+                     .shape = tensor.shape,
+                     .stored = &tensor,
+                     .is_raised = row_.raises_norms && name.ends_with("norm.weight")});
+  }
+
+  void add_experts(const std::string& name, const Tensor& tensor) {
+    if (tensor.shape.size() != 3 || tensor.shape[0] > kMaxExperts)
+      throw user_error("{}: {}: a stack of at most {} experts with 3 dimensions is needed", file_.name(), tensor.name,
+                       kMaxExperts);
+    const size_t mark = name.find("{}");
+    for (int64_t expert = 0; expert < tensor.shape[0]; ++expert)
+      list_.push_back({.name = fmt::format("{}{}{}", name.substr(0, mark), expert, name.substr(mark + 2)),
+                       .shape = {tensor.shape[1], tensor.shape[2]},
+                       .stored = &tensor,
+                       .expert = expert});
+  }
+
+  int64_t heads(const char* key, const Tensor& tensor) const {
+    const std::string own = fmt::format("{}.attention.{}", name_, key);
+    const auto all = file_.numbers(own), queries = file_.numbers(name_ + ".attention.head_count");
+    const auto& found = all ? all : queries;
+    const double count = found && !found->empty() ? found->front() : 0;
+    if (!(count >= 1) || count > static_cast<double>(tensor.shape[0]) ||
+        tensor.shape[0] % (2 * static_cast<int64_t>(count)) != 0)
+      file_.fail(own, fmt::format("must divide half the {} rows of {}", tensor.shape[0], tensor.name));
+    return static_cast<int64_t>(count);
+  }
+
+  const File& file_;
+  std::string name_;
+  const ArchitectureRow& row_;
+  std::vector<FolderTensor> list_;
+};
+
+}  // namespace
+
+std::vector<std::string> known_architectures() {
+  std::vector<std::string> names;
+  for (const ArchitectureRow& row : rows()) names.emplace_back(row.name);
+  return names;
+}
+
+std::string read_architecture(const File& file) {
+  const char* const key = "general.architecture";
+  const std::vector<std::string> known = known_architectures();
+  const std::string rule = fmt::format("of GGUF files, models of {} are read", fmt::join(known, ", "));
+  const auto name = file.text(key);
+  if (!name || std::ranges::find(known, *name) == known.end())
+    file.fail(key, rule + (name ? did_you_mean(*name, known) : ""));
+  return *name;
+}
+
+std::vector<FolderTensor> folder_tensors(const File& file) {
+  return Lister(file).list();
+}
+
+}  // namespace roll::gguf
