@@ -49,7 +49,7 @@ TEST_CASE("every key that a word of another trainer names exists", "[convert]") 
   for (const std::string& word : listed_foreign_words()) {
     const auto known = foreign_word(word);
     if (!known) continue;
-    INFO(word << ": " << place_text(*known));
+    INFO(word << ": " << word_text(*known));
     CHECK_FALSE((known->keys.empty() && known->how.empty()));
     for (const std::string& key : known->keys) {
       ++with_keys;
