@@ -76,7 +76,7 @@ TEST_CASE("what is no text is refused with its line", "[config]") {
   CHECK(parse_error("a: \xc3\xa9\xff\n") == "f.yaml:1:5: byte 0xff is no UTF-8; save the file as UTF-8");
   CHECK(parse_error("\x7f"
                     "ELF\x02\x01\x01")
-            .find("f.yaml:1:5: byte 0x02 is no text") != std::string::npos);
+            .find("f.yaml:1:5: byte 0x02 is a control character") != std::string::npos);
   CHECK(parse_error("a: \xc3\xa9\n").empty());
   CHECK(parse_error("a: \xc3\n").find("no UTF-8") != std::string::npos);
   CHECK(parse_error("a: \xc0\xaf\n").find("no UTF-8") != std::string::npos);

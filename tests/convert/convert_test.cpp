@@ -166,7 +166,7 @@ TEST_CASE("TRL's own rewards are terms with their weights, and may be normalised
   const Converted python = converted(trl + "accuracy_reward my_own");
   CHECK_THAT(python.yaml,
              Contains("NOT SUPPORTED: Python code cannot be converted; write rewards.<name>") && !Contains("terms:"));
-  CHECK_THROWS_WITH(converted(trl + "accuracy_reward --reward_weights 1 2"), Contains("one of each of reward_funcs"));
+  CHECK_THROWS_WITH(converted(trl + "accuracy_reward --reward_weights 1 2"), Contains("must have one weight for each of reward_funcs"));
 }
 
 TEST_CASE("verl's optimal token baseline has a row of its own, and verl does not discount its returns", "[convert]") {
@@ -259,7 +259,7 @@ TEST_CASE("OpenRLHF's newer flags are other names of the older ones", "[convert]
   CHECK(value_in(out, "adv_estimator") == "rloo");
   CHECK_THAT(out.yaml, Contains("learning_rate: 2e-6 ") && Contains("# from s:1: actor.adam.lr"));
   CHECK_THROWS_WITH(converted(script + "--train.agent_func_path a.py"),
-                    Contains("train.agent_func_path = a.py: an agent"));
+                    Contains("train.agent_func_path = a.py: agents are not converted"));
 }
 
 TEST_CASE("columns are those of the rows that the other trainer reads", "[convert]") {
@@ -295,7 +295,7 @@ TEST_CASE("a reward model is the reward, and what shapes it goes with it", "[con
   CHECK_THAT(yaml, !Contains("math_rule") && !Contains("ground_truth:"));
   CHECK_THROWS_WITH(converted(verl), Contains("reward_model.model.path is not given"));
   CHECK_THAT(converted("-m verl.trainer.main_ppo actor_rollout_ref.model.path=m reward_model.model.path=judge").yaml,
-             Contains("type: math_rule") && Contains("reward_model.model.path = judge (s:1): means nothing"));
+             Contains("type: math_rule") && Contains("reward_model.model.path = judge (s:1): has no effect"));
 
   const std::string openrlhf =
       "-m openrlhf.cli.train_ppo_ray --actor.model_name_or_path m --actor.num_gpus_per_node 1 "

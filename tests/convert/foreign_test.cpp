@@ -72,7 +72,7 @@ TEST_CASE("of several commands one must be chosen", "[convert]") {
   CHECK_THROWS_WITH(choose_launch(script, "s", {}),
                     Contains("2 commands start a training; choose one with --pick:\n  1. s:1: grpo.py"));
   CHECK(choose_launch(script, "s", 2).keys.at(0).value == "2e-6");
-  CHECK_THROWS_WITH(choose_launch(script, "s", 3), Contains("--pick = 3: s has 2 such commands"));
+  CHECK_THROWS_WITH(choose_launch(script, "s", 3), Contains("--pick = 3: s has 2 commands"));
 }
 
 TEST_CASE("a script that ends before says where, and an argument that is none is told", "[convert]") {
@@ -156,7 +156,7 @@ TEST_CASE("scripts without bounds, and bytes that are no text, are refused", "[c
   CHECK_THROWS_WITH(script_of(script), Contains("more than 64 KB in a variable"));
   std::string many = "A=" + std::string(60'000, 'x') + "\nrun";
   for (int i = 0; i < 1000; ++i) many += " --a $A";
-  CHECK_THROWS_WITH(script_of(many), Contains("s:2: runs too long, or grows too large"));
+  CHECK_THROWS_WITH(script_of(many), Contains("s:2: the script runs too long, or grows too large"));
   CHECK_THROWS_WITH(script_of("run\n --a \xff"), Contains("s:2:6: byte 0xff is no UTF-8; save the file as UTF-8"));
 }
 

@@ -294,8 +294,8 @@ TEST_CASE("verl's GDPO has an estimator of its own, and a term for each number o
   CHECK_THROWS_WITH(made({function}), Contains("gdpo_reward_keys") && Contains("names of the rewards"));
   CHECK_THROWS_WITH(made({keys}), Contains("custom_reward_function.path"));
   CHECK_THROWS_WITH(made({function, keys, {{"algorithm.gdpo_reward_weights", "[2]"}}}),
-                    Contains("must be one for each of algorithm.gdpo_reward_keys"));
-  CHECK_THROWS_WITH(made({function, keys, {{"actor_rollout_ref.rollout.n", "1"}}}), Contains("has no group"));
+                    Contains("must have one weight for each of algorithm.gdpo_reward_keys"));
+  CHECK_THROWS_WITH(made({function, keys, {{"actor_rollout_ref.rollout.n", "1"}}}), Contains("must be at least 2"));
   CHECK_THROWS_WITH(made({function, keys, {{"algorithm.use_kl_in_reward", "True"}}}),
                     Contains("has no effect on GDPO's advantages"));
 }

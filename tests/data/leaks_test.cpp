@@ -44,7 +44,7 @@ TEST_CASE("rows that end with the assistant's answer are named by their lines", 
   CHECK_THAT(
       text,
       Contains("1 row with the assistant's answer as the last message, including the ground truth (rows.jsonl:2)"));
-  CHECK_THAT(text, Contains("2 rows with the assistant's message as the last (rows.jsonl:3, rows.jsonl:5)"));
+  CHECK_THAT(text, Contains("2 rows with an assistant message as the last (rows.jsonl:3, rows.jsonl:5)"));
   CHECK_THAT(warnings(rows, /*are_sampled=*/false).answer_warnings(), !Contains("rows.jsonl:5"));
   CHECK(warnings(std::span(rows).first(1)).answer_warnings().empty());
   CHECK(warnings(rows).all().size() == 1);

@@ -270,7 +270,7 @@ TEST_CASE("a checkpoint without pass rates, or with those of other rows", "[data
   CHECK(draw(stream, 1, 20) == draw(plain, 1, 20));
   Json state = by_pass_rate().state();
   state["domains"]["a"]["pass_rates"] = "##";
-  CHECK_THAT(error_of([&] { stream.load_state(state); }), Catch::Contains("are not those of 40 rows"));
+  CHECK_THAT(error_of([&] { stream.load_state(state); }), Catch::Contains("do not fit 40 rows"));
 }
 
 TEST_CASE("the domains' parts of a step follow the schedule", "[data]") {

@@ -192,7 +192,7 @@ TEST_CASE("JSON arrays and tables are rows, and what is none is named by its pla
   CHECK_THAT(error("b.json", "[{\"prompt\": \"a\"}"), Contains("b.json: ends within element 1 of its JSON array"));
   CHECK_THAT(error("b.json", "[{\"prompt\": \"a\"},]"), Contains("b.json: element 2: not valid JSON"));
   CHECK_THAT(error("b.json", "[{\"prompt\": \"a\"}] {}"), Contains("text follows the JSON array, after element 1"));
-  CHECK_THAT(error("b.json", "[]"), Contains("b.json: holds no row"));
+  CHECK_THAT(error("b.json", "[]"), Contains("b.json: has no rows"));
   CHECK(error("b.csv", "prompt,x\na,b\na\n") ==
         "b.csv:3: has 1 fields, but the header names 2 columns; put fields that contain commas in double quotes");
   CHECK_THAT(error("b.csv", "prompt,x\n\"a\"b,c\n"), Contains("b.csv:2: text follows the double quote"));
@@ -200,7 +200,7 @@ TEST_CASE("JSON arrays and tables are rows, and what is none is named by its pla
              Contains("b.csv:2: a double quote opens a field, but no double quote closes it"));
   CHECK_THAT(error("b.csv", "prompt,prompt\na,c\n"), Contains("b.csv:1: names the column 'prompt' twice"));
   CHECK_THAT(error("b.csv", "prompt,\na,c\n"), Contains("b.csv:1: column 2 has no name"));
-  CHECK_THAT(error("b.csv", "prompt\na\xff\n"), Contains("b.csv:2: byte 0xff is no UTF-8"));
+  CHECK_THAT(error("b.csv", "prompt\na\xff\n"), Contains("b.csv:2: byte 0xff is not UTF-8"));
   CHECK_THAT(error("b.csv", ""), Contains("b.csv: is empty"));
 }
 
@@ -244,7 +244,7 @@ TEST_CASE("folders are their files, of one split and in one place", "[data]") {
   CHECK_FALSE(usual_split({(folder.path / "dirs").string()}, {"validation"}));
   CHECK_FALSE(usual_split({(folder.path / "two").string()}, {"train"}));  // one split in two folders
   CHECK_THAT(error("hub"), Contains("hub: has several splits: test, train; set data_args.split to one"));
-  CHECK_THAT(error("hub", "validation"), Contains("has no files of the split validation; it has: test, train"));
+  CHECK_THAT(error("hub", "validation"), Contains("has no files of the split validation; its splits are: test, train"));
   CHECK_THAT(error("two", "train"),
              Contains("has rows in several folders: main, socratic; name one folder, for example ") &&
                  Contains("two/socratic"));

@@ -79,7 +79,7 @@ TEST_CASE("pairs whose columns contradict each other are refused", "[data]") {
   const std::string turns = R"(, "chosen": [<u:q>, <a:a>, <u:r>, <a:c>], "rejected": [<u:q>, <a:a>, <u:r>, <a:d>])";
   CHECK_THAT(both(R"("prompt": "p")" + within), Contains("f.jsonl:3: prompt: chosen begins with a different prompt"));
   CHECK_THAT(both(R"("prompt": [<u:p>])" + within), Contains("prompt: chosen begins with a different prompt"));
-  CHECK_THAT(both(R"("instruction": "p")" + within), Contains("instruction: chosen begins with another prompt"));
+  CHECK_THAT(both(R"("instruction": "p")" + within), Contains("instruction: chosen begins with a different prompt"));
   CHECK_THAT(both(R"("prompt": "q")" + turns), Contains("prompt: chosen begins with more turns than this prompt"));
   CHECK_THAT(both(R"("prompt": [<u:q>])" + turns), Contains("chosen begins with more turns than this prompt"));
   CHECK_THAT(both(R"("messages": [<u:q>, <a:z>])" + within), Contains("messages: are neither the prompt of chosen"));
@@ -157,7 +157,7 @@ TEST_CASE("rows to learn from with no place for a system message or a template a
   const SftColumns system{.prompt = {.system = "s"}}, around{.prompt = {.prompt_template = "<{prompt}>"}};
   CHECK_THAT(sft_refusal(R"({"text": "q a"})", system),
              Contains("f.jsonl:3: text: is trained on unchanged, so it has no prompt"));
-  CHECK_THAT(sft_refusal(R"({"text": "q a"})", around), Contains("no prompt for data_args.prompt_template"));
+  CHECK_THAT(sft_refusal(R"({"text": "q a"})", around), Contains("no prompt to which data_args.prompt_template"));
   CHECK_THAT(sft_refusal(R"({"prompt": "q", "completion": "a"})", system), Contains("the prompt is raw text"));
   CHECK_THAT(sft_refusal(R"({"messages": [<a:a>]})", around), Contains("has no user message"));
   const auto pairs = [](const std::string& text, const RowColumns& columns) {

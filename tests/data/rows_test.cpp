@@ -172,8 +172,8 @@ TEST_CASE("a broken file is an error that names file and line", "[data]") {
     const std::string file = folder.write("x.jsonl", text);
     return error_of([&] { read_all({file}); });
   };
-  CHECK_THAT(error(""), Contains("x.jsonl: holds no row"));
-  CHECK_THAT(error("\n  \n"), Contains("x.jsonl: holds no row"));
+  CHECK_THAT(error(""), Contains("x.jsonl: has no rows"));
+  CHECK_THAT(error("\n  \n"), Contains("x.jsonl: has no rows"));
   CHECK_THAT(error("{\"prompt\": \"a\"}\n{\"prompt\": \n"),
              Contains("x.jsonl:2:12: the line ends before its JSON object is complete"));
   CHECK_THAT(error("{\"prompt\": \"a\"}\n[1]\n"), Contains("x.jsonl:2: ") && Contains("JSON object"));

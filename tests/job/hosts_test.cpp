@@ -47,7 +47,7 @@ TEST_CASE("errors of a hostfile name file and line") {
            {"-oProxyCommand=x slots=1\n", ":1: -oProxyCommand=x: a line begins with the name of a host"},
            {"-x slots=1\n", ":1: \"-x\": not the name or address of a host; write e.g. \"node1 slots=8\""},
            {"a;b slots=1\n", ":1: \"a;b\": not the name or address of a host"},
-           {"a slots=1\nb\x1b[31m slots=1\n", ":2:2: byte 0x1b is no text"},
+           {"a slots=1\nb\x1b[31m slots=1\n", ":2:2: byte 0x1b is a control character"},
            {"a slots=65536\nb slots=1\n", ": 65537 slots in all; at most 65536 are supported"},
            {"slots=4 a\n", ":1: slots=4: a line begins with the name of a host"},
            {"ok slots=1\na slots=4 max_slots=2\n", ":2: slots = 4: must be at most max_slots = 2"}})

@@ -98,7 +98,7 @@ TEST_CASE("a prompt that cannot be sampled from is an error that names its line"
   CHECK_THAT(sampling(R"({"top_p": 2})"), Contains("p.jsonl:1: sampling.top_p = 2: must be above 0 and at most 1"));
   CHECK_THAT(sampling(R"({"temprature": 1})"), Contains("sampling.temprature") && Contains("temperature"));
   CHECK_THAT(sampling(R"({"temperature": "1"})"), Contains("sampling.temperature"));
-  CHECK_THAT(sampling(R"({"num_return_sequences": 2})"), Contains("num_return_sequences: -n says it"));
+  CHECK_THAT(sampling(R"({"num_return_sequences": 2})"), Contains("num_return_sequences: cannot be set for one line"));
   CHECK_THAT(sampling(R"({"stop_strings": [""]})"), Contains("holds an empty string"));
   CHECK_THAT(sampling(R"({"logit_bias": {"10": 1}})"),
              Contains("logit_bias.10: must be a token id of the model, 0..9"));
