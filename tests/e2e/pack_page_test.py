@@ -83,7 +83,7 @@ def main():
             assert seen["title"].endswith("a<b>.yaml"), seen["title"]
             assert seen["outside"] == [] and seen["spilled"] == 0, (seen["outside"], seen["spilled"])
             assert seen["sections"] == ["Lengths", "train: actor_train, critic", "forward: reference", "forward: actor_train, critic",
-                                        "Training budgets", "Words"], seen["sections"]
+                                        "Training budgets", "Terms"], seen["sections"]
             assert 20 <= seen["bins"] <= 48 and seen["highest"] > 100, seen
             assert seen["lanes"] == 4 * 2 * (2 + 1 + 2), seen["lanes"]  # ranks x (fills, times) x (two algorithms, none packed, two)
             assert len(seen["fills"]) == seen["blocks"] and 0 < min(seen["fills"]) <= max(seen["fills"]) <= 1.001, seen["fills"]
