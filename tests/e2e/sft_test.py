@@ -76,7 +76,7 @@ def check_dressed_prompts(folder):
         losses[name] = [json.loads(line).get("sft/loss") for line in open(folder / f"dressed_{name}/metrics.jsonl")]
     assert losses["plain"] == losses["whole"] and losses["plain"][0] and losses["plain"] != losses["bare"], losses
     done = subprocess.run([binary, "validate-config", "--config", folder / "dressed_plain.yaml", "sft_train.data_args.prompt_template=x"], capture_output=True, text=True)
-    assert done.returncode == 2 and "sft_train.data_args.prompt_template = x: must hold {prompt} once" in done.stderr + done.stdout, done.stdout + done.stderr
+    assert done.returncode == 2 and "sft_train.data_args.prompt_template = x: must contain the mark {prompt} exactly once" in done.stderr + done.stdout, done.stdout + done.stderr
 
 
 def check_layout(folder):

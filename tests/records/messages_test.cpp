@@ -133,7 +133,7 @@ TEST_CASE("messages come to those who are to have them, and a rank that sends an
   });
   const std::string odd =
       " decision to continue sampling from rank 1: begins with 'STOP', not with 'MORE': all ranks of a job must run "
-      "the same build of roll; start every rank with the same one";
+      "the same build of roll; start every rank with the same build";
   CHECK(said == std::vector<std::string>{"010 3 3" + odd, "010 0 3" + odd, "010 0 3" + odd});
 }
 
