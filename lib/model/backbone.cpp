@@ -255,8 +255,9 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
   const std::shared_ptr<const LayerPass> pass = training_pass(layout);
   const std::span<const LayerWeights> layers = entered_layers();
   Carried beside;
-  const at::Tensor x = enter_chunk(layout, *pass, beside);
-  return leave_chunk(run_units(layers, layer_units(recompute, std::ssize(layers)), x, pass, beside, parallel_), beside);
+  at::Tensor x = enter_chunk(layout, *pass, beside);  // moved on, so that no layer's input outlives the layer
+  x = run_units(layers, layer_units(recompute, std::ssize(layers)), std::move(x), pass, beside, parallel_);
+  return leave_chunk(x, beside);
 }
 
 double Backbone::embedding_scale() const {

@@ -122,7 +122,7 @@ def check_strangers(folder, out):
         assert done.returncode == 2 and "is inside the checkpoint" in done.stderr, done
     for key in ("output_dir", "rollout_dump_dir", "logging_dir", "tracker_kwargs.log_dir"):
         text = run(folder, out, 1, "--new-run", f"{key}={checkpoint / 'actor'}", code=2)
-        assert f"{key} = " in text and "is inside the checkpoint" in text, text
+        assert f"{key} = " in text and "lies in the checkpoint" in text, text
     assert files() == before, files()
     stranger = checkpoint / "report.html"
     stranger.write_text("<p>")

@@ -81,7 +81,7 @@ TEST_CASE("keys at odds with an estimator or a policy loss are refused with both
        "norm_mean_type = batch: adv_estimator = reinforce_plus_plus_baseline uses the group's mean; remove this"},
       {{"adv_estimator=remax"}, "norm_mean_type = batch: adv_estimator = remax subtracts the reward of a greedy"},
       {{"adv_estimator=reinforce_plus_plus", "whiten_advantages=false"},
-       "whiten_advantages = false: adv_estimator = reinforce_plus_plus does; remove this"},
+       "whiten_advantages = false: adv_estimator = reinforce_plus_plus whitens advantages; remove this"},
       {alone_with("rloo"), "adv_estimator = rloo: compares the responses of one prompt"},
       {alone_with("opo"), "adv_estimator = opo: compares the responses of one prompt"},
       {alone_with("gdpo"), "adv_estimator = gdpo: compares the responses of one prompt"},

@@ -25,13 +25,15 @@ TEST_CASE("a mini-batch of the world is the same on any number of ranks", "[trai
     CHECK(worker.mini_batch_per_rank() == 64 / ranks);
     CHECK(worker.micro_batch() == std::min<int64_t>(8, 64 / ranks));
     CHECK(updates_per_step(checked.config, checked.config.critic) == 16);
-    CHECK(std::ranges::none_of(checked.notes, [](const auto& note) { return mentions(note, "another run"); }));
+    CHECK(std::ranges::none_of(checked.notes,
+                               [](const auto& note) { return mentions(note, "which changes the result"); }));
   }
   overrides.push_back(train + "train_batch_size=null");
   const auto per_device = load_config(kRecipe, overrides, {.num_ranks = 2, .offline = true});
   CHECK(per_device.config.actor_train.mini_batch() == 16);
   const auto is_told = [](const auto& note) {
-    return mentions(note, "an update has 16 sequences instead of the 8 of one rank") && mentions(note, "another run");
+    return mentions(note, "an update has 16 sequences instead of the 8 of one rank") &&
+           mentions(note, "which changes the result");
   };
   CHECK(std::ranges::count_if(per_device.notes, is_told) == 1);
 }

@@ -30,7 +30,7 @@ TEST_CASE("a sampler's dtype beside another one of the trainer is said to be idl
     return load_config(kRecipe, overrides, {.num_ranks = {}, .offline = true}).notes;
   };
   const auto is_idle = [](const std::string& note) {
-    return mentions(note, "actor_infer.model_args.dtype = fp32: is not read");
+    return mentions(note, "actor_infer.model_args.dtype = fp32: has no effect");
   };
   const std::string sampler = "actor_infer.model_args.dtype=fp32";
   CHECK(std::ranges::any_of(notes({sampler, "actor_train.model_args.dtype=bf16"}), is_idle));

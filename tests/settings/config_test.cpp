@@ -140,9 +140,9 @@ TEST_CASE("a key that a role does not read is refused on the command line", "[tr
     return mentions(said, "has no effect: ") && mentions(said, part);
   };
   CHECK(told("critic.pg_variant=topr", "critic.pg_variant = topr: has no effect: only actor_train has a policy loss"));
-  CHECK(told("reference.training_args={learning_rate: 1}", "it is not trained"));
-  CHECK(told("actor_infer.backend_timeout=3", "that of the trained policy"));
-  CHECK(told("validation.strategy_args={strategy_name: vllm}", "it has no model"));
+  CHECK(told("reference.training_args={learning_rate: 1}", "this role is not trained"));
+  CHECK(told("actor_infer.backend_timeout=3", "the backend_timeout of the trained policy"));
+  CHECK(told("validation.strategy_args={strategy_name: vllm}", "this role has no model"));
   CHECK(told("actor_train.generating_args={temperature: 2}", "only actor_infer and validation sample"));
   CHECK(told("num_gpus_per_node=4", "device_mapping, -n and the hostfile"));
   CHECK(error_of({"num_gpus_per_node=4", "max_steps=${num_gpus_per_node}"}).empty());  // which another key reads
@@ -258,7 +258,7 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
       {{"critic.strategy_args.strategy_name=megatron_infer"}, "needs a *_train strategy"},
       {{"loss_aggregation=token_mean", "loss_agg_mode=prompt-mean"}, "keep one of the two"},
       {{"loss_agg_mode=constant", "loss_aggregation_divisor=0"}, "must be above 0"},
-      {{"loss_agg_mode=constant"}, "needs it"},
+      {{"loss_agg_mode=constant"}, "needs a divisor"},
       {{"loss_agg_mode=token-mean", "loss_aggregation_divisor=3"}, "have a divisor, but loss_agg_mode = token-mean"},
       {{"loss_mask_keys=[response_mask]"}, "leaves out final_response_mask, whose tokens the loss counts; add it"},
       {{"loss_mask_keys=[final_response_mask]"}, "leaves out response_mask, whose"},
@@ -282,7 +282,7 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
        "reference.loss_func"},
       {{"critic.pg_loss_reducer={library: x.so, name: y}"}, "which only actor_train has"},
       {{"validation.generating_args.temperature=-1"}, "temperature"},
-      {{"rewards.other={type: math_rule, tag_included: [gsm8k]}"}, "the tag gsm8k belongs to"},
+      {{"rewards.other={type: math_rule, tag_included: [gsm8k]}"}, "the tag gsm8k already belongs to"},
       {{generate + "stop_strings=['']"}, "an empty stop string"},
       {{"gamma=1.1"}, "gamma"},
       {{"lambd=-0.1"}, "lambd"},
@@ -359,7 +359,7 @@ TEST_CASE("with the model at hand, memory is estimated, through the Hub cache to
   CHECK(mentions(memory, "memory of a rank (GPU), about: weights 0.00"));
   CHECK(mentions(memory, "KV cache"));
   // 1024 / 8 ranks = 128 sequences x 200 tokens x 2 layers x (k, v) x 2 heads x 16 x 2 bytes
-  CHECK(mentions(memory, fmt::format("KV cache {:.3f}", 128 * 200 * 2 * 2 * 2 * 16 * 2 / 1e9)));
+  CHECK(mentions(memory, fmt::format("KV cache of at most {:.3f}", 128 * 200 * 2 * 2 * 2 * 16 * 2 / 1e9)));
   set_env("HF_HOME", folder.path.string());
   CHECK(mentions(recipe().memory, "its shape is inferred from its name"));
   CHECK(mentions(recipe({"pretrain=Some/Body"}).memory, "unknown"));

@@ -158,7 +158,7 @@ TEST_CASE("what a recipe says too little or twice is noted", "[settings]") {
       "reference.use_sequence_packing = true: reference.sequence_packing_args.max_packed_sequence_length_forward is "
       "not set, so micro-batches have as many sequences"));
   const auto sampler = read({"actor_infer.strategy_args.strategy_config.ep_size=2"});
-  CHECK(has_note(sampler.notes, "ep_size: tensor ranks share every expert's matrices"));
+  CHECK(has_note(sampler.notes, "here tensor ranks split every expert"));
   CHECK(sampler.config.actor_infer.strategy_args.strategy_config.expert_parallel() == 1);
 }
 

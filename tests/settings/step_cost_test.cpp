@@ -58,7 +58,8 @@ TEST_CASE("old log-probs, reference, recomputation and epochs cost forwards", "[
 
 TEST_CASE("the cost is said in a unit that fits", "[settings]") {
   CHECK(cost_text({.tokens = 786432, .sampling = 0.3e15, .forwards = 0.2e15, .training = 0.9e15}) ==
-        "a step of full length: 786432 tokens, 1.4 PFLOP (sampling 0.3, log-probs and values 0.2, training 0.9)");
+        "a step of full-length sequences: 786432 tokens, 1.4 PFLOP (sampling 0.3, log-probs and values 0.2, training "
+        "0.9)");
 }
 
 }  // namespace roll

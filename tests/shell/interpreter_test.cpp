@@ -125,7 +125,7 @@ TEST_CASE("loops, functions and variables without end are refused", "[shell]") {
       CHECK_THAT(error.what(), Contains("s:1: "));
     }
   }
-  CHECK_THROWS_WITH(list_commands("while true; do x=1; done"), Contains("s:1: runs too long"));
+  CHECK_THROWS_WITH(list_commands("while true; do x=1; done"), Contains("s:1: the script runs too long"));
   CHECK_THROWS_WITH(list_commands("f() { f; }; f"), Contains("nested too deep"));
   CHECK_THROWS_WITH(list_commands(std::string(200, '(')), Contains("nested too deep"));
 }

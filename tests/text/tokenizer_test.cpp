@@ -190,7 +190,7 @@ TEST_CASE("replacements that let a text grow without end are refused", "[text]")
   CHECK(tokenizer_of(json).encode(text).size() == 16000);
   set(40, replace("a", "aa"));
   CHECK_THROWS_WITH(tokenizer_of(json).encode(text),
-                    Catch::Contains("tokenizer.json: normalizer: makes more than 81536 bytes of a text of 1000"));
+                    Catch::Contains("tokenizer.json: normalizer: makes more than 81536 bytes from a text of 1000"));
   set(1, replace("a", std::string(1'000'000, 'a')));
   CHECK_THROWS_WITH(tokenizer_of(json).encode(std::string(100'000, 'a')), Catch::Contains("makes more than"));
   set(65, replace("a", "a"));
