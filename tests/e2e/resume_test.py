@@ -193,7 +193,7 @@ def check_folder(folder):
         assert re.search(rf"warning: {role}: the learning rate continues at \d\S+; with the configuration of the checkpoint's run, the next update would have used 0 "
                          r"\(now lr_scheduler_type = cosine over \d+ updates\)", text), text
     text = run(folder, damaged, 1, "--resume", f"max_steps={STEPS + 2}", "metric_for_best_model=score/mean", "greater_is_better=true")
-    assert 'metric_for_best_model was "-val_score/all/mean" and is "score/mean"' in text, text
+    assert 'metric_for_best_model was "-val_score/all/mean" and is now "score/mean"' in text, text
     print("a second start, a changed configuration, --new-run and a damaged checkpoint do what they should", flush=True)
 
 

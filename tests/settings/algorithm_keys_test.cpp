@@ -94,8 +94,8 @@ TEST_CASE("keys at odds with an estimator or a policy loss are refused with both
       {{"actor_train.pg_variant=gmpo", "importance_sampling=seq"},
        "importance_sampling = seq: actor_train.pg_variant = gmpo uses a mean of token ratios instead; remove this"},
       {{"actor_train.pg_variant=topr_response", "importance_sampling=seq"},
-       "importance_sampling = seq: actor_train.pg_variant = topr_response has a ratio of the whole response of its "
-       "own"},
+       "importance_sampling = seq: actor_train.pg_variant = topr_response uses a ratio of the whole response "
+       "instead"},
       {{"actor_train.pg_variant=kimi15_response", "importance_sampling=manual_on_policy"}, "of the whole response"},
       {{"critic.gmpo_epsilon_low=1", "lambd_alpha=0"}, "lambd_alpha = 0: must be"},
       {{"lambd_critic=1.5"}, "lambd_critic = 1.5: must be"},
