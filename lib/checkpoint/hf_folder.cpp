@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json_object.h"
 #include "checkpoint/gguf/gguf_folder.h"
+#include "checkpoint/gguf/gguf_weights.h"
 
 namespace roll {
 

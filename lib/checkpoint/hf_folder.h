@@ -16,10 +16,13 @@
 #include <vector>
 
 #include "base/json.h"
-#include "checkpoint/gguf/gguf_weights.h"
 #include "checkpoint/safetensors.h"
 
 namespace roll {
+
+namespace gguf {
+class Weights;
+}  // namespace gguf
 
 /// An opened folder; tensors are read on demand. The files must not change while it is in use.
 class HfFolder {

@@ -166,7 +166,8 @@ TEST_CASE("TRL's own rewards are terms with their weights, and may be normalised
   const Converted python = converted(trl + "accuracy_reward my_own");
   CHECK_THAT(python.yaml,
              Contains("NOT SUPPORTED: Python code cannot be converted; write rewards.<name>") && !Contains("terms:"));
-  CHECK_THROWS_WITH(converted(trl + "accuracy_reward --reward_weights 1 2"), Contains("must have one weight for each of reward_funcs"));
+  CHECK_THROWS_WITH(converted(trl + "accuracy_reward --reward_weights 1 2"),
+                    Contains("must have one weight for each of reward_funcs"));
 }
 
 TEST_CASE("verl's optimal token baseline has a row of its own, and verl does not discount its returns", "[convert]") {

@@ -252,7 +252,8 @@ TEST_CASE("a turn with a context of its own is shown the last turns and the leve
   config.history_length = 1;
   CHECK(messages_of_turn(config, {"", "a map"}, past)[1]["content"] == "|a map");
   config.env_manager_cls = "TrajEnvManager";
-  CHECK_THROWS_WITH(check_agent_template(config, "custom_envs.Lake."), Catch::Contains("{history} is not a known field"));
+  CHECK_THROWS_WITH(check_agent_template(config, "custom_envs.Lake."),
+                    Catch::Contains("{history} is not a known field"));
 }
 
 TEST_CASE("what a message was taken for is told, and a manager by its class", "[environment]") {

@@ -11,7 +11,7 @@ FUZZ(input) {
   const roll::fuzz::MemoryFile memory(input);
   roll::fuzz::allow_refusal([&] {
     const roll::gguf::File file(memory.path());
-    for (const roll::gguf::Tensor& tensor : file.tensors()) {  // touches every byte
+    for (const roll::gguf::StoredTensor& tensor : file.tensors()) {  // touches every byte
       const roll::gguf::NumberFormat& format = *tensor.format;
       if (format.dequantise == nullptr) continue;
       int64_t count = 1;

@@ -200,8 +200,7 @@ TEST_CASE("what config.json says of Gemma 4 is honoured or refused", "[model]") 
                     Contains("vocab_size_per_layer_input = 60: must be at least vocab_size (61)"));
   CHECK_THROWS_WITH(parse({{"num_kv_shared_layers", 3}}),
                     Contains("num_kv_shared_layers = 3: a whole number of 0 to 2"));
-  CHECK_THROWS_WITH(parse({{"num_kv_shared_layers", 2}}),
-                    Contains("num_kv_shared_layers = 2: leaves layer 1 without"));
+  CHECK_THROWS_WITH(parse({{"num_kv_shared_layers", 2}}), Contains("num_kv_shared_layers = 2: leaves layer 1 without"));
   CHECK(parse({{"num_kv_shared_layers", 1}}).keyless_layers == 1);
   CHECK_THROWS_WITH(parse({{"enable_moe_block", true}}), Contains("num_experts: missing"));
   const Json experts = {{"enable_moe_block", true}, {"num_experts", 4}, {"moe_intermediate_size", 8}};

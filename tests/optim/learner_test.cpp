@@ -99,7 +99,8 @@ TEST_CASE("frozen parameters stay as they are", "[train]") {
   frozen.frozen_prefixes = {"layers.", "head."};
   CHECK_THROWS_WITH(Learner("critic", parameters, frozen, *ranks), Catch::Contains("leaves no parameter to train"));
   frozen.frozen_prefixes = {"nothing."};
-  CHECK_THROWS_WITH(Learner("critic", parameters, frozen, *ranks), Catch::Contains("no parameter's name starts with it"));
+  CHECK_THROWS_WITH(Learner("critic", parameters, frozen, *ranks),
+                    Catch::Contains("no parameter's name starts with it"));
 }
 
 TEST_CASE("every update starts from a zero gradient and takes the schedule's next rate", "[train]") {

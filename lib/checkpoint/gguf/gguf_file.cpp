@@ -127,7 +127,7 @@ class File::Part {
   }
 
   std::map<std::string, Value, std::less<>> metadata;
-  std::vector<Tensor> tensors;
+  std::vector<StoredTensor> tensors;
 
  private:
   void read_head() {
@@ -173,7 +173,7 @@ class File::Part {
   }
 
   void read_tensor(uint64_t index) {
-    Tensor tensor;
+    StoredTensor tensor;
     tensor.name = in_.name(fmt::format("the name of tensor {}", index));
     const std::string where = fmt::format("{}: {}", file_, tensor.name);
     const auto num_dims = in_.number<uint32_t>(tensor.name);
@@ -190,7 +190,7 @@ class File::Part {
     tensors.push_back(std::move(tensor));
   }
 
-  size_t bytes_of(const Tensor& tensor, const std::string& where) const {
+  size_t bytes_of(const StoredTensor& tensor, const std::string& where) const {
     const NumberFormat& format = *tensor.format;
     if (tensor.shape.back() % format.block_size != 0)
       throw user_error("{}: rows of {} numbers are not whole blocks of {}, which {} has; {}", where,
@@ -221,7 +221,7 @@ class File::Part {
     std::ranges::sort(order);
     uint64_t end = 0;
     for (const auto& [offset, index] : order) {
-      Tensor& tensor = tensors[index];
+      StoredTensor& tensor = tensors[index];
       const std::string where = fmt::format("{}: {}", file_, tensor.name);
       const size_t bytes = bytes_of(tensor, where);
       if (offset % unit != 0)
@@ -289,7 +289,7 @@ void File::add_part(const fs::path& path) {
   parts_.push_back(std::make_unique<MappedFile>(path.string()));
   Part part(parts_.back()->bytes(), path.string());
   if (names_.size() == 1) metadata_ = std::move(part.metadata);
-  for (Tensor& tensor : part.tensors) {
+  for (StoredTensor& tensor : part.tensors) {
     tensor.file = names_.size() - 1;
     if (!by_name_.emplace(tensor.name, tensors_.size()).second)
       throw user_error("{}: {}: the tensor is there twice; {}", path.string(), tensor.name, kDamaged);
@@ -297,7 +297,7 @@ void File::add_part(const fs::path& path) {
   }
 }
 
-const Tensor* File::find_tensor(const std::string& name) const {
+const StoredTensor* File::find_tensor(const std::string& name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : &tensors_[found->second];
 }

@@ -26,7 +26,7 @@ struct Value {
   std::vector<std::string_view> texts;  // the strings
 };
 
-struct Tensor {
+struct StoredTensor {
   std::string name;
   std::vector<int64_t> shape;  // outermost dimension first, as in PyTorch
   const NumberFormat* format = nullptr;
@@ -42,8 +42,8 @@ class File {
   /// Returns the path of the (first) file, for messages.
   const std::string& name() const { return names_.front(); }
   const std::vector<std::string>& part_names() const { return names_; }
-  const std::vector<Tensor>& tensors() const { return tensors_; }
-  const Tensor* find_tensor(const std::string& name) const;
+  const std::vector<StoredTensor>& tensors() const { return tensors_; }
+  const StoredTensor* find_tensor(const std::string& name) const;
   const std::map<std::string, Value, std::less<>>& metadata() const { return metadata_; }
 
   /// Look up a key of the metadata; nullopt or nullptr if there is no such key. They throw UserError if its value has
@@ -68,7 +68,7 @@ class File {
   std::vector<std::string> names_;
   std::vector<std::unique_ptr<MappedFile>> parts_;
   std::map<std::string, Value, std::less<>> metadata_;
-  std::vector<Tensor> tensors_;
+  std::vector<StoredTensor> tensors_;
   std::map<std::string, size_t, std::less<>> by_name_;
 };
 

@@ -71,7 +71,7 @@ class ConfigMaker {
   bool has_tensor(const std::string& name) const { return file_.find_tensor(name) != nullptr; }
 
   void add_sizes() {
-    const Tensor* embedding = file_.find_tensor("token_embd.weight");
+    const StoredTensor* embedding = file_.find_tensor("token_embd.weight");
     if (!embedding || embedding->shape.size() != 2)
       throw user_error("{}: token_embd.weight: a matrix is needed; give a language model's file", file_.name());
     const int64_t hidden = count("embedding_length"), heads = count("attention.head_count");

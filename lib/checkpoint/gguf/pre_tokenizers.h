@@ -1,6 +1,7 @@
 // The rules by which byte-level tokenizers split text into words, by the names that GGUF files give them.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/json.h"

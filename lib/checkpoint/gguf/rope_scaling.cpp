@@ -40,7 +40,7 @@ bool makes(const Llama3& scaling, const std::vector<double>& divisors, double th
 
 std::vector<double> small_tensor(const File& file, const char* name) {
   constexpr int64_t kMost = 4096;
-  const Tensor* tensor = file.find_tensor(name);
+  const StoredTensor* tensor = file.find_tensor(name);
   if (!tensor) return {};
   if (tensor->format->code != kF32 || tensor->shape.size() != 1 || tensor->shape[0] > kMost)
     throw user_error("{}: {}: a list of at most {} float32 numbers is needed", file.name(), name, kMost);

@@ -104,13 +104,13 @@ class Lister {
       : file_(file), name_(read_architecture(file)), row_(*std::ranges::find(rows(), name_, &ArchitectureRow::name)) {}
 
   std::vector<FolderTensor> list() {
-    for (const Tensor& tensor : file_.tensors())
+    for (const StoredTensor& tensor : file_.tensors())
       if (std::ranges::find(row_.read_elsewhere, tensor.name) == row_.read_elsewhere.end()) add(tensor);
     return std::move(list_);
   }
 
  private:
-  void add(const Tensor& tensor) {
+  void add(const StoredTensor& tensor) {
     for (const LayerName& outer :
          {LayerName{"token_embd.weight", "model.embed_tokens.weight"},
           LayerName{"output_norm.weight", "model.norm.weight"}, LayerName{"output.weight", "lm_head.weight"}})
@@ -128,14 +128,14 @@ class Lister {
     if (row_.reorders_heads && found->part == "attn_k") last.heads = heads("head_count_kv", tensor);
   }
 
-  void add_as(const std::string& name, const Tensor& tensor) {
+  void add_as(const std::string& name, const StoredTensor& tensor) {
     list_.push_back({.name = name,
                      .shape = tensor.shape,
                      .stored = &tensor,
                      .is_raised = row_.raises_norms && name.ends_with("norm.weight")});
   }
 
-  void add_experts(const std::string& name, const Tensor& tensor) {
+  void add_experts(const std::string& name, const StoredTensor& tensor) {
     if (tensor.shape.size() != 3 || tensor.shape[0] > kMaxExperts)
       throw user_error("{}: {}: a stack of at most {} experts with 3 dimensions is needed", file_.name(), tensor.name,
                        kMaxExperts);
@@ -147,7 +147,7 @@ class Lister {
                        .expert = expert});
   }
 
-  int64_t heads(const char* key, const Tensor& tensor) const {
+  int64_t heads(const char* key, const StoredTensor& tensor) const {
     const std::string own = fmt::format("{}.attention.{}", name_, key);
     const auto all = file_.numbers(own), queries = file_.numbers(name_ + ".attention.head_count");
     const auto& found = all ? all : queries;

@@ -12,7 +12,7 @@ namespace roll::gguf {
 struct FolderTensor {
   std::string name;
   std::vector<int64_t> shape;
-  const Tensor* stored = nullptr;
+  const StoredTensor* stored = nullptr;
   int64_t expert = -1;     // index in a stack of experts; -1: the whole tensor
   int64_t heads = 0;       // heads whose rows ggml reordered for its rotary embedding; 0: not reordered
   bool is_raised = false;  // ggml added 1 to all values
