@@ -73,7 +73,7 @@ class AgentSessions::Sink : public CompletionSink {
  public:
   Sink(AgentSessions& sessions, std::string id) : sessions_(sessions), id_(std::move(id)) {}
   std::shared_ptr<PendingAnswer> submit(std::shared_ptr<const CompletionRequest> request) override {
-    return sessions_.submit(id_, std::move(request));
+    return sessions_.submit(id_, request);
   }
   void cancel(const std::shared_ptr<PendingAnswer>& answer) override { sessions_.cancel(id_, answer); }
 
@@ -284,7 +284,7 @@ bool AgentSessions::end(const std::string& id, const std::string& agent_name, co
 }
 
 std::shared_ptr<PendingAnswer> AgentSessions::submit(const std::string& id,
-                                                     std::shared_ptr<const CompletionRequest> request) {
+                                                     const std::shared_ptr<const CompletionRequest>& request) {
   const std::lock_guard lock(mutex_);
   Session* const session = find_taken(id);
   if (!close_reason_.empty()) throw Unavailable(close_reason_);

@@ -102,7 +102,7 @@ class AgentSessions : public SessionDesk {
     int64_t num_draws = 0, num_refused = 0;
     Stopwatch since_taken{}, since_contact{};  // since it was taken; since the agent's last request or answer
   };
-  std::shared_ptr<PendingAnswer> submit(const std::string& id, std::shared_ptr<const CompletionRequest> request);
+  std::shared_ptr<PendingAnswer> submit(const std::string& id, const std::shared_ptr<const CompletionRequest>& request);
   void cancel(const std::string& id, const std::shared_ptr<PendingAnswer>& answer);
   Session* find_taken(const std::string& id);  // null: over or unknown; only the agent that took it knows its id
   void queue_draws(Session& session, const std::shared_ptr<const CompletionRequest>& shared_request,
