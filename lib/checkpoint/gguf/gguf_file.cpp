@@ -261,6 +261,10 @@ std::optional<PartName> part_name(const std::string& name) {
 
 }  // namespace
 
+double shortest_decimal(float value) {
+  return std::stod(fmt::format("{}", value));
+}
+
 fs::path first_part(const fs::path& path) {
   const auto name = part_name(path.filename().string());
   return name ? path.parent_path() / (name->before + "00001" + name->behind) : path;
@@ -325,8 +329,7 @@ std::optional<double> File::number(const std::string& key) const {
   if (!value) return {};
   if (value->is_list || value->type == kStringType || value->type == kBoolType) fail(key, "a number is needed");
   if (!std::isfinite(number_at(*value, 0))) fail(key, "a finite number is needed");
-  // The shortest decimal number, which config.json had: 1e-05, not 9.999999747378752e-06.
-  if (value->type == kFloatType) return std::stod(fmt::format("{}", copied<float>(value->numbers, 0)));
+  if (value->type == kFloatType) return shortest_decimal(copied<float>(value->numbers, 0));
   return number_at(*value, 0);
 }
 

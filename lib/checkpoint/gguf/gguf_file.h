@@ -72,6 +72,10 @@ class File {
   std::map<std::string, size_t, std::less<>> by_name_;
 };
 
+/// Returns the shortest decimal number that is `value` in float32, as config.json had it: 1e-05, not
+/// 9.999999747378752e-06.
+double shortest_decimal(float value);
+
 /// Returns the first part of the split model that `path` is a part of, else `path`.
 std::filesystem::path first_part(const std::filesystem::path& path);
 

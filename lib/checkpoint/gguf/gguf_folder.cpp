@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <map>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/file_sum.h"
+#include "base/scratch_folder.h"
 #include "checkpoint/gguf/gguf_file.h"
 #include "checkpoint/gguf/model_config.h"
 #include "checkpoint/gguf/tensor_names.h"
@@ -61,26 +61,16 @@ std::string cache_name(const fs::path& file) {
 
 /// Writes the folder under another name and renames it. One that another process has made meanwhile is as good.
 void make(const fs::path& folder, const std::map<std::string, std::string>& files, const fs::path& model) {
-  std::string pattern = (folder.parent_path() / ".new-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) throw system_error("{}: cannot be made{}", pattern, errno_text());
-  const fs::path temporary = pattern;
-  std::error_code ignored;
-  try {
-    for (const auto& [name, text] : files) {
-      make_folder((temporary / name).parent_path());
-      write_file_atomic(temporary / name, text);
-    }
-    fs::create_symlink(model, temporary / kGgufLink);
-    if (::rename(temporary.c_str(), folder.c_str()) != 0 && !is_there(folder / "config.json"))
-      throw system_error("{}: cannot be made{}", folder.string(), errno_text());
-  } catch (const fs::filesystem_error& error) {
-    fs::remove_all(temporary, ignored);
-    throw system_error("{}: cannot be made ({})", folder.string(), error.code().message());
-  } catch (...) {
-    fs::remove_all(temporary, ignored);
-    throw;
+  const ScratchFolder temporary(".new-", folder.parent_path());
+  for (const auto& [name, text] : files) {
+    make_folder((temporary.path() / name).parent_path());
+    write_file_atomic(temporary.path() / name, text);
   }
-  fs::remove_all(temporary, ignored);
+  std::error_code ec;
+  fs::create_symlink(model, temporary.path() / kGgufLink, ec);
+  if (ec) throw system_error("{}: cannot be made ({})", folder.string(), ec.message());
+  if (::rename(temporary.path().c_str(), folder.c_str()) != 0 && !is_there(folder / "config.json"))
+    throw system_error("{}: cannot be made{}", folder.string(), errno_text());
 }
 
 std::map<std::string, std::string> files_of(const fs::path& model) {

@@ -46,8 +46,8 @@ std::vector<double> small_tensor(const File& file, const char* name) {
     throw user_error("{}: {}: a list of at most {} float32 numbers is needed", file.name(), name, kMost);
   std::vector<float> values(static_cast<size_t>(tensor->shape[0]));
   std::memcpy(values.data(), tensor->data, values.size() * sizeof(float));
-  std::vector<double> decimals;  // the shortest ones, as config.json had them: 1.2, not 1.2000000476837158
-  for (const float value : values) decimals.push_back(std::stod(fmt::format("{}", value)));
+  std::vector<double> decimals;
+  for (const float value : values) decimals.push_back(shortest_decimal(value));
   return decimals;
 }
 
