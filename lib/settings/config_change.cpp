@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <sstream>
 #include <vector>
 
@@ -42,8 +43,7 @@ bool is_free(const std::string& key) {
   const Path path = parts_of_path(key);
   return std::ranges::any_of(kFree, [&](const Path& free) {
     const auto is_same = [](const std::string& a, const std::string& b) { return a == "<name>" || a == b; };
-    return free.size() <= path.size() &&
-           std::ranges::equal(free, Path(path.begin(), path.begin() + std::ssize(free)), is_same);
+    return free.size() <= path.size() && std::ranges::equal(free, std::span(path).first(free.size()), is_same);
   });
 }
 

@@ -1,7 +1,5 @@
 #include "settings/load_config.h"
 
-#include <map>
-
 #include "checkpoint/hub_cache.h"
 #include "config/writer.h"
 #include "model/known_shapes.h"
@@ -113,10 +111,16 @@ std::string check_models(const Config& config, bool offline, std::optional<RoleS
     return name == policy_name ? policy
                                : read_spec(name, written_key(name, source, check), use, longest, offline, check);
   };
-  std::map<std::string, std::optional<ModelSpec>> trained{{kPolicyRole, policy}};
-  for (const auto& [role, worker] : trained_roles(config))
-    if (role != kPolicyRole) trained[role] = spec_of_role(*worker, config.reward_pretrain, FolderUse::kGivesValues);
   RoleShapes models;
+  for (const auto& [role, worker] : trained_roles(config)) {
+    const bool is_policy = role == kPolicyRole;
+    const auto spec = is_policy ? policy : spec_of_role(*worker, config.reward_pretrain, FolderUse::kGivesValues);
+    if (spec) check_model_layout(worker->strategy_args, *spec, check);
+    if (is_policy) continue;
+    const auto& name = worker->model_args.model_name_or_path;
+    if (name != policy_name) check_lengths(config, spec, role, check);
+    if (const auto planned = trained_spec(planned_spec(spec, name), *worker, check)) models.emplace(role, *planned);
+  }
   for (const JudgingModel& judge : judging_models(config)) {
     const auto& name = judge.worker->model_args.model_name_or_path;
     const auto& key = written_key(name, config.reward_pretrain, check);
@@ -129,14 +133,6 @@ std::string check_models(const Config& config, bool offline, std::optional<RoleS
   if (policy) check_model_layout(config.actor_infer.strategy_args, *policy, check);
   if (policy) check_routing(config, *policy, check);
   check_lengths(config, policy, kPolicyRole, check);
-  for (const auto& [role, worker] : trained_roles(config)) {
-    const auto& name = worker->model_args.model_name_or_path;
-    const std::optional<ModelSpec>& spec = trained.at(role);
-    if (spec) check_model_layout(worker->strategy_args, *spec, check);
-    if (role == kPolicyRole) continue;
-    if (name != policy_name) check_lengths(config, spec, role, check);
-    if (const auto planned = trained_spec(planned_spec(spec, name), *worker, check)) models.emplace(role, *planned);
-  }
   check_references(config, policy, spec_of_role, offline, models, check);
   const auto planned_policy = trained_spec(planned_spec(policy, policy_name), config.actor_train, check);
   if (!planned_policy || !check.is_clean()) return kUnknownMemory;

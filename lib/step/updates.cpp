@@ -202,9 +202,8 @@ Metrics run_updates(const Experience& experience, const UpdatePlan& plan, Learne
     const Partition& micro_batches = part.micro_batches;
     const SequenceSizes sizes = plan.sizes.select(sequences);
     const auto num_tokens = static_cast<double>(std::reduce(sizes.lengths.begin(), sizes.lengths.end()));
-    const double scale = loss_scale(settings.apply_loss_scale, num_filled(plans));
     const UpdateValues values = {.token_weight = 1 / num_tokens,
-                                 .loss_scale = scale,
+                                 .loss_scale = loss_scale(settings.apply_loss_scale, num_filled(plans)),
                                  .sharing = sharing_alignment(sizes, plan.rule),
                                  .number = static_cast<uint32_t>(learner.num_updates())};
     if (counts.at(settings.loss_mask).batch_num_tokens == 0) {
@@ -224,7 +223,7 @@ Metrics run_updates(const Experience& experience, const UpdatePlan& plan, Learne
       std::vector<at::Tensor> numbers;
       for (Deferred& pending : loss.deferred) numbers.push_back(std::exchange(pending.numbers, {}));
       std::ranges::move(loss.deferred, std::back_inserter(deferred));
-      return {scale == 1.0 || !loss.loss.defined() ? loss.loss : loss.loss * scale, numbers};
+      return {values.loss_scale == 1.0 || !loss.loss.defined() ? loss.loss : loss.loss * values.loss_scale, numbers};
     });
     if (plan.after_update) plan.after_update(!result.skipped);
     for (size_t i = 0; i < deferred.size(); ++i) deferred[i].add(result.numbers[i], update_metrics);
