@@ -127,5 +127,7 @@ get_property(all_tests DIRECTORY PROPERTY TESTS)
 set_tests_properties(${all_tests} PROPERTIES ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_MCA_rmaps_base_oversubscribe=1" TIMEOUT 600 PROCESSORS 2)
 set_tests_properties(${kWaiting} PROPERTIES PROCESSORS 1)
 set_tests_properties(${kRanks} PROPERTIES PROCESSORS 4)
+# mpiruns that the tests start themselves share a session folder, which one may remove as another makes it.
+set_tests_properties(mpi many cli/threads_test PROPERTIES RESOURCE_LOCK mpirun)
 set_tests_properties(build_tests PROPERTIES TIMEOUT 3600 PROCESSORS 4 FIXTURES_SETUP roll_tests)
 set_tests_properties(${catch2_tests} cli/growth_test e2e/try_gpu_check_test PROPERTIES FIXTURES_REQUIRED roll_tests)

@@ -13,7 +13,9 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/scratch_folder.h"
 #include "base/terminal.h"
+#include "job/mpirun_session.h"
 #include "job/restart.h"
 #include "job/supervisor.h"
 #include "job/threads.h"
@@ -120,7 +122,13 @@ JobEnd run_once(const Launch& launch) {
   std::vector<std::string> command = launch_command(launch);
   const std::string mark = fmt::format("{}=1", kSupervisedVariable);
   command.insert(command.begin() + (is_alone(launch) ? 0 : 1), {is_alone(launch) ? "env" : "-x", mark});
-  return supervise(command, launch.start_limit_s, is_alone(launch) ? SIGKILL : SIGTERM);
+  if (is_alone(launch)) return supervise(command, launch.start_limit_s, SIGKILL);
+  const ScratchFolder folder("roll-mpirun-");
+  const bool is_placed = launch.hostfile.empty() && place_session(command, folder.path());  // other hosts lack it
+  JobEnd end = supervise(command, launch.start_limit_s, SIGTERM);
+  if (WIFSIGNALED(end.status))
+    remove_session(is_placed ? session_folders(folder.path()) : session_folders(), end.process);
+  return end;
 }
 
 /// Returns true if another attempt may succeed: not after a stop request, nor if the user has to change something.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -43,9 +44,15 @@ bool is_segment(uint32_t family, const std::string& name) {
 
 }  // namespace
 
-SessionFolders session_folders() {
-  const fs::path temporary = env("TMPDIR").value_or("/tmp");
-  return {temporary / fmt::format("ompi.{}.{}", host_name(), ::geteuid()), "/dev/shm"};
+SessionFolders session_folders(const fs::path& parent) {
+  return {parent / fmt::format("ompi.{}.{}", host_name(), ::geteuid()), "/dev/shm"};
+}
+
+bool place_session(std::vector<std::string>& command, const fs::path& parent) {
+  const auto names_folder = [](const std::string& word) { return word.ends_with("tmpdir_base"); };
+  if (std::ranges::any_of(command, names_folder) || std::ranges::any_of(env_names(), names_folder)) return false;
+  command.insert(command.begin() + 1, {"--mca", "orte_tmpdir_base", parent.string()});
+  return true;
 }
 
 void remove_session(const SessionFolders& folders, pid_t mpirun) noexcept {

@@ -1,10 +1,12 @@
-// Removes files that a killed mpirun of Open MPI 4 leaves on this host, for the supervisor: its session folder with
-// sockets and shared files, and the ranks' shared-memory segments.
+// Files of mpirun (Open MPI 4) on this host: its session folder with sockets and shared files, and the ranks'
+// shared-memory segments. A killed mpirun leaves them, so the supervisor removes them.
 #pragma once
 
 #include <sys/types.h>
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace roll {
 
@@ -12,8 +14,13 @@ struct SessionFolders {
   std::filesystem::path sessions;  // holds a session folder pid.<process id> for each mpirun of this user
   std::filesystem::path segments;  // holds the shared-memory segments: /dev/shm
 };
-/// Returns the folders that this user's mpirun uses.
-SessionFolders session_folders();
+/// Returns the folders of an mpirun whose option for temporary files is `parent`; by default $TMPDIR or /tmp.
+SessionFolders session_folders(const std::filesystem::path& parent = std::filesystem::temp_directory_path());
+
+/// Inserts options into mpirun's `command` that place its session folder in `parent`. By default all mpiruns of a user
+/// share a folder, which the last one removes; another that starts at that moment fails. Returns false, without a
+/// change, if the command or a variable already names a folder.
+bool place_session(std::vector<std::string>& command, const std::filesystem::path& parent);
 
 /// Removes the files of the mpirun with this process id, if there are any. Call it only after mpirun and its ranks on
 /// this host have ended. Failures are ignored.

@@ -14,7 +14,6 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/harmless.h"
-#include "job/mpirun_session.h"
 #include "process/signal_pipe.h"
 
 namespace roll {
@@ -81,7 +80,7 @@ class Supervisor {
     show(end_.output.rest());
     if (end_began_s_ < 0) end_.failed_s = wall_clock_s();
     end_leftovers();
-    if (WIFSIGNALED(end_.status)) remove_session(session_folders(), child_);
+    end_.process = child_;
     return std::move(end_);
   }
 

@@ -3,6 +3,8 @@
 // after a failure: by itself, mpirun would wait for ever for an unreachable host.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +16,7 @@ namespace roll {
 
 /// How a job ended.
 struct JobEnd {
+  pid_t process = -1;                      // the command's process id
   int status = 0;                          // the command's status, as waitpid(2) returns it
   std::optional<StopKind> stop_request{};  // the first signal that asked this process to stop; nullopt if none came
   bool stopped_twice = false;              // Ctrl-C or SIGTERM came a second time
@@ -23,11 +26,11 @@ struct JobEnd {
   MpirunOutput output{};                   // facts from standard error
 };
 
-/// Runs `command` (mpirun's, or the only rank's) to its end, then kills remaining processes and removes files that it
-/// left on this host. The first stop signal is passed on to the ranks by a stand-in signal (process/stop.h), and they
-/// may take as long as they need; a second Ctrl-C or SIGTERM makes mpirun kill them. Rank 0 must call report_start()
-/// (mpirun_output.h) within `start_limit_s` seconds, else the job is ended. If this process is killed, the kernel sends
-/// `orphan_signal` to `command`. Throws SystemError if fork fails.
+/// Runs `command` (mpirun's, or the only rank's) to its end, then kills remaining processes. The first stop signal is
+/// passed on to the ranks by a stand-in signal (process/stop.h), and they may take as long as they need; a second
+/// Ctrl-C or SIGTERM makes mpirun kill them. Rank 0 must call report_start() (mpirun_output.h) within `start_limit_s`
+/// seconds, else the job is ended. If this process is killed, the kernel sends `orphan_signal` to `command`. Throws
+/// SystemError if fork fails.
 JobEnd supervise(const std::vector<std::string>& command, double start_limit_s, int orphan_signal);
 
 }  // namespace roll

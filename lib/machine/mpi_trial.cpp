@@ -5,8 +5,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/scratch_folder.h"
 #include "job/join.h"
 #include "job/launch.h"
+#include "job/mpirun_session.h"
 #include "job/world.h"
 #include "process/child_process.h"
 
@@ -26,7 +28,9 @@ std::string first_text_line(const std::string& text) {
   return "";
 }
 
-std::optional<std::string> find_problem(const std::vector<std::string>& command) {
+std::optional<std::string> find_problem(std::vector<std::string> command) {
+  const ScratchFolder folder("roll-mpirun-");
+  place_session(command, folder.path());
   ChildProcess mpirun(command);
   std::string reply;
   const ChildProcess::Outcome outcome = mpirun.ask("", kTimeout_s, reply);

@@ -31,3 +31,12 @@ TEST_CASE("of a killed mpirun's things all go, of others' none", "[dist]") {
   remove_session(folders, 9);
   CHECK(list_folder(folders.segments).size() == 7);
 }
+
+TEST_CASE("an mpirun has its own session folder, unless the user names one", "[dist]") {
+  std::vector<std::string> command = {"mpirun", "-n", "2", "roll"};
+  CHECK(place_session(command, "/tmp/x"));
+  CHECK(command == std::vector<std::string>{"mpirun", "--mca", "orte_tmpdir_base", "/tmp/x", "-n", "2", "roll"});
+  const std::vector<std::string> placed = command;
+  CHECK_FALSE(place_session(command, "/tmp/y"));  // mpirun refuses an option that is given twice
+  CHECK(command == placed);
+}
