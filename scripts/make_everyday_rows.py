@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Writes rows of everyday instructions that a program can check (reward type ifeval, IFEval's columns), for a pretrained
+chat model: ten kinds of form ("Use lower-case letters only."), each with a length that asks for substance and the topic's name.
+
+train.jsonl    40 topics, to train on
+tune.jsonl     10 other topics, to choose settings by
+heldout.jsonl  10 further topics, for the result; no step and no setting has seen them
+
+Each topic is asked about in two ways. All depends on --seed alone, on every machine.
+"""
+import argparse
+import hashlib
+import pathlib
+
+import data_rows
+
+TOPICS = """apples bees bicycles birds boats bread bridges beetles candles castles cats cheese chess clouds coffee
+dogs dolphins dreams drums eggs farms fish flowers forests friends frogs gardens goats gold guitars hats honey horses houses
+islands kites lakes lemons letters lions maps markets milk mirrors mountains music owls paper penguins pianos rain rivers
+roses sheep ships snow spiders stars tea trains""".split()
+QUESTIONS = ["Describe {} to a child.", "Tell me something interesting about {}."]
+NUM_TUNE = NUM_HELDOUT = 10
+MIN_WORDS = 25
+
+
+def kinds(topic):
+    """The instruction, its name in IFEval and its arguments."""
+    yield "Use lower-case letters only.", "change_case:english_lowercase", {}
+    yield "Use capital letters only.", "change_case:english_capital", {}
+    yield "Do not use any commas.", "punctuation:no_comma", {}
+    yield "Begin with a title in double angular brackets, as <<title>>.", "detectable_format:title", {}
+    yield "Put the whole answer in double quotation marks.", "startend:quotation", {}
+    yield "Answer with exactly three bullet points that begin with *.", "detectable_format:number_bullet_lists", {"num_bullets": 3}
+    yield "End with the sentence: That is all.", "startend:end_checker", {"end_phrase": "That is all."}
+    yield "Use the words blue and morning.", "keywords:existence", {"keywords": ["blue", "morning"]}
+    yield "Add a note at the end that begins with P.S.", "detectable_content:postscript", {"postscript_marker": "P.S."}
+    yield "Highlight two words with stars, as *word*.", "detectable_format:number_highlighted_sections", {"num_highlights": 2}
+
+
+def rows(split, topics):
+    for topic in topics:
+        for question in QUESTIONS:
+            for number, (words, name, arguments) in enumerate(kinds(topic)):
+                prompt = f"{question.format(topic)} Write at least {MIN_WORDS} words. {words}"
+                kind = name.partition(":")[2]
+                row = data_rows.row(f"{split}-{topic}-{QUESTIONS.index(question)}-{number}", "everyday", prompt, "", kind, "everyday")
+                yield row | {"instruction_id_list": [name, "length_constraints:number_words", "keywords:existence"],
+                             "kwargs": [arguments, {"num_words": MIN_WORDS, "relation": "at least"}, {"keywords": [topic.removesuffix("s")]}]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for the three files")
+    parser.add_argument("--seed", type=int, default=42, help="decides which topics are held out (default %(default)s)")
+    arguments = parser.parse_args()
+    topics = sorted(TOPICS, key=lambda topic: hashlib.sha256(f"{arguments.seed} {topic}".encode()).digest())
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    splits = {"heldout": topics[:NUM_HELDOUT], "tune": topics[NUM_HELDOUT:NUM_HELDOUT + NUM_TUNE], "train": topics[NUM_HELDOUT + NUM_TUNE:]}
+    for split, chosen in splits.items():
+        data_rows.write(arguments.out / f"{split}.jsonl", list(rows(split, chosen)))
+
+
+if __name__ == "__main__":
+    main()
