@@ -61,8 +61,8 @@ struct UpdateSlots {
   }
 };
 
-/// Kernel: copies pages in all cache tensors. One block per copy and tensor, in no order, so that no page copied to may
-/// also be copied from.
+/// Kernel: copies pages in all cache tensors. One block per copy and tensor. Blocks run in no order, so no page may be
+/// both copied to and copied from.
 struct CopyPages {
   static constexpr int kLanes = 256;
   template <class>
@@ -285,7 +285,7 @@ struct PlaceHeads {
   T* qkv = nullptr;                              // [N, (H + 2 Hkv) D]: queries, keys, values
   const T* bias = nullptr;                       // [(H + 2 Hkv) D], or null
   const T *q_norm = nullptr, *k_norm = nullptr;  // [D]: weights of the RMS norms; null: no norm
-  const float *cos = nullptr, *sin = nullptr;    // [positions, D / 2]: tables over rotation angles
+  const float *cos = nullptr, *sin = nullptr;    // [positions, D / 2]: RoPE tables, a row per position
   const StepRow* rows = nullptr;                 // [N]
   PagedLayer<T> layer;
   int64_t num_rows = 0, heads = 0;  // N, H

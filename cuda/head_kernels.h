@@ -14,8 +14,8 @@ namespace roll {
 template <class T>
 struct HeadRows {
   const T *q_norm = nullptr, *k_norm = nullptr;             // [D]: weights; both null: no norms
-  const float *cos = nullptr, *sin = nullptr;               // [table rows, D/2]: tables over rotation angles
-  const int64_t* angles = nullptr;                          // [N]: the token's row in cos and sin
+  const float *cos = nullptr, *sin = nullptr;               // [table rows, D/2]: RoPE tables
+  const int64_t* angles = nullptr;                          // [N]: the token's row in `cos` and `sin`
   int64_t rows = 0, heads = 0, kv_heads = 0, head_dim = 0;  // N, H, Hkv, D
   int64_t shift = 0;      // 2^shift lanes work on a head; 2^shift is the smallest power of 2 >= vectors()
   float eps = 0;          // added to the mean square in the norms
