@@ -1,4 +1,4 @@
-// Generates a first configuration from a model and rows (training data): `roll new` writes it; `roll train` and `roll
+// Generates a first configuration from a model and a data set's rows: `roll new` writes it; `roll train` and `roll
 // evaluate` run it if they get no file.
 #pragma once
 
@@ -14,13 +14,14 @@
 
 namespace roll {
 
-// Each of the following checks the value of a flag, or of an answer to a question of `roll new`. Throws UserError
-// "--flag = value: ..." if the value cannot be used.
+// The functions check_model() to parse_algorithm() check the value of a flag, or of an answer to a question of `roll
+// new`. They throw UserError "--flag = value: ..." if the value cannot be used.
 
 /// Checks that `name`, a folder or Hub name in the local cache, holds a model and a tokenizer. Returns the Hub name
 /// unchanged, or the folder's absolute path.
 std::string check_model(const std::string& name);
-/// Names of splits (parts of a data set such as train or test), first choice first.
+/// Names of splits (parts of a data set such as train or test) for training, validation and `roll evaluate`, first
+/// choice first.
 inline const std::vector<std::string> kTrainingSplits = {"train"},
                                       kValidationSplits = {"validation", "valid", "val", "dev", "test"},
                                       kTestSplits = {"test", "validation", "valid", "val", "dev"};
@@ -52,20 +53,21 @@ struct RowsReport {
 };
 /// Checks the rows in run.data for run.reward, like `roll data check`, with the tokenizer of the folder `model`. Sets
 /// the fields of `run` that follow from the rows: num_rows, prompts, domains, layout, has_messages, chat_template.
-/// Throws UserError if the rows cannot be used; the report is then printed on standard output.
+/// Throws UserError if there is no row, or if some cannot be used; then prints the report on standard output.
 RowsReport measure_rows(NewRun& run, const std::filesystem::path& model);
 
+/// Result of first_config().
 struct FirstConfig {
   std::string yaml;
-  std::string warning;  // says that the devices have too little memory; "" if they have enough, or nobody asked
+  std::string warning;  // says that the devices have too little memory; "" if they have enough, or for no `limit_gb`
 };
 /// Returns the configuration with the first of suggest_layouts() (preview/new_run.h) whose estimated memory per device
 /// fits into 90 % of `limit_gb` (memory of one device, in 1e9 bytes). If none fits, returns the last layout with a
 /// warning. Without `limit_gb`, returns the first layout unchecked.
 FirstConfig first_config(const NewRun& run, const ModelSpec& spec, std::optional<double> limit_gb);
 
-/// Returns the configuration keys of data_args that name the columns of a row file, found by its first row, as YAML:
-/// "messages: COLUMN".
+/// Returns YAML for the keys of data_args that name the columns of a row file, detected from its first row: "messages:
+/// COLUMN" or "prompt: COLUMN".
 std::string columns_text(const std::string& file);
 /// Returns a name for rows: the last part of a path, glob or Hub name without extensions such as .jsonl.gz; characters
 /// that do not suit a folder name become _.
@@ -75,7 +77,7 @@ std::string data_name(const std::string& name);
 struct FirstFlags {
   std::optional<std::string> model, reward, algorithm, validation;  // --model, --reward, --algorithm, --validation
   std::vector<std::string> data;                                    // --data: patterns for find_rows()
-  std::vector<std::string> files{};  // find_rows(data), if the caller has it already; empty: it is computed
+  std::vector<std::string> files{};  // result of find_rows(data); empty: load_generated() calls find_rows()
   std::optional<double> memory_gb;   // --memory-gb: 1e9 bytes of memory of one device; unset: not checked
   bool evaluates = false;            // for `roll evaluate`: nothing is trained, and prompts of any length are kept
   /// Returns true if the user gave any of the flags.

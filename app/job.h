@@ -22,7 +22,7 @@ namespace roll {
 /// Values of the flags of a job; `roll train --help` explains each.
 struct JobFlags {
   std::string config;                     // --config: path of the YAML file
-  std::optional<int64_t> num_ranks;       // -n
+  std::optional<int64_t> num_ranks;       // -n; unset: the configured devices, the hostfile's slots, or 1
   std::optional<std::string> hostfile;    // --hostfile: path
   std::string mpirun_args;                // --mpirun-args: one text, split like a shell's command line
   bool dry_run = false;                   // --dry-run: only print the command
@@ -44,8 +44,9 @@ void add_job_flags(CLI::App& sub, JobFlags& flags, const InsteadOfFile& alternat
 /// Returns the overrides, plus resume_from_checkpoint=true for --resume.
 std::vector<std::string> list_overrides(const JobFlags& flags);
 
-/// Returns the inputs of a run that follow from the flags. `models`: shapes of the models, if known (they decide
-/// whether LongRoPE's long factors are used). `screen`: the full-screen view, or nullptr for output as lines.
+/// Returns what a Run (run/run.h) takes besides its configuration: flags, the command that resumes it, and versions.
+/// `models`: shapes of the models by role; nullopt: unknown, and RunFlags::is_long is false. `screen`: the full-screen
+/// view, or nullptr for output as lines.
 RunFlags run_flags(const JobFlags& flags, const std::optional<RoleShapes>& models, RunScreen* screen);
 
 /// Returns the options for loading the configuration. Without -n, the number of ranks is that of mpirun, srun or
@@ -56,7 +57,7 @@ LoadOptions load_options(const JobFlags& flags);
 struct Job {
   Communicator& ranks;  // all ranks of the job
   Log& log;
-  at::Device device;  // this rank's
+  at::Device device;  // this rank's; already the thread's current device
   RunScreen* screen;  // the full-screen view; nullptr for output as lines, and on all ranks but the first
 };
 
@@ -70,8 +71,8 @@ struct JobPlan {
   std::vector<std::string> notes;                  // shown once at the start
   std::map<std::string, std::string> environment;  // configuration key system_envs: variables set on every rank
 };
-/// Takes the job settings from a checked configuration. `worker` is the configuration of the trained role, whose
-/// backend_timeout (minutes) becomes timeout_s.
+/// Returns the job settings of a checked configuration. T: the command's configuration struct, such as Config. `worker`
+/// is the configuration of the trained role; its backend_timeout (minutes) becomes timeout_s.
 template <class T>
 JobPlan plan_job(const CheckedConfig<T>& checked, const WorkerConfig& worker) {
   return {checked.config.exp_name,     checked.num_ranks, checked.hostfile,          worker.backend_timeout * 60,

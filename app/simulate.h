@@ -10,17 +10,17 @@
 
 namespace roll {
 
+/// Values of the flags.
 struct SimulateFlags {
   std::vector<int64_t> ranks;       // --simulate: numbers of ranks to forecast; empty: no simulation
   std::string arch;                 // --arch: a config.json or known name for all models; "": the configured models
   std::string rollouts;             // --rollouts: run folder or step file with recorded lengths; "": the default
   std::string device;               // --device: "cpu" or "cuda"; "": cuda if the configuration names devices
-  std::optional<double> mean, std;  // --mean, --std: tokens of assumed responses; not together with `rollouts`
-  std::optional<int64_t>
-      step;                  // --step: the training step; unset: the first recorded, or the first that trains the actor
-  bool keeps_batch = false;  // --keep-batch: rollout_batch_size does not grow with the ranks
-  bool json = false;         // --json: one JSON object per line
-  SimulatedMachine machine;  // --tflops, --memory-gb and other speeds and sizes
+  std::optional<double> mean, std;  // --mean, --std: of the tokens of assumed responses; not together with `rollouts`
+  std::optional<int64_t> step;      // --step: training step; unset: first recorded, or first that trains the actor
+  bool keeps_batch = false;         // --keep-batch: rollout_batch_size does not grow with the ranks
+  bool json = false;                // --json: one JSON object per line
+  SimulatedMachine machine;         // --tflops, --memory-gb and other speeds and sizes
 };
 
 /// Adds the flags to `sub`, which must have the flag --print already. `flags` must outlive the parsing.
@@ -28,8 +28,8 @@ void add_simulate_flags(CLI::App& sub, SimulateFlags& flags);
 
 /// Prints a forecast for each of flags.ranks on standard output, notes on standard error. `file` is the configuration,
 /// `overrides` its key=value pairs, and `num_ranks` (-n) the number of ranks it is written for. Throws UserError if the
-/// configuration is invalid or not for `roll train`, flags contradict each other, or it cannot run on one of these
-/// numbers of ranks.
+/// configuration is invalid, not for `roll train`, or impossible on one of flags.ranks, or if flags contradict each
+/// other.
 void simulate(const SimulateFlags& flags, const std::string& file, const std::vector<std::string>& overrides,
               std::optional<int64_t> num_ranks);
 

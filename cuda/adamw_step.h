@@ -1,6 +1,7 @@
-// AdamW step for bfloat16 parameters: the kernel AdamWSlice (launch_layer_kernel.h) and its arithmetic, also used on
-// the CPU. 16 more bits per parameter complete a float32 master weight. A parameter takes 16 bytes: these 2 + 2,
-// gradient and two moments (float32). A step reads all 16 and writes 12, all but the gradient.
+// AdamW step for bfloat16 parameters: the kernel AdamWSlice, started by launch_layer_kernel.h. A parameter and 16 more
+// bits form a float32 master weight (SplitFloat, used on the CPU too). So a parameter takes 16 bytes: 2 + 2 for the
+// master weight, and 4 each for the gradient and two moments (float32). A step reads all 16 and writes all but the
+// gradient.
 #pragma once
 
 #include "cuda/bf16.h"
@@ -15,19 +16,19 @@ struct SplitFloat {
   int16_t low;  // signed difference of the float32's bit pattern from that of `high`
 };
 
-/// Splits x, which must not be NaN.
+/// Returns the halves of x, which must not be NaN.
 ROLL_HOST_DEVICE SplitFloat split_float(float x) {
   const uint32_t bits = float_bits(x);
   return {{static_cast<uint16_t>((bits + 0x8000u) >> 16)}, static_cast<int16_t>(bits & 0xFFFFu)};
 }
 
-/// Inverse of split_float().
+/// Returns the float32 that split_float() split.
 ROLL_HOST_DEVICE float joined_float(SplitFloat x) {
   return float_from_bits((static_cast<uint32_t>(x.high.bits) << 16) +
                          static_cast<uint32_t>(static_cast<int32_t>(x.low)));
 }
 
-/// Constants of optimizer step t = 1, 2, ...; lr: learning rate.
+/// Constants of optimizer step t = 1, 2, ... (lr: learning rate); made by adamw_kernel() (optim/split_adamw.h).
 struct AdamWStep {
   float scale = 1;          // factor of the gradient, such as that of gradient clipping
   float decay = 1;          // 1 - lr * weight decay
@@ -39,8 +40,8 @@ struct AdamWStep {
   float epsilon = 0;
 };
 
-/// Updates a parameter `weight` and its first and second moment (Loshchilov & Hutter 2019, algorithm 2); the fields of
-/// `step` include the bias corrections.
+/// Updates a parameter `weight` and its first and second moment in place (Loshchilov & Hutter 2019, algorithm 2). The
+/// fields of `step` include the bias corrections.
 ROLL_HOST_DEVICE void adamw(const AdamWStep& step, float gradient, float& weight, float& first, float& second) {
   gradient *= step.scale;
   first += step.first_rate * (gradient - first);
@@ -51,7 +52,8 @@ ROLL_HOST_DEVICE void adamw(const AdamWStep& step, float gradient, float& weight
 
 /// Kernel: an AdamW step over n elements. Updates high, low, first and second in place; reads gradient.
 struct AdamWSlice {
-  static constexpr int kLanes = 256, kVector = 4, kElements = 4 * kLanes * kVector;  // per block
+  static constexpr int kLanes = 256, kVector = 4,
+                       kElements = 4 * kLanes * kVector;  // threads, elements per access, elements per block
   template <class>
   using Shared = NoShared;
   AdamWStep step;

@@ -1,6 +1,7 @@
-// Updates slots after their draws: last token, length, position of the random numbers, penalty counts. DrawRows
-// (sample_row_text.h) does this itself, unless SampleRows::advances_slots is false: with tensor parallelism each rank
-// draws for some slots only, exchanges the drawn tokens, and then runs AdvanceSlots for all. Legend: N draws, S slots.
+// Updates slots after their draws: last token, length, position of the random numbers, penalty counts. A slot is the
+// place of one running sequence in the sampler's batch. Without tensor parallelism, DrawRows (sample_row_text.h)
+// updates them. With it (SampleRows::advances_slots = false), each rank draws for some slots only; the ranks exchange
+// the drawn tokens, and then each runs AdvanceSlots for all slots. Legend: N draws, S slots.
 #pragma once
 
 #include "cuda/device_math.h"
@@ -11,7 +12,8 @@ namespace roll {
 
 namespace sampling {
 
-/// Returns the index of `token` in touched[] (the slot's entries), or slot.num_touched if absent. All lanes must call.
+/// Returns the index of `token` in `touched`, the slot's list of tokens whose logits a bias or penalty changes;
+/// slot.num_touched if absent. All lanes of the block must call it, and each gets the index.
 template <class Block>
 ROLL_KERNEL_TEXT int64_t find_touched(const Block& block, const SlotState& slot, const TouchedToken* touched,
                                       int64_t token) {
@@ -22,8 +24,8 @@ ROLL_KERNEL_TEXT int64_t find_touched(const Block& block, const SlotState& slot,
 }
 
 /// Makes `token` the slot's last token, moves on to the next random number and, with penalties, counts the token in
-/// touched[index], where index is that of find_touched(). A new entry needs room in touched[]. Does not change the
-/// slot's length. To be called by one lane.
+/// touched[index]. `index` is the result of find_touched(); if absent, the token is appended, for which `touched` must
+/// have room. Does not change the slot's length. Only one lane may call it.
 ROLL_HOST_DEVICE void advance_slot(SlotState& slot, TouchedToken* touched, int32_t token, int64_t index) {
   slot.last_token = token;
   ++slot.name.position;
@@ -34,8 +36,8 @@ ROLL_HOST_DEVICE void advance_slot(SlotState& slot, TouchedToken* touched, int32
 
 }  // namespace sampling
 
-/// Kernel: updates the slots of all draws; one block per draw. A draw whose slot is -1 is skipped. If its token is -1
-/// (invalid logits), only the slot's length changes.
+/// Kernel: updates the slots of all draws; one block per draw. A draw with slot -1 is skipped. If the drawn token is -1
+/// (a logit is NaN or +infinity), only the slot's length changes.
 struct AdvanceSlots {
   static constexpr int kLanes = 256;
   template <class>
@@ -44,7 +46,7 @@ struct AdvanceSlots {
   const DrawnToken* drawn = nullptr;  // [N]: result of each draw
   SlotState* slots = nullptr;         // [S]
   TouchedToken* touched = nullptr;    // [S, touched_per_slot]
-  int64_t touched_per_slot = 0;       // capacity; with penalties, each drawn token may need an entry
+  int64_t touched_per_slot = 0;       // capacity; with penalties, each drawn token may add an entry
   int64_t num_rows = 0;               // N
 
   int64_t num_blocks() const { return num_rows; }

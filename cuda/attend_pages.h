@@ -12,37 +12,41 @@
 // 32-bit indices suffice within a page or tile and cost a GPU half as much; ROLL_UNROLL is a pragma.
 namespace roll {
 
+/// Shared memory of AttendPages.
 template <class Block, int kMixed, int kQueries>
 struct AttendShared {
   template <class T>
   using Cell = typename Block::template Cell<T>;
-  Cell<TokenPlace> places[Block::kLanes];
-  alignas(16) Cell<float> mixed[kQueries][kMixed + 8];  // + 8 avoids bank conflicts
-  Cell<float> top[Block::kWarps][kQueries], sum[Block::kWarps][kQueries];
+  Cell<TokenPlace> places[Block::kLanes];               // entry i: tokens [i kVector, (i + 1) kVector) of a span
+  alignas(16) Cell<float> mixed[kQueries][kMixed + 8];  // value sums over all warps; + 8 avoids bank conflicts
+  Cell<float> top[Block::kWarps][kQueries], sum[Block::kWarps][kQueries];  // results of each warp, see Sums
 };
 
 /// Kernel: causal paged attention on tensor cores, 16 queries at once. A row attends to its slot's tokens at positions
 /// 0 to row.position, whose keys and values must already lie in the pages. A warp keeps the running maximum and sums of
-/// its queries in registers while it loops over keys (Dao 2023, "FlashAttention-2").
+/// its queries in registers while it loops over keys (Dao 2023, "FlashAttention-2"). T: float, Bf16 or Fp16. kDim (64,
+/// 128 or 256): largest D; layer.head_dim = D must be a multiple of 8.
 ///
-/// A block computes `tile` rows for one bundle (up to 16 query heads that share a key/value head), one slice of kMixed
-/// of the D output elements, and one split: a range of the visible tokens. If splits > 1, the results are in
+/// A block computes `rows_per_block` rows for one bundle (up to 16 query heads that share a key/value head), one slice
+/// of kMixed of the D output elements, and one split: a range of the visible tokens. If splits > 1, the results are in
 /// `parts`, and CombineParts must run next to write `mixed`. Single rows (decoding): a bundle's heads are the queries,
 /// warps divide the tokens. Consecutive rows of a sequence (prefill): the rows are the queries, warps divide the heads.
 ///
-/// The lanes of a warp form a 4 (t) x 8 (g) grid, as in mma fragments. A lane reads 16 bytes at once: kVector elements
-/// of a key, or one element of kVector tokens' values. This fixes which key is which column of the products: column c
-/// of product j is key kVector (c / 2) + 2 j + c % 2 of a tile. layer.head_dim must be a multiple of 8, at most kDim.
+/// A tile is kTile consecutive tokens of a slot, which a warp multiplies at once. The lanes of a warp form a 4 (t) x 8
+/// (g) grid, as in mma fragments. A lane reads 16 bytes at once: kVector elements of a key, or one element of kVector
+/// tokens' values. This fixes which key is which column of the products: column c of product j is key kVector (c / 2) +
+/// 2 j + c % 2 of a tile.
 template <class T, int kDim>
 struct AttendPages {
   static constexpr int kLanes = 128, kQueries = 16, kVector = PagedLayer<T>::kVector;
-  static constexpr int kTile = 4 * kVector;       // tokens that a warp processes at once
+  static constexpr int kTile = 4 * kVector;       // tokens per tile
   static constexpr int kSpan = kLanes * kVector;  // tokens whose page-table entries are read at once
-  /// Number of kTile-element parts of a key whose loads are issued together; limited by registers for wide heads.
+  /// Number of 4 kVector-element sections of a key whose loads are issued together; limited by registers for wide
+  /// heads.
   static constexpr int kPasses = kDim > 128 ? 1 : kDim == 128 ? 2 : kDim / kTile;
   /// Softmax weights are scaled by 2^kShift, so that small float16 weights do not become denormal.
   static constexpr float kShift = std::is_same_v<T, Fp16> ? 15 : 0;
-  /// kMixed: output elements per block. Registers hold at most kMaxMixed: half as many for wide float32 heads.
+  /// kMixed: output elements per block. kMaxMixed: most that registers hold, half as many for wide float32 heads.
   static constexpr int kMaxMixed = sizeof(T) == 4 && kDim > 128 ? 64 : 128,
                        kMixed = kDim < kMaxMixed ? kDim : kMaxMixed;
   template <class Block>
@@ -51,20 +55,21 @@ struct AttendPages {
   const StepRow* rows = nullptr;  // [N]
   PagedLayer<T> layer;
   T* mixed = nullptr;  // [N, H D]: output, the means of the values; 0 for padding rows (slot -1)
-  /// [num_rows, H, splits, D + 4], written if splits > 1. Per split: D weighted value sums, the largest exponent (of
-  /// 2), the weight sum relative to it, 2 unused elements.
+  /// [num_rows, H, splits, D + 4], written if splits > 1. Per split: D sums of weight * value, the largest exponent,
+  /// the sum of the weights, 2 unused elements. A token's weight is 2^(its exponent - the largest), times 2^kShift.
   float* parts = nullptr;
   int64_t first_row = 0, num_rows = 0;  // computes rows [first_row, first_row + num_rows) of the N rows
   int64_t heads = 0;                    // H
-  int64_t splits = 1;                   // more than 1 only if tile = 1
-  int64_t tile = 1;                     // rows per block: 1, or more for prompts
+  int64_t splits = 1;                   // token ranges per row; more than 1 only if rows_per_block = 1
+  int64_t rows_per_block = 1;           // 1 for decoding, more for prompts
   float scale = 1;                      // factor of query-key products, usually 1 / sqrt(D)
 
   /// Returns the number of query heads per key/value head.
   ROLL_HOST_DEVICE int64_t group() const { return heads / layer.kv_heads; }
+  /// Returns the number of bundles per key/value head.
   ROLL_HOST_DEVICE int64_t bundles() const { return (group() + kQueries - 1) / kQueries; }
   int64_t num_blocks() const {
-    return (num_rows + tile - 1) / tile * layer.kv_heads * bundles() * (kDim / kMixed) * splits;
+    return (num_rows + rows_per_block - 1) / rows_per_block * layer.kv_heads * bundles() * (kDim / kMixed) * splits;
   }
 
   template <class Block>
@@ -80,8 +85,8 @@ struct AttendPages {
     const auto left = static_cast<int32_t>(group()) - bundle * kQueries;
     const Heads block_heads{static_cast<int32_t>(kv_head * group()) + bundle * kQueries,
                             left < kQueries ? left : kQueries, kv_head, from};
-    const int64_t begin = first_row + remaining * tile, rows_end = first_row + num_rows,
-                  end = begin + tile < rows_end ? begin + tile : rows_end;
+    const int64_t begin = first_row + remaining * rows_per_block, rows_end = first_row + num_rows,
+                  end = begin + rows_per_block < rows_end ? begin + rows_per_block : rows_end;
     for (int64_t i = begin, next = 0; i < end; i = next) {
       next = end_of_run(block, i, end);
       if (rows[i].slot < 0)
@@ -108,12 +113,14 @@ struct AttendPages {
   struct Tokens {
     int32_t slot, begin, end, whole, first, stride;
   };
+  /// A lane's running results for queries g and g + 8: sums of weight * value, largest exponent, sum of weights.
   struct Sums {
     Vector<float, 4> mixed[kMixed / 8];                    // product i: output elements 8 i to 8 i + 7
-    float top[2] = {-FLT_MAX, -FLT_MAX}, sum[2] = {0, 0};  // sum: over the lane's columns only
+    float top[2] = {-FLT_MAX, -FLT_MAX}, sum[2] = {0, 0};  // sum: over the lane's columns until attend() ends
   };
   using Half = Vector<T, kVector / 2>;
 
+  /// These two return row i's D elements for a query head: in the output, and of the query.
   ROLL_HOST_DEVICE T* out(int64_t i, int64_t head) const { return mixed + (i * heads + head) * layer.head_dim; }
   ROLL_HOST_DEVICE const T* query(int64_t i, int64_t head) const {
     return qkv + (i * (heads + 2 * layer.kv_heads) + head) * layer.head_dim;
@@ -129,6 +136,7 @@ struct AttendPages {
     return i + ones_from_below(block.ballot(follows));
   }
 
+  /// Writes 0 as the output of the padding rows [i, end), by one of the blocks that share them.
   template <class Block>
   ROLL_KERNEL_TEXT void clear(const Block& block, int64_t i, int64_t end, const Heads& block_heads,
                               int32_t split) const {
@@ -208,7 +216,7 @@ struct AttendPages {
     }
   }
 
-  /// Returns query k's weight sum over all warps, relative to 2^top; sets `top` to the largest exponent.
+  /// Returns query k's sum of weights over all warps, relative to 2^top; sets `top` to the largest exponent.
   template <class Block>
   static ROLL_KERNEL_TEXT float joined_sum(Shared<Block>& shared, int k, float& top) {
     top = shared.top[0][k];
@@ -242,7 +250,8 @@ struct AttendPages {
     }
   }
 
-  /// Attends a warp's queries over its tokens. All warps must call it; an unused warp only reads the page table.
+  /// Attends a warp's queries over its tokens. All warps must call it; with is_used = false, a warp only helps to read
+  /// the page table.
   template <class Block>
   ROLL_KERNEL_TEXT void attend(const Block& block, Shared<Block>& shared, const Tokens& tokens,
                                const Heads& block_heads, const Queries& queries, bool is_used, Sums& sums) const {
@@ -264,7 +273,9 @@ struct AttendPages {
       for (int offset = 1; offset < 4; offset *= 2) sums.sum[r] += block.shuffle_xor(sums.sum[r], offset);
   }
 
-  /// Adds the tokens [first, min(first + kTile, end)). kIsWhole: the tile is full and all queries see all its tokens.
+  /// Adds the tile of tokens [first, min(first + kTile, end)) to `sums`. in_span: tokens from the start of
+  /// shared.places to `first`. from: first output element. kIsWhole: the tile is full and all queries see all its
+  /// tokens.
   template <bool kIsWhole, class Block>
   ROLL_KERNEL_TEXT void add_tile(const Block& block, Shared<Block>& shared, int32_t in_span, int32_t first, int32_t end,
                                  int32_t from, const Queries& queries, Sums& sums) const {

@@ -6,6 +6,7 @@
 
 namespace roll {
 
+/// A bfloat16.
 struct Bf16 {
   uint16_t bits;
 };
@@ -18,12 +19,12 @@ ROLL_HOST_DEVICE float to_float(Bf16 x) {
   return float_from_bits(static_cast<uint32_t>(x.bits) << 16);
 }
 
-/// store(to, x) converts x to the type of `to`, so that templates need not know it.
+/// Converts x to the type of `to`: float, Bf16 (below) or Fp16 (fp16.h).
 ROLL_HOST_DEVICE void store(float& to, float x) {
   to = x;
 }
 
-/// Rounds x to nearest, ties to even.
+/// Rounds x to the nearest bfloat16, ties to even.
 ROLL_HOST_DEVICE void store(Bf16& to, float x) {
 #ifdef __CUDA_ARCH__
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(to.bits) : "f"(x));

@@ -10,8 +10,9 @@
 // 32-bit indices suffice within a page or tile and cost a GPU half as much.
 namespace roll {
 
-/// Kernel: computes mixed from parts, for the rows [first_row, first_row + num_rows). One block of one warp per row and
-/// head. Fields of the same name must equal those of the AttendPages launch. Leaves padding rows (slot -1) as they are.
+/// Kernel: computes `mixed` from `parts`, for the rows [first_row, first_row + num_rows). One block of one warp per row
+/// and head. Fields of the same name must equal those of the AttendPages launch. Leaves padding rows (slot -1) as they
+/// are. T: type of the output (float, Bf16 or Fp16).
 template <class T>
 struct CombineParts {
   static constexpr int kLanes = kWarp;  // one lane per split
@@ -19,7 +20,7 @@ struct CombineParts {
   struct Shared {
     typename Block::template Cell<float> weights[kWarp];
   };
-  const float* parts = nullptr;   // [num_rows, H, splits, D + 4], as AttendPages::parts
+  const float* parts = nullptr;   // [num_rows, H, splits, D + 4]: partial results, written to AttendPages::parts
   const StepRow* rows = nullptr;  // [N]
   T* mixed = nullptr;             // [N, H D]: output
   int64_t first_row = 0, num_rows = 0;

@@ -1,10 +1,9 @@
-// Kernels of the GPU sampler (lib/decode/device_decoder.h) between the GEMMs of a layer. Each is a struct of its
-// arguments (pointers are device memory), whose run() is the body of one block, a template over Block (lane_block.h):
-// launch_kernel.h starts it on a GPU, tests run it on the CPU. T (float, Bf16 or Fp16): type of weights, GEMM inputs
-// and outputs, and KV cache; all arithmetic and the residual stream are float32. A slot is the place of one running
-// sequence in the batch. Legend: N rows (tokens of a step), S slots, P pages, E hidden size, H query heads, Hkv
-// key/value heads, D head size, I inner size of the MLP; H, Hkv and I are this tensor-parallel rank's. E and I must be
-// multiples of 4, D of 8.
+// Kernels of the GPU sampler (lib/decode/device_decoder.h) between the GEMMs of a layer. Each is a kernel struct
+// (lane_block.h) whose fields are its arguments; pointers are device memory. launch_kernel.h starts it on a GPU, tests
+// run it on the CPU. T (float, Bf16 or Fp16): type of weights, GEMM inputs and outputs, and KV cache. All arithmetic
+// and the residual stream are float32. A step computes N rows, one token each; a slot is the place of one running
+// sequence in the batch. Legend: N rows, S slots, P pages, E hidden size, H query heads, Hkv key/value heads, D head
+// size, I inner size of the MLP. H, Hkv and I are this tensor-parallel rank's. E and I must be multiples of 4, D of 8.
 #pragma once
 
 #include <cmath>
@@ -17,9 +16,9 @@
 // 32-bit indices suffice within a page or tile and cost a GPU half as much.
 namespace roll {
 
-/// A token to compute.
+/// A row of a step: a token to compute.
 struct StepRow {
-  int32_t token = 0;     // -1: StartRows takes the slot's last token, and SlotState::length as position
+  int32_t token = 0;     // token id; -1: StartRows fills in SlotState::last_token, and SlotState::length as position
   int32_t position = 0;  // in the sequence, from 0
   int32_t slot = -1;     // -1: padding row, skipped
 };
@@ -30,8 +29,8 @@ struct SlotSeat {
   int64_t slot = 0;
 };
 
-/// New value of entry `index` of a slot's page table: the page with the keys and values of the tokens at positions
-/// [index * page_size, (index + 1) * page_size).
+/// New value of entry `index` of a slot's page table. `page` is the number of the page with the keys and values of the
+/// tokens at positions [index * page_size, (index + 1) * page_size).
 struct TableEntry {
   int32_t slot = 0, index = 0, page = 0;
 };
@@ -62,8 +61,8 @@ struct UpdateSlots {
   }
 };
 
-/// Kernel: copies pages in all cache tensors. One block per copy and tensor, in no order, so that no page copied to may
-/// also be copied from.
+/// Kernel: copies pages in all cache tensors. One block per copy and tensor. Blocks run in no order, so no page may be
+/// both copied to and copied from.
 struct CopyPages {
   static constexpr int kLanes = 256;
   template <class>
@@ -118,10 +117,10 @@ ROLL_HOST_DEVICE Vector<T, 4> normed(const Vector<float, 4>& x, float scale, con
   return result;
 }
 
-/// Kernel: begins a step: fills in tokens and positions (`rows`), and writes the embeddings (x) and their RMS norm, the
-/// input of layer 0. One block per row; a padding row becomes 0. If `sums` is set (embedding split across ranks), it
-/// instead sets x to 0, leaves `input` unwritten, and writes to `sums` the embeddings of the tokens of this rank's
-/// vocabulary range, 0 for others. The caller then sums `sums` over the ranks, and AddNorm adds it to x.
+/// Kernel: begins a step: fills in tokens and positions (`rows`), and writes the embeddings (x) and their RMS norm
+/// (`input`, of layer 0). One block per row; a padding row becomes 0. If `sums` is set (embedding split across ranks),
+/// x becomes 0 and `input` is not written. `sums` then gets the embeddings of tokens in this rank's vocabulary range,
+/// and 0 for other tokens. The caller sums it over the ranks, and AddNorm adds it to x and writes `input`.
 template <class T>
 struct StartRows {
   static constexpr int kLanes = 256;
@@ -175,9 +174,9 @@ struct StartRows {
   }
 };
 
-/// Kernel: x += branch + bias, and input = RMS norm of x * norm: the input of the next GEMM. One block per row. If
-/// `draws` is set (before the LM head), it leaves x unchanged, and row i of `input` is that of row draws[i].row, or 0
-/// if draws[i].slot is -1.
+/// Kernel: x += branch + bias, and input = RMS norm of x * norm: the input of the next GEMM. One block per row of
+/// `input`. If `draws` is set (before the LM head), x stays unchanged. Row i of `input` is then computed from row
+/// draws[i].row of x and branch, and becomes 0 if draws[i].slot is -1.
 template <class T>
 struct AddNorm {
   static constexpr int kLanes = 256;
@@ -187,7 +186,7 @@ struct AddNorm {
   const T* branch = nullptr;         // [N, E]: output of the attention or MLP, without bias
   const T* bias = nullptr;           // [E], or null
   const T* norm = nullptr;           // [E]: weight of the norm
-  const float* sums = nullptr;       // [N, E]: if set, taken in place of `branch`
+  const float* sums = nullptr;       // [N, E]: taken in place of `branch`, e.g. a sum over ranks; null: not used
   T* input = nullptr;                // [num_rows, E]
   const RowDraw* draws = nullptr;    // [num_rows], or null
   int64_t num_rows = 0, hidden = 0;  // num_rows: N, or the number of draws; hidden: E
@@ -225,9 +224,9 @@ struct TokenPlace {
   int32_t within;  // offset in the page, in tokens
 };
 
-/// Paged keys and values of one layer, with the page tables. Lanes read 16 bytes at once. So the layout of keys is [P,
-/// Hkv, D / kVector, page_size, kVector], with kVector consecutive elements of D last; that of values is [P, Hkv,
-/// page_size / kVector, D, kVector], with kVector consecutive tokens last.
+/// Paged keys and values of one layer, with the page tables. Lanes read 16 bytes at once, so kVector elements lie side
+/// by side. Layout of keys: [P, Hkv, D / kVector, page_size, kVector], with kVector consecutive elements of D last.
+/// Layout of values: [P, Hkv, page_size / kVector, D, kVector], with kVector consecutive tokens last.
 template <class T>
 struct PagedLayer {
   static constexpr int kVector = 16 / sizeof(T);
@@ -236,14 +235,14 @@ struct PagedLayer {
   int32_t table_width = 0, page_size = 0, kv_heads = 0, head_dim = 0;
   uint32_t page_factor = 0;  // reciprocal(page_size)
 
-  /// Returns the factor with position / page_size = position * factor / 2^32 (integer divisions), for positions below
-  /// 2^32 / page_size; for all positions if page_size is a power of 2.
+  /// Returns the factor with position / page_size = position * factor / 2^32 (integer divisions). This holds for
+  /// positions below 2^32 / page_size, and for all positions if page_size is a power of 2.
   static uint32_t reciprocal(int64_t page_size) {
     return static_cast<uint32_t>(((int64_t{1} << 32) + page_size - 1) / page_size);
   }
 
-  /// Looks up a slot's token in its page table. head: key/value head. The next tokens, up to the next position that is
-  /// a multiple of kVector, follow it in memory.
+  /// Looks up the token at `position` in a slot's page table. head: key/value head. The next tokens, up to the next
+  /// position that is a multiple of kVector, follow it in memory.
   ROLL_HOST_DEVICE TokenPlace token_place(int32_t slot, int32_t position, int32_t head) const {
     const auto page = static_cast<int32_t>(uint64_t{static_cast<uint32_t>(position)} * page_factor >> 32);
     return {tables[int64_t{slot} * table_width + page] * kv_heads + head, position - page * page_size};
@@ -257,7 +256,7 @@ struct PagedLayer {
   ROLL_HOST_DEVICE T* value_at(TokenPlace place) const {
     return values + int64_t{place.block} * (page_size * head_dim) + place.within * head_dim;
   }
-  /// Return element d of a token's key or value.
+  /// These overloads return element d of a token's key or value.
   ROLL_HOST_DEVICE T& key_at(TokenPlace place, int32_t d) const {
     return key_at(place)[d / kVector * page_size * kVector + d % kVector];
   }
@@ -269,14 +268,15 @@ struct PagedLayer {
 
 constexpr int kMaxHeadDim = 256;
 
+/// Shared memory of PlaceHeads: one head.
 template <class Block>
 struct HeadShared {
   alignas(16) typename Block::template Cell<float> x[kMaxHeadDim];
 };
 
-/// Kernel: adds the bias to q, k and v, applies q/k norm and RoPE to q and k, and writes q back to `qkv`, and k and v
-/// to their pages only. One block per row and q/k/v head; padding rows are skipped. RoPE rotates the pairs (i, i + D /
-/// 2).
+/// Kernel: adds the bias to q, k and v, and applies q/k norm and RoPE to q and k. Writes q back to `qkv`; writes k and
+/// v to the pages of `layer` only. One block per row and q/k/v head; padding rows are skipped. RoPE rotates the pairs
+/// (i, i + D / 2).
 template <class T>
 struct PlaceHeads {
   static constexpr int kLanes = 64;
@@ -285,7 +285,7 @@ struct PlaceHeads {
   T* qkv = nullptr;                              // [N, (H + 2 Hkv) D]: queries, keys, values
   const T* bias = nullptr;                       // [(H + 2 Hkv) D], or null
   const T *q_norm = nullptr, *k_norm = nullptr;  // [D]: weights of the RMS norms; null: no norm
-  const float *cos = nullptr, *sin = nullptr;    // [positions, D / 2]: tables over rotation angles
+  const float *cos = nullptr, *sin = nullptr;    // [positions, D / 2]: RoPE tables, a row per position
   const StepRow* rows = nullptr;                 // [N]
   PagedLayer<T> layer;
   int64_t num_rows = 0, heads = 0;  // N, H
@@ -325,8 +325,8 @@ struct PlaceHeads {
   }
 };
 
-/// Kernel: gated = silu(gate + gate_bias) * (up + up_bias), where gate and up are the halves of gate_up's rows, and the
-/// two biases those of `bias`.
+/// Kernel: gated = silu(gate + gate_bias) * (up + up_bias). gate and up are the halves of gate_up's rows, gate_bias and
+/// up_bias the halves of `bias`.
 template <class T>
 struct Gate {
   static constexpr int kLanes = 256, kPerBlock = 1024;  // kPerBlock: elements of a row per block

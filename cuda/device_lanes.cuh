@@ -9,6 +9,7 @@
 
 namespace roll::cuda {
 
+/// The primitives of lane_block.h in a thread block of kNumLanes threads.
 template <int kNumLanes>
 struct DeviceLanes {
   static constexpr int kLanes = kNumLanes;
@@ -65,7 +66,7 @@ struct DeviceLanes {
     }
   }
 
-  /// Adds 32 bits only: a 64-bit atomicAdd in shared memory is a compare-and-swap loop.
+  /// There is no 64-bit version, because a 64-bit atomicAdd in shared memory is a compare-and-swap loop.
   static __device__ uint32_t add(uint32_t* cell, uint32_t x) { return atomicAdd(cell, x); }
 
   template <class T>
@@ -75,6 +76,7 @@ struct DeviceLanes {
   }
 
  private:
+  /// Applies f to each 32-bit word of x.
   template <class T, class F>
   static __device__ T by_words(T x, const F& f) {
     static_assert(sizeof(T) % 4 == 0);
@@ -118,8 +120,8 @@ struct DeviceLanes {
   }
 };
 
-/// The CUDA kernel of a kernel struct. Small blocks ask for two resident blocks per multiprocessor; for a third, ptxas
-/// would spill registers to memory.
+/// The CUDA kernel that runs a kernel struct (lane_block.h). Small blocks ask for two resident blocks per
+/// multiprocessor; for a third, ptxas would spill registers to memory.
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::kLanes, Kernel::kLanes <= 128 ? 2 : 1) run_kernel(Kernel kernel) {
   using Block = LaneBlock<DeviceLanes<Kernel::kLanes>>;

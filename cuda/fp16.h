@@ -6,6 +6,7 @@
 
 namespace roll {
 
+/// A float16 (IEEE 754 binary16).
 struct Fp16 {
   uint16_t bits;
 };
@@ -24,7 +25,7 @@ ROLL_HOST_DEVICE float to_float(Fp16 x) {
 #endif
 }
 
-/// Rounds x to nearest, ties to even; to infinity of the same sign if |x| >= 65520.
+/// Rounds x to the nearest float16, ties to even; |x| >= 65520 becomes infinity of the same sign.
 ROLL_HOST_DEVICE void store(Fp16& to, float x) {
 #ifdef __CUDA_ARCH__
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(x));

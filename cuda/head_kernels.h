@@ -1,22 +1,23 @@
-// Training kernels between the packed QKV GEMM and attention, forward and backward: q/k norm and RoPE. Each is a struct
-// of its arguments (pointers are device memory, 16-byte aligned); launch_layer_kernel.h starts it. T: float or Bf16;
-// arithmetic is float32. Legend: N rows (tokens), H query heads, Hkv key/value heads, D head size, at most 256.
+// Training kernels between the packed QKV GEMM and attention, forward and backward: q/k norm and RoPE. Each is a kernel
+// struct (lane_block.h) whose fields are its arguments; pointers are device memory, 16-byte aligned.
+// launch_layer_kernel.h starts it. T: float or Bf16; arithmetic is float32. d_x or dx is the gradient of the loss by x.
+// Legend: N rows (tokens), H query heads, Hkv key/value heads, D head size, at most 256.
 #pragma once
 
 #include "cuda/row_vectors.h"
 
 namespace roll {
 
-/// Arguments that forward and backward share: sizes of the packed QKV tensor [N, (H + 2 Hkv) D] (a row holds all
-/// queries, then all keys, then all values), and the parameters of q/k norm and RoPE. RoPE rotates the pairs (i, i +
-/// D/2) of each query and key, after an optional RMS norm of the head.
+/// Arguments that forward and backward share: sizes of the packed QKV tensor [N, (H + 2 Hkv) D], and the parameters of
+/// q/k norm and RoPE. A row of the tensor holds all queries, then all keys, then all values. RoPE rotates the pairs (i,
+/// i + D/2) of each query and key, after an optional RMS norm of the head.
 template <class T>
 struct HeadRows {
   const T *q_norm = nullptr, *k_norm = nullptr;             // [D]: weights; both null: no norms
-  const float *cos = nullptr, *sin = nullptr;               // [table rows, D/2]: tables over rotation angles
-  const int64_t* angles = nullptr;                          // [N]: the token's row in cos and sin
+  const float *cos = nullptr, *sin = nullptr;               // [table rows, D/2]: RoPE tables
+  const int64_t* angles = nullptr;                          // [N]: the token's row in `cos` and `sin`
   int64_t rows = 0, heads = 0, kv_heads = 0, head_dim = 0;  // N, H, Hkv, D
-  int64_t shift = 0;      // 2^shift lanes work on a head: the smallest power of 2 that is at least vectors()
+  int64_t shift = 0;      // 2^shift lanes work on a head; 2^shift is the smallest power of 2 >= vectors()
   float eps = 0;          // added to the mean square in the norms
   float inverse_dim = 0;  // 1 / D
 
@@ -25,11 +26,11 @@ struct HeadRows {
   ROLL_HOST_DEVICE bool has_norms() const { return q_norm != nullptr; }
 };
 
-/// A head of a token, in a [token, head] array.
+/// Index of a head in a [token, head] array.
 struct HeadPosition {
   int64_t token, head;
 
-  /// Returns the k-th next head, for `heads` heads per token, without a division in every lane.
+  /// Returns the index k heads later, for `heads` heads per token, without a division in every lane.
   ROLL_HOST_DEVICE HeadPosition next_head(int64_t k, int64_t heads) const {
     HeadPosition position = {token, head + k};
     for (; position.head >= heads; position.head -= heads) ++position.token;
@@ -62,6 +63,7 @@ ROLL_HOST_DEVICE Halves<T> rotated_halves(const Halves<T>& x, const WideVec<T>& 
   return out;
 }
 
+/// Stores vector j of both halves, rounded to T, at the head that begins at `head`.
 template <class Block, class T>
 ROLL_KERNEL_TEXT void store_halves(const Block& block, T* head, int64_t j, int64_t vectors, const Halves<T>& x) {
   Vec<T> low, high;
@@ -73,7 +75,7 @@ ROLL_KERNEL_TEXT void store_halves(const Block& block, T* head, int64_t j, int64
   store_vec(block, head, j + vectors, high);
 }
 
-/// Returns the sum of the products of equal elements.
+/// Returns the dot product of a and b.
 template <class T>
 ROLL_HOST_DEVICE float product(const Halves<T>& a, const Halves<T>& b) {
   float sum = 0;
@@ -88,6 +90,7 @@ struct RotateHeads {
   static constexpr int kLanes = 128, kHeads = 32;  // kHeads: heads per block
   template <class Block>
   struct Shared {
+    // Per head of the block: sum of squares; index of its first element in qkv, in out, and in cos and sin.
     typename Block::template Cell<float> scale[kHeads];
     typename Block::template Cell<int64_t> from[kHeads], to[kHeads], angle[kHeads];
     typename Block::template Cell<int32_t> kind[kHeads];  // 0 query, 1 key
@@ -152,7 +155,8 @@ struct RotateHeadsBackward {
   static constexpr int kLanes = 128, kHeads = 64, kGroups = 4, kMaxHeadDim = 256;
   template <class Block>
   struct Shared {
-    alignas(32) typename Block::template Cell<float> parts[kGroups][2][kMaxHeadDim];
+    alignas(32) typename Block::template Cell<float> parts[kGroups][2][kMaxHeadDim];  // gradients of q_norm, k_norm
+    // Per head of the block: find_scales(); index of its first element in dq, dk or dv, in d_qkv, and in cos and sin.
     typename Block::template Cell<float> scale[kHeads], pull[kHeads];
     typename Block::template Cell<int64_t> from[kHeads], to[kHeads], angle[kHeads];
     typename Block::template Cell<int32_t> kind[kHeads];  // 0 query, 1 key, 2 value
@@ -175,10 +179,10 @@ struct RotateHeadsBackward {
            (shape.has_norms() ? num_blocks() * shape.head_dim * 8 : 0);
   }
 
-  /// kind: 0 query, 1 key, 2 value.
+  /// Returns dq, dk or dv for kind 0, 1 or 2.
   ROLL_HOST_DEVICE const T* gradient(int32_t kind) const { return kind == 0 ? dq : kind == 1 ? dk : dv; }
 
-  /// Returns the gradient of the normed pair, by inverse RoPE.
+  /// Returns the gradient before RoPE (by the normed head), for vector j of the halves of the block's k-th head.
   template <class Block>
   ROLL_KERNEL_TEXT Halves<T> rotated_back(const Block& block, const Shared<Block>& shared, int64_t k, int64_t j) const {
     const WideVec<T> cos = load_floats<T>(block, shape.cos + shared.angle[k], j),
@@ -186,6 +190,7 @@ struct RotateHeadsBackward {
     return rotated_halves(load_halves(block, gradient(shared.kind[k]) + shared.from[k], j, shape.vectors()), cos, sin,
                           -1);
   }
+  /// Returns x times vector j of the halves of a norm's weight.
   template <class Block>
   ROLL_KERNEL_TEXT Halves<T> weighted(const Block& block, const Halves<T>& x, const T* norm, int64_t j) const {
     Halves<T> d = x;
@@ -197,6 +202,7 @@ struct RotateHeadsBackward {
     return d;
   }
 
+  /// Fills kind, from, to and angle in `shared` for the block's heads [first, first + count).
   template <class Block>
   ROLL_KERNEL_TEXT void find_heads(const Block& block, Shared<Block>& shared, int64_t first, int64_t count) const {
     const HeadPosition begin = {first / all_heads(), first % all_heads()};
@@ -211,7 +217,7 @@ struct RotateHeadsBackward {
     });
   }
 
-  /// Computes scale = r and pull = r^2 mean(g x) per head, as in NormRowsBackward.
+  /// Computes scale = r and pull = r^2 mean(g x) per head; r, g and x as in NormRowsBackward (layer_kernels.h).
   template <class Block>
   ROLL_KERNEL_TEXT void find_scales(const Block& block, Shared<Block>& shared, int64_t count) const {
     const int64_t shift = shape.shift, lanes = int64_t{1} << shift, vectors = shape.vectors();

@@ -1,9 +1,13 @@
 // LaneBlock, the class that all kernel bodies are written against (their template parameter Block), so that they run on
-// a GPU and, in tests, on the CPU. It adds loops and reductions to a class `Lanes` of primitives, implemented with CUDA
-// threads (device_lanes.cuh) and with CPU fibers (tests/cuda/warps.h). A block is a CUDA thread block, a lane one of
-// its threads. All lanes of a block run the body, and all must call barrier() and LaneBlock's functions in the same
-// order; all lanes of a warp must call warp_barrier(), shuffles, ballot(), multiply_add() and joined_in_warp().
-// `Lanes` has
+// a GPU and, in tests, on the CPU. A block is a CUDA thread block, a lane one of its threads.
+//
+// A kernel is a struct of its arguments. It has kLanes (lanes per block), num_blocks(), a type Shared<Block> of the
+// block's shared memory, and run(block, shared, index), the body, which every lane of block `index` runs.
+//
+// LaneBlock adds loops and reductions to a class `Lanes` of primitives. CUDA threads (device_lanes.cuh) and CPU fibers
+// (tests/cuda/warps.h) implement `Lanes`. All lanes of a block must call barrier() and LaneBlock's functions, in the
+// same order. Exceptions: warp_barrier(), shuffles, ballot(), multiply_add() and joined_in_warp() are called by all
+// lanes of one warp. `Lanes` has
 //   kLanes                lanes per block: a multiple of 32, at most 1024; 32 consecutive lanes are a warp
 //   lane()                index of this lane
 //   barrier()             waits for all lanes; afterwards each sees what the others wrote before
@@ -58,7 +62,7 @@ ROLL_HOST_DEVICE T larger(T a, T b) {
   return a > b ? a : b;
 }
 
-/// See above. I: an integer type. f, join: functions that each lane calls.
+/// A lane's view of its block. I: an integer type. f, join: functions that any lane may call.
 template <class Lanes>
 class LaneBlock : public Lanes {
  public:

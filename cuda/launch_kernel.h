@@ -11,7 +11,8 @@
 
 namespace roll {
 
-/// Any kernel of the sampler, with its arguments. T: type of weights and cache.
+/// A kernel of the sampler with its arguments. T: type of weights, GEMM inputs and outputs, and KV cache. The second
+/// parameter of AttendPages is the largest head size.
 template <class T>
 using AnyKernelOf =
     std::variant<UpdateSlots, CopyPages, StartRows<T>, AddNorm<T>, PlaceHeads<T>, AttendPages<T, 64>,
@@ -19,8 +20,8 @@ using AnyKernelOf =
 
 namespace cuda {
 
-/// Launches the kernel (the four kernels of SampleRows) on `stream`, a cudaStream_t of the thread's current device, and
-/// does not wait. Throws std::runtime_error if the launch fails.
+/// Launches the kernel, for SampleRows its four kernels, on `stream`, a cudaStream_t of the thread's current device.
+/// Does not wait. Throws std::runtime_error if the launch fails.
 void launch_kernel(const AnyKernelOf<float>& kernel, void* stream);
 void launch_kernel(const AnyKernelOf<Bf16>& kernel, void* stream);
 void launch_kernel(const AnyKernelOf<Fp16>& kernel, void* stream);

@@ -10,7 +10,7 @@
 
 namespace roll {
 
-/// Any training kernel, with its arguments. T: type of activations and weights.
+/// A training kernel with its arguments. T: type of activations and weights.
 template <class T>
 using LayerKernelOf = std::variant<NormRows<T>, NormRowsBackward<T>, RotateHeads<T>, RotateHeadsBackward<T>,
                                    GateRows<T>, GateRowsBackward<T>, AddToRows<T>, SumParts, AdamWSlice>;

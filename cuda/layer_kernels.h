@@ -1,8 +1,8 @@
-// Training kernels between the GEMMs of a layer, forward and backward. Each is a struct of its arguments (pointers are
-// device memory), whose run() is the body of one block, a template over Block (lane_block.h): launch_layer_kernel.h
-// starts it on a GPU, tests run it on the CPU. T: float or Bf16; arithmetic is float32 and each result is rounded once.
-// Backward recomputes intermediate values from the input row. The size of a row and all addresses must be multiples of
-// 16 bytes. A kernel's outputs must not overlap its inputs or each other. A gradient by x is called d_x or dx.
+// Training kernels between the GEMMs of a layer, forward and backward. Each is a kernel struct (lane_block.h) whose
+// fields are its arguments; pointers are device memory. launch_layer_kernel.h starts it on a GPU, tests run it on the
+// CPU. T: float or Bf16; arithmetic is float32 and each result is rounded once. Backward recomputes intermediate values
+// from the input row. The size of a row and all addresses must be multiples of 16 bytes. A kernel's outputs must not
+// overlap its inputs or each other. d_x or dx is the gradient of the loss by x. bytes() serves benchmarks and tests.
 // Legend: N rows (tokens), E hidden size, I inner size of the MLP, V vocabulary.
 #pragma once
 
@@ -56,16 +56,16 @@ struct NormRows {
   }
 };
 
-/// Kernel: backward of NormRows, whose `sum` is x here (without branch, its x): dx = d_sum + r (g - x r^2 mean(g x)),
-/// with g = d_normed * weight and r = 1 / sqrt(mean(x^2) + eps). dx is the gradient by the forward's x and branch
-/// alike. Each block also writes the sum of d_normed x r over its rows, a part of the weight's gradient; SumParts sums
-/// the parts.
+/// Kernel: backward of NormRows. Here x is the forward's `sum`; without branch, the forward's x. dx = d_sum + r (g - x
+/// r^2 mean(g x)), with g = d_normed * weight and r = 1 / sqrt(mean(x^2) + eps). It is the gradient by both x and
+/// branch of the forward. Each block also writes the sum of d_normed x r over its kRows rows, a part of the weight's
+/// gradient; SumParts sums the parts.
 template <class T>
 struct NormRowsBackward {
   static constexpr int kLanes = 128, kRows = 16;
   template <class Block>
   struct Shared {
-    typename Block::template Cell<float> scale[kRows], pull[kRows];
+    typename Block::template Cell<float> scale[kRows], pull[kRows];  // per row: r, r^2 mean(g x)
   };
   const T* x = nullptr;              // [N, E]: input of the norm
   const T* weight = nullptr;         // [E]
@@ -137,7 +137,7 @@ struct SumParts {
   struct Shared {
     typename Block::template Cell<float> sums[kSlices][kColumns];
   };
-  const float* parts = nullptr;  // [rows, width], or these columns of a wider array
+  const float* parts = nullptr;  // [rows, width], or `width` columns of a wider array
   float* out = nullptr;          // [width]
   int64_t rows = 0, width = 0;   // width: a multiple of 4
   int64_t stride = 0;            // elements from row to row of `parts`; a multiple of 4
@@ -235,8 +235,8 @@ struct GateRowsBackward {
 };
 
 /// Kernel: backward of an embedding lookup: adds the gradients of the looked-up rows to the gradient of the table. One
-/// block per token and section of a row; the block of the first token that read a table row sums all gradients of this
-/// row, in the order of `tokens`.
+/// block per entry of `ids` and section of a row. The block of a table row's first entry sums all gradients of this
+/// row, in the order of `tokens`; the other blocks do nothing.
 template <class T>
 struct AddToRows {
   static constexpr int kLanes = 128;

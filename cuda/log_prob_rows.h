@@ -1,6 +1,7 @@
 // Log-probs and entropies of rows of logits on a GPU, and their gradient by the logits, for lib/ops/log_prob_rows.h.
-// Depends on no tensor library; takes device pointers (16-byte aligned) and a cudaStream_t. In a program built without
-// CUDA all functions throw SystemError. Kernels: log_prob_text.h.
+// Depends on no tensor library; takes device pointers (16-byte aligned). The functions launch one kernel
+// (log_prob_text.h) on `stream`, a cudaStream_t, and do not wait. They throw std::runtime_error if the launch fails,
+// and SystemError in a program built without CUDA.
 #pragma once
 
 #include <cstdint>

@@ -11,9 +11,9 @@
 
 namespace roll {
 
-/// Running softmax statistics of a row (Milakov and Gimelshein 2018, "Online normalizer calculation for softmax"), with
-/// the sum that the entropy needs. merged() joins those of two parts of a row, in any order. y = (logit - top) * scale,
-/// where scale = log2(e) / temperature, so that 2^y is the probability relative to that of `top`.
+/// Running softmax statistics of some logits of a row (Milakov and Gimelshein 2018, "Online normalizer calculation for
+/// softmax"), with the sum that the entropy needs. y = (logit - top) * scale, where scale = log2(e) / temperature, so
+/// that 2^y is the probability relative to that of `top`. The initial values are those of no logits.
 struct SoftmaxStats {
   float top = -FLT_MAX;  // largest logit so far, before `scale`
   float sum = 0;         // sum of 2^y
@@ -25,12 +25,13 @@ ROLL_HOST_DEVICE float bounded_exponent(float y) {
   return y < -256.0f ? -256.0f : y;
 }
 
-/// Returns s, expressed relative to `top`, which must be at least s.top.
+/// Returns the same statistics relative to another `top`, which must be at least s.top.
 ROLL_HOST_DEVICE SoftmaxStats rescaled(const SoftmaxStats& s, float top, float scale) {
   const float shift = bounded_exponent((s.top - top) * scale), factor = float_exp2(shift);
   return {top, s.sum * factor, (s.weighted + s.sum * shift) * factor};
 }
 
+/// Returns the statistics of all logits of a and b, two disjoint parts of a row.
 ROLL_HOST_DEVICE SoftmaxStats merged(const SoftmaxStats& a, const SoftmaxStats& b, float scale) {
   const float top = larger(a.top, b.top);
   const SoftmaxStats x = rescaled(a, top, scale), y = rescaled(b, top, scale);
@@ -51,7 +52,7 @@ ROLL_HOST_DEVICE SoftmaxStats with_logits(SoftmaxStats s, const Vector<float, N>
   return s;
 }
 
-constexpr int kRowLanes = 512;
+constexpr int kRowLanes = 512;  // threads per block
 
 /// Kernel of log_prob_rows_forward(): one block per row.
 struct LogProbForward {

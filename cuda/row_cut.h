@@ -6,9 +6,10 @@
 
 namespace roll {
 
-/// A row consists of shards, the ranges of token ids whose logits each tensor-parallel rank computed; a shard of
-/// `splits` parts, each scanned by one block; a part of chunks, each scanned by one warp. Chunks' probability masses
-/// are kept. Made by make_row_cut().
+/// Three levels of ranges of token ids, made by make_row_cut():
+///   shard   tokens whose logits one tensor-parallel rank computed; a row has `shards` shards
+///   part    tokens that one block scans; a shard has `splits` parts
+///   chunk   tokens that one warp scans, summing their probability mass; a part has `chunks` chunks
 struct RowCut {
   int32_t vocab = 0;                      // tokens of the row
   int32_t shards = 1, splits = 1;         // shards per row, parts per shard
@@ -30,10 +31,10 @@ struct RowCut {
   }
 };
 
-constexpr int32_t kMostParts = 256, kMostChunks = 2048;  // limits per row
+constexpr int32_t kMostParts = 256, kMostChunks = 2048;  // largest numbers of parts and chunks of a row
 
-/// Returns a partition of a row of `vocab` tokens. shards: number of shards, at most kMostParts and `vocab`. splits:
-/// wanted number of parts per shard; reduced if kMostParts or the size of a shard allows fewer.
+/// Returns a partition of a row of `vocab` tokens into `shards` shards, at most kMostParts and at most `vocab`. splits:
+/// desired parts per shard; the result has fewer if kMostParts or the size of a shard allows fewer.
 inline RowCut make_row_cut(int64_t vocab, int64_t shards = 1, int64_t splits = 1) {
   const auto rounded_up = [](int64_t x, int64_t y) { return (x + y - 1) / y * y; };
   const int64_t widest = (vocab + shards - 1) / shards;

@@ -24,6 +24,7 @@ ROLL_KERNEL_TEXT Vec<T> load_vec(const Block& block, const T* from, int64_t inde
   return block.template load<kVec<T>>(from + index * kVec<T>);
 }
 
+/// Stores `vec` as vector `index` of the array `to`.
 template <class Block, class T>
 ROLL_KERNEL_TEXT void store_vec(const Block& block, T* to, int64_t index, const Vec<T>& vec) {
   block.template store<kVec<T>>(to + index * kVec<T>, vec);

@@ -1,8 +1,8 @@
-// top_k, top_p and min_p ("the filter") for the kernels of sample_row_text.h. A histogram of the logits bounds which
-// tokens of a row the filter can keep, its candidates; among these, which fit in shared memory, it finds the exact
-// thresholds. All sums are integers, so that their order does not matter. All lanes of a block must call the functions
-// that take `block`. A touched token is one whose logit a bias or penalty changes. Mass: probability_mass() of
-// sampling_math.h.
+// top_k, top_p and min_p ("the filter") for the kernels of sample_row_text.h. First, a histogram of the logits tells
+// which tokens of a row the filter may keep: the candidates. Then, exact thresholds are found among the candidates,
+// which usually fit in shared memory. All sums are integers, so that their order does not matter. All lanes of a block
+// must call the functions that take `block`. A touched token is one whose logit a bias or penalty changes. Mass:
+// probability_mass() of sampling_math.h.
 #pragma once
 
 #include "cuda/device_math.h"
@@ -27,12 +27,13 @@ struct TokenRun {
 struct SampledRow {
   float* logits = nullptr;   // start of the first shard
   int64_t shard_stride = 0;  // elements from shard to shard
-  RowCut cut;
+  RowCut cut;                // partition of the row into shards, parts and chunks
   SlotState* slot = nullptr;
   TouchedToken* touched = nullptr;   // [slot->num_touched]
   float* original_logits = nullptr;  // [slot->num_touched]: logits of the touched tokens before bias and penalties
   RowScratch* scratch = nullptr;
 
+  /// Returns shard `index` of the row, in [0, cut.shards).
   ROLL_HOST_DEVICE TokenRun shard(int32_t index) const {
     const int32_t first = cut.shard_begin(index);
     return {logits + index * shard_stride, first, cut.shard_begin(index + 1) - first};
@@ -62,7 +63,8 @@ struct SampleShared {
 
 namespace sampling {
 
-/// Probabilities p(logit) relative to the most likely token, recomputed at each use, which is cheaper than memory.
+/// Computes probabilities relative to the most likely token from logits: p(logit), where p is an object of this type.
+/// Recomputing them at each use is cheaper than reading them from memory.
 struct Probabilities {
   float top;    // largest logit of the row
   float scale;  // 1 / temperature
@@ -90,8 +92,8 @@ ROLL_KERNEL_TEXT void each_logit(const Block& block, const TokenRun& run, int la
   f(run.first + i, block.template load<1>(run.logits + i).at[0]);
 }
 
-/// The tokens to consider: the candidates in shared.list, which include every token that may be drawn, or the whole
-/// row.
+/// The tokens among which thresholds and draws are searched: the candidates in shared.list, which include every token
+/// that the filter keeps, or the whole row.
 template <class Block>
 struct Tokens {
   const Block& block;
@@ -145,8 +147,9 @@ struct Threshold {
 };
 
 /// Returns the largest key (of `bits` bits) such that the items with this key or a larger one weigh at least `needed`
-/// together; 0 if all items weigh less. to_weighted(id, x) returns the Weighted of an item for which items.each(f)
-/// calls f(id, x). Radix search, two bits per pass; by_digit[d - 1] sums the weights of the items with digit d.
+/// together; 0 if all items weigh less. Items: Tokens or Bins; items.each(f) calls f(id, x) for each item.
+/// to_weighted(id, x) returns the item's Weighted. Radix search, two bits per pass; by_digit[d - 1] sums the weights of
+/// the items with digit d.
 template <class Block, class Items, class ToWeighted>
 ROLL_KERNEL_TEXT Threshold find_threshold(const Block& block, const Items& items, uint64_t needed, int bits,
                                           const ToWeighted& to_weighted) {
@@ -172,7 +175,8 @@ ROLL_KERNEL_TEXT Threshold find_threshold(const Block& block, const Items& items
   return answer;
 }
 
-/// Maps token ids to keys of kIdBits bits in reverse order, and back. The largest vocabulary has 2^22 tokens.
+/// id_key() maps token ids to keys of kIdBits bits in reverse order, and keys back to ids. The largest vocabulary has
+/// 2^22 tokens.
 constexpr int kIdBits = 22;
 ROLL_HOST_DEVICE uint32_t id_key(int32_t id) {
   return (uint32_t{1} << kIdBits) - 1 - static_cast<uint32_t>(id);
@@ -188,7 +192,8 @@ ROLL_KERNEL_TEXT int32_t find_id(const Block& block, const Tokens<Block>& tokens
       id_key(static_cast<int32_t>(find_threshold(block, tokens, target + 1, kIdBits, to_weighted).key)));
 }
 
-/// Conditions that a token must all meet to be drawn.
+/// Thresholds of top_k, top_p and min_p; a token is kept if it meets all. The initial values keep all tokens with p >
+/// 0.
 struct Filter {
   uint32_t least_key = 0;   // top_k: smallest ordered_key(logit)
   uint32_t least_bits = 0;  // top_p: smallest float bits of p
@@ -206,7 +211,7 @@ ROLL_HOST_DEVICE uint64_t kept_mass(const Filter& filter, const Probabilities& p
   return probability_mass(probability);
 }
 
-/// Narrows `filter` to the top_p tokens. all: total mass of the tokens that `filter` keeps before.
+/// Adds the thresholds of top_p to `filter`. all: total mass of the tokens that `filter` keeps before.
 template <class Block>
 ROLL_KERNEL_TEXT void keep_top_p(const Block& block, const Tokens<Block>& tokens, const Probabilities& p, uint64_t all,
                                  Filter& filter) {
@@ -248,8 +253,9 @@ ROLL_HOST_DEVICE bool is_filtered(const SampledRow& row) {
   return (sampling.top_k > 0 && sampling.top_k < row.cut.vocab) || sampling.top_p < 1 || sampling.least_p > 0;
 }
 
-/// Returns the last bin that may hold tokens which the filter keeps. shared.counts must hold the counts of the whole
-/// row; all: total mass of the whole row. Requires is_filtered(row).
+/// Returns the last bin that may hold tokens which the filter keeps; tokens of the bins up to this one are the
+/// candidates. shared.counts must hold the counts of the whole row; all: total mass of the whole row. Requires
+/// is_filtered(row).
 template <class Block>
 ROLL_KERNEL_TEXT int32_t last_bin(const Block& block, BinsShared<Block>& shared, const SampledRow& row, uint64_t all) {
   const RowSampling& sampling = row.slot->sampling;

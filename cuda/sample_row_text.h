@@ -1,10 +1,12 @@
 // Bodies of the four sampling kernels behind sample_rows(): draw one token from each row of logits, the same token as
 // RowSampler (ops/sample_row.h). They are templates over Block (lane_block.h): a GPU thread block, or a CPU stand-in in
-// tests. A row is cut into parts, and these into chunks (row_cut.h). One block per part finds its largest logits
-// (FindTops), sums its probability mass (WeighParts) and lists the tokens that top_k, top_p and min_p may keep, the
-// candidates (ListCandidates); one block per row draws (DrawRows). Parts produce only maxima and integer sums, so that
-// order does not matter. Logits are read once for maxima, once for masses, and once more with top_k, top_p or min_p. A
-// touched token is one whose logit a bias or penalty changes. Arguments and output: SampleRows.
+// tests. Arguments and output: SampleRows. A row is cut into parts, and these into chunks (row_cut.h).
+//   FindTops         one block per part: finds its largest logits
+//   WeighParts       one block per part: sums its probability mass
+//   ListCandidates   one block per part: lists its candidates, the tokens that top_k, top_p and min_p may keep
+//   DrawRows         one block per row: draws a token
+// Parts produce only maxima and integer sums, so that order does not matter. Logits are read once for maxima, once for
+// masses, and once more with top_k, top_p or min_p. A touched token is one whose logit a bias or penalty changes.
 #pragma once
 
 #include "cuda/advance_slots.h"
@@ -35,12 +37,14 @@ struct Tops {
   float adjusted;  // after them
 };
 
+/// Joins the results of two parts of a row: maxima.
 struct JoinTops {
   ROLL_HOST_DEVICE PartTops operator()(const PartTops& a, const PartTops& b) const {
     return {larger(a.untouched, b.untouched), larger(a.raw_touched, b.raw_touched), larger(a.touched, b.touched), 0};
   }
 };
 
+/// Joins the results of two parts of a row: sums of masses, and the smallest token.
 struct JoinMasses {
   ROLL_HOST_DEVICE PartMass operator()(const PartMass& a, const PartMass& b) const {
     return {a.raw + b.raw, a.all + b.all, a.first < b.first ? a.first : b.first, a.is_bad | b.is_bad};
@@ -69,12 +73,13 @@ ROLL_KERNEL_TEXT PartMass row_mass(const Block& block, const SampledRow& row) {
   return block.joined(mass, JoinMasses{});
 }
 
-/// Returns the mass of a logit, at most that of p.top, because a bias can lift a logit above the largest raw one.
+/// Returns the mass of a logit; a logit above p.top, which a bias can cause if p is relative to raw logits, counts as
+/// p.top.
 ROLL_HOST_DEVICE uint64_t capped_mass(const Probabilities& p, float logit) {
   return probability_mass(p(logit < p.top ? logit : p.top));
 }
 
-/// Returns true if the row's candidates are to be listed: it is not greedy, and top_k, top_p or min_p is on.
+/// Returns true if ListCandidates lists candidates of the row: it is not greedy, and top_k, top_p or min_p is on.
 ROLL_HOST_DEVICE bool has_candidates(const SampledRow& row) {
   return row.slot->sampling.is_greedy == 0 && is_filtered(row);
 }
@@ -98,7 +103,7 @@ struct PartKernel {
   SampleRows launch;
 
   int64_t num_blocks() const { return launch.rows * launch.cut.parts(); }
-  /// Calls f(row, part) of a block, unless the row draws nothing.
+  /// Calls f(row, index of the part in the row) for block `index`, unless the row draws nothing.
   template <class F>
   ROLL_KERNEL_TEXT void with_part(int64_t index, const F& f) const {
     const int32_t parts = launch.cut.parts(), i = static_cast<int32_t>(index) / parts;
@@ -107,7 +112,7 @@ struct PartKernel {
 };
 
 /// Kernel 1: finds the largest logits of each part. Saves the logits of touched tokens in row.original_logits and sets
-/// them to -infinity, so that the main scan skips them. Clears the counts of the later kernels.
+/// them to -infinity, so that the scan of untouched tokens skips them. Sets the counts of the later kernels to 0.
 template <int kNumLanes = 512>
 struct FindTops : PartKernel<kNumLanes> {
   template <class>
@@ -137,8 +142,8 @@ struct FindTops : PartKernel<kNumLanes> {
   }
 };
 
-/// Kernel 2: writes the logits of touched tokens after bias and penalties, computes the masses of each part and its
-/// chunks, and, if candidates are to be listed, counts the tokens per bin.
+/// Kernel 2: writes the logits of touched tokens after bias and penalties, and computes the masses of each part and its
+/// chunks. Counts the tokens per bin if has_candidates(row).
 template <int kNumLanes = 512>
 struct WeighParts : PartKernel<kNumLanes> {
   template <class Block>
@@ -203,7 +208,7 @@ struct WeighParts : PartKernel<kNumLanes> {
 };
 
 /// Kernel 3: lists the candidates in row.scratch: all tokens that top_k, top_p and min_p keep, and some that they do
-/// not. More than kMostCandidates are only counted; DrawRows then scans the whole row.
+/// not. If there are more than kMostCandidates, the further ones are only counted; DrawRows then scans the whole row.
 template <int kNumLanes = 512>
 struct ListCandidates : PartKernel<kNumLanes> {
   template <class Block>
@@ -234,8 +239,8 @@ struct ListCandidates : PartKernel<kNumLanes> {
 
 namespace sampling {
 
-/// Returns the smallest token id of the whole row whose cumulative mass exceeds `target` (inverse CDF), which must be
-/// below the row's total mass. The first warp scans the masses of the chunks, then the tokens of the chunk that it
+/// Returns the smallest token id of the whole row whose cumulative mass exceeds `target` (inverse CDF). `target` must
+/// be below the row's total mass. The first warp scans the masses of the chunks, then the tokens of the chunk that it
 /// found, 32 at a time.
 template <class Block>
 ROLL_KERNEL_TEXT int32_t find_in_row(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
@@ -292,8 +297,8 @@ ROLL_KERNEL_TEXT Found pick(const Block& block, SampleShared<Block>& shared, con
   return {find_id(block, tokens, draw_target(bits, kept), mass), kept};
 }
 
-/// Draws a token and returns it in every lane; token -1 if a logit is NaN or +infinity. If advances_slot, makes it the
-/// slot's last token (advance_slot()); the caller updates the slot's length.
+/// Draws a token and returns it in every lane; token -1 if a logit is NaN or +infinity. If `advances_slot`, calls
+/// advance_slot() for it; the caller updates the slot's length.
 template <class Block>
 ROLL_KERNEL_TEXT DrawnToken draw_row(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
                                      bool advances_slot) {

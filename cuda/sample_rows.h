@@ -1,7 +1,7 @@
-// Draws a token from each row of logits on a GPU and updates the slots, with four kernels; several blocks divide a row
-// if there are few rows. The tokens equal those of RowSampler (ops/sample_row.h) for the same logits. Depends on no
-// tensor library; takes device pointers. A slot is the place of one running sequence in the sampler's batch. A touched
-// token is one whose logit a bias or penalty changes. Legend: N rows, S slots.
+// Draws a token from each row of logits on a GPU and updates the slots, with four kernels, for lib/decode. Several
+// blocks share a row if there are few rows. The tokens equal those of RowSampler (ops/sample_row.h) for the same
+// logits. Depends on no tensor library; takes device pointers. A slot is the place of one running sequence in the
+// sampler's batch. A touched token is one whose logit a bias or penalty changes. Legend: N rows, S slots.
 #pragma once
 
 #include "base/philox.h"
@@ -14,7 +14,7 @@ namespace roll {
 struct SlotState {
   RowSampling sampling;
   PlainName name;           // key of the next draw's random number; name.position: index of the next response token
-  int32_t last_token = 0;   // drawn last, and not computed yet
+  int32_t last_token = 0;   // token drawn last; the next step computes its keys and values
   int32_t length = 0;       // position of last_token in the sequence: the number of tokens before it
   int32_t num_touched = 0;  // entries in use of the slot's row in SampleRows::touched
   int32_t unused = 0;
@@ -35,42 +35,45 @@ struct alignas(16) PartTops {
   float unused;
 };
 
-/// Probability mass of a part of a row, in units of probability_mass().
+/// Probability mass (probability_mass() of sampling_math.h) of a part of a row.
 struct alignas(16) PartMass {
   uint64_t raw;     // before bias and penalties, relative to the row's largest raw logit
   uint64_t all;     // after bias and penalties, relative to the row's largest logit then
-  int32_t first;    // smallest token with the row's largest logit (after); INT32_MAX: not in this part
+  int32_t first;    // smallest id of a token with the row's largest logit (after); INT32_MAX: not in this part
   uint32_t is_bad;  // 1: a logit is NaN or +infinity
 };
 
-/// Bins of a row's histogram of logits: tokens are counted by the distance of their logit from the largest one.
+/// Number of bins of a row's histogram of logits, by their distance from the largest one (Probabilities::logit_bin()).
 constexpr int kSampleBins = 2048;
-/// Most tokens that can be listed as candidates of top_k, top_p and min_p; if there are more, the whole row is scanned.
+/// Most candidates that are listed, i.e. tokens that top_k, top_p and min_p may keep. If there are more, the whole row
+/// is scanned.
 constexpr int kMostCandidates = 4096;
 
-/// Results that a row's blocks pass to the next kernel; needs no initial value.
+/// Results for a row that one sampling kernel passes to the next; needs no initial value.
 struct RowScratch {
   uint64_t candidates[kMostCandidates];  // token id << 32 | bits of the logit, in no order
-  uint64_t chunks[kMostChunks];          // mass per chunk (RowCut)
-  PartMass masses[kMostParts];
-  PartTops tops[kMostParts];
-  uint32_t counts[kSampleBins];  // tokens per bin
-  uint32_t num_candidates;       // all that were found, also above kMostCandidates
+  uint64_t chunks[kMostChunks];          // mass per chunk (RowCut), after bias and penalties
+  PartMass masses[kMostParts];           // one per part
+  PartTops tops[kMostParts];             // one per part
+  uint32_t counts[kSampleBins];          // tokens per bin
+  uint32_t num_candidates;               // candidates found; above kMostCandidates, the list is incomplete and not used
   uint32_t unused;
 };
 
-/// Arguments of the sampling kernels, which draw from row i for slot draws[i].slot. drawn[i] is written only if that is
-/// not -1. If a logit is NaN or +infinity, drawn[i].token is -1, and the slot's state changes in `length` only.
+/// Arguments of the sampling kernels, which draw from row i for slot draws[i].slot, unless this is -1; drawn[i] then
+/// stays unwritten. If a logit is NaN or +infinity, drawn[i].token is -1, and the slot's state changes in `length`
+/// only.
 struct SampleRows {
   float* logits = nullptr;           // 16-byte aligned; afterwards, touched tokens' logits include bias and penalties
-  int64_t stride = 0, rows = 0;      // elements from row to row; N
-  int64_t shard_stride = 0;          // elements from a row's shard to its next; both strides are multiples of 4
+  int64_t stride = 0;                // elements from row to row; a multiple of 4
+  int64_t rows = 0;                  // N
+  int64_t shard_stride = 0;          // elements from a row's shard (RowCut) to its next; a multiple of 4
   RowCut cut;                        // partition of each row
   const RowDraw* draws = nullptr;    // [N], no slot twice
   SlotState* slots = nullptr;        // [S]
   TouchedToken* touched = nullptr;   // [S, touched_per_slot]: each token of a slot once; may be null if no slot has any
   float* original_logits = nullptr;  // [S, touched_per_slot]: scratch, the logits of `touched` before the change
-  int64_t touched_per_slot = 0;      // capacity; with penalties, each drawn token may need an entry
+  int64_t touched_per_slot = 0;      // capacity; with penalties, each drawn token may add an entry
   RowScratch* scratch = nullptr;     // [N]
   DrawnToken* drawn = nullptr;       // [N]
   bool advances_slots = true;  // false: the slots stay unchanged; AdvanceSlots (advance_slots.h) updates them later

@@ -26,12 +26,12 @@ struct RowSampling {
   double presence = 0, frequency = 0;  // penalties; 0: off
   int64_t top_k = 0;                   // 0: off
   float repetition = 1;                // penalty; 1: off
-  float least_p = 0;                   // min_p, as the smallest float that is not below it; 0: off
+  float least_p = 0;                   // min_p, rounded up to a float; 0: off
   uint32_t is_greedy = 0;              // 1: takes the token with the largest logit; of several, the smallest id
   uint32_t is_counting = 0;            // 1: penalties are on, so drawn tokens must be counted
 };
 
-/// Count and bias of a touched token: one with a bias, or with a count that a penalty reads.
+/// Count and bias of a touched token of a sequence: its logit has a bias, or penalties read its count.
 struct TouchedToken {
   int32_t token = 0;
   int32_t count = -1;  // occurrences in the response; 0: only in the prompt; -1: in neither
@@ -74,10 +74,11 @@ ROLL_HOST_DEVICE float exp_negative(float x) {
   return x < -87.0f ? 0.0f : value;
 }
 
-/// Mass of the most likely token. 2^22 such masses (the largest vocabulary) fit in 64 bits.
+/// Probability mass of the most likely token; a mass is a relative probability x 2^40, as an integer. 2^22 such masses
+/// (the largest vocabulary) fit in 64 bits.
 constexpr uint64_t kFullMass = uint64_t{1} << 40;
 
-/// Returns p x 2^40 as an integer, for p in [0, 1].
+/// Returns the mass p x 2^40, for p in [0, 1].
 ROLL_HOST_DEVICE uint64_t probability_mass(float p) {
   // In [2^12, 2^13), a double's last bit is worth 2^-40. Unlike a conversion, the addition vectorizes on every CPU.
   const double shifted = static_cast<double>(p) + 0x1p12;
@@ -92,7 +93,7 @@ ROLL_HOST_DEVICE double log_of_mass(uint64_t mass) {
 }
 
 /// Returns the log-prob (nats) of a token: (logit - top) / temperature - log_of_mass(all). top: the row's largest
-/// logit; all: total mass of the tokens, relative to `top`.
+/// logit; all: total mass of the distribution's tokens, where a token with logit `top` has kFullMass.
 ROLL_HOST_DEVICE float sampled_log_prob(float logit, float top, const RowSampling& sampling, uint64_t all) {
   const double below = static_cast<double>(logit) - static_cast<double>(top);
   return static_cast<float>(below * sampling.inverse_temperature - log_of_mass(all));
@@ -104,13 +105,14 @@ ROLL_HOST_DEVICE uint64_t needed_mass(double top_p, uint64_t all) {
   return needed < 1 ? 1 : needed > all ? all : needed;
 }
 
-/// Scales 53 random bits to an integer in [0, all). The drawn token is the first whose cumulative mass exceeds it.
+/// Scales 53 random bits to an integer in [0, all). The drawn token is the first whose cumulative mass exceeds this
+/// integer.
 ROLL_HOST_DEVICE uint64_t draw_target(uint64_t bits, uint64_t all) {
   __extension__ using Wide = unsigned __int128;
   return static_cast<uint64_t>(static_cast<Wide>(bits) * all >> 53);
 }
 
-/// Maps floats to unsigned integers of the same order; both zeros map to the same.
+/// Maps floats to unsigned integers of the same order; 0 and -0 map to the same one.
 ROLL_HOST_DEVICE uint32_t ordered_key(float x) {
   const uint32_t bits = float_bits(x + 0.0f);
   return bits >> 31 ? ~bits : bits | 0x80000000u;

@@ -7,6 +7,7 @@
 
 namespace roll {
 
+/// A flag or a positional argument of a subcommand.
 struct ArgumentInfo {
   std::vector<std::string> names;  // all spellings: "-n", "--config"; for a positional its single name, without dashes
   std::string doc;                 // help text
@@ -19,8 +20,9 @@ struct ArgumentInfo {
   bool may_be_file() const;
 };
 
+/// A subcommand with its arguments.
 struct CommandInfo {
-  std::string name;    // "train", or "data check" for a nested subcommand
+  std::string name;    // full name without "roll": "train", or "data check" for a nested subcommand
   std::string doc;     // help text
   std::string footer;  // text after the flags in --help
   std::vector<ArgumentInfo> flags, positionals;
@@ -30,7 +32,8 @@ struct CommandInfo {
   bool takes_overrides() const;
 };
 
-/// Returns all subcommands of `app`, including nested ones, sorted by name. Hidden flags are left out.
+/// Returns the subcommands of `app` at all depths, sorted by full name: `data` and `data check` are two entries. Leaves
+/// out hidden flags.
 std::vector<CommandInfo> list_commands(const CLI::App& app);
 
 }  // namespace roll

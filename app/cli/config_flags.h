@@ -15,16 +15,16 @@ struct InsteadOfFile {
   std::function<bool()> are_given{};  // returns true if the user gave one; not called if flags is nullptr
 };
 
-/// Adds --config FILE (`roll train FILE.yaml` works too) and the key=value overrides to the subcommand `sub`. Parsing
-/// stores the values in `file` and `overrides`, which must outlive `sub`. `help` is the help text of --config. Parsing
-/// throws UserError if the file does not exist, or if neither or both of a file and the flags in `alternative` are
-/// given.
+/// Adds --config FILE and the positional key=value overrides to the subcommand `sub`. Without --config, a positional
+/// that ends in .yaml or .yml is the file. Parsing stores the values in `file` ("" if none is given) and `overrides`,
+/// which must outlive `sub`. `help` is the help text of --config. Parsing throws UserError if the file of --config does
+/// not exist. It also throws if neither or both of a file and the flags in `alternative` are given.
 void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>& overrides, const std::string& help,
                       const InsteadOfFile& alternative = {});
 
-/// For an unknown flag of a command that takes overrides: returns the hint "; it is a key of the configuration: write
-/// key=value" if `flag` is a configuration key with dashes before it (--key or --key=value), else "". Without "=value",
-/// the hint shows `next`, the argument after the flag, as the value.
+/// Returns a hint for the error about `flag`, which `sub` does not have: "; it is a key of the configuration: write
+/// key=value". Returns "" if `sub` takes no overrides, or `flag` (--key or --key=value) names no configuration key.
+/// Without "=value", the hint shows `next`, the argument after the flag, as the value.
 std::string override_for_flag(const CLI::App& sub, const std::string& flag, const std::string& next);
 
 }  // namespace roll

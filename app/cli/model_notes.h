@@ -5,8 +5,9 @@
 
 namespace roll {
 
-/// Writes the notes of folder_notes() (model/model_folder.h) to standard error, one line each: which of contradicting
-/// files are read, and which keys are ignored. Throws UserError if the folder `model` is not a readable model.
+/// Writes the notes of folder_notes() (model/model_folder.h) to standard error, one line each: which of two
+/// contradicting files is read, and which keys are ignored. Throws UserError if the folder `model` is not a readable
+/// model.
 void print_model_notes(const std::filesystem::path& model);
 
 }  // namespace roll

@@ -17,7 +17,7 @@ namespace roll {
 
 /// A reward as the flags describe it.
 struct FlaggedReward {
-  RewardArgs reward;
+  RewardArgs reward;                       // keys of rewards.<domain>
   std::optional<int64_t> response_length;  // tokens of the longest response, for the length penalty
 
   void fields(Keys& v) {
@@ -31,7 +31,8 @@ inline std::string reward_flag(const std::string& key) {
   return key == "type" ? "reward" : key;
 }
 
-/// Runs `work`. If it throws a UserError about "--type", rethrows it with the flag's real name: "--reward = x".
+/// Calls work(). If it throws a UserError whose message names the key as "--type", rethrows it with the flag's real
+/// name: "--reward = x".
 template <class Work>
 void with_flag_names(const Work& work) {
   try {

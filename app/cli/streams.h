@@ -24,6 +24,7 @@ class Input {
   /// Opens the file `name`; "-" is standard input. `flag` is the flag that named it, for messages. Throws UserError
   /// "flag = name: ..." if the file cannot be opened or read. An empty file is allowed.
   explicit Input(const std::string& name, const std::string& flag = "--input");
+  /// Returns the stream of the raw bytes.
   std::istream& stream() { return *stream_; }
   /// Returns the name for messages: the path, or "stdin".
   const std::string& name() const { return name_; }
@@ -31,8 +32,8 @@ class Input {
   const std::string& path() const { return path_; }
   /// Returns a source that reads the rows: any supported format for a regular file, JSON lines for pipes and standard
   /// input (data/row_source.h). If `is_own_row` returns false for the first row, the file's columns are taken for those
-  /// of another project and renamed; a note on standard error names that project. Use either rows() or stream(). This
-  /// object must outlive the source.
+  /// of another project and renamed; a note on standard error names that project. Call it once, and do not read
+  /// stream() then. This object must outlive the source.
   RowSource rows(const std::function<bool(const Json& row)>& is_own_row);
 
  private:

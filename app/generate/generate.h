@@ -1,4 +1,5 @@
-// The three modes of `roll generate` (responses, --chat, --bench) and their common flags.
+// The three modes of `roll generate` (responses, --chat, --bench) and their flags. add_generate() (generate.cpp) fills
+// the flags and calls one mode, which loads the model by open_model().
 #pragma once
 
 #include <cstdint>

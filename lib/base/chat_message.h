@@ -7,12 +7,13 @@
 
 namespace roll {
 
-/// Keys under which a message or a row may hold the model's reasoning; the first one with a value counts.
+/// Keys under which a message or a row of a data set may hold the model's reasoning text. If several have a value, the
+/// first in this list counts.
 inline constexpr std::array kReasoningKeys{"reasoning_content", "thinking", "reasoning"};
 
-/// Returns a copy of `message` (a JSON object) without keys whose value is null, since Parquet's structs have all keys.
-/// If there is reasoning, the copy has it under two keys: reasoning_content, and thinking, which gpt-oss templates
-/// read.
+/// Returns a copy of `message` (a JSON object) without keys whose value is null; messages from Parquet have all keys,
+/// some null. If there is reasoning, the copy has it under two keys: reasoning_content, and thinking, which gpt-oss
+/// templates read.
 Json template_message(const Json& message);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Owners of file descriptors: Descriptor closes its descriptor in the destructor, Pipe holds both ends of a pipe.
+// Owners of file descriptors: Descriptor closes its file descriptor in the destructor; Pipe holds both ends of a pipe.
 #pragma once
 
 #include <fcntl.h>
@@ -25,6 +25,7 @@ class Descriptor {
 
   /// Returns the descriptor, which this object still owns; -1 if there is none.
   int get() const { return fd_; }
+  /// Returns true if this object owns a descriptor.
   explicit operator bool() const { return fd_ >= 0; }
   /// Closes the descriptor now; does nothing if there is none.
   void close() {

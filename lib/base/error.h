@@ -25,7 +25,8 @@ struct Bug : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// Return an error whose message is formatted by fmt; the caller throws it: throw user_error("{}:{}: ...", file, line).
+/// These two return an error whose message is formatted by fmt; the caller throws it: throw user_error("{}:{}: ...",
+/// file, line).
 template <class... A>
 UserError user_error(fmt::format_string<A...> format, A&&... args) {
   return UserError(fmt::format(format, std::forward<A>(args)...));
@@ -44,8 +45,8 @@ std::string errno_text();
 
 }  // namespace roll
 
-/// Throws Bug unless the condition, an invariant of our own code, holds, in all builds. `why` (text) says why it must
-/// hold.
+/// Checks an invariant of our own code, in release builds too: throws Bug if `condition` is false. `why` (text) says
+/// why the condition must be true.
 #define ROLL_CHECK(condition, why)                                                                                 \
   do {                                                                                                             \
     if (!(condition)) ::roll::throw_bug(__FILE__, __LINE__, fmt::format("{} does not hold: {}", #condition, why)); \

@@ -22,14 +22,14 @@ std::ifstream open_to_read(const std::filesystem::path& file);
 /// Throws SystemError if it cannot be opened.
 std::ofstream open_to_append(const std::filesystem::path& file);
 
-constexpr size_t kMaxFileBytes = size_t{1} << 30;
+constexpr size_t kMaxFileBytes = size_t{1} << 30;  // 1 GiB
 /// Returns the bytes of a file. Throws UserError if it is missing, unreadable, larger than `max_bytes`, or a folder,
 /// pipe or device.
 std::string read_file(const std::filesystem::path& file, size_t max_bytes = kMaxFileBytes);
 
 /// Writes `content` to a temporary file beside `file`, fsyncs it, renames it to `file`, replacing an older one, and
-/// fsyncs the folder. Returns size and checksum of the content. Throws UserError if `file` exists and is not a regular
-/// file. Throws SystemError if the disk refuses.
+/// fsyncs the folder, which must exist. Returns size and checksum of the content. Throws UserError if `file` exists and
+/// is not a regular file. Throws SystemError if an operation on the file system fails.
 FileSum write_file_atomic(const std::filesystem::path& file, std::string_view content);
 
 using AppendBytes = std::function<void(std::string_view)>;
@@ -38,13 +38,13 @@ using AppendBytes = std::function<void(std::string_view)>;
 FileSum write_file_atomic(const std::filesystem::path& file, const std::function<void(const AppendBytes&)>& write);
 
 /// Calls fill(temporary folder), which must write its files by write_file_atomic(). Then removes an older `folder` and
-/// renames the temporary one to it. If `fill` throws, an older `folder` stays as it was. Throws SystemError if the disk
-/// refuses.
+/// renames the temporary one to `folder`. Creates missing parents. If `fill` throws, an older `folder` stays as it was.
+/// Throws SystemError if an operation on the file system fails.
 void write_folder_atomic(const std::filesystem::path& folder,
                          const std::function<void(const std::filesystem::path&)>& fill);
 
-/// Removes temporary files and folders that the functions above left directly in `folder` when their process was
-/// killed. No other process may be writing there. Failures are ignored.
+/// Removes the temporary files and folders directly in `folder` that a killed process left there, in one of the
+/// functions above. No other process may be writing there. Ignores failures.
 void sweep_temporaries(const std::filesystem::path& folder) noexcept;
 
 /// Calls rename(2) and fsyncs the folder of `to`, so that it survives a crash. Throws SystemError if renaming or
@@ -61,9 +61,10 @@ void link_atomic(const std::filesystem::path& target, const std::filesystem::pat
 /// Returns the entries of `folder`, in no order; empty if it cannot be read.
 std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder);
 
-/// Return true if the path, with links followed, leads to anything, or to a folder. Never throw: return false if that
-/// cannot be determined.
+/// Returns true if the path, with links followed, leads to an existing entry of any kind. Never throws; returns false
+/// if this cannot be determined.
 bool is_there(const std::filesystem::path& path);
+/// Like is_there(), but the entry must be a folder.
 bool is_folder(const std::filesystem::path& path);
 
 /// Creates the folder and its parents, as far as they are missing. Throws SystemError if that fails.

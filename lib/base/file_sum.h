@@ -1,4 +1,5 @@
-// Checksums of files by XXH3-128, which is as fast as memory: for checkpoints. They detect damage, not forgery.
+// Computes XXH3-128 checksums of files, for checkpoints. They detect damage, not forgery, and cost no more time than
+// reading the bytes from memory.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 namespace roll {
 
+/// Size and checksum of a file.
 struct FileSum {
   int64_t bytes = 0;  // size of the file
   std::string xxh3;   // XXH3-128 as hexadecimal digits, as `xxh128sum` prints it

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #ifdef __CUDACC__
+/// Marks functions that kernels and CPU code call; they are always inlined.
 #define ROLL_HOST_DEVICE __host__ __device__ __forceinline__
 /// Marks kernel bodies written as templates over a thread block (cuda/lane_block.h). Without CUDA, tests run them on
 /// the CPU, so the macro is then empty.

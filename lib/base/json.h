@@ -15,7 +15,8 @@ namespace roll {
 /// time quadratic in their number (base/json_object.h avoids that); parsing does not.
 using Json = nlohmann::ordered_json;
 
-/// JSON with sorted keys, for vocabularies and weight tables with 100,000 keys.
+/// JSON with sorted keys, for objects with many keys, such as vocabularies and tables of weights. Lookup takes
+/// logarithmic time.
 using FileJson = nlohmann::json;
 
 /// Maximum nesting of lists and objects in parsed text; copying and writing a value recurse once per level.
@@ -24,20 +25,21 @@ constexpr int kMaxJsonDepth = 200;
 /// Maximum bytes of one parsed text; the largest known tokenizer.json has 35 MB.
 constexpr size_t kMaxJsonBytes = 128 << 20;
 
-/// Parse `text`. Throw UserError if it is malformed (with line and column), larger than kMaxJsonBytes or nested deeper
-/// than kMaxJsonDepth; the message starts with `origin`, a file name or file:line. Of equal keys in an object, the last
-/// wins.
+/// These two parse `text` to an ordered or sorted value. They throw UserError if it is malformed (with line and
+/// column), larger than kMaxJsonBytes or nested deeper than kMaxJsonDepth; the message starts with `origin`, a file
+/// name or file:line. Of equal keys in an object, the last wins.
 Json parse_json(std::string_view text, const std::string& origin);
 FileJson parse_file_json(std::string_view text, const std::string& origin);
 
-/// Like the two functions above, but accept Infinity, -Infinity and NaN, which Python's json module writes.
+/// Like the two functions above, but they also accept Infinity, -Infinity and NaN, which Python's json module writes.
 Json parse_python_json(std::string_view text, const std::string& origin);
 FileJson parse_python_file_json(std::string_view text, const std::string& origin);
 
 /// Like parse_file_json(). Throws UserError also if the outermost object has a key twice.
 FileJson parse_unique_json(std::string_view text, const std::string& origin);
 
-/// Read and parse a whole file. Throw UserError if it is missing, unreadable, malformed, too large or nested too deep.
+/// These two read and parse a whole file. They throw UserError if it is missing, unreadable, malformed, too large or
+/// nested too deep.
 Json read_json(const std::filesystem::path& file);
 FileJson read_file_json(const std::filesystem::path& file);
 

@@ -2,10 +2,10 @@
 // never tear the progress display. Rank 0 also writes its lines with UTC time to log.txt in the run folder (copy_to()).
 //   info    rank 0 only; standard output; hidden by --quiet
 //   say     like info, but also shown under --quiet
-//   note    like info, but a text that was noted before is dropped
+//   note    like info, but drops a text that an earlier note() had
 //   warn    every rank; standard error; begins with the rank if there are several
 //   status  rank 0 only, on a terminal: the one line at the bottom that is redrawn in place; not in log.txt
-//   plain   replaces status where no line can be redrawn: writes a new line each time
+//   plain   progress where no line can be redrawn in place: writes a new line each time; also log.txt
 #pragma once
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ struct LogOptions {
   bool quiet = false;  // --quiet: shows only warnings and say(); log.txt still gets all lines
 };
 
-/// How a line was logged: kInfo by info() or note(), kSaid by say(), kWarning by warn().
+/// The function that logged a line: kInfo: info() or note(); kSaid: say(); kWarning: warn().
 enum class LineKind { kInfo, kSaid, kWarning };
 
 /// A display that gets the lines in place of the two streams, such as a full-screen view. The log calls it from several
@@ -42,10 +42,10 @@ class LogView {
   virtual void show_status(std::string_view line) = 0;
 };
 
+/// Any thread may call all members at any time, except show_progress().
 class Log {
  public:
-  /// `out` is standard output and `err` standard error; both must outlive the log. All members except show_progress()
-  /// may be called from several threads at once.
+  /// `out` is standard output and `err` standard error; both must outlive the log.
   Log(std::ostream& out, std::ostream& err, LogOptions options);
   ~Log();
 
@@ -75,15 +75,15 @@ class Log {
     write_note(fmt::format(format, std::forward<A>(args)...));
   }
 
-  /// Replaces the status line, cut to the terminal's width; "" removes it. Does nothing unless interactive(), or under
-  /// --quiet.
+  /// Replaces the status line, cut to the terminal's width; "" removes it. Does nothing if interactive() is false, or
+  /// under --quiet.
   void status(std::string_view line);
   /// Writes a progress line where status() cannot: rank 0 writes it to log.txt, and to standard output if that is not a
   /// terminal. Another rank prints it, with its number, if show_progress() was called there; else it does nothing.
   void plain(std::string_view line);
 
-  /// Makes plain() print on this rank, because it does work that rank 0 has no part in. Call it before other threads
-  /// use the log.
+  /// Makes plain() print on this rank too, for work in which rank 0 takes no part. Call it before other threads use the
+  /// log.
   void show_progress() { shows_progress_ = true; }
   /// Returns true on rank 0, and after show_progress().
   bool shows_progress() const { return shows_progress_ || is_first(); }

@@ -10,8 +10,9 @@
 //
 // Bytes: the tag's four letters, the version in four bytes, then the fields in order, without gaps. Numbers are
 // little-endian in the width of their type, floating-point ones as their bits. Texts, lists and maps follow their
-// number of bytes or entries (4 bytes); optional values follow a 0 or 1. Json is sent as text, for data without a fixed
-// shape. Nothing depends on host, device or compiler.
+// number of bytes or entries (4 bytes); an optional is a byte 0 or 1 and the value, if any. Json is sent as text, for
+// data without a fixed shape. An enum field needs a function is_known(value) that returns true for its valid values.
+// Nothing depends on host, device or compiler.
 //
 // Errors name message, sender, field and byte. Decoding throws UserError if the tag or version differs, since the ranks
 // then run different builds. It throws SystemError if bytes are missing, left over, or invalid for their type. No list
@@ -81,7 +82,7 @@ class MessageWriter {
   std::string bytes_;
 };
 
-/// Returns the least bytes that an encoded value of type T can have.
+/// Returns the smallest number of bytes that an encoded value of type T can have.
 template <class T>
 size_t least_bytes();
 
@@ -100,14 +101,15 @@ class MessageReader {
   }
   template <class T>
   void read(T& value);
-  /// Throws SystemError if bytes are left over.
+  /// Checks that all bytes were read. Throws SystemError if bytes are left over.
   void expect_end() const;
 
  private:
   struct Step {
     const char* name;
-    int64_t index = -1;  // entry in a list; -1: not a list
+    int64_t index = -1;  // index in a list; -1: not a list
   };
+  /// These two throw SystemError or UserError about the current field.
   [[noreturn]] void refuse(const std::string& problem) const;
   [[noreturn]] void refuse_build(const std::string& problem) const;
   void copy(void* data, size_t size);
@@ -124,7 +126,7 @@ class MessageReader {
   std::vector<Step> path_;
 };
 
-/// Returns the bytes of a message: tag, version and fields. M has kMessage and fields().
+/// Returns the bytes of a message: tag, version and fields. M: a struct with kMessage and fields().
 template <class M>
 std::string encode_message(const M& message) {
   MessageWriter writer;
@@ -134,8 +136,8 @@ std::string encode_message(const M& message) {
   return writer.take();
 }
 
-/// Returns the message that encode_message() made into `bytes`. `sender` is named in errors. Throws UserError and
-/// SystemError as said at the top.
+/// Returns the message whose encode_message() is `bytes`. M must have a default constructor. Errors name `sender`.
+/// Throws UserError if tag or version differ, and SystemError if the bytes are damaged, as described at the top.
 template <class M>
 M decode_message(std::string_view bytes, const Sender& sender = {}) {
   MessageReader reader(bytes, M::kMessage, sender);

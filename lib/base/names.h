@@ -1,6 +1,7 @@
 // Converts between values and the words that people write for them in configurations and flags. An enum has one table
 // of names, which reading, writing, error texts and --help share. A registry is a list of structs ("rows") with a
-// `name`; Chosen<Rule> is a value that refers to one row, and is read and written by its name in the same way.
+// `name`. Chosen<Rule> is a value that refers to one row of the registry of Rule; it is read and written by the row's
+// name.
 //
 //   enum class Side { kLeft, kRight };
 //   constexpr auto enum_names(Side) {
@@ -34,8 +35,8 @@ concept HasNames = std::is_enum_v<E> && requires {
   enum_names(E{});
 };
 
-/// A name that other programs know and that is refused here, with the reason for the error text. An enum may have a
-/// table refused_enum_names(E) with such names.
+/// A name of another program that is refused here, with the reason for the error text. An enum may have a table
+/// refused_enum_names(E) of such names.
 struct RefusedName {
   const char* name;
   const char* reason;
@@ -76,7 +77,8 @@ std::string_view enum_name(const Chosen<R>& chosen) {
   return chosen->name;
 }
 
-/// Return the rows for a type: an enum's table, or a registry. The argument, a null pointer, only selects the overload.
+/// These two return the rows for a type: an enum's table, or a registry. The argument, a null pointer, only selects the
+/// overload.
 template <HasNames E>
 auto word_rows(const E*) {
   return enum_names(E{});
@@ -85,7 +87,7 @@ template <class R>
 std::span<const R> word_rows(const Chosen<R>*) {
   return registry(static_cast<const R*>(nullptr));
 }
-/// Set `out` to the value for a row.
+/// These two set `out` to the value for a row.
 template <class E>
 void choose(const Named<E>& row, E& out) {
   out = row.value;
@@ -95,7 +97,7 @@ void choose(const R& row, Chosen<R>& out) {
   out = Chosen<R>(row);
 }
 
-/// The words that a configuration key of type T accepts. T is an enum with names or a Chosen<R>; other types may
+/// Reads the words that a configuration key of type T accepts. T is an enum with names or a Chosen<R>; other types may
 /// specialize Words.
 template <class T>
 struct Words;

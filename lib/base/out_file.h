@@ -11,17 +11,18 @@
 
 namespace roll {
 
+/// A new file, written from beginning to end; only one thread may use it.
 class OutFile {
  public:
-  /// Creates the file, or empties it. Without finish(), the file stays incomplete. Throws SystemError if it cannot be
-  /// opened.
+  /// Creates the file, or empties it. Throws SystemError if it cannot be opened. If finish() is not called, the last
+  /// bytes are not written.
   explicit OutFile(std::filesystem::path file);
   ~OutFile();
 
-  /// Appends bytes. Throws SystemError if the disk refuses.
+  /// Appends bytes. Throws SystemError if writing fails.
   void append(std::string_view bytes);
   /// Writes the buffered rest, fsyncs, and returns size and checksum of all bytes. Call it once, at the end. Throws
-  /// SystemError if the disk refuses.
+  /// SystemError if writing or syncing fails.
   FileSum finish();
 
  private:

@@ -1,5 +1,5 @@
-// The random number generator Philox4x32-10 and how names of random numbers (base/random.h) become its counters; for
-// the CPU and CUDA kernels.
+// The random number generator Philox4x32-10 (Salmon et al. 2011), for the CPU and CUDA kernels. named_words() turns the
+// name of a random number (base/random.h) into Philox's counter and key.
 #pragma once
 
 #include "base/host_device.h"

@@ -24,9 +24,9 @@ enum class Purpose : uint32_t {
   kJudge = 9,             // response tokens of a judge model
   kPassOver = 10,         // rows that an epoch skips because of their pass rates
   kAdapter = 11,          // new LoRA weights
-  kDropout = 12,
-  kEnvironment = 13,  // levels and events of the built-in environments
-  kLevel = 14         // seeds of the environments' levels
+  kDropout = 12,          // elements that dropout sets to 0
+  kEnvironment = 13,      // levels (initial states) and events of the built-in environments
+  kLevel = 14             // seeds of the environments' levels
 };
 
 /// Name of a random number. Each use decides what its fields count; these are the usual meanings.

@@ -33,12 +33,12 @@ struct RegexOptions {
   bool dot_all = false;          // '.' also matches newlines
   bool ignore_case = false;      // letters match in either case
   bool unicode_classes = false;  // \w, \d, \s and \b by Unicode properties instead of ASCII
-  bool literal = false;          // the expression is a plain string; only with ignore_case and timed
+  bool literal = false;          // the expression is a plain string; combines only with ignore_case and timed
   bool timed = false;            // MatchMemory::limit_time() applies; matching is somewhat slower
 };
 
-/// Working memory for matching, which also holds the groups of the last match. Threads that match at the same time need
-/// one each; it may be used with several expressions.
+/// Working memory for matching; it also holds the groups of the last match. Each thread needs its own. One object may
+/// serve several expressions in turn.
 class MatchMemory {
  public:
   /// Keeps the first `num_groups` capturing groups of a match, and the whole match; later groups cannot be asked for.

@@ -7,16 +7,17 @@
 
 namespace roll {
 
+/// A terminal, or its absence.
 struct Terminal {
   bool interactive = false;  // output goes to a terminal, and lines may be redrawn in place
   int columns = 80;
-  int rows = 0;  // 0 if unknown, or if standard error goes elsewhere; a full-screen view is then impossible
+  int rows = 0;  // 0: unknown, or standard error is no terminal; a full-screen view is then impossible
 };
 
 /// Returns the terminal behind a file descriptor; `interactive` is false if there is none or TERM is dumb. If set, the
-/// environment variables ROLL_TERMINAL=<columns> (0: no terminal) and ROLL_TERMINAL_ROWS=<rows> decide: under mpirun,
-/// ranks cannot see the terminal, so the process that started them sets the variables. A rank without them assumes
-/// none.
+/// environment variables ROLL_TERMINAL=<columns> (0: no terminal) and ROLL_TERMINAL_ROWS=<rows> decide instead. Ranks
+/// under mpirun cannot see the terminal, so the process that started mpirun sets the variables. If the variables are
+/// not set, such a rank assumes no terminal.
 Terminal describe_terminal(int fd);
 
 /// Returns the terminal columns that UTF-8 text takes: 2 for wide characters (CJK, emoji), 0 for combining marks, else

@@ -1,4 +1,5 @@
-// Finds the folder of the base model, for a folder that holds only PEFT adapters. Depends on no tensor library.
+// Finds the folders of base model and tokenizer for a folder that holds only adapters (LoRA weights in the format of
+// Hugging Face's PEFT). Depends on no tensor library.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +10,11 @@ namespace roll {
 
 inline constexpr const char* kPeftConfigFile = "adapter_config.json";
 
-/// True if the folder has an adapter_config.json.
+/// Returns true if the folder has an adapter_config.json.
 bool is_peft_folder(const std::filesystem::path& folder);
 
-/// Returns the content of adapter_config.json. Throws UserError if it is missing or no JSON object, or if the adapters
-/// are not LoRA.
+/// Returns the content of adapter_config.json. Throws UserError if it is missing, is not a JSON object, or describes
+/// adapters other than LoRA.
 Json read_peft_config(const std::filesystem::path& folder);
 
 /// Returns `folder` itself, unless it holds adapters: then the folder of the model that adapter_config.json names (a

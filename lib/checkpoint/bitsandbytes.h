@@ -15,20 +15,20 @@
 
 namespace roll {
 
-/// True if the folder's config.json has a quantization_config.
+/// Returns true if the folder's config.json has a quantization_config, of any kind.
 bool is_quantised(const HfFolder& folder);
 
-/// Returns the names of all tensors that may be stored beside the codes of `weight`.
+/// Returns the names of all tensors that may be stored beside the codes of the weight with name `weight`.
 std::unordered_set<std::string> bitsandbytes_names(const std::string& weight);
-/// True if the name ends like that of such a tensor, of any weight.
+/// Returns true if a tensor with this name may be stored beside the codes of some weight.
 bool is_bitsandbytes_part(const std::string& name);
 
-/// Throws UserError unless the folder's file headers list the tensors of a matrix of `shape` {out, in}, quantised to
-/// `kind`, with the right dtypes and sizes.
+/// Checks that the folder's file headers list the tensors of the matrix `weight` of `shape` {out, in}, quantised to
+/// `kind`. Throws UserError if one is missing or has another dtype or size, or for kNf4 with an odd `in`.
 void check_bitsandbytes(const HfFolder& folder, const std::string& weight, const std::vector<int64_t>& shape,
                         Quantisation kind);
-/// Reads a matrix after check_bitsandbytes(). Also throws UserError if the contents are not in bitsandbytes' form, or
-/// scales are not finite.
+/// Calls check_bitsandbytes(), then reads the matrix to the CPU. Throws UserError also if the contents are not in
+/// bitsandbytes' form, or scales are not finite.
 QuantisedMatrix read_bitsandbytes(const HfFolder& folder, const std::string& weight, const std::vector<int64_t>& shape,
                                   Quantisation kind);
 

@@ -267,7 +267,7 @@ class DeviceDecoderImpl : public DeviceDecoder {
       attend_with<kMaxHeadDim>(block);
   }
 
-  /// Attends prompt rows in tiles, which share the reads of keys; then decode rows one by one.
+  /// Attends prompt rows, several per block, which share the reads of keys; then decode rows one by one.
   template <int kDim>
   void attend_with(const AttentionBlock& block) {
     AttendPages<T, kDim> kernel{.qkv = tensor_data<T>(qkv_),
@@ -277,13 +277,13 @@ class DeviceDecoderImpl : public DeviceDecoder {
                                 .parts = tensor_data<float>(parts_),
                                 .num_rows = num_prompt_rows_,
                                 .heads = block.heads,
-                                .tile = AttendPages<T, kDim>::kQueries,
+                                .rows_per_block = AttendPages<T, kDim>::kQueries,
                                 .scale = block.scale};
     if (num_prompt_rows_ > 0) launch(kernel);
     if (num_prompt_rows_ == num_rows_) return;
     kernel.first_row = num_prompt_rows_;
     kernel.num_rows = num_rows_ - num_prompt_rows_;
-    kernel.tile = 1;
+    kernel.rows_per_block = 1;
     kernel.splits = splits_for(block, kernel.num_rows);
     launch(kernel);
     if (kernel.splits > 1)

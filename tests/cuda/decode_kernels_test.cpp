@@ -84,7 +84,7 @@ std::vector<double> attended(const Cache<T>& cache, const float* q, int64_t slot
 
 template <class T, int kDim>
 void check_attention(const std::vector<StepRow>& rows, int64_t heads, int64_t kv_heads, int64_t dim, int64_t splits,
-                     int64_t tile) {
+                     int64_t rows_per_block) {
   Cache<T> cache{.kv_heads = kv_heads, .dim = dim};
   cache.fill(rows);
   const auto num_rows = std::ssize(rows);
@@ -103,7 +103,7 @@ void check_attention(const std::vector<StepRow>& rows, int64_t heads, int64_t kv
                                         .num_rows = num_rows - first_row,
                                         .heads = heads,
                                         .splits = splits,
-                                        .tile = tile,
+                                        .rows_per_block = rows_per_block,
                                         .scale = 1 / std::sqrt(static_cast<float>(dim))});
   if (splits > 1)
     test::run_kernel(CombineParts<T>{.parts = parts.data(),
@@ -124,7 +124,7 @@ void check_attention(const std::vector<StepRow>& rows, int64_t heads, int64_t kv
         expected = attended(cache, q.data(), rows[i].slot, rows[i].position, head / (heads / kv_heads));
       for (int64_t d = 0; d < dim; ++d) {
         const T found = mixed[(i * heads + head) * dim + d];
-        CAPTURE(i, head, d, splits, tile, dim, rows[i].position, to_float(found), expected[d]);
+        CAPTURE(i, head, d, splits, rows_per_block, dim, rows[i].position, to_float(found), expected[d]);
         REQUIRE((is_near(found, expected[d]) || (rows[i].slot < 0 && splits > 1)));
       }
     }

@@ -106,7 +106,7 @@ Kernel some_kernel() {
   if constexpr (requires { kernel.num_rows; }) few(kernel.num_rows);
   if constexpr (requires { kernel.heads; }) few(kernel.heads);
   if constexpr (requires { kernel.splits; }) few(kernel.splits);
-  if constexpr (requires { kernel.tile; }) few(kernel.tile);
+  if constexpr (requires { kernel.rows_per_block; }) few(kernel.rows_per_block);
   if constexpr (requires { kernel.inner; }) few(kernel.inner);
   if constexpr (requires { kernel.width; }) few(kernel.width);
   if constexpr (requires { kernel.num_moves; }) few(kernel.num_moves, kernel.num_tensors);
