@@ -60,9 +60,8 @@ class SafetensorsFile {
   std::vector<size_t> by_name_;  // indices of entries_
 };
 
-/// Writes the tensors, which may be on any device, in the given order, with the metadata {"format":"pt"} that
-/// transformers expects; returns the file's size and checksum. Throws SystemError if writing fails, Bug if a name
-/// occurs twice.
+/// Writes the tensors (of any device) in the given order, with the metadata {"format":"pt"} that transformers expects.
+/// Returns the file's size and checksum. Throws SystemError if writing fails, Bug if a name occurs twice.
 FileSum write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors);
 
 }  // namespace roll
