@@ -1,5 +1,5 @@
 // Agent sessions, for AgentHost and TurnSource. A session connects one trajectory of the sampler with one external
-// agent, whose HTTP requests arrive on server threads; each request asks the policy for one turn. A session is a tree
+// agent. The agent's HTTP requests arrive on server threads; each asks the policy for a turn. A session is a tree
 // of turns, because an agent may ask again from an earlier point; the trajectory keeps only the path to the turn that
 // was sampled last before the agent posted its reward. If an agent is silent, dies, asks without end or breaks the
 // rules, its session ends as a failed environment, never with a reward.
@@ -39,15 +39,15 @@ class AgentSessions : public SessionDesk {
 
   /// Settings of one trajectory.
   struct Terms {
-    uint64_t seed = 0;            // sent to the agent, which must play the same level for the same seed
+    uint64_t seed = 0;            // sent to the agent, which must start the same game or task for the same seed
     int64_t response_length = 0;  // most tokens after the first request: the policy's and those of later requests
     SamplingSettings sampling{};  // for every turn; the server rejects requests with other settings
   };
   /// Opens a session, which the next free agent may then take.
   void begin(int64_t number, Terms terms);
-  /// Returns the agent's next request (in TurnAnswer::agent), or how the session ended: with a reward (is_done) or a
-  /// fault. Returns nullopt while there is neither. Never waits; a session that exceeds a time limit of the environment
-  /// (timeout_s, max_seconds) fails here.
+  /// Returns the agent's next request (in TurnAnswer::agent), each once. After the end of the session, returns how it
+  /// ended: with a reward (is_done) or a fault. Returns nullopt while there is neither. Never waits; a session that
+  /// exceeds a time limit of the environment (timeout_s, max_seconds) fails here.
   std::optional<TurnAnswer> next(int64_t number);
   /// Streams new tokens of the current turn to the agent, if its request streams. `so_far`: all tokens of the
   /// trajectory since the prompt of its first request.

@@ -36,7 +36,8 @@ class RolloutCoordinator : public RequestSource {
     /// Settings of one extra response per prompt, the last one; filters ignore it. Unset: no extra response.
     std::optional<SamplingSettings> baseline{};
     bool may_stop = true;  // a stop request of the user ends the job
-    /// Returns the expected tokens of a response, or nullopt if unknown. Prompts with long responses start first.
+    /// Returns the expected tokens of a response, or nullopt if unknown. Prompts with long responses start first. Must
+    /// be set.
     std::function<std::optional<double>(const Prompt&)> expected_length;
   };
   /// Settings of one engine run.
@@ -75,8 +76,9 @@ class RolloutCoordinator : public RequestSource {
   const SampleIndex& sample(int64_t request) const { return requests_.at(request).sample; }
   /// Returns the key of the request's random numbers.
   uint64_t sequence_id(int64_t request) const { return requests_.at(request).sequence_id; }
-  /// Returns the weight versions that drew the first `num_tokens` tokens of a request, as consecutive runs of tokens.
+  /// Returns the weight versions that drew the first `num_tokens` response tokens of a request, as consecutive spans.
   std::vector<WeightsRun> weight_runs(int64_t request, int64_t num_tokens) const;
+  /// Returns the prompt of a request.
   const Prompt& prompt(int64_t request) const { return prompts_.at(sample(request).prompt).prompt; }
   /// Returns a prompt by index (SampleIndex::prompt).
   const Prompt& prompt_at(int64_t index) const { return prompts_.at(index).prompt; }

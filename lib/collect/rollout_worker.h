@@ -55,7 +55,7 @@ struct RolloutJob {
   Trajectories trajectories;                 // unfinished multi-turn responses
 };
 
-/// The environments of a run, and how to write their messages as tokens.
+/// The environments of a run, and the objects that convert their messages to tokens.
 struct Games {
   EnvironmentsByTag environments{};             // by the domain whose rows are played in them; may be empty
   std::optional<TurnTokens> tokens{};           // set if there are environments
@@ -65,9 +65,9 @@ struct Games {
 
 class RolloutWorker {
  public:
-  /// `response_length`: longest response in tokens. `ranks`: the sampler's. `tokenizer`: null is allowed without
-  /// environments. All referenced objects but `rewards`, and the tokenizer, must outlive the worker. Throws UserError
-  /// if a reward or an environment cannot be created.
+  /// `response_length`: longest response in tokens. `ranks`: the sampler's. `tokenizer`: may be null if there are no
+  /// environments. `models`, `ranks`, `log` and `tokenizer` must outlive the worker. Throws UserError if a reward or an
+  /// environment cannot be created.
   RolloutWorker(const RewardsByDomain& rewards, int64_t response_length, RewardModels& models, RoleMesh& ranks,
                 Log& log, Games games = {}, const Tokenizer* tokenizer = nullptr);
 

@@ -1,7 +1,8 @@
 // Translates between RolloutCoordinator and the engine when responses may be trajectories, which are multi-turn
 // responses in an environment. To the coordinator, a trajectory is one running request. To the engine, each turn is a
-// separate request. It continues after all tokens so far, whose KV pages it reuses, or has a new prompt if the
-// environment's manager shows only part of the history. While an environment computes, its trajectory has no slot.
+// separate request. It continues after all tokens so far and reuses their KV pages. If the environment's manager shows
+// only part of the history, each turn has its own context instead: a new prompt, and the turn after it. While an
+// environment computes, its trajectory has no slot.
 //
 // A group is the set of tensor-parallel ranks that hold one copy of the model. Only its leader has the environments'
 // answers; it broadcasts them, so that all ranks of the group act alike.
@@ -23,7 +24,7 @@ using Trajectories = std::map<SampleIndex, Trajectory>;
 class TurnSource : public RequestSource {
  public:
   struct Game {
-    const EnvironmentsByTag& environments;  // by domain; rows of other domains get a response of one turn
+    const EnvironmentsByTag& environments;  // by the domain of rows; rows of other domains get ordinary responses
     EnvironmentPool& pool;                  // runs the environments; used only on the leader
     const TurnTokens& tokens;               // converts messages between turns to tokens
   };
@@ -46,10 +47,11 @@ class TurnSource : public RequestSource {
 
   // Engine callbacks. `engine_request`: the engine's number of the request.
 
-  /// Must be called when a response of one turn, or a turn of a trajectory, has ended. `generation`: all tokens of the
-  /// context, earlier turns included.
+  /// Must be called when an ordinary response, or a turn of a trajectory, has ended. `generation`: all tokens after the
+  /// context's prompt, earlier turns included.
   void on_generated(int64_t engine_request, const Generation& generation);
-  /// Must be called after every token if agents stream. `so_far`: all tokens of the context, without text.
+  /// Must be called after every token if the run has agents, for those that stream. `so_far`: as `generation`, without
+  /// text.
   void on_token(int64_t engine_request, const Generation& so_far);
 
   /// Converts the result of Engine::serve(), one Generation per turn, to one Generation per request of the coordinator
