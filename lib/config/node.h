@@ -49,7 +49,7 @@ struct Node {
 
 struct MapEntry {
   std::string key;
-  Place place;  // the key's
+  Place place;  // place of the key; value.place is that of the value
   Node value;
 };
 
