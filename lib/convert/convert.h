@@ -20,7 +20,7 @@ struct Converted {
   std::string command;                   // roll subcommand for the YAML: "train", "sft" or "dpo"
   std::string yaml;                      // text of the YAML file, with a comment per key; opens with the lists below
   std::vector<std::string> differences;  // sentences: settings that mean something else in roll
-  std::vector<std::string> without;      // keys that roll does not have: "key = value (run.sh:3): reason"
+  std::vector<std::string> without;      // source keys that were not converted: "key = value (run.sh:3): reason"
 };
 
 /// Converts `keys`. `trainer` is one of foreign_trainer_names(), or "auto" for the trainer that knows most of the keys.

@@ -20,7 +20,7 @@ class Draft {
   const DraftKey* find(const std::string& path) const;
   /// Removes a key; does nothing if it is not set.
   void remove(const std::string& path);
-  /// Replaces the prefix `from` of all paths that begin with it by `to`.
+  /// Replaces `from` by `to` in all paths that begin with the text `from`.
   void rename(const std::string& from, const std::string& to);
   /// Returns the paths of all keys, in the order in which they were first set.
   std::vector<std::string> paths() const;

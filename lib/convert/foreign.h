@@ -21,7 +21,7 @@ std::vector<ForeignKey> read_yaml_keys(std::string_view text, const std::string&
 
 /// Word of a command that starts a trainer; place and unknown are as in ForeignKey.
 struct ArgumentWord {
-  std::string text;
+  std::string text;  // the expanded word, without parts known only at run time; unset variables: ${oc.env:NAME}
   std::string place;
   std::string unknown;
 };

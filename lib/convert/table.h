@@ -78,6 +78,7 @@ class Conversion {
   /// value known only at run time. `trainer` and `keys` must outlive the object. `num_ranks` is -n.
   Conversion(const ForeignTrainer& trainer, const std::vector<ForeignKey>& keys, std::optional<int64_t> num_ranks);
 
+  /// Returns true if the source sets the key, even to null.
   bool is_set(const std::string& key) const;
   /// Returns true if the key is set to a value that is known without running the script.
   bool is_known(const std::string& key) const;
