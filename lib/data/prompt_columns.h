@@ -41,7 +41,7 @@ struct PromptColumns {
 /// wrong type, or if messages and conversations differ.
 PromptColumns find_prompt_columns(const Row& row, const RowColumns& columns, LearntRows kind);
 
-/// Returns true if it is a user message with this text, apart from blanks around the texts.
+/// Returns true if `message` is a user message with this text, apart from blanks around the texts.
 bool is_question(const Json& message, const std::string& text);
 
 /// Makes (does not throw) the error for a row without a prompt, which lists the row's columns and the nearest layout.

@@ -50,9 +50,9 @@ class PromptStream {
 
   /// Returns true if settle() uses `rates`.
   bool wants_pass_rates() const { return curriculum_.sampler == DataSampler::kPassRate; }
-  /// Ends a step. `rates`: per domain, for each row drawn since the last settle() and not taken back, in that order,
-  /// the share of right responses to it; nullopt if unknown. Returns per domain how many rows were skipped in this
-  /// step.
+  /// Ends a step; call it once per step, with or without pass rates. `rates`: for each domain with drawn rows, one
+  /// entry per row drawn since the last settle() and not taken back, in that order. An entry is the share of right
+  /// responses to the row; nullopt if unknown. Returns per domain how many rows were skipped in this step.
   std::map<std::string, int64_t> settle(const std::map<std::string, std::vector<std::optional<double>>>& rates);
 
   /// Returns the number of rows per domain.
