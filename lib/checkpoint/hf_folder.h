@@ -52,8 +52,8 @@ class HfFolder {
   /// Returns the path of the file that holds the tensor: "folder/model-00001-of-00002.safetensors". The tensor must
   /// exist.
   std::string tensor_file(const std::string& name) const;
-  /// Returns the tensor as stored, on the CPU (see SafetensorsFile::read()). Throws UserError if there is no such
-  /// tensor.
+  /// Returns the tensor on the CPU, as SafetensorsFile::read() or gguf::Weights::read() does. Throws UserError if there
+  /// is no such tensor.
   at::Tensor read(const std::string& name) const;
 
  private:
@@ -92,9 +92,9 @@ struct HfSaveOptions {
 };
 
 /// Writes config.json, the weights (in several files if they are large) and the companions into the existing `folder`;
-/// returns the checksums by file name. `config`: content of config.json; the function sets its torch_dtype to the
-/// weights' dtype and removes quantization_config. `tensors`: unsharded weights on any device, at least one. `kept`:
-/// further weights, which options.dtype does not convert. Throws SystemError if writing fails.
+/// returns the checksums by file name. `config`: content of config.json; the function sets its torch_dtype to the dtype
+/// of the first tensor as written, and removes quantization_config. `tensors`: unsharded weights on any device, at
+/// least one. `kept`: further weights, which options.dtype does not convert. Throws SystemError if writing fails.
 FileSums write_hf_files(const std::filesystem::path& folder, Json config, const NamedTensors& tensors,
                         const Companions& companions, const HfSaveOptions& options, const NamedTensors& kept = {});
 

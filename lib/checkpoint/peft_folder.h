@@ -47,7 +47,7 @@ class PeftFolder {
   SafetensorsFile file_;
   struct Part {
     at::Tensor values;
-    std::vector<at::Tensor> zeros;  // neighbouring elements, which must be 0
+    std::vector<at::Tensor> zeros;  // elements of the stacked tensor that must be 0, else gate and up share an adapter
   };
   void leave_out(const std::string& name);
   void add_part(const std::string& name, Part part);

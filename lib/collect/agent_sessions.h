@@ -1,8 +1,8 @@
 // Agent sessions, for AgentHost and TurnSource. A session connects one trajectory of the sampler with one external
 // agent. The agent's HTTP requests arrive on server threads; each asks the policy for a turn. A session is a tree
 // of turns, because an agent may ask again from an earlier point; the trajectory keeps only the path to the turn that
-// was sampled last before the agent posted its reward. If an agent is silent, dies, asks without end or breaks the
-// rules, its session ends as a failed environment, never with a reward.
+// was sampled last before the agent posted its reward. If an agent is silent or exits, asks for too many turns or sends
+// too many invalid requests, its session ends as a failed environment, never with a reward.
 #pragma once
 
 #include <deque>
@@ -95,10 +95,10 @@ class AgentSessions : public SessionDesk {
     std::string agent_name{};
     bool is_taken = false;
     std::vector<AgentNode> nodes{};
-    size_t last_node = 0;  // index of the node sampled last
-    std::deque<Draw> waiting{};
-    std::optional<Draw> current_draw{};
-    std::optional<TurnAnswer> ending{};
+    size_t last_node = 0;                // index of the node sampled last
+    std::deque<Draw> waiting{};          // turns asked for and not started
+    std::optional<Draw> current_draw{};  // the turn being sampled
+    std::optional<TurnAnswer> ending{};  // how the session ended; unset while it is open
     int64_t num_draws = 0, num_refused = 0;
     Stopwatch since_taken{}, since_contact{};  // since it was taken; since the agent's last request or answer
   };
@@ -118,7 +118,7 @@ class AgentSessions : public SessionDesk {
   std::condition_variable has_session_;
   std::map<int64_t, Session> sessions_;  // by the trajectory's number
   std::map<std::string, int64_t> trajectory_by_id_;
-  std::deque<int64_t> untaken_;
+  std::deque<int64_t> untaken_;                        // trajectories whose sessions no agent has taken
   std::map<std::string, int64_t> num_taken_by_agent_;  // by agent, since it started
   std::set<std::string> failed_agents_;                // agents that must be stopped
   int64_t num_playing_ = 0;                            // sessions taken and not over

@@ -48,7 +48,8 @@ class DomainRewards {
   std::map<int64_t, RewardResult> take_all();
   /// Discards a response, held or submitted, that is no longer needed.
   void drop(const std::string& domain, int64_t response);
-  /// Records that some rank (maybe another one) got a reward of this domain: its server or program works.
+  /// Records that some rank (maybe another one) got a reward of this domain. Its server or program works, so later
+  /// failures count as temporary, not as a wrong setting.
   void note_answers(const std::string& domain) { domains_.at(domain).pool->note_answers(); }
   /// Returns the scoring statistics of this rank for a domain since the last call.
   RewardUse take_use(const std::string& domain) { return domains_.at(domain).pool->take_use(); }

@@ -1,7 +1,7 @@
 // Runs the environments of the trajectories that one rank samples, for TurnSource. Fast built-in environments run in
-// the caller's thread, those with is_slow on other threads (environment_threads.h). One thread drives the user's
-// environment programs (program_driver.h). External agents come over HTTP (agent_host.h). A level is one game or task
-// of an environment, chosen by a seed. All functions are called by the sampler's thread.
+// the caller's thread, slow ones (is_slow in environment/types.h) on other threads (environment_threads.h). One thread
+// drives the user's environment programs (program_driver.h). External agents come over HTTP (agent_host.h). A level is
+// one game or task of an environment, chosen by a seed. All functions are called by the sampler's thread.
 #pragma once
 
 #include <condition_variable>

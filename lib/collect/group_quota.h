@@ -25,7 +25,7 @@ using GroupScores = std::span<const std::optional<double>>;
 
 /// Returns true if the filter keeps a group. mean_filter keeps it if threshold_down < mean < threshold_up; std_filter,
 /// if the standard deviation (divisor n - 1) is above std_threshold. Missing scores are ignored; both filters drop a
-/// group without any score.
+/// group without any score. QueryFilter::kNone keeps every group.
 bool is_useful(GroupScores scores, const QueryFilterConfig& filter);
 
 /// A prompt to sample.

@@ -25,7 +25,7 @@ using AssignRequests = std::function<Partition(const std::vector<int64_t>& lengt
 /// Functions with which a role answers questions.
 template <class Question, class Answer>
 struct RequestHandler {
-  AssignRequests share_out;
+  AssignRequests share_out;  // chooses the group that answers each question
   /// Returns one answer for each question of this rank's group, in order. Called on all of the role's ranks, even
   /// without questions; only the result of the group's first rank is used.
   std::function<std::vector<Answer>(const std::vector<Question>& questions)> answer;
@@ -45,8 +45,9 @@ std::vector<std::optional<Packet>> request_packets(const std::vector<Packet>& lo
 
 /// Returns the answers to `local`, this rank's questions (maybe none), in order; nullopt for a question that share_out
 /// gives to no group. Question, Answer: message types of base/message.h. Question also has a member length(), in a unit
-/// that share_out understands. `name`: describes the questions in error messages. Throws Bug if `answering` returns
-/// another number of answers than of questions. **Collective** over role.world(), all ranks of the run.
+/// that share_out understands. `role`: ranks of the answering model. `name`: describes the questions in error messages.
+/// Throws Bug if answering.answer returns another number of answers than of questions. **Collective** over
+/// role.world(), all ranks of the run.
 template <class Question, class Answer>
 std::vector<std::optional<Answer>> request_answers(const std::vector<Question>& local, RoleMesh& role,
                                                    const RequestHandler<Question, Answer>& answering,

@@ -32,8 +32,9 @@ class RolloutCoordinator : public RequestSource {
   struct Plan {
     std::vector<Prompt> prompts{};  // all prompts; empty with a quota
     GroupQuota* quota = nullptr;    // decides which prompts start when; null: `prompts` start at once
-    int64_t num_samples = 1;        // responses per prompt, without the baseline
-    /// Settings of one extra response per prompt, the last one; filters ignore it. Unset: no extra response.
+    int64_t num_samples = 1;        // responses per prompt to train on
+    /// Settings of the baseline: one more response per prompt, its last one, whose reward is subtracted from those of
+    /// the others. Filters ignore it. Unset: no such response.
     std::optional<SamplingSettings> baseline{};
     bool may_stop = true;  // a stop request of the user ends the job
     /// Returns the expected tokens of a response, or nullopt if unknown. Prompts with long responses start first. Must

@@ -14,12 +14,13 @@ namespace roll {
 /// Returns these metrics over all records, and for each domain under the prefix <domain>/:
 /// - rollout/finish_reason/{stop,length,stop_string,abort}: share of responses that ended for this reason
 /// - rollout/truncated_ratio: share of responses that ended at the length limit
-/// - environment/...: for trajectories
-/// - rollout/baseline_score: mean score of greedy baseline responses, which count in no other metric
+/// - environment/...: for trajectories (multi-turn responses)
+/// - rollout/baseline_score: mean score of the baselines (RolloutRecord::is_baseline), which count in no other metric
 Metrics rollout_metrics(const std::vector<RolloutRecord>& records);
 
 /// Returns rollout/staleness/{mean,max}: by how many training steps the weights that drew a token were older than the
-/// weights meant for the step; and rollout/stale_tokens: the share of tokens drawn by older weights. Skips baselines.
+/// weights meant for the step; and rollout/stale_tokens: the share of tokens drawn by older weights. Skips records with
+/// is_baseline.
 Metrics staleness_metrics(const std::vector<RolloutRecord>& records);
 
 /// Adds rollout/groups_{sampled,dropped,aborted}, each also as <domain>/rollout/... `counts`: by domain.
@@ -29,7 +30,7 @@ void add_group_metrics(const std::map<std::string, GroupQuota::Counts>& counts, 
 /// prompt stream skipped because of their pass rates.
 void add_passed_over(const std::map<std::string, int64_t>& rows, Metrics& metrics);
 
-/// Returns these metrics over all records ("all") and, where a tag is named, for each tag as tag_in_metric() writes it:
+/// Returns these metrics; <tag>: a row's tag as tag_in_metric() writes it, "all": all records.
 /// - val_correct/{all,<tag>}/{mean,std}: 1 for a score of at least 1, else 0
 /// - val_score/{all,<tag>}/{mean,std}: the scores
 /// - val_prompts/{all,<tag>}: number of prompts

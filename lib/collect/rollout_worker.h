@@ -33,9 +33,9 @@ struct RolloutRequest {
   std::vector<std::shared_ptr<const Row>> rows{};  // all prompts; empty with a quota
   uint64_t first_prompt = 0;                       // random-number key of rows[0]; later rows count up
   GroupQuota* quota = nullptr;                     // supplies the prompts; null: `rows` does. Must outlive the job
-  int64_t num_samples = 1;                         // responses per prompt, without the baseline
-  bool with_baseline = false;                      // adds one greedy response per prompt
-  int64_t step = 0;
+  int64_t num_samples = 1;                         // responses per prompt to train on
+  bool with_baseline = false;                      // adds one greedy response per prompt (RolloutRecord::is_baseline)
+  int64_t step = 0;             // the training step, from 1; of a validation: number of training steps done
   int64_t version = 0;          // weights meant to draw the responses: after this number of training steps
   int64_t response_length = 0;  // most tokens of a trajectory after its prompt, all turns together
   int64_t sequence_length = 0;  // most tokens of a turn and its prompt, if each turn has its own context

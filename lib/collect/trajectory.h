@@ -19,7 +19,7 @@ namespace roll {
 /// Limit that ended a trajectory before its environment did.
 enum class TrajectoryCut {
   kTurns,   // max_steps turns
-  kTokens,  // tokens of the response, or of a turn with its prompt
+  kTokens,  // response_length; or sequence_length, if each turn has its own context (turn_source.h)
   kTime     // max_seconds
 };
 constexpr auto enum_names(TrajectoryCut) {

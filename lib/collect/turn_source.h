@@ -1,7 +1,7 @@
 // Translates between RolloutCoordinator and the engine when responses may be trajectories, which are multi-turn
 // responses in an environment. To the coordinator, a trajectory is one running request. To the engine, each turn is a
-// separate request. It continues after all tokens so far and reuses their KV pages. If the environment's manager shows
-// only part of the history, each turn has its own context instead: a new prompt, and the turn after it. While an
+// separate request. It continues after all tokens so far and reuses their KV pages. If the environment is configured to
+// show only part of the history, each turn has its own context instead: a new prompt, and the turn after it. While an
 // environment computes, its trajectory has no slot.
 //
 // A group is the set of tensor-parallel ranks that hold one copy of the model. Only its leader has the environments'

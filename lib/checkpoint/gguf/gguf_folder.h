@@ -16,10 +16,10 @@ inline constexpr const char* kGgufLink = "model.gguf";
 /// Returns true if `name` is a file, or a link to one, whose name ends with ".gguf".
 bool is_gguf(const std::string& name);
 
-/// Returns the Hugging Face folder of a GGUF file; makes the folder if the cache lacks it. `file`: any part of the
-/// model. Several processes may call it at once. A file whose path, size or time of change differs gets a new folder.
-/// Throws UserError if the file is missing or damaged, or its model is of a kind that roll cannot read; SystemError if
-/// no cache can be written.
+/// Returns the Hugging Face folder of a GGUF file; makes the folder if the cache lacks it. `file`: the file, or any
+/// part of a split model (NAME-00001-of-00003.gguf). Several processes may call it at once. A file whose path, size or
+/// time of change differs gets a new folder. Throws UserError if the file is missing or damaged, or its model is of a
+/// kind that roll cannot read; SystemError if no cache can be written.
 std::filesystem::path gguf_folder(const std::filesystem::path& file);
 
 /// Returns the GGUF file that `folder` presents; nullopt if gguf_folder() did not make the folder.
