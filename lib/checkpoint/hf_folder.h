@@ -87,8 +87,8 @@ Companions read_companions(const std::filesystem::path& folder);
 FileSums write_companions(const Companions& companions, const std::filesystem::path& folder);
 
 struct HfSaveOptions {
-  std::optional<at::ScalarType> dtype;                        // weights are converted to it; unset: not converted
-  int64_t max_shard_bytes = int64_t{5} * 1000 * 1000 * 1000;  // size limit of a file; a larger tensor has its own file
+  std::optional<at::ScalarType> dtype;                        // dtype of written weights; unset: not converted
+  int64_t max_shard_bytes = int64_t{5} * 1000 * 1000 * 1000;  // size limit of a file; a larger tensor is alone in one
 };
 
 /// Writes config.json, the weights (in several files if they are large) and the companions into the existing `folder`;

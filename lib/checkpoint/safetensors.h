@@ -38,8 +38,8 @@ std::string dtype_name(at::ScalarType dtype);
 class SafetensorsFile {
  public:
   /// Maps `file` and checks its header. Throws UserError "file: tensor: problem" if the file is missing or too short,
-  /// its header is malformed, has duplicate names or an unknown dtype, or byte ranges disagree with the shapes,
-  /// overlap, leave gaps or exceed the file.
+  /// or its header is malformed, has duplicate names or an unknown dtype. Also throws it if byte ranges disagree with
+  /// the shapes, overlap, leave gaps or exceed the file.
   explicit SafetensorsFile(const std::filesystem::path& file);
 
   /// Returns the tensors in the order of their bytes.

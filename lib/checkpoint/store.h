@@ -19,7 +19,7 @@ namespace roll {
 /// manifests.
 struct Keeping {
   int64_t newest = 0;             // number of newest checkpoints to keep; 0: all
-  int64_t best = 0;               // number of best checkpoints to keep; 0: no checkpoint is kept for its metric
+  int64_t best = 0;               // number of best checkpoints to keep; 0: the metric keeps none
   bool greater_is_better = true;  // false: a smaller metric is better
   // Name of the metric. A checkpoint counts as one without metric if its manifest's field "measured" has another name.
   std::string measured{};

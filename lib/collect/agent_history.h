@@ -22,7 +22,7 @@ namespace roll {
 struct AgentNode {
   Json messages{};                    // whole conversation as {role, content} messages; null unless a chat session
   Json variables{};                   // variables of the chat template, tools included
-  std::vector<Json> answers{};        // for each pair of consecutive turns: list of the messages between them
+  std::vector<Json> answers{};        // for each pair of consecutive turns: list of the messages in between
   std::optional<std::string> text{};  // whole conversation as text; unset if the session sends messages or token ids
   AgentTurn so_far{};                 // whole conversation as tokens
   /// Key: tokens between this node and a policy turn. Value: number of turns started there, which seeds the next one.

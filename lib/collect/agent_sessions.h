@@ -40,7 +40,7 @@ class AgentSessions : public SessionDesk {
   /// Settings of one trajectory.
   struct Terms {
     uint64_t seed = 0;            // sent to the agent, which must start the same game or task for the same seed
-    int64_t response_length = 0;  // most tokens after the first request: the policy's and those of later requests
+    int64_t response_length = 0;  // most tokens after the first request, of the policy and of later requests
     SamplingSettings sampling{};  // for every turn; the server rejects requests with other settings
   };
   /// Opens a session, which the next free agent may then take.
@@ -98,13 +98,14 @@ class AgentSessions : public SessionDesk {
     size_t last_node = 0;                // index of the node sampled last
     std::deque<Draw> waiting{};          // turns asked for and not started
     std::optional<Draw> current_draw{};  // the turn being sampled
-    std::optional<TurnAnswer> ending{};  // how the session ended; unset while it is open
+    std::optional<TurnAnswer> ending{};  // how the session ended; unset while open
     int64_t num_draws = 0, num_refused = 0;
-    Stopwatch since_taken{}, since_contact{};  // since it was taken; since the agent's last request or answer
+    Stopwatch since_taken{};    // since an agent took the session
+    Stopwatch since_contact{};  // since the agent's last request or answer
   };
   std::shared_ptr<PendingAnswer> submit(const std::string& id, const std::shared_ptr<const CompletionRequest>& request);
   void cancel(const std::string& id, const std::shared_ptr<PendingAnswer>& answer);
-  Session* find_taken(const std::string& id);  // null: over or unknown; only the agent that took it knows its id
+  Session* find_taken(const std::string& id);  // null: over or unknown
   void queue_draws(Session& session, const std::shared_ptr<const CompletionRequest>& shared_request,
                    const std::shared_ptr<PendingAnswer>& answer);
   void check_branch_point(const Session& session, const BranchPoint& branch_point) const;
@@ -119,7 +120,7 @@ class AgentSessions : public SessionDesk {
   std::map<int64_t, Session> sessions_;  // by the trajectory's number
   std::map<std::string, int64_t> trajectory_by_id_;
   std::deque<int64_t> untaken_;                        // trajectories whose sessions no agent has taken
-  std::map<std::string, int64_t> num_taken_by_agent_;  // by agent, since it started
+  std::map<std::string, int64_t> num_taken_by_agent_;  // sessions taken, by agent, since the agent started
   std::set<std::string> failed_agents_;                // agents that must be stopped
   int64_t num_playing_ = 0;                            // sessions taken and not over
   Stopwatch since_free_;                               // since a session became available, was taken or ended

@@ -1,7 +1,7 @@
 // Scores the responses of this rank, for RolloutCoordinator: a response is submitted when it ends, and worker threads
-// score it while others are sampled. In some domains, responses are held back until nothing is left to sample: if a
-// model of this run must judge them first (reward_models.h), or if the reward type scores many at once. All functions
-// are called by the sampler's thread.
+// score it while others are sampled. Responses of some domains are held back until nothing is left to sample. A model
+// of this run must judge them first (reward_models.h), or their reward type scores many at once. All functions are
+// called by the sampler's thread.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace roll {
 /// Settings of a domain's reward.
 struct DomainReward {
   RewardArgs reward{};
-  bool asks_model = false;  // a model of this run must judge each response before it is scored
+  bool asks_model = false;  // a model of this run must judge each response before the reward scores it
 };
 using RewardsByDomain = std::map<std::string, DomainReward>;
 

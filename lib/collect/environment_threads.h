@@ -60,7 +60,7 @@ class EnvironmentThreads {
     std::unique_ptr<Environment> environment{};  // set when opened
     std::optional<std::string> message{};        // not answered yet
     bool is_over = false;
-    bool is_taken = false;                // it waits for a thread or is on one
+    bool is_taken = false;                // waits for a thread or is on one
     std::optional<TurnAnswer> failure{};  // answer to all further steps
   };
   void enqueue(int64_t number, Trajectory& trajectory);

@@ -33,7 +33,7 @@ struct Prompt {
   std::shared_ptr<const Row> row{};
   uint64_t number = 0;         // unique within the step; key of the prompt's random numbers
   bool awaits_scores = false;  // scores are needed during sampling: for the filter, or to choose later rows
-  bool is_ahead = false;       // started ahead of need: enough prompts run already if the filter keeps their groups
+  bool is_ahead = false;       // started ahead of need: the running prompts suffice if the filter drops no group
 };
 
 /// All ranks that sample hold the same quota and make the same calls. `index`: position of a prompt in the sequence of

@@ -28,7 +28,7 @@ class JudgeEngine {
 
   struct Question {
     Json messages;      // list of {role, content} for the judge's chat template
-    uint64_t name = 0;  // key of its random numbers; unique among the questions of all ranks in a step
+    uint64_t name = 0;  // key of the random numbers; unique among the questions of all ranks in a step
   };
   /// Returns the answers to `local`, this rank's questions (maybe none), in order; nullopt if a question's prompt plus
   /// max_new_tokens exceeds the model's positions. `step`: training step, part of the random key. An answer does not

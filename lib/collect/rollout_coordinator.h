@@ -99,14 +99,14 @@ class RolloutCoordinator : public RequestSource {
     Prompt prompt;
     std::vector<std::optional<double>> scores;
     int64_t num_finished = 0;
-    int64_t num_held = 0;  // sampled, but a model must judge them before they are scored
+    int64_t num_held = 0;  // sampled responses that wait for a judging model
     bool is_needed = true;
   };
   struct Request {
     SampleIndex sample;
     uint64_t sequence_id = 0;
     bool is_given_up = false;           // not needed, or put back
-    std::vector<WeightsRun> weights{};  // versions that drew the tokens it resumed with
+    std::vector<WeightsRun> weights{};  // versions that drew the tokens from before a pause
   };
   struct Unfinished {
     Request request;
@@ -137,7 +137,7 @@ class RolloutCoordinator : public RequestSource {
   NewsExchange news_exchange_;
   SampleScheduler scheduler_;
   std::vector<PromptState> prompts_;
-  std::vector<Request> requests_;            // this group's
+  std::vector<Request> requests_;            // requests of this group, by number
   std::vector<Unfinished> unfinished_;       // requests that the last pause left unfinished
   std::set<int64_t> awaited_;                // requests whose scores are missing
   std::map<int64_t, RewardResult> results_;  // by request

@@ -26,8 +26,8 @@ struct RewardedResponses {
 /// of tensor-parallel ranks that hold one copy of the sampler's model; its first rank is the leader.
 struct RolloutStatistics {
   double generate_s = 0;                       // seconds in which this rank had something to sample
-  double wait_s = 0;                           // seconds in which it only waited for other rank groups
-  double rewards_s = 0;                        // seconds in which it waited for rewards, with nothing to sample
+  double wait_s = 0;                           // seconds of waiting for other rank groups, with nothing to sample
+  double rewards_s = 0;                        // seconds of waiting for rewards, with nothing to sample
   SamplerCounts counts;                        // sums over rank groups; most_pages and num_pages: maxima
   std::map<std::string, RewardFaults> faults;  // failed rewards by domain, over all ranks
   std::map<std::string, int64_t> retries;      // retries of rewards by domain, over all ranks

@@ -57,7 +57,7 @@ struct RolloutJob {
 
 /// The environments of a run, and the objects that convert their messages to tokens.
 struct Games {
-  EnvironmentsByTag environments{};             // by the domain whose rows are played in them; may be empty
+  EnvironmentsByTag environments{};             // by domain of the data rows; may be empty
   std::optional<TurnTokens> tokens{};           // set if there are environments
   std::optional<ChatTemplate> chat_template{};  // set if there are environments
   int64_t prompt_length = 0;                    // most tokens of an agent's first request

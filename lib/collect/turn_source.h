@@ -32,7 +32,7 @@ class TurnSource : public RequestSource {
   struct Limits {
     int64_t response_length = 0;    // most tokens after the first prompt, all turns together
     int64_t sequence_length = 0;    // most tokens of a turn and its prompt, if each turn has its own context
-    SamplingSettings generating{};  // for requests without their own
+    SamplingSettings generating{};  // for requests without GenerationRequest::generating
   };
   /// Called on all ranks of the group when a response is over. `request`: the coordinator's number. `trajectory`: null
   /// if the row's domain has no environment.
@@ -62,7 +62,7 @@ class TurnSource : public RequestSource {
   // Below, `request` counts from the engine run's first request: the coordinator's number minus first_.
   struct Request {
     GenerationRequest asked{};    // from the coordinator
-    int64_t engine_request = -1;  // the engine's number of its current turn; -1: none is in the engine
+    int64_t engine_request = -1;  // the engine's number of the current turn; -1: the engine has none
     bool is_over = false;
   };
   bool is_played(int64_t request) const;
@@ -93,8 +93,8 @@ class TurnSource : public RequestSource {
   int64_t first_;                  // the coordinator's number of this object's first request
   std::vector<Request> requests_;  // index: the coordinator's number minus first_
   std::vector<int64_t> owners_;    // the request of each engine request
-  std::vector<int64_t> ended_;     // the engine's numbers of ended turns; cancelling these frees their sequence ids
-  std::vector<int64_t> waiting_;   // requests that await their environments' answers
+  std::vector<int64_t> ended_;     // the engine's numbers of ended turns; cancelled next, which frees the sequence ids
+  std::vector<int64_t> waiting_;   // requests that await an answer of the environment
 };
 
 }  // namespace roll

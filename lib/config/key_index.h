@@ -1,4 +1,4 @@
-// Maps a member of a configuration struct to its key and the key's place in the file, so that checks (checker.h) name a
+// Maps a member of a configuration struct to its key and the key's place in the file. Thus checks (checker.h) name a
 // key by its member and need not repeat its spelling.
 #pragma once
 

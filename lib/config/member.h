@@ -48,7 +48,7 @@ class MemberType {
   enum class Shape { kScalar, kOptional, kList, kMap, kGroup };
   using Visit = std::function<void(void* member)>;
   using VisitEntry = std::function<void(const std::string& name, void* entry)>;
-  using Fill = std::function<bool(void* entry)>;  // sets the entry's value; returns false if it has none
+  using Fill = std::function<bool(void* entry)>;  // sets the entry's value; returns false if there is none
 
   constexpr virtual ~MemberType() = default;
 

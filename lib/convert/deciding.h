@@ -14,8 +14,8 @@ bool decides_training(std::string_view name);
 /// Returns true if both texts are equal, or both are numbers of equal value ("1" and "1.0").
 bool is_same(std::string_view value, std::string_view other);
 
-/// Returns true if a key with this value has no effect: the value is false, no, 0, empty, null or None, an empty list
-/// or mapping, or equal to `default_value` (is_same()).
+/// Returns true if a key with this value has no effect. Such values are false, no, 0, null, None, the empty text, list
+/// and mapping, and `default_value` (by is_same()).
 bool is_off(std::string_view value, std::string_view default_value);
 
 }  // namespace roll

@@ -8,7 +8,7 @@ namespace roll {
 
 struct DraftKey {
   std::string path;    // "actor_train.training_args.learning_rate"
-  std::string value;   // YAML as it is written: "1e-6", "[a, b]"
+  std::string value;   // YAML, written unchanged: "1e-6", "[a, b]"
   std::string origin;  // comment written next to the key: "from run.sh:12: lr"
 };
 

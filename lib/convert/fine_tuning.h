@@ -12,7 +12,7 @@ struct LearntBatches {
   const char* batch_key;  // source key named in the error if the batch cannot be split over the ranks
   std::string origin;     // origin of `batch` for the YAML's comment (Conversion::origin())
   int64_t micro = 1;      // rows per micro-batch of a rank
-  const char* steps;      // source key of the number of updates; above 0 it overrides epochs. nullptr: no such key
+  const char* steps;      // source key of the number of updates; a value above 0 overrides epochs. nullptr: no such key
   const char* epochs;     // source key of the number of passes over the rows
   const char* epochs_default = "";  // passes written if that key has no value
   int64_t model_ranks = 1;          // ranks that share a copy of the model

@@ -36,7 +36,7 @@ constexpr const char* kTurns =
 enum class Fate {
   kCopied,       // copied to roll's key `our_key`, after `change` if set
   kCombined,     // read by the trainer's `combine`, which writes roll's keys
-  kAutomatic,    // reported: roll decides this by itself
+  kAutomatic,    // reported: roll has no such key, because it decides alone
   kNothing,      // reported: roll has no such setting
   kUnsupported,  // reported with kNotSupported: the key's effect is lost
   kRefused,      // UserError with the message `our_key`; only reported if the value is is_off() or the default
@@ -44,11 +44,11 @@ enum class Fate {
 
 /// Table row: what becomes of a source key.
 struct ForeignRow {
-  const char* foreign_key;         // key, or a prefix with a final '*' for all keys that begin with it
+  const char* foreign_key;         // key, or a prefix and '*' for all keys with that prefix
   Fate fate;                       // effect on the conversion
   const char* our_key = "";        // kCopied: roll's path; otherwise the reason in the report or error
   const char* default_value = "";  // the source trainer's value of a key that is not set; empty: none
-  std::string (*change)(const std::string& value) = nullptr;  // kCopied: converts the value; nullptr: taken as it is
+  std::string (*change)(const std::string& value) = nullptr;  // kCopied: converts the value; nullptr: copied unchanged
 };
 
 /// Returns the first row whose foreign_key is `key`, or ends with '*' and matches it; nullptr if there is none.
@@ -60,7 +60,7 @@ class Conversion;
 struct ForeignTrainer {
   const char* name;                         // "verl", "verl-sft", ...
   const char* command;                      // roll subcommand that reads the result: "train", "sft", "dpo"
-  std::span<const ForeignRow> rows;         // table of its keys
+  std::span<const ForeignRow> rows;         // table of the keys
   void (*combine)(Conversion& conversion);  // reads the keys of kCombined rows and writes roll's keys
   /// Returns the name in `rows` of a key that the trainer has renamed, given by its new name; nullptr if it has not
   /// been renamed.

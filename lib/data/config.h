@@ -52,7 +52,7 @@ struct DataArgs {
 
   // Columns with the prompt; unset ones are recognised (row_columns.h).
   std::optional<std::string> messages;                 // chat messages
-  std::optional<std::string> question, query;          // text of the user; text that is added to it
+  std::optional<std::string> question, query;          // text of the user; text added after the question
   std::optional<std::string> prompt;                   // raw text, used without a chat template
   std::optional<std::string> system, prompt_template;  // not columns: texts that are added to every prompt
 

@@ -21,9 +21,9 @@ struct ColumnText {
 /// The prompt columns of a row; several may be present.
 struct PromptColumns {
   std::optional<ColumnChat> messages;  // column messages or conversations
-  std::optional<ColumnChat> prompt;    // column prompt, if it is a list
+  std::optional<ColumnChat> prompt;    // column prompt that holds a list
   std::optional<ColumnText> question;  // text of the user's message
-  std::optional<ColumnText> text;      // column prompt, if it is a string: raw text without a chat template
+  std::optional<ColumnText> text;      // column prompt that holds a string: raw text without a chat template
 
   bool is_empty() const { return !messages && !prompt && !question && !text; }
   /// Returns the names of the columns that are present, such as "messages and prompt".

@@ -15,7 +15,7 @@ struct FolderTensor {
   std::vector<int64_t> shape;            // Hugging Face's shape; one expert's matrix if `expert` is set
   const StoredTensor* stored = nullptr;  // tensor of the file; never null in results
   int64_t expert = -1;                   // index into dimension 0 of `stored`; -1: the tensor is all of `stored`
-  int64_t heads = 0;                     // number of heads in which ggml reordered the rows for its RoPE; 0: none
+  int64_t heads = 0;                     // heads in which ggml reordered the rows, as the RoPE of ggml needs; 0: none
   bool is_raised = false;                // ggml added 1 to all values
 };
 
