@@ -53,7 +53,8 @@ class BlockReader {
   size_t work_ = 0;
 };
 
-/// Reads the code blocks of a README that are marked as shell or have no language.
+/// Returns the commands of a README's code blocks that are marked as shell or have no language. Throws UserError if all
+/// blocks together take too long.
 ForeignScript read_markdown(std::string_view text, const std::string& origin, const shell::Reading& reading);
 
 }  // namespace roll

@@ -93,10 +93,12 @@ class Conversion {
   bool is_true(const std::string& key) const;
   /// Returns the names of all set keys that begin with `prefix`.
   std::vector<std::string> keys_with_prefix(const std::string& prefix) const;
-  /// Reports set kCombined keys that have not been read: they have no effect. Call it after `combine`.
+  /// Reports in `without`, as keys without effect, all kCombined keys that the source sets and that have not been read.
+  /// Call it after `combine`.
   void report_unread();
-  /// Reports set kCombined keys that begin with `prefix` and have not been read as handled by roll, with the reason
-  /// `why`. Throws UserError if such a key by its name changes the training (decides_training()).
+  /// Reports in `without`, as decided by roll for the reason `why`, the unread kCombined keys that the source sets and
+  /// that begin with `prefix`; marks them as read. Throws UserError if such a key by its name changes the training
+  /// (decides_training()).
   void take_rest(const std::string& prefix, const char* why);
   /// Returns "from run.sh:12: data.train_batch_size" or "data.train_batch_size's default".
   std::string origin(const std::string& key) const;
@@ -175,11 +177,11 @@ struct TrainedLayout {
 /// Sets batch and micro-batch of a trained role. Rounds the batch up to a multiple of the data-parallel ranks, and
 /// reports it if that changes the batch. Call it after set_num_ranks().
 void set_updates(Conversion& conversion, const TrainedLayout& plan);
-using StageKeys = std::span<const std::pair<const char*, const char*>>;  // pairs of source key and roll's key
+using StageKeys = std::span<const std::pair<const char*, const char*>>;  // source key, roll's key in strategy_config
 using Roles = std::initializer_list<const char*>;
 constexpr Roles kModelRoles{"actor_train", "reference", "critic"};
-/// Sets pipeline stages of `roles` and returns their number, which is the value of the first key in `keys`. If it is 1,
-/// writes nothing.
+/// Copies the settings of pipeline parallelism in `keys` to `roles`. The first pair in `keys` must be the number of
+/// stages, which is returned. If that is 1, writes nothing.
 int64_t set_stages(Conversion& conversion, StageKeys keys, Roles roles = kModelRoles);
 /// Sets the expert-parallel size to the greatest common divisor of the key's value and `data_ranks` (number of data x
 /// context ranks). If that is smaller than the value, reports it: tensor ranks also split each expert's matrices, and

@@ -57,11 +57,11 @@ struct DataArgs {
   std::optional<std::string> system, prompt_template;  // not columns: texts that are added to every prompt
 
   // Other columns.
-  std::optional<std::string> response;  // fine-tuning: the answer to learn
-  std::optional<std::string> ground_truth;
+  std::optional<std::string> response;      // fine-tuning: the answer to learn
+  std::optional<std::string> ground_truth;  // right answer, for rewards; unset: column ground_truth
   GroundTruthPart ground_truth_part = GroundTruthPart::kWhole;
-  std::optional<std::string> tag;
-  std::optional<std::string> domain;
+  std::optional<std::string> tag;     // kind of row, from which the domain follows (domains.h); unset: column tag
+  std::optional<std::string> domain;  // reward domain; unset: column domain
 
   int64_t preprocessing_num_workers = 1;  // threads that tokenise rows
 
