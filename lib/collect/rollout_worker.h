@@ -38,7 +38,7 @@ struct RolloutRequest {
   int64_t step = 0;             // the training step, from 1; of a validation: number of training steps done
   int64_t version = 0;          // weights meant to draw the responses: after this number of training steps
   int64_t response_length = 0;  // most tokens of a trajectory after its prompt, all turns together
-  int64_t sequence_length = 0;  // most tokens of a turn and its prompt, if each turn has its own context
+  int64_t sequence_length = 0;  // most tokens of a turn and its prompt, if turns have contexts (turn_source.h)
   SamplingParams sampling{};
   std::string phase = "generate";  // label of the progress line
   bool may_stop = true;            // a stop request of the user ends the job
