@@ -1,8 +1,8 @@
 // Reads and writes Hugging Face model folders: config.json; weights in one model.safetensors, or in several files
 // ("shards") that model.safetensors.index.json lists; and companions, the tokenizer and generation files beside them.
-// Knows no architecture. If files contradict each other, it reads what transformers would read, and adds a note: the
-// single file wins over shards, and a later shard (by name) over earlier ones; the index only lists the files to read.
-// The weights may also lie in a GGUF file (gguf/gguf_folder.h), which is only read.
+// It knows no model architecture. If files contradict each other, it reads what transformers would read, and adds a
+// note: the single file wins over shards, and a later shard (by name) over earlier ones; the index only lists the files
+// to read. Without safetensors, the weights are read from a GGUF file (gguf/gguf_folder.h).
 #pragma once
 
 #include <filesystem>
@@ -44,16 +44,16 @@ class HfFolder {
   const std::vector<std::string>& notes() const { return notes_; }
   /// True if a shard holds the tensor but the index does not list it.
   bool is_unindexed(const std::string& name) const { return unindexed_.contains(name); }
-  /// Makes find() and read() return the tensor `stored` under `name`, too, and adds a note. entries() stays as it is.
-  /// Throws Bug if the folder has a tensor `name`.
+  /// Makes find() and read() return the tensor `stored` also under `name`, and adds a note. entries() stays as it is.
+  /// `stored` must exist. Throws Bug if the folder has a tensor `name`.
   void read_as(const std::string& name, const std::string& stored);
-  /// Returns the tensor's header entry; nullptr if the folder has no such tensor.
+  /// Returns the tensor's header entry, valid as long as this object; nullptr if the folder has no such tensor.
   const TensorEntry* find(const std::string& name) const;
   /// Returns the path of the file that holds the tensor: "folder/model-00001-of-00002.safetensors". The tensor must
   /// exist.
   std::string tensor_file(const std::string& name) const;
-  /// Returns the tensor as stored, on the CPU (see SafetensorsFile::read()). Throws UserError if there is no such
-  /// tensor.
+  /// Returns the tensor on the CPU, as SafetensorsFile::read() or gguf::Weights::read() does. Throws UserError if there
+  /// is no such tensor.
   at::Tensor read(const std::string& name) const;
 
  private:
@@ -69,7 +69,7 @@ class HfFolder {
   Json config_;
   std::vector<std::string> file_names_;
   std::vector<SafetensorsFile> files_;
-  std::shared_ptr<const gguf::Weights> gguf_;  // in place of files
+  std::shared_ptr<const gguf::Weights> gguf_;  // null if the weights are in safetensors files
   std::vector<TensorEntry> entries_;
   std::unordered_map<std::string, TensorPosition> position_by_name_;
   std::vector<std::string> notes_;
@@ -87,14 +87,14 @@ Companions read_companions(const std::filesystem::path& folder);
 FileSums write_companions(const Companions& companions, const std::filesystem::path& folder);
 
 struct HfSaveOptions {
-  std::optional<at::ScalarType> dtype;                        // weights are converted to it; unset: not converted
-  int64_t max_shard_bytes = int64_t{5} * 1000 * 1000 * 1000;  // size limit of a file; a larger tensor has its own file
+  std::optional<at::ScalarType> dtype;                        // dtype of written weights; unset: not converted
+  int64_t max_shard_bytes = int64_t{5} * 1000 * 1000 * 1000;  // size limit of a file; a larger tensor is alone in one
 };
 
 /// Writes config.json, the weights (in several files if they are large) and the companions into the existing `folder`;
-/// returns the checksums by file name. `config`: content of config.json, in which it sets torch_dtype (which all
-/// versions of transformers read) to the weights' dtype and removes quantization_config. `tensors`: whole weights on
-/// any device, at least one. `kept`: further weights, which keep their dtypes. Throws SystemError if writing fails.
+/// returns the checksums by file name. `config`: content of config.json; the function sets its torch_dtype to the dtype
+/// of the first tensor as written, and removes quantization_config. `tensors`: unsharded weights on any device, at
+/// least one. `kept`: further weights, which options.dtype does not convert. Throws SystemError if writing fails.
 FileSums write_hf_files(const std::filesystem::path& folder, Json config, const NamedTensors& tensors,
                         const Companions& companions, const HfSaveOptions& options, const NamedTensors& kept = {});
 

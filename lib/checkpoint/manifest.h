@@ -17,7 +17,7 @@ namespace roll {
 
 constexpr const char* kManifestFile = "manifest.json";
 
-/// Returns the manifest's list of files: path -> size and checksum.
+/// Returns the manifest's value of "files": an object path -> {bytes, xxh3}.
 Json to_json(const FileSums& sums);
 /// Parses the result of to_json(). Throws UserError "origin: ..." if it has another form, or a path leads out of the
 /// folder.
@@ -29,7 +29,7 @@ constexpr int64_t kManifestFormat = 2;
 constexpr int64_t kLastStep = 1'000'000'000;
 
 struct Manifest {
-  Json about;        // object with further fields of the writer's: run, versions, metric, ...
+  Json about;        // object with the manifest's other fields, which the writer chooses: run, versions, metric, ...
   FileSums files;    // by path below the folder
   int64_t step = 0;  // the training step after which the checkpoint was written
 };
@@ -41,16 +41,16 @@ Manifest read_manifest(const std::filesystem::path& folder);
 
 /// Differences between a checkpoint's folder and its manifest; one line each: "actor/config.json: ...".
 struct CheckpointFaults {
-  std::vector<std::string> damage;  // listed files that are missing or changed; other files that a reader would read
-  std::vector<std::string> beside;  // other files, which no reader reads: no damage
+  std::vector<std::string> damage;  // listed files that are missing or changed; unlisted files that a reader would read
+  std::vector<std::string> beside;  // unlisted files that no reader reads, which are harmless
 };
 /// Reads every file and compares it with the manifest. Throws UserError like read_manifest().
 CheckpointFaults find_checkpoint_faults(const std::filesystem::path& folder);
 
-/// Returns the folder of the finished checkpoint in which `path` lies, or which `path` is; nullopt if there is none.
-/// Follows links; `path` need not exist.
+/// Returns the innermost finished checkpoint that is `path` or contains it; nullopt if there is none. A checkpoint is
+/// finished if read_manifest() succeeds. Follows links; `path` need not exist.
 std::optional<std::filesystem::path> checkpoint_around(const std::filesystem::path& path);
-/// Throws UserError "name = path: ..." if the path, to which someone wants to write, lies in a finished checkpoint.
+/// Throws UserError "name = path: ..." if checkpoint_around(path) finds a checkpoint. Call it before writing to `path`;
 /// `name`: the flag or key that gave the path.
 void refuse_in_checkpoint(const std::string& name, const std::filesystem::path& path);
 

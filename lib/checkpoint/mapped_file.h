@@ -1,4 +1,5 @@
-// Maps a file's bytes into memory: pages are fetched when touched, and copied when written to. The file never changes.
+// Maps a file's bytes into memory. The operating system reads pages when they are first used. The memory may be
+// written; the file never changes, because written pages are private copies.
 #pragma once
 
 #include <string>
@@ -8,13 +9,15 @@ namespace roll {
 
 class MappedFile {
  public:
-  /// UserError: the file is missing, cannot be opened, or is no regular file. SystemError: it cannot be mapped.
+  /// Throws UserError if the file is missing, cannot be opened, or is not a regular file; SystemError if it cannot be
+  /// mapped.
   explicit MappedFile(const std::string& file);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
   size_t size() const { return size_; }
+  /// Returns the first byte; nullptr if the file is empty.
   char* begin() const { return static_cast<char*>(data_); }
   std::string_view bytes() const { return {begin(), size_}; }
 

@@ -38,8 +38,8 @@ std::string dtype_name(at::ScalarType dtype);
 class SafetensorsFile {
  public:
   /// Maps `file` and checks its header. Throws UserError "file: tensor: problem" if the file is missing or too short,
-  /// its header is malformed, has duplicate names or an unknown dtype, or byte ranges disagree with the shapes,
-  /// overlap, leave gaps or exceed the file.
+  /// or its header is malformed, has duplicate names or an unknown dtype. Also throws it if byte ranges disagree with
+  /// the shapes, overlap, leave gaps or exceed the file.
   explicit SafetensorsFile(const std::filesystem::path& file);
 
   /// Returns the tensors in the order of their bytes.
@@ -60,9 +60,8 @@ class SafetensorsFile {
   std::vector<size_t> by_name_;  // indices of entries_
 };
 
-/// Writes the tensors, which may be on any device, in the given order, with the metadata {"format":"pt"} that
-/// transformers expects; returns the file's size and checksum. Throws SystemError if writing fails, Bug if a name
-/// occurs twice.
+/// Writes the tensors (of any device) in the given order, with the metadata {"format":"pt"} that transformers expects.
+/// Returns the file's size and checksum. Throws SystemError if writing fails, Bug if a name occurs twice.
 FileSum write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors);
 
 }  // namespace roll

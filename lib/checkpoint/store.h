@@ -1,7 +1,6 @@
-// The folder of a run's checkpoints: folders step_NNNNNN, which are complete or absent, and the links `latest` and
-// `best` to two such folders. A checkpoint is written under a hidden name, gets its manifest, and is then renamed;
-// removal first renames it to a hidden name. After a crash, folders with final names are complete, and hidden ones may
-// be deleted.
+// Manages the folder of a run's checkpoints: one complete folder step_NNNNNN each, and links `latest` and `best`. A
+// checkpoint is written under a hidden name, gets its manifest, and is then renamed. Removal first renames it to a
+// hidden name. So after a crash, folders with final names are complete, and hidden ones may be deleted.
 #pragma once
 
 #include <cstdint>
@@ -16,37 +15,38 @@
 
 namespace roll {
 
-/// Says which checkpoints a run keeps: the `newest` last ones, and the `best` ones by the field "metric" in their
+/// Says which checkpoints a run keeps: the newest ones, and those with the best values of the field "metric" in their
 /// manifests.
 struct Keeping {
-  int64_t newest = 0;             // 0: all
-  int64_t best = 0;               // 0: no checkpoint is kept for its metric
+  int64_t newest = 0;             // number of newest checkpoints to keep; 0: all
+  int64_t best = 0;               // number of best checkpoints to keep; 0: the metric keeps none
   bool greater_is_better = true;  // false: a smaller metric is better
-  // Name of the metric (field "measured" in the manifests); a checkpoint with another name counts as without metric.
+  // Name of the metric. A checkpoint counts as one without metric if its manifest's field "measured" has another name.
   std::string measured{};
 };
 
-/// Only one process may write at a time. `step`: the training step after which a checkpoint is written, which names it.
+/// Only one process may write at a time. `step`: the training step after which the checkpoint is written; the folder is
+/// named after it.
 class CheckpointStore {
  public:
   /// `folder`: need not exist yet.
   explicit CheckpointStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   const std::filesystem::path& folder() const { return folder_; }
-  /// Returns the folder of the finished checkpoint `step`, which need not exist.
+  /// Returns the folder step_NNNNNN of checkpoint `step`, which need not exist.
   std::filesystem::path path(int64_t step) const;
   /// Returns the hidden folder in which checkpoint `step` is written until it is finished.
   std::filesystem::path saving_path(int64_t step) const;
 
-  /// Throws UserError if the folder cannot hold symbolic links, or `latest` or `best` exists and is not a link. Call it
-  /// at the start of a run, not to fail at the first save. Makes the folder if it does not exist.
+  /// Throws UserError if the folder cannot hold symbolic links, or `latest` or `best` exists and is not a link. Makes
+  /// the folder if it does not exist. Call it at the start of a run, so that the first save does not fail.
   void check_links() const;
-  /// Begins a checkpoint: makes saving_path() as an empty folder, for the caller to fill. Throws SystemError if it
-  /// cannot.
+  /// Begins a checkpoint: makes saving_path() as an empty folder, for the caller to fill. Removes an unfinished one of
+  /// the same step. Throws SystemError if it cannot make the folder.
   void begin(int64_t step) const;
-  /// Finishes a checkpoint: writes its manifest from `about` and `files` (Manifest), renames it to path(), replacing an
-  /// older one of this step, and points `latest` to it. The files must be on the disk already, with fsync
-  /// (write_file_atomic() does so). Throws SystemError if the file system refuses.
+  /// Finishes a checkpoint: writes its manifest with `about` and `files` (see Manifest), renames it to path(), and
+  /// points `latest` to it. Replaces an older checkpoint of this step. The files must be on the disk already, with
+  /// fsync (write_file_atomic() does so). Throws SystemError if a file operation fails.
   void commit(int64_t step, const Json& about, const FileSums& files) const;
   /// Points the link `latest` to path(step). Throws SystemError if it cannot.
   void mark_latest(int64_t step) const;
@@ -60,9 +60,8 @@ class CheckpointStore {
   std::optional<int64_t> newest_sound(const std::function<void(const std::string&)>& report) const;
 
   /// Removes the checkpoints of run `run` (field "run" in the manifests) that `keeping` does not keep; damaged ones and
-  /// those of other runs stay. Before that, points the link `best` to the checkpoint with the best metric among the
-  /// kept ones (the newest one of equals), or removes the link if none has a metric, so that it always leads to a
-  /// folder.
+  /// those of other runs stay. Before that, points the link `best` to the kept checkpoint with the best metric, the
+  /// newest one of equals. If no kept checkpoint has a metric, removes the link.
   void rotate(const std::string& run, const Keeping& keeping) const;
   /// Removes all hidden folders, which a run that crashed left behind. No other process may be writing here.
   void sweep() const;

@@ -22,11 +22,10 @@ namespace roll {
 struct AgentNode {
   Json messages{};                    // whole conversation as {role, content} messages; null unless a chat session
   Json variables{};                   // variables of the chat template, tools included
-  std::vector<Json> answers{};        // one list of messages for each pair of consecutive turns: those in between
-  std::optional<std::string> text{};  // whole conversation as text, if it came as text; unset: messages or token ids
+  std::vector<Json> answers{};        // for each pair of consecutive turns: list of the messages in between
+  std::optional<std::string> text{};  // whole conversation as text; unset if the session sends messages or token ids
   AgentTurn so_far{};                 // whole conversation as tokens
-  /// Number of policy turns started after this node, by the tokens between node and turn. Each gets other random
-  /// numbers.
+  /// Key: tokens between this node and a policy turn. Value: number of turns started there, which seeds the next one.
   std::map<std::vector<int64_t>, int64_t> num_draws{};
 };
 
@@ -40,10 +39,12 @@ struct BranchPoint {
 /// Returns the first node of a session: the conversation of its first request.
 AgentNode first_node(const CompletionRequest& request);
 
-/// Finds the node of `nodes` (all nodes of the session) that `request` continues. Throws UserError if the request
-/// changes earlier messages, text or tokens (the error names the first difference), if a chat request adds no message
-/// after the policy's last turn, if it uses another endpoint than the session, or if TurnTokens::tokens_between()
-/// throws.
+/// Returns the place after which `request` asks for a turn; of several nodes that it continues, takes the longest.
+/// `nodes`: all nodes of the session, at least first_node(). Throws UserError if the request
+/// - changes earlier messages, text or tokens (the error names the first difference), or the template's variables,
+/// - is a chat request that adds no message after the policy's last turn,
+/// - uses another endpoint than the session's first request, or sends text after token ids,
+/// or if TurnTokens::tokens_between() throws.
 BranchPoint find_branch_point(const std::vector<AgentNode>& nodes, const CompletionRequest& request,
                               const TurnTokens& tokens, const Tokenizer& tokenizer);
 

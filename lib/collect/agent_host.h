@@ -1,5 +1,6 @@
-// Hosts the external agents of one environment, for RolloutWorker. Holds their sessions (agent_sessions.h) and the HTTP
-// server through which they reach the policy. If a command is configured, starts, watches and restarts agent programs.
+// Hosts the external agents of one environment. RolloutWorker has one host per such environment on each group leader of
+// the sampler. A host holds the agents' sessions (agent_sessions.h) and the HTTP server through which agents reach the
+// policy. If a command is configured, it starts, watches and restarts agent programs.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,8 @@
 // Agent sessions, for AgentHost and TurnSource. A session connects one trajectory of the sampler with one external
-// agent, whose HTTP requests arrive on server threads; each request asks the policy for one turn. A session is a tree
+// agent. The agent's HTTP requests arrive on server threads; each asks the policy for a turn. A session is a tree
 // of turns, because an agent may ask again from an earlier point; the trajectory keeps only the path to the turn that
-// was sampled last before the agent posted its reward. If an agent is silent, dies, asks without end or breaks the
-// rules, its session ends as a failed environment, never with a reward.
+// was sampled last before the agent posted its reward. If an agent is silent or exits, asks for too many turns or sends
+// too many invalid requests, its session ends as a failed environment, never with a reward.
 #pragma once
 
 #include <deque>
@@ -39,15 +39,15 @@ class AgentSessions : public SessionDesk {
 
   /// Settings of one trajectory.
   struct Terms {
-    uint64_t seed = 0;            // sent to the agent, which must play the same level for the same seed
-    int64_t response_length = 0;  // most tokens after the first request: the policy's and those of later requests
+    uint64_t seed = 0;            // sent to the agent, which must start the same game or task for the same seed
+    int64_t response_length = 0;  // most tokens after the first request, of the policy and of later requests
     SamplingSettings sampling{};  // for every turn; the server rejects requests with other settings
   };
   /// Opens a session, which the next free agent may then take.
   void begin(int64_t number, Terms terms);
-  /// Returns the agent's next request (in TurnAnswer::agent), or how the session ended: with a reward (is_done) or a
-  /// fault. Returns nullopt while there is neither. Never waits; a session that exceeds a time limit of the environment
-  /// (timeout_s, max_seconds) fails here.
+  /// Returns the agent's next request (in TurnAnswer::agent), each once. After the end of the session, returns how it
+  /// ended: with a reward (is_done) or a fault. Returns nullopt while there is neither. Never waits; a session that
+  /// exceeds a time limit of the environment (timeout_s, max_seconds) fails here.
   std::optional<TurnAnswer> next(int64_t number);
   /// Streams new tokens of the current turn to the agent, if its request streams. `so_far`: all tokens of the
   /// trajectory since the prompt of its first request.
@@ -95,16 +95,17 @@ class AgentSessions : public SessionDesk {
     std::string agent_name{};
     bool is_taken = false;
     std::vector<AgentNode> nodes{};
-    size_t last_node = 0;  // index of the node sampled last
-    std::deque<Draw> waiting{};
-    std::optional<Draw> current_draw{};
-    std::optional<TurnAnswer> ending{};
+    size_t last_node = 0;                // index of the node sampled last
+    std::deque<Draw> waiting{};          // turns asked for and not started
+    std::optional<Draw> current_draw{};  // the turn being sampled
+    std::optional<TurnAnswer> ending{};  // how the session ended; unset while open
     int64_t num_draws = 0, num_refused = 0;
-    Stopwatch since_taken{}, since_contact{};  // since it was taken; since the agent's last request or answer
+    Stopwatch since_taken{};    // since an agent took the session
+    Stopwatch since_contact{};  // since the agent's last request or answer
   };
   std::shared_ptr<PendingAnswer> submit(const std::string& id, const std::shared_ptr<const CompletionRequest>& request);
   void cancel(const std::string& id, const std::shared_ptr<PendingAnswer>& answer);
-  Session* find_taken(const std::string& id);  // null: over or unknown; only the agent that took it knows its id
+  Session* find_taken(const std::string& id);  // null: over or unknown
   void queue_draws(Session& session, const std::shared_ptr<const CompletionRequest>& shared_request,
                    const std::shared_ptr<PendingAnswer>& answer);
   void check_branch_point(const Session& session, const BranchPoint& branch_point) const;
@@ -118,8 +119,8 @@ class AgentSessions : public SessionDesk {
   std::condition_variable has_session_;
   std::map<int64_t, Session> sessions_;  // by the trajectory's number
   std::map<std::string, int64_t> trajectory_by_id_;
-  std::deque<int64_t> untaken_;
-  std::map<std::string, int64_t> num_taken_by_agent_;  // by agent, since it started
+  std::deque<int64_t> untaken_;                        // trajectories whose sessions no agent has taken
+  std::map<std::string, int64_t> num_taken_by_agent_;  // sessions taken, by agent, since the agent started
   std::set<std::string> failed_agents_;                // agents that must be stopped
   int64_t num_playing_ = 0;                            // sessions taken and not over
   Stopwatch since_free_;                               // since a session became available, was taken or ended

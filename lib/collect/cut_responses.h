@@ -1,5 +1,5 @@
-// Warns when all responses of a domain in a step were cut off at the length limit, because their rewards are then
-// meaningless. Used by the training loop; each domain is warned of once.
+// Logs a warning when all responses of a domain in a step were cut off at the length limit, because their rewards are
+// then meaningless. It warns once for each domain. Used by the training loop.
 #pragma once
 
 #include <set>

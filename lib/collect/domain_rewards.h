@@ -1,6 +1,7 @@
 // Scores the responses of this rank, for RolloutCoordinator: a response is submitted when it ends, and worker threads
-// score it while others are sampled. In some domains, responses are held back until nothing is left to sample: if a
-// model of this program must judge them first (reward_models.h), or if the reward type scores many at once.
+// score it while others are sampled. Responses of some domains are held back until nothing is left to sample. A model
+// of this run must judge them first (reward_models.h), or their reward type scores many at once. All functions are
+// called by the sampler's thread.
 #pragma once
 
 #include <map>
@@ -15,7 +16,7 @@ namespace roll {
 /// Settings of a domain's reward.
 struct DomainReward {
   RewardArgs reward{};
-  bool asks_model = false;  // a model of this program must judge each response before it is scored
+  bool asks_model = false;  // a model of this run must judge each response before the reward scores it
 };
 using RewardsByDomain = std::map<std::string, DomainReward>;
 
@@ -40,14 +41,15 @@ class DomainRewards {
   void release();
   /// Returns true if results of submitted responses have not been taken yet.
   bool is_open() const;
-  /// Returns the results that are ready and not taken before, by response. Rethrows an exception that ended the scoring
-  /// of a response.
+  /// Returns the results that are ready and not taken before, by the caller's index. Does not wait. Rethrows an
+  /// exception that ended the scoring of a response.
   std::map<int64_t, RewardResult> take_done();
-  /// Waits for all submitted responses; returns the results not taken before, by response. Throws as take_done() does.
+  /// Waits for all submitted responses, then does the same as take_done().
   std::map<int64_t, RewardResult> take_all();
   /// Discards a response, held or submitted, that is no longer needed.
   void drop(const std::string& domain, int64_t response);
-  /// Records that some rank (not necessarily this one) got a reward of this domain, so its server or program works.
+  /// Records that some rank (maybe another one) got a reward of this domain. Its server or program works, so later
+  /// failures count as temporary, not as a wrong setting.
   void note_answers(const std::string& domain) { domains_.at(domain).pool->note_answers(); }
   /// Returns the scoring statistics of this rank for a domain since the last call.
   RewardUse take_use(const std::string& domain) { return domains_.at(domain).pool->take_use(); }

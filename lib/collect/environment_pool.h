@@ -1,6 +1,7 @@
 // Runs the environments of the trajectories that one rank samples, for TurnSource. Fast built-in environments run in
-// the caller's thread, slow ones on other threads (environment_threads.h). One thread drives the user's environment
-// programs (program_driver.h). External agents come over HTTP (agent_host.h).
+// the caller's thread, slow ones (is_slow in environment/types.h) on other threads (environment_threads.h). One thread
+// drives the user's environment programs (program_driver.h). External agents come over HTTP (agent_host.h). A level is
+// one game or task of an environment, chosen by a seed. All functions are called by the sampler's thread.
 #pragma once
 
 #include <condition_variable>
@@ -32,10 +33,9 @@ class EnvironmentPool {
   EnvironmentPool(const EnvironmentPool&) = delete;
   EnvironmentPool& operator=(const EnvironmentPool&) = delete;
 
-  /// Starts a trajectory of an environment without agents and returns its number; does not wait. Programs and threads
-  /// begin the level when one is free. `observation`: first observation that the level of `seed` must show. If it shows
-  /// another one, a fast built-in environment throws EnvironmentFailed here; others report a fault with their first
-  /// answer.
+  /// Starts a trajectory of an environment without agents and returns its number; does not wait for a free program or
+  /// thread. `observation`: first observation that the level of `seed` must show. If it shows another one, a fast
+  /// built-in environment throws EnvironmentFailed here; others report a fault as their first answer.
   int64_t begin(const std::string& tag, uint64_t seed, std::string observation);
   /// Starts a trajectory driven by an agent and returns its number; take() returns the agent's first request.
   int64_t begin(const std::string& tag, AgentSessions::Terms terms);
@@ -43,7 +43,8 @@ class EnvironmentPool {
   AgentSessions& sessions(int64_t trajectory);
   /// Sends the model's message; not for trajectories driven by an agent. take() the answer before the next step().
   void step(int64_t trajectory, std::string message);
-  /// Returns the answer to the last step(), once, or an agent's next request; nullopt if it has not come yet.
+  /// Returns the answer to the last step(), once; for an agent, AgentSessions::next(). Returns nullopt if there is none
+  /// yet.
   std::optional<TurnAnswer> take(int64_t trajectory);
   /// Ends the trajectory and frees its environment. Call it once.
   void end(int64_t trajectory);

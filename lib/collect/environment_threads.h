@@ -1,5 +1,6 @@
 // Runs slow built-in environments on worker threads, for EnvironmentPool, so that the sampler never waits for them.
-// Each tag (environment of custom_envs) has its own threads. Trajectory numbers are the caller's.
+// Each tag (environment of custom_envs) has its own threads. The caller numbers trajectories. A level is one game or
+// task of an environment, chosen by a seed.
 #pragma once
 
 #include <condition_variable>
@@ -29,16 +30,16 @@ class EnvironmentThreads {
   EnvironmentThreads(const EnvironmentThreads&) = delete;
   EnvironmentThreads& operator=(const EnvironmentThreads&) = delete;
 
-  /// Adds an environment and starts its threads; call it before trajectories of that tag begin. `prototype` is prepared
-  /// here; each trajectory plays in a copy (Environment::another()). Throws UserError if its data cannot be
-  /// loaded.
+  /// Adds an environment and starts its threads; call it before trajectories of that tag begin. Calls
+  /// prototype->prepare(); each trajectory plays in a copy (Environment::another()). Throws UserError if the
+  /// environment's data cannot be loaded.
   void add(const std::string& tag, int64_t num_threads, std::unique_ptr<Environment> prototype);
   bool has(const std::string& tag) const { return pools_.contains(tag); }
 
   // These functions only queue work for a thread of the tag; they return at once.
 
-  /// Starts a trajectory in an environment that it does not share. `observation`: first observation that the level of
-  /// `seed` must show. If the level cannot begin or shows another one, the first step() is answered with the fault.
+  /// Starts a trajectory in a separate environment object. `observation`: first observation that the level of `seed`
+  /// must show. If the level cannot begin or shows another one, the answer to each step() is that fault.
   void begin(int64_t trajectory, const std::string& tag, uint64_t seed, std::string observation);
   /// Sends the model's message. Call it again only after the answer.
   void step(int64_t trajectory, std::string message);
@@ -59,7 +60,7 @@ class EnvironmentThreads {
     std::unique_ptr<Environment> environment{};  // set when opened
     std::optional<std::string> message{};        // not answered yet
     bool is_over = false;
-    bool is_taken = false;                // it waits for a thread or is on one
+    bool is_taken = false;                // waits for a thread or is on one
     std::optional<TurnAnswer> failure{};  // answer to all further steps
   };
   void enqueue(int64_t number, Trajectory& trajectory);

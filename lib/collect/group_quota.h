@@ -1,8 +1,8 @@
 // Decides which prompts a step samples and which groups it keeps (dynamic sampling), for RolloutManager. A group is all
 // responses to one prompt. Each domain owes the step a number of groups that its filter keeps ("useful" ones); the
 // first useful ones in prompt order count, even if later prompts are scored earlier. For each group that the filter
-// drops, another prompt starts while others still run; more may start ahead of need. At the end of the step, the prompt
-// stream goes back to right after the last prompt that was needed.
+// drops, another prompt starts while others still run. Some prompts may start ahead of need, in case the filter drops
+// groups. At the end of the step, the prompt stream goes back to right after the last prompt that was needed.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ using GroupScores = std::span<const std::optional<double>>;
 
 /// Returns true if the filter keeps a group. mean_filter keeps it if threshold_down < mean < threshold_up; std_filter,
 /// if the standard deviation (divisor n - 1) is above std_threshold. Missing scores are ignored; both filters drop a
-/// group without any score.
+/// group without any score. QueryFilter::kNone keeps every group.
 bool is_useful(GroupScores scores, const QueryFilterConfig& filter);
 
 /// A prompt to sample.
@@ -33,7 +33,7 @@ struct Prompt {
   std::shared_ptr<const Row> row{};
   uint64_t number = 0;         // unique within the step; key of the prompt's random numbers
   bool awaits_scores = false;  // scores are needed during sampling: for the filter, or to choose later rows
-  bool is_ahead = false;       // started ahead of need
+  bool is_ahead = false;       // started ahead of need: the running prompts suffice if the filter drops no group
 };
 
 /// All ranks that sample hold the same quota and make the same calls. `index`: position of a prompt in the sequence of
@@ -48,8 +48,8 @@ class GroupQuota {
 
   /// Draws from the stream the prompts that should start now, and returns them; empty if none should.
   std::vector<Prompt> next();
-  /// Lets each domain sample and keep at most floor(share * owed) groups for now, without prompts ahead of need. A
-  /// share of 1 or more means no cap.
+  /// Until the next call, lets each domain keep at most floor(share * owed) groups; if that is less than `owed`, no
+  /// prompts start ahead of need. A share of 1 or more removes the limit.
   void limit(double share);
   /// Returns true if each domain has kept as many groups as limit() allows.
   bool has_all_allowed() const;
@@ -72,8 +72,8 @@ class GroupQuota {
   /// Returns the mean score of each sampled group of a full step, by domain, in prompt order. nullopt: no prompt of the
   /// domain awaits scores, or no response of the group could be judged.
   std::map<std::string, std::vector<std::optional<double>>> mean_scores() const;
-  /// Ends a full step; call it once. Gives unneeded prompts back to the stream and returns those of `records` (of this
-  /// rank) whose groups are kept. On input, group_index is the prompt's index; in the result it numbers the kept groups
+  /// Ends a full step; call it once. Gives unneeded prompts back to the stream. `records`: this rank's responses, with
+  /// the prompt's index as group_index. Returns those of kept groups; their group_index numbers the step's kept groups
   /// from 0, domain by domain.
   std::vector<RolloutRecord> take(std::vector<RolloutRecord> records);
 

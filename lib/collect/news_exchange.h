@@ -28,10 +28,11 @@ class NewsExchange {
 
   struct ReceivedNews {
     std::vector<SamplingNews> news;  // one per group, by data-parallel rank; empty until all leaders have posted
-    std::optional<StopKind> wish;    // strongest stop request of this group's ranks, without the leader's
+    std::optional<StopKind> wish;    // strongest stop request of this group's ranks, without the leader's; unset: none
   };
-  /// Returns the news of all groups if all leaders have posted. `waits`: the leader blocks until they have. `wish`:
-  /// this rank's stop request, if any. Throws the errors of the all-gather. **Collective** over the group.
+  /// Returns the news of all groups if all leaders have posted, each exchange once. `waits`: the leader blocks until
+  /// they have. `wish`: this rank's stop request, if any. Throws the errors of the all-gather. **Collective** over the
+  /// group.
   ReceivedNews receive(bool waits, std::optional<StopKind> wish);
 
  private:

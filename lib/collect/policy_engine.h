@@ -18,9 +18,9 @@ namespace roll {
 class PolicyEngine {
  public:
   /// `validations`: pairs (prompts sampled at once, responses per prompt), one for each validation set; with the plan
-  /// they give the number of slots. `offload`: moves the trainer's tensors off the device while the engine is open;
-  /// null if nothing is trained. `traffic`: counts the bytes of weight transfers. All but `plan` and `validations` must
-  /// outlive this object.
+  /// they give the number of slots (running responses). `offload`: moves the trainer's tensors off the device while the
+  /// engine is open; null if nothing is trained. `traffic`: counts the bytes of weight transfers. All but `plan` and
+  /// `validations` must outlive this object.
   PolicyEngine(const SamplingPlan& plan, const std::vector<std::pair<int64_t, int64_t>>& validations,
                const Tokenizer& tokenizer, Roles& roles, const RoleMeshes& meshes, Offload* offload, Traffic& traffic);
 

@@ -1,6 +1,7 @@
 // Drives the user's environment programs, for EnvironmentPool. One thread talks to all programs and takes answers as
 // they come. Each tag (environment of custom_envs) has world_size programs; each plays one trajectory at a time, and
-// trajectories without a program wait. Trajectory numbers are the caller's.
+// trajectories without a program wait. The caller numbers trajectories. A level is one game or task of an environment,
+// chosen by a seed.
 #pragma once
 
 #include <deque>
@@ -35,7 +36,7 @@ class ProgramDriver {
   // These functions only queue work for the driver's thread; they return at once.
 
   /// Starts a trajectory as soon as a program of the tag is free. `observation`: first observation that the level of
-  /// `seed` must show. If the level cannot begin or shows another one, the first step() is answered with the fault.
+  /// `seed` must show. If the level cannot begin or shows another one, the answer to each step() is that fault.
   void begin(int64_t trajectory, const std::string& tag, uint64_t seed, std::string observation);
   /// Sends the model's message. Call it again only after the answer.
   void step(int64_t trajectory, std::string message);
@@ -83,8 +84,8 @@ class ProgramDriver {
   std::thread thread_;
 };
 
-/// Throws EnvironmentFailed (kProtocol) if `opening`, with which the level of `seed` began, has another observation
-/// than `observation`, which the level showed before.
+/// Throws EnvironmentFailed (kProtocol) unless `opening` has the observation `observation`. `opening`: how the level of
+/// `seed` began now. `observation`: first observation of the same level when the data rows were made.
 void check_opening(const Opening& opening, uint64_t seed, const std::string& observation);
 
 }  // namespace roll

@@ -1,7 +1,6 @@
-// Distributed questions and answers, for RewardModels and JudgeEngine: any rank of the run may have questions, which
-// the ranks of a role (of one model) answer. A group is the set of ranks that hold one copy of the model. Each question
+// Distributed questions and answers, for RewardModels and JudgeEngine: any rank of the run may have questions, and the
+// ranks of one model (a role) answer them. A group is the set of ranks that hold one copy of the model. Each question
 // is sent to the group that answers it, and the answer back to the asking rank; no rank receives all questions.
-// Questions and answers are types that base/message.h can encode.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +17,15 @@
 
 namespace roll {
 
-/// Distributes the questions of all ranks over the role's groups: returns, for each group, the indices of its
-/// questions. A question may be in one group, or in none: then it gets no answer. `lengths` [number of questions]:
-/// length() of each question, rank 0's first. Called on every rank of the world, and must return the same on all.
+/// Distributes the questions of all ranks over the role's groups. `lengths` [number of questions]: length() of each
+/// question, rank 0's first. Returns, for each group, indices into `lengths`. Each index is in at most one group; a
+/// question in no group gets no answer. Called on every rank of the world, and must return the same on all.
 using AssignRequests = std::function<Partition(const std::vector<int64_t>& lengths)>;
 
-/// How a role answers questions.
+/// Functions with which a role answers questions.
 template <class Question, class Answer>
 struct RequestHandler {
-  AssignRequests share_out;
+  AssignRequests share_out;  // chooses the group that answers each question
   /// Returns one answer for each question of this rank's group, in order. Called on all of the role's ranks, even
   /// without questions; only the result of the group's first rank is used.
   std::function<std::vector<Answer>(const std::vector<Question>& questions)> answer;
@@ -37,17 +36,18 @@ struct Packet {
   std::string bytes;
   int64_t length = 0;  // length() of a question; 0 for an answer
 };
-/// Does the work of RequestHandler::answer, on encoded messages.
+/// Like RequestHandler::answer, for encoded questions and answers.
 using AnswerPackets = std::function<std::vector<Packet>(const std::vector<Packet>& questions)>;
-/// Does the work of request_answers(), which calls it with encoded questions. **Collective** over the role's world.
+/// Like request_answers(), for encoded questions and answers. **Collective** over role.world(), all ranks of the run.
 std::vector<std::optional<Packet>> request_packets(const std::vector<Packet>& local, RoleMesh& role,
                                                    const AssignRequests& share_out, const AnswerPackets& answer,
                                                    std::string_view name);
 
 /// Returns the answers to `local`, this rank's questions (maybe none), in order; nullopt for a question that share_out
-/// gives to no group. `answering`: how questions are distributed and answered. `name`: describes the questions in error
-/// messages. Question needs a member length(), in any unit that share_out understands. **Collective** over the role's
-/// world.
+/// gives to no group. Question, Answer: message types of base/message.h. Question also has a member length(), in a unit
+/// that share_out understands. `role`: ranks of the answering model. `name`: describes the questions in error messages.
+/// Throws Bug if answering.answer returns another number of answers than of questions. **Collective** over
+/// role.world(), all ranks of the run.
 template <class Question, class Answer>
 std::vector<std::optional<Answer>> request_answers(const std::vector<Question>& local, RoleMesh& role,
                                                    const RequestHandler<Question, Answer>& answering,

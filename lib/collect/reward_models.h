@@ -32,10 +32,11 @@ class RewardModels {
 
   /// Returns true if the run has no judging models, on all ranks alike; judge() then need not be called.
   bool empty() const { return scorers_.empty() && judges_.empty(); }
-  /// Judges responses and stores each result in its query: in model_score (the reward model's value at the last token
-  /// of the conversation, which ends with the response) or judge_words. Leaves it unset if the conversation is too long
-  /// for the model. `held`: this rank's responses, by domain (DomainRewards::held()). `step`: training step, part of
-  /// the judges' random keys. **Collective** over the world.
+  /// Judges responses and stores the results in their queries: a judge's text in judge_words, or in model_score the
+  /// reward model's value at the conversation's last token. The conversation ends with the response. model_s gets the
+  /// seconds taken. The fields stay unset if the conversation is too long for the model. `held`: this rank's responses,
+  /// by domain (DomainRewards::held()). `step`: training step, part of the judges' random keys. **Collective** over the
+  /// world.
   void judge(std::map<std::string, HeldQueries>& held, int64_t step);
 
  private:

@@ -32,11 +32,13 @@ class RolloutCoordinator : public RequestSource {
   struct Plan {
     std::vector<Prompt> prompts{};  // all prompts; empty with a quota
     GroupQuota* quota = nullptr;    // decides which prompts start when; null: `prompts` start at once
-    int64_t num_samples = 1;        // responses per prompt, without the baseline
-    /// Settings of one extra response per prompt, the last one; filters ignore it. Unset: no extra response.
+    int64_t num_samples = 1;        // responses per prompt to train on
+    /// Settings of the baseline: one more response per prompt, its last one, whose reward is subtracted from those of
+    /// the others. Filters ignore it. Unset: no such response.
     std::optional<SamplingSettings> baseline{};
     bool may_stop = true;  // a stop request of the user ends the job
-    /// Returns the expected tokens of a response, or nullopt if unknown. Prompts with long responses start first.
+    /// Returns the expected tokens of a response, or nullopt if unknown. Prompts with long responses start first. Must
+    /// be set.
     std::function<std::optional<double>(const Prompt&)> expected_length;
   };
   /// Settings of one engine run.
@@ -75,8 +77,9 @@ class RolloutCoordinator : public RequestSource {
   const SampleIndex& sample(int64_t request) const { return requests_.at(request).sample; }
   /// Returns the key of the request's random numbers.
   uint64_t sequence_id(int64_t request) const { return requests_.at(request).sequence_id; }
-  /// Returns the weight versions that drew the first `num_tokens` tokens of a request, as consecutive runs of tokens.
+  /// Returns the weight versions that drew the first `num_tokens` response tokens of a request, as consecutive spans.
   std::vector<WeightsRun> weight_runs(int64_t request, int64_t num_tokens) const;
+  /// Returns the prompt of a request.
   const Prompt& prompt(int64_t request) const { return prompts_.at(sample(request).prompt).prompt; }
   /// Returns a prompt by index (SampleIndex::prompt).
   const Prompt& prompt_at(int64_t index) const { return prompts_.at(index).prompt; }
@@ -96,14 +99,14 @@ class RolloutCoordinator : public RequestSource {
     Prompt prompt;
     std::vector<std::optional<double>> scores;
     int64_t num_finished = 0;
-    int64_t num_held = 0;  // sampled, but a model must judge them before they are scored
+    int64_t num_held = 0;  // sampled responses that wait for a judging model
     bool is_needed = true;
   };
   struct Request {
     SampleIndex sample;
     uint64_t sequence_id = 0;
     bool is_given_up = false;           // not needed, or put back
-    std::vector<WeightsRun> weights{};  // versions that drew the tokens it resumed with
+    std::vector<WeightsRun> weights{};  // versions that drew the tokens from before a pause
   };
   struct Unfinished {
     Request request;
@@ -134,7 +137,7 @@ class RolloutCoordinator : public RequestSource {
   NewsExchange news_exchange_;
   SampleScheduler scheduler_;
   std::vector<PromptState> prompts_;
-  std::vector<Request> requests_;            // this group's
+  std::vector<Request> requests_;            // requests of this group, by number
   std::vector<Unfinished> unfinished_;       // requests that the last pause left unfinished
   std::set<int64_t> awaited_;                // requests whose scores are missing
   std::map<int64_t, RewardResult> results_;  // by request

@@ -1,8 +1,8 @@
 // Samples the responses of each step and of validations, for the training loop. Owns the prompt stream, opens the
-// sampler with the trainer's weights, and lets the sampler's ranks sample later steps while other ranks train. A group
-// is all responses to one prompt. Version v of the weights is the state after v training steps; the responses of step s
-// are meant to be drawn with version s - 1. With async_generation_ratio r, up to r steps' worth of groups of later
-// steps may be sampled early, with that version; when training ends, they pause, and later resume with the new weights.
+// sampler with the trainer's weights, and lets the sampler's ranks sample later steps while other ranks train. Version
+// v of the weights is the state after v training steps; the responses of step s are meant to be drawn with version
+// s - 1. With async_generation_ratio r, while step s trains, up to r steps' worth of responses of later steps are
+// sampled with version s - 1. When training ends, unfinished ones pause; later they resume with the new weights.
 #pragma once
 
 #include <map>
@@ -29,10 +29,10 @@ class RolloutManager {
   RolloutManager(SamplingPlan plan, Data data, PolicyEngine& engine, RolloutWorker* worker, RewardModels& reward_models,
                  Communicator& world);
 
-  /// Samples the responses of a step, or what run_ahead() left to sample, and returns those that this rank sampled (on
-  /// the leaders of the sampler's groups; none elsewhere). `metrics`: sampling metrics are added, equal on all ranks.
-  /// Throws Stopped on all ranks if a stop was requested, and UserError if the filter of a domain drops too many groups
-  /// in a row (GroupQuota::add()). **Collective** over the world.
+  /// Samples the responses of a step, or the rest that run_ahead() left, and returns those that this rank sampled. Only
+  /// the first rank of each sampler copy (its leader) has responses. `metrics`: sampling metrics are added, equal on
+  /// all ranks. Throws Stopped on all ranks if a stop was requested, and UserError as RolloutWorker::finish() and
+  /// GroupQuota::add() do. **Collective** over the world.
   std::vector<RolloutRecord> step(int64_t step, Metrics& metrics);
   /// Samples rows [first, first + count) of a validation set and returns the responses that this rank sampled;
   /// group_index is the row's index. `step`: number of training steps done. A stop request ends the validation only if
@@ -42,6 +42,7 @@ class RolloutManager {
   std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set) {
     return validation(step, set, 0, set_rows(set).size());
   }
+  /// Returns the rows of the set, which must be in Data::validations.
   const RowStore& set_rows(const SetPlan& set) const { return validations_.at(set.name); }
   /// If async_generation_ratio is above 0, samples steps after `step` until all ranks have called this, and closes the
   /// sampler; otherwise does nothing. Ranks that only sample call it while others train on `step`, the others when they

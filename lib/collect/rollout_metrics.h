@@ -11,14 +11,16 @@
 
 namespace roll {
 
-/// Returns, over all responses and for each domain (as <domain>/rollout/...): rollout/finish_reason/{stop,length,
-/// stop_string,abort}, the share of responses that ended for this reason; rollout/truncated_ratio, the share that ended
-/// at the length limit; environment/..., for trajectories. The greedy baseline responses count in
-/// rollout/baseline_score, their mean score, and nowhere else.
+/// Returns these metrics over all records, and for each domain under the prefix <domain>/:
+/// - rollout/finish_reason/{stop,length,stop_string,abort}: share of responses that ended for this reason
+/// - rollout/truncated_ratio: share of responses that ended at the length limit
+/// - environment/...: for trajectories (multi-turn responses)
+/// - rollout/baseline_score: mean score of the baselines (RolloutRecord::is_baseline), which count in no other metric
 Metrics rollout_metrics(const std::vector<RolloutRecord>& records);
 
 /// Returns rollout/staleness/{mean,max}: by how many training steps the weights that drew a token were older than the
-/// weights meant for the step; and rollout/stale_tokens: the share of tokens drawn by older weights. Skips baselines.
+/// weights meant for the step; and rollout/stale_tokens: the share of tokens drawn by older weights. Skips records with
+/// is_baseline.
 Metrics staleness_metrics(const std::vector<RolloutRecord>& records);
 
 /// Adds rollout/groups_{sampled,dropped,aborted}, each also as <domain>/rollout/... `counts`: by domain.
@@ -28,16 +30,19 @@ void add_group_metrics(const std::map<std::string, GroupQuota::Counts>& counts, 
 /// prompt stream skipped because of their pass rates.
 void add_passed_over(const std::map<std::string, int64_t>& rows, Metrics& metrics);
 
-/// Returns val_correct/{all,<tag>}/{mean,std} of "the score is at least 1"; val_score/{all,<tag>}/{mean,std} of the
-/// scores; val_prompts/{all,<tag>}, the number of prompts; val_response_length/mean, in tokens; val_turns/mean. Tags
-/// are written as by tag_in_metric(). Responses that could not be judged count only in the last two.
+/// Returns these metrics; <tag>: a row's tag as tag_in_metric() writes it, "all": all records.
+/// - val_correct/{all,<tag>}/{mean,std}: 1 for a score of at least 1, else 0
+/// - val_score/{all,<tag>}/{mean,std}: the scores
+/// - val_prompts/{all,<tag>}: number of prompts
+/// - val_response_length/mean: tokens that the model sampled; val_turns/mean: turns of trajectories
+/// Responses that could not be judged count only in the last two.
 Metrics validation_metrics(const std::vector<RolloutRecord>& records);
 
 /// Converts a record to the form that evaluations save and compare.
 JudgedSample judged_sample(const RolloutRecord& record);
 
 /// Returns val_correct/{all,<tag>}/se and val_score/{all,<tag>}/se: standard errors of the means from
-/// validation_metrics(). `samples`: of all ranks, because errors of parts cannot be merged.
+/// validation_metrics(), clustered by prompt. `samples`: of all ranks, because standard errors cannot be merged.
 Metrics validation_errors(const std::vector<JudgedSample>& samples);
 
 /// Returns the value of the metric `name`; NaN if it is missing.

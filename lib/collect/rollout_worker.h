@@ -33,12 +33,12 @@ struct RolloutRequest {
   std::vector<std::shared_ptr<const Row>> rows{};  // all prompts; empty with a quota
   uint64_t first_prompt = 0;                       // random-number key of rows[0]; later rows count up
   GroupQuota* quota = nullptr;                     // supplies the prompts; null: `rows` does. Must outlive the job
-  int64_t num_samples = 1;                         // responses per prompt, without the baseline
-  bool with_baseline = false;                      // adds one greedy response per prompt
-  int64_t step = 0;
+  int64_t num_samples = 1;                         // responses per prompt to train on
+  bool with_baseline = false;                      // adds one greedy response per prompt (RolloutRecord::is_baseline)
+  int64_t step = 0;             // the training step, from 1; of a validation: number of training steps done
   int64_t version = 0;          // weights meant to draw the responses: after this number of training steps
   int64_t response_length = 0;  // most tokens of a trajectory after its prompt, all turns together
-  int64_t sequence_length = 0;  // most tokens of a turn and its prompt, if each turn has its own context
+  int64_t sequence_length = 0;  // most tokens of a turn and its prompt, if turns have contexts (turn_source.h)
   SamplingParams sampling{};
   std::string phase = "generate";  // label of the progress line
   bool may_stop = true;            // a stop request of the user ends the job
@@ -55,9 +55,9 @@ struct RolloutJob {
   Trajectories trajectories;                 // unfinished multi-turn responses
 };
 
-/// The environments of a run, and how to write their messages as tokens.
+/// The environments of a run, and the objects that convert their messages to tokens.
 struct Games {
-  EnvironmentsByTag environments{};             // by the domain whose rows are played in them; may be empty
+  EnvironmentsByTag environments{};             // by domain of the data rows; may be empty
   std::optional<TurnTokens> tokens{};           // set if there are environments
   std::optional<ChatTemplate> chat_template{};  // set if there are environments
   int64_t prompt_length = 0;                    // most tokens of an agent's first request
@@ -65,9 +65,9 @@ struct Games {
 
 class RolloutWorker {
  public:
-  /// `response_length`: longest response in tokens. `ranks`: the sampler's. `tokenizer`: null is allowed without
-  /// environments. All referenced objects but `rewards`, and the tokenizer, must outlive the worker. Throws UserError
-  /// if a reward or an environment cannot be created.
+  /// `response_length`: longest response in tokens. `ranks`: the sampler's. `tokenizer`: may be null if there are no
+  /// environments. `models`, `ranks`, `log` and `tokenizer` must outlive the worker. Throws UserError if a reward or an
+  /// environment cannot be created.
   RolloutWorker(const RewardsByDomain& rewards, int64_t response_length, RewardModels& models, RoleMesh& ranks,
                 Log& log, Games games = {}, const Tokenizer* tokenizer = nullptr);
 

@@ -1,8 +1,8 @@
 // Assigns samples to the rank groups that sample, for RolloutCoordinator. A sample is one response to one prompt. A
 // group is the set of ranks that hold one copy of the model. Every rank has its own scheduler, makes the same calls and
 // so computes the same assignment: no communication is needed. All samples of a prompt go to one group, because they
-// share the prompt's KV pages. Exceptions, assigned one by one: the samples of the last prompts that do not fill all
-// groups, and samples that a group returns because another is idle.
+// share the prompt's KV pages. Two kinds of samples are assigned one by one instead: those of the last (number of
+// prompts modulo number of groups) prompts, and those that a group returns because another is idle.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ namespace roll {
 /// Limit that ended a trajectory before its environment did.
 enum class TrajectoryCut {
   kTurns,   // max_steps turns
-  kTokens,  // tokens of the response, or of a turn with its prompt
+  kTokens,  // response_length; or sequence_length, if each turn has its own context (turn_source.h)
   kTime     // max_seconds
 };
 constexpr auto enum_names(TrajectoryCut) {
@@ -32,13 +32,13 @@ struct Trajectory {
   std::vector<Turn> turns{};           // splits generation.ids; the last one may lack the environment's answer
   std::vector<PastTurn> past{};        // earlier turns, kept for later prompts if each turn has its own context
   std::vector<int64_t> prompt{};       // prompt of the current turn in its own context; empty: the data row's prompt
-  std::optional<AgentTurn> agent{};    // last request of the external agent; unset: no agent plays it
+  std::optional<AgentTurn> agent{};    // last request of the external agent; unset: no agent plays
   std::vector<Json> answers{};         // one list of environment messages for each pair of consecutive turns
   std::optional<bool> succeeded{};     // unset: the environment has not reported success or failure
   std::optional<ToolCounts> tools{};   // over all turns; unset without tools
-  bool is_done = false;                // the environment ended it
-  std::optional<TrajectoryCut> cut{};  // the limit that ended it, if any
-  std::optional<TurnAnswer> failed{};  // the environment's failure that ended it, if any
+  bool is_done = false;                // the environment ended the trajectory
+  std::optional<TrajectoryCut> cut{};  // the limit that ended the trajectory, if any
+  std::optional<TurnAnswer> failed{};  // the environment's failure that ended the trajectory, if any
   int64_t session = -1;                // number in the leader's EnvironmentPool; -1 on other ranks
   bool awaits_answer = false;          // the environment must answer before the next turn
   std::string observation{};           // observation before the current turn

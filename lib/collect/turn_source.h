@@ -1,7 +1,8 @@
 // Translates between RolloutCoordinator and the engine when responses may be trajectories, which are multi-turn
 // responses in an environment. To the coordinator, a trajectory is one running request. To the engine, each turn is a
-// separate request. It continues after all tokens so far, whose KV pages it reuses, or has a new prompt if the
-// environment's manager shows only part of the history. While an environment computes, its trajectory has no slot.
+// separate request. It continues after all tokens so far and reuses their KV pages. If the environment is configured to
+// show only part of the history, each turn has its own context instead: a new prompt, and the turn after it. While an
+// environment computes, its trajectory has no slot.
 //
 // A group is the set of tensor-parallel ranks that hold one copy of the model. Only its leader has the environments'
 // answers; it broadcasts them, so that all ranks of the group act alike.
@@ -23,7 +24,7 @@ using Trajectories = std::map<SampleIndex, Trajectory>;
 class TurnSource : public RequestSource {
  public:
   struct Game {
-    const EnvironmentsByTag& environments;  // by domain; rows of other domains get a response of one turn
+    const EnvironmentsByTag& environments;  // by the domain of rows; rows of other domains get ordinary responses
     EnvironmentPool& pool;                  // runs the environments; used only on the leader
     const TurnTokens& tokens;               // converts messages between turns to tokens
   };
@@ -31,7 +32,7 @@ class TurnSource : public RequestSource {
   struct Limits {
     int64_t response_length = 0;    // most tokens after the first prompt, all turns together
     int64_t sequence_length = 0;    // most tokens of a turn and its prompt, if each turn has its own context
-    SamplingSettings generating{};  // for requests without their own
+    SamplingSettings generating{};  // for requests without GenerationRequest::generating
   };
   /// Called on all ranks of the group when a response is over. `request`: the coordinator's number. `trajectory`: null
   /// if the row's domain has no environment.
@@ -46,10 +47,11 @@ class TurnSource : public RequestSource {
 
   // Engine callbacks. `engine_request`: the engine's number of the request.
 
-  /// Must be called when a response of one turn, or a turn of a trajectory, has ended. `generation`: all tokens of the
-  /// context, earlier turns included.
+  /// Must be called when an ordinary response, or a turn of a trajectory, has ended. `generation`: all tokens after the
+  /// context's prompt, earlier turns included.
   void on_generated(int64_t engine_request, const Generation& generation);
-  /// Must be called after every token if agents stream. `so_far`: all tokens of the context, without text.
+  /// Must be called after every token if the run has agents, for those that stream. `so_far`: as `generation`, without
+  /// text.
   void on_token(int64_t engine_request, const Generation& so_far);
 
   /// Converts the result of Engine::serve(), one Generation per turn, to one Generation per request of the coordinator
@@ -60,7 +62,7 @@ class TurnSource : public RequestSource {
   // Below, `request` counts from the engine run's first request: the coordinator's number minus first_.
   struct Request {
     GenerationRequest asked{};    // from the coordinator
-    int64_t engine_request = -1;  // the engine's number of its current turn; -1: none is in the engine
+    int64_t engine_request = -1;  // the engine's number of the current turn; -1: the engine has none
     bool is_over = false;
   };
   bool is_played(int64_t request) const;
@@ -91,8 +93,8 @@ class TurnSource : public RequestSource {
   int64_t first_;                  // the coordinator's number of this object's first request
   std::vector<Request> requests_;  // index: the coordinator's number minus first_
   std::vector<int64_t> owners_;    // the request of each engine request
-  std::vector<int64_t> ended_;     // the engine's numbers of ended turns; cancelling these frees their sequence ids
-  std::vector<int64_t> waiting_;   // requests that await their environments' answers
+  std::vector<int64_t> ended_;     // the engine's numbers of ended turns; cancelled next, which frees the sequence ids
+  std::vector<int64_t> waiting_;   // requests that await an answer of the environment
 };
 
 }  // namespace roll

@@ -28,8 +28,8 @@ class TurnTokens {
   /// messages between turns, "user" or "tool". `tools`: schemas of the tools that the prompt must show; null: none.
   /// Throws UserError if the template changes an earlier turn or message (the error names the first difference), or
   /// leaves out the messages between turns or a tool. A template may trim blanks of turns: sampled tokens keep them.
-  /// Tries turns with and without a thought, as far as the text that begins a turn allows both, or a turn with a tool
-  /// call if the template shows tool answers only after one.
+  /// Tries turns with and without reasoning, as far as the text that begins a turn allows both. If the template shows
+  /// tool answers only after a tool call, tries a turn with a call.
   void check(const char* role, const Json& tools) const;
 
   /// A conversation without the model's own turns.

@@ -1,5 +1,5 @@
-// Checks rules between keys of a loaded configuration, for settings/. Failures are collected with the key's place
-// (file, line, column), path and value, so that all are reported at once.
+// Collects the rules that a loaded configuration breaks, with the place (file, line, column), path and value of each
+// key, so that all are reported at once. Used by the checks in settings/.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,8 +14,8 @@
 
 namespace roll {
 
-/// Collects broken rules. Keys are named by a reference to the member: require(c.lr > 0, c.lr, "must be above 0"). The
-/// configuration must not move while a Checker exists; a `member` that has no key throws Bug.
+/// A caller names a key by its member in the configuration struct: require(c.lr > 0, c.lr, "must be above 0"). The
+/// struct must not move while a Checker exists. Functions throw Bug for a member that has no key.
 class Checker : public KeyIndex {
  public:
   /// note() and note_idle() append to `notes`, which must outlive this object.

@@ -1,5 +1,5 @@
-// Hydra's `defaults:` list, as far as existing recipes use it: the key names further files, whose keys are defaults for
-// the file itself. Used by load.h.
+// Reads Hydra's `defaults:` list, as far as existing recipes use it: the list names further files, and their keys are
+// defaults for the file itself. Used by read_tree().
 #pragma once
 
 #include <string>

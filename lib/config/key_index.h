@@ -1,5 +1,5 @@
-// Maps a member of a configuration struct to its key and place, so that checks (checker.h) name a key by its member and
-// need not repeat its spelling.
+// Maps a member of a configuration struct to its key and the key's place in the file. Thus checks (checker.h) name a
+// key by its member and need not repeat its spelling.
 #pragma once
 
 #include <map>

@@ -74,6 +74,7 @@ class Keys {
  public:
   virtual ~Keys() = default;
 
+  /// Declares a key. M: a member type listed above. Rules: rule types listed above.
   template <class M, class... Rules>
   void operator()(const char* key, M& member, const char* doc, const Rules&... rules) {
     KeyLine line{key, doc};

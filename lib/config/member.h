@@ -48,12 +48,12 @@ class MemberType {
   enum class Shape { kScalar, kOptional, kList, kMap, kGroup };
   using Visit = std::function<void(void* member)>;
   using VisitEntry = std::function<void(const std::string& name, void* entry)>;
-  using Fill = std::function<bool(void* entry)>;
+  using Fill = std::function<bool(void* entry)>;  // sets the entry's value; returns false if there is none
 
   constexpr virtual ~MemberType() = default;
 
   const Shape shape;
-  const std::type_info& id;
+  const std::type_info& id;       // typeid of the member's type
   const MemberType* const inner;  // type of the entries of an optional, list or map; else nullptr
 
   // For scalars.
@@ -131,6 +131,7 @@ std::string scalar_text(const M& value) {
   return to_config_text(value);
 }
 
+/// The MemberType of members of type M; see keys.h for the types allowed.
 template <class M>
 class MemberTypeOf;
 template <class M>

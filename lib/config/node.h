@@ -36,8 +36,8 @@ struct Node {
   std::vector<Node> list;       // kList: the entries
   std::vector<MapEntry> map;    // kMap: the entries in the file's order; keys are unique
   Place place;
-  std::string env_text;  // kScalar: `text` with ${oc.env:NAME} in place of environment values; "" if it has none
-  std::string error;     // why an interpolation in this node failed; reported when the value is read; "" if none did
+  std::string env_text;  // kScalar: `text` with ${oc.env:NAME} in place of environment values; "" without such values
+  std::string error;     // why an interpolation in this node failed; reported when the value is read; "": no failure
 
   /// Returns the value of a key of this map; nullptr if the map lacks the key, or this is no map.
   const Node* find(std::string_view key) const;
@@ -49,7 +49,7 @@ struct Node {
 
 struct MapEntry {
   std::string key;
-  Place place;  // the key's
+  Place place;  // place of the key; value.place is that of the value
   Node value;
 };
 

@@ -32,16 +32,19 @@ struct Range {
   }
 };
 
-// Ranges by their bounds. Infinity and NaN are in none.
+// Ranges by their bounds. None contains infinity or NaN.
 constexpr Range finite() {
   return {};
 }
+/// x with low <= x
 constexpr Range at_least(double low) {
   return {.low = low};
 }
+/// x with low < x
 constexpr Range above(double low) {
   return {.low = low, .includes_low = false};
 }
+/// x with low <= x <= high
 constexpr Range within(double low, double high) {
   return {.low = low, .high = high};
 }

@@ -1,4 +1,5 @@
-// Side results of reading a configuration (reader.h): errors, notes, and the place of each key that was set.
+// Collects, while reader.h reads a configuration: errors, keys without effect, the place of each key that was set, and
+// values from the environment.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Writes a configuration struct as YAML: every key with its value, in the order of fields() (keys.h). Reading the YAML
-// gives the same configuration.
+// gives the same configuration, except for secrets that are written as "(hidden)".
 #pragma once
 
 #include <string>

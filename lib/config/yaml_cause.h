@@ -11,7 +11,7 @@ namespace roll {
 struct YamlCause {
   int line = 0;       // from 1
   int column = 0;     // from 1
-  std::string words;  // the mistake, and how to correct it
+  std::string words;  // the mistake and the remedy
 };
 
 /// Returns the likely cause of a syntax error in `text`. `line`, `column` (both from 1) and `parser_words` are the

@@ -1,4 +1,4 @@
-// Converts LoRA settings of other trainers to roll's model_args.lora_*.
+// Converts LoRA settings of other trainers to roll's model_args.lora_*, for the converters of all trainers.
 #pragma once
 
 #include <initializer_list>
@@ -20,8 +20,9 @@ struct AdapterKeys {
 /// Returns true if the value of the key named `rank_key` (or its default) is a number other than 0. Throws UserError if
 /// it is neither empty nor a number.
 bool asks_for_rank(const Conversion& c, const std::string& rank_key);
-/// If `wanted`, sets model_args.lora_* (and quantise_base for 4-bit weights) of `roles`, such as {"actor_train"}.
-/// Throws UserError for an invalid number, for a pattern as target module, and for 4-bit weights if not `wanted`.
+/// If `wanted` (the training uses adapters), sets model_args.lora_* (and quantise_base for 4-bit weights) of `roles`,
+/// such as {"actor_train"}. Throws UserError for an invalid number, for a pattern as target module, and for 4-bit
+/// weights without adapters.
 void set_adapters(Conversion& c, std::initializer_list<const char*> roles, const AdapterKeys& keys, bool wanted);
 /// Splits a list at brackets, quotes, commas and blanks: "[q_proj, 'v_proj']" -> {"q_proj", "v_proj"}.
 std::vector<std::string> split_entries(const std::string& list);

@@ -1,4 +1,5 @@
-// Guesses from an unknown key's name whether it may affect training: Conversion (table.h) refuses such keys.
+// Judges keys of other trainers by name and value, for Conversion (table.h). It refuses an unknown key that may affect
+// training, unless the key's value has no effect.
 #pragma once
 
 #include <string_view>
@@ -13,8 +14,8 @@ bool decides_training(std::string_view name);
 /// Returns true if both texts are equal, or both are numbers of equal value ("1" and "1.0").
 bool is_same(std::string_view value, std::string_view other);
 
-/// Returns true if a key with this value has no effect: it is false, 0, empty, null or None, an empty list or mapping,
-/// or is_same() as `default_value`.
+/// Returns true if a key with this value has no effect. Such values are false, no, 0, null, None, the empty text, list
+/// and mapping, and `default_value` (by is_same()).
 bool is_off(std::string_view value, std::string_view default_value);
 
 }  // namespace roll

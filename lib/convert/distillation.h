@@ -18,8 +18,8 @@ struct Distillation {
   std::string origin;           // origin of the setting that turns distillation on
 };
 
-/// Writes roll's keys of distillation and of the role `teacher` to the draft. Call it when the keys reference.* are
-/// set, which the teacher copies, and before set_roles(), which may remove them.
+/// Writes roll's keys of distillation and of the role `teacher` to the draft. The teacher copies the keys reference.*,
+/// so call it after those are set and before set_roles(), which may remove them.
 void set_distillation(Conversion& conversion, const Distillation& distillation);
 
 }  // namespace roll

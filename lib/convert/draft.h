@@ -8,7 +8,7 @@ namespace roll {
 
 struct DraftKey {
   std::string path;    // "actor_train.training_args.learning_rate"
-  std::string value;   // YAML as it is written: "1e-6", "[a, b]"
+  std::string value;   // YAML, written unchanged: "1e-6", "[a, b]"
   std::string origin;  // comment written next to the key: "from run.sh:12: lr"
 };
 
@@ -20,7 +20,7 @@ class Draft {
   const DraftKey* find(const std::string& path) const;
   /// Removes a key; does nothing if it is not set.
   void remove(const std::string& path);
-  /// Replaces the prefix `from` of all paths that begin with it by `to`.
+  /// Replaces `from` by `to` in all paths that begin with the text `from`.
   void rename(const std::string& from, const std::string& to);
   /// Returns the paths of all keys, in the order in which they were first set.
   std::vector<std::string> paths() const;

@@ -9,7 +9,7 @@ namespace roll {
 
 /// Key of another trainer, its value, and where it was given.
 struct ForeignKey {
-  std::string key;      // "data.train_batch_size", "rollout-batch-size" (a flag without its dashes)
+  std::string key;      // "data.train_batch_size", "rollout-batch-size" (a flag without dashes)
   std::string value;    // without quotes; several words are joined by blanks; a bare flag: "true"
   std::string place;    // file and line: "run.sh:14"
   std::string unknown;  // first part known only at run time, left out of `value`: "$(date +%F) (run.sh:3)"; else empty
@@ -21,13 +21,13 @@ std::vector<ForeignKey> read_yaml_keys(std::string_view text, const std::string&
 
 /// Word of a command that starts a trainer; place and unknown are as in ForeignKey.
 struct ArgumentWord {
-  std::string text;
+  std::string text;  // the expanded word, without parts known only at run time; unset variables: ${oc.env:NAME}
   std::string place;
   std::string unknown;
 };
 
-/// Returns the settings among a command's words: key=value words whose key has a dot (Hydra's leading + is removed),
-/// and flags "--flag=value" or "--flag" with the words that follow as value. Repeated keys are all returned; other
+/// Returns the settings among a command's words: key=value words whose key has a dot (without Hydra's leading +), and
+/// flags. A flag is "--flag=value", or "--flag" and the words after it as value. Repeated keys are all returned; other
 /// words are skipped. Throws UserError for a word that is known only at run time and may be any key.
 std::vector<ForeignKey> read_argument_keys(const std::vector<ArgumentWord>& words);
 

@@ -27,7 +27,7 @@ struct ForeignLaunch {
 struct ForeignScript {
   std::vector<ForeignLaunch> launches;  // commands that start Python programs with at least one setting
   std::vector<std::string> notes;       // sentences for the user, such as "run.sh:3: env.sh is not read, because ..."
-  std::string ended;  // "run.sh:4": place of the `exit` that ended the script; empty: it reached its end
+  std::string ended;                    // "run.sh:4": place of the `exit` that ended the script; empty: no `exit` did
 };
 
 /// Reads a shell script without running anything. If it exits because arguments or variables are missing, reads it
@@ -53,7 +53,8 @@ class BlockReader {
   size_t work_ = 0;
 };
 
-/// Reads the code blocks of a README that are marked as shell or have no language.
+/// Returns the commands of a README's code blocks that are marked as shell or have no language. Throws UserError if all
+/// blocks together take too long.
 ForeignScript read_markdown(std::string_view text, const std::string& origin, const shell::Reading& reading);
 
 }  // namespace roll

@@ -6,7 +6,8 @@
 namespace roll {
 
 /// Returns true if rollout-function-path is slime's function for fine-tuning. Throws UserError for a rollout function
-/// that is not slime's, a loss that does not fit it, or a mode that roll lacks.
+/// that is not slime's, a loss that does not fit the function, and training without advantages or on recorded
+/// responses.
 bool is_slime_fine_tuning(const Conversion& c);
 /// Turns the draft for `roll train` into one for `roll sft`, which trains on the assistant's messages: renames
 /// actor_train to sft_train and removes the keys of rewards. Call it after devices and batches are set.

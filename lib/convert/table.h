@@ -36,7 +36,7 @@ constexpr const char* kTurns =
 enum class Fate {
   kCopied,       // copied to roll's key `our_key`, after `change` if set
   kCombined,     // read by the trainer's `combine`, which writes roll's keys
-  kAutomatic,    // reported: roll decides this by itself
+  kAutomatic,    // reported: roll has no such key, because it decides alone
   kNothing,      // reported: roll has no such setting
   kUnsupported,  // reported with kNotSupported: the key's effect is lost
   kRefused,      // UserError with the message `our_key`; only reported if the value is is_off() or the default
@@ -44,11 +44,11 @@ enum class Fate {
 
 /// Table row: what becomes of a source key.
 struct ForeignRow {
-  const char* foreign_key;         // key, or a prefix with a final '*' for all keys that begin with it
+  const char* foreign_key;         // key, or a prefix and '*' for all keys with that prefix
   Fate fate;                       // effect on the conversion
   const char* our_key = "";        // kCopied: roll's path; otherwise the reason in the report or error
   const char* default_value = "";  // the source trainer's value of a key that is not set; empty: none
-  std::string (*change)(const std::string& value) = nullptr;  // kCopied: converts the value; nullptr: taken as it is
+  std::string (*change)(const std::string& value) = nullptr;  // kCopied: converts the value; nullptr: copied unchanged
 };
 
 /// Returns the first row whose foreign_key is `key`, or ends with '*' and matches it; nullptr if there is none.
@@ -60,7 +60,7 @@ class Conversion;
 struct ForeignTrainer {
   const char* name;                         // "verl", "verl-sft", ...
   const char* command;                      // roll subcommand that reads the result: "train", "sft", "dpo"
-  std::span<const ForeignRow> rows;         // table of its keys
+  std::span<const ForeignRow> rows;         // table of the keys
   void (*combine)(Conversion& conversion);  // reads the keys of kCombined rows and writes roll's keys
   /// Returns the name in `rows` of a key that the trainer has renamed, given by its new name; nullptr if it has not
   /// been renamed.
@@ -78,6 +78,7 @@ class Conversion {
   /// value known only at run time. `trainer` and `keys` must outlive the object. `num_ranks` is -n.
   Conversion(const ForeignTrainer& trainer, const std::vector<ForeignKey>& keys, std::optional<int64_t> num_ranks);
 
+  /// Returns true if the source sets the key, even to null.
   bool is_set(const std::string& key) const;
   /// Returns true if the key is set to a value that is known without running the script.
   bool is_known(const std::string& key) const;
@@ -92,10 +93,12 @@ class Conversion {
   bool is_true(const std::string& key) const;
   /// Returns the names of all set keys that begin with `prefix`.
   std::vector<std::string> keys_with_prefix(const std::string& prefix) const;
-  /// Reports set kCombined keys that have not been read: they have no effect. Call it after `combine`.
+  /// Reports in `without`, as keys without effect, all kCombined keys that the source sets and that have not been read.
+  /// Call it after `combine`.
   void report_unread();
-  /// Reports set kCombined keys that begin with `prefix` and have not been read as handled by roll, with the reason
-  /// `why`. Throws UserError if such a key by its name changes the training (decides_training()).
+  /// Reports in `without`, as decided by roll for the reason `why`, the unread kCombined keys that the source sets and
+  /// that begin with `prefix`; marks them as read. Throws UserError if such a key by its name changes the training
+  /// (decides_training()).
   void take_rest(const std::string& prefix, const char* why);
   /// Returns "from run.sh:12: data.train_batch_size" or "data.train_batch_size's default".
   std::string origin(const std::string& key) const;
@@ -174,11 +177,11 @@ struct TrainedLayout {
 /// Sets batch and micro-batch of a trained role. Rounds the batch up to a multiple of the data-parallel ranks, and
 /// reports it if that changes the batch. Call it after set_num_ranks().
 void set_updates(Conversion& conversion, const TrainedLayout& plan);
-using StageKeys = std::span<const std::pair<const char*, const char*>>;  // pairs of source key and roll's key
+using StageKeys = std::span<const std::pair<const char*, const char*>>;  // source key, roll's key in strategy_config
 using Roles = std::initializer_list<const char*>;
 constexpr Roles kModelRoles{"actor_train", "reference", "critic"};
-/// Sets pipeline stages of `roles` and returns their number, which is the value of the first key in `keys`. If it is 1,
-/// writes nothing.
+/// Copies the settings of pipeline parallelism in `keys` to `roles`. The first pair in `keys` must be the number of
+/// stages, which is returned. If that is 1, writes nothing.
 int64_t set_stages(Conversion& conversion, StageKeys keys, Roles roles = kModelRoles);
 /// Sets the expert-parallel size to the greatest common divisor of the key's value and `data_ranks` (number of data x
 /// context ranks). If that is smaller than the value, reports it: tensor ranks also split each expert's matrices, and

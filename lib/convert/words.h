@@ -11,10 +11,10 @@ namespace roll {
 
 struct ForeignWord {
   std::vector<std::string> keys;  // roll's keys, as paths ("actor_train.training_args.learning_rate"); may be empty
-  std::string how;                // with keys: how to use them, or empty; without keys: why roll has none
+  std::string how;                // with keys: how to use the keys, or empty; without keys: why roll has none
 };
 
-/// Looks up `word`; case, and dashes or underscores, make no difference. nullopt if no trainer has it.
+/// Looks up `word`; case, and dashes or underscores, make no difference. Returns nullopt if the word is in no table.
 std::optional<ForeignWord> foreign_word(std::string_view word);
 
 /// Returns all words that foreign_word() finds, for tests.

@@ -9,8 +9,8 @@
 
 namespace roll {
 
-/// Returns the message after template_message() (base/chat_message.h), with ShareGPT's keys {from, value} renamed to
-/// {role, content}.
+/// Returns template_message(message) (base/chat_message.h), with ShareGPT's keys {from, value} renamed to {role,
+/// content}.
 Json normal_message(const Json& message);
 
 /// Parses `value`, the content of the column named `column`, as a chat to train on, and normalises each message; a
@@ -21,8 +21,9 @@ Json parse_chat(const Json& value, const std::string& origin, const std::string&
 /// Returns the text of a message, concatenated from its text parts if there are several; "" without content.
 std::string content_text(const Json& message);
 
+/// Returns true for the role assistant. The message must have a role.
 bool is_assistant(const Json& message);
-/// Returns true for the roles system and developer (OpenAI's newer name).
+/// Returns true for the roles system and developer (OpenAI's newer name). The message must have a role.
 bool is_system(const Json& message);
 
 /// Compares any two JSON values without regard to the order of keys in objects.
@@ -42,8 +43,9 @@ Json join_messages(Json chat, const Json& added);
 /// if a column is malformed.
 Json template_variables(const Json& row, const std::string& origin);
 
-/// Returns render(variables), the text of a conversation. If `variables` has tools, renders a second time without them
-/// to see whether they matter. Throws UserError "origin: ..." if the template fails or ignores the tools.
+/// Returns render(variables), the text of a conversation. `variables`: template_variables(). If it has tools, renders
+/// again without them to check that the template shows them. Throws UserError "origin: ..." if the template fails or
+/// ignores the tools.
 std::string render_row(const std::function<std::string(const Json& variables)>& render, const Json& variables,
                        const std::string& origin);
 

@@ -12,7 +12,7 @@ namespace roll {
 /// Makes (does not throw) the error "origin: key = value: must be NEEDED, not TYPE". `needed`: such as "a string".
 UserError wrong_column(const std::string& origin, const std::string& key, const Json& value, const char* needed);
 
-/// Returns the value of the column `name`, which is part of `line`; nullptr if it is missing or null.
+/// Returns the value of the column `name`, a part of the row `line`; nullptr if it is missing or null.
 const Json* column(const Json& line, const std::string& name);
 
 /// Returns the text of a string column; "" if it is missing or null. Throws UserError if it has another type.

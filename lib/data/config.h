@@ -52,16 +52,16 @@ struct DataArgs {
 
   // Columns with the prompt; unset ones are recognised (row_columns.h).
   std::optional<std::string> messages;                 // chat messages
-  std::optional<std::string> question, query;          // text of the user; text that is added to it
+  std::optional<std::string> question, query;          // text of the user; text added after the question
   std::optional<std::string> prompt;                   // raw text, used without a chat template
   std::optional<std::string> system, prompt_template;  // not columns: texts that are added to every prompt
 
   // Other columns.
-  std::optional<std::string> response;  // fine-tuning: the answer to learn
-  std::optional<std::string> ground_truth;
+  std::optional<std::string> response;      // fine-tuning: the answer to learn
+  std::optional<std::string> ground_truth;  // right answer, for rewards; unset: column ground_truth
   GroundTruthPart ground_truth_part = GroundTruthPart::kWhole;
-  std::optional<std::string> tag;
-  std::optional<std::string> domain;
+  std::optional<std::string> tag;     // kind of row, from which the domain follows (domains.h); unset: column tag
+  std::optional<std::string> domain;  // reward domain; unset: column domain
 
   int64_t preprocessing_num_workers = 1;  // threads that tokenise rows
 

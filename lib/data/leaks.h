@@ -60,8 +60,8 @@ class PromptWarnings {
   std::set<std::string> roles_;
 };
 
-/// Hashes the question of a row's prompt: its text without system messages and a final answer. Rows with the same
-/// question have equal hashes, whether it comes from messages, question or raw prompt.
+/// Returns a hash of the question of a row's prompt: the prompt's text without system messages and a final answer. Rows
+/// with the same question have equal hashes, whether it comes from messages, question or raw prompt.
 uint64_t prompt_key(const Row& row);
 
 /// Question hashes of stored rows (RowStore or StoredRows, which must outlive this).

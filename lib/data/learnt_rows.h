@@ -1,5 +1,5 @@
-// Reads the rows of fine-tuning and preference files, whose responses are learnt. Prompt and response stay unparsed in
-// Row::raw; row_forms.h interprets them.
+// Reads the rows of fine-tuning and preference files, for `roll sft` and `roll dpo`. Such rows hold responses that the
+// model learns. Prompt and response stay unparsed in Row::raw; row_forms.h interprets them.
 #pragma once
 
 #include <filesystem>
@@ -29,7 +29,7 @@ class LearntFile {
   /// Reads the next row; returns false at the end. Throws UserError if the row is malformed, or if two known layouts
   /// match the first row.
   bool next(Row& row);
-  /// Valid after the first next().
+  /// Returns the columns by which rows are read. Call it after the first next(), which may recognise them.
   const RowColumns& columns() const { return columns_; }
 
  private:
@@ -40,13 +40,15 @@ class LearntFile {
   bool is_first_ = true;
 };
 
-/// Reads all files of data.file_name and calls `take` with batches of up to 1024 rows, each batch from one file, whose
-/// columns are passed too. Throws UserError if the file names match nothing or a file has no rows, and as LearntFile.
+/// Reads all files of data.file_name and calls `take` with batches of up to 1024 rows. The rows of a batch come from
+/// one file; `columns` are that file's. Throws UserError if the file names match nothing or a file has no rows, and as
+/// LearntFile does.
 void read_learnt_rows(const DataArgs& data, LearntRows kind,
                       const std::function<void(std::vector<Row>& rows, const RowColumns& columns)>& take);
 
-/// Returns the columns for a file whose first row is `row`, if no key names them: Alpaca's or another known layout
-/// (recognise_layout()); no columns if row_forms.h reads the row as it is. `file`: its name, for errors.
+/// Returns the prompt columns of a file whose first row is `row`, for a configuration that names none. Fine-tuning:
+/// those of Alpaca's or another known layout (recognise_layout()). Preferences, and other rows: no columns, because
+/// row_forms.h reads the row as it is. `file`: its name, for errors. Throws UserError if two layouts match.
 RowColumns learnt_columns(const Json& row, const std::string& file, LearntRows kind);
 
 }  // namespace roll

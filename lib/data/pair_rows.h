@@ -20,8 +20,8 @@ struct PairRow {
   bool is_rewritten = false;  // the chat template renders the prompt differently when a response follows
 
   static constexpr MessageKind kMessage{"PAIR", 2, "a row of a preference optimisation"};
-  static constexpr LearntRows kLearnt = LearntRows::kPairs;
-  static constexpr const char* kMany = "pairs";  // word for several, in messages
+  static constexpr LearntRows kLearnt = LearntRows::kPairs;  // kind of rows in the data files
+  static constexpr const char* kMany = "pairs";              // word for several, in messages
   template <class F>
   void fields(F& field) {
     field("id", id), field("origin", origin), field("prompt_ids", prompt_ids);
@@ -40,8 +40,9 @@ struct PairRow {
 
 /// Tokenizes a preference row (pair_form() in row_forms.h) like TRL: everything that the template renders for a
 /// response counts as response, including text after the end token. Prompt and responses are tokenized separately. Also
-/// sets row.messages or row.prompt to the prompt. Throws UserError (with row.origin) if pair_form() does, the template
-/// fails, a part has no tokens, or a raw response needs an end token that the tokenizer does not have.
+/// sets row.messages (chat) or row.prompt (raw text) to the prompt. Throws UserError (with row.origin) if pair_form()
+/// does, the template fails, or the prompt or a response has no tokens. Also throws it for a raw response if the
+/// tokenizer has no end token.
 PairRow encode_pair_row(Row& row, const PairColumns& columns, const SftEncoder& encoder);
 
 }  // namespace roll

@@ -21,9 +21,9 @@ struct ColumnText {
 /// The prompt columns of a row; several may be present.
 struct PromptColumns {
   std::optional<ColumnChat> messages;  // column messages or conversations
-  std::optional<ColumnChat> prompt;    // column prompt, if it is a list
+  std::optional<ColumnChat> prompt;    // column prompt that holds a list
   std::optional<ColumnText> question;  // text of the user's message
-  std::optional<ColumnText> text;      // column prompt, if it is a string: raw text without a chat template
+  std::optional<ColumnText> text;      // column prompt that holds a string: raw text without a chat template
 
   bool is_empty() const { return !messages && !prompt && !question && !text; }
   /// Returns the names of the columns that are present, such as "messages and prompt".
@@ -41,7 +41,7 @@ struct PromptColumns {
 /// wrong type, or if messages and conversations differ.
 PromptColumns find_prompt_columns(const Row& row, const RowColumns& columns, LearntRows kind);
 
-/// Returns true if it is a user message with this text, apart from blanks around the texts.
+/// Returns true if `message` is a user message with this text, apart from blanks around the texts.
 bool is_question(const Json& message, const std::string& text);
 
 /// Makes (does not throw) the error for a row without a prompt, which lists the row's columns and the nearest layout.

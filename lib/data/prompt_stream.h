@@ -31,8 +31,9 @@ std::map<std::string, int64_t> split_by_share(const std::map<std::string, double
 class PromptStream {
  public:
   /// Each row must have its domain. `shares` is domain_interleave_probs; if empty, shares are proportional to the
-  /// numbers of rows. Throws UserError if there are no rows, a domain of a row has no share, a domain with a share has
-  /// no rows, shares do not sum to 1, or rows are to be sorted by difficulty but all rows of a domain have the same.
+  /// numbers of rows. Throws UserError if there are no rows, a row's domain has no share, a domain with a share has no
+  /// rows, or the shares do not sum to 1. Also throws it if rows are to be sorted by difficulty but all rows of a
+  /// domain have the same.
   PromptStream(RowStore rows, const std::map<std::string, double>& shares, uint64_t seed,
                const Curriculum& curriculum = {});
 
@@ -50,9 +51,9 @@ class PromptStream {
 
   /// Returns true if settle() uses `rates`.
   bool wants_pass_rates() const { return curriculum_.sampler == DataSampler::kPassRate; }
-  /// Ends a step. `rates`: per domain, for each row drawn since the last settle() and not taken back, in that order,
-  /// the share of right responses to it; nullopt if unknown. Returns per domain how many rows were skipped in this
-  /// step.
+  /// Ends a step; call it once per step, with or without pass rates. `rates`: for each domain with drawn rows, one
+  /// entry per row drawn since the last settle() and not taken back, in that order. An entry is the share of right
+  /// responses to the row; nullopt if unknown. Returns per domain how many rows were skipped in this step.
   std::map<std::string, int64_t> settle(const std::map<std::string, std::vector<std::optional<double>>>& rates);
 
   /// Returns the number of rows per domain.

@@ -1,5 +1,5 @@
-// Maps the columns of data rows to their meaning, by configuration or by recognising known layouts of public data sets;
-// also holds the texts that are added to every prompt.
+// Says what the columns of data rows mean, by configuration or by recognising known layouts of public data sets; also
+// holds the texts that are added to every prompt.
 #pragma once
 
 #include <optional>
@@ -41,12 +41,12 @@ std::string column_names(const Json& row);
 
 /// A layout of public data sets.
 struct KnownLayout {
-  std::string name;  // possessive, for messages: "verl's"
+  std::string name;  // for messages: "verl's"
   RowColumns columns;
 };
 /// Recognises the layout of a file by its first row. Call it only if no key names the prompt. Returns nullopt if the
-/// row has roll's own columns (messages or prompt) or the layout is unknown. Throws UserError "file: ..." if two
-/// layouts match; the message lists columns and keys to set.
+/// row has roll's own columns (messages, or a raw prompt with ground_truth) or the layout is unknown. Throws UserError
+/// "file: ..." if two layouts match; the message lists columns and keys to set.
 std::optional<KnownLayout> recognise_layout(const Json& row, const std::string& file);
 
 /// Returns the end of a message about a row without a prompt, such as "; the nearest known layout, MATH's (problem,

@@ -53,9 +53,9 @@ void for_each_row(const std::vector<std::filesystem::path>& files, const RowColu
 
 /// Consumer of rows.
 struct RowSink {
-  std::function<void(std::vector<Row>& rows)> take;          // gets each batch of up to 1024 rows; may move from it
+  std::function<void(std::vector<Row>& rows)> take;  // gets each batch of up to 1024 rows; may move the rows out
   std::function<void(const std::string& note)> note_layout;  // gets RowFile::layout_note() of each file that has one
-  std::function<void(const BadRow& bad)> refuse{};           // gets each malformed row; unset: it is thrown
+  std::function<void(const BadRow& bad)> refuse{};           // gets each malformed row; unset: the BadRow is thrown
 };
 /// Passes all rows of data.file_name to `sink`, in order. Throws UserError if the file names match nothing, and as
 /// for_each_row(); if sink.refuse is set, malformed rows and files without rows are no errors.

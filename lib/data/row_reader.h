@@ -24,8 +24,8 @@ class RowReader {
   /// Reads the next row, a JSON object; returns false at the end. Throws BadRow "file:N: ..." if the row is malformed,
   /// another UserError if the file cannot be read further.
   virtual bool next(Json& row) = 0;
-  /// Returns the position of the row that next() read last, from 1: its first line in JSON lines and CSV, else its
-  /// index.
+  /// Returns the position of the row that next() read last: in JSON lines and CSV the number of its first line, else
+  /// its number; both count from 1.
   virtual int64_t number() const = 0;
 };
 

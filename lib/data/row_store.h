@@ -28,8 +28,9 @@ class RowStore {
   /// Appends a row, which must have its domain and prompt_ids. Throws SystemError if the temporary file cannot be
   /// written.
   void add(const Row& row) { add(row, prompt_key(row)); }
-  /// The same with the question hash `key` in place of prompt_key().
+  /// Appends a row like add(row), with the question hash `key` in place of prompt_key(row).
   void add(const Row& row, uint64_t key);
+  /// Returns the number of rows.
   int64_t size() const { return bytes_.size(); }
   /// Returns a copy of the row with this index (0 for the first row added). Throws SystemError if the temporary file
   /// cannot be read.
@@ -52,7 +53,7 @@ class RowStore {
   std::vector<uint64_t> keys_;  // question hashes
 };
 
-/// Stores tokenized rows without domains: SftRow or PairRow.
+/// Append-only list of tokenized rows, stored like those of a RowStore, but without domains. T: SftRow or PairRow.
 template <class T>
 class StoredRows {
  public:
@@ -63,6 +64,7 @@ class StoredRows {
     fingerprint_ = row.hash(fingerprint_);
   }
   int64_t size() const { return bytes_.size(); }
+  /// Returns copies of rows by index, from 0. Throws SystemError as RowStore::at() does.
   T at(int64_t index) const { return decode_message<T>(bytes_.at(index)); }
   std::vector<T> at(const std::vector<int64_t>& indices) const {
     std::vector<T> rows;

@@ -1,6 +1,7 @@
-// Presents a GGUF file as a Hugging Face folder, so that everything that reads models reads it too. The folder has
-// config.json, the tokenizer's files and a link to the file, and lies in a cache: $XDG_CACHE_HOME/roll/gguf or
-// ~/.cache/roll/gguf, or a folder of the user's among the temporary ones if that cannot be written.
+// Presents a GGUF file as a Hugging Face folder, so that code that reads model folders reads GGUF models too. The
+// folder holds config.json, the tokenizer's files and a link to the GGUF file. It is written once, in a cache:
+// $XDG_CACHE_HOME/roll/gguf, or ~/.cache/roll/gguf if the variable is unset. If that cannot be written, the cache is
+// roll-gguf-UID in the folder for temporary files.
 #pragma once
 
 #include <filesystem>
@@ -15,12 +16,13 @@ inline constexpr const char* kGgufLink = "model.gguf";
 /// Returns true if `name` is a file, or a link to one, whose name ends with ".gguf".
 bool is_gguf(const std::string& name);
 
-/// Returns the folder for a GGUF file; makes it where it is missing. Ranks and programs may do so at once. A changed
-/// file gets another folder. UserError: the file is damaged, or its model is not known here. SystemError: no cache can
-/// be written.
+/// Returns the Hugging Face folder of a GGUF file; makes the folder if the cache lacks it. `file`: the file, or any
+/// part of a split model (NAME-00001-of-00003.gguf). Several processes may call it at once. A file whose path, size or
+/// time of change differs gets a new folder. Throws UserError if the file is missing or damaged, or its model is of a
+/// kind that roll cannot read; SystemError if no cache can be written.
 std::filesystem::path gguf_folder(const std::filesystem::path& file);
 
-/// Returns the GGUF file that `folder` presents; nullopt if it is another folder.
+/// Returns the GGUF file that `folder` presents; nullopt if gguf_folder() did not make the folder.
 std::optional<std::filesystem::path> gguf_file_in(const std::filesystem::path& folder);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Makes config.json from the metadata of a GGUF file.
+// Makes Hugging Face's config.json from the metadata of a GGUF file, for gguf_folder().
 #pragma once
 
 #include "base/json.h"
@@ -6,8 +6,8 @@
 
 namespace roll::gguf {
 
-/// Returns config.json. UserError: a key is missing, has another type, or changes the model in a way that is not known
-/// here.
+/// Returns the content of config.json. Throws UserError if a needed key is missing, a key has the wrong type, or a key
+/// that roll does not read may change what the model computes.
 Json model_config(const File& file);
 
 }  // namespace roll::gguf

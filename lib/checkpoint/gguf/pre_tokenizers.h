@@ -1,4 +1,5 @@
-// The rules by which byte-level tokenizers split text into words, by the names that GGUF files give them.
+// The rules by which byte-level BPE tokenizers split text into words (pre-tokenization). A GGUF file holds only the
+// rule's name; tokenizer.json needs its regular expressions.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,13 +11,13 @@
 namespace roll::gguf {
 
 struct PreTokenizerRule {
-  Json pre_tokenizer;           // value for tokenizer.json
-  bool is_normalized = false;   // texts are brought to Unicode's form NFC first
-  bool ignores_merges = false;  // a word that is a token is not made of merges
-  bool adds_bos = false;        // default of add_bos_token
+  Json pre_tokenizer;           // value of the key pre_tokenizer in tokenizer.json
+  bool is_normalized = false;   // the tokenizer first normalises text to Unicode's NFC
+  bool ignores_merges = false;  // a word that is a token becomes that token, without merges
+  bool adds_bos = false;        // default for files without the key add_bos_token
 };
 
-/// Returns the rule that tokenizer.ggml.pre names. UserError: it is not among the known ones.
+/// Returns the rule that the key tokenizer.ggml.pre names. Throws UserError if the key is missing or its name unknown.
 PreTokenizerRule pre_tokenizer_rule(const File& file);
 
 }  // namespace roll::gguf

@@ -1,4 +1,5 @@
-// Finds how a GGUF file scales its rotary embedding, in the words of config.json.
+// Finds how a GGUF model scales its rotary embedding (RoPE), as the value of rope_scaling in config.json. Used by
+// model_config().
 #pragma once
 
 #include <vector>
@@ -8,15 +9,19 @@
 
 namespace roll::gguf {
 
-/// Returns the numbers of a small float32 tensor; empty if the file has no such tensor. UserError: it has another type.
+/// Returns the values of a tensor that scales RoPE, such as rope_freqs.weight, one for each pair of rotated dimensions.
+/// Empty if the file has no such tensor. Throws UserError unless the tensor is float32 with one dimension of at most
+/// 4,096 values.
 std::vector<double> small_tensor(const File& file, const char* name);
 
-/// Returns the rope_scaling "llama3" that divides the frequencies of a RoPE with this theta by `divisors` (up to
-/// float32's rounding), or null if they are all 1. UserError: none does.
+/// Returns a rope_scaling of type "llama3" that divides the frequencies of a RoPE with base `theta` by `divisors`, with
+/// a relative error of at most 1e-4. Null if all divisors are 1. Throws UserError, which names `file`, if no tried
+/// scaling does.
 Json llama3_scaling(const File& file, const std::vector<double>& divisors, double theta);
 
-/// Returns rope_scaling by the keys ARCHITECTURE.rope.scaling.*; null: there is none. UserError: a key has an unknown
-/// value.
+/// Returns the rope_scaling of type "linear" or "yarn" that the keys ARCHITECTURE.rope.scaling.* define. Null if they
+/// define none, or longrope, which model_config() reads from tensors. Throws UserError if a key is missing or has a
+/// value that roll does not know.
 Json keyed_scaling(const File& file, const std::string& architecture);
 
 }  // namespace roll::gguf

@@ -1,4 +1,5 @@
-// The tensors of a GGUF file under the names that Hugging Face's models give them, and what ggml changed in them.
+// Lists the tensors of a GGUF file by their names in Hugging Face models, and how ggml changed their values. Used by
+// Weights, which undoes the changes.
 #pragma once
 
 #include <string>
@@ -8,23 +9,24 @@
 
 namespace roll::gguf {
 
-/// A tensor as a Hugging Face folder has it.
+/// A tensor of the Hugging Face model, and the stored tensor from which it is read.
 struct FolderTensor {
-  std::string name;
-  std::vector<int64_t> shape;
-  const StoredTensor* stored = nullptr;
-  int64_t expert = -1;     // index in a stack of experts; -1: the whole tensor
-  int64_t heads = 0;       // heads whose rows ggml reordered for its rotary embedding; 0: not reordered
-  bool is_raised = false;  // ggml added 1 to all values
+  std::string name;                      // Hugging Face's name: "model.layers.0.self_attn.q_proj.weight"
+  std::vector<int64_t> shape;            // Hugging Face's shape; one expert's matrix if `expert` is set
+  const StoredTensor* stored = nullptr;  // tensor of the file; never null in results
+  int64_t expert = -1;                   // index into dimension 0 of `stored`; -1: the tensor is all of `stored`
+  int64_t heads = 0;                     // heads in which ggml reordered the rows, as the RoPE of ggml needs; 0: none
+  bool is_raised = false;                // ggml added 1 to all values
 };
 
-/// Names of general.architecture that are read.
+/// Returns the values of the key general.architecture that roll can read.
 std::vector<std::string> known_architectures();
 
-/// Returns general.architecture. Throws UserError if it is missing or unknown.
+/// Returns the value of general.architecture. Throws UserError if it is missing or not in known_architectures().
 std::string read_architecture(const File& file);
 
-/// Lists the tensors. Throws UserError if one is unknown, because a model without it would compute something else.
+/// Returns all tensors of the Hugging Face model; `file` must outlive the result. Leaves out tensors that only scale
+/// RoPE, which config.json describes. Throws UserError if the architecture or a tensor is unknown.
 std::vector<FolderTensor> folder_tensors(const File& file);
 
 }  // namespace roll::gguf
