@@ -10,6 +10,7 @@
 
 namespace roll {
 
+/// Not thread-safe.
 class KernelLauncher {
  public:
   virtual ~KernelLauncher() = default;
@@ -17,7 +18,7 @@ class KernelLauncher {
   virtual int64_t num_processors() const = 0;
   /// Returns an uninitialized tensor for kernels, like at::empty().
   virtual at::Tensor empty(at::IntArrayRef sizes, const at::TensorOptions& options);
-  /// Starts a kernel after those launched before; does not wait on a GPU.
+  /// Starts a kernel, which runs after those launched before. On a GPU, returns without waiting for it.
   virtual void launch(const AnyKernelOf<float>& kernel) = 0;
   virtual void launch(const AnyKernelOf<Bf16>& kernel) = 0;
   virtual void launch(const AnyKernelOf<Fp16>& kernel) = 0;
