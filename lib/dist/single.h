@@ -1,4 +1,4 @@
-// The communicator of a job or group with one rank: every collective returns its input.
+// The communicator of kind `single`, for a job or group with one rank: every collective returns its input.
 #pragma once
 
 #include <memory>
