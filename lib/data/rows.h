@@ -60,9 +60,9 @@ inline std::shared_ptr<const Row> borrowed(const Row& row) {
 /// Parses and checks a row. `line`: the row, a JSON object. `origin`: its place, "file:line". The prompt is the first
 /// of these columns that the row has: columns.messages, columns.question, columns.prompt; if `columns` names none of
 /// them, "messages" and "prompt". Then adds the configured template and system message to the prompt (dress_messages(),
-/// dressed_text()). Throws UserError if there is no prompt column, a column is mistyped, the message list is empty, a
-/// raw prompt should get a system message, a configured column is missing (null is allowed except for the prompt), or
-/// the ground truth lacks the configured part.
+/// dressed_text()). Throws UserError if there is no prompt column, a column is mistyped, the message list is empty, or
+/// a raw prompt should get a system message. Throws it, too, if a configured column is missing (null is allowed except
+/// for the prompt), or the ground truth lacks the configured part.
 Row parse_row(const Json& line, const std::string& origin, const RowColumns& columns);
 
 /// Returns columns.prompt_template with the raw prompt `text` in place of {prompt}; `text` itself if there is no

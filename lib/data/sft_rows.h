@@ -1,4 +1,4 @@
-// Tokenizes rows for supervised fine-tuning, with a loss mask; used by train/sft.h and the preview of its rows.
+// Tokenizes rows for supervised fine-tuning, with a loss mask; used by train/sft_data.h and `roll tokenize`.
 //
 // Prompt and responses are tokenized separately and joined, as in sampling, so that the model sees the same token
 // boundaries. Tokenizer and chat template are callbacks, because lib/data must not include lib/text.

@@ -160,6 +160,7 @@ class CpuDecoder : public Decoder {
   void mix(Member& member, const GatedBlock& block);
   void mix(Member& member, const ExpertsBlock& block);
   void mix(Member& member, const DeltaBlock& block);
+  /// Weights of a gated MLP or of one expert.
   struct GatePart {
     const PackedWeight &gate, &up;
     const float *gate_bias, *up_bias;  // or null

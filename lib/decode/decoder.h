@@ -24,11 +24,11 @@ struct DecoderSizes {
   int64_t max_length = 0;        // most tokens of a sequence
   int64_t max_rows = 0;          // most tokens per call of run()
   bool int8_weights = false;     // GEMMs read int8 copies of the weights; CpuDecoder only
-  bool records_experts = false;  // keeps the experts that each cached token chose (Decoder::experts())
+  bool records_experts = false;  // keeps the experts that each cached token was routed to (Decoder::experts())
 };
 
 /// A token to compute; run() writes its keys and values to the cache. Rows of one sequence are adjacent, in order of
-/// position, and have the same `pages` pointer; other sequences have others.
+/// position, and have the same `pages` pointer; rows of other sequences have other pointers.
 struct DecoderRow {
   int64_t token = 0, position = 0;  // token id; position in the sequence, from 0
   /// Page table of the sequence, at least up to this position: pages[i] is the page of the tokens at positions

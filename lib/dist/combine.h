@@ -1,4 +1,5 @@
-// Reduces tensors of many ranks that are already in this process; used by communicators that do not run over NCCL.
+// Reduces tensors of many ranks that are already in this process; used by the communicators of kinds mpi, tcp and
+// threads.
 #pragma once
 
 #include <vector>

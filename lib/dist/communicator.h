@@ -2,8 +2,8 @@
 // process group. Every public member function except getters and setters is **Collective**: all ranks of the group call
 // it in the same order, with the same shape, dtype and name. Goals: if a rank makes another call, is late or dies, the
 // others throw an error that names rank, collective and step. Sums do not depend on timing: host back-ends add in rank
-// order, and every rank gets the same bits. Collectives named start_... run asynchronously. A communicator is used by
-// one thread. Values of kind():
+// order, and every rank gets the same bits. Collectives named start_... run asynchronously. A communicator is not
+// thread-safe. Values of kind():
 //   single   one rank
 //   mpi      processes started by mpirun or srun, through host memory
 //   tcp      processes started with torchrun-style variables, over sockets, through host memory
@@ -25,6 +25,7 @@
 
 namespace roll {
 
+/// Operation of a reduction.
 enum class Reduce { kSum, kMax, kMin };
 
 /// Returns true for bfloat16 and float16, which are reduced in float32 and rounded once.

@@ -94,7 +94,8 @@ class RoleMesh {
   /// communicators must outlive the object. **Collective** over `ranks`.
   RoleMesh(Communicator& world, std::vector<int> ranks, Communicator* role_ranks, MeshShape shape);
   /// Returns the same role in a smaller world. `part`: the smaller world's communicator. `members`: its ranks in this
-  /// world, ascending, with all of the role's. Not collective. Throws Bug if a rank of the role is not in `members`.
+  /// world, ascending; they must include all ranks of the role. Not collective. Throws Bug if a rank of the role is not
+  /// in `members`.
   RoleMesh within(Communicator& part, const std::vector<int>& members) const;
 
   /// Returns true if this rank is one of the role's.

@@ -34,8 +34,8 @@ at::Tensor sum_over_ranks(const at::Tensor& x, Communicator& ranks, std::string_
 
 /// All-to-all of rows: sends the first send[0] rows of x [rows, columns] to rank 0, the next send[1] rows to rank 1 and
 /// so on (also to this rank). The sum of `send` must be the number of rows. Returns receive[r] rows from each rank r,
-/// in rank order; receive[r] must be rank r's send[rank]. Backward sends gradients the other way. **Collective**,
-/// forward and backward.
+/// in rank order; receive[r] must equal rank r's `send` at this rank's index. Backward sends gradients the other way.
+/// **Collective**, forward and backward.
 at::Tensor exchange_rows(const at::Tensor& x, const std::vector<int64_t>& send, const std::vector<int64_t>& receive,
                          Communicator& ranks, std::string_view name);
 

@@ -7,6 +7,7 @@
 
 namespace roll {
 
+/// Returns a communicator with membership.size = 1. The default is that of a job with one rank.
 std::unique_ptr<Communicator> make_single_communicator(Membership membership = {});
 
 }  // namespace roll

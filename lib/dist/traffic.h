@@ -18,6 +18,7 @@
 
 namespace roll {
 
+/// Counts of one kind of collective.
 struct TrafficCount {
   int64_t calls = 0;  // number of collectives
   int64_t bytes = 0;  // payload sent by this process, without headers
@@ -25,6 +26,7 @@ struct TrafficCount {
 
 class Traffic {
  public:
+  /// Sets the step for error texts.
   void set_step(int64_t step);
   /// Returns the current step; -1 before the first step.
   int64_t step() const;

@@ -24,8 +24,8 @@ namespace roll {
 /// the keys name neither a program nor addresses, or both.
 std::unique_ptr<Environment> make_command_environment(const EnvironmentArgs& args, const std::string& where);
 
-/// Throws UserError if the program is missing, not executable or cannot run in the sandbox, an address is invalid,
-/// ROLL_JOB_SECRET is not set for addresses, or world_size programs need too many file descriptors.
+/// Throws UserError if the program is missing, not executable or cannot run in the sandbox, or if world_size programs
+/// need too many file descriptors. With addresses, throws UserError as check_remote() (remote_peer.h) does.
 void check_command(const EnvironmentArgs& args, const std::string& where);
 
 }  // namespace roll

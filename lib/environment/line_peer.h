@@ -12,6 +12,7 @@
 
 namespace roll {
 
+/// Not thread-safe.
 class LinePeer {
  public:
   using Clock = ChildProcess::Clock;

@@ -9,6 +9,7 @@
 
 namespace roll {
 
+/// A question and its answer.
 struct Question {
   std::string text;
   std::string answer;  // the right answer, for is_answer()

@@ -14,6 +14,7 @@ namespace roll {
 class Environment;
 struct EnvironmentArgs;
 
+/// A row of the registry.
 struct EnvironmentType {
   const char* name;  // value of env_type
   /// Creates an environment. `where`: prefix of configuration keys in error messages, such as

@@ -19,6 +19,7 @@ struct JudgedPrompt {
 };
 using JudgedPrompts = std::map<std::string, JudgedPrompt>;  // key: prompt_id
 
+/// Result of compare().
 struct Comparison {
   Estimate difference;  // mean over the prompts of: share right in `after` - share right in `before`
   int64_t better = 0, worse = 0, same = 0;  // numbers of prompts with a positive, negative, zero difference

@@ -19,6 +19,7 @@ struct JudgedAnswer {
 /// All samples of one prompt, in sampling order.
 using PromptSamples = std::vector<JudgedAnswer>;
 
+/// A mean over prompts.
 struct Estimate {
   double mean = 0;                       // mean over the prompts
   std::optional<double> standard_error;  // standard error of the mean; unset if there is only one prompt

@@ -79,7 +79,7 @@ struct TokenSpan {
 /// Returns the indices of the sampled tokens of a sequence on the axis of [T] tensors, where index t refers to token t
 /// + 1: a span per turn, or one for the whole response.
 std::vector<TokenSpan> model_spans(const Experience& experience, int64_t sequence);
-/// Returns model_spans() grouped by context, [C of the sequence].
+/// Returns model_spans() grouped by context: a list of spans for each context of the sequence.
 std::vector<std::vector<TokenSpan>> context_spans(const Experience& experience, int64_t sequence);
 /// Returns the sum of a [T] tensor over the response tokens of each sequence: [B] float64.
 at::Tensor response_sums(const Experience& experience, const at::Tensor& tensor);

@@ -52,8 +52,8 @@ std::vector<double> normalised_rewards(const StepFacts& step, const ExperienceCo
 /// Returns estimates of KL(old policy, reference) per token by kl_penalty, in nats: [T], 0 outside response_mask.
 /// Undefined if old or reference log-probs are undefined; throws Bug if the token rewards need the KL then.
 at::Tensor old_to_ref_kl(const Experience& experience, const ExperienceConfig& config);
-/// Returns moments over the judged responses with sampled tokens on all `ranks`; the value of a response is its sum of
-/// `kl` [T] per sampled token. **Collective** over `ranks`.
+/// Returns moments over the judged responses with sampled tokens on all `ranks`; the value of a response is the sum of
+/// `kl` [T] over it, divided by its number of sampled tokens. **Collective** over `ranks`.
 Moments sequence_kl(const Experience& experience, const at::Tensor& kl, Communicator& ranks);
 
 /// Returns [T] float32: each sequence's reward on its last response token (nowhere for an empty response), minus

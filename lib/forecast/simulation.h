@@ -102,9 +102,9 @@ class Simulator {
   /// Returns the step to simulate with `config`, the requested configuration scaled to some number of ranks. Throws
   /// UserError if recorded lengths cannot be read.
   ThinStep make_thin_step(const Config& config) const;
-  /// Simulates a step at `num_ranks`. Throws UserError if the configuration cannot be scaled to `num_ranks`, models
-  /// have unknown shapes or cannot be split over the ranks, recorded lengths cannot be read, or a rank would have too
-  /// many tokens.
+  /// Simulates a step at `num_ranks`. Throws UserError if the configuration cannot be scaled to `num_ranks`, or models
+  /// have unknown shapes or cannot be split over the ranks. Throws it, too, if recorded lengths cannot be read, or a
+  /// rank would have more than 20 million tokens.
   Simulation at(int64_t num_ranks) const;
 
  private:

@@ -1,10 +1,10 @@
 // HTTP client over libcurl, for rewards that ask a server (lib/reward): sends JSON with POST and returns the answer,
 // within limits of time and size.
 //
-// For safety, the client never follows a redirect (which could carry question and key to another server), always checks
-// certificates, does not pass its sockets to child processes, and writes neither the key nor parts of the URL other
-// than host and path into messages. Proxies come from the environment (https_proxy, no_proxy), as for every program
-// that uses libcurl.
+// For safety, the client never follows a redirect, which could carry question and key to another server. It always
+// checks certificates, and does not pass its sockets to child processes. It writes neither the key nor parts of the URL
+// other than host and path into messages. Proxies come from the environment (https_proxy, no_proxy), as for every
+// program that uses libcurl.
 #pragma once
 
 #include <memory>

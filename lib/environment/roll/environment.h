@@ -123,6 +123,7 @@ class EnvironmentPlugin {
 struct EnvironmentExport {
   uint32_t abi_version;
   const char* cxx_abi;
+  /// Creates an object of the class; may throw.
   std::unique_ptr<EnvironmentPlugin> (*make)(const EnvironmentSettings&);
 };
 
