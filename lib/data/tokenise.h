@@ -1,5 +1,5 @@
-// Tokenizes the prompts of rows with several threads. The tokenizer is a callback, because lib/data must not include
-// lib/text.
+// Tokenizes the prompts of rows with several threads, and drops rows whose prompts are empty or too long. The tokenizer
+// is a callback, because lib/data must not include lib/text.
 #pragma once
 
 #include <functional>
@@ -23,15 +23,16 @@ struct DroppedRows {
 /// Returns the prompt tokens of a row; must be thread-safe.
 using EncodeRow = std::function<std::vector<int64_t>(const Row&)>;
 
-/// Sets prompt_ids of every row, removes rows that have no tokens or more than prompt_length, and returns their
-/// numbers. If `encode` throws, rethrows the error of the first failing row.
+/// Sets prompt_ids of every row by `encode`, on up to `num_threads` threads. Removes rows that have no tokens or more
+/// than `prompt_length`, and returns their numbers. If `encode` throws, rethrows the error of the first failing row.
 DroppedRows tokenise_rows(std::vector<Row>& rows, const EncodeRow& encode, int64_t prompt_length, int64_t num_threads);
 
-/// Throws UserError if all rows were dropped. `num_rows`: rows before dropping.
+/// Throws UserError if all rows were dropped. `num_rows`: rows before dropping; 0 never throws. `prompt_length`: the
+/// limit, for the message.
 void require_some_left(const DroppedRows& dropped, int64_t num_rows, int64_t prompt_length);
 
-/// Calls work(i) for 0 <= i < n from up to `num_threads` threads, including the calling one, and waits for all. If some
-/// calls throw, rethrows the error of the smallest i; later i may then be skipped.
+/// Calls work(i) once for each i in [0, n) on up to `num_threads` threads, including the calling one, and waits for
+/// all. If some calls throw, rethrows the error of the smallest i; larger i may then be skipped.
 void for_each_in_threads(int64_t n, int64_t num_threads, const std::function<void(int64_t)>& work);
 
 }  // namespace roll

@@ -1,9 +1,9 @@
-// Decoder for the CPU, made by make_decoder(). It repacks the weights into the order in which they are read; one thread
-// team runs all stages of a layer. A block is a norm and a mixer (attention, MLP, experts or gated delta net), whose
-// output is added to the residual stream. Each supported mixer (CpuMixers) has its block struct, add_block() and mix().
-// Results are batch-invariant, bit by bit: a token's logits, and so its samples, do not depend on other rows, on which
-// pages a sequence has, or on whether earlier tokens came one by one or together. Legend: N rows (tokens), P pages, Hv
-// value heads and Dk, Dv key and value head sizes of delta nets.
+// Decoder for the CPU, made by make_decoder(). It copies the weights into the order in which they are read; one thread
+// team runs all steps of a forward pass. A block is a norm and a mixer (attention, MLP, experts or gated delta net);
+// the mixer's output is added to the residual stream. Each supported mixer (CpuMixers) has a block struct, room_for(),
+// add_block() and mix(). Results are batch-invariant, bit by bit: a token's logits, and so its samples, do not depend
+// on other rows, on which pages a sequence has, or on whether earlier tokens came one by one or together. Legend: N
+// rows (tokens), K experts per token, P pages; of delta nets Hv value heads, Dk and Dv key and value head sizes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -37,7 +37,8 @@ inline constexpr Features kCpuFeatures = {
 /// kCpuFeatures include all its mixers and features.
 bool has_cpu_decoder(const Transformer& model);
 
-/// Raw view of a tensor's rows, faster to index than at::Tensor, which must outlive the view.
+/// View of a tensor's rows as raw pointers, which are faster to index than at::Tensor. The tensor must outlive the
+/// view.
 template <class Number>
 struct RowView {
   Number* data = nullptr;
@@ -45,8 +46,8 @@ struct RowView {
   Number* operator[](int64_t row) const { return data + row * stride; }
 };
 
-/// T is the model's dtype, float or c10::BFloat16: type of GEMM inputs, of keys and values, and of the weights unless
-/// DecoderSizes::int8_weights. Sums, norms and the residual stream are float32.
+/// T: float or c10::BFloat16, the model's dtype. GEMM inputs, keys and values have this type, and so have the weights
+/// unless DecoderSizes::int8_weights. Sums, norms and the residual stream are float32.
 template <class T>
 class CpuDecoder : public Decoder {
  public:
@@ -68,46 +69,46 @@ class CpuDecoder : public Decoder {
   // Norms and biases are float32; undefined if the model has none.
   struct AttentionBlock {
     int64_t heads, kv_heads, head_dim;  // on this rank
-    PackedWeight qkv, o;                // qkv: q, k, v, and the output gate if is_gated
-    at::Tensor keys, values;            // pages (kv_pages())
+    PackedWeight qkv, o;                // qkv: q, k, v, then the output gate if is_gated; o: output projection
+    at::Tensor keys, values;            // [P, kv_heads * page_size * head_dim] of type T
     at::Tensor q_norm, k_norm, qkv_bias;
-    bool is_gated = false;
+    bool is_gated = false;  // the output is multiplied by the sigmoid of the output gate
     RotaryRule rotary;
     int64_t window = 0;           // tokens that a query sees; 0: all
-    bool norms_together = false;  // q/k norm over all heads at once
+    bool norms_together = false;  // true: one q/k norm over all heads; false: one per head
     float scale = 1;              // factor of scores
     float cap = 0;                // soft cap of scores; 0: none
 
     int64_t qkv_width() const { return (heads + 2 * kv_heads) * head_dim; }
   };
   struct GatedBlock {
-    int64_t inner;  // on this rank
+    int64_t inner;  // inner size, on this rank
     PackedWeight gate, up, down;
     at::Tensor gate_bias, up_bias;
     Activation activation = Activation::kSilu;
   };
   struct ExpertsBlock {
     RoutingRule routing;
-    int64_t number;       // number of experts
-    at::Tensor bias;      // float32; undefined: none
-    PackedWeight router;  // float32; if gates_shared, the last row is the shared expert's gate
-    bool gates_shared;
-    std::vector<PackedWeight> gates, ups, downs;  // per expert
-    int64_t inner;                                // on this rank
-    std::optional<GatedBlock> shared;
+    int64_t number;                               // index of this mixture among the model's mixtures
+    at::Tensor bias;                              // [experts] float32, for the choice of experts; undefined: none
+    PackedWeight router;                          // float32; if gates_shared, the last row is the shared expert's gate
+    bool gates_shared;                            // the shared expert's output is multiplied by the sigmoid of its gate
+    std::vector<PackedWeight> gates, ups, downs;  // [experts]
+    int64_t inner;                                // inner size of an expert, on this rank
+    std::optional<GatedBlock> shared;             // the shared expert, if any
   };
   struct DeltaBlock {
     DeltaHeads heads;
-    int64_t num_taps;
-    PackedWeight qkvz, ba, o;   // ba: float32
+    int64_t num_taps;           // tokens that the convolution reads
+    PackedWeight qkvz, ba, o;   // projections to q, k, v, z; to b, a (float32); of the output
     at::Tensor taps;            // convolution weights [taps, q k v]
     at::Tensor a_log, dt_bias;  // [Hv]
     at::Tensor norm;            // [Dv]
-    at::Tensor states, tails;   // per page: [P, Hv, Dk, Dv], [P, taps - 1, q k v]
+    at::Tensor states, tails;   // [P, Hv * Dk * Dv], [P, (num_taps - 1) * (q k v)]: after the last token of each page
   };
   using MixerBlock = std::variant<AttentionBlock, GatedBlock, ExpertsBlock, DeltaBlock>;
   struct DecoderBlock {
-    at::Tensor norm;
+    at::Tensor norm;  // norm of the mixer's input
     MixerBlock mixer;
     at::Tensor out_bias;  // bias of the mixer's output
     at::Tensor after;     // norm of the mixer's output
@@ -115,7 +116,7 @@ class CpuDecoder : public Decoder {
   };
   using Rows = RowView<float>;
   using Inputs = RowView<T>;
-  /// Consecutive rows of one sequence, processed together.
+  /// Rows [first, first + count) of a call, which belong to one sequence and are processed together.
   struct Run {
     int64_t first = 0, count = 0;
   };
@@ -138,47 +139,61 @@ class CpuDecoder : public Decoder {
   // Gated delta nets, in decode/cpu_delta.cpp.
   int64_t room_for(const GatedDeltaNet& net, const LayerWeights& weights) const;
   void add_block(const GatedDeltaNet& net, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
+  /// Fills blocks_, lm_head_, embedding_ and final_norm_.
   void pack_weights();
   void make_buffers();
   KvPages<T> kv_pages(const AttentionBlock& block) const;
 
+  // Functions with a Member run on all threads of the team, which share the work.
+
   void run_rows(Member& member);
+  /// Sets x_ to the embeddings of the rows.
   void embed(Member& member);
+  /// Adds branch_, the output of block `last` (null: none), to x_, and sets input_ to the norm of x_.
   void add_and_norm(Member& member, const DecoderBlock* last, const at::Tensor& norm);
+  /// Adds one row of the block's output, with bias, norm and scale, to a row of x_.
   void add_branch(const DecoderBlock& block, float* x, float* branch) const;
+  /// Computes y = x weight^T for the first `rows` rows.
   void multiply(Member& member, const PackedWeight& weight, Inputs x, int64_t rows, Rows y);
   /// Computes branch_ from input_, without the output bias.
   void mix(Member& member, const AttentionBlock& block);
   void mix(Member& member, const GatedBlock& block);
   void mix(Member& member, const ExpertsBlock& block);
   void mix(Member& member, const DeltaBlock& block);
+  /// Weights of a gated MLP or of one expert.
   struct GatePart {
     const PackedWeight &gate, &up;
     const float *gate_bias, *up_bias;  // or null
     int64_t inner;
     Activation activation;
   };
-  /// Computes gated = activation(input gate^T) * (input up^T) for one weight panel and rows [begin, end). next: the
-  /// panel to prefetch.
+  /// Computes gated = activation(input gate^T) * (input up^T) for rows [begin, end) and the outputs of weight panel
+  /// `panel` (ops/packed_weight.h). next: the panel to prefetch.
   void gate_panel(const GatePart& part, int64_t panel, int64_t next, Inputs input, Inputs gated, int64_t begin,
                   int64_t end) const;
+  /// Sets choices_ and choice_weights_ by the router's logits, and records the choices.
   void choose(Member& member, const ExpertsBlock& block);
-  /// Groups the chosen rows by expert, and lists the experts that have rows.
+  /// Sets choice_indices_ and expert_rows_ from choices_. On one thread.
   void sort_choices(const ExpertsBlock& block);
+  /// Sets expert_results_ to the chosen experts' outputs.
   void run_experts(Member& member, const ExpertsBlock& block);
+  /// Sets branch_ to the weighted sum of each row's experts, plus the shared expert.
   void combine(Member& member, const ExpertsBlock& block);
-  /// Groups the call's sequences into rounds: a sequence that starts from a state written in this call runs in a later
-  /// round.
+  /// Sets rounds_: a sequence that starts from a delta-net state that this call writes runs in a later round.
   void lay_out_rounds();
   /// Runs a sequence's rows through a key head of a delta net and the value heads that share it.
   void run_sequence(const DeltaBlock& block, Run run, int64_t key_head);
   /// Updates the states [value heads of the key head, Dk, Dv] with a row and writes its output. x: q, k, v after the
   /// convolution.
   void step_heads(const DeltaBlock& block, int64_t row, int64_t key_head, float* x, float* states);
+  /// Applies bias, q/k norm and RoPE to qkv_, and writes keys and values to their pages.
   void store_heads(Member& member, const AttentionBlock& block);
+  /// Sets mixed_ to the attention output.
   void attend(Member& member, const AttentionBlock& block);
   void apply_output_gate(const AttentionBlock& block, Run run, int64_t kv_head);
+  /// Sets gated_ to the MLP's inner activations.
   void gate(Member& member, const GatedBlock& block);
+  /// Sums y [N, hidden size] over the tensor-parallel ranks, in place.
   void sum_over_ranks(Member& member, const at::Tensor& y);
   template <class Number = float>
   static RowView<Number> tensor_rows(const at::Tensor& tensor) {
@@ -196,27 +211,29 @@ class CpuDecoder : public Decoder {
   at::Tensor embedding_, final_norm_;
   std::vector<Angles> angles_;
   ThreadTeam team_;
-  // x_: residual stream. branch_: mixer output to add to it.
+  // float32. x_: residual stream. branch_: mixer output to add to it. gathered_: logits of the whole vocabulary, if
+  // tensor-parallel ranks split it.
   at::Tensor x_, qkv_, branch_, logits_, gathered_;
   at::Tensor input_, mixed_, gated_;  // type T: GEMM inputs
 
   ExpertRecord record_;
   // MoE: router logits; input, gated and result of each (row, expert) choice, sorted by expert.
   at::Tensor router_logits_, expert_input_, expert_gated_, expert_results_;
-  at::Tensor rates_;  // delta nets: the b and a of each value head
+  at::Tensor rates_;  // delta nets: b of each value head, then a of each
 
-  // State of the current run(). K: experts per token.
+  // State of the current run().
   std::vector<int32_t> choices_;         // [N, K]
   std::vector<float> choice_weights_;    // [N, K]
-  std::vector<int64_t> choice_indices_;  // [N, K]: index in the order sorted by expert
+  std::vector<int64_t> choice_indices_;  // [N, K]: row of expert_input_ and expert_results_
+  /// Rows [first, first + count) of expert_input_, which go to one expert.
   struct ExpertRows {
     int64_t expert = 0, first = 0, count = 0;
   };
-  std::vector<ExpertRows> expert_rows_;
+  std::vector<ExpertRows> expert_rows_;  // experts that have rows, ascending
   int64_t expert_bytes_ = 0;
   std::span<const DecoderRow> rows_;
   std::span<const int64_t> logit_rows_;
-  std::vector<Run> runs_;
+  std::vector<Run> runs_;                 // for attention
   std::vector<std::vector<Run>> rounds_;  // empty for models without delta nets
 };
 

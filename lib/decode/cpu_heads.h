@@ -20,16 +20,17 @@ const float* data_or_null(const at::Tensor& tensor);
 /// if the model has no such norm.
 at::Tensor norm_weight(const LayerWeights& weights, const NormShape& norm);
 
-/// RoPE tables by position, for one rope of a model. R: rotated elements of a head.
+/// Tables of one RoPE variant (Rope) of a model, by position. R: rotated elements of a head.
 struct Angles {
   at::Tensor cos, sin;  // [max_length, R/2] float32
-  at::Tensor growth;    // [max_length] float32: factor of the queries at a position; undefined: 1
+  at::Tensor growth;    // [max_length] float32: factor of queries by position (Rope::query_growth); undefined: 1
 };
 
 /// Returns the tables of all ropes of the model, in the order of spec.ropes(), for positions below max_length.
 std::vector<Angles> rope_angles(const ModelSpec& spec, int64_t max_length);
 
-/// Parameters of the heads of an attention block. Set the fields, then call finish() for each row.
+/// Finishes the queries, keys and values of an attention block. Set the fields, then call finish() for each row, from
+/// any thread.
 struct CpuHeads {
   /// rope_tables: result of rope_angles(), which must outlive this object; rope_settings.rope: index into it, or -1 for
   /// a block without RoPE.
@@ -44,7 +45,7 @@ struct CpuHeads {
   float eps = 0;                // added to the mean square in the norms
 
   /// Processes a row in place: adds the bias, norms and rotates queries and keys, scales queries. qkv: [(heads + 2
-  /// kv_heads) head_dim], queries, keys, values. position: of the token in its sequence, below max_length.
+  /// kv_heads) head_dim], queries, keys, values. position: index of the token in its sequence, below max_length.
   void finish(float* qkv, int64_t position) const;
 
  private:

@@ -1,6 +1,6 @@
-// Decoder interface: forward pass of a transformer over tokens of many sequences, with a paged cache of keys and
-// values. Used by sampling (lib/rollout), which owns the sequences' page tables. A page holds the keys, values and
-// states of page_size consecutive tokens for all layers. A row is a token to compute. Legend: V vocabulary.
+// Decoder interface: forward pass of a transformer over tokens of many sequences, with a paged cache. Used by sampling
+// (lib/rollout), which owns the sequences' page tables. A page holds, for all layers, the keys and values of page_size
+// consecutive tokens, and the delta-net states after its last token. A row is a token to compute. Legend: V vocabulary.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ constexpr int64_t pages_for(int64_t tokens, int64_t page_size) {
 /// Sizes and options of a decoder.
 struct DecoderSizes {
   int64_t page_size = 16;        // tokens per page; a multiple of 8
-  int64_t num_pages = 0;         // pages in the cache, shared by all sequences
+  int64_t num_pages = 0;         // pages in the cache, for all sequences together
   int64_t max_length = 0;        // most tokens of a sequence
   int64_t max_rows = 0;          // most tokens per call of run()
   bool int8_weights = false;     // GEMMs read int8 copies of the weights; CpuDecoder only
-  bool records_experts = false;  // keeps the experts that each cached token chose (Decoder::experts())
+  bool records_experts = false;  // keeps the experts that each cached token was routed to (Decoder::experts())
 };
 
 /// A token to compute; run() writes its keys and values to the cache. Rows of one sequence are adjacent, in order of
-/// position, and have the same `pages` pointer; other sequences have others.
+/// position, and have the same `pages` pointer; rows of other sequences have other pointers.
 struct DecoderRow {
   int64_t token = 0, position = 0;  // token id; position in the sequence, from 0
   /// Page table of the sequence, at least up to this position: pages[i] is the page of the tokens at positions
@@ -49,9 +49,9 @@ struct LogitRows {
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  /// Copies all contents of page `from`, the record of experts included, to page `to`; on this rank.
+  /// Copies all contents of page `from` to page `to`, the record of experts included. Affects this rank only.
   virtual void copy_page(int64_t from, int64_t to) = 0;
-  /// Returns the experts of the cached tokens; empty unless DecoderSizes::records_experts.
+  /// Returns the experts of the cached tokens; of width 0 unless DecoderSizes::records_experts.
   virtual const ExpertRecord& experts() const = 0;
   /// Computes the rows (at most max_rows) and returns logits: row i of the result belongs to rows[logit_rows[i]]. The
   /// result is valid until the next call, and equal on all tensor-parallel ranks. Attention is causal; rows see earlier

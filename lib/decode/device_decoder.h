@@ -1,9 +1,10 @@
-// Decoder for GPUs that also draws tokens; used by lib/rollout/device_steps.h. A step computes rows (tokens) and draws
-// the next tokens from some rows. It reads the rows from device memory: tokens that the caller wrote to the plan, or
-// those that the previous step drew. A slot is the place of one running sequence. A step takes nine launches per layer
-// (attention and MLP), ten if few rows split their tokens over blocks, and four to draw. It does not allocate, copy or
-// wait, so that it can be a CUDA graph. The fused q/k/v and gate/up weights are copies; other weights are the model's
-// own. Legend: S slots. Structs in the memory: cuda/decode_kernels.h, cuda/sample_rows.h.
+// Decoder for GPUs that also draws tokens; used by rollout/device_steps.h. A step is one update(), if anything changed,
+// and one run(). It computes rows (tokens) and draws the next tokens from some rows. It reads the rows from device
+// memory: tokens that the caller wrote to StepMemory::plan, or tokens that the previous step drew. A slot is the place
+// of one running sequence. A step takes nine launches per layer (attention and MLP), ten if few rows split their tokens
+// over blocks, and four to draw. It does not allocate, copy or wait, so that it can be a CUDA graph. The decoder copies
+// the fused q/k/v and gate/up weights, and merges LoRA and quantised ones, so make another one after an update. Other
+// weights are the model's own. Legend: S slots. Structs in the memory: cuda/decode_kernels.h, cuda/sample_rows.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -24,11 +25,11 @@ struct StepMemory {
   /// and writes it, with original_logits, when a sequence first needs it; until then both are undefined.
   at::Tensor touched;
   at::Tensor original_logits;  // [S, touched_per_slot] float32: scratch of the draw
-  at::Tensor drawn;            // bytes: DrawnToken per draw of the last run(), in order; equal on all ranks
-  int64_t touched_per_slot = 0;
+  at::Tensor drawn;  // bytes: DrawnToken per draw of the last run(), in the order of the plan; equal on all ranks
+  int64_t touched_per_slot = 0;  // most touched tokens of a slot
 };
 
-/// Changes before a step; all pointers are device memory.
+/// Changes before a step. All pointers are device memory; a pointer may be null if its number is 0.
 struct StepUpdates {
   const SlotSeat* seats = nullptr;      // slots that get new sequences
   const TableEntry* entries = nullptr;  // changed entries of page tables
@@ -36,15 +37,16 @@ struct StepUpdates {
   int64_t num_seats = 0, num_entries = 0, num_moves = 0;
 };
 
+/// Not thread-safe.
 class DeviceDecoder {
  public:
   virtual ~DeviceDecoder() = default;
   virtual StepMemory& memory() = 0;
   /// Applies the changes to memory() and the cache. Launches only, on the launcher's stream; does not wait.
   virtual void update(const StepUpdates& updates) = 0;
-  /// Computes the first num_rows rows of memory().plan, then draws by its first num_draws draws and updates their
-  /// slots. The first num_prompt_rows rows are prompt tokens (several of a slot in sequence), the others a single token
-  /// of a slot each. Launches only; does not wait.
+  /// Computes the first num_rows StepRow of memory().plan. Then draws a token for each of its first num_draws RowDraw,
+  /// and updates their slots. The first num_prompt_rows rows are prompt tokens, those of a slot in order; each other
+  /// row is the only one of its slot. Launches only; does not wait.
   virtual void run(int64_t num_rows, int64_t num_prompt_rows, int64_t num_draws) = 0;
 };
 

@@ -14,15 +14,16 @@ using DeviceMixers = MixerKinds<Attention, GatedMlp>;
 /// Features beyond Llama's that the kernels support.
 inline constexpr Features kDeviceFeatures = {Feature::kScoreScale};
 
-/// Elements per token in each buffer on one rank: the maximum over all blocks (attention or MLP) of the model.
+/// Widths of the buffers on one rank: elements per token, as the maximum over all blocks (attention or MLP) of the
+/// model.
 struct RowWidths {
   int64_t qkv = 0;     // queries, keys and values
   int64_t mixed = 0;   // attention output: query heads x head size
   int64_t inner = 0;   // inner size of the MLP
-  int64_t cached = 0;  // keys and values of one layer
+  int64_t cached = 0;  // keys and values of one attention block, together
   int64_t heads = 0;   // query heads (not elements)
   int64_t vocab = 0;   // logits: this rank's part of the vocabulary, rounded up to a multiple of 4
-  int64_t copied = 0;  // not per token: elements of all fused or merged copies of weights
+  int64_t copied = 0;  // not per token: elements of all weights that the decoder copies
 };
 
 /// Returns the widths for each of `tp` tensor-parallel ranks. All mixers of the model must be DeviceMixers.

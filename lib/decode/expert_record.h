@@ -1,6 +1,6 @@
-// Records which experts each token in a decoder's KV cache was routed to (mixtures of experts), for routing_replay,
-// which trains with the sampler's routing. It is paged like keys and values, and so is shared, copied and evicted with
-// them.
+// Records the experts that each token in a decoder's KV cache was routed to, on the host. Used for the key
+// routing_replay, which trains with the sampler's routing. The record is paged like keys and values, and so is shared,
+// copied and evicted with them.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,12 @@ class ExpertRecord {
   /// Keeps nothing if the model has no experts or sizes.records_experts is false.
   ExpertRecord(const ModelSpec& spec, const DecoderSizes& sizes);
 
+  /// Returns false if nothing is recorded; entries() must then not be called.
   bool is_kept() const { return width_ > 0; }
-  /// Returns the number of entries per token: for each MoE layer in order, the experts that the token chose there, in
-  /// total choices_per_token(spec); 0 if nothing is kept.
+  /// Returns the number of entries per token, choices_per_token(spec); 0 if nothing is kept. The entries are, for each
+  /// MoE layer in order, the indices of the experts that the token was routed to.
   int64_t width() const { return width_; }
-  /// Returns the entries of the row's token, [width()] expert indices, to be read or written.
+  /// Returns the entries of the row's token, [width()], to be read or written.
   int16_t* entries(const DecoderRow& row) { return experts_.data() + row_index(row.pages, row.position) * width_; }
   /// Copies the entries of page `from` to page `to`.
   void copy_page(int64_t from, int64_t to);

@@ -10,6 +10,7 @@
 
 namespace roll {
 
+/// Launches kernels (AnyKernelOf<T> in cuda/launch_kernel.h: any kernel with its arguments) and GEMMs. Not thread-safe.
 class KernelLauncher {
  public:
   virtual ~KernelLauncher() = default;
@@ -17,7 +18,7 @@ class KernelLauncher {
   virtual int64_t num_processors() const = 0;
   /// Returns an uninitialized tensor for kernels, like at::empty().
   virtual at::Tensor empty(at::IntArrayRef sizes, const at::TensorOptions& options);
-  /// Starts a kernel after those launched before; does not wait on a GPU.
+  /// Start a kernel, which runs after those launched before. On a GPU, they return without waiting for it.
   virtual void launch(const AnyKernelOf<float>& kernel) = 0;
   virtual void launch(const AnyKernelOf<Bf16>& kernel) = 0;
   virtual void launch(const AnyKernelOf<Fp16>& kernel) = 0;

@@ -1,5 +1,5 @@
 // Decoder built from LibTorch operators, for any device, dtype and model; slower than CpuDecoder and DeviceDecoder.
-// Made by make_decoder().
+// make_decoder() makes it for models that CpuDecoder does not support.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,8 +21,9 @@ class TensorDecoder : public Decoder {
   LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> logit_rows) override;
 
  private:
-  /// Stores the experts [rows, record_.width()] of the rows.
+  /// Stores in record_ the experts of the rows, [rows, record_.width()].
   void record(std::span<const DecoderRow> rows, const at::Tensor& experts);
+  /// Returns the rows as input of Transformer::extend().
   CachedTokens lay_out_rows(std::span<const DecoderRow> rows) const;
   /// Splits the rows by sequence and page, so that each page keeps the delta-net states after its last token.
   std::vector<StateRound> lay_out_states(std::span<const DecoderRow> rows) const;

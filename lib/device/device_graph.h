@@ -1,5 +1,5 @@
-// CUDA graphs: a sequence of kernels that is recorded once and replayed with one launch. For decode steps: launching
-// each kernel from the host would take longer than the step itself.
+// CUDA graphs: a sequence of kernels that is recorded once and replayed with one launch. GraphCache (graph_cache.h)
+// uses them for decode steps, whose kernels take less time than their launches from the host.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -10,7 +10,7 @@
 
 namespace roll {
 
-/// A recorded sequence of kernels.
+/// A recorded sequence of kernels. It may outlive its recorder.
 class DeviceGraph {
  public:
   virtual ~DeviceGraph() = default;
@@ -23,9 +23,9 @@ class DeviceGraph {
 class GraphRecorder {
  public:
   virtual ~GraphRecorder() = default;
-  /// Calls `work` and records the kernels that it launches, without running them. `work` must have run once before (so
-  /// that libraries are initialized), must use the same memory each time, and must not keep tensors that it allocates.
-  /// Rethrows exceptions of `work`.
+  /// Calls `work` and returns the kernels that it launches as a graph, without running them. `work` must have run once
+  /// before (so that libraries are initialized), must use the same memory each time, and must not keep tensors that it
+  /// allocates. Rethrows exceptions of `work`.
   virtual std::unique_ptr<DeviceGraph> record(const std::function<void()>& work) = 0;
 };
 

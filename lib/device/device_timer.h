@@ -1,4 +1,4 @@
-// Measures how long work takes on a device, without making the host wait for it.
+// Measures how long work takes on a device, without making the host wait for it; used by optim/learner.cpp.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -8,14 +8,15 @@
 
 namespace roll {
 
-/// Measures the time from construction to stop(): on a GPU by events in the current stream, elsewhere by the host's
-/// clock.
+/// Measures the time from construction to stop(): on a CUDA device by events in its current stream, elsewhere by the
+/// host's clock.
 class DeviceTimer {
  public:
   explicit DeviceTimer(c10::Device device);
-  /// Ends the measured time, which covers all work that was launched before. Call it once.
+  /// Ends the measured time. On a GPU, it includes all work launched in the stream before this call. Call it once,
+  /// before seconds().
   void stop();
-  /// Returns the measured seconds. On a GPU, the host must have waited for the device after stop().
+  /// Returns the measured seconds. On a GPU, the host must have waited for the stream after stop().
   double seconds() const;
 
  private:

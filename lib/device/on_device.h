@@ -7,8 +7,8 @@
 
 namespace roll {
 
-/// Calls launch(stream) while `device`, a CUDA device, is the thread's current device. `stream` is the native handle
-/// (cudaStream_t as a pointer) of the device's current stream.
+/// Calls launch(stream) while `device`, a CUDA device, is the thread's current device. `stream`, a void*, is the native
+/// handle (cudaStream_t) of the device's current stream.
 template <class Launch>
 void launch_on(at::Device device, const Launch& launch) {
   const c10::DeviceGuard guard(device);

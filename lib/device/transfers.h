@@ -8,15 +8,16 @@
 
 namespace roll {
 
-/// Returns the host tensor x on `device`, in the current stream; x itself if `device` is the CPU.
+/// Returns a copy of the host tensor x on `device`, made in the current stream; x itself if `device` is the CPU.
 at::Tensor copy_to_device(const at::Tensor& x, at::Device device);
 
-/// Replaces host tensors by copies on `device` (on a GPU, in one transfer). The copies share one block of memory, which
-/// is freed with the last copy. Does nothing if `device` is the CPU.
+/// Replaces the host tensors that `tensors` points to by copies on `device`, sent in one transfer in the current
+/// stream. The copies share one block of memory, which is freed with the last copy. Does nothing if `device` is the
+/// CPU.
 void move_to_device(const std::vector<at::Tensor*>& tensors, at::Device device);
 
-/// Returns a flat copy of each tensor, [number of its elements] float64 on the host. All tensors must be on one device;
-/// waits for the device.
+/// Returns a flat copy of each tensor, [number of its elements] float64 on the host, and waits for the device.
+/// `tensors` must not be empty, and all must be on one device.
 std::vector<at::Tensor> fetch_values(const std::vector<at::Tensor>& tensors);
 
 }  // namespace roll

@@ -1,8 +1,9 @@
 // Collectives among a group of ranks (processes with a device each), like an MPI communicator or a torch.distributed
-// process group. Every public member except getters and setters is **Collective**: all ranks of the group call it in
-// the same order, with the same shape, dtype and name. Goals: if a rank makes another call, is late or dies, the others
-// throw an error that names rank, collective and step. Sums do not depend on timing: host back-ends add in rank order,
-// and every rank gets the same bits. Collectives named start_... run asynchronously. Values of kind():
+// process group. Every public member function except getters and setters is **Collective**: all ranks of the group call
+// it in the same order, with the same shape, dtype and name. Goals: if a rank makes another call, is late or dies, the
+// others throw an error that names rank, collective and step. Sums do not depend on timing: host back-ends add in rank
+// order, and every rank gets the same bits. Collectives named start_... run asynchronously. A communicator is not
+// thread-safe. Values of kind():
 //   single   one rank
 //   mpi      processes started by mpirun or srun, through host memory
 //   tcp      processes started with torchrun-style variables, over sockets, through host memory
@@ -24,29 +25,32 @@
 
 namespace roll {
 
+/// Operation of a reduction.
 enum class Reduce { kSum, kMax, kMin };
 
-/// Returns true for bfloat16 and float16, which are summed in float32 and rounded once.
+/// Returns true for bfloat16 and float16, which are reduced in float32 and rounded once.
 bool is_narrow(at::ScalarType dtype);
 
-/// This process and its step, for error texts.
+/// Rank in the job and current step of this process, for error texts.
 struct Whereabouts {
   int rank = 0;
-  int size = 1;       // number of ranks
+  int size = 1;       // number of ranks in the job
   int64_t step = -1;  // -1: before the first step
 };
-/// Returns "rank 1 of 4, step 12".
+/// Returns "rank 1 of 4, step 12"; without the step if it is -1.
 std::string to_string(const Whereabouts& place);
 
 /// An asynchronous collective. Call wait() before destroying it.
 class Pending {
  public:
   virtual ~Pending() = default;
-  /// Waits until the result may be used (on CUDA: by kernels enqueued afterwards). Throws the collective's errors.
+  /// Waits until the result may be used (on CUDA: by kernels enqueued afterwards). Call it once. Throws the
+  /// collective's errors.
   virtual void wait() = 0;
   /// Returns true if wait() would return, or throw, at once.
   virtual bool is_done() = 0;
-  /// Times at which the collective began and ended (monotonic_s()), valid after wait(). Over NCCL, it ends at wait().
+  /// Return the seconds of monotonic_s() at which the collective began and ended, valid after wait(). Over NCCL, wait()
+  /// counts as the end.
   double begin_s() const { return begin_s_; }
   double end_s() const { return end_s_; }
 
@@ -54,7 +58,7 @@ class Pending {
   double begin_s_ = 0, end_s_ = 0;
 };
 
-/// This process in a communicator and in the whole job.
+/// Position of this process in a communicator and in the whole job; argument of the constructors.
 struct Membership {
   int rank = 0;                           // rank in the communicator
   int size = 1;                           // number of the communicator's ranks
@@ -72,22 +76,23 @@ class Communicator {
   int rank() const { return membership_.rank; }
   int size() const { return membership_.size; }
   bool is_first() const { return membership_.rank == 0; }
-  /// Returns false for `single`, whose collectives return their input, so that callers may skip them.
+  /// Returns false for kind `single`: its collectives return their input, so callers may skip them.
   bool communicates() const { return kind() != "single"; }
   /// Returns one of the kinds listed above, such as "mpi".
   virtual std::string_view kind() const = 0;
   const std::string& group() const { return membership_.group; }
-  /// Returns the process's counts of sent data, and the step for error texts.
+  /// Returns the state that all communicators of this process share: counts of sent data, and the step for error texts.
   Traffic& traffic() { return *membership_.traffic; }
+  /// Sets the step for error texts, in all communicators of this process.
   void set_step(int64_t step) { membership_.traffic->set_step(step); }
-  /// Counts each following collective as `times` equal ones; for communicators that only count
-  /// (forecast/planned_ranks.h).
+  /// Makes each following collective count as `times` equal ones in the traffic, until the next call. Only kind
+  /// `planned` reads this.
   void count_times(int64_t times) { times_ = times; }
 
   /// Returns a new communicator of `members`, ascending ranks of this communicator that include this rank. Messages of
   /// the two never mix. **Collective** over this communicator: each rank passes the members of the group that it joins.
-  /// A group of one is `single`, unless this communicator has only one rank itself. `group` is the new communicator's
-  /// name in errors and counts ("tp").
+  /// A group of one is `single`, except that `nccl` with one rank keeps its kind. `group` is the new communicator's
+  /// name in errors and counts ("tp"). Throws Bug if `members` lacks this rank.
   virtual std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) = 0;
 
   // All collectives below throw SystemError if a rank is late or gone, and Bug if ranks make different calls. `name`
@@ -99,7 +104,7 @@ class Communicator {
   void all_reduce_max(at::Tensor& tensor, std::string_view name) { all_reduce(tensor, Reduce::kMax, name); }
   void all_reduce_min(at::Tensor& tensor, std::string_view name) { all_reduce(tensor, Reduce::kMin, name); }
   void all_reduce(at::Tensor& tensor, Reduce op, std::string_view name);
-  /// Returns the reduction of one number of each rank, in the same order as for tensors.
+  /// Reduces one number of each rank, and returns the result on every rank.
   double all_reduce(double value, Reduce op, std::string_view name);
   int64_t all_reduce(int64_t value, Reduce op, std::string_view name);
   double all_reduce_sum(double value, std::string_view name) { return all_reduce(value, Reduce::kSum, name); }
@@ -117,15 +122,15 @@ class Communicator {
   /// Sums `all` [size * n, ...] over ranks and returns rows [rank * n, (rank + 1) * n). dtypes as in all_reduce().
   at::Tensor reduce_scatter_rows(const at::Tensor& all, std::string_view name);
 
-  // start_...: contiguous tensors. Until wait(), the caller must not change the tensors, and may call only start_...
-  // functions of this communicator.
+  // The tensors of start_... functions must be contiguous. Until wait(), the caller must not change them or read
+  // results, and may call only start_... functions of this communicator.
 
   /// Sums `all` [size * n] over ranks and writes elements [rank * n, (rank + 1) * n) to `local`, which may be a view of
   /// these elements in `all`. The content of the rest of `all` becomes undefined.
   std::unique_ptr<Pending> start_reduce_scatter(const at::Tensor& all, const at::Tensor& local, std::string_view name);
   /// Sums `tensor` over ranks, in place.
   std::unique_ptr<Pending> start_all_reduce(const at::Tensor& tensor, std::string_view name);
-  /// Like broadcast(); some ranks may call broadcast() instead.
+  /// Like broadcast(), asynchronously; some ranks may call broadcast() instead.
   std::unique_ptr<Pending> start_broadcast(const at::Tensor& tensor, int root, std::string_view name);
   /// Gathers every rank's `local` [n] into `all` [size * n], in rank order; `local` may be this rank's part of `all`.
   std::unique_ptr<Pending> start_all_gather(const at::Tensor& local, const at::Tensor& all, std::string_view name);
@@ -143,8 +148,8 @@ class Communicator {
   virtual std::vector<std::string> all_gather_bytes(std::string_view local, std::string_view name) = 0;
   /// Returns the byte strings of all ranks on the first rank; an empty list elsewhere.
   virtual std::vector<std::string> gather_bytes(std::string_view local, std::string_view name) = 0;
-  /// Like all_gather_bytes(), asynchronously; wait() fills `all`. For data that is not urgent: it polls for the others'
-  /// bytes every half millisecond.
+  /// Like all_gather_bytes(), asynchronously; `all` holds the result after wait(). For data that is not urgent: it
+  /// polls for the others' bytes every half millisecond.
   virtual std::unique_ptr<Pending> start_all_gather_bytes(std::string local,
                                                           std::shared_ptr<std::vector<std::string>> all,
                                                           std::string_view name) = 0;
@@ -155,7 +160,7 @@ class Communicator {
 
  protected:
   explicit Communicator(Membership membership);
-  /// Implement the collectives above for contiguous tensors; `all` holds the ranks' parts one after another.
+  /// Implement the collectives above for contiguous tensors. `all` holds one part per rank, in rank order.
   virtual void reduce_dense(at::Tensor& tensor, Reduce op, std::string_view name) = 0;
   virtual void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) = 0;
   virtual void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) = 0;

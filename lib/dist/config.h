@@ -1,5 +1,6 @@
-// Configuration of a role (actor_train, ...): its devices, and how the model is split over them. Members of the structs
-// are configuration keys, with ROLL's names; fields() in config.cpp describes each for `roll keys`.
+// Configuration of a role (actor_train, ...): its devices, and how the model is split over them. Members of structs
+// with fields() are configuration keys with ROLL's names; fields() in config.cpp says what each key means. nullopt: the
+// key is not set.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +15,17 @@ namespace roll {
 
 class Keys;
 
-/// Devices of a role. If the devices of all roles are put in ascending order, number r is rank r's
-/// (place_roles() in settings/placement.h).
+/// Device numbers of a role. Rank r uses the device at index r of all roles' devices in ascending order (place_roles()
+/// in settings/placement.h).
 struct DeviceMapping {
   std::vector<int64_t> devices;  // in the order of the text, each once
   bool operator==(const DeviceMapping&) const = default;
 };
 
-/// Parses ROLL's text `list(range(0,8))`, `[0,1,2]`, or a sum of such lists, without running it as Python. Throws
-/// UserError, without file and line, if the text is malformed, names no device, a device twice, or one above 65535.
+/// Parses ROLL's text: `list(range(0,8))`, `[0,1,2]`, or a sum of such lists. Throws UserError, without file and line,
+/// if the text is malformed, names no device, a device twice, or one outside 0..65535.
 DeviceMapping parse_device_mapping(const std::string& text);
-/// Reads the key for the configuration reader: sets `mapping` to parse_device_mapping(text).
+/// Sets `mapping` to parse_device_mapping(text); the configuration reader calls it.
 void from_config_text(const std::string& text, DeviceMapping& mapping);
 
 /// Returns `list(range(0,8))` if the devices are consecutive, else `[0,2,5]`; parse_device_mapping() reads it back.
@@ -51,7 +52,8 @@ struct ZeroOptimization {
   void fields(Keys& v);
 };
 
-/// The section strategy_config. nullopt: the key is not set.
+/// The section strategy_config. The functions below read the keys after load_config() (settings/load_config.h) has
+/// copied ep_size to expert_model_parallel_size.
 struct StrategyConfig {
   std::optional<int64_t> tensor_model_parallel_size;
   std::optional<int64_t> tensor_parallel_size;
@@ -79,19 +81,20 @@ struct StrategyConfig {
   bool enable_prefix_caching = true;
   std::optional<int64_t> max_num_batched_tokens;
 
+  // Numbers of ranks. Some keys have two spellings; the first set one counts.
   int64_t tensor_parallel() const { return tensor_model_parallel_size.value_or(tensor_parallel_size.value_or(1)); }
   int64_t context_parallel() const { return context_parallel_size.value_or(ulysses_size.value_or(1)); }
   int64_t expert_parallel() const { return expert_model_parallel_size.value_or(1); }
   int64_t pipeline_parallel() const { return pipeline_model_parallel_size.value_or(1); }
-  /// Ranks that share one copy of the model and work on the same sequences.
+  /// Returns the number of ranks that share one copy of the model and work on the same sequences.
   int64_t model_ranks() const { return pipeline_parallel() * tensor_parallel() * context_parallel(); }
-  /// Returns the layers to recompute, for roles with recompute_granularity or moe_layer_recompute. For kAuto these are
-  /// all layers, until choose_recomputation() replaces kAuto by kBlock.
+  /// Returns the layers to recompute, if recompute_granularity or moe_layer_recompute is set. For kAuto these are all
+  /// layers, until choose_recomputation() (settings/memory_estimate.h) replaces kAuto by kBlock.
   Recomputation recomputation() const {
     if (recompute_method == RecomputeMethod::kBlock) return {.layers = recompute_num_layers.value_or(0)};
     return {.layers = kEveryLayer.layers, .together = recompute_num_layers.value_or(1)};
   }
-  /// Share of a device's free memory for the KV cache.
+  /// Returns the share of a device's free memory for the KV cache, 0 to 1.
   double kv_cache_share() const { return gpu_memory_utilization.value_or(mem_fraction_static.value_or(0.8)); }
 
   void fields(Keys& v);
@@ -124,7 +127,7 @@ constexpr auto enum_names(Strategy) {
                                          {Strategy::kSglang, "sglang"}});
 }
 
-/// Returns true for the names "..._train", which roles that train have.
+/// Returns true for the names "..._train", which only roles that train may have.
 constexpr bool trains(Strategy strategy) {
   return strategy == Strategy::kMegatronTrain || strategy == Strategy::kDeepspeedTrain ||
          strategy == Strategy::kFsdp2Train;

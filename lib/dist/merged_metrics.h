@@ -1,4 +1,4 @@
-// Merges the metrics of many ranks, at the end of a step.
+// Merges the metrics of many ranks at the end of a step, and shares them.
 #pragma once
 
 #include "dist/communicator.h"
@@ -7,12 +7,11 @@
 
 namespace roll {
 
-/// Returns, on every rank, the `local` metrics of all ranks merged in rank order. **Collective**.
+/// Returns, on every rank, the `local` metrics of all ranks merged in rank order. **Collective** over `ranks`.
 Metrics merge_over_ranks(const Metrics& local, Communicator& ranks);
 
-/// Returns, on all ranks of role.world(), the `metrics` that all ranks of the role have; elsewhere `metrics` is
-/// ignored.
-/// **Collective** over role.world().
+/// Returns on all ranks of role.world() the `metrics` of the role's ranks, where they must be equal; other ranks'
+/// `metrics` are ignored. **Collective** over role.world().
 Metrics broadcast_metrics(RoleMesh& role, const Metrics& metrics);
 
 }  // namespace roll

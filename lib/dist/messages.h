@@ -1,6 +1,6 @@
-// Sends typed messages (base/message.h) over collectives. Every function but decode_messages() is **Collective** over
-// `ranks`, which all pass a message of the same type M. `name` identifies the call in errors. Malformed bytes throw
-// decode_message()'s errors, which name the sender.
+// Sends typed messages over collectives. M is a struct with kMessage and fields() (base/message.h), the same on all
+// ranks. Every function but decode_messages() is **Collective** over `ranks`. `name` identifies the call in errors.
+// Malformed bytes throw decode_message()'s errors, which name the sender.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace roll {
 
-/// Decodes `sent`, the bytes of all ranks in rank order. `group` is the communicator's name in errors.
+/// Decodes `sent`: the encoded messages of all ranks, in rank order. `group` is the communicator's name in errors.
 template <class M>
 std::vector<M> decode_messages(const std::vector<std::string>& sent, std::string_view group) {
   std::vector<M> messages;
@@ -22,7 +22,7 @@ std::vector<M> decode_messages(const std::vector<std::string>& sent, std::string
   return messages;
 }
 
-/// Returns the messages of all ranks, by rank.
+/// Returns the messages of all ranks, in rank order.
 template <class M>
 std::vector<M> all_gather_messages(const M& local, Communicator& ranks, std::string_view name = M::kMessage.name) {
   return decode_messages<M>(ranks.all_gather_bytes(encode_message(local), name), ranks.group());
@@ -42,8 +42,8 @@ M broadcast_message(const M& local, int root, Communicator& ranks, std::string_v
                            {root, ranks.group()});
 }
 
-/// Returns, on all ranks of role.world(), the message that all of the role's ranks have; other ranks' `local` is
-/// ignored. **Collective** over role.world().
+/// Returns on all ranks of role.world() the message `local` of the role's ranks, where it must be equal; other ranks'
+/// `local` is ignored. **Collective** over role.world().
 template <class M>
 M broadcast_message(const M& local, RoleMesh& role, std::string_view name = M::kMessage.name) {
   return role.is_everywhere() ? local : broadcast_message(local, role.ranks().front(), role.world(), name);

@@ -1,7 +1,8 @@
-// Differentiable collectives for tensor, context and expert parallelism. Rows (dimension 0) are tokens; `size` is the
-// number of `ranks`, which must outlive the graph; with one rank, the result equals x. Backward depends on the ops that
-// follow: if each rank goes on with its part of the work, gradients are summed over ranks; if all ranks do the same
-// work, each rank's gradient is complete. `name` identifies the tensor in errors.
+// Differentiable collectives for tensor, context and expert parallelism. Rows (dimension 0) are tokens. `size` is the
+// number of `ranks`; n must be equal on every rank. `ranks` must outlive the autograd graph. With one rank, the result
+// equals x. Backward depends on the ops that follow: if each rank then does a different part of the work, the ranks'
+// gradients are summed; if all ranks do the same work, each rank's gradient is complete. `name` identifies the tensor
+// in errors.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -31,14 +32,15 @@ at::Tensor gather_results(const at::Tensor& x, Communicator& ranks, std::string_
 /// ranks too. **Collective**, forward and backward.
 at::Tensor sum_over_ranks(const at::Tensor& x, Communicator& ranks, std::string_view name);
 
-/// Sends the first send[0] rows of x [n, columns] to rank 0, the next send[1] rows to rank 1 and so on (also to
-/// itself). Returns receive[r] rows from each rank r, in rank order; receive[r] must be rank r's send[rank]. Backward
-/// sends gradients the other way. **Collective**, forward and backward.
+/// All-to-all of rows: sends the first send[0] rows of x [rows, columns] to rank 0, the next send[1] rows to rank 1 and
+/// so on (also to this rank). The sum of `send` must be the number of rows. Returns receive[r] rows from each rank r,
+/// in rank order; receive[r] must equal rank r's `send` at this rank's index. Backward sends gradients the other way.
+/// **Collective**, forward and backward.
 at::Tensor exchange_rows(const at::Tensor& x, const std::vector<int64_t>& send, const std::vector<int64_t>& receive,
                          Communicator& ranks, std::string_view name);
 
-/// Like exchange_rows(), and calls `work` during the exchange; `work` must not communicate over `ranks`. The backward
-/// of ops in `work` overlaps with the exchange's backward.
+/// Like exchange_rows(), and calls `work` once during the exchange, on this thread; `work` must not communicate over
+/// `ranks`. In backward, ops of `work` overlap with the exchange of gradients.
 at::Tensor exchange_rows_beside(const at::Tensor& x, const std::vector<int64_t>& send,
                                 const std::vector<int64_t>& receive, Communicator& ranks, std::string_view name,
                                 const std::function<void()>& work);

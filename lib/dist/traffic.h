@@ -1,4 +1,4 @@
-// State that all communicators of a process share: the step, for error texts, and counts of the data sent by each kind
+// State that all communicators of a process share: the step, for error texts, and the calls and bytes sent by each kind
 // of collective, for metrics. Thread-safe.
 //
 // Bytes are computed by formula, independent of the transport. With n ranks that each pass B bytes, a rank sends:
@@ -18,13 +18,15 @@
 
 namespace roll {
 
+/// Counts of one kind of collective.
 struct TrafficCount {
-  int64_t calls = 0;  // collectives
+  int64_t calls = 0;  // number of collectives
   int64_t bytes = 0;  // payload sent by this process, without headers
 };
 
 class Traffic {
  public:
+  /// Sets the step for error texts.
   void set_step(int64_t step);
   /// Returns the current step; -1 before the first step.
   int64_t step() const;
@@ -36,9 +38,9 @@ class Traffic {
   /// Adds bytes sent by that collective.
   void add_bytes(std::string_view group, std::string_view operation, int64_t bytes);
 
-  /// Returns the key of such a collective in the current phase: "train_actor/tp/all_gather".
+  /// Returns the key under which a collective of the current phase is counted: "train_actor/tp/all_gather".
   std::string key(std::string_view group, std::string_view operation) const;
-  /// Returns the counts since the last take(), by key.
+  /// Returns the counts since the last take(), by key (key()), and begins again at 0.
   std::map<std::string, TrafficCount> take();
 
  private:

@@ -9,12 +9,12 @@
 
 namespace roll {
 
-/// Creates a placeholder: reset() returns a fixed text, and step() must not be called. `where`: prefix of configuration
-/// keys in error messages. Throws UserError if neither `command` (the agent's program) nor `api_key` (for agents that
-/// run elsewhere) is set.
+/// Creates a placeholder: reset() returns a fixed text, and step() throws Bug. `where`: prefix of configuration keys in
+/// error messages. Throws UserError if neither `command` (the agent's program) nor `api_key` (for agents that run
+/// elsewhere) is set.
 std::unique_ptr<Environment> make_agent_environment(const EnvironmentArgs& args, const std::string& where);
 
-/// Throws UserError if the agent's program is given, but missing or not executable.
+/// Throws UserError as check_command() (command.h) does, if the agent's program is given.
 void check_agent(const EnvironmentArgs& args, const std::string& where);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Types for the parsers of tool calls: ToolCall, a parsed call, and CallText, a text with a reading position.
+// Types for the parsers of tool calls (tool_calls.h): ToolCall, a parsed call, and CallText, a text with a reading
+// position.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,7 @@ class CallText {
   bool is_at_end() const { return position_ == text_.size(); }
   /// Returns the text from the reading position on.
   std::string_view rest() const { return text_.substr(position_); }
-  /// Moves the reading position forward, at most to the end.
+  /// Moves the reading position forward. `bytes`: at most rest().size().
   void move(size_t bytes) { position_ += bytes; }
 
   /// Moves past spaces, tabs and line ends, if any.

@@ -1,6 +1,6 @@
 // Writes questions and reads answers in the protocol of the user's environments (command.h), without blocking. For
-// ProgramDriver and the environments of type command and plugin. A peer is the program, local or remote, or the plug-in
-// object that answers (line_peer.h).
+// collect/program_driver.h and the environments of types `command`, `python` and `plugin`. A peer (line_peer.h)
+// answers: a local program, a program on another host, or a plug-in object.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace roll {
 
-/// Answer to reset(), step() or close(), in this order.
+/// Answer to a question: Opening to reset(), Reaction to step(), std::monostate to close().
 using CommandAnswer = std::variant<Opening, Reaction, std::monostate>;
 
-/// Plays one level at a time with one peer.
+/// Plays one level at a time with one peer. Not thread-safe.
 class CommandPlayer {
  public:
   /// `args` must outlive the player. `where`: prefix of configuration keys in error messages. Throws UserError if
@@ -29,21 +29,23 @@ class CommandPlayer {
   /// Returns the schemas of the tools that the current level declares; null if it has none or show_tools is false.
   Json tools() const { return args_.show_tools ? tools_ : Json(); }
 
-  // These functions send a question and return at once. Each must be answered (advance()) before the next.
+  // These functions send a question and return at once. Call advance() until it returns the answer, before the next
+  // question.
 
-  /// Begins the level of `seed`; starts the program if it is not running.
+  /// Begins the level of `seed`; starts the peer if it is not running.
   void reset(uint64_t seed);
   /// Sends the model's message, with the tool calls in it.
   void step(const std::string& message);
-  /// Ends a level that is not over.
+  /// Tells the peer that the level is not continued.
   void close();
 
   /// Returns the answer to the question; nullopt if it has not come yet. Call it again when a descriptor of add_polls()
-  /// is ready, or at next_check_time(). Throws EnvironmentFailed if there is no valid answer in time: the program is
-  /// then stopped, and starts again at the next reset().
+  /// is ready, or at next_check_time(). Throws EnvironmentFailed if there is no valid answer in time: the peer is then
+  /// stopped, and only reset() may follow, which starts it again.
   std::optional<CommandAnswer> advance();
   /// Appends the descriptors to wait for.
   void add_polls(std::vector<pollfd>& polls) const { peer_->add_polls(polls); }
+  /// Returns the time at which advance() must be called even if no descriptor is ready.
   LinePeer::Clock::time_point next_check_time() const {
     return has_only_errors_ ? LinePeer::Clock::now() : peer_->next_check_time();
   }
@@ -58,8 +60,8 @@ class CommandPlayer {
   ToolCallReader calls_;
   std::unique_ptr<LinePeer> peer_;
   Json tools_ = nullptr;             // tools of the level
-  std::vector<std::string> errors_;  // error of each call in the message; empty: valid, so the program is asked
-  bool has_only_errors_ = false;     // the answer is errors only; nobody is asked
+  std::vector<std::string> errors_;  // error of each call in the message; "": a valid call
+  bool has_only_errors_ = false;     // all calls are invalid: the answer is errors_, and the peer is not asked
   Method method_ = Method::kReset;
   int64_t id_ = 0;
 };
@@ -67,12 +69,12 @@ class CommandPlayer {
 /// Returns the command and memory limit of the program that the configuration keys name (`command` or `python_class`).
 BoxedProgram make_boxed_program(const EnvironmentArgs& args);
 
-/// Creates a peer: a local program, or, if there are `addresses`, a program on another host. Both start at the first
-/// question. `number`: index of the program; program i uses address i modulo the number of addresses. Throws UserError
-/// if the address is not host:port.
+/// Creates a peer: a local program, or, if args.addresses is not empty, a program on another host. It starts at the
+/// first question. `number`: index of the program among this rank's; program i uses address i modulo the number of
+/// addresses. Throws UserError if the address is not host:port.
 std::unique_ptr<LinePeer> make_peer(const EnvironmentArgs& args, const std::string& where, int64_t number = 0);
 
-/// Returns how many file descriptors all `world_size` programs take together.
+/// Returns the number of file descriptors that args.world_size programs take together.
 int64_t num_descriptors(const EnvironmentArgs& args);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Configuration keys of environments: the entries of custom_envs, named as in ROLL. A tag is the name of an entry, and
-// the domain of its data rows. Used by the environments, lib/collect and lib/train.
+// Configuration keys of environments: the entries of the section custom_envs, with ROLL's names. A tag is the name of
+// an entry, and the domain of its data rows. Used by the environments, lib/collect and lib/train.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ constexpr auto enum_names(ToolKind) {
       {{ToolKind::kCalculator, "calculator"}, {ToolKind::kPython, "python"}, {ToolKind::kSearch, "search"}});
 }
 
-/// ROLL's classes that play environments. They decide which part of the level the prompt of a turn shows.
+/// ROLL's classes that play environments. The choice decides which turns of a level the prompt of a later turn shows.
 enum class EnvManager {
   kTurns,        // the whole conversation: a trajectory is one sequence
-  kSteps,        // a new prompt per turn: agent_template with the last observations and actions
+  kSteps,        // a new prompt per turn, with the last observations and actions
   kStepsConcat,  // a new prompt per turn, with the last observations only
 };
 constexpr auto enum_names(EnvManager) {
@@ -52,14 +52,14 @@ struct EnvironmentArgs {
   std::vector<int64_t> dim_room{6, 6};                    // sokoban: rows and columns, walls included
   int64_t num_boxes = 1;                                  // sokoban: boxes and targets
   int64_t search_depth = 30;                              // sokoban: steps played backwards to make a level
-  int64_t min_number = 1;   // smallest number: guess_the_number, arithmetic questions of `tools`
-  int64_t max_number = 20;  // the same, largest
+  int64_t min_number = 1;   // guess_the_number, arithmetic questions of `tools`: smallest number
+  int64_t max_number = 20;  // guess_the_number, arithmetic questions of `tools`: largest number
 
   // Tools, and Python.
   std::vector<ToolKind> tools;
   ToolCallForm tool_calls = ToolCallForm::kMarked;
   std::optional<std::string> tool_pattern;          // PCRE2 expression of a call; unset: tool_calls applies
-  std::optional<std::string> questions, documents;  // files of JSON lines
+  std::optional<std::string> questions, documents;  // paths of JSON lines (questions.h, search_index.h)
   bool show_tools = true;                           // the prompt shows the schemas of the tools
   std::string python = "python3";                   // interpreter for python_class and the tool `python`
   std::optional<std::string> python_class;          // env_type python: FILE.py:CLASS or module.Class
@@ -67,13 +67,13 @@ struct EnvironmentArgs {
   int64_t document_length = 1000;                   // most bytes of a document in such an answer
 
   // The user's programs, classes and agents.
-  std::vector<std::string> command;           // program and its arguments
-  std::vector<std::string> addresses;         // host:port of programs on other hosts, instead of command
-  bool sandbox = false;                       // runs local programs in a sandbox
-  std::optional<int64_t> memory_mb;           // MiB for a program in the sandbox; unset: 4096
-  std::string library, name;                  // plugin: shared library, and name in ROLL_ENVIRONMENT
-  double timeout_s = 10;                      // for an answer of the program, or the next request of an agent
-  int64_t world_size = 4;                     // programs or threads on each rank that samples
+  std::vector<std::string> command;    // program and its arguments
+  std::vector<std::string> addresses;  // host:port of programs on other hosts, instead of command
+  bool sandbox = false;                // runs local programs in a sandbox
+  std::optional<int64_t> memory_mb;    // MiB for a program in the sandbox; unset: 4096
+  std::string library, name;           // plugin: path of the shared library; name in its ROLL_ENVIRONMENT
+  double timeout_s = 10;   // most seconds for an answer, a call of the tool `python`, an agent's next request
+  int64_t world_size = 4;  // number of programs or threads on each rank that samples
   std::map<std::string, std::string> config;  // settings that the program or class receives
   std::string host = "127.0.0.1";             // openai: address of the server for agents
   int64_t port = 0;                           // openai: port of that server, plus the data-parallel rank; 0: a free one

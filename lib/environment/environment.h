@@ -1,10 +1,10 @@
-// Interface of environments, in which a policy acts turn by turn. A level is one game or task, chosen by a seed: it
-// begins with an observation; then the model writes a message, and the environment answers with an observation and a
-// reward, until the level is over.
+// Interface of environments, in which a policy acts turn by turn. Used by lib/collect, which plays them. A level is one
+// game or task, chosen by a seed. It begins with an observation. Then the model writes a message, and the environment
+// answers with an observation and a reward, until the level is over.
 //
 //   make_environment(EnvironmentConfig, tag)  ->  reset(seed)  ->  step(message) ...  ->  close()
 //
-// Goal: the same seed and messages give the same answers, wherever they are played. An environment that fails throws
+// Goal: the same seed and messages give the same answers, on any rank and thread. An environment that fails throws
 // EnvironmentFailed: a failure is never a reward.
 #pragma once
 
@@ -37,19 +37,19 @@ struct ToolCounts {
   }
 };
 
-/// The answer to a message.
+/// The environment's answer to a message of the model.
 struct Reaction {
   std::string observation{};           // shown to the model, unless there are `answers`
   double reward = 0;                   // for this turn
   bool is_done = false;                // the level is over
   bool is_valid = true;                // the message held an action
-  std::optional<bool> succeeded{};     // the level is solved; unset: the environment reports only rewards
+  std::optional<bool> succeeded{};     // true: the level is solved; unset: the environment reports only rewards
   std::optional<ToolCounts> tools{};   // tool calls in the message; unset without tools
   std::vector<std::string> answers{};  // one per tool call; the model gets them as tool messages
   std::string action{};                // the action in the message; empty: the whole message is the action
 };
 
-/// Largest absolute reward of a turn. Equals kLargestReward, the limit of a response.
+/// Largest absolute reward of a turn. Equals kLargestReward, the limit of a response (reward/types.h).
 constexpr double kLargestTurnReward = 1e6;
 
 /// Reasons why an environment has no answer.
@@ -82,7 +82,7 @@ class Environment {
   /// Loads large data before another() is called; else the first reset() loads it. Throws UserError if it cannot be
   /// loaded.
   virtual void prepare() {}
-  /// Begins the level of this seed, whatever the state of the last one. Throws EnvironmentFailed if it cannot begin.
+  /// Begins the level of this seed, even if the last one is not over. Throws EnvironmentFailed if it cannot begin.
   virtual Opening reset(uint64_t seed) = 0;
   /// Answers the model's message. Call it after reset(), until a Reaction has is_done. Throws EnvironmentFailed if
   /// there is no answer; then only reset() may follow.
@@ -90,10 +90,10 @@ class Environment {
   /// Returns the schemas of the tools that the prompt shows, as a list for chat templates; null: none. Valid after
   /// reset().
   virtual Json tools() const { return nullptr; }
-  /// Returns a new environment with the same settings, which shares large data with this one; null if this type cannot:
-  /// the caller then uses make_environment().
+  /// Returns a new environment with the same settings, which shares large data with this one. Returns null if the type
+  /// does not support this; the caller then uses make_environment().
   virtual std::unique_ptr<Environment> another() const { return nullptr; }
-  /// Called when a level is not continued, after its end or before. Throws EnvironmentFailed as step() does.
+  /// Ends a level that is not continued, whether it is over or not. Throws EnvironmentFailed as step() does.
   virtual void close() {}
 };
 

@@ -1,5 +1,5 @@
-// Interface of a peer, i.e. a program or object that answers each line of text with a line. The functions do not block,
-// so that one thread can talk to many peers. For CommandPlayer and ProgramServer.
+// Interface of a peer: a program or object that answers each line of text with a line. The functions do not block, so
+// that one thread can talk to many peers. For command_player.h and program_server.h.
 #pragma once
 
 #include <poll.h>
@@ -12,12 +12,14 @@
 
 namespace roll {
 
+/// Not thread-safe.
 class LinePeer {
  public:
   using Clock = ChildProcess::Clock;
   virtual ~LinePeer() = default;
   /// Begins to send a question; starts the peer if it is not running. `line`: the question, without a newline.
-  /// `timeout_s`: time limit for the answer. The last question must have been answered.
+  /// `timeout_s`: seconds for the answer. Call it only after advance() has returned the last answer or thrown. Errors
+  /// are thrown by advance().
   virtual void begin(const std::string& line, double timeout_s) = 0;
   /// Continues the exchange. Returns the answer, without a newline; nullopt if it has not come yet. Call it again when
   /// a descriptor of add_polls() is ready, or at next_check_time(). Throws EnvironmentFailed if there is no answer; the

@@ -19,7 +19,7 @@
 
 namespace roll {
 
-/// A format of calls.
+/// A format of calls that begin with a mark.
 struct CallMark {
   std::string_view opens;   // opening mark
   std::string_view closes;  // closing mark; may be empty, and may be missing at the end of the turn
@@ -35,12 +35,12 @@ struct MarkedCalls {
 
 /// Result of find_mark().
 struct FoundMark {
-  size_t at;             // byte offset of the mark, or of its beginning; the text's size if there is neither
+  size_t at;             // byte offset of the mark, or of a partial mark at the text's end; else the text's size
   const CallMark* mark;  // null: there is no whole mark
 };
 
-/// Returns the first opening mark at or after byte `from`. If the text ends with the beginning of a mark, which may be
-/// completed when the text grows, returns its offset with a null mark.
+/// Returns the first opening mark at or after byte `from`. If the text ends with a partial mark, which may be completed
+/// when the text grows, returns its offset with a null mark.
 FoundMark find_mark(std::string_view text, size_t from);
 
 /// Reads the calls after an opening mark. `begin`: byte offset of the mark's end. `tools`: tool schemas, which give the

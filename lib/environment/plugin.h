@@ -9,10 +9,11 @@
 
 namespace roll {
 
-/// Creates the environment; prepare() or the first reset() loads the library. An exception of the class is thrown as
-/// EnvironmentFailed (kCrash), and the next level gets a new object; invalid answers fail as for programs. `where`:
-/// prefix of configuration keys in error messages. Throws UserError if the key library or name is missing; prepare()
-/// throws UserError if the library cannot be loaded (process/plugin_file.h) or uses another C++ standard library.
+/// Creates the environment; prepare() or the first reset() loads the library. If the class throws, EnvironmentFailed
+/// (kCrash) is thrown; if its answer is invalid, EnvironmentFailed as for programs. The next level then gets a new
+/// object. `where`: prefix of configuration keys in error messages. Throws UserError if the key library or name is
+/// missing; prepare() throws UserError if the library cannot be loaded (process/plugin_file.h) or uses another C++
+/// standard library.
 std::unique_ptr<Environment> make_plugin_environment(const EnvironmentArgs& args, const std::string& where);
 
 /// Checks the library file without loading it. Throws UserError if it is unusable (process/plugin_file.h).

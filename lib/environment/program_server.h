@@ -1,6 +1,6 @@
 // Server of `roll serve-environment`: runs environment programs for trainers on other hosts, which connect through
-// remote_peer.h. Each connection whose client proves that it knows the secret gets one program, started at its first
-// question and stopped when the connection ends. One thread serves all.
+// remote_peer.h. A client must prove that it knows the secret. Each connection then gets one program, which starts at
+// the first question and stops when the connection ends. One thread serves all connections.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,15 @@ namespace roll {
 class ProgramServer {
  public:
   /// Starts listening at `address`. `is_boxed`: runs programs in sandboxes. `secret`: result of environment_secret().
-  /// `max_programs`: most programs at once; further clients get an error answer. Throws UserError if the program cannot
-  /// be executed or isolated, or max_programs need too many file descriptors; SystemError if the port is taken.
+  /// `max_programs`: most programs at once; questions of further clients get an error answer. Throws UserError if the
+  /// program cannot be executed or isolated, or max_programs programs need too many file descriptors; SystemError if
+  /// the port is taken.
   ProgramServer(BoxedProgram program, bool is_boxed, const Endpoint& address, const JobSecret& secret,
                 int64_t max_programs);
-  /// Returns the address that it listens at.
+  /// Returns the address at which the server listens.
   Endpoint endpoint() const { return door_.endpoint(); }
-  /// Serves clients until `should_stop` returns true, which is called at least five times a second. Then stops all
-  /// programs.
+  /// Serves clients on the calling thread until `should_stop` returns true; calls it at least five times a second. Then
+  /// stops all programs.
   void run(const std::function<bool()>& should_stop);
 
  private:

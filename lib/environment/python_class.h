@@ -1,5 +1,5 @@
 // Environment type `python`: a Python class of the user. It is played like type `command` (command.h): the program is
-// roll's python_class.py, which imports the class and answers the questions.
+// roll's own python_class.py, which imports the class and answers the questions.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ std::unique_ptr<Environment> make_python_environment(const EnvironmentArgs& args
 /// Throws UserError if python_class is invalid or names a file that is missing, or if check_command() fails.
 void check_python_environment(const EnvironmentArgs& args, const std::string& where);
 
-/// Returns the source text of python_class.py.
+/// Returns the source text of python_class.py, which is part of the binary.
 std::string_view python_class_text();
 
 }  // namespace roll

@@ -9,9 +9,10 @@
 
 namespace roll {
 
-/// `python`: path of a Python interpreter, or a name on PATH. `timeout_s`: time limit of a call. Each thread gets its
-/// own sandbox at its first call. A call throws ToolError if the program fails (with the end of its error output) or
-/// exceeds a limit of time, memory or output, and EnvironmentFailed if there is no sandbox.
+/// Creates the tool. `python`: path of a Python interpreter, or a name on PATH. `timeout_s`: most seconds of a call.
+/// Each thread gets its own sandbox at its first call. A call throws ToolError if the program fails (with the end of
+/// its error output) or exceeds a limit of time, memory or output. It throws EnvironmentFailed if no sandbox can be
+/// started.
 std::unique_ptr<Tool> make_python_tool(const std::string& python, double timeout_s);
 
 /// Throws UserError if there is no such Python, or this machine cannot isolate programs. `where`: prefix of the

@@ -8,8 +8,8 @@
 
 namespace roll {
 
-/// A call returns the texts of the best `num_results` documents, each cut to `length` bytes. It throws ToolError if no
-/// document has a word of the query.
+/// Creates the tool. A call returns the texts of the best `num_results` documents, each cut to `length` bytes. It
+/// throws ToolError if no document has a word of the query.
 std::unique_ptr<Tool> make_search_tool(std::shared_ptr<const SearchIndex> index, int64_t num_results, int64_t length);
 
 }  // namespace roll

@@ -11,6 +11,7 @@
 
 namespace roll {
 
+/// Marks around a call.
 constexpr std::string_view kCallOpens = "<tool_call>", kCallCloses = "</tool_call>";
 
 /// Reads the call at the reading position, after <tool_call>, and moves past it, but not past </tool_call>. Returns

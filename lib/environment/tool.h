@@ -10,18 +10,18 @@
 
 namespace roll {
 
-/// Thrown by a failed call. The model is shown "Error: " and what() as the tool's answer.
+/// Thrown by a call that fails. The model gets "Error: " and what() as the tool's answer.
 struct ToolError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Not thread-safe: one object per thread.
+/// A tool with one argument, a string. Not thread-safe: one object per thread.
 class Tool {
  public:
   virtual ~Tool() = default;
   virtual std::string name() const = 0;
   virtual std::string description() const = 0;
-  /// Returns the name of the tool's only argument, which is a string.
+  /// Returns the name of the argument.
   virtual std::string argument() const = 0;
   virtual std::string argument_description() const = 0;
   /// Returns the answer to a call. `argument`: value of the argument. Throws ToolError if the call fails, and

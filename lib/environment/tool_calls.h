@@ -27,11 +27,11 @@ constexpr auto enum_names(ToolCallForm) {
                                              {ToolCallForm::kGlm4, "glm4"}});
 }
 
-/// A turn's text, split.
+/// A turn's text, split into content and calls.
 struct ContentAndCalls {
   std::string content;                              // text outside the valid calls
   std::vector<ToolCall> calls;                      // the valid calls, in order
-  std::vector<std::optional<ToolCall>> attempts{};  // all calls, in order; nullopt: an invalid one
+  std::vector<std::optional<ToolCall>> attempts{};  // all calls in order, valid or not; nullopt: an invalid one
 };
 
 /// Splits a turn's text into content and calls. An invalid call (not JSON, or without name or arguments) stays in the
@@ -39,14 +39,14 @@ struct ContentAndCalls {
 /// arguments written without quotes; null: unknown.
 ContentAndCalls split_tool_calls(const std::string& text, ToolCallForm form, const Json& tools);
 
-/// A user-defined form of calls: every match of a regular expression is a call; group 1 is the tool's name, group 2 its
-/// arguments as JSON.
+/// A user-defined form of calls: every match of a regular expression is a call. Group 1 is the tool's name, group 2 its
+/// arguments as JSON. Not thread-safe.
 class ToolCallPattern {
  public:
   /// `pattern`: PCRE2 expression. `key`: its configuration key, the start of error messages. Throws UserError if the
   /// pattern does not compile or does not have two groups.
   ToolCallPattern(const std::string& pattern, const std::string& key);
-  /// Splits a turn's text as split_tool_calls() does. Finds no calls if matching costs too much.
+  /// Splits a turn's text as split_tool_calls() does. Finds no calls if matching costs too much (base/regex.h).
   ContentAndCalls split(const std::string& text);
 
  private:
@@ -54,14 +54,14 @@ class ToolCallPattern {
   MatchMemory memory_;
 };
 
-/// Reads tool calls as an environment's configuration keys (tool_calls, tool_pattern) demand.
+/// Reads tool calls as an environment's configuration keys (tool_calls, tool_pattern) demand. Not thread-safe.
 class ToolCallReader {
  public:
   /// `pattern`: if set, is used instead of `form`. `key`: configuration key of the pattern, the start of error
   /// messages. Throws UserError as ToolCallPattern() does.
   ToolCallReader(ToolCallForm form, const std::optional<std::string>& pattern, const std::string& key);
-  /// Splits the text of a turn as split_tool_calls() does, after removing a special token at its end. Returns only the
-  /// first 16 attempts.
+  /// Splits the text of a turn as split_tool_calls() does, after removing a special token such as <|im_end|> at its
+  /// end. `attempts` holds only the first 16 calls.
   ContentAndCalls read(const std::string& turn, const Json& tools);
 
  private:
@@ -70,12 +70,12 @@ class ToolCallReader {
   std::optional<ToolCallPattern> pattern_;
 };
 
-/// Returns the reason why a call cannot be made, to show to the model: it is invalid (nullopt), or names none of
-/// `tools` (names of the known tools). Returns "" if it can be made. Arguments are not checked.
+/// Returns the reason why a call cannot be made, as a text for the model; "" if it can be made. A call cannot be made
+/// if it is invalid (nullopt) or its name is not in `tools`, the names of the known tools. Arguments are not checked.
 std::string call_fault(const std::optional<ToolCall>& call, const std::vector<std::string>& tools);
 
-/// For streaming: returns how many leading bytes of a turn's text so far belong to the content, however the text goes
-/// on. `from`: result of an earlier call for this turn, or 0.
+/// Returns the number of leading bytes of `text` that are content, however the turn goes on; for streaming. `text`: the
+/// turn's text so far. `from`: result of an earlier call for this turn, or 0.
 size_t sure_content(std::string_view text, size_t from, ToolCallForm form);
 
 }  // namespace roll

@@ -19,13 +19,14 @@ struct JudgedAnswer {
 /// All samples of one prompt, in sampling order.
 using PromptSamples = std::vector<JudgedAnswer>;
 
+/// A mean over prompts.
 struct Estimate {
   double mean = 0;                       // mean over the prompts
   std::optional<double> standard_error;  // standard error of the mean; unset if there is only one prompt
 };
 
-/// Returns the mean of one value per prompt, and its standard error: standard deviation (with n - 1) / sqrt(n). nullopt
-/// if there are no prompts.
+/// Returns the mean of n values, one per prompt, and its standard error: standard deviation (over n - 1) / sqrt(n).
+/// Returns nullopt if there are no prompts.
 std::optional<Estimate> estimate_mean(std::span<const double> prompt_values);
 
 /// Sum and number of the values of one prompt's samples.
@@ -39,20 +40,21 @@ struct PromptSum {
 };
 /// Returns the cluster-robust standard error of the mean m over all samples, where the samples of a prompt form a
 /// cluster: sqrt(P / (P - 1) * sum over prompts of (sum - count * m)^2) / N, for P prompts and N samples in all.
-/// nullopt if P < 2. Keys of the map: prompts.
+/// Returns nullopt if P < 2. The keys of the map only identify the prompts.
 std::optional<double> clustered_error(const std::map<int64_t, PromptSum>& prompts);
 
-/// avg@k: returns the share of right samples. `samples` must not be empty.
+/// Returns avg@k: the share of right samples. `samples` must not be empty.
 double average_at(const PromptSamples& samples);
 
-/// pass@k: returns the probability that at least one of k samples is right. It is the unbiased estimate
-/// 1 - C(n - c, k) / C(n, k) for n samples and c right ones (Chen et al. 2021, "Evaluating large language models
-/// trained on code", eq. 1). Throws Bug if k is not in 1..n.
+/// Returns pass@k: the probability that at least one of k samples is right. It is the unbiased estimate 1 - C(n - c,
+/// k) / C(n, k) for n samples and c right ones (Chen et al. 2021, "Evaluating large language models trained on code",
+/// eq. 1). Throws Bug if k is not in 1..n.
 double pass_at(const PromptSamples& samples, int64_t k);
 
-/// maj@k: returns how often the most frequent answer of k samples is right (Wang et al. 2022, "Self-consistency"): the
-/// mean over the floor(n / k) groups of k consecutive samples. All right samples count as one answer; wrong samples
-/// agree if their answers are equal texts. If answers tie, each is equally likely. Throws Bug if k is not in 1..n.
+/// Returns maj@k: how often the most frequent answer of k samples is right (Wang et al. 2022, "Self-consistency"), as
+/// the mean over the floor(n / k) groups of k consecutive samples. All right samples count as one answer; wrong samples
+/// agree if their answers are equal texts. If answers tie, each counts as chosen with equal probability. Without any
+/// answer, the group counts as wrong. Throws Bug if k is not in 1..n.
 double majority_at(const PromptSamples& samples, int64_t k);
 
 }  // namespace roll

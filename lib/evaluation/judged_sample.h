@@ -1,4 +1,5 @@
-// One response to a prompt of a validation set, after its reward was computed. Ranks send these to each other.
+// One response to a prompt of a validation set, after its reward was computed; input of measured_set.h. Ranks send
+// these to each other.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +9,9 @@
 namespace roll {
 
 struct JudgedSample {
-  int64_t prompt = 0;  // index of the prompt in its validation set
-  int64_t number = 0;  // index of the response to that prompt
-  std::string domain, tag;
+  int64_t prompt = 0;                   // index of the prompt in its validation set
+  int64_t number = 0;                   // index of the response among those to the prompt
+  std::string domain, tag;              // columns of the prompt's row
   bool is_judged = true;                // false: the reward failed, and `score` means nothing
   double score = 0;                     // the response is right if >= 1
   std::optional<std::string> answer{};  // final answer; "": the response has none; nullopt: this reward extracts none

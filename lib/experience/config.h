@@ -1,6 +1,6 @@
 // Configuration keys for computing advantages from rewards: masks, normalisation, KL in the reward, the estimator. Each
-// field of a struct with fields() is the key of its name; fields() declares the keys with their help texts
-// (config.cpp).
+// member of a struct with fields() is a key with the member's name; fields() (config.cpp) declares the keys with their
+// help texts. Read by build.cpp and the estimators.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,24 @@ struct Part;
 struct ExperienceConfig;
 struct AdvantagesAndReturns;
 
-/// Responses over which a reward's mean or deviation is taken: those of the step, of the prompt, or of the run so far.
+/// Responses over which the mean or deviation of rewards is taken. kBatch: responses of the step; kGroup: of the
+/// prompt; kRunning: of the run so far. With statistics_per_domain, only responses of the same domain count.
 enum class NormType { kBatch, kGroup, kRunning };
 constexpr auto enum_names(NormType) {
   return std::to_array<Named<NormType>>(
       {{NormType::kBatch, "batch"}, {NormType::kGroup, "group"}, {NormType::kRunning, "running"}});
 }
 
-/// Weight of a trajectory in GiGPO's group statistics: once per turn, or once.
+/// Weight of a trajectory in GiGPO's group statistics. kTurns: it counts once per turn; kTrajectories: once.
 enum class EpisodeStatistics { kTurns, kTrajectories };
 constexpr auto enum_names(EpisodeStatistics) {
   return std::to_array<Named<EpisodeStatistics>>(
       {{EpisodeStatistics::kTurns, "turns"}, {EpisodeStatistics::kTrajectories, "trajectories"}});
 }
 
-/// Normalisation of rewards.
+/// Normalisation of rewards: (reward - mean) / deviation.
 struct Normalisation {
-  std::optional<NormType> mean, deviation;  // unset: no mean is subtracted; no division by a deviation
+  std::optional<NormType> mean, deviation;  // unset: no mean is subtracted, or no division by a deviation
 };
 
 /// Row of the table of advantage estimators (advantages.cpp), which the key adv_estimator chooses from by name.
@@ -47,17 +48,18 @@ struct AdvantageEstimator {
   bool compares_group = false;     // compares a prompt's responses
   bool samples_baseline = false;   // samples a greedy response per prompt, whose reward is subtracted
   bool weighs_turns = false;       // computes an advantage per turn of a trajectory
-  bool discounts = true;           // by gamma; false: one advantage per response or turn
+  bool discounts = true;           // discounts later token rewards by gamma; false: one advantage per response or turn
   bool whitens = false;            // advantages get mean 0 and variance 1
   Normalisation normalisation{};   // applied to rewards before they become token rewards
   /// Computes advantages and returns. **Collective** over the part's ranks.
   AdvantagesAndReturns (*compute)(const Part& part, const ExperienceConfig& config);
 };
-/// Returns the table. The argument only selects the overload; Chosen<AdvantageEstimator> calls it.
+/// Returns the table. The parameter only selects this overload; pass null. Chosen<AdvantageEstimator> calls it.
 std::span<const AdvantageEstimator> registry(const AdvantageEstimator*);
 
-/// Unit of tokens that is weighted or filtered when sampler and trainer disagree: a token, a turn, or a context
-/// (geometric: by the mean over its tokens, sequence: by their sum); formulae: correction.h.
+/// Tokens that get one common weight or filter decision when sampler and trainer disagree. kToken: each token alone.
+/// kSegment: the tokens of a turn. kGeometric, kSequence: the tokens of a context, by the mean or sum over them.
+/// Formulae: correction.h.
 enum class CorrectionLevel { kToken, kSegment, kGeometric, kSequence };
 constexpr auto enum_names(CorrectionLevel) {
   return std::to_array<Named<CorrectionLevel>>({{CorrectionLevel::kToken, "token"},
@@ -81,21 +83,22 @@ struct ImportanceWeights {
 struct CorrectionFilter {
   bool enabled = false;
   CorrectionLevel agg_type = CorrectionLevel::kToken;
-  bool ratio_enabled = true;  // keeps a unit only if ratio_low <= p_trainer / p_sampler <= ratio_high
+  bool ratio_enabled = true;  // keeps tokens only if ratio_low <= p_trainer / p_sampler <= ratio_high
   double ratio_low = 0.8;
   double ratio_high = 1.2;
-  bool diff_enabled = false;  // keeps a unit only if diff_low <= p_trainer - p_sampler <= diff_high
+  bool diff_enabled = false;  // keeps tokens only if diff_low <= p_trainer - p_sampler <= diff_high
   double diff_low = -0.2;
   double diff_high = 0.2;
 
   void fields(Keys& v);
 };
 
-/// Correction where sampler and trainer disagree on probabilities (correction.h).
+/// The section train_infer_correction (correction.h).
 struct TrainInferCorrection {
   ImportanceWeights is_weight;
   std::vector<CorrectionFilter> filters;
 
+  /// Returns true if the weights or any filter is enabled.
   bool is_enabled() const {
     for (const CorrectionFilter& filter : filters)
       if (filter.enabled) return true;
@@ -105,7 +108,7 @@ struct TrainInferCorrection {
   void fields(Keys& v);
 };
 
-/// All keys of this header.
+/// All keys for advantages.
 struct ExperienceConfig {
   Chosen<AdvantageEstimator> adv_estimator = "gae";
   double gamma = 1;                          // discount of later rewards

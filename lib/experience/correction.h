@@ -1,7 +1,7 @@
 // The key train_infer_correction, for build.cpp: corrects for log-probs of the sampler that differ from the trainer's
 // (old_log_probs) for the same policy, because of kernels, precision, sampling penalties or truncation. Importance
 // weights scale the policy loss (clamped to bounds: TIS, Yao et al. 2025; 0 outside the bounds: IcePop, 2025); filters
-// remove tokens, turns or responses from the loss. Both read d = old_log_probs - sampler_log_probs of response tokens,
+// remove tokens, turns or responses from the loss. Both read d = old_log_probs - sampler_log_probs of sampled tokens,
 // and are constant within a step.
 #pragma once
 
@@ -11,9 +11,10 @@
 
 namespace roll {
 
-/// Sets experience.is_weights [T] if weights are enabled, and removes filtered tokens from final_response_mask: from
-/// the policy and KL losses, not from the critic's. Does nothing if nothing is enabled. Each token gets the ratio and
-/// difference of its unit at a level (CorrectionLevel):
+/// Sets experience.is_weights [T] if weights are enabled, and removes filtered tokens from final_response_mask, i.e.
+/// from the policy and KL losses, not from the critic's. Does nothing if nothing is enabled. The weight is the ratio
+/// p_old / p_sampler. Ratio and difference are computed over the tokens of a level (CorrectionLevel), and each of these
+/// tokens gets the result:
 ///   token      the token                                     exp(d)           p_old - p_sampler
 ///   segment    its turn; without turns, the response         exp(mean of d)   mean of p_old - p_sampler
 ///   geometric  its context; usually the response             exp(mean of d)   mean of p_old - p_sampler

@@ -15,22 +15,22 @@
 
 namespace roll {
 
-/// Sequences on this rank, each a prompt with a response: a step's share, a mini-batch's part or a micro-batch.
+/// Sequences on this rank, each a prompt with a response: its share of a step or of a mini-batch, or a micro-batch.
 struct Experience : Batch {
   std::vector<ResponseFacts> responses;  // [B]
   std::vector<float> sample_weights;     // [B] weights in the policy loss (loss/sample_weights.h); empty: 1
 
-  // [T] float32 each; undefined until computed, and if the configuration does not need it.
+  // [T] float32 each; undefined until computed, or if the configuration does not need them.
   at::Tensor sampler_log_probs;  // nats, from the sampler; 0 outside responses
-  at::Tensor old_log_probs;      // nats, from the trainer
+  at::Tensor old_log_probs;      // nats, from the trainer before the step's first update
   at::Tensor energies;           // squared norm of the gradient of old_log_probs with respect to the logits
   at::Tensor is_weights;         // importance weights of the policy loss; see correction.h
-  at::Tensor ref_log_probs;      // nats
+  at::Tensor ref_log_probs;      // nats, from the reference model
   at::Tensor teacher_kl;         // nats: estimates of KL(policy, teacher), weighted and summed over teachers
-  at::Tensor values;             // critic's value at t; a sequence's last index holds the value after its last token
-  at::Tensor token_rewards;      // reward of the response on its last token, minus the KL penalty per token
-  at::Tensor advantages;
-  at::Tensor returns;  // targets of the critic's values
+  at::Tensor values;             // critic's value before token t + 1; last index of a sequence: after its last token
+  at::Tensor token_rewards;      // the response's reward at its last token, minus the KL penalty of each token
+  at::Tensor advantages;         // 0 outside final_response_mask()
+  at::Tensor returns;            // targets of the critic's values
 
   /// Returns the mask "response_mask": 1 if token t + 1 is a sampled token of a judged response.
   const at::Tensor& response_mask() const { return mask("response_mask"); }
@@ -51,23 +51,25 @@ struct Experience : Batch {
   static const std::array<at::Tensor Experience::*, 10> kTokenTensors;
 };
 
-/// Returns the facts of a step whose sequences are all in `step`.
+/// Returns the facts of a step whose sequences are all on this rank, in `step`.
 StepFacts step_facts(const Experience& step);
 
-/// Makes an experience of these sequences (indices in the step), packed in this order. ids [T] int64: prompt and
-/// response of each sequence in turn. Sets tokens, facts and response_mask; other tensors stay undefined. Throws Bug if
-/// the number of ids does not match the sequences' lengths.
+/// Makes an experience of these sequences (indices in the step), packed in this order. ids [T] int64: for each sequence
+/// in turn, its prompt tokens, then its response tokens. Sets tokens, indices, `responses` and the mask response_mask;
+/// other tensors stay undefined. Throws Bug if the number of ids does not match the sequences' lengths.
 Experience make_experience(const StepFacts& step, const std::vector<int64_t>& sequences, at::Tensor ids);
 
-/// Like select() and to_device() of a Batch (batch.h), for all tensors; undefined tensors stay undefined.
+/// Do the same as select() and to_device() of a Batch (batch.h), for all tensors; undefined tensors stay undefined.
 Experience select(const Experience& experience, const std::vector<int64_t>& sequence_indices);
 Experience to_device(Experience experience, at::Device device, const ModelParallel& parallel);
 
-/// Sets micro_batch.factors: values per context that losses read per token, so that they go to the device with the
-/// batch. They are the sample weights, if any, and, if needs_signs, 1 for scores above 0 and else 0.
+/// Adds to micro_batch.factors the values per context that losses read per token. Call it before to_device(), so that
+/// they go to the device with the batch. They are the sample weights, if any, and, if needs_signs, 1 for scores above 0
+/// and 0 for others.
 void add_factors(Experience& micro_batch, bool needs_signs);
 
-/// Returns a view of a [T] tensor at the response tokens of a sequence (index in the experience): [response_length].
+/// Returns a view of a [T] tensor at the response tokens of a sequence: [response_length]. `sequence`: index in the
+/// experience, here and below.
 at::Tensor response_part(const Experience& experience, const at::Tensor& tensor, int64_t sequence);
 
 /// Indices [begin, end) of the token axis.
@@ -77,9 +79,9 @@ struct TokenSpan {
 /// Returns the indices of the sampled tokens of a sequence on the axis of [T] tensors, where index t refers to token t
 /// + 1: a span per turn, or one for the whole response.
 std::vector<TokenSpan> model_spans(const Experience& experience, int64_t sequence);
-/// Returns model_spans() grouped by context, [C of the sequence].
+/// Returns model_spans() grouped by context: a list of spans for each context of the sequence.
 std::vector<std::vector<TokenSpan>> context_spans(const Experience& experience, int64_t sequence);
-/// Returns the sum of a [T] tensor over each response: [B] float64.
+/// Returns the sum of a [T] tensor over the response tokens of each sequence: [B] float64.
 at::Tensor response_sums(const Experience& experience, const at::Tensor& tensor);
 
 }  // namespace roll

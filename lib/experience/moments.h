@@ -1,4 +1,5 @@
-// Means and deviations of masked values in float64, for normalising rewards and advantages (rewards.h, build.h).
+// Computes means and deviations of masked values in float64, for normalising rewards and advantages (rewards.h,
+// build.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,8 +19,9 @@ struct Moments {
   double deviation() const;  // square root of variance()
 };
 
-/// Returns the moments of `values` where `mask` is not 0 (same shape, any dtype). ranks: if set, over the values of all
-/// these ranks, **collective** over them, with equal results; null: of this rank's values.
+/// Returns the moments of `values` where `mask` is not 0 (same shape, any dtype). If `ranks` is not null, covers the
+/// values of all these ranks, gives all the same result, and is **Collective** over them. Null: covers this rank's
+/// values.
 Moments masked_moments(const at::Tensor& values, const at::Tensor& mask, Communicator* ranks = nullptr);
 
 /// Returns (x - mean) / sqrt(variance + 1e-8) of the values x inside the mask, and 0 outside, as float32. Mean and
@@ -30,9 +32,10 @@ at::Tensor whiten(const at::Tensor& values, const at::Tensor& mask, Communicator
 /// Moments of all values added since the run began (Chan, Golub, LeVeque 1979).
 class RunningMoments {
  public:
-  /// Adds the values of a step, given their moments.
+  /// Adds values, given their moments.
   void add(const Moments& batch);
   const Moments& moments() const { return moments_; }
+  /// Return and restore the moments, for checkpoints.
   Json state() const;
   void load_state(const Json& state);
 

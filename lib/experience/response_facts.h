@@ -1,5 +1,5 @@
-// Facts of a response besides its tokens. Every rank has the facts of all responses of a step; plans and group
-// statistics are computed from them.
+// Facts of a response besides its tokens: lengths, score, reward, turns. Every rank has the facts of all responses of a
+// step, and computes the assignment of sequences to ranks and group statistics from them.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct ResponseFacts {
   int64_t group = 0;                 // index of the prompt in the step
   int64_t sample = 0;                // index of the response in its group
   int64_t prompt_length = 1;         // tokens, at least 1
-  int64_t response_length = 0;       // tokens, those of an environment between turns included
+  int64_t response_length = 0;       // tokens, including an environment's tokens between turns
   double score = 0;                  // verdict, usually 0 to 1; read by masks, metrics and losses that ask for its sign
   double reward = 0;                 // score after penalties; advantages are computed from it
   double difficulty = 0;             // column of the prompt's row; weighs the loss with difficulty_loss_weight
@@ -58,7 +58,7 @@ std::vector<T> column(const std::vector<ResponseFacts>& responses, T ResponseFac
 /// Returns the indices of each domain's responses, ascending.
 std::map<std::string, std::vector<int64_t>> sequences_by_domain(const std::vector<ResponseFacts>& responses);
 
-/// Facts of all responses of a step, equal on every rank, ordered by group. A response's index here is its sequence's
+/// Facts of all B responses of a step, equal on every rank, ordered by group. A response's index here is its sequence's
 /// index in the step.
 struct StepFacts {
   std::vector<ResponseFacts> responses;
@@ -66,8 +66,9 @@ struct StepFacts {
   int64_t num_sequences() const { return static_cast<int64_t>(responses.size()); }
   /// Returns [B] lengths of prompt plus response, in tokens.
   std::vector<int64_t> lengths() const;
+  /// Returns the sum of lengths().
   int64_t num_tokens() const;
-  /// Returns the sizes that plans use: a group's responses share one prompt.
+  /// Returns the sizes by which sequences are packed and assigned to ranks; a group's responses share one prompt.
   SequenceSizes sizes() const;
 };
 

@@ -14,7 +14,8 @@
 
 namespace roll {
 
-// Functions of facts alone compute the same on every rank, without communication. num_groups: prompts of the step.
+// Functions that take only facts compute the same on every rank, without communication. num_groups: number of prompts
+// of the step. Response groups must be in [0, num_groups); else the functions throw Bug.
 
 /// Returns [B] float64: 1 for judged responses, else 0.
 at::Tensor judged_mask(const std::vector<ResponseFacts>& responses);
@@ -35,23 +36,24 @@ std::vector<char> sample_mask(const StepFacts& step, const ExperienceConfig& con
 
 /// Returns GDPO's rewards [B] (Liu et al. 2026, Group reward-Decoupled Normalization): the weighted sum of the reward
 /// parts, each normalised by its group's mean and deviation. over_batch: the sums are then normalised over the judged
-/// responses of the step. Deviations are over n - 1, plus 1e-6. A judged response without parts must have reward 0, and
-/// counts as 0 in each part. Unjudged responses get 0.
+/// responses of the step. Deviations are over n - 1, plus 1e-6. A judged response without parts counts as 0 in each
+/// part; throws Bug if its reward is not 0. Unjudged responses get 0.
 std::vector<double> decoupled_rewards(const StepFacts& step, int64_t num_groups, bool over_batch);
 
-/// Returns [B] (reward - reward_baseline - mean) / (deviation + 1e-6) by config.normalisation() (n - 1; running: over
-/// all rewards so far, including these). If the estimator samples a greedy response, its reward is subtracted too.
-/// Unjudged responses get 0, and so do groups with one judged response if some are unjudged. running: moments of
-/// earlier steps, to which this call adds the step's rewards if they are used. Throws UserError if a deviation over a
-/// single response is needed.
+/// Returns [B] (reward - reward_baseline - mean) / (deviation + 1e-6) by config.normalisation(). Deviations are over
+/// n - 1. If the estimator separates rewards, returns decoupled_rewards() instead, over the batch unless it whitens. If
+/// the estimator samples a greedy response, its reward is subtracted too. The result of an unjudged response is 0, or
+/// undefined without normalisation. running: moments of the rewards of earlier steps; with kRunning, this call first
+/// adds the step's rewards. If a deviation over a single judged response is needed, throws UserError, or, if a response
+/// of the step is unjudged, takes it as 0. Throws Bug if a needed greedy response is missing.
 std::vector<double> normalised_rewards(const StepFacts& step, const ExperienceConfig& config, int64_t num_groups,
                                        RunningMoments& running);
 
-/// Returns estimates of KL(old policy, reference) per token [T], 0 outside response_mask; undefined if old or reference
-/// log-probs are. Throws Bug if the token rewards need the KL then.
+/// Returns estimates of KL(old policy, reference) per token by kl_penalty, in nats: [T], 0 outside response_mask.
+/// Undefined if old or reference log-probs are undefined; throws Bug if the token rewards need the KL then.
 at::Tensor old_to_ref_kl(const Experience& experience, const ExperienceConfig& config);
-/// Returns the moments over the judged responses on all `ranks` of each response's mean of `kl` [T] per sampled token.
-/// **Collective** over `ranks`.
+/// Returns moments over the judged responses with sampled tokens on all `ranks`; the value of a response is the sum of
+/// `kl` [T] over it, divided by its number of sampled tokens. **Collective** over `ranks`.
 Moments sequence_kl(const Experience& experience, const at::Tensor& kl, Communicator& ranks);
 
 /// Returns [T] float32: each sequence's reward on its last response token (nowhere for an empty response), minus

@@ -1,5 +1,5 @@
-// Threads that load cores and memory as the other ranks of a host will, while one rank's work is measured
-// (model_trial.h).
+// Threads that load cores and memory as a host's other ranks will. time_forecast.cpp runs them while it measures one
+// rank's work (model_trial.h).
 #pragma once
 
 #include <cstdint>

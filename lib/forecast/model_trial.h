@@ -1,6 +1,6 @@
-// Measures how fast this machine trains and samples a model of a given shape, for time_forecast.h. Times two random
-// models with few layers and part of the vocabulary, and extrapolates from their difference to all layers. Loads no
-// weights, and takes a second or two for any size.
+// Measures how fast this machine trains and samples a model of a given shape, for time_forecast.h. Times two models
+// with random weights, few layers and part of the vocabulary, and extrapolates from their difference to all layers. A
+// measurement loads no weights from disk, and takes a second or two for any size.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -13,10 +13,10 @@
 
 namespace roll {
 
-/// Model to measure.
+/// Model to measure, and the device to measure it on.
 struct TriedModel {
   ModelSpec spec;                     // shape of the whole model
-  at::Device device = at::kCPU;       // device to measure
+  at::Device device = at::kCPU;       // device that computes
   at::ScalarType dtype = at::kFloat;  // dtype of the weights in computation
 };
 
@@ -24,7 +24,7 @@ struct TriedModel {
 /// call try_training() or try_sampling().
 bool can_be_tried(const TriedModel& model);
 
-/// Training work of one rank.
+/// Training work of one rank, in one forward and backward pass.
 struct TrainingShape {
   int64_t length = 0;          // tokens per sequence
   int64_t tokens = 0;          // tokens per micro-batch
@@ -32,30 +32,32 @@ struct TrainingShape {
   bool has_head = true;        // the model has a language-model head; false for a critic
 };
 
+/// Result of try_training().
 struct TrainingSpeed {
   double forward_flops_per_s = 0;   // forward passes without gradient
   double training_flops_per_s = 0;  // forward and backward passes together
   double update_s = 0;              // seconds of an optimizer update (with gradient norm) of the whole model
 };
 
-/// Measures training of random models with a few of the model's layers, and extrapolates to all layers.
+/// Measures forward passes, training passes and updates. Call it only if can_be_tried(model).
 TrainingSpeed try_training(const TriedModel& model, const TrainingShape& shape);
 
 /// Sampling work of one rank.
 struct SamplingShape {
-  int64_t slots = 1;          // sequences decoded at once
+  int64_t slots = 1;          // number of sequences decoded at once
   int64_t context = 0;        // mean tokens per sequence, prompt included
   bool int8_weights = false;  // decoding reads weights as int8
-  SamplingSettings draws{};   // temperature, top_p, ...
+  SamplingSettings draws{};   // how tokens are drawn: temperature, top_p, ...
 };
 
+/// Result of try_sampling().
 struct SamplingSpeed {
-  double prompt_flops_per_s = 0;  // computing prompts
+  double prompt_flops_per_s = 0;  // prefill: computing prompts
   MachineSpeed peak{};            // measured peak memory and arithmetic speed of the device
   double decoding_share = 1;      // decoding speed as a share of the bound that `peak` allows (rollout/roofline.h)
 };
 
-/// Measures sampling in the same way.
+/// Measures prefill and decoding. Call it only if can_be_tried(model).
 SamplingSpeed try_sampling(const TriedModel& model, const SamplingShape& shape);
 
 }  // namespace roll

@@ -5,9 +5,9 @@
 
 namespace roll {
 
-/// Returns the largest number of connections of a rank if all ranks communicate over sockets. A rank has one to each
-/// other rank of each of its groups: the world, those of dist/mesh.h, and that of the transfer of weights to the
-/// sampler.
+/// Returns the largest number of connections that a rank of `config`'s world of `num_ranks` ranks keeps open, if all
+/// ranks communicate over sockets. A rank has one connection per other rank in each of its communicators: the world,
+/// the communicators of dist/mesh.h, and the one that transfers weights to the sampler.
 int64_t most_sockets(const Config& config, int64_t num_ranks);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Runs the training code of a step on simulated ranks (planned_ranks.h) with models without data, and counts their
-// traffic and computation. Used by step_forecast.h.
+// Runs the training code of a step on simulated ranks (planned_ranks.h), with models whose tensors have shapes but no
+// data. Counts the ranks' traffic and computation. Used by step_forecast.h.
 #pragma once
 
 #include <map>
@@ -19,9 +19,9 @@ struct PlannedWork {
   std::map<std::string, double> passes;  // number of forward passes over micro-batches, by phase
 };
 
-/// Returns the work of each running rank (in the order of world.ranks.running) in a step that is not a run's first.
-/// `holders` says which sequences of `step` each planned rank has sampled or, for replayed rollouts, reads. The FLOPs
-/// of sampling are not counted.
+/// Returns the work of each running rank (in the order of world.ranks.running) in `step`, without the preparations of a
+/// run's first step. `holders`: the sequences of `step` that each planned rank has sampled or, with rollout_replay,
+/// reads. Traffic of sampling is counted, its FLOPs are not.
 std::vector<PlannedWork> run_planned_step(const SimulatedWorld& world, const ThinStep& step,
                                           const Distribution& holders);
 

@@ -1,4 +1,5 @@
-// Bytes that one rank sends and receives in a step, by the keys of dist/traffic.h: "train_actor/tp/all_gather".
+// Bytes that one rank sends and receives in a step, by the keys of dist/traffic.h, such as "train_actor/tp/all_gather".
+// Counted by planned_ranks.h.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace roll {
 /// Bytes moved in one direction.
 struct Flow {
   int64_t bytes = 0;     // all bytes
-  double far_bytes = 0;  // the part of `bytes` that crosses hosts
+  double far_bytes = 0;  // part of `bytes` that crosses hosts; an average over ranks, so not always whole
 
   Flow& operator+=(const Flow& other) {
     bytes += other.bytes;
@@ -32,7 +33,7 @@ struct RankTraffic {
   int64_t largest_message = 0;         // bytes of the largest message to one other rank
   std::string largest_key;             // key of that message
 
-  /// Adds collectives. `message`: bytes of the largest message in them.
+  /// Adds collectives of one kind; ignores collectives that move no bytes. `message`: bytes of their largest message.
   void add(const std::string& key, const Moved& added, int64_t message) {
     if (added.sent.bytes + added.received.bytes == 0) return;
     Moved& total = moved[key];

@@ -1,4 +1,4 @@
-// Chooses which planned ranks run in a simulation (planned_ranks.h), because running all would take too long.
+// Chooses the planned ranks that run in a simulation (planned_ranks.h), because running all would take too long.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,17 @@
 
 namespace roll {
 
-/// Returns the tokens of the step's sequences (prompts and responses) divided by the number of data-parallel ranks of
-/// the training role that has the fewest: an upper estimate of a rank's tokens, by which the simulation's time grows.
+/// Returns an upper estimate of the tokens (prompts and responses) that a rank processes in `step`: all tokens, divided
+/// by the smallest number of data-parallel ranks of a role in learning_roles() (settings/placement.h). The simulation's
+/// time is proportional to it.
 int64_t tokens_per_rank(const Config& config, const ThinStep& step);
 
-/// Chooses the ranks of `config`'s world of `num_ranks` ranks that shall run. Returns a weight for each: the number of
-/// ranks for which it counts in sums over all ranks; weights add up to num_ranks. Chooses all ranks, with weight 1, if
-/// they are at most 32 (fewer, the more tokens each has). Otherwise chooses, for each class of ranks with the same
-/// roles, the first ranks of some evenly spaced model replicas, which count for all first ranks (so weights may be
-/// fractions), and one rank that counts for all other ranks of the class. Adds with weight 0 the first rank of each
-/// role, and the pipeline stages for which chosen ranks wait.
+/// Chooses the ranks that run in `config`'s world of `num_ranks` ranks. Returns rank -> weight: the number of ranks for
+/// which this rank counts in sums over all ranks. The weights add up to num_ranks. If num_ranks is at most 32 (or less,
+/// if ranks have many tokens), all ranks run with weight 1. Otherwise two kinds of ranks run in each class of ranks
+/// (rank_classes() in settings/placement.h). First ranks of some evenly spaced model copies share the weight of all
+/// copies' first ranks, so weights may be fractions. One more rank has the weight of all other ranks of the class. The
+/// first rank of each role, and pipeline stages for which running ranks wait, run with weight 0.
 std::map<int, double> running_ranks(const Config& config, int64_t num_ranks, const ThinStep& step);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Input of a simulated step: configuration, models and ranks of the requested world, and of the smaller planned world
-// that stands for it (planned_ranks.h).
+// Input of a simulated step (planned_step.h, step_forecast.h): configuration, models and ranks of the requested world,
+// and of the smaller planned world that stands for it (planned_ranks.h).
 #pragma once
 
 #include "forecast/planned_ranks.h"
@@ -9,7 +9,7 @@
 namespace roll {
 
 struct SimulatedWorld {
-  Config planned, requested;  // scaled to the two worlds' numbers of ranks; of equal size for a small world
+  Config planned, requested;  // configuration at each world's number of ranks; a small world is its own planned world
   RoleShapes models;          // shape of each role's model
   PlannedWorld ranks;
 };

@@ -1,6 +1,6 @@
-// Simulates a step of a configuration at a number of ranks that need not exist (`--simulate`): traffic, memory,
-// sockets, and the time of each phase on machines of given speeds. Phases are named as in dist/traffic.h: "generate",
-// "train_actor".
+// Simulates a step of a configuration at a number of ranks that need not exist, for `--simulate` and time_forecast.h:
+// traffic, memory, sockets, and the time of each phase on machines of given speeds. Phases have the names of
+// Traffic::set_phase() (dist/traffic.h), such as "generate" and "train_actor".
 #pragma once
 
 #include <filesystem>
@@ -19,11 +19,12 @@
 
 namespace roll {
 
-/// Speed of a phase measured on a machine (model_trial.h), in place of data-sheet values.
+/// Speed of a phase, measured on a machine (model_trial.h).
 struct PhaseSpeed {
   double flops_per_s = 0;
   double update_s = 0;  // seconds of one optimizer update of the role that the phase trains; 0 for other phases
 };
+/// Measured speeds, in place of data-sheet values; made by measure_speeds() in time_forecast.h.
 struct MeasuredSpeeds {
   std::map<std::string, PhaseSpeed> phases{};  // by phase: every phase that computes in a model, except sampling
   SamplingSpeed sampling{};
@@ -33,27 +34,27 @@ struct MeasuredSpeeds {
 struct SimulatedMachine {
   double tflops = 989;                                           // peak of bf16 matrix products, in TFLOP/s
   double mfu = 0.4;                                              // share of the peak that is reached
-  double gbps_memory = 3350, gbps_intra = 450, gbps_inter = 50;  // GB/s: memory; link within a host; between hosts
+  double gbps_memory = 3350, gbps_intra = 450, gbps_inter = 50;  // GB/s of memory; within a host; between hosts
   int64_t ranks_per_host = 8;
   double gb_memory = 80;                     // GB of memory per rank
-  std::optional<MeasuredSpeeds> measured{};  // used instead of tflops, mfu and gbps_memory
+  std::optional<MeasuredSpeeds> measured{};  // if set, used instead of tflops, mfu and gbps_memory
 };
 
-/// Arguments of a simulation. Sequence lengths come from the first that is set: `lengths`, `rollouts`, rollout_replay
-/// of the configuration, or are assumed.
+/// Arguments of a simulation. Sequence lengths come from the first of these that is set: `lengths`, `rollouts`, the
+/// configuration's rollout_replay. If none is set, `mean` and `std` are used.
 struct SimulationRequest {
-  ScaleRequest scale;                             // the configuration
-  std::string arch;                               // name of a shape for all models; "": shapes of the configured models
+  ScaleRequest scale;  // the configuration to simulate
+  std::string arch;    // name of the shape of all models (Qwen2.5-7B); "": shapes of the configured models
   std::optional<std::filesystem::path> rollouts;  // folder of recorded rollouts
-  std::optional<ThinStep> lengths{};              // the step itself
+  std::optional<ThinStep> lengths{};              // the step to simulate
   std::optional<double> mean;   // assumed mean response length in tokens; default: response_length / 4
   std::optional<double> std;    // assumed standard deviation; default: the mean
-  std::optional<int64_t> step;  // default: the first recorded step, or the first after critic_warmup
+  std::optional<int64_t> step;  // number of the step; default: the first recorded one, or the first after critic_warmup
   std::optional<bool> on_gpu;   // default: true if actor_train has a device_mapping
   SimulatedMachine machine;
 };
 
-/// Bytes per rank in one direction.
+/// Bytes that ranks send, or that they receive.
 struct RankBytes {
   int64_t mean = 0;   // over all ranks
   int64_t most = 0;   // bytes of the rank with most
@@ -63,13 +64,13 @@ struct RankBytes {
 /// Traffic and time of one phase of a step.
 struct PhaseSimulation {
   std::string name;
-  std::map<std::string, RankBytes> sent, received;    // by group and collective: "shards/reduce_scatter"
+  std::map<std::string, RankBytes> sent, received;    // key: group and collective, "shards/reduce_scatter"
   std::map<std::string, int64_t> calls;               // same keys; collectives of the rank with most
   RankBytes all_sent, all_received;                   // sums over all keys
-  double compute_s = 0, memory_s = 0, traffic_s = 0;  // seconds; each of the rank with the largest value
-  double seconds = 0;                                 // the slowest rank's total, with waits for other pipeline stages
-  double idle_share = 0;                              // mean idle share of pipeline stages, 0 to 1
-  std::vector<double> rank_seconds{};                 // [num_running] each running rank's total
+  double compute_s = 0, memory_s = 0, traffic_s = 0;  // seconds; each is the largest value of a rank
+  double seconds = 0;                  // total of the slowest rank, including waits for other pipeline stages
+  double idle_share = 0;               // mean idle share of pipeline stages, 0 to 1
+  std::vector<double> rank_seconds{};  // [num_running] total of each running rank, including these waits
 };
 
 /// Result of a simulation.
@@ -81,14 +82,14 @@ struct Simulation {
   int64_t num_prompts = 0, num_sequences = 0;                  // all ranks' prompts and sequences of the step
   double mean_length = 0;                                      // tokens of a sequence: prompt and response
   int64_t most_sockets = 0;                                    // most_sockets() in peer_count.h
-  std::vector<std::pair<std::string, MemoryEstimate>> memory;  // (ranks in words, memory per rank)
+  std::vector<std::pair<std::string, MemoryEstimate>> memory;  // (ranks of a class such as "0-7", memory per rank)
   std::vector<PhaseSimulation> phases;                         // in the order of a step, without empty ones
   Timeline timeline;
   int64_t largest_message = 0;     // bytes of the largest message from one rank to another
   std::string largest_key;         // phase, group and collective of that message
   std::vector<std::string> notes;  // things that the simulation assumes or leaves out, as sentences
 
-  /// Returns the longest phase.
+  /// Returns the longest phase; there must be one.
   const PhaseSimulation& bottleneck() const;
 };
 
@@ -96,13 +97,14 @@ class Simulator {
  public:
   /// Throws UserError if load_config() refuses the configuration.
   explicit Simulator(SimulationRequest request);
-  /// Returns true if at() will take no more than a few seconds. Throws UserError as at().
+  /// Returns true if at() will take no more than a few seconds. Throws UserError as at() does.
   bool is_quick(int64_t num_ranks) const;
-  /// Returns the step of `config`, which is this configuration at some number of ranks. Throws UserError if recorded
-  /// lengths cannot be read.
+  /// Returns the step to simulate with `config`, the requested configuration scaled to some number of ranks. Throws
+  /// UserError if recorded lengths cannot be read.
   ThinStep make_thin_step(const Config& config) const;
-  /// Simulates a step. Throws UserError if the configuration cannot be scaled to `num_ranks`, models have unknown
-  /// shapes or cannot be split over the ranks, recorded lengths cannot be read, or a rank would have too many tokens.
+  /// Simulates a step at `num_ranks`. Throws UserError if the configuration cannot be scaled to `num_ranks`, or models
+  /// have unknown shapes or cannot be split over the ranks. Throws it, too, if recorded lengths cannot be read, or a
+  /// rank would have more than 20 million tokens.
   Simulation at(int64_t num_ranks) const;
 
  private:
@@ -110,7 +112,7 @@ class Simulator {
   ScaledConfig scaled_;
 };
 
-/// Returns the result as `--simulate` prints it, as JSON or as text.
+/// Return the result as `--simulate` prints it, as JSON or as text.
 Json to_json(const Simulation& simulation);
 std::string to_text(const Simulation& simulation, const SimulatedMachine& machine);
 

@@ -1,5 +1,5 @@
-// A step of sampling and training reduced to the lengths, groups and domains of its sequences: the input of simulations
-// and time forecasts.
+// A step of sampling and training, reduced to the lengths, groups and domains of its sequences: the input of
+// simulations (simulation.h) and time forecasts. Made by step_source.h and length_trial.h.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ namespace roll {
 
 /// Turn of a sequence, sampled as one request with a context of num_cached + num_prompt tokens.
 struct ThinTurn {
-  int64_t num_cached = 0;   // tokens of the context that earlier turns have computed
-  int64_t num_prompt = 0;   // other tokens of the context: the prompt, or the environment's tokens
-  int64_t num_sampled = 0;  // sampled tokens
+  int64_t num_cached = 0;   // tokens of the context that are in the KV cache from earlier turns
+  int64_t num_prompt = 0;   // other tokens of the context: the prompt, or the environment's tokens before the turn
+  int64_t num_sampled = 0;  // tokens that the model samples
 };
 
 /// Lengths, groups and domains of a step's B sequences (over all ranks).
 struct ThinStep {
-  int64_t number = 1;                        // number of the step, from 1
-  int64_t group_size = 1;                    // sequences per prompt; group g is sequences g * group_size and following
+  int64_t number = 1;      // number of the step, from 1
+  int64_t group_size = 1;  // sequences per prompt; group g is sequences [g * group_size, (g + 1) * group_size)
   std::vector<int64_t> prompt_lengths;       // [B] tokens
-  std::vector<int64_t> response_lengths;     // [B] tokens, those of the environment included
+  std::vector<int64_t> response_lengths;     // [B] tokens, including the environment's
   std::vector<std::string> domain_of_group;  // [B / group_size]
-  std::vector<std::vector<Turn>> turns{};    // [B] turns; if it, or an element, is empty, a response is one turn
+  std::vector<std::vector<Turn>> turns{};  // [B] turns of each; empty, as a whole or for one: the response is one turn
 
   int64_t num_sequences() const { return std::ssize(prompt_lengths); }
   int64_t num_groups() const { return std::ssize(domain_of_group); }

@@ -13,21 +13,25 @@
 
 namespace roll {
 
+/// Result of forecast_time().
 struct TimeForecast {
-  std::vector<std::pair<std::string, double>> phases{};  // (phase in words, seconds per step)
+  std::vector<std::pair<std::string, double>> phases{};  // (name for users, such as "sampling"; seconds per step)
   double step_s = 0;                                     // seconds per step
   int64_t num_steps = 0;                                 // steps of the run; 0: unknown
-  std::string assumed{};                                 // words: lengths that had to be assumed; "": none
-  std::string why_unknown{};                             // reason why there is no forecast; "": there is one
+  std::string assumed{};      // end of a sentence that says which lengths are assumed; "": none
+  std::string why_unknown{};  // reason why there is no forecast; "": there is one
 };
 
-/// Measures on this machine the speed of every phase in a step of these lengths. Returns nullopt if the configured
-/// device is missing, or if the models' shapes are unknown or too large.
+/// Measures on this machine the speed of every phase in a step of these lengths. Takes seconds. On the CPU, sets this
+/// process's number of threads to one rank's share of the cores, and loads the other cores meanwhile. Returns nullopt
+/// if the configured device is missing, the run uses several hosts, or the models' shapes are unknown or too large
+/// (can_be_tried() in model_trial.h).
 std::optional<MeasuredSpeeds> measure_speeds(const CheckedConfig<Config>& checked, const ThinStep& step);
 
-/// Forecasts a run's time. `rows`: the run's data, from view_data(). For reinforcement learning with rows, the policy
-/// samples some responses to measure their length; without rows (nullopt), responses are assumed to have full length,
-/// and prompts prompt_length / 4 tokens.
+/// Forecast a run's time; threads as in measure_speeds(). `rows`: the run's data, from view_data()
+/// (preview/config_data.h). For reinforcement learning with rows, the policy samples some responses to measure their
+/// length. Without rows (nullopt), responses are assumed to have full length, and prompts prompt_length / 4 tokens.
+/// Other runs need rows. If there is no forecast, why_unknown says why.
 TimeForecast forecast_time(const CheckedConfig<Config>& checked, const std::optional<ConfigData>& rows);
 TimeForecast forecast_time(const CheckedConfig<SftConfig>& checked, const std::optional<ConfigData>& rows);
 TimeForecast forecast_time(const CheckedConfig<DpoConfig>& checked, const std::optional<ConfigData>& rows);

@@ -1,6 +1,7 @@
-// Timeline of a simulated step: the phases of each class of ranks (ranks with the same roles) with their times, and the
-// classes' idle time. Phases that all ranks wait for start together; roles on different ranks overlap, and so does
-// sampling for the next step (async_generation_ratio).
+// Timeline of a simulated step, for simulation.h: the phases of each class of ranks with their times, and the classes'
+// idle time. A class is the ranks with the same roles and pipeline stages (rank_classes() in settings/placement.h).
+// Phases that all ranks wait for start together. Roles on different ranks overlap, and so does sampling for the next
+// step (async_generation_ratio).
 #pragma once
 
 #include <map>
@@ -13,24 +14,25 @@ namespace roll {
 struct ClassWork {
   std::string ranks, roles;               // for display: "0-7", "actor_train, reference"
   double memory_bytes = 0;                // memory of one rank
-  std::map<std::string, double> seconds;  // by phase ("train_actor"): time of the slowest rank
+  std::map<std::string, double> seconds;  // phase ("train_actor") -> seconds of the slowest rank
 };
 
-/// A phase of a class, in seconds from the beginning of the step.
+/// A phase of a class, or a part of one. Times are seconds from the beginning of the step.
 struct Stretch {
   std::string phase;
   double begin_s = 0, end_s = 0;
 };
 
+/// Work of a class, laid out in time.
 struct ClassTimeline {
   ClassWork work;
   std::vector<Stretch> stretches;  // in order of time
-  /// Returns the seconds in all stretches.
+  /// Returns the sum of the stretches' seconds.
   double busy_s() const;
 };
 
 struct Timeline {
-  double seconds = 0;  // time of the step
+  double seconds = 0;  // length of the step
   std::vector<ClassTimeline> classes;
 };
 
@@ -38,8 +40,8 @@ struct Timeline {
 /// to 1.
 Timeline build_timeline(std::vector<ClassWork> classes, double ahead_share);
 
-/// Returns a legend line, then a line per class: ranks, memory, a bar of `width` letters for the main phase of each
-/// time slice, idle share, and roles.
+/// Returns a legend line, then a line per class: ranks, memory in GB, a bar of `width` letters, idle share, and roles.
+/// Each letter is the main phase of a time slice.
 std::string to_text(const Timeline& timeline, int width = 60);
 
 }  // namespace roll

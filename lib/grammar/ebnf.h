@@ -1,5 +1,5 @@
 // Builds pieces of grammars in xgrammar's EBNF notation, for json_grammar.h and pattern.h. A grammar is a list of rules
-// "name ::= body"; a piece is (part of) a body: literals, character classes, repetitions, alternatives.
+// "name ::= body". A piece is a body or a part of one: literals, character classes, repetitions, alternatives.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ std::string ebnf_literal(std::string_view text);
 /// Code points, as ranges that include both ends.
 using Characters = std::vector<std::pair<uint32_t, uint32_t>>;
 
-/// Returns all Unicode code points that are not in `characters`.
+/// Returns all Unicode code points that are not in `characters`, which may be unsorted and overlap; the result is
+/// sorted.
 Characters complement(Characters characters);
 
 /// Returns the character class "[...]" of all `characters` that a JSON string may hold unescaped; "" if it may hold
@@ -25,8 +26,8 @@ Characters complement(Characters characters);
 /// accept invalid UTF-8.
 std::string ebnf_plain_characters(const Characters& characters);
 
-/// Returns the suffix for a repetition of `least` to `most` times: "{2,5}", "{4}" if both are equal, "{3,}" for
-/// nullopt.
+/// Returns the suffix for a repetition of `least` to `most` times: "{2,5}"; "{4}" if both are equal; "{3,}" if `most`
+/// is nullopt (no limit).
 std::string ebnf_times(int64_t least, std::optional<int64_t> most);
 
 /// Returns a piece in parentheses that matches the integers from `least` to `most` as JSON writes them, without

@@ -1,5 +1,5 @@
-// Interface to xgrammar, which computes the tokens that a grammar allows. xgrammar is linked into libroll_grammar.so,
-// which lies next to the program and is loaded by grammars.cpp for the first grammar; so roll also builds without it.
+// Interface to xgrammar, which computes the tokens that a grammar allows. xgrammar is linked into libroll_grammar.so
+// next to the program. grammars.cpp loads this library for the first grammar, so roll also builds without xgrammar.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace roll {
 
 /// Vocabulary for xgrammar.
 struct TokenTexts {
-  std::vector<std::string> texts;  // by token id: bytes that the token adds to a text; "": allowed only as an end
+  std::vector<std::string> texts;  // [V] by token id: bytes that the token adds to a text; "": may only end the text
   std::vector<int32_t> ends;       // ids of the tokens that end a response
 };
 
@@ -21,7 +21,8 @@ struct TokenTexts {
 class GrammarTokens {
  public:
   virtual ~GrammarTokens() = default;
-  /// Loads a grammar from `compiled`, the output of the program roll_grammar for the same vocabulary.
+  /// Loads a grammar from `compiled`, the output of the program roll_grammar for the same vocabulary. Throws
+  /// std::runtime_error if the program has another version of xgrammar.
   virtual std::shared_ptr<const TokenConstraint> constraint(const std::string& compiled) const = 0;
 };
 

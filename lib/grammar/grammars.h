@@ -1,7 +1,7 @@
 // Compiles grammars over the tokens of a vocabulary on request, and caches them; used by `roll serve`.
 //
-// Grammars come from untrusted clients. Each is compiled in a separate process with limits on time and memory, one at a
-// time, and all grammars in use share a memory limit.
+// Grammars come from untrusted clients. Each is compiled in a separate process (roll_grammar) with limits on time and
+// memory, one at a time. All grammars in use share a memory limit.
 #pragma once
 
 #include <functional>
@@ -29,10 +29,10 @@ class Grammars {
   explicit Grammars(std::function<TokenTexts()> tokens) : tokens_(std::move(tokens)) {}
 
   /// Returns the compiled grammar `ebnf` (rules as in ebnf.h; the rule `root` is the whole response). Thread-safe;
-  /// takes milliseconds to seconds unless cached. `key` is the request's key that asks for the grammar
-  /// ("response_format") and begins messages. Throws UserError if the grammar exceeds the limits, or if roll was built
-  /// without xgrammar; GrammarsBusy if compiling must wait for more than 20 s, or the grammars in use take too much
-  /// memory.
+  /// takes milliseconds to seconds unless cached. `key`: the request's key that asks for the grammar
+  /// ("response_format"), the start of error messages. Throws UserError if the grammar exceeds the limits of
+  /// token_texts.h, or if roll was built without xgrammar. Throws GrammarsBusy if compiling must wait for more than 20
+  /// s, or the grammars in use take more than 64 MiB; SystemError if the process cannot be started.
   std::shared_ptr<const TokenConstraint> constraint(const std::string& ebnf, const std::string& key);
 
  private:
@@ -47,10 +47,10 @@ class Grammars {
 
   const std::function<TokenTexts()> tokens_;
   std::timed_mutex compile_mutex_;
-  Descriptor vocabulary_;  // memory file (memfd)
-  std::unique_ptr<GrammarTokens> library_;
-  std::mutex mutex_;
-  std::list<CachedGrammar> cache_;  // most recently used first
+  Descriptor vocabulary_;  // memory file (memfd) with pack_token_texts(); unset before the first grammar
+  std::unique_ptr<GrammarTokens> library_;  // null before the first grammar
+  std::mutex mutex_;                        // guards the members below
+  std::list<CachedGrammar> cache_;          // most recently used first
   std::vector<std::weak_ptr<const TokenConstraint>> grammars_in_use_;
 };
 

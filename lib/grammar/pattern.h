@@ -7,14 +7,14 @@
 
 namespace roll {
 
-/// Returns a piece of a rule (ebnf.h) for strings that `pattern` matches as a whole, in their JSON-escaped form without
-/// quotes; ^ and $ may stand only at the ends of alternatives. Supports groups, alternatives, classes, . \d \w \s and
-/// their opposites, escapes, and * + ? {m,n}. Throws UserError, beginning with `key`, for malformed or unsupported
-/// syntax.
+/// Returns a piece of a rule (ebnf.h) for the texts that `pattern` matches as a whole, in their JSON-escaped form
+/// without quotes. ^ and $ may stand only at the ends of alternatives. Supports groups, alternatives, classes, . \d \w
+/// \s and their opposites, escapes, and * + ? {m,n}. `key`: start of error messages. Throws UserError for malformed or
+/// unsupported syntax.
 std::string pattern_grammar(std::string_view pattern, const std::string& key);
 
-/// Returns the pattern for a JSON schema's "format", such as "date"; "" if the format is unknown. Dates exclude
-/// February 29.
+/// Returns the pattern, for pattern_grammar(), of a JSON schema's "format", such as "date"; "" if the format is
+/// unknown. Dates exclude February 29.
 std::string format_pattern(const std::string& format);
 
 }  // namespace roll

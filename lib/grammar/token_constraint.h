@@ -1,5 +1,5 @@
 // Interface of constraints on the tokens of a response, such as a grammar. The sampler calls begin() for each response,
-// then allowed() before each draw and accept() after it; responses without a constraint cost nothing.
+// then allowed() before each draw and accept() after it. Responses without a constraint cost nothing.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace roll {
 
-/// One response under a constraint; must not outlive the constraint.
+/// One response under a constraint; must not outlive the constraint. Not thread-safe.
 class ConstraintState {
  public:
   virtual ~ConstraintState() = default;
-  /// Returns the tokens that may come next: bit t % 32 (0: lowest) of word t / 32 is set if token t may. At least one
-  /// bit is set. Valid until accept().
+  /// Returns the tokens that may come next, as bits: bit t % 32 (0: lowest) of word t / 32 is set if token t may come.
+  /// The span has a bit for every token of the vocabulary; at least one is set. Valid until accept().
   virtual std::span<const uint32_t> allowed() = 0;
   /// Appends a sampled token, which must be allowed, to the response.
   virtual void accept(int64_t token) = 0;

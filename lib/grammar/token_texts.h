@@ -1,5 +1,6 @@
-// For grammars.cpp and the program roll_grammar, which compiles a grammar in a separate process: its limits, and the
-// format in which it gets the vocabulary: the number of tokens, each token's size and bytes, then the end tokens.
+// Limits of the program roll_grammar, which compiles a grammar in a separate process, and the format in which it gets
+// the vocabulary. Used by grammars.cpp and roll_grammar.cpp. The format: number of tokens, size and bytes of each
+// token, number of end tokens, their ids. Each number has four bytes in the machine's byte order.
 #pragma once
 
 #include <unistd.h>
@@ -12,15 +13,16 @@
 namespace roll {
 
 inline constexpr int kVocabularyFd = 3;                            // file descriptor of the vocabulary in roll_grammar
-inline constexpr uint64_t kMostGrammarSeconds = 5;                 // limit of CPU time
+inline constexpr uint64_t kMostGrammarSeconds = 5;                 // limit of CPU time, in seconds
 inline constexpr uint64_t kMostGrammarMemory = uint64_t{1} << 30;  // limit of address space, in bytes
-inline constexpr size_t kMostCompiledBytes = 32 << 20;             // largest compiled grammar
+inline constexpr size_t kMostCompiledBytes = 32 << 20;             // largest compiled grammar, in bytes
 
-/// Appends a number as four bytes.
+/// Appends a number to `to` as four bytes.
 inline void pack_number(std::string& to, uint32_t value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+/// Returns the vocabulary in the format described at the top.
 inline std::string pack_token_texts(const TokenTexts& tokens) {
   std::string packed;
   pack_number(packed, static_cast<uint32_t>(tokens.texts.size()));
@@ -33,7 +35,7 @@ inline std::string pack_token_texts(const TokenTexts& tokens) {
   return packed;
 }
 
-/// Reads the output of pack_token_texts().
+/// Reads the output of pack_token_texts(), which must be complete.
 inline TokenTexts unpack_token_texts(const std::string& packed) {
   size_t at = 0;
   const auto number = [&] {

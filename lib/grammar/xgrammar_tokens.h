@@ -1,5 +1,5 @@
-// Makes xgrammar's description of a vocabulary, in both libroll_grammar.so and the program roll_grammar, which must
-// agree.
+// Makes xgrammar's description of a vocabulary. libroll_grammar.so and the program roll_grammar share this code,
+// because their descriptions must be equal.
 #pragma once
 
 #include <xgrammar/xgrammar.h>

@@ -1,10 +1,10 @@
-// HTTP client over libcurl, for rewards that ask a server: sends JSON with POST and returns the answer, within limits
-// of time and size.
+// HTTP client over libcurl, for rewards that ask a server (lib/reward): sends JSON with POST and returns the answer,
+// within limits of time and size.
 //
-// For safety, the client never follows a redirect (which could carry question and key to another server), always checks
-// certificates, does not pass its sockets to child processes, and writes neither the key nor parts of the URL other
-// than host and path into messages. Proxies come from the environment (https_proxy, no_proxy), as for every program
-// that uses libcurl.
+// For safety, the client never follows a redirect, which could carry question and key to another server. It always
+// checks certificates, and does not pass its sockets to child processes. It writes neither the key nor parts of the URL
+// other than host and path into messages. Proxies come from the environment (https_proxy, no_proxy), as for every
+// program that uses libcurl.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,9 @@ namespace roll {
 
 /// Limits of one request.
 struct HttpLimits {
-  double connect_timeout_s = 10;
-  double timeout_s = 60;       // for the whole request, connecting included
-  size_t max_bytes = 8 << 20;  // largest answer, headers included
+  double connect_timeout_s = 10;  // seconds
+  double timeout_s = 60;          // seconds for the whole request, connecting included
+  size_t max_bytes = 8 << 20;     // largest answer in bytes, headers included
 };
 
 struct HttpAnswer {
@@ -33,9 +33,9 @@ struct HttpAnswer {
     kCancelled     // the caller cancelled it
   };
   Outcome outcome = Outcome::kAnswered;
-  int status = 0;                         // HTTP status; kAnswered only
-  std::string body{};                     // any bytes; kAnswered only
-  std::string reason{};                   // describes an outcome other than kAnswered
+  int status = 0;                         // HTTP status; 0 unless kAnswered
+  std::string body{};                     // any bytes; empty unless kAnswered
+  std::string reason{};                   // description of an outcome other than kAnswered; else empty
   std::optional<double> retry_after_s{};  // seconds from the Retry-After header, if there is one
 };
 
@@ -46,8 +46,8 @@ void check_http_url(const std::string& url);
 /// Sends requests to one URL, and keeps the connection between them. Not thread-safe.
 class HttpClient {
  public:
-  /// `bearer_token`: sent as "Authorization: Bearer ..."; "": not sent. Does not connect yet. Throws UserError as
-  /// check_http_url() does, or if the token is not printable ASCII without spaces.
+  /// `bearer_token`: key that is sent as "Authorization: Bearer ..."; "": none is sent. Does not connect yet. Throws
+  /// UserError as check_http_url() does, or if the token is not printable ASCII without spaces.
   explicit HttpClient(const std::string& url, const std::string& bearer_token = "");
   HttpClient(HttpClient&&) noexcept;
   ~HttpClient();

@@ -1,6 +1,6 @@
-// Finds and closes slow connections, for HttpServer. For each connection, the list records the action that the server
-// waits for, if any: that the client sends a request, or reads an answer. A connection on which the server has waited
-// too long is closed; if connections run out, so are those on which it has waited longest. Not thread-safe.
+// Finds and closes slow connections, for HttpServer. For each connection, the list records the action of the client
+// that the server waits for, if any: sending a request, or reading an answer. A connection is closed if the client
+// takes too long for its action. If connections run out, those with the longest waits are closed, too. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ namespace roll {
 class ConnectionList {
  public:
   using Clock = std::chrono::steady_clock;
-  /// The action of a client that the server waits for.
+  /// Action of a client that the server waits for.
   enum class Owes {
     kRequest,  // sending a whole request
     kRead,     // reading an answer
@@ -22,16 +22,17 @@ class ConnectionList {
   ConnectionList(int max_connections, Clock::duration patience)
       : max_connections_(max_connections), patience_(patience) {}
 
-  /// Adds a connection or changes its `duty`; the client's time for it starts now. `fd`: socket of the connection,
-  /// which must stay open until remove().
+  /// Adds a connection, or changes the action that its client owes to `duty`; the client's time for it starts now.
+  /// `fd`: socket of the connection, which must stay open until remove().
   void set(int fd, Owes duty) { connections_[fd] = {.since = Clock::now(), .owes = duty}; }
   void remove(int fd) { connections_.erase(fd); }
 
-  /// Returns true if more than nine tenths of max_connections are in use. The server then calls close_slow() at once.
+  /// Returns true if more than nine tenths of max_connections are in use. The server must then call close_slow() at
+  /// once.
   bool is_crowded() const { return num_too_many() > 0; }
-  /// Shuts down connections whose clients are too slow and, while the list is crowded, those that have kept the server
-  /// waiting longest. They stay in the list until remove(). Returns the time at which close_slow() must be called
-  /// again.
+  /// Shuts down connections whose clients are too slow. If the list is crowded, also shuts down those with the longest
+  /// waits, as many as are above nine tenths. They stay in the list until remove(). Returns the time at which
+  /// close_slow() must be called again.
   Clock::time_point close_slow();
   /// Shuts down all connections.
   void close_all();

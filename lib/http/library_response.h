@@ -1,4 +1,5 @@
-// Sends HttpResponse objects through libmicrohttpd, for HttpServer. Call these functions in the library's callbacks.
+// Sends HttpResponse objects through libmicrohttpd, for HttpServer. Call these functions only in the library's
+// callbacks.
 #pragma once
 
 #include <microhttpd.h>
@@ -9,6 +10,7 @@
 
 namespace roll {
 
+/// Deleter of ResponseHandle.
 struct FreeResponse {
   void operator()(MHD_Response* response) const { MHD_destroy_response(response); }
 };
@@ -19,7 +21,7 @@ using ResponseHandle = std::unique_ptr<MHD_Response, FreeResponse>;
 /// used. Returns the result for the library: MHD_NO, which ends the connection, if `response` is null or cannot be
 /// queued.
 MHD_Result queue(MHD_Connection* connection, ResponseHandle response, const HttpResponse& head);
-/// Queues `answer` with its body, which is not copied. Returns as queue() does.
+/// Queues `answer` with its body, which must not be null and is not copied. Returns as queue() does.
 MHD_Result queue_whole(MHD_Connection* connection, const HttpResponse& answer);
 
 }  // namespace roll

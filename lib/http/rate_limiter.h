@@ -1,8 +1,8 @@
-// Rate limiter for rewards that ask a server: no period of a minute has more requests, or more tokens, than allowed. It
-// remembers the requests of the last minute, so a burst after a pause is possible and the limit still holds. (A token
-// bucket that allows such bursts lets through twice the limit in its first minute.)
+// Rate limiter for rewards that ask a server (lib/reward): no period of a minute has more requests, or more tokens,
+// than allowed. It remembers the requests of the last minute, so a burst after a pause is possible and the limit still
+// holds. (A token bucket that allows such bursts lets through twice the limit in its first minute.)
 //
-// The limiter only computes times: the caller passes the current time, and waits until its request may start.
+// The limiter only computes times: the caller passes the current time, and itself waits until its request may start.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct RateLimits {
   }
 };
 
-/// Thread-safe.
+/// Plans when requests may start. Thread-safe.
 class RateLimiter {
  public:
   explicit RateLimiter(const RateLimits& limits) : limits_(limits) {}
@@ -37,9 +37,9 @@ class RateLimiter {
     int64_t number = 0;  // for settle()
     double start_s = 0;  // time at which the caller may send the request; at least now_s
   };
-  /// Plans the next request, after all planned before. `tokens`: expected tokens of question and answer. `now_s`:
-  /// current time in seconds, from any clock that never goes back. A request that alone exceeds a limit gets a whole
-  /// minute.
+  /// Plans the next request, not before those planned earlier. `tokens`: expected tokens of question and answer.
+  /// `now_s`: current time in seconds, from any clock that never goes back. A request that alone exceeds a limit is a
+  /// minute apart from all others.
   Turn take_turn(int64_t tokens, double now_s);
   /// Replaces the expected tokens of a planned request by the true number, once its answer has come. `number`:
   /// Turn::number.
@@ -47,14 +47,14 @@ class RateLimiter {
 
  private:
   struct Sent {
-    double at_s;
+    double at_s;  // Turn::start_s
     int64_t tokens;
   };
   double earliest_start_s(int64_t tokens, double now_s) const;
 
   RateLimits limits_;
   std::mutex mutex_;
-  std::deque<Sent> sent_;      // in order of time
+  std::deque<Sent> sent_;      // planned requests, in order of time
   int64_t num_forgotten_ = 0;  // requests removed before sent_[0]
 };
 

@@ -4,7 +4,7 @@
 //   #include <roll/environment.h>
 //
 //   using Calls = std::vector<roll::EnvironmentCall>;
-//   struct Counting : roll::EnvironmentPlugin {  // say a digit, `most` times
+//   struct Counting : roll::EnvironmentPlugin {  // the model must say a digit; a level has `most` turns
 //     explicit Counting(const roll::EnvironmentSettings& settings) : most(int(settings.number("most", 3))) {}
 //     roll::EnvironmentOpening reset(uint64_t seed) override {  // begins a level
 //       turns = 0, digit = std::to_string(seed % 10);
@@ -24,12 +24,12 @@
 //   custom_envs:
 //     Count: {env_type: plugin, env_config: {library: build/libmylib.so, name: counting, config: {most: 5}}}
 //
-// An object plays one level at a time and is reused; there are as many objects as trajectories at once. `world_size`
-// threads on each sampling rank create and call them, so a slow object holds no slot of the sampler. One thread at a
-// time calls an object, but several objects run at once: data that they share must be thread-safe. The same seed and
-// messages must give the same answers. A step cannot be interrupted, so timeout_s does not apply. An exception fails
-// the level, which is counted and never a reward, and destroys the object. A crash ends the run: untrusted code belongs
-// in an `env_type: command`.
+// An object plays one level at a time and is reused for later levels; there are as many objects as trajectories at
+// once. `world_size` threads on each sampling rank create and call them, so a slow object holds no slot of the sampler.
+// One thread at a time calls an object, but several objects run at once: data that they share must be thread-safe. The
+// same seed and messages must give the same answers. A step cannot be interrupted, so timeout_s does not apply. An
+// exception destroys the object and ends the level without a reward; the run counts such levels. A crash ends the run:
+// untrusted code belongs in an `env_type: command`.
 //
 // The library must be built with the C++ compiler family that roll was built with.
 #pragma once
@@ -102,7 +102,7 @@ struct EnvironmentReaction {
   double reward = 0;                   // for this turn; within +-1,000,000
   bool done = false;                   // the level is over
   bool valid = true;                   // the message held an action
-  std::optional<bool> success{};       // the level is solved; unset: there are only rewards
+  std::optional<bool> success{};       // true: the level is solved; unset: there are only rewards
   std::vector<std::string> answers{};  // one per call, shown instead of the observation; may be left out if `done`
 };
 
@@ -110,11 +110,11 @@ struct EnvironmentReaction {
 class EnvironmentPlugin {
  public:
   virtual ~EnvironmentPlugin() = default;
-  /// Begins the level of this seed, whatever the state of the last one.
+  /// Begins the level of this seed, even if the last one is not over.
   virtual EnvironmentOpening reset(uint64_t seed) = 0;
   /// Answers the model's message. `calls`: the valid tool calls in it; roll itself answers invalid ones.
   virtual EnvironmentReaction step(const std::string& message, const std::vector<EnvironmentCall>& calls) = 0;
-  /// Called when the level is not continued.
+  /// Ends a level that is not continued, whether it is over or not.
   virtual void close() {}
 };
 
@@ -123,6 +123,7 @@ class EnvironmentPlugin {
 struct EnvironmentExport {
   uint32_t abi_version;
   const char* cxx_abi;
+  /// Creates an object of the class; may throw.
   std::unique_ptr<EnvironmentPlugin> (*make)(const EnvironmentSettings&);
 };
 
