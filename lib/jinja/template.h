@@ -21,7 +21,8 @@ class Context;
 class Template {
  public:
   /// Compiles `source`. `origin` is its name in messages. Throws UserError "ORIGIN:LINE: ..." for a syntax error, and
-  /// for a feature that is not supported.
+  /// for a feature that is not supported. Throws UserError "ORIGIN: ..." if `source` is not UTF-8 or is longer than 1
+  /// MiB.
   static Template parse(std::string_view source, const std::string& origin);
 
   /// Default limit of work (budget.h): about one second and less than 1 GB of memory. Rendering a thousand messages of

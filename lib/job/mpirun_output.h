@@ -27,6 +27,7 @@ std::string waited_line(int rank, int num_ranks, const std::string& where_and_ho
 /// Tells the supervisor, if there is one, that all ranks have met, by a line on standard error. Rank 0 calls it once.
 void report_start();
 
+/// Filter for one run of mpirun, with the facts found so far. Not thread-safe.
 class MpirunOutput {
  public:
   /// Takes the next bytes of mpirun's standard error, which may end within a line. Returns the lines that are complete

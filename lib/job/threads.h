@@ -2,8 +2,8 @@
 //
 // libgomp's default is to spin for milliseconds, which takes the core from other threads and programs: beside other
 // work, everything takes 3 to 16 times as long. Not spinning costs small models two thirds of their speed. A short spin
-// costs nothing in either case, so it is our default. libgomp reads it from the environment before main;
-// app/cli/short_spin.cpp puts it there.
+// costs nothing in either case, so it is our default. libgomp reads the number of spins from the environment before
+// main(); app/cli/short_spin.cpp sets it there.
 #pragma once
 
 #include <string>
