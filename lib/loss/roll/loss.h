@@ -82,7 +82,8 @@ class LossContext {
   virtual int64_t global_valid_samples(const std::string& mask) const = 0;
 
   /// Returns token weights [T] float32: sum(weights * token loss) is this micro-batch's part of the mini-batch's loss
-  /// under `mode`, a value of loss_agg_mode ("": the configured one). 0 outside the mask. Throws for unknown names.
+  /// under `mode`, a value of loss_agg_mode ("": the configured one). 0 outside the mask. Throws for unknown names, and
+  /// for a mode that needs loss_aggregation_divisor unless it is the configured one.
   virtual at::Tensor weights(const std::string& mask, const std::string& mode = "") const = 0;
 
   /// Returns the text of a key of `args` in the configuration; nullopt if it is not set.
