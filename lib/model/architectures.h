@@ -31,7 +31,7 @@ enum class NormPlace { kBefore, kAfter, kBoth };
 /// Layers with sliding-window attention; the key sliding_window holds the window's width in tokens.
 enum class Windows {
   kNone,     // no layer
-  kRefused,  // no layer; throws UserError if use_sliding_window asks for windows
+  kRefused,  // no layer; parse_spec() throws UserError if use_sliding_window is true and sliding_window is set
   kOptIn,  // if use_sliding_window is true: the layers that layer_types marks, or else those from max_window_layers on
   kAll,    // all layers, if sliding_window is set
   kPattern,  // the layers that layer_types marks; without layer_types all but every window_pattern-th layer

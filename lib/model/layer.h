@@ -102,9 +102,10 @@ struct LayerCost {
   std::map<int64_t, double> windowed = {};  // like square_flops, for attention with a window: by window width
 
   LayerCost& operator+=(const LayerCost& other);
-  /// FLOPs of attention over a sequence of `length` tokens, without its linear layers.
+  /// Returns the FLOPs of attention over a sequence of `length` tokens, without its linear layers.
   double pair_flops(double length) const;
-  /// Bytes of a page of `tokens` tokens, with `number_bytes` per element.
+  /// Returns the bytes of a page of `tokens` tokens. Keys and values have `number_bytes` bytes per element, states the
+  /// same but at least 4.
   int64_t page_bytes(int64_t tokens, int64_t number_bytes) const;
   /// Returns a number of tokens per page: `least`, or with recurrent states a multiple of `least`, up to 1024, at which
   /// keys and values take about as many bytes as the states. `number_bytes`: bytes per element.
@@ -273,7 +274,6 @@ struct Block {
   TensorShape output_scale = {};  // [1]; no name: not there, which means 1
 
   /// Elements of x per token.
-
   int64_t hidden() const { return std::max(norm.width, after.width); }
 };
 

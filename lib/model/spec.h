@@ -1,5 +1,5 @@
 // Spec of a decoder-only transformer: its sizes, and the features in which architectures differ (architectures.h). All
-// code that builds, plans or stores models uses it. parse_spec() reads it from HF's config.json, hf_config() writes
+// code that builds, stores or estimates models uses it. parse_spec() reads it from HF's config.json, hf_config() writes
 // one.
 #pragma once
 
@@ -112,8 +112,8 @@ ModelSpec parse_spec(const Json& config, const std::string& origin, const Archit
 /// all tokens use long_factor, also in short sequences.
 ModelSpec for_length(ModelSpec spec, int64_t longest);
 
-/// Reads biases, norms, scales, windows and RoPE from `config` into `spec`, whose architecture and sizes must be set.
-/// Throws UserError like parse_spec().
+/// Reads all features (biases, norms, activation, scales, windows, delta nets, full heads, RoPE) from `config` into
+/// `spec`, whose architecture and sizes must be set. Throws UserError like parse_spec().
 void read_features(const Json& config, const std::string& origin, ModelSpec& spec);
 
 /// Returns a config.json that transformers opens as the causal language model of that architecture. It lacks the dtype,

@@ -46,12 +46,12 @@ HfFolder open_weights(const std::filesystem::path& folder, const ModelSpec& spec
 /// adapter is missing, has another shape or is not floating-point.
 void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted);
 
-/// The contents of a model folder that a run needs, by how the run uses the model.
+/// Use of a model in a run, which decides on the contents that its folder must have.
 enum class FolderUse {
-  kWrites,      // a policy, or a judge that writes: all weights, and a tokenizer
-  kForwards,    // for log-probs alone: all weights
-  kReads,       // a judge that scores: all weights but the head, and a tokenizer
-  kGivesValues  // a critic: all weights but the head
+  kGenerates,         // a policy, or a judge that writes text: all weights, and a tokenizer
+  kComputesLogProbs,  // a reference or teacher: all weights
+  kScores,            // a judge with a value head: all weights but the lm head, and a tokenizer
+  kComputesValues     // a critic: all weights but the lm head
 };
 
 /// Checks that the folder has the contents for `use`, by file names and headers. Throws UserError if it lacks

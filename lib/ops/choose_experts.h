@@ -19,12 +19,12 @@ struct RoutingRule {
   double scale = 1;  // factor of the weights, after all else
 
   /// Experts per group.
-
   int64_t group_size() const { return count / groups; }
   bool operator==(const RoutingRule&) const = default;
 };
 
-/// Added to the sum of sigmoid probabilities before `renormalises` divides by it.
+/// Added to the sum of the chosen experts' sigmoid probabilities before the weights are divided by it
+/// (RoutingRule::renormalises).
 inline constexpr double kLeastSum = 1e-20;
 
 /// Chooses experts for one token: writes rule.chosen elements to `experts` (indices) and `weights`, in descending order
