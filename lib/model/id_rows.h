@@ -1,4 +1,4 @@
-// `roll logprobs`: reads token ids from JSON lines, checks them against the vocabulary, writes their log-probs.
+// Reads token ids from JSON lines, checks them against the vocabulary, and writes their log-probs, for `roll logprobs`.
 #pragma once
 
 #include <cstdint>

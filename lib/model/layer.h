@@ -4,7 +4,7 @@
 // sampling decode/cpu_decoder.cpp, decode/device_decoder.cpp and, for models that these do not support,
 // decode/tensor_decoder.cpp.
 // A layer is a sequence of blocks, each x += mixer(norm(x)). A part is a linear layer, norm or other tensor. To add a
-// kind of mixer (experts, a recurrence): its struct in Mixer here, its mix() in mixers.cpp, its memory in
+// kind of mixer (experts, a recurrence), write its struct in Mixer here, its mix() in mixers.cpp, its memory in
 // model/activation_memory.cpp, and the rows in architectures.cpp that use it. It then trains and samples on every
 // device; each faster decoder lists the kinds that it supports (MixerKinds). A deviation from Llama within a kind (a
 // window, another activation) is a Feature (features.h).
@@ -92,7 +92,7 @@ struct TensorShape {
   bool is_wide = false;      // float32 even in 16-bit models
 };
 
-/// Cost of one or more layers: FLOPs of a forward pass on all ranks together, and cache elements on one tensor rank. A
+/// Cost of one or more layers: FLOPs of a forward on all ranks together, and cache elements on one tensor rank. A
 /// sequence of n tokens takes flops * n + pair_flops(n) FLOPs.
 struct LayerCost {
   double flops = 0;                         // per token, apart from attention scores
@@ -112,9 +112,9 @@ struct LayerCost {
   int64_t page_tokens(int64_t least, int64_t number_bytes) const;
 };
 
-// Each kind of mixer has for_each_part(f), which calls f for each part in HF's order; own_cost(tp), the cost apart from
-// linear layers; and sharing_rule(tp), which is empty if `tp` tensor ranks can share the mixer, else the rule for the
-// user's message ("must divide ...").
+// Each kind of mixer has these functions. for_each_part(f) calls f(part) for each LinearShape, NormShape and
+// TensorShape in HF's order. own_cost(tp) returns the cost apart from linear layers. sharing_rule(tp) returns "" if
+// `tp` tensor ranks can share the mixer, else the rule for the user's message ("must divide ...").
 
 /// RoPE of an attention's queries and keys.
 struct RotaryRule {
@@ -149,7 +149,7 @@ struct Attention {
     for (const NormShape* norm : {&q_norm, &k_norm})
       if (norm->width > 0) f(*norm);
   }
-  /// Key/value heads per tensor rank; if there are more ranks than heads, each rank has a copy of one.
+  /// Returns the key/value heads per tensor rank; if there are more ranks than heads, each rank has a copy of one.
   int64_t kv_heads_per_rank(int64_t tp) const { return std::max<int64_t>(1, num_kv_heads / tp); }
   double scale() const;  // score_scale, or its default
   LayerCost own_cost(int64_t tp) const;
@@ -265,7 +265,7 @@ struct LayerInput {
 
 using Mixer = std::variant<Attention, GatedMlp, Experts, GatedDeltaNet, LayerInput, MlpBesideExperts>;
 
-/// x = output_scale * (x + scale * after(mixer(norm(x)))).
+/// Computes x = output_scale * (x + scale * after(mixer(norm(x)))).
 struct Block {
   NormShape norm;  // width 0: not there; the same holds for `after`
   Mixer mixer;
@@ -295,7 +295,7 @@ void for_each_part(const Layer& layer, const F& f) {
 LayerCost layer_cost(const Layer& layer, int64_t tp = 1);
 LayerCost layer_cost(const std::vector<Layer>& layers, int64_t tp = 1);
 
-/// The kinds of mixers that a decoder supports.
+/// The kinds of mixers that a decoder supports: Kinds are types in Mixer.
 template <class... Kinds>
 struct MixerKinds {
   /// True if all mixers of the layers are of these kinds.

@@ -1,4 +1,5 @@
-// `roll export`: writes the model in a folder to a new folder, in another dtype or file size, or with adapters merged.
+// Writes the model in a folder to a new folder, in another dtype or file size, or with adapters merged, for `roll
+// export`.
 #pragma once
 
 #include <filesystem>

@@ -42,7 +42,7 @@ class RouterTraining;
 struct ModelSpec;
 struct PackedTokens;
 
-/// Counts the tokens of each expert in a mini-batch, and changes the biases by them.
+/// Counts the tokens of each expert in a mini-batch, and changes the experts' biases by these counts (balance()).
 class ExpertLoads {
  public:
   /// `step`: change of a bias per update.

@@ -13,8 +13,8 @@
 
 namespace roll {
 
-/// Returns `tensors` (the model's adapters, whole and under the model's names) with PEFT's stacked pairs, at the end,
-/// in place of the experts' pairs. Other tensors stay as they are.
+/// Returns `tensors` (the model's adapters, whole and under the model's names) without the experts' pairs, and at the
+/// end PEFT's stacked pairs. Other tensors stay as they are.
 NamedTensors stacked_adapters(const ModelSpec& spec, const NamedTensors& tensors);
 
 }  // namespace roll

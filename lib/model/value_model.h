@@ -18,8 +18,8 @@
 
 namespace roll {
 
-/// Returns values: hidden [N, E], weight [1, E], bias [1] -> [N] float32 (float64 for float64). Computed in
-/// float32 even in 16-bit models, whose dtype would leave a value 3 digits.
+/// Returns values, hidden weight^T + bias: hidden [N, E], weight [1, E], bias [1] -> [N] float32 (float64 for float64).
+/// It computes in float32 even for 16-bit inputs, because a 16-bit value would have only 3 digits.
 at::Tensor compute_values(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias);
 
 /// Throws UserError if the folder's weights have no value head, so that ValueModel::load() would make a new one.

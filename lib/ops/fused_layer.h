@@ -1,7 +1,8 @@
 // Differentiable functions by fused GPU kernels (cuda/layer_kernels.h) for the parts of a layer between its matrix
 // products, for model/mixers.cpp. They compute the functions of layer_ops.h with fewer launches and less memory
 // traffic. Backward adds a weight's gradient to weight.grad() if that is float32, else returns it to autograd. A
-// launcher must be owned by a shared_ptr, because backward keeps it. takes_layer() must hold for the inputs.
+// launcher must be owned by a shared_ptr, because backward keeps it. Call a function only if takes_layer() is true for
+// its inputs.
 // Legend: N rows (tokens), E hidden size, H query heads, Hkv key/value heads, D head size, I inner size.
 #pragma once
 
