@@ -1,10 +1,10 @@
 // Small Jinja interpreter for the chat templates of model folders. Renders like Hugging Face's jinja2 (trim_blocks,
 // lstrip_blocks, loop controls, immutable sandbox; globals raise_exception and strftime_now).
 //
-// Supports for (with if and else, without recursion), if, set (also of namespace members and blocks), macro, with, raw,
-// generation, break, continue; all expressions; the filters, tests and methods in functions.h. Refuses includes,
-// inheritance and call blocks when parsing; unknown filters, tests and methods fail when reached. No template can hang
-// or exhaust memory: work, text, nesting and ranges are bounded.
+// Supports the statements for (with if and else, without recursion), if, set (also of namespace members and blocks),
+// macro, with, raw, generation, break and continue. Supports all expressions, and the filters, tests and methods in
+// functions.h. Refuses includes, inheritance and call blocks when parsing; unknown filters, tests and methods fail when
+// reached. No template can hang or exhaust memory: work, text, nesting and ranges are bounded.
 #pragma once
 
 #include <functional>

@@ -6,10 +6,10 @@
 
 namespace roll {
 
-/// Ends the process if this object lives longer than `limit_s` seconds: a handler of SIGALRM writes `line` (at most
-/// 1023 bytes) to standard error, waits 1.5 s, and exits with `exit_code`. Meanwhile other ranks can write their lines,
-/// which show who waits for whom. If run_ranks() (launch.h) started the job from another host, the handler also ends
-/// Open MPI's daemon on this host. Only one Deadline may exist at a time.
+/// Ends the process if this object lives longer than `limit_s` seconds. A handler of SIGALRM writes `line` (at most
+/// 1023 bytes) to standard error, waits 1.5 s, and exits with `exit_code`. In the 1.5 s other ranks can write their
+/// lines, which show who waits for whom. If run_ranks() (launch.h) started the job from another host, the handler also
+/// ends Open MPI's daemon on this host. Only one Deadline may exist at a time.
 class Deadline {
  public:
   Deadline(double limit_s, const std::string& line, int exit_code);
@@ -24,9 +24,9 @@ class Deadline {
 /// destructor would cancel this limit, too.
 void end_within(double limit_s, const std::string& line, int exit_code);
 
-/// Starts a background process that ends Open MPI's daemon on this host, if it still runs after `grace_s` seconds: the
-/// daemon waits for orders from mpirun, which may be out of reach. Does nothing if run_ranks() did not start the job,
-/// or on mpirun's own host, where supervisor.h does that. Called just before this rank ends.
+/// Starts a background process that ends Open MPI's daemon on this host, if the daemon still runs after `grace_s`
+/// seconds. The daemon waits for orders from mpirun, which may be out of reach. Does nothing if run_ranks() did not
+/// start the job, or on mpirun's own host, where supervisor.h does that. Called just before this rank ends.
 void end_daemon_after(double grace_s);
 
 }  // namespace roll

@@ -48,9 +48,9 @@ namespace roll {
 /// prints the error: for AnotherRankFailed (dist/agree.h), and for Stopped on all ranks but the first.
 std::string error_line(const std::exception& error);
 
-/// In a running MPI job, ends every rank with the error's exit code by MPI_Abort and does not return; a rank whose
+/// In a running MPI job, ends every rank with the error's exit code by MPI_Abort and does not return. A rank whose
 /// error_line() is "" first waits 3 s for the rank that prints the error. Without MPI it returns, but this process has
-/// only seconds left (end_within() in deadline.h), even if a destructor hangs.
+/// only 5 s left (end_within() in deadline.h), even if a destructor hangs.
 void abort_all_ranks(const std::exception& error);
 
 }  // namespace roll

@@ -9,8 +9,8 @@
 namespace roll {
 
 /// Transport between ranks, the values of --communicator. kSingle: one rank, no transport. kAuto chooses kNccl if there
-/// are several ranks and each has a different GPU; else kSingle, kMpi or kTcp, depending on how this process was
-/// started (world.h).
+/// are several ranks and each has a different GPU. Otherwise it chooses kSingle, kMpi or kTcp, depending on how this
+/// process was started (world.h).
 enum class Transport { kAuto, kSingle, kMpi, kTcp, kNccl };
 constexpr auto enum_names(Transport) {
   return std::to_array<Named<Transport>>({{Transport::kAuto, "auto"},

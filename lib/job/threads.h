@@ -27,8 +27,8 @@ int num_allowed_cores();
 /// quota (rounded down); at least 1.
 int num_usable_cores();
 
-/// Limits torch's threads to num_usable_cores(), unless OMP_NUM_THREADS is set: torch starts a thread for each core
-/// that it sees, but a container may have the CPU time of only two. main() calls it. Throws UserError if
+/// Limits torch's threads to num_usable_cores(), unless OMP_NUM_THREADS is set. By default torch starts a thread for
+/// each core that it sees, but a container may have the CPU time of only two. main() calls it. Throws UserError if
 /// OMP_NUM_THREADS is not a number.
 void keep_threads_to_quota();
 

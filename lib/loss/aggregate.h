@@ -12,8 +12,8 @@
 //   prompt-mean              sum_g (sum m*l / M_g) / P      P prompts with M_g > 0
 //   constant                 sum m*l / (L * S)              L = loss_aggregation_divisor
 //
-// The key apply_loss_scale: nothing averages over the micro-batches here, so the summed gradient is already that of the
-// whole mini-batch. true (the default) therefore scales the loss by 1, false by 1 / number of micro-batches.
+// Nothing averages over the micro-batches here, so the summed gradient is already that of the whole mini-batch. The key
+// apply_loss_scale therefore scales the loss by 1 if it is true (the default), else by 1 / number of micro-batches.
 // Legend: B sequences, T packed tokens of a micro-batch.
 #pragma once
 

@@ -40,7 +40,8 @@ SequenceSums sequence_sums(const at::Tensor& x, const at::Tensor& mask, const st
                            const at::Tensor& bounds = {});
 
 /// Returns GSPO's ratio (Zheng et al. 2025): each token gets token_ratio(m), where m is the mean of log_ratio over the
-/// masked tokens of its sequence, 0 without any. cu_seqlens, bounds: as for sequence_sums(), of whole sequences.
+/// masked tokens of its sequence (0 if it has none). The sequences must be whole. cu_seqlens, bounds: as for
+/// sequence_sums().
 at::Tensor sequence_ratio(const at::Tensor& log_ratio, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens,
                           const at::Tensor& bounds = {});
 

@@ -1,7 +1,7 @@
 // Estimates the activation memory of a micro-batch from shapes alone, for settings/memory_estimate.h. It excludes
-// weights, gradients and optimizer state. It models the code that runs: on a GPU the layer kernels (ops/fused_layer.h),
-// LibTorch's flash kernels for 16-bit dtypes and its plain operators for float32; on the CPU our own operators. Sizes
-// that the layer kernels do not support (mixers.cpp) are outside its scope.
+// weights, gradients and optimizer state. It models the code that runs. On a GPU that is the layer kernels
+// (ops/fused_layer.h), LibTorch's flash kernels for 16-bit dtypes and its plain operators for float32; on the CPU it is
+// our own operators. Sizes that the layer kernels do not support (mixers.cpp) are outside its scope.
 #pragma once
 
 #include <ATen/core/Tensor.h>

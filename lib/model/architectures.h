@@ -42,8 +42,8 @@ enum class Windows {
 /// one tensor: kByHeads groups its rows by key head, kSideBySide concatenates the projections.
 enum class DeltaNets { kNone, kByHeads, kSideBySide };
 
-/// Kind of mixture of experts, and whose keys describe it. kNone: no experts; kQwen: Qwen's keys; kDeepSeek:
-/// DeepSeek-V3's keys, sigmoid routers with a bias; kBesideMlps: Gemma 4's keys, experts beside each MLP if
+/// Kind of mixture of experts, and the model family whose keys describe it. kNone: no experts. kQwen: Qwen's keys.
+/// kDeepSeek: DeepSeek-V3's keys, sigmoid routers with a bias. kBesideMlps: Gemma 4's keys, experts beside each MLP if
 /// enable_moe_block is true.
 enum class Mixtures { kNone, kQwen, kDeepSeek, kBesideMlps };
 

@@ -129,9 +129,9 @@ class Backbone {
   void use_store(std::shared_ptr<LayerStore> store) { store_ = std::move(store); }
 
   /// Returns [S / tp, E] after the final norm, for the S slots of `layout` on this context rank; each tensor rank has
-  /// an equal part. In a pipeline, runs the layers of the chunk that the stage has entered (PipelineStage); unless they
-  /// are the model's last ones, sends their result to the next stage and returns undefined. **Collective** over cp, tp
-  /// and ep; the previous stage must make the same call.
+  /// an equal part. In a pipeline, runs the layers of the chunk that the stage has entered (PipelineStage). Unless
+  /// these are the model's last layers, it sends their result to the next stage and returns undefined. **Collective**
+  /// over cp, tp and ep; the previous stage must make the same call.
   at::Tensor forward(const TokenLayout& layout, const Recomputation& recompute) const;
   /// Returns [N, E] of the new tokens after the final norm, on every tensor rank, and writes their keys, values and
   /// states to `cache`. No gradients; needs a model without pipeline stages and expert ranks. **Collective** over tp.

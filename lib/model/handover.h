@@ -1,5 +1,5 @@
-// Sends tensors from a pipeline stage to the next one at a layer boundary, for Backbone::forward(): x (the output of
-// the last layer before the boundary), and the tensors of Carried (mixers.h) that later layers read.
+// Sends tensors from a pipeline stage to the next one at a layer boundary, for Backbone::forward(). The tensors are x
+// (the output of the last layer before the boundary) and those of Carried (mixers.h) that later layers read.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,13 +1,13 @@
 // Describes a model's layers, without weights: names and sizes of their parts, and sharding over tensor ranks. All code
 // that needs to know the layers reads this description: parameters and FLOPs (spec.h), shards (parameter_shards.h),
-// memory and caches, weight reading (LayerWeights in backbone.h), and every forward: mixers.cpp in training; in
-// sampling decode/cpu_decoder.cpp, decode/device_decoder.cpp and, for models that these do not support,
-// decode/tensor_decoder.cpp.
+// memory and caches, weight reading (LayerWeights in backbone.h), and every forward. In training, mixers.cpp computes
+// the layers. In sampling, decode/cpu_decoder.cpp and decode/device_decoder.cpp do, and decode/tensor_decoder.cpp for
+// models that these do not support.
 // A layer is a sequence of blocks, each x += mixer(norm(x)). A part is a linear layer, norm or other tensor. To add a
-// kind of mixer (experts, a recurrence), write its struct in Mixer here, its mix() in mixers.cpp, its memory in
-// model/activation_memory.cpp, and the rows in architectures.cpp that use it. It then trains and samples on every
-// device; each faster decoder lists the kinds that it supports (MixerKinds). A deviation from Llama within a kind (a
-// window, another activation) is a Feature (features.h).
+// kind of mixer (a recurrence, say), write its struct in Mixer here, its mix() in mixers.cpp, its memory in
+// activation_memory.cpp, and rows in architectures.cpp that use it. It then trains and samples on every device; each
+// faster decoder lists the kinds that it supports (MixerKinds). A deviation from Llama within a kind (a window, another
+// activation) is a Feature (features.h).
 #pragma once
 
 #include <c10/core/ScalarType.h>
@@ -107,8 +107,9 @@ struct LayerCost {
   /// Returns the bytes of a page of `tokens` tokens. Keys and values have `number_bytes` bytes per element, states the
   /// same but at least 4.
   int64_t page_bytes(int64_t tokens, int64_t number_bytes) const;
-  /// Returns a number of tokens per page: `least`, or with recurrent states a multiple of `least`, up to 1024, at which
-  /// keys and values take about as many bytes as the states. `number_bytes`: bytes per element.
+  /// Returns a number of tokens per page: `least` if there are no recurrent states. Otherwise it is a multiple of
+  /// `least`, up to 1024, at which keys and values take about as many bytes as the states. `number_bytes`: bytes per
+  /// element.
   int64_t page_tokens(int64_t least, int64_t number_bytes) const;
 };
 
@@ -131,8 +132,8 @@ struct Attention {
   LinearShape q, k, v, o;     // v with 0 outputs: the values are the keys before their norm and RoPE
   NormShape q_norm, k_norm;   // norms of queries and keys; width head_dim: over each head; larger: over all heads
   bool norms_values = false;  // RMSNorm without weight over each head of v
-  // Index (0 or 1) of the model's keys and values that several layers share: this layer computes them, or reads them if
-  // k has 0 outputs. -1: keys and values for this layer alone.
+  // Index (0 or 1) in the model's keys and values that several layers share. This layer computes them, or reads them if
+  // k has 0 outputs. -1: the layer has keys and values that no other layer reads.
   int64_t shared = -1;
   LinearShape gate = {};  // the heads' output is multiplied by sigmoid(gate(x)) before o; 0 outputs: no gate
   RotaryRule rotary = {};

@@ -31,8 +31,8 @@ TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& toke
                               bool with_entropy, const Recomputation& recompute = {}, const at::Tensor& wanted = {},
                               bool with_energy = false, const at::Tensor& choices = {});
 
-/// Returns the k largest logits, and their ids, among the ids below `vocabulary`, at each index where the mask `wanted`
-/// is not 0 (as in token_log_probs()): [T, k] each, 0 at other indices, without temperature. No gradient. Batch,
+/// Returns [T, k] logits and ids: at each index where the mask `wanted` (as in token_log_probs()) is not 0, the k
+/// largest logits among the ids below `vocabulary`, descending; 0 at other indices. No temperature, no gradient. Batch,
 /// results on each rank and collectives are as in token_log_probs().
 TopLogits token_top_logits(const Transformer& model, const PackedTokens& tokens, int64_t k, int64_t vocabulary,
                            const at::Tensor& wanted);

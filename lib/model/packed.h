@@ -14,8 +14,8 @@ namespace roll {
 
 struct TokenLayout;
 
-/// The slots (indices of tokens on this context rank, token_layout.h) for which the lm head computes results: their
-/// tokens have a label, i.e. a next token in their context, and are in the mask `wanted`. labelled_slots() makes it.
+/// The slots (indices of tokens on this context rank, token_layout.h) for which the lm head computes results. Their
+/// tokens have a label, i.e. a next token in their context, and are in the mask `wanted`. Made by labelled_slots().
 struct LabelledSlots {
   at::Tensor wanted;  // mask [T] on the host: 0 where no result is needed; undefined: results of all tokens
   at::Tensor slots;   // [N] int64, ascending
@@ -24,8 +24,8 @@ struct LabelledSlots {
   at::Tensor unwanted{};
 };
 
-/// One context of a prefix tree, which is a list of all contexts in sorted order: its first `shared` tokens equal those
-/// of the context before it in the list, and are computed only there.
+/// One context of a prefix tree, which is a list of all contexts in lexicographic order. Its first `shared` tokens
+/// equal those of the context before it in the list, and are computed only there.
 struct Branch {
   int64_t context = 0, shared = 0;  // index among the C contexts; number of tokens
 };
@@ -41,8 +41,8 @@ struct PackedTokens {
   std::vector<Branch> tree{};          // [C] from prefix_tree(); empty: no prefix sharing
 
   at::Tensor dropout_keys{};  // [T] from dropout_keys() if adapters are trained with dropout; else undefined
-  // [T, choices_per_token()] int16: experts that the sampler's routers chose and that are to be used again, for each
-  // mixture of the model in turn; -1: the router chooses anew; undefined: so for all tokens.
+  // [T, choices_per_token()] int16 (mixture.h): experts that the sampler's routers chose and that the forward must use,
+  // for each mixture of the model in turn. -1: the router chooses; undefined: the routers choose for all tokens.
   at::Tensor routed_experts{};
   // For a micro-batch in training:
   double token_weight = 0;                    // 1 / tokens of the mini-batch; 0: no training

@@ -29,8 +29,9 @@ std::vector<AdaptedLinear> adapted_linears(const ModelSpec& spec);
 /// Returns "up_proj" for "model.layers.0.mlp.up_proj".
 std::string last_part(const std::string& name);
 
-/// Returns short names of the linear layers that `targets` (LoraSpec::targets) adapt: the last part ("up_proj") if all
-/// linear layers with that last part are adapted, else the name within the layer ("mlp.shared_expert.up_proj").
+/// Returns short names of the linear layers that `targets` (LoraSpec::targets) adapt. A short name is the last part
+/// ("up_proj") if all linear layers with that last part are adapted, else the name within the layer
+/// ("mlp.shared_expert.up_proj").
 std::vector<std::string> target_names(ModelSpec spec, const std::vector<std::string>& targets);
 
 /// Sets spec.lora to the adapters of a PEFT folder. If modules_to_save names the embedding or head of a tied model,

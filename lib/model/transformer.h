@@ -1,5 +1,6 @@
-// The causal language model on this rank: loads and saves HF folders, and computes hidden states and logits.
-// log_probs.h computes log-probs with it; the same tensors serve training (autograd) and sampling (KV cache).
+// The causal language model on this rank: loads and saves HF folders, and computes hidden states and logits. The same
+// tensors serve training (autograd) and sampling (KV cache). Function token_log_probs() (log_probs.h) computes
+// log-probs with it.
 // Legend: T packed tokens, S slots of a context rank (token_layout.h), N new tokens in sampling, E hidden size, V
 // vocabulary.
 #pragma once

@@ -1,6 +1,6 @@
-// Implementations of packed_attention() (attention.h), which chooses between them: on the CPU, blocks of 64 queries
-// whose scores stay in cache (64 x length scores per thread, so memory grows with the longest piece); on CUDA,
-// LibTorch's variable-length flash kernels for bfloat16 and float16; LibTorch's plain operators otherwise.
+// Implementations of packed_attention() (attention.h), which chooses between them. On the CPU: blocks of 64 queries,
+// whose scores stay in cache (64 x length scores per thread, so memory grows with the longest piece). On CUDA:
+// LibTorch's variable-length flash kernels if has_flash_kernel(), else LibTorch's plain operators.
 // Legend: T queries, K keys of all pieces, H query heads, Hkv key/value heads, D head size.
 #pragma once
 

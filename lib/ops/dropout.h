@@ -1,6 +1,6 @@
 // Dropout of the inputs of adapters, with counter-based random masks (base/random.h). An element's mask depends only on
-// the seed, the update, all tokens of the sequence so far, the linear layer and the column, so that it is the same for
-// any packing, sharding of tokens or columns, and prefix sharing.
+// the seed, the update, all tokens of the sequence so far, the linear layer and the column. It is therefore the same
+// for any packing, sharding of tokens or columns, and prefix sharing.
 // Legend: T packed tokens, K columns on this rank.
 #pragma once
 

@@ -15,8 +15,9 @@
 
 namespace roll {
 
-/// True if the kernels support these inputs: x is float32 or bfloat16; each of `sizes` (numbers of elements of x's
-/// dtype, such as the hidden size) takes a multiple of 16 bytes; and `weights` and their gradients are aligned.
+/// Returns true if the kernels support these inputs: x is float32 or bfloat16, and `weights` and their gradients are
+/// aligned. Each of `sizes` (numbers of elements of x's dtype, such as the hidden size) must take a multiple of 16
+/// bytes.
 bool takes_layer(const at::Tensor& x, const std::vector<int64_t>& sizes, const std::vector<at::Tensor>& weights);
 
 struct NormedSum {
