@@ -1,5 +1,6 @@
-// First-in-first-out buffer for the text of a stream that its client has not read yet, for HttpServer. It grows in
-// large blocks, so that the system gets their memory back when the client has read them.
+// First-in-first-out byte buffer. HttpServer keeps in it the bytes of a streamed answer that the client has not read
+// yet. It grows in blocks of 256 KiB, so that the system gets their memory back when the client has read them. Not
+// thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,7 @@ namespace roll {
 
 class UnsentText {
  public:
+  /// Adds a copy of `text` at the end.
   void append(std::string_view text) {
     while (!text.empty()) {
       if (blocks_.empty() || blocks_.back().size() == kBlockBytes) blocks_.emplace_back().reserve(kBlockBytes);
@@ -19,7 +21,7 @@ class UnsentText {
       text.remove_prefix(part.size());
     }
   }
-  /// Moves the next bytes, at most `size`, to `to`; returns how many it moved.
+  /// Removes the first `size` bytes, or all if there are fewer, and copies them to `to`. Returns their number.
   size_t take(char* to, size_t size) {
     size_t count = 0;
     while (count < size && !blocks_.empty() && num_taken_ < blocks_.front().size()) {

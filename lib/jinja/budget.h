@@ -1,5 +1,5 @@
-// Limits the cost of rendering a Jinja template: code that reads or makes values pays for their bytes with charge(),
-// which bounds time and memory together.
+// Limits the cost of rendering a Jinja template: Template::render() makes a Budget, and all code that reads or makes
+// values calls charge() with their bytes. This bounds time and memory together.
 #pragma once
 
 #include <cstddef>

@@ -15,6 +15,7 @@
 
 namespace roll::jinja {
 
+/// Serves one call of Template::render(), on one thread.
 class Context {
  public:
   /// `variables` join the global functions (functions.h) in the outermost scope, and override them.
@@ -26,7 +27,7 @@ class Context {
   /// Sets a variable in the innermost scope.
   void set(const std::string& name, Value value);
 
-  /// Calls body() in a new scope and returns its result; variables set there disappear afterwards.
+  /// Calls body() in a new innermost scope and returns its result. The scope's variables disappear afterwards.
   template <class Body>
   auto in_scope(const Body& body) {
     scopes_.emplace_back();
@@ -91,10 +92,14 @@ class Context {
   int line_ = 1, depth_ = 0;
 };
 
-/// How the template goes on after a statement: with the next one, or out of the loop or its iteration.
-enum class Flow { kNext, kBreak, kContinue };
+/// Result of a statement: says what runs next.
+enum class Flow {
+  kNext,      // the following statement
+  kBreak,     // the statement after the innermost loop
+  kContinue,  // the next iteration of the innermost loop
+};
 
-/// Compiled expression and statement. Both throw Failure for an error.
+/// Compiled expression and statement. Both throw Failure if an error occurs while the template renders.
 using Expression = std::function<Value(Context&)>;
 using Statement = std::function<Flow(Context&)>;
 

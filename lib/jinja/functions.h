@@ -1,5 +1,5 @@
 // Python's and Jinja's built-in filters, tests, methods and operators that chat templates use, for expressions.cpp. All
-// throw Failure (value.h) for wrong arguments, and for an unknown filter or test.
+// throw Failure (value.h) for arguments of a wrong type or value, and for an unknown filter or test.
 #pragma once
 
 #include <optional>

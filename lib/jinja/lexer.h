@@ -11,15 +11,15 @@ namespace roll::jinja {
 enum class TokenKind {
   kText,        // text between tags; whitespace at tags already trimmed
   kPrintBegin,  // {{
-  kPrintEnd,
-  kTagBegin,  // {%
-  kTagEnd,
-  kName,
-  kString,  // `text` is the value, escapes resolved
+  kPrintEnd,    // }}
+  kTagBegin,    // {%
+  kTagEnd,      // %}
+  kName,        // identifier or keyword
+  kString,      // `text` is the value, escapes resolved
   kInteger,
   kFloat,
-  kOperator,
-  kEnd,  // the last token
+  kOperator,  // operator, bracket or comma
+  kEnd,       // the last token
 };
 
 struct Token {

@@ -1,5 +1,5 @@
-// Python's string methods for UTF-8 text, used by the interpreter's filters and methods. Each comment names the method.
-// They charge the thread's Budget (budget.h), and throw Failure (value.h) if it is used up.
+// Python's string methods for UTF-8 text, used by the interpreter's filters and methods. Each comment names the method
+// that the function computes. They charge the thread's Budget (budget.h), and throw Failure (value.h) if it is used up.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace roll::jinja {
 
-/// str.find(part) from byte `from` on; returns a byte offset, or std::string::npos if there is no match. Takes linear
-/// time, unlike std::string::find.
+/// str.find(part) from byte `from` on; returns the match's byte offset in `s`, or std::string::npos if there is no
+/// match. Takes linear time, unlike std::string::find.
 size_t find_text(const std::string& s, const std::string& part, size_t from);
 
 /// str.split(separator, limit): splits at most `limit` times, or without limit if it is negative. nullopt splits at

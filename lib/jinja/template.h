@@ -1,10 +1,10 @@
 // Small Jinja interpreter for the chat templates of model folders. Renders like Hugging Face's jinja2 (trim_blocks,
 // lstrip_blocks, loop controls, immutable sandbox; globals raise_exception and strftime_now).
 //
-// Supports for (with if and else, without recursion), if, set (also of namespace members and blocks), macro, with, raw,
-// generation, break, continue; all expressions; the filters, tests and methods in functions.h. Refuses includes,
-// inheritance and call blocks when parsing; unknown filters, tests and methods fail when reached. No template can hang
-// or exhaust memory: work, text, nesting and ranges are bounded.
+// Supports the statements for (with if and else, without recursion), if, set (also of namespace members and blocks),
+// macro, with, raw, generation, break and continue. Supports all expressions, and the filters, tests and methods in
+// functions.h. Refuses includes, inheritance and call blocks when parsing; unknown filters, tests and methods fail when
+// reached. No template can hang or exhaust memory: work, text, nesting and ranges are bounded.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,8 @@ class Context;
 class Template {
  public:
   /// Compiles `source`. `origin` is its name in messages. Throws UserError "ORIGIN:LINE: ..." for a syntax error, and
-  /// for a feature that is not supported.
+  /// for a feature that is not supported. Throws UserError "ORIGIN: ..." if `source` is not UTF-8 or is longer than 1
+  /// MiB.
   static Template parse(std::string_view source, const std::string& origin);
 
   /// Default limit of work (budget.h): about one second and less than 1 GB of memory. Rendering a thousand messages of

@@ -13,24 +13,26 @@ namespace roll::jinja {
 /// Tokens of a template, read from front to back.
 class TokenStream {
  public:
-  /// `tokens`: result of tokenize(); `origin`: the template's name in messages. Throws UserError if a tag is so long
-  /// that its closures would exhaust the stack.
+  /// `tokens`: result of tokenize(); `origin`: the template's name in messages. Throws UserError if a tag has more than
+  /// 4000 tokens: its closures could exhaust the stack.
   TokenStream(std::vector<Token> tokens, std::string origin);
 
   /// Returns a token without moving: 0 is the next one. At the end, returns the kEnd token.
   const Token& peek(size_t ahead = 0) const { return tokens_[std::min(pos_ + ahead, tokens_.size() - 1)]; }
   /// Returns the next token and moves behind it, but never past kEnd.
   const Token& next() { return tokens_[pos_ + 1 < tokens_.size() ? pos_++ : pos_]; }
+  /// Returns the next token's line.
   int line() const { return peek().line; }
 
-  // is...(): kind or text of the next token.
+  /// Return true if the next token has this kind, or is this operator or name.
   bool is(TokenKind kind) const { return peek().kind == kind; }
   bool is_operator(std::string_view op) const { return is(TokenKind::kOperator) && peek().text == op; }
   bool is_name(std::string_view name) const { return is(TokenKind::kName) && peek().text == name; }
-  /// Move behind the next token and return true if it is this one; else return false.
+  /// If the next token is this one, move behind it and return true; else return false.
   bool take_operator(std::string_view op);
   bool take_name(std::string_view name);
-  /// Move behind the next token; throw UserError if it is another one. `what` describes the expected token: "%}".
+  /// Move behind the next token, which must be this one; throw UserError if it is not. `what` describes the expected
+  /// token: "%}".
   void expect_operator(std::string_view op);
   void expect_name(std::string_view name);
   void expect(TokenKind kind, std::string_view what);

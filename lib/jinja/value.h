@@ -1,5 +1,5 @@
-// Values of the Jinja interpreter: Python's, as far as chat templates use them. All but namespaces are immutable, as in
-// Hugging Face's sandbox.
+// Values of the Jinja interpreter: Python's types, as far as chat templates use them. All but namespaces are immutable,
+// as in Hugging Face's sandbox.
 #pragma once
 
 #include <cstdint>
@@ -76,6 +76,7 @@ class Value {
   static Value make_namespace(Dict members);
   /// Makes a function that holds a copy of `object`; `object` counts in the limit on nesting.
   static Value make_method(const Value& object, Function function);
+  /// Converts JSON; objects become dicts. Throws Failure like the constructors.
   static Value from_json(const Json& json);
 
   bool is_undefined() const { return std::holds_alternative<Undefined>(data_); }

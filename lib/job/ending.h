@@ -3,7 +3,7 @@
 // and which file sees to it ("itself" is the rank).
 //
 // clang-format off
-//  what happens               who notices                within                     exit code   words
+//  what happens               who notices                within                     exit code   message
 //  a rank throws              itself, then all others    5 s: MPI_Abort, and time   2 user, 1   its own line, with
 //                             (agree.h, MPI_Abort)       for leaving                system, 70  "[rank 3]"
 //                                                                                   bug
@@ -26,8 +26,8 @@
 //                             or the only rank
 //  Ctrl-C, SIGTERM, SIGHUP    all ranks, together        the current token; the     130, 143,   "stopped by SIGTERM"
 //  (process/stop.h)              (stop_agreed)              step, once it trains       129
-//  one of these to a rank     mpirun, read by            at once                    130, 143,   "stopped by SIGTERM"
-//  that does not listen yet   launch.h                                              129
+//  a stop signal comes to a   mpirun, read by            at once                    130, 143,   "stopped by SIGTERM"
+//  rank without its handler   launch.h                                              129
 //  Ctrl-C, SIGTERM again      every rank, supervisor.h   at once                    130, 143    "ended at once by
 //                                                                                               the second signal"
 //  SIGUSR1, the time limit    as Ctrl-C                  as Ctrl-C                  75          "stopped by the time
@@ -48,9 +48,9 @@ namespace roll {
 /// prints the error: for AnotherRankFailed (dist/agree.h), and for Stopped on all ranks but the first.
 std::string error_line(const std::exception& error);
 
-/// In a running MPI job, ends every rank with the error's exit code by MPI_Abort and does not return; a rank whose
+/// In a running MPI job, ends every rank with the error's exit code by MPI_Abort and does not return. A rank whose
 /// error_line() is "" first waits 3 s for the rank that prints the error. Without MPI it returns, but this process has
-/// only seconds left (end_within() in deadline.h), even if a destructor hangs.
+/// only 5 s left (end_within() in deadline.h), even if a destructor hangs.
 void abort_all_ranks(const std::exception& error);
 
 }  // namespace roll

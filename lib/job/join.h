@@ -1,4 +1,4 @@
-// Connects this process to the other ranks of its job.
+// Connects this process to the other ranks of its job. Called by app/job.cpp when a rank starts.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,9 @@
 
 namespace roll {
 
-/// Transport between ranks, the values of --communicator. kSingle: one rank, no transport. kAuto: kSingle, kMpi or
-/// kTcp, depending on how this process was started (world.h); with CUDA devices, one for each rank, kNccl.
+/// Transport between ranks, the values of --communicator. kSingle: one rank, no transport. kAuto chooses kNccl if there
+/// are several ranks and each has a different GPU. Otherwise it chooses kSingle, kMpi or kTcp, depending on how this
+/// process was started (world.h).
 enum class Transport { kAuto, kSingle, kMpi, kTcp, kNccl };
 constexpr auto enum_names(Transport) {
   return std::to_array<Named<Transport>>({{Transport::kAuto, "auto"},

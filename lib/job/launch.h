@@ -16,7 +16,7 @@ struct Launch {
   std::string program = {};                   // the same absolute path on every host; "": this program
   std::vector<std::string> args = {};         // arguments of the program, the same for every rank
   double start_limit_s = 1800;                // if the ranks have not all met after this time, the job is ended
-  int max_restarts = 0;                       // how often a job is started again after a rank died or hung
+  int max_restarts = 0;  // how often a job is started again after a rank died or hung; only if its ranks had met once
 };
 
 /// Returns the command line that starts the job: mpirun's, or the program's own for one rank on this host. On several
@@ -28,8 +28,8 @@ std::vector<std::string> launch_command(const Launch& launch);
 /// Returns nullopt if this process is itself a rank and must go on: a launcher started it, or the job has one rank on
 /// this host and needs no restarts. So launch.args may be this process's own arguments, with -n. It forks: call it
 /// before torch or MPI is used. Throws UserError if the launcher started another number of ranks than launch.num_ranks.
-/// Throws SystemError if mpirun is missing, a rank was killed, a host was lost, or the ranks did not start in time.
-/// Throws Stopped if a stop signal came before the ranks caught signals, or a second one came.
+/// Throws SystemError if mpirun is missing, a rank was killed or hung, a host was lost, or the ranks did not start in
+/// time. Throws Stopped if a stop signal came before the ranks caught signals, or a second one came.
 std::optional<int> run_ranks(const Launch& launch);
 
 /// Returns true if this process is a rank of a job that run_ranks() started and supervises.

@@ -18,15 +18,16 @@ struct KilledRank {
   int signal = 0;
 };
 
-/// Returns the line that a rank writes to standard error when it has waited in vain for other ranks, at its start or
-/// end, and cannot know which ones are missing: "roll: rank 3 of 8, start: waited 30 min and not all other ranks came
-/// ...". Every waiting rank writes it; the supervisor shows only the first, and concludes that all other ranks are
+/// Returns "roll: rank 3 of 8, start: waited 30 min and not all other ranks came ...". A rank writes this line to
+/// standard error if it has waited in vain for other ranks, at its start or end, and cannot know which ones are
+/// missing. Every waiting rank writes it; the supervisor shows only the first, and concludes that all other ranks are
 /// missing.
 std::string waited_line(int rank, int num_ranks, const std::string& where_and_how_long);
 
 /// Tells the supervisor, if there is one, that all ranks have met, by a line on standard error. Rank 0 calls it once.
 void report_start();
 
+/// Filter for one run of mpirun, with the facts found so far. Not thread-safe.
 class MpirunOutput {
  public:
   /// Takes the next bytes of mpirun's standard error, which may end within a line. Returns the lines that are complete

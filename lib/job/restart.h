@@ -19,9 +19,9 @@ struct Restart {
 /// if setenv fails.
 void export_restart(const Restart& restart);
 
-/// Returns a line for the log: "restart 1 of 3: rank 1 on host h2 was killed by signal 9 (Killed); working again after
-/// 12.3 s", where the time is counted from the failure to this call; "" if the job was not restarted. Ranks call it
-/// when their first step begins.
+/// Returns a line for the log, such as "restart 1 of 3: rank 1 on host h2 was killed by signal 9 (Killed); working
+/// again after 12.3 s". The time is counted from the failure to this call. Returns "" if the job was not restarted.
+/// Ranks call it when their first step begins.
 std::string restart_note();
 
 }  // namespace roll

@@ -1,5 +1,5 @@
 // Supervises a job in the process that starts it; used by run_ranks() (launch.h). Starts mpirun (or the only rank of a
-// job with restarts), passes signals on until it ends, filters its standard error, and kills it if it does not end
+// job with restarts), passes signals on until it ends, and filters its standard error. Kills it if it has not ended 8 s
 // after a failure: by itself, mpirun would wait for ever for an unreachable host.
 #pragma once
 
@@ -26,11 +26,11 @@ struct JobEnd {
   MpirunOutput output{};                   // facts from standard error
 };
 
-/// Runs `command` (mpirun's, or the only rank's) to its end, then kills remaining processes. The first stop signal is
-/// passed on to the ranks by a stand-in signal (process/stop.h), and they may take as long as they need; a second
-/// Ctrl-C or SIGTERM makes mpirun kill them. Rank 0 must call report_start() (mpirun_output.h) within `start_limit_s`
-/// seconds, else the job is ended. If this process is killed, the kernel sends `orphan_signal` to `command`. Throws
-/// SystemError if fork fails.
+/// Runs `command` (mpirun's, or the only rank's) to its end, then kills all remaining children of this process. Passes
+/// the first stop signal on to the ranks as a stand-in signal (process/stop.h); they may take as long as they need.
+/// After a second Ctrl-C or SIGTERM mpirun kills them. Rank 0 must call report_start() (mpirun_output.h) within
+/// `start_limit_s` seconds, else the job is ended. If this process is killed, the kernel sends `orphan_signal` to
+/// `command`. Throws SystemError if fork fails.
 JobEnd supervise(const std::vector<std::string>& command, double start_limit_s, int orphan_signal);
 
 }  // namespace roll

@@ -2,8 +2,8 @@
 //
 // libgomp's default is to spin for milliseconds, which takes the core from other threads and programs: beside other
 // work, everything takes 3 to 16 times as long. Not spinning costs small models two thirds of their speed. A short spin
-// costs nothing in either case, so it is our default. libgomp reads it from the environment before main;
-// app/cli/short_spin.cpp puts it there.
+// costs nothing in either case, so it is our default. libgomp reads the number of spins from the environment before
+// main(); app/cli/short_spin.cpp sets it there.
 #pragma once
 
 #include <string>
@@ -27,8 +27,8 @@ int num_allowed_cores();
 /// quota (rounded down); at least 1.
 int num_usable_cores();
 
-/// Limits torch's threads to num_usable_cores(), unless OMP_NUM_THREADS is set: torch starts a thread for each core
-/// that it sees, but a container may have the CPU time of only two. main() calls it. Throws UserError if
+/// Limits torch's threads to num_usable_cores(), unless OMP_NUM_THREADS is set. By default torch starts a thread for
+/// each core that it sees, but a container may have the CPU time of only two. main() calls it. Throws UserError if
 /// OMP_NUM_THREADS is not a number.
 void keep_threads_to_quota();
 

@@ -6,10 +6,10 @@
 
 namespace roll {
 
-/// Returns the seconds in "90m" (units s, m, h, d), "23:55:00", "1-12:00:00" or Slurm's other forms with a colon or a
-/// dash ("55:00" is minutes and seconds, "1-12" a day and 12 hours), or in a plain number of seconds. `origin` names
-/// the flag in the error. Throws UserError "origin = text: ..." if the text has another form, or the time is not above
-/// 0 or is above 1000 days.
+/// Returns the seconds in a text such as "90m" (units s, m, h, d), "5400" (seconds), "23:55:00" or "1-12:00:00". Reads
+/// Slurm's other forms, too: "55:00" is minutes and seconds, "1-12" a day and 12 hours. `origin` names the flag in the
+/// error. Throws UserError "origin = text: ..." if the text has another form, or the time is not above 0 or is above
+/// 1000 days.
 double parse_time_limit(const std::string& text, const std::string& origin);
 
 /// Returns the time at which the ranks must stop, in seconds since 1970-01-01 UTC; nullopt if there is no limit. The

@@ -12,11 +12,11 @@ enum class Launcher {
   kVariables,  // RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT (torchrun), or srun with the last two
 };
 
-/// This process and the number of others.
+/// This process's place among the ranks of its job.
 struct World {
   Launcher launcher = Launcher::kNone;
   int rank = 0;
-  int size = 1;
+  int size = 1;        // number of ranks, this one included
   int local_rank = 0;  // index among the ranks of this host; selects the GPU
   int local_size = 1;  // number of ranks on this host
 

@@ -12,8 +12,8 @@
 //   prompt-mean              sum_g (sum m*l / M_g) / P      P prompts with M_g > 0
 //   constant                 sum m*l / (L * S)              L = loss_aggregation_divisor
 //
-// The key apply_loss_scale: nothing averages over the micro-batches here, so the summed gradient is already that of the
-// whole mini-batch. true (the default) therefore scales the loss by 1, false by 1 / number of micro-batches.
+// Nothing averages over the micro-batches here, so the summed gradient is already that of the whole mini-batch. The key
+// apply_loss_scale therefore scales the loss by 1 if it is true (the default), else by 1 / number of micro-batches.
 // Legend: B sequences, T packed tokens of a micro-batch.
 #pragma once
 
@@ -36,9 +36,9 @@ AggMode agg_mode(std::string_view name);
 /// Returns the mode that a value of the key loss_aggregation (ScaleRL's spelling) means.
 AggMode agg_mode(Aggregation aggregation);
 
-/// Modes of the loss terms in one configuration. With loss_agg_mode (ROLL's key), the configured mode applies to all
-/// loss terms; with loss_aggregation (ScaleRL's key), to the policy term only, and the others have the mode of the
-/// diagnostics. That is seq-mean-token-mean, or token-mean if `policy` is token-mean.
+/// Modes of the loss terms in one configuration. `diagnostics` is token-mean if `policy` is, else seq-mean-token-mean.
+/// With loss_agg_mode (ROLL's key), the configured mode applies to all loss terms. With loss_aggregation (ScaleRL's
+/// key), it applies to the policy term only, and the other terms have the mode `diagnostics`.
 struct LossModes {
   AggMode policy = AggMode::kSeqMeanTokenMean;       // policy term; loss of fine-tuning
   AggMode kl = AggMode::kSeqMeanTokenMean;           // KL term and entropy bonus
@@ -57,7 +57,7 @@ bool has_divisor(AggMode mode);
 /// Returns true if mini-batches must keep the sequences of a prompt together (prompt-mean).
 bool needs_whole_groups(const LossModes& modes);
 
-/// Arguments of a loss term for token_weights().
+/// Arguments with which a loss term calls token_weights().
 struct WeightRule {
   std::string mask;  // name of the mask
   AggMode mode = AggMode::kTokenMean;
@@ -65,10 +65,11 @@ struct WeightRule {
 };
 
 /// Boundaries and prompts of the sequences on the token axis of a micro-batch; made by Batch::axis()
-/// (experience/batch.h). The other fields hold data that was already sent to the device; empty on the CPU.
+/// (experience/batch.h). The fields after group_index save copies: they hold tensors that are already on the device,
+/// and are empty on the CPU.
 struct TokenAxis {
-  std::vector<int64_t> cu_seqlens;   // [B+1]
-  std::vector<int64_t> group_index;  // [B] index of the prompt in the step, the same on every rank
+  std::vector<int64_t> cu_seqlens;   // [B+1] from 0: sequence b is tokens [cu_seqlens[b], cu_seqlens[b + 1])
+  std::vector<int64_t> group_index;  // [B] number of each sequence's prompt in the step, the same on every rank
   /// Pairs (mask on the device, equal mask on the host), so that the mask need not be copied back.
   std::vector<std::pair<at::Tensor, at::Tensor>> host_masks{};
   /// Results of token_weights() that were computed on the host and sent to the device with the masks.
@@ -78,13 +79,13 @@ struct TokenAxis {
     at::Tensor weights;  // [T] on the device
   };
   std::vector<Sent> sent{};
-  /// Factors per sequence [B], with the same factors per token [T] already on the device.
+  /// Pairs (factors per sequence [B], the same factors per token [T] on the device), for spread().
   std::vector<std::pair<std::vector<float>, at::Tensor>> spread{};
   at::Tensor bounds{};  // cu_seqlens as int32 on the device; undefined if not sent
 };
 
-/// Counts of the masked tokens of one mask: over this rank's part of a mini-batch (local_counts()), or, summed over
-/// ranks, over the whole mini-batch. Letters: see the table above.
+/// Counts of the tokens and sequences in one mask (where it is 1): over this rank's part of a mini-batch
+/// (local_counts()), or, summed over ranks, over the whole mini-batch. Letters: see the table above.
 struct MaskCounts {
   int64_t batch_num_tokens = 0;          // N_all
   int64_t global_valid_samples = 0;      // S
@@ -111,15 +112,16 @@ class MiniBatchCounts {
 /// Returns [B]: the number of masked tokens of each sequence. mask: [T].
 std::vector<int64_t> tokens_per_sequence(const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens);
 
-/// Returns [T] float32 on `device`: for each token the factor [B] of its sequence; from axis.spread if it is there.
+/// Returns [T] float32 on `device`: for each token the factor [B] of its sequence. Takes the result from axis.spread if
+/// it has these factors.
 at::Tensor spread(const std::vector<float>& factors, const TokenAxis& axis, at::Device device);
 
 /// Returns [B]: 1 for sequences with a score above 0, else 0.
 std::vector<float> are_positive(const std::vector<double>& scores);
 
-/// Returns token weights [T] float32 on the mask's device: the mode's factor inside the mask, 0 outside; from axis.sent
-/// if they are there. All are 0 if the mini-batch has no masked token. counts: of the whole mini-batch; divisor: L.
-/// Throws Bug if sizes do not match, or a prompt was not counted.
+/// Returns token weights [T] float32 on the mask's device: the mode's factor inside the mask, 0 outside. Takes them
+/// from axis.sent if they are there. All are 0 if the mini-batch has no masked token. counts: of the whole mini-batch;
+/// divisor: L. Throws Bug if sizes do not match, or a prompt was not counted.
 at::Tensor token_weights(const at::Tensor& mask, const TokenAxis& axis, AggMode mode, const MaskCounts& counts,
                          double divisor = 1);
 

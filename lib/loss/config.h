@@ -1,5 +1,6 @@
-// Configuration keys of the losses. Each field of a struct with fields() is the key of its name; fields() declares the
-// keys with their help texts (config.cpp). losses.h computes the losses from LossSettings (settings.h), made of these.
+// Configuration keys of the losses. Each field of a struct with fields() is the configuration key of the same name;
+// fields() declares the keys with their help texts (config.cpp). loss_settings() (settings.h) turns the keys into
+// LossSettings, from which losses.h computes.
 #pragma once
 
 #include <map>
@@ -25,7 +26,7 @@ constexpr auto enum_names(AggMode) {
                                         {AggMode::kConstant, "constant"}});
 }
 
-/// Values of loss_aggregation, ScaleRL's names for some of these modes.
+/// Values of loss_aggregation, ScaleRL's names for some values of AggMode (agg_mode() in aggregate.h).
 enum class Aggregation { kTokenMean, kSampleMean, kPromptMean, kConstant };
 constexpr auto enum_names(Aggregation) {
   return std::to_array<Named<Aggregation>>({{Aggregation::kTokenMean, "token_mean"},
@@ -69,11 +70,12 @@ constexpr auto enum_names(KdObjective) {
 /// Keys of `roll distill`, named as in ROLL.
 struct DivergenceArgs {
   KdObjective kd_objective = KdObjective::kForwardKl;
-  double kd_temperature = 1;         // divides the logits of student and teacher
-  double teacher_temperature = 1;    // divides the teacher's logits once more
-  double adaptive_kl_alpha = 0.5;    // adaptive_kl: most teacher probability of the tail together
+  double kd_temperature = 1;       // divides the logits of student and teacher
+  double teacher_temperature = 1;  // divides the teacher's logits once more
+  /// adaptive_kl: the least likely tokens are the tail, as long as their teacher probabilities add up to at most this.
+  double adaptive_kl_alpha = 0.5;
   double skew_lambda = 0.1;          // skewed_*_kl: share of the first distribution mixed into the second
-  double distill_loss_weight = 0.5;  // weight of the divergence; the written tokens' log-likelihood has the rest
+  double distill_loss_weight = 0.5;  // weight of the divergence; the negative log-likelihood has weight 1 - this
 
   void fields(Keys& v);
 };
@@ -86,7 +88,7 @@ struct PolicyLoss;
 struct PolicyLossKind {
   const char* name;                 // value of the key
   bool needs_sign = false;          // reads the sign of each sequence's score
-  const char* own_ratio = nullptr;  // set if the loss ignores importance_sampling: describes its ratio, for messages
+  const char* own_ratio = nullptr;  // describes its ratio in messages; null: the ratio follows importance_sampling
   /// Returns the loss per token; inputs and result: policy.h.
   PolicyLoss (*compute)(const PolicyInputs& in, const LossSettings& settings);
 };

@@ -64,10 +64,10 @@ using PolicyReducer = std::function<LossResult(const at::Tensor& token_loss)>;
 ///   -entropy_coef * entropy                                                modes.kl       response_mask
 ///   positive_coef * -log_probs (VAPO, Yue et al. 2025)                     modes.policy   positive_response_mask
 /// reducer: if set, reduces the policy term instead of modes.policy.
-/// The metric actor/entropy has modes.diagnostics.
+/// The metric actor/entropy and those of the ratio have modes.diagnostics over response_mask.
 /// Metrics: actor/{pg_loss,kl_loss,entropy,total_loss,approxkl,policykl,clipfrac,ppo_ratio_high_clipfrac,
-/// ppo_ratio_low_clipfrac,ratio_mean}, weighted_pg_loss with sample weights, positive_loss if its coefficient is not 0.
-/// pg_loss excludes sample weights, so `reducer` is called twice if there are any.
+/// ppo_ratio_low_clipfrac,ratio_mean}, actor/weighted_pg_loss with sample weights, actor/positive_loss if its
+/// coefficient is not 0. pg_loss excludes sample weights, so `reducer` is called twice if there are any.
 /// Throws UserError if a mask was not counted; Bug if ref_log_probs, entropy or positive_response_mask is missing but
 /// the coefficient of its term is not 0.
 LossResult actor_loss(const ActorInputs& inputs, const MiniBatchCounts& counts, const LossSettings& settings,
@@ -89,7 +89,7 @@ struct CriticInputs {
 };
 
 /// Returns the critic's loss: value_term() (terms.h) under modes.value over response_mask. Metrics
-/// critic/{loss,clipfrac}.
+/// critic/{loss,clipfrac}; clipfrac has modes.diagnostics.
 LossResult critic_loss(const CriticInputs& inputs, const MiniBatchCounts& counts, const LossSettings& settings);
 
 /// Inputs of sft_loss() and distillation_loss(); tensors are [T].

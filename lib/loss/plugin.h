@@ -12,11 +12,13 @@ namespace roll {
 
 struct LossExport;
 
-/// Checks a plug-in without running its code: the file, its symbol, the version of roll/loss.h. origin: configuration
-/// key of the plug-in, which begins error messages ("actor_train.loss_func"). Throws UserError if any is wrong.
+/// Checks a plug-in without running its code. origin: configuration key of the plug-in, which begins error messages
+/// ("actor_train.loss_func"). Throws UserError if the file is missing, lacks the symbol of args.name, or was built with
+/// another version of roll/loss.h.
 void check_plugin_file(const PluginArgs& args, const std::string& origin);
 
-/// Function of an opened library with its settings; copies share the library, which stays open while one lives.
+/// Function of an opened library with its settings. The library stays open until the last copy of this object is
+/// destroyed.
 class LossPlugin {
  public:
   /// Opens the library. origin: as for check_plugin_file(). Throws UserError if the file is missing or cannot be loaded

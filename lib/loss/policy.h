@@ -1,7 +1,7 @@
 // Policy losses per token, selected by the key pg_variant and used by actor_loss() (losses.h). With r = pi / pi_old of
 // a token (or sequence), A its advantage, sg() = stop-gradient, and the variant's settings in PolicyArgs (config.h):
 //
-//   ppo      -min(r A, clip(r, 1 - low, 1 + high) A), dual clip on demand   Schulman et al. 2017; Ye et al. 2020
+//   ppo      -min(r A, clip(r, 1 - low, 1 + high) A), dual_clip() if set    Schulman et al. 2017; Ye et al. 2020
 //   vanilla  -A log pi                                                      Williams 1992 (REINFORCE)
 //   tis      -sg(clip(r, lower, upper)) A log pi                            truncated importance sampling
 //   topr     score > 0: -w+ A log pi;  else -w- sg(clip(r, 0, 1)) A log pi  TOPR as in ROLL

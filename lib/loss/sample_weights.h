@@ -14,7 +14,8 @@ namespace roll {
 ///   difficulty_weights   0.5 + 1.5 d, with d the difficulty rescaled to 0 at low and 1 at high, and clamped
 ///   length_weights       1.5 - l, with l the valid tokens rescaled to 0 for the shortest and 1 for the longest
 ///   both                 the product
-/// valid_tokens: masked tokens of each sequence. Throws Bug if the sizes of the arguments differ.
+/// If all sequences have the same length, l is 0. difficulties: [B], the column `difficulty` of each sequence's prompt
+/// row; valid_tokens: [B], numbers of masked tokens. Throws Bug if their sizes differ.
 std::vector<float> sample_weights(const std::vector<double>& difficulties, const std::vector<int64_t>& valid_tokens,
                                   const LossSettings& settings);
 

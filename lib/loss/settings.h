@@ -18,7 +18,7 @@ struct DifficultyRange {
 
 struct LossSettings {
   LossModes modes;
-  std::vector<std::string> counted_masks;  // names of the masks that are counted over the whole mini-batch
+  std::vector<std::string> counted_masks;  // loss_mask_keys: masks that are counted over the whole mini-batch
   PolicyArgs policy;                       // policy loss and its settings
   ClipRange clip;                          // clip range of PPO's ratio
   std::optional<double> dual_clip_c;       // unset: no dual clip

@@ -40,7 +40,8 @@ SequenceSums sequence_sums(const at::Tensor& x, const at::Tensor& mask, const st
                            const at::Tensor& bounds = {});
 
 /// Returns GSPO's ratio (Zheng et al. 2025): each token gets token_ratio(m), where m is the mean of log_ratio over the
-/// masked tokens of its sequence, 0 without any. cu_seqlens, bounds: as for sequence_sums(), of whole sequences.
+/// masked tokens of its sequence (0 if it has none). The sequences must be whole. cu_seqlens, bounds: as for
+/// sequence_sums().
 at::Tensor sequence_ratio(const at::Tensor& log_ratio, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens,
                           const at::Tensor& bounds = {});
 
@@ -48,7 +49,8 @@ at::Tensor sequence_ratio(const at::Tensor& log_ratio, const at::Tensor& mask, c
 /// tokens. logits [T, k]: the student's, divided here by args.kd_temperature; teacher [T, k]: log p.
 ///   forward_kl          KL(p || q) (Hinton et al. 2015)
 ///   reverse_kl          KL(q || p) (Gu et al. 2024, MiniLLM)
-///   adaptive_kl         both, weighted by the gaps |p - q| in p's head and in its tail (Wu et al. 2025, AKL)
+///   adaptive_kl         h KL(p || q) + (1 - h) KL(q || p) (Wu et al. 2025, AKL), where h is the share of
+///                       sum |p - q| outside p's tail (adaptive_kl_alpha)
 ///   skewed_forward_kl   KL(p || a p + (1 - a) q) with a = skew_lambda (Ko et al. 2024, DistiLLM)
 ///   skewed_reverse_kl   KL(q || (1 - a) p + a q)
 ///   js_divergence       (KL(p || m) + KL(q || m)) / 2 with m = (p + q) / 2

@@ -10,15 +10,16 @@
 namespace roll {
 
 /// Returns the FLOP/s of a large square matrix product in `dtype`: the best of a few, after a warm-up. Takes about 30
-/// ms.
+/// ms. Throws c10::Error if the device cannot be used or has no kernel for `dtype`.
 double measure_matmul_peak(at::Device device, at::ScalarType dtype);
 
 /// Repeats measure_matmul_peak() for `seconds`, at least once, and returns the best result.
 double best_matmul_peak(at::Device device, at::ScalarType dtype, double seconds);
 
-/// Returns the bytes per second at which all CPU threads read the same `bytes` of memory again and again, the best of
-/// some passes; on a GPU, at which a copy reads and writes. Pass the size of a model's weights: a size that fits into a
-/// cache is read from the cache, as those weights would be. Larger sizes than 1 GiB are measured with 1 GiB.
+/// Returns the memory bandwidth in bytes per second, the best of several passes. On the CPU all threads read the same
+/// `bytes` of memory again and again; on a GPU a copy reads one half of `bytes` and writes the other. Pass the size of
+/// a model's weights: if it fits into a cache, the cache is measured, from which such weights are read. Sizes above 1
+/// GiB count as 1 GiB.
 double measure_read_bandwidth(at::Device device, int64_t bytes);
 
 }  // namespace roll

@@ -31,7 +31,6 @@ struct Memory {
   int64_t total_bytes = 0, available_bytes = 0;  // the kernel's MemTotal and MemAvailable
   std::optional<int64_t> limit_bytes;            // limit of the control group; nullopt without one
   /// Returns the smaller of available_bytes and limit_bytes.
-
   int64_t usable_bytes() const { return std::min(available_bytes, limit_bytes.value_or(available_bytes)); }
 };
 

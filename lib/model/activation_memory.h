@@ -1,7 +1,7 @@
 // Estimates the activation memory of a micro-batch from shapes alone, for settings/memory_estimate.h. It excludes
-// weights, gradients and optimizer state. It models the code that runs: on a GPU the layer kernels, LibTorch's flash
-// kernels for 16-bit dtypes and its plain operators for float32; on the CPU our own operators. Sizes that the layer
-// kernels do not support (mixers.cpp) are outside its scope.
+// weights, gradients and optimizer state. It models the code that runs. On a GPU that is the layer kernels
+// (ops/fused_layer.h), LibTorch's flash kernels for 16-bit dtypes and its plain operators for float32; on the CPU it is
+// our own operators. Sizes that the layer kernels do not support (mixers.cpp) are outside its scope.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,8 +16,8 @@ namespace roll {
 
 /// The micro-batch and the layout of the ranks that compute it.
 struct ActivationRule {
-  int64_t tokens = 0;   // computed tokens of the micro-batch, over all ranks that share it
-  int64_t whole = 0;    // tokens that the micro-batch would have without prefix sharing; 0: prefixes are not shared
+  int64_t tokens = 0;   // tokens that all ranks of the micro-batch compute together; shared prefixes count once
+  int64_t whole = 0;    // the same, if shared prefixes count once per sequence; 0: prefixes are not shared
   int64_t longest = 0;  // tokens of the micro-batch's longest sequence
   int64_t tp = 1, cp = 1, ep = 1;  // numbers of tensor, context and expert ranks
   at::ScalarType dtype = at::kBFloat16;

@@ -31,7 +31,7 @@ enum class NormPlace { kBefore, kAfter, kBoth };
 /// Layers with sliding-window attention; the key sliding_window holds the window's width in tokens.
 enum class Windows {
   kNone,     // no layer
-  kRefused,  // no layer; throws UserError if use_sliding_window asks for windows
+  kRefused,  // no layer; parse_spec() throws UserError if use_sliding_window is true and sliding_window is set
   kOptIn,  // if use_sliding_window is true: the layers that layer_types marks, or else those from max_window_layers on
   kAll,    // all layers, if sliding_window is set
   kPattern,  // the layers that layer_types marks; without layer_types all but every window_pattern-th layer
@@ -42,8 +42,8 @@ enum class Windows {
 /// one tensor: kByHeads groups its rows by key head, kSideBySide concatenates the projections.
 enum class DeltaNets { kNone, kByHeads, kSideBySide };
 
-/// Kind of mixture of experts, and whose keys describe it. kNone: no experts; kQwen: Qwen's keys; kDeepSeek:
-/// DeepSeek-V3's keys, sigmoid routers with a bias; kBesideMlps: Gemma 4's keys, experts beside each MLP if
+/// Kind of mixture of experts, and the model family whose keys describe it. kNone: no experts. kQwen: Qwen's keys.
+/// kDeepSeek: DeepSeek-V3's keys, sigmoid routers with a bias. kBesideMlps: Gemma 4's keys, experts beside each MLP if
 /// enable_moe_block is true.
 enum class Mixtures { kNone, kQwen, kDeepSeek, kBesideMlps };
 

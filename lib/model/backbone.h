@@ -46,12 +46,13 @@ class LayerWeights {
 
   const Layer& layer() const { return layer_; }
   const Linear& operator[](const LinearShape& part) const { return find(part.name); }
-  /// Returns a pointer to the (name, tensors) entry of `first`; the entries of the parts after it follow in memory.
+  /// Returns a pointer to the (name, tensors) entry of `first`; the entries of later parts (in for_each_part()'s order)
+  /// follow in memory.
   const std::pair<std::string_view, Linear>* from(const LinearShape& first) const;
   at::Tensor operator[](const TensorShape& part) const { return find(part.name).weight; }
-  /// Undefined if the layer has no such norm.
+  /// Returns the norm's weight; undefined if the layer has no such norm.
   at::Tensor operator[](const NormShape& part) const { return part.width > 0 ? find(part.name).weight : at::Tensor(); }
-  /// Weight of the layer's first norm (the norm before its first block, or else after it).
+  /// Returns the weight of the layer's first norm: the one before its first block, or else the one after it.
   const at::Tensor& norm() const;
   /// Returns all defined floating-point tensors, in the order of the parts.
   std::vector<at::Tensor> all() const;
@@ -93,7 +94,8 @@ struct CachedTokens {
   at::Tensor rows;            // [N] int64: cache rows to which the new tokens' keys and values are written
   at::Tensor seen;            // [K] int64: cache rows of each sequence's tokens, new ones included, by position
   std::vector<int64_t> cu_queries, cu_keys;  // [B+1]: begin of each sequence in the new tokens, and in `seen`
-  at::Tensor routed_experts{};       // output, [N, choices_per_token()] int16: experts used; undefined: not wanted
+  /// Output, [N, choices_per_token()] int16 (mixture.h): experts used; undefined: not recorded.
+  at::Tensor routed_experts{};
   std::vector<StateRound> rounds{};  // computed in order; empty without delta nets
 };
 
@@ -122,13 +124,14 @@ class Backbone {
   double rounded(double number) const;
   /// Makes forward() and extend() launch layer kernels by `launcher` instead of the device's default one.
   void launch_by(std::shared_ptr<const LayerLauncher> launcher) { launcher_ = std::move(launcher); }
-  /// Makes forward() announce each layer to `store`, which then provides its weights; null: they are always here.
+  /// Makes forward() call `store` before and after each layer, as LayerStore says; null: all weights are always on this
+  /// rank.
   void use_store(std::shared_ptr<LayerStore> store) { store_ = std::move(store); }
 
   /// Returns [S / tp, E] after the final norm, for the S slots of `layout` on this context rank; each tensor rank has
-  /// an equal part. In a pipeline, runs the layers of the chunk that the stage has entered (PipelineStage); unless they
-  /// are the model's last ones, sends their result to the next stage and returns undefined. **Collective** over cp, tp
-  /// and ep; the previous stage must make the same call.
+  /// an equal part. In a pipeline, runs the layers of the chunk that the stage has entered (PipelineStage). Unless
+  /// these are the model's last layers, it sends their result to the next stage and returns undefined. **Collective**
+  /// over cp, tp and ep; the previous stage must make the same call.
   at::Tensor forward(const TokenLayout& layout, const Recomputation& recompute) const;
   /// Returns [N, E] of the new tokens after the final norm, on every tensor rank, and writes their keys, values and
   /// states to `cache`. No gradients; needs a model without pipeline stages and expert ranks. **Collective** over tp.
@@ -169,8 +172,8 @@ class Backbone {
 };
 
 /// Returns a tensor for each of `plain`, the parameters of the same model without adapters: this rank's shard, with
-/// adapters merged into the weights, in the model's dtype. `parameters`: the model's. **Collective** like
-/// merged_weight().
+/// adapters merged into the weights, in the model's dtype. `parameters`: the model's. **Collective** over tp if there
+/// are DoRA adapters.
 NamedTensors merged_parameters(const Backbone& backbone, const NamedTensors& parameters,
                                const std::vector<ParameterShape>& plain);
 

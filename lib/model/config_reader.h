@@ -63,12 +63,14 @@ class ConfigReader {
     return value->get<std::vector<double>>();
   }
 
+  /// Returns true or false.
   bool flag(const char* key, bool absent = false) const {
     const Json* value = find(key);
     if (value && !value->is_boolean()) fail(key, "true or false is needed");
     return value ? value->get<bool>() : absent;
   }
 
+  /// Returns a string. `absent` must not be nullptr.
   std::string text(const char* key, const char* absent) const {
     const Json* value = find(key);
     if (value && !value->is_string()) fail(key, "a string is needed");

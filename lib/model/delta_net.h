@@ -28,7 +28,7 @@ DeltaSpec read_delta(const ConfigReader& config);
 /// Returns for each layer 1 if it has a delta net, else 0 (ModelSpec::recurs). Throws UserError if layer_types is
 /// wrong.
 std::vector<char> read_recurs(const ConfigReader& config, int64_t num_layers);
-/// Writes both to a config.json; the spec must have delta nets.
+/// Writes spec.delta and spec.recurs to `config`, a config.json; both must be set.
 void write_delta(const ModelSpec& spec, Json& config);
 
 /// Makes the description of a linear layer; `fused`: its rows in a fused tensor of the folder, or empty.

@@ -23,8 +23,8 @@ at::Device parse_device(const std::string& name, const std::string& origin);
 void use_device(at::Device device);
 
 /// Makes a GPU's results bit-equal in every run, at the price of speed: FlashAttention's backward and sums into rows
-/// (index_add) no longer depend on timing; LibTorch operators that cannot do so throw. The CPU is always deterministic.
-/// Call it before the first kernel.
+/// (index_add) no longer depend on timing. Other LibTorch operators whose results depend on timing then throw
+/// c10::Error. The CPU is always deterministic. Call it before the first kernel.
 void use_deterministic_kernels();
 
 /// Returns the default compute dtype: bf16 on a GPU, fp32 on the CPU.

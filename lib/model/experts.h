@@ -14,7 +14,7 @@
 
 namespace roll {
 
-/// Context of a forward pass, taken from LayerPass (mixers.h).
+/// Members of LayerPass (mixers.h) that a mixture reads, and the router's input.
 struct ExpertPass {
   Communicator* ranks = nullptr;            // ranks that share the experts and exchange tokens; null: all are here
   RouterTraining* routers = nullptr;        // trains and measures the routers; null: no training
@@ -30,11 +30,11 @@ struct ExpertPass {
 at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, const at::Tensor& x,
                        const ExpertPass& pass);
 
-/// Returns a function for a rank that has no micro-batch left while others compute one. It runs a forward whose result
-/// is the scalar 0, with a graph through all layers, so that backward joins all collectives (undefined on pipeline
-/// stages before the last). Returns null if such a rank may do nothing: no ranks share experts, and `is_waited_for`
-/// (other ranks gather layers from this one) is false. `backbone` must outlive the function. The function is
-/// **collective** like a forward.
+/// Returns a function for a rank that has no micro-batch left while others compute one. It runs a forward on one token
+/// and returns the scalar 0 (undefined on pipeline stages before the last). The result has a graph through all layers,
+/// so that backward joins all collectives. Returns null if such a rank may do nothing: no ranks share experts, and
+/// `is_waited_for` is false. `is_waited_for`: other ranks gather layers from this one (LayerStore). `backbone` must
+/// outlive the function. The function is **collective** like a forward.
 std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputation& recompute,
                                        bool is_waited_for = false);
 

@@ -1,5 +1,5 @@
-// Gemma 4's layers without a sliding window, whose attention heads have other sizes than the layers with one ("full"
-// heads: they see all tokens). spec.cpp calls these functions to read and write config.json.
+// Reads and writes config.json's keys of Gemma 4 for spec.cpp: above all the sizes of attention heads in layers without
+// a sliding window. These "full" heads (they see all tokens) have other sizes than those in layers with a window.
 #pragma once
 
 #include <cstdint>

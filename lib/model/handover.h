@@ -1,5 +1,5 @@
-// Tensors that a pipeline stage sends to the next one at a layer boundary: x (the output of the last layer before it),
-// and the tensors of Carried (mixers.h) that later layers read. Backbone::forward() uses it.
+// Sends tensors from a pipeline stage to the next one at a layer boundary, for Backbone::forward(). The tensors are x
+// (the output of the last layer before the boundary) and those of Carried (mixers.h) that later layers read.
 #pragma once
 
 #include <ATen/core/Tensor.h>

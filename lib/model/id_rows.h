@@ -1,4 +1,4 @@
-// `roll logprobs`: reads token ids from JSON lines, checks them against the vocabulary, writes their log-probs.
+// Reads token ids from JSON lines, checks them against the vocabulary, and writes their log-probs, for `roll logprobs`.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ struct LogProbsJob {
   }
 };
 
-/// Reads rows {"ids": [n ids]} and writes rows {"log_probs": [n - 1 numbers]}, with "entropy" if wanted, in the same
-/// order and batch by batch. Number i is the log-prob (nats) of ids[i + 1] after ids[0..i]. Throws UserError, which
-/// names `origin` (the input's path) and line, if a row is invalid or longer than the model allows.
+/// Reads rows {"ids": [n ids]} and writes rows {"log_probs": [n - 1 numbers]}, with "entropy" if job.with_entropy is
+/// set, in the same order and batch by batch. Number i is the log-prob (nats) of ids[i + 1] after ids[0..i]. Throws
+/// UserError, which names `origin` (the input's path) and line, if a row is invalid or longer than the model allows.
 void write_log_probs(const Transformer& model, std::istream& in, const std::string& origin, std::ostream& out,
                      const LogProbsJob& job);
 

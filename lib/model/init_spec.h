@@ -1,4 +1,4 @@
-// Flags of `roll init-model` for the sizes of a new model, and the ModelSpec that follows from them.
+// Defines the flags of `roll init-model` for the sizes of a new model, and makes the ModelSpec from them.
 #pragma once
 
 #include <cstdint>

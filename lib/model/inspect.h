@@ -1,4 +1,4 @@
-// `roll inspect`: describes a model folder in words. For an unknown architecture, it lists the features that this
+// Describes a model folder in words, for `roll inspect`. For an unknown architecture, it lists the features that this
 // program lacks.
 #pragma once
 

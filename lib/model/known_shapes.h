@@ -1,4 +1,4 @@
-// Table of the sizes of well-known models, so that memory and speed can be planned without a model folder.
+// Table of the sizes of well-known models, so that memory and speed can be estimated without a model folder.
 #pragma once
 
 #include <string>

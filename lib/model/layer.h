@@ -1,13 +1,13 @@
 // Describes a model's layers, without weights: names and sizes of their parts, and sharding over tensor ranks. All code
 // that needs to know the layers reads this description: parameters and FLOPs (spec.h), shards (parameter_shards.h),
-// memory and caches, weight reading (LayerWeights in backbone.h), and every forward: mixers.cpp in training; in
-// sampling decode/cpu_decoder.cpp, decode/device_decoder.cpp and, for models that these do not support,
-// decode/tensor_decoder.cpp.
+// memory and caches, weight reading (LayerWeights in backbone.h), and every forward. In training, mixers.cpp computes
+// the layers. In sampling, decode/cpu_decoder.cpp and decode/device_decoder.cpp do, and decode/tensor_decoder.cpp for
+// models that these do not support.
 // A layer is a sequence of blocks, each x += mixer(norm(x)). A part is a linear layer, norm or other tensor. To add a
-// kind of mixer (experts, a recurrence): its struct in Mixer here, its mix() in mixers.cpp, its memory in
-// model/activation_memory.cpp, and the rows in architectures.cpp that use it. It then trains and samples on every
-// device; each faster decoder lists the kinds that it supports (MixerKinds). A deviation from Llama within a kind (a
-// window, another activation) is a Feature (features.h).
+// kind of mixer (a recurrence, say), write its struct in Mixer here, its mix() in mixers.cpp, its memory in
+// activation_memory.cpp, and rows in architectures.cpp that use it. It then trains and samples on every device; each
+// faster decoder lists the kinds that it supports (MixerKinds). A deviation from Llama within a kind (a window, another
+// activation) is a Feature (features.h).
 #pragma once
 
 #include <c10/core/ScalarType.h>
@@ -92,7 +92,7 @@ struct TensorShape {
   bool is_wide = false;      // float32 even in 16-bit models
 };
 
-/// Cost of one or more layers: FLOPs of a forward pass on all ranks together, and cache elements on one tensor rank. A
+/// Cost of one or more layers: FLOPs of a forward on all ranks together, and cache elements on one tensor rank. A
 /// sequence of n tokens takes flops * n + pair_flops(n) FLOPs.
 struct LayerCost {
   double flops = 0;                         // per token, apart from attention scores
@@ -102,18 +102,20 @@ struct LayerCost {
   std::map<int64_t, double> windowed = {};  // like square_flops, for attention with a window: by window width
 
   LayerCost& operator+=(const LayerCost& other);
-  /// FLOPs of attention over a sequence of `length` tokens, without its linear layers.
+  /// Returns the FLOPs of attention over a sequence of `length` tokens, without its linear layers.
   double pair_flops(double length) const;
-  /// Bytes of a page of `tokens` tokens, with `number_bytes` per element.
+  /// Returns the bytes of a page of `tokens` tokens. Keys and values have `number_bytes` bytes per element, states the
+  /// same but at least 4.
   int64_t page_bytes(int64_t tokens, int64_t number_bytes) const;
-  /// Returns a number of tokens per page: `least`, or with recurrent states a multiple of `least`, up to 1024, at which
-  /// keys and values take about as many bytes as the states. `number_bytes`: bytes per element.
+  /// Returns a number of tokens per page: `least` if there are no recurrent states. Otherwise it is a multiple of
+  /// `least`, up to 1024, at which keys and values take about as many bytes as the states. `number_bytes`: bytes per
+  /// element.
   int64_t page_tokens(int64_t least, int64_t number_bytes) const;
 };
 
-// Each kind of mixer has for_each_part(f), which calls f for each part in HF's order; own_cost(tp), the cost apart from
-// linear layers; and sharing_rule(tp), which is empty if `tp` tensor ranks can share the mixer, else the rule for the
-// user's message ("must divide ...").
+// Each kind of mixer has these functions. for_each_part(f) calls f(part) for each LinearShape, NormShape and
+// TensorShape in HF's order. own_cost(tp) returns the cost apart from linear layers. sharing_rule(tp) returns "" if
+// `tp` tensor ranks can share the mixer, else the rule for the user's message ("must divide ...").
 
 /// RoPE of an attention's queries and keys.
 struct RotaryRule {
@@ -130,8 +132,8 @@ struct Attention {
   LinearShape q, k, v, o;     // v with 0 outputs: the values are the keys before their norm and RoPE
   NormShape q_norm, k_norm;   // norms of queries and keys; width head_dim: over each head; larger: over all heads
   bool norms_values = false;  // RMSNorm without weight over each head of v
-  // Index (0 or 1) of the model's keys and values that several layers share: this layer computes them, or reads them if
-  // k has 0 outputs. -1: keys and values for this layer alone.
+  // Index (0 or 1) in the model's keys and values that several layers share. This layer computes them, or reads them if
+  // k has 0 outputs. -1: the layer has keys and values that no other layer reads.
   int64_t shared = -1;
   LinearShape gate = {};  // the heads' output is multiplied by sigmoid(gate(x)) before o; 0 outputs: no gate
   RotaryRule rotary = {};
@@ -148,7 +150,7 @@ struct Attention {
     for (const NormShape* norm : {&q_norm, &k_norm})
       if (norm->width > 0) f(*norm);
   }
-  /// Key/value heads per tensor rank; if there are more ranks than heads, each rank has a copy of one.
+  /// Returns the key/value heads per tensor rank; if there are more ranks than heads, each rank has a copy of one.
   int64_t kv_heads_per_rank(int64_t tp) const { return std::max<int64_t>(1, num_kv_heads / tp); }
   double scale() const;  // score_scale, or its default
   LayerCost own_cost(int64_t tp) const;
@@ -264,7 +266,7 @@ struct LayerInput {
 
 using Mixer = std::variant<Attention, GatedMlp, Experts, GatedDeltaNet, LayerInput, MlpBesideExperts>;
 
-/// x = output_scale * (x + scale * after(mixer(norm(x)))).
+/// Computes x = output_scale * (x + scale * after(mixer(norm(x)))).
 struct Block {
   NormShape norm;  // width 0: not there; the same holds for `after`
   Mixer mixer;
@@ -273,7 +275,6 @@ struct Block {
   TensorShape output_scale = {};  // [1]; no name: not there, which means 1
 
   /// Elements of x per token.
-
   int64_t hidden() const { return std::max(norm.width, after.width); }
 };
 
@@ -295,7 +296,7 @@ void for_each_part(const Layer& layer, const F& f) {
 LayerCost layer_cost(const Layer& layer, int64_t tp = 1);
 LayerCost layer_cost(const std::vector<Layer>& layers, int64_t tp = 1);
 
-/// The kinds of mixers that a decoder supports.
+/// The kinds of mixers that a decoder supports: Kinds are types in Mixer.
 template <class... Kinds>
 struct MixerKinds {
   /// True if all mixers of the layers are of these kinds.

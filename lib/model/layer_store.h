@@ -1,5 +1,6 @@
-// Interface through which a training forward announces the layers that it computes, for weights that are not always on
-// this rank: optim/gathered_layers.h gathers them from other ranks in enter() and frees them afterwards.
+// Interface by which a training forward says which layers it computes next, for weights that are not always on this
+// rank. optim/gathered_layers.h gathers them from other ranks in enter() and frees them in leave() or after backward.
+// All ranks that share the weights must make the same calls in the same order.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -22,7 +23,8 @@ class LayerStore {
   /// Makes `weights` usable; the caller then computes the layers that have them. `next`: weights of the layer that is
   /// computed after these (in backward the one before), which may be fetched ahead; empty at the end.
   virtual void enter(const Weights& weights, const Weights& next, Pass pass) = 0;
-  /// The layers with `weights` are computed; the weights may be freed.
+  /// Lets the store free `weights`: no layer reads them until the next enter(). Called only after enter() with
+  /// Pass::kForward.
   virtual void leave(const Weights& weights) = 0;
 };
 

@@ -1,7 +1,7 @@
-// Settings of low-rank adapters (LoRA, Hu et al. 2021) as in PEFT: beside a frozen weight W [out, in], matrices A [r,
-// in] and B [out, r] are trained, and the linear layer uses W + scale * B A. DoRA (Liu et al. 2024) also trains the
-// norms of the rows of that sum. LinearShape::adapter (layer.h) says which linear layers have adapters; linear.h
-// computes them.
+// Settings of low-rank adapters (LoRA, Hu et al. 2021) as in PEFT. A linear layer uses W + scale * B A: its weight W
+// [out, in] is frozen, the matrices A [r, in] and B [out, r] are trained. DoRA (Liu et al. 2024) also trains the norms
+// of the rows of that sum. LinearShape::adapter (layer.h) says which linear layers have adapters; linear.h computes
+// them.
 #pragma once
 
 #include <cstdint>

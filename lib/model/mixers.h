@@ -30,13 +30,13 @@ struct HeadRotation {
 };
 
 /// Experts of the pass's tokens: [T, choices_per_token()] int16 each, with the choices of each mixture of the model,
-/// one mixture after another. Undefined: not wanted.
+/// one mixture after another. Undefined: nothing is replayed, or nothing is recorded.
 struct RoutedExperts {
   at::Tensor replayed;  // experts to use instead of the router's choice; -1: use the router's choice
   at::Tensor recorded;  // output, written in place: experts that were used
 };
 
-/// Context that all layers of one forward pass share.
+/// Inputs, functions and ranks that all layers of one forward pass share.
 struct LayerPass {
   double eps = 0;                            // epsilon of norms
   std::vector<HeadRotation> head_rotations;  // indexed by RotaryRule::rope
@@ -66,7 +66,7 @@ struct Carried {
   std::array<KeysAndValues, 2> heads{};  // shared ones, indexed by Attention::shared; undefined: not computed yet
   int64_t first = 0;                     // number of the layer to which index 0 of `inputs` belongs
 
-  /// Pointers to the defined tensors.
+  /// Returns pointers to the defined tensors among `inputs` and `heads`, in that order.
   std::vector<at::Tensor*> tensor_pointers();
 };
 

@@ -21,6 +21,7 @@ struct MixtureSpec {
   int64_t sparse_step = 1;              // n: layers n - 1, 2n - 1, ... (from 0) have experts, the others a plain MLP
   std::vector<int64_t> dense_layers{};  // numbers of further layers with a plain MLP
 
+  /// Returns true if layer number `layer` (from 0) has experts.
   bool has_experts(int64_t layer) const;
   bool operator==(const MixtureSpec&) const = default;
 };

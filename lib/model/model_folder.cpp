@@ -21,10 +21,10 @@ void check_expert_adapters(const ModelSpec& spec, const LoraSpec& lora) {
   if (lora.quantise_base)
     throw user_error("quantise_base = {}: roll does not quantise the weights of experts; leave it out",
                      enum_name(*lora.quantise_base));
-  const std::vector<AdaptedProduct> products = adapted_products(spec);
+  const std::vector<AdaptedLinear> products = adapted_linears(spec);
   const auto adapts = [&](const std::string& name) {
     return std::ranges::any_of(products,
-                               [&](const AdaptedProduct& p) { return p.is_expert && last_part(p.name) == name; });
+                               [&](const AdaptedLinear& p) { return p.is_expert && last_part(p.name) == name; });
   };
   const WeightNames& names = spec.architecture->weights;
   const std::string gate = last_part(names.gate), up = last_part(names.up);
@@ -33,7 +33,7 @@ void check_expert_adapters(const ModelSpec& spec, const LoraSpec& lora) {
         "lora_target = {}: PEFT treats gate_proj and up_proj of experts as one weight, so both or neither have "
         "adapters; name {}, too",
         adapts(gate) ? gate : up, adapts(gate) ? up : gate);
-  if (std::ranges::none_of(products, &AdaptedProduct::is_in_mlp)) return;
+  if (std::ranges::none_of(products, &AdaptedLinear::is_in_mlp)) return;
   if (lora.use_dora)
     throw user_error(
         "use_dora = true: DoRA is not supported for experts and the MLPs beside them; leave out use_dora, or leave "

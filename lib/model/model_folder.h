@@ -15,8 +15,8 @@ namespace roll {
 /// as parse_spec() and read_adapters() do, such as for an unsupported model.
 ModelSpec read_spec(const std::filesystem::path& folder, const Architectures& known = architectures());
 
-/// Returns notes for users about a model folder, or for a PEFT folder about its base model: which of several files or
-/// contradicting keys are read, and which keys are ignored. Throws UserError if the folder cannot be read.
+/// Returns notes for users about a model folder, or for a PEFT folder about its base model. They say which of several
+/// files or contradicting keys are read, and which keys are ignored. Throws UserError if the folder cannot be read.
 std::vector<std::string> folder_notes(const std::filesystem::path& folder);
 
 /// Returns notes about the keys of `config` (a config.json from which `spec` was made, at the path `origin`) that

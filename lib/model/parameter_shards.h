@@ -70,8 +70,8 @@ class ParameterShards {
   /// Sums the gradient of this rank's shard, in place, over the ranks with copies of the shard. **Collective** over tp,
   /// and for a tied embedding over a pipeline's first and last stage.
   void sum_copies(const std::string& name, at::Tensor& gradient) const;
-  /// Translates an index in the list of all trained tensors of the model to the index in this rank's list (trained() of
-  /// the models), which lacks other ranks' experts and layers.
+  /// Translates an index in the list of all trained tensors of the model to the index in this rank's list,
+  /// Transformer::trained(). That list lacks other ranks' experts and layers.
   int64_t trained_index(int64_t number) const { return local_indices_[number]; }
   /// Returns a parameter's number in the list `whole`, counted from 1; the same on all ranks.
   int64_t parameter_number(const std::string& name) const { return entry(name).number; }

@@ -111,10 +111,10 @@ bool unties(const PeftFolder& folder, const WeightNames& names) {
 }
 
 /// Returns the shortest names of `adapted` that match no other products of `all`.
-std::vector<std::string> shortest(const std::vector<AdaptedProduct>& adapted, const std::vector<AdaptedProduct>& all) {
+std::vector<std::string> shortest(const std::vector<AdaptedLinear>& adapted, const std::vector<AdaptedLinear>& all) {
   std::set<std::string> adapted_names, shared_endings, shortened;
-  for (const AdaptedProduct& product : adapted) adapted_names.insert(product.name);
-  for (const AdaptedProduct& product : all)
+  for (const AdaptedLinear& product : adapted) adapted_names.insert(product.name);
+  for (const AdaptedLinear& product : all)
     if (!adapted_names.contains(product.name)) shared_endings.insert(last_part(product.name));
   for (const std::string& name : adapted_names)
     shortened.insert(shared_endings.contains(last_part(name)) ? name : last_part(name));
@@ -133,9 +133,9 @@ Json integer_if_whole(double number) {
 
 /// Returns PEFT's target_modules and target_parameters of the adapters.
 Json make_targets(const ModelSpec& spec) {
-  std::vector<AdaptedProduct> modules;
+  std::vector<AdaptedLinear> modules;
   std::set<std::string> parameters, experts;
-  for (const AdaptedProduct& product : adapted_products(spec)) {
+  for (const AdaptedLinear& product : adapted_linears(spec)) {
     const std::string last = last_part(product.name);
     if (!spec.mixture || !product.is_in_mlp) {
       modules.push_back(product);
@@ -148,7 +148,7 @@ Json make_targets(const ModelSpec& spec) {
       if (!spec.architecture->stacks_experts) experts.insert(product.name);  // experts are modules in transformers 4
     }
   }
-  std::vector<std::string> names = shortest(modules, adapted_products(with_targets(spec, {})));
+  std::vector<std::string> names = shortest(modules, adapted_linears(with_targets(spec, {})));
   names.insert(names.end(), experts.begin(), experts.end());
   Json targets = {{"target_modules", names}};
   if (parameters.empty()) return targets;
@@ -172,10 +172,10 @@ std::string other_parts(const Architecture& row) {
 
 }  // namespace
 
-std::vector<AdaptedProduct> adapted_products(const ModelSpec& spec) {
+std::vector<AdaptedLinear> adapted_linears(const ModelSpec& spec) {
   const WeightNames& names = spec.architecture->weights;
   const std::set<std::string> mlp_parts = {last_part(names.gate), last_part(names.up), last_part(names.down)};
-  std::set<AdaptedProduct> found;
+  std::set<AdaptedLinear> found;
   const auto add_if_adapted = [&](const auto& part) {
     if constexpr (requires { part.adapter; })
       if (part.adapter.rank > 0) {
@@ -189,7 +189,7 @@ std::vector<AdaptedProduct> adapted_products(const ModelSpec& spec) {
 }
 
 std::vector<std::string> target_names(ModelSpec spec, const std::vector<std::string>& targets) {
-  return shortest(adapted_products(with_targets(spec, targets)), adapted_products(with_targets(spec, {})));
+  return shortest(adapted_linears(with_targets(spec, targets)), adapted_linears(with_targets(spec, {})));
 }
 
 void read_adapters(const std::filesystem::path& path, ModelSpec& spec) {
@@ -204,7 +204,7 @@ void read_adapters(const std::filesystem::path& path, ModelSpec& spec) {
   const WeightNames& names = spec.architecture->weights;
   spec.unties_head = spec.unties_head || (spec.tied_head && unties(folder, names));
   spec.tied_head = spec.tied_head && !spec.unties_head;
-  std::vector<AdaptedProduct> targets;  // products with adapters, by the tensors' names
+  std::vector<AdaptedLinear> targets;  // products with adapters, by the tensors' names
   std::set<std::string> saved;
   for (const std::string& name : folder.names()) {
     const bool is_target = name.ends_with(kLoraA);
@@ -213,7 +213,7 @@ void read_adapters(const std::filesystem::path& path, ModelSpec& spec) {
     const std::string module = without_last_part(name);
     if (!is_target && name.ends_with(".weight") && !name.ends_with(kLoraB)) saved.insert(last_part(module));
   }
-  lora.targets = shortest(targets, adapted_products(with_targets(spec, {})));
+  lora.targets = shortest(targets, adapted_linears(with_targets(spec, {})));
   lora.saved.assign(saved.begin(), saved.end());
   spec.lora = lora;
 }

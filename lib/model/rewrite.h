@@ -1,4 +1,5 @@
-// `roll export`: writes the model in a folder to a new folder, in another dtype or file size, or with adapters merged.
+// Writes the model in a folder to a new folder, in another dtype or file size, or with adapters merged, for `roll
+// export`.
 #pragma once
 
 #include <filesystem>
@@ -9,9 +10,9 @@
 namespace roll {
 
 /// Reads the language or value model in the folder `from`, checks every tensor against config.json, and writes the
-/// model and its tokenizer files to the new folder `to`. `merges`: merge the folder's adapters into the weights. Throws
-/// UserError if the folder is invalid, `to` exists, `merges` is true for a folder without adapters, or false for a
-/// folder with adapters.
+/// model and its tokenizer files to the new folder `to`. If options.dtype is unset, all tensors get the widest dtype in
+/// the folder. `merges`: merge the folder's adapters into the weights. Throws UserError if the folder is invalid, `to`
+/// exists, `merges` is true for a folder without adapters, or false for a folder with adapters.
 void rewrite_folder(const std::filesystem::path& from, const std::filesystem::path& to, HfSaveOptions options,
                     bool merges = false, const Architectures& known = architectures());
 

@@ -1,10 +1,10 @@
 // Rotary position embeddings (RoPE, Su et al. 2021) in the kinds of transformers (modeling_rope_utils): computes the
-// frequencies of the pairs in a head, and reads and writes the keys of config.json in transformers 4 (rope_theta,
-// rope_scaling, partial_rotary_factor) and 5 (rope_parameters) for spec.cpp. ops/layer_ops.h rotates.
-// Frequencies never change with a sequence's length, because a sampler and a trainer could not agree on them: LongRoPE
-// has two lists of factors, and a run uses one list for all tokens, chosen by its longest sequence (for_length() in
-// spec.h; vLLM chooses by max_model_len). Sequences with dynamic (NTK) RoPE are limited to the length at which its
-// frequencies would begin to change.
+// frequencies of the pairs in a head, and reads and writes the keys of config.json for spec.cpp. It knows the keys of
+// transformers 4 (rope_theta, rope_scaling, partial_rotary_factor) and 5 (rope_parameters). ops/layer_ops.h rotates.
+// Frequencies never change with a sequence's length, because a sampler and a trainer could not agree on them. LongRoPE
+// has two lists of factors; a run uses one list for all tokens, chosen by its longest sequence (for_length() in spec.h;
+// vLLM chooses by max_model_len). Sequences with dynamic (NTK) RoPE are limited to the length at which its frequencies
+// would begin to change.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -62,8 +62,8 @@ struct RopeDefaults {
 void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positions, const RopeDefaults& usual,
                 Rope& rope, Rope* local, double local_theta);
 
-/// Like read_ropes(), for models whose layers without a window have heads of another size (Gemma 4): reads
-/// rope_parameters, which must have an object for each kind of layer, or takes Gemma 4's defaults if it is absent.
+/// Like read_ropes(), for models whose layers without a window have heads of another size (Gemma 4). Reads
+/// rope_parameters, which must have an object for each kind of layer; takes Gemma 4's defaults if it is absent.
 /// `head_dim`: head size of layers without a window; `local_head_dim`: head size of the other layers.
 void read_ropes_by_kind(const ConfigReader& config, int64_t head_dim, int64_t local_head_dim, int64_t max_positions,
                         Rope& rope, Rope& local);

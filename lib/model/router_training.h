@@ -1,5 +1,5 @@
-// Trains and measures the routers of mixtures of experts, in addition to the training loss: with two costs, whose
-// gradients are added to those of the routers' logits in backward, and by adjusting the experts' biases.
+// Trains and measures the routers of mixtures of experts, in addition to the training loss. It adds the gradients of
+// two costs to those of the routers' logits in backward, and adjusts the experts' biases.
 // Both costs are means over the mini-batch's T tokens, independent of how ranks and micro-batches divide these:
 //   balance  sum over layers and sequences s of T_s / T * N * sum_i f_i P_i (Fedus et al. 2022, eq. 4), where f_i is
 //            the share of choices of a sequence's T_s tokens that went to expert i, and P_i their mean probability
@@ -9,8 +9,8 @@
 //   z        sum over layers of the mean over tokens of logsumexp(logits)^2 (Zoph et al. 2022, eq. 5).
 // Tokens of a shared prefix, computed once, count for each sequence that has it. (A sequence here is one context of
 // packed.h.)
-// Biases (which change only the choice of experts) have no cost: after each update an expert's bias grows by a fixed
-// step if the expert got fewer of the mini-batch's tokens than the mean, and shrinks if it got more (Wang et al. 2024,
+// Biases change only the choice of experts, and have no cost. After each update an expert's bias grows by a fixed step
+// if the expert got fewer of the mini-batch's tokens than the mean, and shrinks if it got more (Wang et al. 2024,
 // algorithm 1).
 // Legend: S slots of this rank (tokens that it computes), M tokens in them if a shared prefix's are repeated for each
 // sequence, T tokens of the mini-batch, N experts, K experts that each token uses.
@@ -42,7 +42,7 @@ class RouterTraining;
 struct ModelSpec;
 struct PackedTokens;
 
-/// Counts the tokens of each expert in a mini-batch, and changes the biases by them.
+/// Counts the tokens of each expert in a mini-batch, and changes the experts' biases by these counts (balance()).
 class ExpertLoads {
  public:
   /// `step`: change of a bias per update.
@@ -107,11 +107,11 @@ class RouterTraining {
   /// Returns the names of the metrics in sums(), in that order: prefix/moe/..., with the suffix @sum.
   std::vector<std::string> names(const std::string& prefix) const;
   /// Returns the metrics of this micro-batch, one 0-dim float64 tensor each: a sum over tokens, times token_weight, and
-  /// a mean over the model's routers, in which routers on other pipeline stages count as 0. (So the sum over
-  /// micro-batches and stages is the mean over the mini-batch.) The metrics are: balance cost and z cost without
-  /// coefficients; entropy of the probabilities (nats); load of the busiest expert of the token's sequence, relative to
-  /// an even load; and in replay the share of experts in use that are not the router's choice, and the share of experts
-  /// in use that the sampler chose, too (1 for a sequence's last token). **Collective** over cp.
+  /// a mean over the model's routers. Routers on other pipeline stages count as 0, so the sum over micro-batches and
+  /// stages is the mean over the mini-batch. The metrics are balance cost and z cost (without coefficients), entropy of
+  /// the probabilities (nats), and load of the busiest expert of the token's sequence, relative to an even load. In
+  /// replay two shares follow: experts in use that are not the router's choice, and experts in use that the sampler
+  /// chose, too (1 for a sequence's last token). **Collective** over cp.
   std::vector<at::Tensor> sums() const;
 
  private:

@@ -1,5 +1,5 @@
 // Spec of a decoder-only transformer: its sizes, and the features in which architectures differ (architectures.h). All
-// code that builds, plans or stores models uses it. parse_spec() reads it from HF's config.json, hf_config() writes
+// code that builds, stores or estimates models uses it. parse_spec() reads it from HF's config.json, hf_config() writes
 // one.
 #pragma once
 
@@ -112,16 +112,16 @@ ModelSpec parse_spec(const Json& config, const std::string& origin, const Archit
 /// all tokens use long_factor, also in short sequences.
 ModelSpec for_length(ModelSpec spec, int64_t longest);
 
-/// Reads biases, norms, scales, windows and RoPE from `config` into `spec`, whose architecture and sizes must be set.
-/// Throws UserError like parse_spec().
+/// Reads all features (biases, norms, activation, scales, windows, delta nets, full heads, RoPE) from `config` into
+/// `spec`, whose architecture and sizes must be set. Throws UserError like parse_spec().
 void read_features(const Json& config, const std::string& origin, ModelSpec& spec);
 
 /// Returns a config.json that transformers opens as the causal language model of that architecture. It lacks the dtype,
 /// which checkpoint/hf_folder.h adds.
 Json hf_config(const ModelSpec& spec);
 
-/// Like FusedRows (layer.h), with a complete name: rows of a parameter in a fused tensor of the folder, which has
-/// `groups` groups of `rows` rows; in each, the parameter has consecutive rows from row `begin` of the group on.
+/// Rows of a parameter in a fused tensor of the folder, which has `groups` groups of `rows` rows. In each group the
+/// parameter has consecutive rows, from row `begin` of the group on. It is FusedRows (layer.h) with a complete name.
 struct FolderRows {
   std::string name = {};  // the fused tensor's name; empty: the parameter has a separate tensor
   int64_t begin = 0, rows = 0, groups = 1;
@@ -154,8 +154,8 @@ struct ParameterShape {
 /// Returns the tensors in which a folder stores these parameters: parameters in a fused tensor become one entry.
 std::vector<ParameterShape> in_folder(const std::vector<ParameterShape>& parameters);
 
-/// Returns the tensors in which a model holds a parameter: the parameter itself, or if it is quantised its codes under
-/// its name and its scales under name + kScales (ops/quantised.h).
+/// Returns the tensors in which a model holds a parameter. A quantised parameter has two (ops/quantised.h): its codes
+/// under its name, and its scales under name + kScales. Others are one tensor.
 std::vector<ParameterShape> stored_shapes(const ParameterShape& parameter);
 inline constexpr const char* kScales = ".scales";
 

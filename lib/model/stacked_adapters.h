@@ -1,6 +1,6 @@
 // Converts experts' adapters to PEFT's form for a base model that stacks its experts' weights in one tensor
-// (transformers 5): one pair of matrices A, B for all gates and ups of a layer, and one for all downs. The model itself
-// has a pair per linear layer of each expert. Transformer::write_files() and ValueModel::write_files() use it.
+// (transformers 5). PEFT has one pair of matrices A, B for all gates and ups of a layer, and one for all downs. Our
+// model has a pair per linear layer of each expert. Transformer::write_files() and ValueModel::write_files() use it.
 // Legend: E experts, r rank of the model's adapters, N outputs of a gate, H hidden size.
 //   gate and up   A [E 2r, H]: row (e, i); B [2N, 2r E]: column (i, e). Of an expert's 2r rows of A, the first r are
 //                 the gate's, the others the up's. B is 0 where the row is a gate's and the column an up's, or reverse.
@@ -13,8 +13,8 @@
 
 namespace roll {
 
-/// Returns `tensors` (the model's adapters, whole and under the model's names) with PEFT's stacked pairs, at the end,
-/// in place of the experts' pairs. Other tensors stay as they are.
+/// Returns `tensors` (the model's adapters, whole and under the model's names) without the experts' pairs, and at the
+/// end PEFT's stacked pairs. Other tensors stay as they are.
 NamedTensors stacked_adapters(const ModelSpec& spec, const NamedTensors& tensors);
 
 }  // namespace roll

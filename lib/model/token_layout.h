@@ -42,8 +42,8 @@ struct TokenLayout {
   at::Tensor dropout_keys{};    // [S], those of PackedTokens by slot
   at::Tensor routed_experts{};  // [S, choices], those of PackedTokens by slot; -1 for padding
   // A piece's keys are those of all tokens of its context up to its end; a query sees those up to its own position.
-  std::vector<int64_t> cu_queries;      // [C+1]: piece c has queries in slots cu_queries[c] .. cu_queries[c+1]
-  std::vector<int64_t> cu_keys;         // [C+1]: piece c has keys cu_keys[c] .. cu_keys[c+1] of the K key rows
+  std::vector<int64_t> cu_queries;      // [C+1] from 0: piece c's queries are slots [cu_queries[c], cu_queries[c + 1])
+  std::vector<int64_t> cu_keys;         // [C+1] from 0: piece c's keys are key rows [cu_keys[c], cu_keys[c + 1]) of K
   at::Tensor query_bounds, key_bounds;  // the same as int32 on the device; undefined: not sent yet
   // Below, row r of a tensor gathered over cp is slot r % S of context rank r / S.
   at::Tensor keys;    // [K] int64: row of each key in the keys gathered over cp; undefined: 0, 1, 2, ...
@@ -63,8 +63,8 @@ TokenLayout lay_out(const PackedTokens& tokens, const ModelParallel& parallel);
 /// Sets query_bounds and key_bounds to tensors on the host, which the caller may send to a device.
 void add_bounds(TokenLayout& layout);
 
-/// Returns the slots of this rank whose tokens have a label (a next token in their context) and are wanted: `wanted`
-/// [T] on the host, not 0; undefined: all. The result is on the host.
+/// Returns the slots of this rank whose tokens have a label (a next token in their context) and are in the mask
+/// `wanted` ([T] on the host; undefined: all 1). The result is on the host.
 LabelledSlots labelled_slots(const TokenLayout& layout, const PackedTokens& tokens, const at::Tensor& wanted,
                              const ModelParallel& parallel);
 

@@ -1,5 +1,6 @@
-// The causal language model on this rank: loads and saves HF folders, and computes hidden states and logits.
-// log_probs.h computes log-probs with it; the same tensors serve training (autograd) and sampling (KV cache).
+// The causal language model on this rank: loads and saves HF folders, and computes hidden states and logits. The same
+// tensors serve training (autograd) and sampling (KV cache). Function token_log_probs() (log_probs.h) computes
+// log-probs with it.
 // Legend: T packed tokens, S slots of a context rank (token_layout.h), N new tokens in sampling, E hidden size, V
 // vocabulary.
 #pragma once
@@ -31,7 +32,7 @@ class Transformer {
                           const Architectures& known = architectures(), const std::optional<LoraSpec>& lora = {},
                           const NamedTensors* base = nullptr);
 
-  /// Returns the model with the same tensors but without adapters: the base model.
+  /// Returns the base model: the same tensors without adapters. Its trained() is empty.
   Transformer without_adapters() const;
   /// Returns the model with the same tensors for a run whose sequences have up to `longest` tokens. It differs only for
   /// LongRoPE models, which load() limits to the original context (see for_length() in spec.h).
@@ -79,16 +80,16 @@ class Transformer {
     return for_head(backbone_.extend(tokens, cache));
   }
 
-  /// This rank's rows of the lm head [V, E] (the embedding if it is tied), in the model's dtype. Not on pipeline stages
-  /// before the last.
+  /// Returns this rank's rows of the lm head [V, E] (the embedding if it is tied), in the model's dtype. Call it only
+  /// on a pipeline's last stage.
   at::Tensor head_weight() const { return head_.to(dtype()); }
 
   /// Returns logits: hidden [N, E] from extend() -> [N, V] float32, the same on every tensor rank. For the sampler;
   /// training never holds full logits (log_probs.h). **Collective** over tp.
   at::Tensor logits(const at::Tensor& hidden) const;
 
-  /// Joins the columns of all tensor ranks, those of their ids of the vocabulary: local [N, columns] -> [N, V] on every
-  /// tensor rank. **Collective** over tp.
+  /// Joins the logits of all tensor ranks: local [N, this rank's rows of the lm head] -> [N, V] on every tensor rank.
+  /// **Collective** over tp.
   at::Tensor gather_vocabulary(const at::Tensor& local) const;
 
   /// Writes a new HF folder that transformers opens, with adapters merged into the weights, and the tokenizer files of

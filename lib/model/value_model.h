@@ -18,8 +18,8 @@
 
 namespace roll {
 
-/// Returns values: hidden [N, E], weight [1, E], bias [1] -> [N] float32 (float64 for float64). Computed in
-/// float32 even in 16-bit models, whose dtype would leave a value 3 digits.
+/// Returns values, hidden weight^T + bias: hidden [N, E], weight [1, E], bias [1] -> [N] float32 (float64 for float64).
+/// It computes in float32 even for 16-bit inputs, because a 16-bit value would have only 3 digits.
 at::Tensor compute_values(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias);
 
 /// Throws UserError if the folder's weights have no value head, so that ValueModel::load() would make a new one.
@@ -27,8 +27,8 @@ void require_value_head(const std::filesystem::path& folder);
 
 class ValueModel {
  public:
-  /// Loads a saved value model, or a language model's folder, whose lm head it replaces by a new value head of zeros:
-  /// the first values are then 0, and the first advantages are the returns. Parameters and errors are those of
+  /// Loads a saved value model, or a language model's folder, whose lm head it replaces by a new value head of zeros.
+  /// The first values are then 0, and the first advantages are the returns. Parameters and errors are those of
   /// Transformer::load().
   static ValueModel load(const std::filesystem::path& folder, at::Device device = at::kCPU,
                          at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {},
@@ -55,7 +55,7 @@ class ValueModel {
   /// The trained tensors: the adapters and the value head if there are adapters, else all.
   const NamedTensors& trained() const { return trained_; }
 
-  /// Returns [T] float32 (float64 for a float64 model): at index t, the value of the state after token t and before
+  /// Returns [T] float32 (float64 for a float64 model). Index t has the value of the state after token t and before
   /// token t + 1, also for the last token of a sequence. Differentiable unless a NoGradGuard is held. `recompute`: see
   /// Transformer::forward(). Ranks of cp, tp and stages pass the same whole batch and get all values, except on
   /// pipeline stages before the last, where the result is undefined. **Collective** over cp, tp, ep and stages.

@@ -1,9 +1,10 @@
-// Plans the weight sync, for weight_transfer.h and forecasts: which rank sends which part of the trainer's weights to
-// which rank of the sampler, whose layout and ranks may differ. The plan follows from sizes alone, so each rank
-// computes its own messages without communication. For each pair (trainer tensor rank, sampler tensor rank), the rows
-// that both shards have form one stream. All sampler ranks with that tensor rank need the whole stream; its holders
-// (the trainer's data and context ranks with that tensor rank, and tensor ranks with copies) share the sending: each
-// element is sent once to each rank that lacks it, and the amounts that holders send differ by at most about a row.
+// Computes for the weight sync which trainer rank sends which part of the weights to which sampler rank; used by
+// weight_transfer.h and forecasts. Trainer and sampler may have different layouts and ranks. The schedule follows from
+// sizes alone, so each rank computes its own messages without communication. For each pair (trainer tensor rank,
+// sampler tensor rank), the rows that both shards have form one stream. All sampler ranks with that tensor rank need
+// the whole stream. Its holders are the trainer's data and context ranks with that tensor rank, and tensor ranks with
+// copies; they share the sending. Each element is sent once to each rank that lacks it, and the amounts that holders
+// send differ by at most about a row.
 #pragma once
 
 #include <cstdint>

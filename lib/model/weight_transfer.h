@@ -1,8 +1,8 @@
-// Weight sync: copies the trained weights (all, or only adapters) from the trainer's to the sampler's model, as
-// model/weight_schedule.h plans. A rank exchanges one message with each of its peers at a time; these messages together
-// are a bucket, of bounded size. Each message carries the bit sum (bit_sum() in parameter_shards.h) of its blocks in
-// the sender's model, which the receiver's blocks must have afterwards. At the end the checksum of the sampler's whole
-// model must equal the trainer's.
+// Weight sync: copies the trained weights (all, or only adapters) from the trainer's to the sampler's model, by the
+// schedule of model/weight_schedule.h. A rank exchanges one message with each of its peers at a time; these messages
+// together are a bucket, of bounded size. Each message carries the bit sum (bit_sum() in parameter_shards.h) of its
+// blocks in the sender's model, which the receiver's blocks must have afterwards. At the end the checksum of the
+// sampler's whole model must equal the trainer's.
 #pragma once
 
 #include <cstdint>

@@ -228,8 +228,8 @@ void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>&
 }
 
 void check_folder(const std::filesystem::path& folder, const ModelSpec& spec, FolderUse use) {
-  const bool has_head = use == FolderUse::kWrites || use == FolderUse::kForwards;
-  const bool needs_tokenizer = use == FolderUse::kWrites || use == FolderUse::kReads;
+  const bool has_head = use == FolderUse::kGenerates || use == FolderUse::kComputesLogProbs;
+  const bool needs_tokenizer = use == FolderUse::kGenerates || use == FolderUse::kScores;
   check_parameters(open_weights(folder, spec), has_head ? policy_parameters(spec) : backbone_parameters(spec));
   if (needs_tokenizer && !is_there(tokenizer_folder(folder) / "tokenizer.json"))
     throw user_error(

@@ -37,8 +37,8 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
                              const std::function<bool(const std::string& name)>& may_ignore, at::Device device,
                              at::ScalarType dtype, const AdapterSource& adapters = {});
 
-/// Opens the weights of an HF folder, or of a PEFT folder's base model, under the spec's names: if a tied model's
-/// folder has only the head, it is read as the embedding; if the spec's head is untied (unties_head) and the folder has
+/// Opens the weights of an HF folder, or of a PEFT folder's base model, under the spec's names. If a tied model's
+/// folder has only the head, it is read as the embedding. If the spec's head is untied (unties_head) and the folder has
 /// none, the embedding is read as the head. Throws UserError like HfFolder::open(), such as for missing files.
 HfFolder open_weights(const std::filesystem::path& folder, const ModelSpec& spec);
 
@@ -46,12 +46,12 @@ HfFolder open_weights(const std::filesystem::path& folder, const ModelSpec& spec
 /// adapter is missing, has another shape or is not floating-point.
 void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted);
 
-/// The contents of a model folder that a run needs, by how the run uses the model.
+/// Use of a model in a run, which decides on the contents that its folder must have.
 enum class FolderUse {
-  kWrites,      // a policy, or a judge that writes: all weights, and a tokenizer
-  kForwards,    // for log-probs alone: all weights
-  kReads,       // a judge that scores: all weights but the head, and a tokenizer
-  kGivesValues  // a critic: all weights but the head
+  kGenerates,         // a policy, or a judge that writes text: all weights, and a tokenizer
+  kComputesLogProbs,  // a reference or teacher: all weights
+  kScores,            // a judge with a value head: all weights but the lm head, and a tokenizer
+  kComputesValues     // a critic: all weights but the lm head
 };
 
 /// Checks that the folder has the contents for `use`, by file names and headers. Throws UserError if it lacks
@@ -112,8 +112,9 @@ NamedTensors select_parameters(const NamedTensors& parameters, const std::vector
 /// Selects the parameters that this rank holds (whole or a shard) under expert and pipeline parallelism.
 std::vector<ParameterShape> held_by(const std::vector<ParameterShape>& parameters, const ModelParallel& parallel);
 
-/// Reads, as they are stored, the folder's tensors that the model does not compute with but saves again: other models'
-/// (Architecture::kept), multi-token-prediction layers, and k and v weights of layers that compute no keys and values.
+/// Reads, as they are stored, the folder's tensors that the model does not compute with but saves again. These are
+/// other models' tensors (Architecture::kept), multi-token-prediction layers, and k and v weights of layers that
+/// compute no keys and values.
 NamedTensors kept_tensors(const HfFolder& folder, const ModelSpec& spec);
 /// True if kept_tensors() reads the tensor with this name.
 bool is_kept(const ModelSpec& spec, const std::string& name);

@@ -1,4 +1,5 @@
-// Cost of a model's sequences as a function of their length, for plans that balance or budget micro-batches.
+// Estimates the cost of a model's sequences from their lengths, to balance ranks and to limit the cost of
+// micro-batches.
 #pragma once
 
 #include "model/spec.h"

@@ -9,11 +9,11 @@
 
 namespace roll {
 
-/// Ranges of queries and keys that attend to each other: piece c has the queries cu_queries[c] .. cu_queries[c+1] and
-/// the keys cu_keys[c] .. cu_keys[c+1]. A whole sequence is one piece with equally many queries and keys; a piece with
-/// more keys than queries is the end of a sequence whose first tokens have only keys here.
+/// Ranges of queries and keys that attend to each other: piece c has the queries [cu_queries[c], cu_queries[c + 1]) and
+/// the keys [cu_keys[c], cu_keys[c + 1]). A whole sequence is one piece with equally many queries and keys. A piece
+/// with more keys than queries is the end of a sequence whose first tokens have only keys here.
 struct Pieces {
-  std::vector<int64_t> cu_queries, cu_keys;  // [C+1]
+  std::vector<int64_t> cu_queries, cu_keys;  // [C+1] from 0
   // The same as int32 on a GPU, from pieces_on(); undefined on the CPU.
   at::Tensor queries_on_device{}, keys_on_device{};
   at::Tensor key_rows{};  // [K] int64: each key's row in k and v; undefined: 0, 1, 2, ...
@@ -44,7 +44,7 @@ Pieces pieces_on(at::Device device, std::vector<int64_t> cu_queries, std::vector
 /// result to q's dtype. Throws Bug if bounds and sizes do not fit.
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,
                             const ScoreRule& rule);
-/// The same for one call: makes the pieces itself.
+/// The same for a single call: makes the Pieces from the bounds.
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const std::vector<int64_t>& cu_queries, const std::vector<int64_t>& cu_keys,
                             const ScoreRule& rule);

@@ -1,6 +1,6 @@
-// Implementations of packed_attention() (attention.h), which chooses between them: on the CPU, blocks of 64 queries
-// whose scores stay in cache (64 x length scores per thread, so memory grows with the longest piece); on CUDA,
-// LibTorch's variable-length flash kernels for bfloat16 and float16; LibTorch's plain operators otherwise.
+// Implementations of packed_attention() (attention.h), which chooses between them. On the CPU: blocks of 64 queries,
+// whose scores stay in cache (64 x length scores per thread, so memory grows with the longest piece). On CUDA:
+// LibTorch's variable-length flash kernels if has_flash_kernel(), else LibTorch's plain operators.
 // Legend: T queries, K keys of all pieces, H query heads, Hkv key/value heads, D head size.
 #pragma once
 
@@ -21,7 +21,7 @@ inline int64_t longest_sequence(const std::vector<int64_t>& cu) {
   return longest;
 }
 
-/// Output of forward on the CPU, which backward needs.
+/// Result of attention_forward_cpu(), which attention_backward_cpu() needs.
 struct AttentionResult {
   at::Tensor out;        // [T, H, D]
   at::Tensor logsumexp;  // [T, H]: log of the sum of exp(score) over the keys that a query sees
@@ -42,8 +42,8 @@ AttentionGrads attention_backward_cpu(const at::Tensor& grad_out, const at::Tens
                                       const at::Tensor& v, const AttentionResult& forward, const Pieces& pieces,
                                       const ScoreRule& rule);
 
-/// Output of flash_forward(), which flash_backward() needs. Only `out` is for callers; rng_state and unused are
-/// LibTorch's own, the bounds are those of the pieces on the device.
+/// Output of flash_forward(), which flash_backward() needs. Callers read only `out` [T, H, D]. rng_state and unused are
+/// LibTorch's; cu_queries and cu_keys are the pieces' bounds on the device.
 struct FlashResult {
   at::Tensor out, logsumexp, rng_state, unused, cu_queries, cu_keys;
 };

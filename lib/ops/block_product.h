@@ -1,6 +1,7 @@
-// Small matrix products on raw pointers, single-threaded, for our own parallel loops (CPU attention), where making a
-// tensor per block would cost more than multiplying. float32 with a multiple of 16 columns uses our own kernels,
-// because MKL has half their speed on processors that are not Intel's; other products use the BLAS in LibTorch.
+// Computes small matrix products on raw pointers, single-threaded, for our own parallel loops (CPU attention), where
+// making a tensor per block would cost more than multiplying. Products of float32 with a multiple of 16 columns use our
+// own kernels, because MKL has half their speed on processors that are not Intel's. Other products use the BLAS in
+// LibTorch.
 #pragma once
 
 #include <cstdint>

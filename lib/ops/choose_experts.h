@@ -19,17 +19,17 @@ struct RoutingRule {
   double scale = 1;  // factor of the weights, after all else
 
   /// Experts per group.
-
   int64_t group_size() const { return count / groups; }
   bool operator==(const RoutingRule&) const = default;
 };
 
-/// Added to the sum of sigmoid probabilities before `renormalises` divides by it.
+/// Added to the sum of the chosen experts' sigmoid probabilities before the weights are divided by it
+/// (RoutingRule::renormalises).
 inline constexpr double kLeastSum = 1e-20;
 
 /// Chooses experts for one token: writes rule.chosen elements to `experts` (indices) and `weights`, in descending order
-/// of score, with the lower index first among equal scores. logits [count]; `bias`: [count] (Wang et al. 2024,
-/// auxiliary-loss-free load balancing), or null: 0. Thread-safe.
+/// of score, with the lower index first among equal scores. logits: [count]. bias: [count], or nullptr for zeros (Wang
+/// et al. 2024, auxiliary-loss-free load balancing). Thread-safe.
 void choose_experts(const float* logits, const RoutingRule& rule, const float* bias, int32_t* experts, float* weights);
 
 }  // namespace roll

@@ -44,12 +44,14 @@ struct DeltaStates {
 /// Index tables of plan_delta(), for gated_delta_rule() alone. Scan step i computes chunk i of all sequences that have
 /// one.
 struct DeltaPlan {
-  std::vector<int64_t> cu_seqlens;  // [B+1]: sequence b is tokens cu_seqlens[b] .. cu_seqlens[b+1]
+  std::vector<int64_t> cu_seqlens;  // [B+1] from 0: sequence b is tokens [cu_seqlens[b], cu_seqlens[b + 1])
   int64_t chunk = 1;                // tokens per chunk
   // [W, T] int64: row of `mixed` that a tap of a token reads; T + i: row i of the old tails [B (W - 1), C].
   at::Tensor taps;
-  at::Tensor tails;    // [B, W - 1] int64: rows, numbered as in `taps`, that become the new tails
-  at::Tensor chunked;  // [chunks * chunk] int64: tokens by scan step, then by sequence (longest first); T: padding
+  at::Tensor tails;  // [B, W - 1] int64: rows, numbered as in `taps`, that become the new tails
+  // [chunks of all sequences * chunk] int64: tokens of each chunk, with the chunks by scan step, then by sequence
+  // (longest first). The index T stands for padding.
+  at::Tensor chunked;
   at::Tensor chunk_indices;     // [T] int64: index of each token in `chunked`
   std::vector<int64_t> active;  // number of sequences with a chunk at each scan step
   at::Tensor order;             // [B] int64: the sequences, the longest first

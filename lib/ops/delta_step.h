@@ -1,5 +1,5 @@
-// Steps of one token through a gated delta net in the CPU decoder, in float32; ops/delta_rule.h has the equations.
-// Legend: Dk key size, Dv value size.
+// Kernels that take one token through a gated delta net, in float32 on the CPU, for the CPU decoder
+// (decode/cpu_decoder.h); ops/delta_rule.h has the equations. Legend: Dk key size, Dv value size.
 #pragma once
 
 #include <cstdint>

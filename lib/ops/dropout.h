@@ -1,6 +1,6 @@
 // Dropout of the inputs of adapters, with counter-based random masks (base/random.h). An element's mask depends only on
-// the seed, the update, all tokens of the sequence so far, the linear layer and the column, so that it is the same for
-// any packing, sharding of tokens or columns, and prefix sharing.
+// the seed, the update, all tokens of the sequence so far, the linear layer and the column. It is therefore the same
+// for any packing, sharding of tokens or columns, and prefix sharing.
 // Legend: T packed tokens, K columns on this rank.
 #pragma once
 
@@ -11,7 +11,8 @@
 
 namespace roll {
 
-/// Drops each element with probability `rate` and divides the others by 1 - rate.
+/// Dropout of the input x of one linear layer: each element is dropped with probability `rate`, the others are divided
+/// by 1 - rate.
 struct DropoutRule {
   double rate = 0;
   uint32_t product = 0;      // unique id of the linear layer that reads x
@@ -19,7 +20,7 @@ struct DropoutRule {
 };
 
 /// Returns a random key per token, [T] int64, on the host, for packed ids [T] int64 on the host; sequence b is tokens
-/// cu_seqlens[b] .. cu_seqlens[b+1]. `step`: number of the update. Equal prefixes of sequences have equal keys.
+/// [cu_seqlens[b], cu_seqlens[b + 1]). `step`: number of the update. Equal prefixes of sequences have equal keys.
 at::Tensor dropout_keys(const at::Tensor& ids, const std::vector<int64_t>& cu_seqlens, uint64_t seed, uint32_t step);
 
 /// Returns x with dropout: x [T, K] float32 or float64, token_keys [T] from dropout_keys(). Differentiable; backward

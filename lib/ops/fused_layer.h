@@ -1,7 +1,8 @@
 // Differentiable functions by fused GPU kernels (cuda/layer_kernels.h) for the parts of a layer between its matrix
 // products, for model/mixers.cpp. They compute the functions of layer_ops.h with fewer launches and less memory
 // traffic. Backward adds a weight's gradient to weight.grad() if that is float32, else returns it to autograd. A
-// launcher must be owned by a shared_ptr, because backward keeps it. takes_layer() must hold for the inputs.
+// launcher must be owned by a shared_ptr, because backward keeps it. Call a function only if takes_layer() is true for
+// its inputs.
 // Legend: N rows (tokens), E hidden size, H query heads, Hkv key/value heads, D head size, I inner size.
 #pragma once
 
@@ -14,8 +15,9 @@
 
 namespace roll {
 
-/// True if the kernels support these inputs: x is float32 or bfloat16; each of `sizes` (numbers of elements of x's
-/// dtype, such as the hidden size) takes a multiple of 16 bytes; and `weights` and their gradients are aligned.
+/// Returns true if the kernels support these inputs: x is float32 or bfloat16, and `weights` and their gradients are
+/// aligned. Each of `sizes` (numbers of elements of x's dtype, such as the hidden size) must take a multiple of 16
+/// bytes.
 bool takes_layer(const at::Tensor& x, const std::vector<int64_t>& sizes, const std::vector<at::Tensor>& weights);
 
 struct NormedSum {

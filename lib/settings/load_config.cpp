@@ -71,7 +71,7 @@ void check_references(const Config& config, const std::optional<ModelSpec>& poli
   const auto& policy_name = config.actor_train.model_args.model_name_or_path;
   for (const auto& [role, worker] : reference_roles(config)) {
     const auto& name = worker->model_args.model_name_or_path;
-    const std::optional<ModelSpec> spec = spec_of_role(*worker, policy_name, FolderUse::kForwards);
+    const std::optional<ModelSpec> spec = spec_of_role(*worker, policy_name, FolderUse::kComputesLogProbs);
     if (const auto planned = planned_spec(spec, name)) shapes.emplace(role, *planned);
     if (spec) check_model_layout(worker->strategy_args, *spec, check);
     if (name == policy_name) continue;
@@ -103,7 +103,7 @@ constexpr const char* kUnknownMemory =
 std::string check_models(const Config& config, bool offline, std::optional<RoleShapes>& known, Checker& check) {
   const auto& policy_name = config.actor_train.model_args.model_name_or_path;
   const int64_t longest = config.longest_sequence();
-  const auto policy = read_spec(policy_name, written_key(policy_name, config.pretrain, check), FolderUse::kWrites,
+  const auto policy = read_spec(policy_name, written_key(policy_name, config.pretrain, check), FolderUse::kGenerates,
                                 longest, offline, check);
   // A role with the policy's model takes its shape, so that notes about the folder appear once.
   const auto spec_of_role = [&](const WorkerConfig& worker, const ModelName& source, FolderUse use) {
@@ -114,7 +114,7 @@ std::string check_models(const Config& config, bool offline, std::optional<RoleS
   RoleShapes models;
   for (const auto& [role, worker] : trained_roles(config)) {
     const bool is_policy = role == kPolicyRole;
-    const auto spec = is_policy ? policy : spec_of_role(*worker, config.reward_pretrain, FolderUse::kGivesValues);
+    const auto spec = is_policy ? policy : spec_of_role(*worker, config.reward_pretrain, FolderUse::kComputesValues);
     if (spec) check_model_layout(worker->strategy_args, *spec, check);
     if (is_policy) continue;
     const auto& name = worker->model_args.model_name_or_path;
@@ -124,7 +124,7 @@ std::string check_models(const Config& config, bool offline, std::optional<RoleS
   for (const JudgingModel& judge : judging_models(config)) {
     const auto& name = judge.worker->model_args.model_name_or_path;
     const auto& key = written_key(name, config.reward_pretrain, check);
-    const FolderUse use = judge.writes() ? FolderUse::kWrites : FolderUse::kReads;
+    const FolderUse use = judge.writes() ? FolderUse::kGenerates : FolderUse::kScores;
     const auto spec = read_spec(name, key, use, judge.longest_sequence, offline, check);
     if (spec) check_model_layout(judge.worker->strategy_args, *spec, check);
     if (spec && !judge.writes() && !offline) check.collect(key, [&] { require_value_head(model_folder(*name)); });

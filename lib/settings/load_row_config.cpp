@@ -73,7 +73,7 @@ CheckedConfig<SftConfig> load_sft_text(const std::string& yaml, const std::strin
     check_data(config, options.offline, check);
     check_plugins(config.trained, options.offline, check);
     const auto policy =
-        check_model(config, config.trained, config.pretrain, FolderUse::kWrites, options.offline, check);
+        check_model(config, config.trained, config.pretrain, FolderUse::kGenerates, options.offline, check);
     if (policy) result.models = RoleShapes{{kPolicyRole, *policy}};
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);
@@ -92,9 +92,9 @@ CheckedConfig<DpoConfig> load_dpo_text(const std::string& yaml, const std::strin
     check.require(!config.ipo || config.label_smoothing == 0, config.label_smoothing,
                   "belongs to DPO's loss, but {}; remove one of the two", check.name(config.ipo));
     const auto policy =
-        check_model(config, config.trained, config.pretrain, FolderUse::kWrites, options.offline, check);
+        check_model(config, config.trained, config.pretrain, FolderUse::kGenerates, options.offline, check);
     const auto reference =
-        check_model(config, config.reference, config.pretrain, FolderUse::kForwards, options.offline, check);
+        check_model(config, config.reference, config.pretrain, FolderUse::kComputesLogProbs, options.offline, check);
     if (policy && reference)
       check.require(
           policy->vocab_size <= reference->vocab_size, config.reference.model_args.model_name_or_path,
@@ -138,9 +138,9 @@ CheckedConfig<DistillConfig> load_distill_config(const std::filesystem::path& fi
     place_pair(result, result.config.trained, result.config.teacher, "both roles use all ranks", options, check);
     check_pair(config, student, teacher, longest_sequence(config, check), options.offline, check);
     const ModelName& source = check.is_set(config.student_pretrain) ? config.student_pretrain : config.pretrain;
-    const auto student_spec = check_model(config, student, source, FolderUse::kWrites, options.offline, check);
+    const auto student_spec = check_model(config, student, source, FolderUse::kGenerates, options.offline, check);
     const auto teacher_spec =
-        check_model(config, teacher, config.teacher_pretrain, FolderUse::kForwards, options.offline, check);
+        check_model(config, teacher, config.teacher_pretrain, FolderUse::kComputesLogProbs, options.offline, check);
     if (student_spec)
       check.require(config.logits_topk <= student_spec->vocab_size, config.logits_topk,
                     "is more than the {} tokens of the student", student_spec->vocab_size);

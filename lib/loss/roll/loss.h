@@ -15,8 +15,8 @@
 //
 // A mini-batch is the sequences of one optimizer update; it is split into micro-batches over all ranks. The function is
 // called once per micro-batch. Its result is *summed* over micro-batches and ranks, so each term must be divided by
-// counts of the whole mini-batch. agg_loss() and weights() do that; a plain mean() does not (`roll check-loss` detects
-// it).
+// counts of the whole mini-batch. Functions agg_loss() and weights() do that; a plain mean() does not (`roll
+// check-loss` detects it).
 //
 // Legend: B sequences, T packed tokens of the micro-batch. Index t of every [T] tensor refers to token t + 1.
 //
@@ -81,8 +81,9 @@ class LossContext {
   /// batch_num_tokens() does.
   virtual int64_t global_valid_samples(const std::string& mask) const = 0;
 
-  /// Returns token weights [T] float32: sum(weights * token loss) is this micro-batch's part of the mini-batch's loss
-  /// under `mode`, a value of loss_agg_mode ("": the configured one). 0 outside the mask. Throws for unknown names.
+  /// Returns token weights [T] float32, 0 outside the mask. sum(weights * token loss) is this micro-batch's part of the
+  /// mini-batch's loss under `mode`, a value of loss_agg_mode ("": the configured one). Throws for unknown names, and
+  /// for a mode that needs loss_aggregation_divisor unless it is the configured one.
   virtual at::Tensor weights(const std::string& mask, const std::string& mode = "") const = 0;
 
   /// Returns the text of a key of `args` in the configuration; nullopt if it is not set.
