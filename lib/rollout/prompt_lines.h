@@ -20,15 +20,15 @@ struct PromptLineRules {
   std::string template_name;           // name of a chat template, as for ChatTemplate::load()
   int64_t vocab_size = 0;              // number of token ids of the model
   int64_t max_tokens = 0;              // longest allowed prompt, so that one response token fits
-  std::string remedy{};                // appended to the error message for longer prompts
-  GeneratingArgs generating{};         // sampling keys of a row whose "sampling" object does not name them
+  std::string remedy{};                // end of the error message about a longer prompt
+  GeneratingArgs generating{};         // values of sampling keys that a row's "sampling" object does not name
 };
 
 /// An encoded row.
 struct PromptLine {
   std::vector<int64_t> ids;                    // tokens of the prompt
-  std::optional<SamplingSettings> generating;  // set if the row has "sampling"
-  std::optional<uint64_t> seed;                // set if the row has "sampling" with a seed
+  std::optional<SamplingSettings> generating;  // nullopt if the row has no "sampling"
+  std::optional<uint64_t> seed;                // nullopt if the row's "sampling" has no seed
 };
 
 /// Reads and encodes all rows, in order. A row holds one of
