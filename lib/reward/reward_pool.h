@@ -20,8 +20,8 @@
 
 namespace roll {
 
-/// Statistics of scoring on this rank, for metrics. The time of a response includes retries and
-/// RewardQuery::model_s. Each response of a batch counts with the batch's time / its size.
+/// Statistics of scoring on this rank, for metrics. The time of a response includes retries and RewardQuery::model_s.
+/// Each response of a batch counts with the batch's time / its size.
 struct RewardUse {
   int64_t num_scored = 0;    // responses
   double total_s = 0;        // seconds, summed over the responses

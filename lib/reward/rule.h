@@ -46,9 +46,9 @@ struct RuleContext {
 
 /// Properties of a type that the code shared by all types reads (shaped.cpp).
 struct RewardTraits {
-  bool grades_choices = false;    // true: reward_type may be loose or strict, but not hard
-  double repetition_penalty = 0;  // value of repetition_penalty.max_penalty if that key is null
-  bool wants_long_ones = false;   // true: response_length_penalty_coef penalises short responses, not long ones
+  bool grades_choices = false;          // true: reward_type may be loose or strict, but not hard
+  double repetition_penalty = 0;        // value of repetition_penalty.max_penalty if that key is null
+  bool favours_long_responses = false;  // true: response_length_penalty_coef penalises short responses, not long ones
 };
 
 }  // namespace roll

@@ -52,7 +52,7 @@ inline constexpr std::tuple kRewardTypes{
     RewardRow<CrossThinkQaArgs>{"crossthinkqa",
                                 {"CrossThinkQARuleRewardWorker"},
                                 make_crossthinkqa,
-                                {.grades_choices = true, .repetition_penalty = -0.5, .wants_long_ones = true}},
+                                {.grades_choices = true, .repetition_penalty = -0.5, .favours_long_responses = true}},
     RewardRow<MultipleChoiceArgs>{"multiple_choice", {"MultipleChoiceBoxedRuleRewardWorker"}, make_multiple_choice},
     RewardRow<GeneralValArgs>{"general_val", {"GeneralValRuleRewardWorker"}, make_general_val},
     RewardRow<IfevalArgs>{"ifeval", {"GeneralRuleRewardWorker"}, make_ifeval, {.repetition_penalty = -0.5}},

@@ -37,8 +37,8 @@ struct PromptLine {
 ///   {"ids": [...]}         token ids, used unchanged
 /// A row may also hold "sampling": {"temperature": 0.7, "seed": 3, ...}, with keys of GeneratingArgs, "seed", and
 /// "logit_bias": {"17": -2.5, ...}, which is added to the logits of these token ids and must be within -100 .. 100.
-/// Throws UserError "file:line: ..." if a row has none or several of the three forms, a wrong type, an empty prompt, an
-/// id outside the vocabulary, a prompt that is too long, or a sampling key that is unknown or out of range.
+/// Throws UserError "file:line: ..." if a row has none or several of the three forms, or a wrong type. It also does if
+/// a prompt is empty or too long, an id is outside the vocabulary, or a sampling key is unknown or out of range.
 std::vector<PromptLine> read_prompt_lines(const RowSource& rows, const Tokenizer& tokenizer,
                                           const PromptLineRules& rules);
 

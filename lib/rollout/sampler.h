@@ -47,8 +47,8 @@ struct Generation {
   /// Text of the response after GenerationRequest::num_earlier_tokens, cut at a stop string; set when the response
   /// ends.
   std::string text;
-  /// Chosen experts of each token, [prompt + response tokens - 1, choices_per_token()] in row-major order; set at the
-  /// response's end if EngineLimits::records_experts, else empty.
+  /// Experts that the MoE layers chose for each token but the last: [prompt + response tokens - 1, choices_per_token()]
+  /// (model/mixture.h), row-major. Set at the response's end if EngineLimits::records_experts, else empty.
   std::vector<int16_t> routed_experts{};
 };
 
@@ -91,10 +91,10 @@ using OnGenerated = std::function<void(int64_t index, const Generation& generati
 struct SamplerCounts {
   int64_t prompt_tokens = 0;  // tokens computed in prefill, including responses computed again after an eviction
   int64_t shared_tokens = 0;  // prompt tokens taken from the prefix cache or from a request with the same prompt
-  int64_t decoded = 0;        // decoding slots, summed over all steps
+  int64_t decoded = 0;        // slots that decode, summed over all steps
   int64_t drawn = 0;          // response tokens
-  int64_t evictions = 0;      // running sequences that lost their pages to others
-  int64_t slot_steps = 0;     // number of slots, summed over all steps
+  int64_t evictions = 0;      // how often a running sequence lost its pages to others
+  int64_t slot_steps = 0;     // num_slots, summed over all steps
   int64_t most_pages = 0;     // peak number of held pages
   int64_t num_pages = 0;      // pages of the KV cache
   int64_t num_slots = 0;      // sequences that can run together

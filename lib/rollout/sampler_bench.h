@@ -31,8 +31,8 @@ struct BenchResult {
 
 /// Runs a warm-up, then measures prefill and decoding in separate runs. The response length and EOS ids of `params` are
 /// ignored. `should_stop`: called before every step; once it returns true, the function returns early with what was
-/// measured so far. Throws UserError if there is no step
-/// in which every sequence draws.
+/// measured so far. Throws UserError if there is no step in which every
+/// sequence draws.
 BenchResult bench_sampler(StepModel& model, PagePool& pages, const SamplingParams& params, const BenchShape& shape,
                           const std::function<bool()>& should_stop);
 

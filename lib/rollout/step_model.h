@@ -85,8 +85,8 @@ class StepModel {
   /// Returns how many launches should be uncollected when the next one starts, so that the device never waits for the
   /// host. 0: collect each launch at once.
   virtual int64_t depth() const { return 0; }
-  /// Returns the experts chosen for the first `length` tokens of the slot's sequence: [length, choices_per_token()],
-  /// row-major, each row ordered by MoE layer. Empty unless EngineLimits::records_experts.
+  /// Returns the experts chosen for the first `length` tokens of the slot's sequence: [length, choices_per_token()]
+  /// (model/mixture.h), row-major, each row ordered by MoE layer. Empty unless EngineLimits::records_experts.
   virtual std::vector<int16_t> routed_experts(int64_t /*slot*/, int64_t /*length*/) const { return {}; }
 };
 

@@ -119,9 +119,9 @@ class Run {
   /// (early_stopping_patience). Call it on all ranks with the same metrics, so that all decide alike. Throws
   /// SystemError if the run folder is gone.
   void track(int64_t step, Metrics metrics);
-  /// If the key profiler_timeline is true and `step` is the second step of this process (the first warms up), begins to
-  /// record a trace of this rank's operators and returns the recorder; the caller calls save() after the step. Else
-  /// returns nullopt.
+  /// Begins to record a trace of this rank's operators and returns the recorder; the caller calls save() after the
+  /// step. Returns nullopt unless the key profiler_timeline is true and `step` is this process's second step (the first
+  /// warms up), or its only one.
   std::optional<OperatorTrace> step_timeline(int64_t step) const;
   /// Shows a response with its reward on the full-screen view; does nothing without one, and on other ranks than 0.
   void show(ShownSample sample);

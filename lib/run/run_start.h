@@ -62,8 +62,9 @@ void name_new_run();
 /// Decides the start. It also sets, on all ranks alike, whether bfloat16 matrices are multiplied natively and float32
 /// matrices by oneDNN: only if that is faster on every rank, and when resuming only if the checkpoint's run did so.
 /// **Collective** over `ranks`, all ranks of the job. Throws UserError if the folder holds a run that is not to be
-/// resumed, resume_from_checkpoint is a path without a checkpoint, the configuration would change the training (the
-/// message lists old and new values), or another process works in the folder.
+/// resumed, or another process works in it. It also does if resume_from_checkpoint is a path without an undamaged
+/// checkpoint, or is set together with new_run. It also does if the configuration would change the training, unless
+/// allow_config_change; the message lists old and new values.
 RunStart choose_start(const RunRequest& request, Communicator& ranks, Log& log);
 
 /// Returns the fields that describe the run with the id `run` in a checkpoint's manifest; choose_start() reads them.

@@ -13,8 +13,8 @@ struct Interpreter {
 };
 
 /// Runs `python` (a path, or a name on PATH; it may be a script that starts an interpreter), and asks the interpreter
-/// for its paths. Throws UserError if it does not exist, does not answer within 30 s, is older than 3.9, or is
-/// installed in /, /tmp or /dev/shm itself (a folder below /tmp is fine).
+/// for its paths. Throws UserError if it does not exist, does not answer within 30 s, or is older than 3.9. Throws
+/// UserError, too, if it is installed in /, /tmp or /dev/shm itself (a folder below /tmp is fine).
 Interpreter find_interpreter(const std::string& python);
 
 }  // namespace roll

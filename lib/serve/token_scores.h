@@ -18,8 +18,8 @@ struct TokenScore {
 };
 
 /// Returns the scores of the tokens from ids[first] to the end, in order; empty if `first` is at or beyond the end.
-/// `first`: at least 1, because no token precedes ids[0]. `num_likeliest`: length of each list `likeliest`, at most the
-/// vocabulary. `temperature` 0 counts as 1.
+/// `first`: at least 1, because no token precedes ids[0]. `num_likeliest`: length of each list `likeliest`, or the
+/// size of the vocabulary if that is smaller. `temperature` 0 counts as 1.
 std::vector<TokenScore> score_tokens(const Transformer& model, const std::vector<int64_t>& ids, int64_t first,
                                      int64_t num_likeliest, double temperature);
 

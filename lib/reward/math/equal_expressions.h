@@ -21,8 +21,8 @@ bool equal_expressions(const Node& a, const Node& b, Deadline& deadline);
 int proportion_of_differences(const Node& left_a, const Node& right_a, const Node& left_b, const Node& right_b,
                               Deadline& deadline);
 
-/// Returns the value of a constant real expression, which may be infinite. Throws Unreadable if the
-/// expression has symbols, is not real or not numeric.
+/// Returns the value of a constant real expression, which may be infinite. Throws Unreadable if the expression has
+/// symbols, is not real or not numeric.
 long double real_constant(const Node& node, Deadline& deadline);
 
 }  // namespace roll::math
