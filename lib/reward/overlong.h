@@ -10,11 +10,11 @@
 
 namespace roll {
 
-/// Configuration keys, named as in verl.
+/// Configuration keys below overlong_buffer, named as in verl.
 struct OverlongBuffer {
   bool enable = false;         // false: no penalty
-  std::optional<int64_t> len;  // tokens over which the penalty rises; must be set if enabled
-  double penalty_factor = 1;   // largest penalty
+  std::optional<int64_t> len;  // tokens before response_length over which the penalty rises; must be set if enabled
+  double penalty_factor = 1;   // penalty of a response of response_length tokens
 
   void fields(Keys& v) {
     v("enable", enable, "penalise responses of more than response_length - len tokens");

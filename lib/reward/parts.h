@@ -1,5 +1,6 @@
-// The parts whose weighted sum is a response's reward: the type's reward or each of several terms (terms.h), and each
-// penalty and bonus (shaped.cpp). Advantage estimators that treat the parts separately use them.
+// The parts whose weighted sum is a response's reward. The reward type is one part, or each of several terms is one
+// (terms.h); format_reward and each penalty are one part each (shaped.cpp). Used by advantage estimators that normalise
+// each part on its own.
 #pragma once
 
 #include <vector>
@@ -20,12 +21,12 @@ struct RewardPart {
   bool operator==(const RewardPart&) const = default;
 };
 
-/// Returns [[weight, reward], ...]: the form in which a recorded response keeps its parts, as the member "parts" of its
-/// reward detail. Responses with a single part do not record it.
+/// Returns [[weight, reward], ...]. A recorded response with several parts has this as the member "parts" of its reward
+/// detail (RewardResult::detail); one with a single part lacks the member.
 Json parts_json(const std::vector<RewardPart>& parts);
 
-/// Returns the parts of a recorded response with this detail and total reward; a single part of weight 1 if the detail
-/// has no "parts". Throws UserError if "parts" is not a list of [weight, reward].
+/// Returns the parts in a recorded response's reward detail. Without "parts" there, returns one part of weight 1 with
+/// `reward`, the response's reward. Throws UserError if "parts" is not a list of [weight, reward].
 std::vector<RewardPart> reward_parts(const Json& detail, double reward);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// A regular expression from the user's configuration that is searched in responses: PCRE2 syntax, '.' also matches
-// newlines, and each search has a time limit.
+// Searches responses for a regular expression from the user's configuration, with a time limit for each search. The
+// syntax is PCRE2; '.' also matches newlines. Used by the reward type regex and the key format_pattern.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace roll {
 
-/// Not thread-safe: it has memory for matching.
+/// Not thread-safe, because searches write to memory of the object.
 class AnswerPattern {
  public:
   /// `origin`: the configuration key, for messages. `time_limit_s`: seconds for each call of last_match() or matches().

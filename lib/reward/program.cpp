@@ -58,16 +58,17 @@ std::string first_words(const std::vector<std::string>& command) {
 
 }  // namespace
 
-RewardProgram::RewardProgram(const std::vector<std::string>& command, const RuleContext& context, ProgramWords words)
+RewardProgram::RewardProgram(const std::vector<std::string>& command, const RuleContext& context,
+                             ProgramOptions options)
     : command_(command),
       timeout_s_(context.timeout_s),
       where_(context.where),
-      words_(std::move(words)),
+      options_(std::move(options)),
       shared_(context.shared),
       has_answered_(shared_->has_answered(shell_line(command))) {
   if (command_.empty() || command_[0].empty())
-    throw user_error("{}{}: missing; give the program and its arguments as a list", where_, words_.key);
-  if (words_.shown.empty()) words_.shown = "command = " + first_words(command_);
+    throw user_error("{}{}: missing; give the program and its arguments as a list", where_, options_.key);
+  if (options_.shown.empty()) options_.shown = "command = " + first_words(command_);
 }
 
 template <class F>
@@ -75,7 +76,7 @@ void RewardProgram::start_with(const F& start) const {
   try {
     start();
   } catch (const UserError& e) {
-    throw user_error("{}{} = {}; give a program that exists and may be executed", where_, words_.key, e.what());
+    throw user_error("{}{} = {}; give a program that exists and may be executed", where_, options_.key, e.what());
   }
 }
 
@@ -86,26 +87,26 @@ void RewardProgram::check_files() const {
   start_with([&] { check_executable(command_[0]); });
   if (const std::string script = find_script(command_); !script.empty() && !is_there(script))
     throw user_error("{}{}: the script {} does not exist; a path counts from the folder that roll runs in", where_,
-                     words_.shown, script);
-  if (words_.sandbox.empty()) return;
+                     options_.shown, script);
+  if (options_.sandbox.empty()) return;
   std::optional<std::string> reason;
   start_with([&] { reason = why_not_boxed({.command = command_}); });
-  if (reason) throw user_error("{} = true: {}", words_.sandbox, *reason);
+  if (reason) throw user_error("{} = true: {}", options_.sandbox, *reason);
 }
 
 const Json& RewardProgram::start() {
   if (child_) return ready_;
   start_with([&] {
     check_executable(command_[0]);
-    if (words_.sandbox.empty())
+    if (options_.sandbox.empty())
       child_.emplace(with_line_buffering(command_));
     else
       child_.emplace(start_boxed({.command = command_}));
   });
-  if (words_.start_s == 0) return ready_;
+  if (options_.start_s == 0) return ready_;
   std::string line;
-  if (child_->ask("{}", words_.start_s, line) != ChildProcess::Outcome::kDone)
-    broken(fmt::format("was not ready within {:g} s, or ended", words_.start_s));
+  if (child_->ask("{}", options_.start_s, line) != ChildProcess::Outcome::kDone)
+    broken(fmt::format("was not ready within {:g} s, or ended", options_.start_s));
   try {
     ready_ = parse_json(line, "answer");
   } catch (const UserError&) {
@@ -184,7 +185,7 @@ RewardResult RewardProgram::late() {
         "{}{}: {} within timeout_s ({} s) of its first question. Programs often buffer their output if it is not a "
         "terminal: flush each answer, in Python with print(..., flush=True), and end it with a newline. If the "
         "program needs this long to start, raise {}timeout_s",
-        where_, words_.shown, unread.empty() ? "nothing came" : "no whole line came, only " + said_text(unread),
+        where_, options_.shown, unread.empty() ? "nothing came" : "no whole line came, only " + said_text(unread),
         timeout_s_, where_));
   return timed_out();
 }
@@ -206,7 +207,7 @@ void RewardProgram::broken(const std::string& problem) {
   const std::string stderr_text = child_->stderr_tail();
   child_.reset();
   throw user_error(
-      "{}{}: the program {}; {}", where_, words_.shown, problem,
+      "{}{}: the program {}; {}", where_, options_.shown, problem,
       stderr_text.empty() ? "it wrote nothing to standard error" : "its standard error ends:\n" + stderr_text);
 }
 

@@ -1,6 +1,6 @@
-// A user's program that scores or judges responses: a child process that answers each line of JSON with a line, stays
-// alive, and is restarted after a failure. The reward types command and python and the judge in command_judge.cpp use
-// it. command.h describes the protocol and which failures end the run.
+// Runs a user's program that scores or judges responses. It is a child process that answers each line of JSON with a
+// line and stays alive; after a failure it is started again. Used by the reward types command and python and by the
+// judge in command_judge.cpp. command.h describes the protocol, and the failures that end the run.
 #pragma once
 
 #include <atomic>
@@ -17,35 +17,36 @@
 
 namespace roll {
 
-/// How messages name a program, and how it is started.
-struct ProgramWords {
-  std::string key = "command";  // configuration key of the program
-  std::string shown{};          // "key = value" for messages; "": the command's first two words (others may be secret)
-  double start_s = 0;           // seconds for its answer to the line {} at start, a JSON object; 0: it is not asked
-  std::string sandbox{};        // runs in a sandbox, as this configuration key requests; "": no sandbox
+/// Names of a program in messages, and options for its start.
+struct ProgramOptions {
+  std::string key = "command";  // configuration key of the program, for messages
+  std::string shown{};          // "key = value", for messages; "": the command's first two words (others may be secret)
+  double start_s = 0;     // if > 0, the new process must answer the line {} with a JSON object in this many seconds
+  std::string sandbox{};  // configuration key that asks for a sandbox, for messages; "": runs without a sandbox
 };
 
-/// The program starts with the first start(), ask() or ask_all(). Not thread-safe: one object, and one process, per
-/// thread.
+/// One process of the program. It starts with the first start(), ask() or ask_all(). Not thread-safe: each thread has
+/// its own object, and so its own process.
 class RewardProgram {
  public:
-  /// `command`: program and arguments. `context` has the time limit and the prefix of keys in messages. Throws
-  /// UserError if `command` is empty.
-  RewardProgram(const std::vector<std::string>& command, const RuleContext& context, ProgramWords words = {});
+  /// `command`: program and arguments. `context`: the time limit, the prefix of keys in messages, and the workers'
+  /// shared state. Throws UserError if `command` is empty.
+  RewardProgram(const std::vector<std::string>& command, const RuleContext& context, ProgramOptions options = {});
 
   /// Throws UserError if the program is missing or not executable, the command is one string with spaces, an
   /// interpreter's script is missing, or a requested sandbox is not possible. Does not run the user's program.
   void check_files() const;
 
-  /// Starts the program unless it runs. Returns its answer to {} (see start_s; an empty object if it is not asked).
-  /// Throws UserError if it does not start or answer in time.
+  /// Starts the program unless it runs. Returns its answer to {} (ProgramOptions::start_s); an empty object if start_s
+  /// is 0. Throws UserError if it does not start, or does not answer with an object in time.
   const Json& start();
-  /// Sends `question`, an object, with an "id" as first member, and waits for the answer, at most timeout_s. `parse`
-  /// parses the answer's line; `id` is the question's. Returns the parsed result, or a failed reward. Throws UserError
-  /// if the program is broken, as described in command.h.
+  /// Adds an "id" to `question`, an object, sends it and waits for the answer, at most timeout_s. `parse` gets the line
+  /// of the answer and the question's id. Returns the result that it parsed, or a failed reward (reward.h). Throws
+  /// UserError for the failures that end the run (command.h).
   RewardResult ask(const Json& question, const std::function<Reply(std::string_view line, int64_t id)>& parse);
-  /// Sends a list of questions as one line {"id", "questions": [...]} and waits at most timeout_s per question. Returns
-  /// one result per question, in order; if the whole line fails, the same failed reward for each. Throws like ask().
+  /// Sends `questions`, a list, as one line {"id", "questions": [...]}, and waits at most timeout_s x their number.
+  /// Returns one result per question, in order; if the answer is unusable, the same failed reward for each. Throws like
+  /// ask().
   std::vector<RewardResult> ask_all(Json questions);
 
  private:
@@ -61,7 +62,7 @@ class RewardProgram {
   std::vector<std::string> command_;
   double timeout_s_;
   std::string where_;
-  ProgramWords words_;
+  ProgramOptions options_;
   std::shared_ptr<SharedByWorkers> shared_;
   std::atomic<bool>& has_answered_;
   std::optional<ChildProcess> child_;

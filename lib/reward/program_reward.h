@@ -1,4 +1,4 @@
-// Base class of the reward types command and python, which ask a user's program: builds the question for a response.
+// Base class of the reward types command and python: asks a user's program (program.h) about each response.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace roll {
 
-/// Parameters of the constructor: as for RewardProgram.
+/// The constructor takes the parameters of RewardProgram.
 class ProgramReward : public RewardFunction {
  public:
-  ProgramReward(const std::vector<std::string>& command, const RuleContext& context, const ProgramWords& words = {})
-      : program_(command, context, words) {}
+  ProgramReward(const std::vector<std::string>& command, const RuleContext& context, const ProgramOptions& options = {})
+      : program_(command, context, options) {}
 
   bool is_user_code() const override { return true; }
   void check_files() const override { program_.check_files(); }

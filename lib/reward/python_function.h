@@ -33,16 +33,16 @@ struct PythonFunctionArgs {
 };
 
 /// Makes a reward that asks a long-lived Python process. Failures, restarts and errors are those of type command
-/// (command.h); an exception of the function gives a failed reward. A function of lists or an async function gets many
+/// (command.h); an exception of the function gives a failed reward. A function that takes lists, or is async, gets many
 /// responses at once, and may take timeout_s x their number.
-/// The process reads lines {"id", "questions": [...]}, whose elements are as in command.h, with "prompt_ids" and
-/// "response_ids" added. It answers {"id", "answers": [{"reward", "detail"} or {"error"}, ...]}, or {"id", "error"} if
-/// it can answer none.
-/// Throws UserError if `args.python` does not have the form of a function's name. check_files() throws UserError if the
+/// The process reads lines {"id", "questions": [...]}. Each question has the members of a line of command.h, without
+/// "id", and "prompt_ids" and "response_ids". The process answers {"id", "answers": [{"reward", "detail"} or {"error"},
+/// ...]}, or {"id", "error"} if it can answer no question.
+/// Throws UserError if `args.python` is not FILE.py:FUNCTION or module.function. check_files() throws UserError if the
 /// file is missing or a requested sandbox is not possible, prepare() if the function cannot be loaded.
 std::unique_ptr<RewardFunction> make_python_function(const PythonFunctionArgs& args, const RuleContext& context);
 
-/// Returns the text of the script python_function.py.
+/// Returns the text of the script python_function.py, which the build embeds.
 std::string_view python_function_text();
 
 }  // namespace roll

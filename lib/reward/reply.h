@@ -13,24 +13,25 @@ namespace roll {
 
 struct Reply {
   enum class Kind {
-    kAnswer,     // the program answered as asked
-    kNoReward,   // the program reports an "error" for this question
-    kBadAnswer,  // an object that lacks the needed members, or is not valid JSON
-    kNoAnswer,   // the line is not an object, or has another question's id: the program is out of step
+    kAnswer,     // a valid answer to the question
+    kNoReward,   // {"error": ...}: the program could not judge the response
+    kBadAnswer,  // a line that begins with '{' but is not valid JSON, or lacks the needed members
+    kNoAnswer,   // a line that does not begin with '{', or has another question's id: question and answer do not match
   };
   Kind kind = Kind::kAnswer;
-  RewardResult result{};  // the reward, if the kind is kAnswer (not set by parse_words() and parse_replies())
-  std::string reason{};   // kNoReward: the program's error; kBadAnswer, kNoAnswer: "answered ...: ..."
+  /// The reward, if the kind is kAnswer. Not set by parse_words(), nor in the Reply that parse_replies() returns.
+  RewardResult result{};
+  std::string reason{};  // kNoReward: the program's error; kBadAnswer, kNoAnswer: "answered LINE: reason"
 };
 
 /// Parses the answer {"id", "reward", "detail"} or {"id", "error"} to one question; "id" and "detail" may be missing.
 /// `line`: any bytes, without the newline. `id`: the question's id.
 Reply parse_reply(std::string_view line, int64_t id);
 
-/// Parses the answer to `count` questions in one line, {"id", "answers": [{"reward", ...} or {"error"}, ...]}. If the
-/// result is of kind kAnswer, `replies` (which must be empty) holds one reply per question, in order, each of kind
-/// kAnswer or kNoReward, and at least one is kAnswer. Any other result is a failure of the whole line, such as a wrong
-/// number of answers; if all answers are errors, it is the first error.
+/// Parses the answer to `count` questions in one line, {"id", "answers": [{"reward", ...} or {"error"}, ...]}. Returns
+/// kAnswer if at least one answer has a reward; then `replies` (empty before) holds one reply per question, in order,
+/// each of kind kAnswer or kNoReward. Returns the first error if all answers are errors. Any other result is a failure
+/// of the whole line, such as a wrong number of answers.
 Reply parse_replies(std::string_view line, int64_t id, size_t count, std::vector<Reply>& replies);
 
 /// Parses the answer of a judge program, {"id", "text"}; sets `words` to "text" if the result is of kind kAnswer.

@@ -20,8 +20,8 @@ struct RetryPlan {
   std::function<double()> jitter;            // returns a random number in [0, 1)
 };
 
-/// Wraps `rule`: asks it again about responses with a failed reward, except of kind kUnjudged, which would repeat. The
-/// detail of a retried result has the number of its retries: {"retries": n}.
+/// Wraps `rule`: asks it again about responses with a failed reward (reward.h), except of kind kUnjudged, because that
+/// failure would repeat. The detail of a retried result has the number of its retries: {"retries": n}.
 std::unique_ptr<RewardFunction> with_retries(std::unique_ptr<RewardFunction> rule, RetryPlan plan);
 
 }  // namespace roll

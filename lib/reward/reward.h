@@ -4,7 +4,7 @@
 //   make_reward(RewardArgs)  ->  RewardFunction::score(query)  ->  RewardResult
 //
 // A reward type (types.h) computes both numbers first. Then code shared by all types (shaped.cpp) applies these keys,
-// in this order; all but the first leave the score as it is:
+// in this order, unless the reward failed; all but the first leave the score as it is:
 //   reward_type: hard             reward and score become 1 if they are >= 0.5, else 0 (soft keeps them)
 //   format_pattern                a PCRE2 expression that the response must match (anywhere; anchor with ^ and $, which
 //                                 are the ends of the text; '.' also matches newlines), else the reward is 0
@@ -59,14 +59,14 @@ struct RewardQuery {
   std::string finish_reason;                          // stop | length | stop_string | abort
   int64_t num_response_tokens = 0;                    // generated tokens, in all turns
   std::vector<int64_t> prompt_ids{}, response_ids{};  // token ids; empty: only the texts are known
-  uint64_t name = 0;                                  // identifies the response in its step, for any number of ranks
+  uint64_t name = 0;  // unique number of the response in its step; does not depend on the number of ranks
 
-  // Results that exist before the reward is asked; nullopt: the type needs none, or the model could not read so long a
-  // response.
+  // Results that exist before the reward is asked; nullopt if the type needs none, or the response is too long for the
+  // judging model.
   std::optional<double> model_score{};             // type reward_model
   std::optional<JudgeWords> judge_words{};         // type llm_judge with a judge in this program
   std::optional<RewardResult> from_environment{};  // type environment
-  double model_s = 0;  // seconds that the model in this program took, for the whole batch with this response
+  double model_s = 0;  // seconds that a judging model in this program took, for the whole batch with this response
 };
 
 /// Returns a result with this score and the same number as reward.
@@ -151,9 +151,9 @@ class RewardFunction {
 };
 
 /// Makes the reward of one type (make_rule() in types.h) with a time limit and retries: args.timeout_s and
-/// args.max_retries, else the type's usual_patience(). The caller applies the keys listed at the top of this file, also
-/// kHard; `scale` selects loose and strict. `where`, `shared`: as for make_reward(), but `shared` is not null. Throws
-/// UserError like make_rule(), or if the type does not have this scale.
+/// args.max_retries, else the type's usual_patience(). `scale`: only kLoose and kStrict have an effect; the caller
+/// applies kHard and the other keys listed at the top of this file. `where`, `shared`: as for make_reward(), but
+/// `shared` is not null. Throws UserError like make_rule(), or if the type does not have this scale.
 std::unique_ptr<RewardFunction> make_rule_with_retries(const RewardType& type, RewardScale scale,
                                                        const RewardArgs& args, const std::string& where,
                                                        std::shared_ptr<SharedByWorkers> shared);

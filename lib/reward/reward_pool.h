@@ -1,6 +1,8 @@
-// Worker threads that score the responses of one domain on this rank, while others are sampled. The key on_reward_error
-// decides about failed rewards (reward.h): zero: they count as 0; drop: the result has is_judged == false; stop:
-// collect() or take_done() throws UserError, which ends the run.
+// Scores the responses of one domain on this rank in worker threads, while other responses are sampled. The key
+// on_reward_error decides about failed rewards (reward.h):
+//   zero  they count as 0
+//   drop  the result has is_judged == false
+//   stop  collect() or take_done() throws UserError, which ends the run
 #pragma once
 
 #include <condition_variable>
@@ -18,16 +20,16 @@
 
 namespace roll {
 
-/// Statistics of scoring on this rank, for metrics. The time of a response includes retries and the model's time
-/// (RewardQuery::model_s); a batch counts with its time / its size for each response.
+/// Statistics of scoring on this rank, for metrics. The time of a response includes retries and RewardQuery::model_s.
+/// Each response of a batch counts with the batch's time / its size.
 struct RewardUse {
   int64_t num_scored = 0;    // responses
-  double total_s = 0;        // sum of the times of all responses
-  double longest_s = 0;      // longest time of a response
+  double total_s = 0;        // seconds, summed over the responses
+  double longest_s = 0;      // seconds of the slowest response
   int64_t most_waiting = 0;  // longest queue, in responses
 };
 
-/// Thread-safe.
+/// Thread-safe. A submitted response stays in the pool until collect() or take_done() returns it, or drop() removes it.
 class RewardPool {
  public:
   /// Starts args.world_size worker threads, each with its own RewardFunction. `response_length`, `where`: as for
@@ -42,20 +44,20 @@ class RewardPool {
   RewardPool(const RewardPool&) = delete;
   RewardPool& operator=(const RewardPool&) = delete;
 
-  /// Queues responses and returns at once, with a unique number for each. If takes_many(), a worker takes an equal
-  /// share of the queue at a time (its length / the number of workers, at most 1024), else one response.
+  /// Queues responses and returns at once a unique, ascending number for each, in order. A worker takes one response at
+  /// a time; if takes_many(), it takes its share: the queue's length / the number of workers, at most 1024.
   std::vector<int64_t> submit(std::vector<RewardQuery> queries);
   int64_t submit(RewardQuery query);
   /// Returns whether the reward handles many responses at once, so that it pays to submit many.
   bool takes_many() const { return rewards_.front()->takes_many(); }
 
-  /// Waits for all submitted responses that were neither returned nor dropped, and returns their results in order of
-  /// submission. If scoring threw for any response, rethrows the earliest response's exception; all results are lost.
+  /// Waits until all responses in the pool are scored, and returns their results in order of submission. If scoring
+  /// threw for any response, rethrows the earliest response's exception; the results are then lost.
   std::vector<RewardResult> collect();
-  /// Returns the results, by number, of the responses that are scored but not yet returned, without waiting. Rethrows
-  /// exceptions as collect() does.
+  /// Returns the results, by number, of the responses that are scored already, without waiting. Rethrows exceptions as
+  /// collect() does.
   std::map<int64_t, RewardResult> take_done();
-  /// Discards a submitted response, with its result or exception; ignores numbers that were already returned.
+  /// Discards a response, with its result or exception; ignores numbers that are not in the pool.
   void drop(int64_t number);
 
   /// Tells the workers that another process got rewards for this domain (SharedByWorkers::note_answers()).

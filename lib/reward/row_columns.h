@@ -11,8 +11,8 @@ namespace roll {
 /// Returns a string column's text, or another column's value as JSON text; "" if the column is missing or null.
 std::string column_text(const Json& row, const char* name);
 
-/// Returns the column's value; a string is parsed as JSON first. null if the column is missing, null or "". Throws
-/// UserError "name = value: ..." if a string is not JSON.
+/// Returns the column's value; if it is a string, the JSON value that the string holds. Returns null if the column is
+/// missing, null or "". Throws UserError "name = value: ..." if a string is not JSON.
 Json column_json(const Json& row, const char* name);
 
 /// Returns the text for a message: its first 200 bytes and " ..." if it is longer. Does not cut inside a character.

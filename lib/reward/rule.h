@@ -1,5 +1,5 @@
-// Common arguments and settings of reward types: parameters of the factories that types.h lists, and defaults of a
-// type. Declares classes without defining them, so that types.h stays cheap to include.
+// Types that all reward types use: the arguments of their factories (types.h lists these), default limits and traits.
+// Declares classes without defining them, so that types.h stays cheap to include.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace roll {
 class RewardFunction;
 class SharedByWorkers;
 
-/// Default time limit and number of retries of a reward type, where the keys timeout_s and max_retries are null. The
-/// keys of a type with other defaults (a struct such as LlmJudgeArgs) have a member usual_patience().
+/// Time limit and number of retries of a reward type if the keys timeout_s and max_retries are null. A type with other
+/// values than these has a member usual_patience() in its struct of keys, such as LlmJudgeArgs.
 struct Patience {
   double timeout_s = 10;    // seconds for one response, or one retry
   int64_t max_retries = 0;  // retries of a failed reward
 };
 
-/// Base of the keys of a type that has none.
+/// Base of the struct of keys of a type without own keys.
 struct NoRewardKeys {
   void fields(Keys&) {}
 };
@@ -36,19 +36,19 @@ constexpr auto enum_names(RewardScale) {
                                             {RewardScale::kStrict, "strict"}});
 }
 
-/// Arguments of the factories besides the type's own keys.
+/// Arguments of a type's factory besides its own keys.
 struct RuleContext {
   double timeout_s = 10;                    // time limit for one response, in seconds
   std::string where;                        // prefix of keys in messages: "rewards.math.", or "--" for flags
   std::shared_ptr<SharedByWorkers> shared;  // state shared by all workers of the domain (shared.h); not null
-  RewardScale scale = RewardScale::kSoft;
+  RewardScale scale = RewardScale::kSoft;   // kLoose or kStrict change the type's numbers; the caller applies kHard
 };
 
-/// Properties of a type, for the code shared by all types (reward.h).
+/// Properties of a type that the code shared by all types reads (shaped.cpp).
 struct RewardTraits {
-  bool grades_choices = false;    // true: reward_type may be loose or strict, but not hard
-  double repetition_penalty = 0;  // meaning of repetition_penalty.max_penalty = null
-  bool wants_long_ones = false;   // true: response_length_penalty_coef penalises short responses, not long ones
+  bool grades_choices = false;          // true: reward_type may be loose or strict, but not hard
+  double repetition_penalty = 0;        // value of repetition_penalty.max_penalty if that key is null
+  bool favours_long_responses = false;  // true: response_length_penalty_coef penalises short responses, not long ones
 };
 
 }  // namespace roll

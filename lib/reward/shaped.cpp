@@ -88,8 +88,8 @@ class Shaped : public RewardFunction {
   }
 
   void penalise_length(const RewardQuery& query, RewardResult& result) const {
-    const double share = traits_.wants_long_ones ? shortness(query.num_response_tokens)
-                                                 : length_share(query.num_response_tokens, response_length_);
+    const double share = traits_.favours_long_responses ? shortness(query.num_response_tokens)
+                                                        : length_share(query.num_response_tokens, response_length_);
     const double penalty = args_.response_length_penalty_coef * share;
     result.detail["length_penalty"] = json_float(penalty);
     add(result, -penalty);

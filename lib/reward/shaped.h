@@ -1,13 +1,14 @@
-// Adds to the reward of a type the keys that all types share: hard rewards, the required format, and penalties for
-// length and repetition, in the order given in reward.h. make_reward() uses it.
+// Applies the keys that all reward types share to the reward of a type: hard rewards, the required format, and
+// penalties for length and repetition, in the order given in reward.h. Used by make_reward().
 #pragma once
 
 #include "reward/reward.h"
 
 namespace roll {
 
-/// Wraps `rule`, the reward of one type or of several terms, whose traits are `traits`, with these keys of `args`.
-/// `response_length`, `where`: as for make_reward(). Throws UserError if args.format_pattern does not compile.
+/// Returns a reward that asks `rule` and then applies these keys of `args`. `rule`: a reward of one type with the
+/// properties `traits`, or of several terms, with default traits. `response_length`, `where`: as for make_reward().
+/// Throws UserError if args.format_pattern does not compile.
 std::unique_ptr<RewardFunction> shaped(std::unique_ptr<RewardFunction> rule, const RewardTraits& traits,
                                        const RewardArgs& args, int64_t response_length, const std::string& where);
 

@@ -1,5 +1,5 @@
-// State shared by all reward workers (threads of RewardPool) of one domain in this process: rate limit, cancellation,
-// which servers and programs have answered, and warnings.
+// State that all reward workers (threads of RewardPool) of one domain in this process share: the rate limit,
+// cancellation, the servers and programs that have answered, and warnings.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class SharedByWorkers {
   /// among them. `log`: for warnings, must outlive this object; nullptr: no warnings.
   explicit SharedByWorkers(int64_t num_ranks = 1, Log* log = nullptr) : num_ranks_(num_ranks), log_(log) {}
 
-  /// RewardPool cancels it when no more rewards are wanted, which ends waits for servers and pauses between retries.
+  /// Ends waits for servers and pauses between retries. RewardPool cancels it when no more rewards are needed.
   Cancellation ending;
 
   /// Returns the rate limiter of all workers. The first call makes it, with this process's share of `limits` (at least
@@ -31,8 +31,9 @@ class SharedByWorkers {
   /// Returns a random number in [0, 1), for pauses between retries; another one in each call and process.
   double jitter();
 
-  /// Returns the flag of a server (its address) or program (its command), initially false, which its workers set once
-  /// it has answered. After that, failures count as temporary, not as a wrong setting. The reference stays valid.
+  /// Returns the flag of a server or program, which its workers set to true once it has answered. From then on, its
+  /// failures count as temporary, not as a wrong setting. `service`: the server's address or the program's command. The
+  /// reference is valid as long as this object.
   std::atomic<bool>& has_answered(const std::string& service);
   /// Sets the flags of all services for which has_answered() was called, because another process got rewards from them.
   void note_answers();

@@ -1,5 +1,6 @@
 // Combines several reward types in one domain (key `terms`): the reward is the sum of weight x reward over the terms,
-// the score is that of the first term. If a term has a failed reward (reward.h), so has the response.
+// the score is that of the first term. If a term gives a failed reward (reward.h), the response gets this one, and
+// later terms are not asked.
 #pragma once
 
 #include "reward/reward.h"

@@ -1,5 +1,5 @@
-// Text functions for reward types. Those of the first part take any bytes, and know ASCII white space and letters only.
-// Those of the second part take valid UTF-8, and know Unicode's letters, words and white space.
+// Text functions for reward types. The functions of the first part take any bytes, and know only ASCII white space and
+// letters. The functions of the second part take valid UTF-8, and know Unicode's letters, words and white space.
 #pragma once
 
 #include <string>
@@ -38,23 +38,23 @@ std::string lower(std::string_view text);
 /// Case-folds the text: texts that differ only in letter case have equal results, also where lower() differs.
 std::string fold(std::string_view text);
 
-/// Returns the text without white space at both ends.
+/// Returns the text without white space at both ends, as a view into `text`.
 std::string_view trimmed(std::string_view text);
 /// Returns whether the text is empty or white space.
 bool is_blank(std::string_view text);
 
 /// Returns the words of the text, which white space separates, as views into `text`; none is empty.
 std::vector<std::string_view> split_words(std::string_view text);
-/// Returns the parts between all `divider`s (not empty) as views into `text`; they may be empty, and there is at least
-/// one.
+/// Splits the text at each `divider`, which must not be empty. Returns views into `text`: at least one; any may be
+/// empty.
 std::vector<std::string_view> split(std::string_view text, std::string_view divider);
 
 /// Returns the number of code points.
 size_t count_characters(std::string_view text);
 
-/// Counts non-overlapping occurrences of `part`; 0 for an empty part.
+/// Returns the number of non-overlapping occurrences of `part`; 0 for an empty part.
 size_t count_parts(std::string_view text, std::string_view part);
-/// Counts occurrences of `word` that have no letter, digit or underscore directly before or after them.
+/// Returns the number of occurrences of `word` that have no letter, digit or underscore directly before or after them.
 size_t count_whole_words(std::string_view text, std::string_view word);
 
 /// Return whether the text has letters with case, and all of these are upper case (lower case).

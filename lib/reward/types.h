@@ -52,7 +52,7 @@ inline constexpr std::tuple kRewardTypes{
     RewardRow<CrossThinkQaArgs>{"crossthinkqa",
                                 {"CrossThinkQARuleRewardWorker"},
                                 make_crossthinkqa,
-                                {.grades_choices = true, .repetition_penalty = -0.5, .wants_long_ones = true}},
+                                {.grades_choices = true, .repetition_penalty = -0.5, .favours_long_responses = true}},
     RewardRow<MultipleChoiceArgs>{"multiple_choice", {"MultipleChoiceBoxedRuleRewardWorker"}, make_multiple_choice},
     RewardRow<GeneralValArgs>{"general_val", {"GeneralValRuleRewardWorker"}, make_general_val},
     RewardRow<IfevalArgs>{"ifeval", {"GeneralRuleRewardWorker"}, make_ifeval, {.repetition_penalty = -0.5}},
@@ -93,12 +93,14 @@ Patience usual_patience(const RewardType& type);
 /// Returns the properties of the type that its row has.
 RewardTraits reward_traits(const RewardType& type);
 
-/// Sets `type` to python if none is chosen and the keys being read, in `v`, have a `python`. For fields() of the
-/// structs that hold a type, as are the next three functions; `v` is the reader or writer of keys (config/keys.h).
+// The next four functions are for fields() of the structs that hold a type. `v`: reader or writer of keys
+// (config/keys.h).
+
+/// Sets `type` to python if none is chosen and the keys being read have a `python`.
 void infer_type(std::optional<RewardType>& type, const Keys& v);
 
-/// Passes the own keys of the chosen type to `v`. If none is chosen, passes those of all types, without keeping values,
-/// so that only the missing `type` is reported as an error.
+/// Passes the own keys of the chosen type to `v`. If none is chosen, passes the own keys of all types and discards
+/// their values, so that only the missing `type` is reported as an error.
 void own_fields(std::optional<RewardType>& type, Keys& v);
 
 /// Makes `v` refuse keys that only types other than the chosen one own. Does nothing if none is chosen.

@@ -20,11 +20,11 @@ class Conversation {
   Conversation(const Tokenizer& tokenizer, ChatTemplate chat_template, const std::optional<std::string>& system);
 
   /// Appends the user's message `text` and returns the token ids of the whole prompt; the reference is valid until the
-  /// next call. If the template leaves the earlier turns unchanged, their tokens are those that the model drew; else
-  /// all text is encoded again. If answer() was not called since the last ask(), that message is dropped first. Throws
-  /// UserError if the template fails or `text` is not UTF-8.
+  /// next call. If the template renders the earlier turns as before, their tokens are those that the model drew; else
+  /// all text is encoded again. If answer() was not called after the last ask(), first drops that ask()'s message.
+  /// Throws UserError if the template fails or `text` is not UTF-8.
   const std::vector<int64_t>& ask(const std::string& text);
-  /// Appends the model's response to the last ask(). Call it at most once for each.
+  /// Appends the model's response to the last ask(). Call it at most once after each ask().
   void answer(const Generation& response);
   /// Drops all turns; the system message stays.
   void reset();

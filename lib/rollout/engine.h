@@ -1,6 +1,6 @@
-// Inference engine: samples responses from a model. It repacks the weights once and keeps the KV pages of earlier
-// prompts (prefix cache), so changed weights need a new Engine. With tensor parallelism, each rank has an Engine and
-// all make the same calls.
+// Inference engine: samples responses from a model. The constructor repacks the weights, and the KV pages of earlier
+// prompts are kept (prefix cache), so changed weights need a new Engine. With tensor parallelism, each rank has an
+// Engine, and all ranks make the same calls with equal arguments; hooks and sources must act alike on every rank.
 #pragma once
 
 #include <memory>
@@ -15,6 +15,7 @@ namespace roll {
 class Communicator;
 class Tokenizer;
 
+/// For one thread at a time.
 class Engine {
  public:
   /// `limits`: memory and batch sizes (step_model.h); max_length is lowered to the model's. `model` and `tokenizer`
@@ -47,14 +48,14 @@ class Engine {
   PagePool pages_;
 };
 
-/// Returns limits whose num_slots and max_length suffice for these requests, within `params`; other fields have their
-/// defaults.
+/// Returns limits that suffice for these requests: num_slots is at most params.max_running_requests, max_length at most
+/// params.max_length (if it is set). Other fields have their defaults.
 EngineLimits limits_for(const std::vector<GenerationRequest>& requests, const SamplingParams& params);
-/// Returns the size of the KV cache in bytes: `share` of the GPU memory that `model` and its steps leave free on this
-/// rank; 0 (no limit) on the CPU.
+/// Returns the size of the KV cache in bytes: `share` (0 to 1) of the GPU memory that `model` and its steps leave free
+/// on this rank; 0 (no limit) on the CPU. `limits`: the steps' sizes; the limits of the cache in it are ignored.
 int64_t cache_bytes(const EngineLimits& limits, double share, const Transformer& model);
-/// Sets page_size, max_pages and kv_cache_bytes of `limits` from `cache`. kv_cache_bytes becomes the smallest
-/// cache_bytes() of the ranks. `tp`: the model's tensor-parallel ranks. **Collective** over `tp`.
+/// Sets page_size and max_pages of `limits` from `cache`, and kv_cache_bytes to the smallest cache_bytes() of the
+/// ranks. `tp`: the model's tensor-parallel ranks. **Collective** over `tp`.
 void limit_cache(EngineLimits& limits, const CacheSettings& cache, const Transformer& model, Communicator& tp);
 
 }  // namespace roll

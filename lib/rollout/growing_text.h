@@ -23,8 +23,8 @@ class GrowingText {
  private:
   std::string text_;
   size_t num_complete_ = 0;     // tokens whose text ends with a complete character
-  size_t context_ = 0;          // first token to decode again, since a token's text can depend on the previous token
-  size_t num_taken_bytes_ = 0;  // bytes of the text from token context_ on that text_ already holds
+  size_t decode_begin_ = 0;     // first token to decode again, since a token's text can depend on the previous token
+  size_t num_taken_bytes_ = 0;  // bytes of the text from token decode_begin_ on that text_ already holds
 };
 
 }  // namespace roll

@@ -1,6 +1,6 @@
-// Allocator of KV-cache pages with reference counts and a prefix cache; used by the scheduler. It manages page numbers
-// only, not their memory. A holder is a sequence that uses a page. Pages that nobody holds are free; those in the
-// prefix cache keep their content until take() needs them.
+// Allocates KV-cache pages, with reference counts and a prefix cache; used by the scheduler. It manages page numbers
+// only, not the memory. A holder is a sequence that uses a page. A page without holders is free; if it is in the prefix
+// cache, it keeps its content until take() needs it.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 
 namespace roll {
 
+/// Not thread-safe.
 class PagePool {
  public:
   /// Pages are numbered 0 .. num_pages - 1. `page_size`: tokens per page.
@@ -26,16 +27,17 @@ class PagePool {
   /// Allocates a free page for one holder; nullopt if all pages are held. Prefers pages outside the prefix cache, then
   /// the least recently used one in it, which leaves the cache.
   std::optional<int32_t> take();
-  /// Adds a holder to a page that has one.
+  /// Adds a holder to a page that has at least one; throws Bug if it has none.
   void share(int32_t page);
-  /// Removes a holder; without holders, the page is free.
+  /// Removes a holder; after the last one, the page is free. Throws Bug if it has none.
   void give_back(int32_t page);
 
-  /// Returns the pages in the prefix cache that hold the longest known prefix of `ids`, in order; empty if none is
-  /// known. Only full pages count. The caller becomes a holder of each and must give them back.
+  /// Returns the cached pages of the longest known prefix of `ids`, in order; empty if no prefix is known. A prefix is
+  /// a number of full pages. The caller becomes a holder of each page and must give it back.
   std::vector<int32_t> find_prefix(std::span<const int64_t> ids);
-  /// Adds pages to the prefix cache; only those full of tokens of `ids` are added. `pages`: held by the caller; page i
-  /// holds the keys and values of tokens [i * page_size, (i + 1) * page_size) of `ids`.
+  /// Adds pages to the prefix cache, except a last one that `ids` does not fill and those whose content is cached in
+  /// another page. `pages`: held by the caller; pages[i] holds the keys and values of tokens [i * page_size, (i + 1) *
+  /// page_size) of `ids`.
   void remember(std::span<const int64_t> ids, std::span<const int32_t> pages);
   /// Empties the prefix cache, for new weights. Holders keep their pages.
   void forget();

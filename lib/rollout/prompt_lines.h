@@ -20,15 +20,15 @@ struct PromptLineRules {
   std::string template_name;           // name of a chat template, as for ChatTemplate::load()
   int64_t vocab_size = 0;              // number of token ids of the model
   int64_t max_tokens = 0;              // longest allowed prompt, so that one response token fits
-  std::string remedy{};                // appended to the error message for longer prompts
-  GeneratingArgs generating{};         // sampling keys of a row whose "sampling" object does not name them
+  std::string remedy{};                // end of the error message about a longer prompt
+  GeneratingArgs generating{};         // values of sampling keys that a row's "sampling" object does not name
 };
 
 /// An encoded row.
 struct PromptLine {
   std::vector<int64_t> ids;                    // tokens of the prompt
-  std::optional<SamplingSettings> generating;  // set if the row has "sampling"
-  std::optional<uint64_t> seed;                // set if the row has "sampling" with a seed
+  std::optional<SamplingSettings> generating;  // nullopt if the row has no "sampling"
+  std::optional<uint64_t> seed;                // nullopt if the row's "sampling" has no seed
 };
 
 /// Reads and encodes all rows, in order. A row holds one of
@@ -37,8 +37,8 @@ struct PromptLine {
 ///   {"ids": [...]}         token ids, used unchanged
 /// A row may also hold "sampling": {"temperature": 0.7, "seed": 3, ...}, with keys of GeneratingArgs, "seed", and
 /// "logit_bias": {"17": -2.5, ...}, which is added to the logits of these token ids and must be within -100 .. 100.
-/// Throws UserError "file:line: ..." if a row has none or several of the three forms, a wrong type, an empty prompt, an
-/// id outside the vocabulary, a prompt that is too long, or a sampling key that is unknown or out of range.
+/// Throws UserError "file:line: ..." if a row has none or several of the three forms, or a wrong type. It also does if
+/// a prompt is empty or too long, an id is outside the vocabulary, or a sampling key is unknown or out of range.
 std::vector<PromptLine> read_prompt_lines(const RowSource& rows, const Tokenizer& tokenizer,
                                           const PromptLineRules& rules);
 

@@ -17,13 +17,13 @@ struct DecodingCost {
 /// Bytes per element.
 struct NumberBytes {
   int64_t weights = 4;
-  int64_t cached = 4;  // keys and values in the KV cache
+  int64_t cached = 4;  // keys, values and recurrent states
 };
 
 /// Returns the cost of a step in which `count` sequences grow from `begin` to `end` tokens each, and each draws one
-/// token from its last position. Prefill has begin = 0, decoding has end = begin + 1. Counted once per step: all
-/// weights, except that of an untied embedding only the rows of the tokens count, and of an MoE layer only the experts
-/// that the tokens are expected to use. Counted once per sequence: the keys and values of `end` tokens, and recurrent
+/// token from its last position. Prefill has begin = 0, decoding has end = begin + 1. The step reads all weights once;
+/// of an untied embedding only the rows of the tokens, and of an MoE layer only the experts that the tokens are
+/// expected to use. For each sequence, it reads the keys and values of `end` tokens, and reads and writes the recurrent
 /// states.
 DecodingCost step_cost(const ModelSpec& spec, NumberBytes bytes, int64_t count, int64_t begin, int64_t end);
 
@@ -33,9 +33,10 @@ struct MachineSpeed {
   double flops_per_s = 0;
 };
 
-/// Returns the larger of the memory time and the compute time in seconds, because both overlap.
+/// Returns the larger of bytes / bytes_per_s and flops / flops_per_s, in seconds, because memory traffic and arithmetic
+/// overlap.
 double least_seconds(const DecodingCost& cost, const MachineSpeed& machine);
-/// Returns true if the memory time exceeds the compute time.
+/// Returns true if the memory traffic takes longer than the arithmetic.
 bool is_bound_by_memory(const DecodingCost& cost, const MachineSpeed& machine);
 
 }  // namespace roll

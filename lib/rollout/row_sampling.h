@@ -16,7 +16,7 @@ namespace roll {
 /// temperature 0, log-probs are those of temperature 1.
 RowSampling row_sampling(const SamplingSettings& args);
 
-/// Tokens of one sequence whose logits change. Without penalties, only the tokens with a bias.
+/// Touched tokens of one sequence: tokens with a bias and, if there are penalties, tokens of its prompt and response.
 class TokenHistory {
  public:
   /// A history that stays empty.

@@ -1,5 +1,5 @@
-// Types and entry functions of the sampler, which generates responses to prompts with continuous batching over a paged
-// KV cache. A slot is the place of one running response. Most callers use Engine (engine.h).
+// Samples responses to prompts, with continuous batching over a paged KV cache: the types of requests and responses,
+// and the entry functions. Most callers use Engine (engine.h). A slot is the place of one running response.
 //
 // Goals: a response depends only on its prompt, the parameters and its RNG key (seed, purpose, step, sequence_id,
 // position), never on other requests, rank count or order (up to float rounding of the logits); the responses to one
@@ -28,7 +28,7 @@ enum class FinishReason {
   kStop,        // an EOS token was drawn, which is the last id
   kLength,      // the token limit was reached
   kStopString,  // the text holds a stop string
-  kAbort,       // it did not end: sampling was stopped or paused, or an environment failed
+  kAbort,       // it is unfinished: sampling was stopped or paused, or an environment failed
 };
 
 constexpr auto enum_names(FinishReason) {
@@ -47,21 +47,21 @@ struct Generation {
   /// Text of the response after GenerationRequest::num_earlier_tokens, cut at a stop string; set when the response
   /// ends.
   std::string text;
-  /// Chosen experts of each token, [prompt + response tokens - 1, choices_per_token()] in row-major order; set at the
-  /// response's end if EngineLimits::records_experts, else empty.
+  /// Experts that the MoE layers chose for each token but the last: [prompt + response tokens - 1, choices_per_token()]
+  /// (model/mixture.h), row-major. Set at the response's end if EngineLimits::records_experts, else empty.
   std::vector<int16_t> routed_experts{};
 };
 
 /// A prompt to which one response is sampled.
 struct GenerationRequest {
-  std::vector<int64_t> prompt_ids;
-  /// RNG key, low 48 bits. Must be unique among the requests without a seed of one call, and should be among all
-  /// requests with the same SamplingParams::seed, purpose and step.
+  std::vector<int64_t> prompt_ids;  // tokens; not empty
+  /// RNG key, low 48 bits. Requests without a `seed` must differ in it within a call, and should differ in it within
+  /// all calls with the same SamplingParams::seed, purpose and step.
   uint64_t sequence_id = 0;
   std::optional<SamplingSettings> generating{};  // if set, replaces SamplingParams::generating
   std::optional<uint64_t> seed{};  // if set, replaces SamplingParams::seed; such requests may share a sequence_id
   Generation begun{};  // response tokens from earlier turns or before a pause; sampling continues after them
-  int64_t num_earlier_tokens = 0;  // how many tokens of `begun` are from earlier turns; text and stop strings skip them
+  int64_t num_earlier_tokens = 0;  // tokens of `begun` from earlier turns; text and stop strings leave them out
   int64_t first_position = 0;      // RNG position of the first response token; above 0 if earlier draws used this key
 };
 
@@ -83,25 +83,27 @@ struct SamplingParams {
 /// Throws UserError if max_running_requests < 1.
 void check_sampling(const SamplingParams& params);
 
-/// Receives a response. `index`: number of the request, counted from 0 within the call of generate() or serve().
+/// Receives a response or its tokens so far. `index`: number of the request, counted from 0 within the call of
+/// generate() or serve().
 using OnGenerated = std::function<void(int64_t index, const Generation& generation)>;
 
 /// Statistics of a call.
 struct SamplerCounts {
   int64_t prompt_tokens = 0;  // tokens computed in prefill, including responses computed again after an eviction
   int64_t shared_tokens = 0;  // prompt tokens taken from the prefix cache or from a request with the same prompt
-  int64_t decoded = 0;        // decoding slots, summed over all steps
+  int64_t decoded = 0;        // slots that decode, summed over all steps
   int64_t drawn = 0;          // response tokens
-  int64_t evictions = 0;      // running sequences that lost their pages to others
-  int64_t slot_steps = 0;     // number of slots, summed over all steps
+  int64_t evictions = 0;      // how often a running sequence lost its pages to others
+  int64_t slot_steps = 0;     // num_slots, summed over all steps
   int64_t most_pages = 0;     // peak number of held pages
   int64_t num_pages = 0;      // pages of the KV cache
   int64_t num_slots = 0;      // sequences that can run together
 };
 
-/// Optional callbacks of a call, from the calling thread.
+/// Optional callbacks of a call, which run on the calling thread. With tensor parallelism, should_stop must return the
+/// same on all ranks.
 struct SamplerHooks {
-  std::function<bool()> should_stop;                // called before every step; true: running requests end with kAbort
+  std::function<bool()> should_stop;                // called before every step; true: all requests end with kAbort
   std::function<void(int64_t num_tokens)> on_step;  // called after every step, with the number of tokens drawn in it
   SamplerCounts* counts = nullptr;                  // if not null, is overwritten at the end of the call
   OnGenerated on_token{};                           // called after every token; the Generation has no text yet
@@ -129,12 +131,12 @@ class RequestSource {
   virtual Change next(const Queue& queue) = 0;
 };
 
-/// Does the work of Engine::generate (engine.h), over any StepModel. `pages`: allocator of the model's pages, which
-/// also keeps the prefix cache between calls. `decode`: decodes response text.
+/// Does the work of Engine::generate() (engine.h), over any StepModel, with the same errors. `pages`: allocator of the
+/// model's pages; it keeps the prefix cache between calls. `decode`: decodes response text.
 std::vector<Generation> generate(StepModel& model, PagePool& pages, const DecodeText& decode,
                                  const std::vector<GenerationRequest>& requests, const SamplingParams& params,
                                  const OnGenerated& on_done = {}, const SamplerHooks& hooks = {});
-/// Does the work of Engine::serve, over any StepModel.
+/// Does the work of Engine::serve(), over any StepModel.
 std::vector<Generation> serve(StepModel& model, PagePool& pages, const DecodeText& decode, RequestSource& source,
                               const SamplingParams& params, const OnGenerated& on_done, const SamplerHooks& hooks = {});
 

@@ -39,15 +39,17 @@ class Scheduler {
   const SamplerCounts& counts() const { return counts_; }
 
  private:
+  /// A request that has a slot.
   struct Sequence {
     uint64_t serial = 0;  // unique over the run
-    int64_t request = 0, slot = 0;
+    int64_t request = 0;  // index in requests_
+    int64_t slot = 0;
     std::vector<int64_t> ids;      // known tokens of prompt and response
     int64_t num_computed = 0;      // prefix of ids already in prefill steps
     int64_t num_pending = 0;       // tokens launched but not yet collected
     int64_t max_tokens = 0;        // limit of prompt + response
-    bool is_decoding = false;      // every step draws a token
-    bool is_follower = false;      // shares the prefill of the nearest earlier sequence that does not follow
+    bool is_decoding = false;      // the prompt is computed; every step draws a token
+    bool is_follower = false;      // shares the prefill of the nearest earlier sequence that is not a follower
     std::optional<PageCopy> copy;  // due before its first decode step
     std::vector<int32_t> pages;
     int64_t num_sent_pages = 0;  // pages that are in the model's page table
@@ -106,10 +108,10 @@ class Scheduler {
   std::deque<int64_t> waiting_;  // request indices
   std::vector<int64_t> free_slots_;
   std::vector<std::unique_ptr<Sequence>> running_;  // in start order
-  std::vector<Sequence*> slot_sequences_;
+  std::vector<Sequence*> slot_sequences_;           // by slot; null: free
   uint64_t last_serial_ = 0;
-  std::deque<Launch> launched_;
-  int64_t num_drawn_ = 0;  // in this step
+  std::deque<Launch> launched_;  // not yet collected, oldest first
+  int64_t num_drawn_ = 0;        // in this step
   SamplerCounts counts_;
 };
 

@@ -1,5 +1,5 @@
-// Sampling settings of a response and of the KV cache, resolved from configuration keys: nothing is unset, and each
-// effect has one value (e.g. "all tokens" is top_k 0, never -1).
+// Settings for sampling a response, and settings of the KV cache, resolved from configuration keys: nothing is unset,
+// and each effect has one value (e.g. "all tokens" is top_k 0, never -1).
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct SamplingSettings {
 struct CacheSettings {
   int64_t page_size = 16;     // tokens per page
   int64_t max_pages = 0;      // 0: as many as fit into memory_share
-  double memory_share = 0.8;  // share of the GPU memory that model and steps leave free
+  double memory_share = 0.8;  // share (0 to 1) of the GPU memory that model and steps leave free
 };
 
 /// Resolves the configuration keys. Throws UserError ("key = value: rule") if a value is out of range, max_new_tokens
@@ -46,7 +46,7 @@ SamplingSettings sampling_settings(const GeneratingArgs& args);
 /// -100 .. 100, or there are more than 1024.
 std::map<int64_t, double> token_biases(const std::map<std::string, double>& by_text, int64_t vocab_size,
                                        const std::string& key);
-/// Returns the cache settings in strategy_config.
+/// Returns the cache settings in a role's strategy_config.
 CacheSettings cache_settings(const StrategyConfig& strategy);
 
 }  // namespace roll

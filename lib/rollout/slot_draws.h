@@ -15,11 +15,11 @@ namespace roll {
 
 class SlotDraws {
  public:
-  /// `ranks`: tensor-parallel ranks of the model, which must outlive this object; the first one draws for all. Null:
-  /// the model is on one rank.
+  /// `ranks`: the model's tensor-parallel ranks; the first rank draws for all. Null: the model is on one rank. `ranks`
+  /// must outlive this object.
   SlotDraws(int64_t num_slots, int64_t vocab_size, Communicator* ranks);
 
-  /// Assigns the slot to a new sequence, with the settings and tokens in `seat`.
+  /// Assigns the slot to a new sequence, with the settings and tokens in `seat`; discards the state of the one before.
   void seat(int64_t slot, const Seat& seat);
   /// Returns the token that the slot drew last; -1 if it has drawn none since seat().
   int64_t last_token(int64_t slot) const { return slots_[slot].token; }

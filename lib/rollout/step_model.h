@@ -1,7 +1,7 @@
 // Interface through which the scheduler (scheduler.h) runs a language model with a paged KV cache. A slot is the place
 // of one running sequence; its page table lists the pages with its keys and values. A step computes chunks of prompts
 // and one token for each decoding slot, and draws the next tokens. The model keeps all sampling state between steps;
-// the scheduler only receives the drawn tokens.
+// the scheduler only receives the drawn tokens. A row is one token that a step computes.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace roll {
 
 class Transformer;
 
-/// Sampling settings and state of a new sequence in a slot.
+/// Sampling settings and tokens of a sequence that gets a slot. The spans must be valid during StepModel::seat() only.
 struct Seat {
   SamplingSettings generating;
-  RandomName name;                  // RNG key; name.position: index of the next response token
-  std::span<const int64_t> prompt;  // read only during the call of seat(), as `drawn`
-  std::span<const int64_t> drawn;   // response tokens before this seat() (after an eviction or pause), for penalties
+  RandomName name;                  // RNG key of the next draw; each draw then increases name.position by 1
+  std::span<const int64_t> prompt;  // token ids
+  std::span<const int64_t> drawn;   // response tokens drawn before, if the sequence was evicted or paused
 };
 
 /// A prefill chunk of one sequence: tokens that are known before the step.
@@ -30,7 +30,7 @@ struct PromptPiece {
   int64_t slot = 0;
   int64_t begin = 0;           // position of ids[0]; earlier tokens are computed or in shared pages
   std::vector<int64_t> ids;    // tokens to compute
-  std::vector<int64_t> draws;  // slots that draw from the logits of the last id; all that share the prompt, or none
+  std::vector<int64_t> draws;  // slots that draw from the logits of the last id: all that share the prompt, if it ends
 };
 
 /// A copy of one page's keys and values, in all layers.
@@ -42,7 +42,7 @@ struct PageCopy {
 struct StepPlan {
   std::vector<PageCopy> copies;
   std::vector<PromptPiece> pieces;
-  std::vector<int64_t> decoding;  // slots whose last drawn token is computed, and which draw the next
+  std::vector<int64_t> decoding;  // slots that compute their last drawn token and draw the next
 
   /// Returns true if the step computes no token.
   bool is_empty() const { return pieces.empty() && decoding.empty(); }
@@ -67,7 +67,7 @@ class StepModel {
   virtual int64_t page_size() const = 0;
   /// Most tokens of a sequence, prompt and response.
   virtual int64_t max_length() const = 0;
-  /// Most tokens of a step: prompt pieces and decoding slots together.
+  /// Most tokens (rows) of a step: prompt pieces and decoding slots together.
   virtual int64_t max_rows() const = 0;
   virtual int64_t vocab_size() const = 0;
 
@@ -85,8 +85,8 @@ class StepModel {
   /// Returns how many launches should be uncollected when the next one starts, so that the device never waits for the
   /// host. 0: collect each launch at once.
   virtual int64_t depth() const { return 0; }
-  /// Returns the experts chosen for the first `length` tokens of the slot's sequence: [length, choices_per_token()],
-  /// row-major, each row ordered by MoE layer. Empty unless EngineLimits::records_experts.
+  /// Returns the experts chosen for the first `length` tokens of the slot's sequence: [length, choices_per_token()]
+  /// (model/mixture.h), row-major, each row ordered by MoE layer. Empty unless EngineLimits::records_experts.
   virtual std::vector<int16_t> routed_experts(int64_t /*slot*/, int64_t /*length*/) const { return {}; }
 };
 
@@ -94,7 +94,7 @@ class StepModel {
 struct EngineLimits {
   int64_t num_slots = 1;         // sequences that run together
   int64_t max_length = 0;        // tokens per sequence, prompt and response; must be set
-  int64_t max_rows = 8192;       // most tokens per step; a device may use fewer, but at least num_slots
+  int64_t max_rows = 8192;       // most tokens per step; a device may use fewer, but never less than num_slots
   int64_t page_size = 16;        // tokens per page; models with recurrent states may raise it
   int64_t kv_cache_bytes = 0;    // 0: no limit
   int64_t max_pages = 0;         // 0: no limit

@@ -15,8 +15,8 @@ namespace roll {
 struct StopMatch {
   size_t begin = 0, end = 0;
 };
-/// Returns the stop string that ends first in `text`, searching from byte `from` on; if two end together, the longer
-/// one. nullopt: `text` has none.
+/// Returns the occurrence of a stop string that ends first in `text`, searching from byte `from` on; if two end
+/// together, the longer one. nullopt: no stop string occurs. `stops`: none is empty.
 std::optional<StopMatch> find_stop(const std::string& text, const std::vector<std::string>& stops, size_t from = 0);
 
 /// Returns the first byte index >= `from` at which a stop string begins, complete or cut off by the end of `text`;

@@ -22,8 +22,8 @@ class TextStream {
   /// Returns the text that can be shown now and was not returned before; may be empty. `ids`: all tokens of the
   /// response so far; must start with the ids of the last call.
   std::string next_text(std::span<const int64_t> ids);
-  /// Returns the rest of the final text, after what next_text() has returned. `text`: the whole final text
-  /// (Generation::text).
+  /// Returns the part of the final text that next_text() has not returned. `text`: the whole final text
+  /// (Generation::text). Call it once, at the end.
   std::string remaining_text(const std::string& text);
 
  private:

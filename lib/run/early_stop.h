@@ -17,7 +17,7 @@ class EarlyStop {
         threshold_(config.early_stopping_threshold),
         greater_is_better_(config.greater_is_better) {}
 
-  /// Takes a new measurement of the metric.
+  /// Adds a new measurement of the metric, a finite number.
   void observe(double value);
   /// Returns true if the run has to end; never with early_stopping_patience 0.
   bool is_over() const { return patience_ > 0 && waited_ >= patience_; }

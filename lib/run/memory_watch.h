@@ -13,6 +13,7 @@
 
 namespace roll {
 
+/// Thread-safe.
 class MemoryWatch {
  public:
   /// Starts the thread. Nothing is measured before the first begin().

@@ -1,5 +1,5 @@
-// Manages everything of a training run around its steps, for all pipelines (lib/train): the run folder, log.txt,
-// metrics, checkpoints, resuming, and the end. All ranks of the job have a Run; rank 0 writes most files.
+// Does the work of a training run around its steps, for all pipelines (lib/train): the run folder, log.txt, metrics,
+// checkpoints, resuming, and the end. All ranks of the job have a Run; rank 0 writes most files.
 #pragma once
 
 #include <functional>
@@ -39,7 +39,7 @@ struct RunKeys {
   TrackConfig track;
   CheckpointConfig checkpoints;
   int64_t logging_steps;  // standard output shows the metrics of every n-th step
-  double timeout_s;       // longest wait for another rank
+  double timeout_s;       // longest wait for another rank, in seconds
   std::string resume_command;
   RunScreen* screen;
 };
@@ -50,9 +50,10 @@ struct RunPlan {
 };
 
 /// Plans a run before models are loaded: decides the folder and the checkpoint to resume from (choose_start() in
-/// run_start.h). **Collective**. `config` is a pipeline's configuration, `timeout_s` the longest wait for another rank;
-/// `sequences_per_update` counts, by role, the sequences of one update over all ranks. Throws UserError if the folder
-/// holds a run that is not to be resumed, a checkpoint cannot be used, or the configuration would change the training.
+/// run_start.h). **Collective** over `ranks`, all ranks of the job. `config` is a pipeline's configuration, such as
+/// Config or DpoConfig, and `timeout_s` the longest wait for another rank in seconds. `sequences_per_update` counts, by
+/// role, the sequences of one update over all ranks. Throws UserError if the folder holds a run that is not to be
+/// resumed, a checkpoint cannot be used, or the configuration would change the training.
 template <class C>
 RunPlan plan_run(const C& config, const RunFlags& flags, double timeout_s,
                  // NOLINTNEXTLINE(performance-unnecessary-value-param): moved from, where it is instantiated
@@ -78,8 +79,9 @@ RunPlan plan_run(const C& config, const RunFlags& flags, double timeout_s,
   return plan;
 }
 
-/// Returns the part of a checkpoint for a model on `mesh`, the ranks that hold it, in the folder `name`. `optimizer`
-/// returns this rank's shard of the optimizer state (saver.h). `model` and `mesh` must outlive the part.
+/// Returns the part of a checkpoint for a model on `mesh`, the ranks that hold it, in the folder `name`. `Model` is a
+/// model class with write_files() that gather_on_first() accepts (step/roles.h). `optimizer` returns this rank's shard
+/// of the optimizer state (saver.h). `model` and `mesh` must outlive the part.
 template <class Model>
 CheckpointPart checkpoint_part(std::string name, const Model& model, Mesh& mesh,
                                std::function<std::optional<OptimizerShard>()> optimizer) {
@@ -93,14 +95,15 @@ struct RunState {
   std::vector<CheckpointPart> parts;  // the models (saver.h)
 };
 
-/// Call for each step: track(), then save_if_due(); at the end finish(), or stop() for a stop request.
+/// The pipeline calls track() and then save_if_due() for each step, and finish() at the end. After a stop request it
+/// calls stop() instead of the next step. All ranks call these functions, each from one thread.
 class Run {
  public:
   /// Prepares the run folder, log.txt and the metrics' files on rank 0. If the run resumes, removes records of later
-  /// steps than the checkpoint's, and renames later checkpoints. `last_step` is the last step to train; `face` is the
-  /// run's name, description and curves for the screen. `ranks` and `log` must outlive the run. **Collective**. Throws
-  /// UserError if a rank does not see the folder (hosts must share it), or another run began in the folder after
-  /// plan_run().
+  /// steps than the checkpoint's, and renames later checkpoints. `last_step` is the last step to train; `face` has the
+  /// run's name, its headline metrics and what the screen shows all the time. `ranks`, all ranks of the job, and `log`
+  /// must outlive the run. **Collective** over `ranks`, as are the functions below that say so. Throws UserError if a
+  /// rank does not see the folder (hosts must share it), or another run began in the folder after plan_run().
   Run(RunPlan plan, int64_t last_step, const RunFace& face, Communicator& ranks, Log& log);
 
   const RunFolder& folder() const { return folder_; }
@@ -116,9 +119,9 @@ class Run {
   /// (early_stopping_patience). Call it on all ranks with the same metrics, so that all decide alike. Throws
   /// SystemError if the run folder is gone.
   void track(int64_t step, Metrics metrics);
-  /// If the key profiler_timeline is true and `step` is the second step of this process (the first warms up), begins to
-  /// record a trace of this rank's operators and returns the recorder; the caller calls save() after the step. Else
-  /// returns nullopt.
+  /// Begins to record a trace of this rank's operators and returns the recorder; the caller calls save() after the
+  /// step. Returns nullopt unless the key profiler_timeline is true and `step` is this process's second step (the first
+  /// warms up), or its only one.
   std::optional<OperatorTrace> step_timeline(int64_t step) const;
   /// Shows a response with its reward on the full-screen view; does nothing without one, and on other ranks than 0.
   void show(ShownSample sample);

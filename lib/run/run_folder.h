@@ -1,9 +1,11 @@
 // The layout of the run folder (`output_dir`):
 //   run.json  config.resolved.yaml  log.txt  metrics.jsonl  tensorboard/  .lock
-//   rollouts/step_000001.jsonl, val_000000.jsonl   samples/step_000001.jsonl   experience/step_000001.jsonl
-//   timeline/step_000002_rank_0.json   skipped/step_000001.jsonl
-//   checkpoints/latest -> step_000010, best -> step_000005   checkpoints/step_000010/{actor,critic,optimizer}/ and
-//   manifest.json
+//   rollouts/     responses: step_000001.jsonl of training, val_000000.jsonl of a validation
+//   samples/      some responses token by token, for `roll report`: step_000001.jsonl
+//   experience/   training data of each token, with dump_experience: step_000001.jsonl
+//   timeline/     operator traces, with profiler_timeline: step_000002_rank_0.json
+//   skipped/      rows of updates that were skipped for a NaN or infinite loss: step_000001.jsonl
+//   checkpoints/  step_000010/ with {actor,critic,optimizer}/ and manifest.json; links latest, best to such folders
 #pragma once
 
 #include <filesystem>
@@ -22,13 +24,13 @@ class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
 
-  /// Creates the folder if it is missing, and takes its lock, which lasts until the result is destroyed; waits 10 s for
-  /// another holder. Throws UserError if another process still holds it. Throws SystemError if the folder cannot be
+  /// Creates the folder if it is missing, and takes its lock, which lasts until the result is destroyed; waits at most
+  /// 10 s for another holder. Throws UserError if another process still holds it, SystemError if the folder cannot be
   /// created.
   std::unique_ptr<FileLock> lock() const;
   /// Prepares the folder for the run with the id `run`: removes unfinished files, writes run.json and
   /// config.resolved.yaml. Rank 0 calls it, holding lock(), when it is certain that the run starts. Throws SystemError
-  /// if the disk refuses.
+  /// if a file cannot be written.
   void start(const std::string& run, const std::string& resolved_config) const;
 
   const std::filesystem::path& path() const { return path_; }

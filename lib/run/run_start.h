@@ -21,13 +21,15 @@ namespace roll {
 
 /// Request of the user, and facts that a resumed run must share with its checkpoint.
 struct RunRequest {
-  std::string output_dir;              // configuration key
-  std::string resume_from_checkpoint;  // configuration key: "false" or "": no; "true": the newest in output_dir; a path
-  bool new_run = false;                // --new-run: start in a new folder below output_dir
-  bool allow_config_change = false;    // --allow-config-change: only warn if the training would change
-  std::string resolved_config;         // the complete configuration as YAML
-  std::string measured;                // measured_by()
-  std::string version;                 // versions of program and libraries
+  std::string output_dir;  // configuration key
+  /// Configuration key. "false" or "": do not resume; "true": resume from the newest checkpoint in output_dir; else the
+  /// path of a checkpoint, or of a run folder with checkpoints.
+  std::string resume_from_checkpoint;
+  bool new_run = false;                                 // --new-run: start in a new folder below output_dir
+  bool allow_config_change = false;                     // --allow-config-change: only warn if the training would change
+  std::string resolved_config;                          // the complete configuration as YAML
+  std::string measured;                                 // result of measured_by()
+  std::string version;                                  // versions of program and libraries
   std::map<std::string, int64_t> sequences_per_update;  // by role: sequences of one update, over all ranks
   bool is_long = false;                                 // the policy uses LongRoPE's long factors (Rope::is_long)
 };
@@ -36,7 +38,7 @@ struct RunRequest {
 struct RunStart {
   std::filesystem::path folder;       // run folder
   std::string run;                    // id of the run, which stays the same when it resumes in its folder
-  std::optional<ResumePoint> resume;  // checkpoint to resume from; nullopt: from the beginning
+  std::optional<ResumePoint> resume;  // checkpoint to resume from; nullopt: the run starts from the beginning
   bool continues_run = false;         // true: the folder already holds this run
   bool multiplied_bfloat16 = false;   // rank 0 only: the checkpoint's run multiplied bfloat16 matrices natively
   bool multiplied_by_onednn = false;  // rank 0 only: the checkpoint's run multiplied float32 matrices by oneDNN
@@ -50,7 +52,7 @@ std::string describe_run_in(const std::filesystem::path& folder);
 /// smaller values are better: "val_correct/all/mean".
 std::string measured_by(const CheckpointConfig& config);
 
-/// Throws UserError if the folder holds a run; the message says how to continue it.
+/// Throws UserError if the folder holds a run, as describe_run_in() finds it; the message says how to continue it.
 void refuse_run_in(const std::filesystem::path& folder);
 
 /// Chooses the folder's name of a --new-run by the local time, "2026-11-21_20-24-10", and stores it in an environment
@@ -59,9 +61,10 @@ void name_new_run();
 
 /// Decides the start. It also sets, on all ranks alike, whether bfloat16 matrices are multiplied natively and float32
 /// matrices by oneDNN: only if that is faster on every rank, and when resuming only if the checkpoint's run did so.
-/// **Collective**. Throws UserError if the folder holds a run that is not to be resumed, resume_from_checkpoint is a
-/// path without a checkpoint, the configuration would change the training (the message lists old and new values), or
-/// another process works in the folder.
+/// **Collective** over `ranks`, all ranks of the job. Throws UserError if the folder holds a run that is not to be
+/// resumed, or another process works in it. It also does if resume_from_checkpoint is a path without an undamaged
+/// checkpoint, or is set together with new_run. It also does if the configuration would change the training, unless
+/// allow_config_change; the message lists old and new values.
 RunStart choose_start(const RunRequest& request, Communicator& ranks, Log& log);
 
 /// Returns the fields that describe the run with the id `run` in a checkpoint's manifest; choose_start() reads them.

@@ -42,13 +42,14 @@ struct Checkpoint {
   std::vector<CheckpointPart> parts;
 };
 
+/// For one thread of each rank.
 class Saver {
  public:
   /// `store` is the folder of checkpoints, which all ranks must see. `keeping` says which checkpoints stay when a new
-  /// one is complete. `timeout_s` is rank 0's longest wait for another rank's files. `ranks` and `log` must outlive
-  /// this object.
+  /// one is complete. `timeout_s` is rank 0's longest wait for another rank's files, in seconds. `ranks`, all ranks of
+  /// the job, and `log` must outlive this object. All collectives below are over `ranks`.
   Saver(CheckpointStore store, Keeping keeping, double timeout_s, Communicator& ranks, Log& log);
-  /// Waits for this rank's thread; rank 0 gives up a checkpoint for which it waits for other ranks.
+  /// Waits for this rank's thread. If rank 0's thread still waits for other ranks' files, it gives up the checkpoint.
   ~Saver();
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;

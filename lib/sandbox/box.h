@@ -21,7 +21,7 @@ namespace roll {
 
 struct BoxOptions {
   std::string python = "python3";  // interpreter for the sandbox and its Python programs: a path, or a name on PATH
-  bool is_isolated = true;         // false: no namespaces; only limits of single processes and a system call filter
+  bool is_isolated = true;         // false: no protection except limits of single processes and a system call filter
 };
 
 /// For one thread at a time. Programs of a Box may run at the same time; they can only communicate over a
@@ -34,13 +34,14 @@ class Box {
   /// Kills all programs in the sandbox.
   ~Box();
 
-  /// Starts a program and returns at once; Program::await() waits for it. Throws SystemError if the sandbox's process
-  /// has ended; then make a new Box. A program that cannot be started is reported by Program::end() as kNotStarted.
+  /// Starts a program and returns at once; Program::await() waits for it. If the program cannot be started,
+  /// Program::end() reports kNotStarted. Throws SystemError if the sandbox's process has ended; then a new Box is
+  /// needed.
   Program start(ProgramRequest request);
   /// Starts two programs that share their working folder /tmp, /dev/shm and, if their requests have one, a channel, but
   /// nothing else. Returns {first, second}. Throws like start().
   std::vector<Program> start_pair(ProgramRequest first, ProgramRequest second);
-  /// Runs a program to its end, or until `deadline`: calls start() and Program::await(), and throws like them.
+  /// Starts a program, waits for its end, and kills it at `deadline`. Throws like start() and Program::await().
   ProgramEnd run(ProgramRequest request, Program::Clock::time_point deadline);
 
  private:

@@ -32,9 +32,9 @@ struct BoxEntry {
   bool dies_with_us = false;       // the kernel kills it when the thread that started it ends
 };
 
-/// Starts the process, which is process 1 of its PID namespace if isolated, and returns its pid, which the caller must
-/// reap. If we are root, an isolated process runs as user nobody, since RLIMIT_NPROC does not bind root. Its
-/// descriptors above 3 are closed. Throws SystemError, with the reason, if the kernel refuses a step.
+/// Starts the process and returns its pid, which the caller must reap. An isolated process is process 1 of its PID
+/// namespace. If we are root, it runs as user nobody (if the system lets us), since RLIMIT_NPROC does not bind root.
+/// The process's descriptors above 3 are closed. Throws SystemError, with the reason, if the kernel refuses a step.
 pid_t start_in_box(const BoxEntry& entry);
 
 /// Returns the text of an error message: "this machine cannot isolate programs: ", `why` (the kernel's reason), and the

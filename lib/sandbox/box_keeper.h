@@ -1,6 +1,6 @@
-// Limits the total memory of a program in a sandbox (boxed_program.h): ten times a second, adds up the resident memory
-// of all its processes and their files in /dev/shm. The kernel itself limits only single processes, unless there is a
-// control group.
+// Limits the total memory of a program in a sandbox, for boxed_program.h: ten times a second, adds up the resident
+// memory of all its processes and their files in /dev/shm. The kernel itself limits only single processes, unless there
+// is a control group.
 #pragma once
 
 #include <sys/types.h>

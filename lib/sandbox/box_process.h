@@ -20,8 +20,8 @@ struct BoxProcess {
 };
 
 /// Starts the Python `interpreter` with `arguments`, in a sandbox if `is_isolated`, else as a plain process. If we are
-/// root, a process in a sandbox runs as nobody, since RLIMIT_NPROC does not bind root. Throws SystemError, with the
-/// reason, if the kernel refuses a step.
+/// root, a process in a sandbox runs as user nobody (start_in_box()). Throws SystemError, with the reason, if the
+/// kernel refuses a step.
 BoxProcess start_box_process(const Interpreter& interpreter, const std::vector<std::string>& arguments,
                              bool is_isolated);
 

@@ -12,9 +12,9 @@ struct Interpreter {
   std::vector<std::string> folders;  // absolute paths of its installation, without /usr, which every sandbox shows
 };
 
-/// Runs `python` (a path, or a name on PATH), which may be a script that starts an interpreter, and asks it where it
-/// is. Throws UserError if it does not exist or answer, is older than 3.9, or is installed in /, /tmp or /dev/shm
-/// itself (a folder below /tmp is fine).
+/// Runs `python` (a path, or a name on PATH; it may be a script that starts an interpreter), and asks the interpreter
+/// for its paths. Throws UserError if it does not exist, does not answer within 30 s, or is older than 3.9. Throws
+/// UserError, too, if it is installed in /, /tmp or /dev/shm itself (a folder below /tmp is fine).
 Interpreter find_interpreter(const std::string& python);
 
 }  // namespace roll

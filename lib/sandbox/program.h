@@ -30,9 +30,10 @@ struct ProgramFile {
 struct ProgramRequest {
   enum class Role {
     kScript,    // runs `source`, a Python program
-    kSolution,  // loads `source`, a Python module whose functions a kTests program calls over `channel`
-    kTests,     // runs the tests in `source`, JSON for python/harness.py; without a channel, tests of a text
-    kTogether,  // runs a program and its tests in one process; `source`: JSON {"source": Python, "tests": see kTests}
+    kSolution,  // loads `source`, a Python module; a kTests program calls its functions over `channel`
+    kTests,     // tests the kSolution program behind `channel`, or without a channel a text; `source`: the tests, JSON
+                // for python/harness.py (with the text)
+    kTogether,  // runs a program and its tests in one process; `source`: JSON {"source": Python, "tests": such JSON}
     kCommand    // runs `command`
   };
   Role role = Role::kScript;
@@ -70,14 +71,15 @@ struct ProgramEnd {
 /// A program that Box::start() has started. Destroying it kills the program.
 class Program {
  public:
-  /// For Box. `leash`: socket to the keeper, which kills the program when it closes. `output`, `errors`: read ends of
-  /// the program's streams. `max_output`: bytes of standard output allowed.
+  /// For Box. `leash`: socket to the keeper; when it closes, the keeper kills the program. `output`, `errors`: read
+  /// ends of the program's streams. `max_output`: bytes of standard output allowed.
   Program(Descriptor leash, Descriptor output, Descriptor errors, int64_t max_output)
       : leash_(std::move(leash)), output_(std::move(output)), errors_(std::move(errors)), max_output_(max_output) {}
 
   using Clock = std::chrono::steady_clock;
-  /// Waits until programs[0] ends, or kills it at `deadline`; then kills the others and waits for them. Meanwhile reads
-  /// the output of all. Throws SystemError if a killed program does not end within 20 seconds.
+  /// Waits until programs[0] ends, or kills it at `deadline`; then kills the others and waits for their end. Meanwhile
+  /// reads the output of all. `programs` must not be empty. Throws SystemError if a killed program does not end within
+  /// 20 seconds.
   static void await(std::span<Program> programs, Clock::time_point deadline);
 
   /// Returns how the program ended; valid after await(). The caller may move from it.

@@ -6,7 +6,7 @@
 
 namespace roll {
 
-/// Returns the Python code that precedes every program to be judged: imports that coding problems take for granted.
+/// Returns the Python code that is run before every program to be judged: imports that coding problems assume.
 std::string_view prelude_text();
 
 /// Returns the Python program that the process of a Box runs (zygote.py), with the code that runs tests.

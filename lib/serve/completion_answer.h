@@ -19,16 +19,16 @@ class CompletionAnswer {
   CompletionAnswer(const CompletionAnswer&) = delete;
   CompletionAnswer& operator=(const CompletionAnswer&) = delete;
 
-  /// Adds new tokens or the end of a choice. Returns the stream chunks for them, in order; ignore these if the request
-  /// does not stream.
+  /// Adds new tokens or the end of a choice. Returns the stream chunks for them, in order; they have no meaning if the
+  /// request does not stream.
   std::vector<Json> add_news(ChoiceNews news);
   /// Returns true if all choices have ended.
   bool is_whole() const { return num_open_ == 0; }
 
   /// Returns the body of an answer that is not streamed. Call it only if is_whole().
   Json whole() const;
-  /// Returns the chunk with token counts that ends a stream; empty if the request did not ask for it. Call it only if
-  /// is_whole().
+  /// Returns the chunk with token counts that ends a stream; an empty list if the request did not ask for it. Call it
+  /// only if is_whole().
   std::vector<Json> usage_chunk() const;
 
  private:

@@ -54,7 +54,7 @@ struct CompletionRequest {
   bool echoes = false;          // the text answer begins with the prompt
   bool has_tools = false;       // the model may call tools
   bool calls_one = false;       // only the first tool call of a response is returned
-  Json given = Json::object();  // the body's number and flag fields, unchanged
+  Json given = Json::object();  // the body's number and flag fields, as sent; AgentSessions checks them
   size_t num_body_bytes = 0;    // size of the whole body; set by the server
 
   /// Returns true if the answer needs log-probs that the sampler does not keep.

@@ -35,11 +35,11 @@ struct Unavailable : SystemError {
 /// Queue of the news about one request. Thread-safe.
 class PendingAnswer {
  public:
-  /// `streams_tokens`: news are wanted with every token, not only at the end of each choice.
+  /// `streams_tokens`: put() is called after every token, not only at the end of each choice.
   explicit PendingAnswer(bool streams_tokens) : streams_tokens_(streams_tokens) {}
 
-  /// For the server: returns all news since the last call, oldest first; empty if none came within `patience`. Throws
-  /// Unavailable after fail(), once all news are taken.
+  /// Returns all news since the last call, oldest first; waits for them at most `patience`, then returns an empty list.
+  /// Called by the server's thread. Throws Unavailable after fail(), once all news are taken.
   std::vector<ChoiceNews> take(std::chrono::milliseconds patience);
 
   // For the thread that samples.

@@ -37,8 +37,9 @@ class RequestQueue : public RequestSource, public CompletionSink {
 
   // Called by the server's threads; CompletionSink describes these functions.
 
-  /// If the queue is full (by choices or by bytes), accepts only requests that take at most an equal share of the limit
-  /// among all unfinished requests. Throws UserError if a request alone exceeds max_waiting or the limit of bytes.
+  /// If the queue is full (max_waiting choices, or 32 MiB), accepts only requests that take at most an equal share of
+  /// the limit among all unfinished requests; returns null for others. Throws UserError if a request alone exceeds
+  /// max_waiting or the limit of bytes.
   std::shared_ptr<PendingAnswer> submit(std::shared_ptr<const CompletionRequest> request) override;
   void cancel(const std::shared_ptr<PendingAnswer>& answer) override;
 

@@ -21,7 +21,7 @@ class SessionDesk {
   /// Takes the next free session for an agent. Returns {"id": ..., "seed": ..., "config": {...}}; nullopt if no session
   /// comes within `patience`, or this agent gets none any more. Throws Unavailable if the run is over.
   virtual std::optional<Json> take(const std::string& agent_name, std::chrono::milliseconds patience) = 0;
-  /// Frees a session whose agent hung up before it received the result of take().
+  /// Frees a session for other agents, because its agent hung up before it received the result of take().
   virtual void give_back(const std::string& id) = 0;
   /// Returns the object that answers requests of a session; null if it is over, unknown, or taken by another agent.
   virtual std::shared_ptr<CompletionSink> find(const std::string& id, const std::string& agent_name) = 0;

@@ -17,8 +17,9 @@ struct TokenScore {
   std::vector<std::pair<int64_t, float>> likeliest{};  // likeliest tokens: id and log-prob, likeliest first
 };
 
-/// Returns the scores of the tokens ids[first], ids[first + 1], ...; empty if there are none. `first`: at least 1,
-/// because the first token has no score. `num_likeliest`: length of each list `likeliest`. `temperature` 0 counts as 1.
+/// Returns the scores of the tokens from ids[first] to the end, in order; empty if `first` is at or beyond the end.
+/// `first`: at least 1, because no token precedes ids[0]. `num_likeliest`: length of each list `likeliest`, or the
+/// size of the vocabulary if that is smaller. `temperature` 0 counts as 1.
 std::vector<TokenScore> score_tokens(const Transformer& model, const std::vector<int64_t>& ids, int64_t first,
                                      int64_t num_likeliest, double temperature);
 

@@ -10,17 +10,17 @@ namespace roll {
 
 struct Node;
 
-/// Adds to `tree`, the parsed YAML file, a reward of type `environment` named like each played tag; keeps rewards that
-/// the file has under that name.
+/// Adds to `tree`, the parsed YAML file, a reward of type `environment` under the name of each played tag, unless the
+/// file has a reward of that name. Called before the tree is read into a Config.
 void add_environment_rewards(Node& tree);
 
 /// Fills the group size, prompt_length, sampling, domain shares and reward normalisation from the keys of environments.
-/// Does nothing if train_env_manager has no tags.
+/// Does nothing if train_env_manager has no tags. Part of complete().
 void complete_agentic(Config& config, Checker& check);
 
-/// If a trained role's mini-batch is a multiple of the step's trajectories, sets it to the step's trajectories; ROLL
-/// would fill it with copies (batch_adjust_mode), which gives the same mean gradient. Call it after place_roles(),
-/// because the mini-batch may depend on the number of ranks.
+/// Lowers a trained role's mini-batch to the step's trajectories if it is a larger multiple of their number. ROLL fills
+/// such a mini-batch with copies of the trajectories (batch_adjust_mode), which has the same mean gradient. Call it
+/// after place_roles(), because the mini-batch may depend on the number of ranks.
 void complete_copied_batches(Config& config, Checker& check);
 
 /// Checks that the played environments can be made, that batch sizes are multiples of the group size, and that no other
@@ -35,7 +35,7 @@ std::map<std::string, EnvironmentConfig> played_environments(const Config& confi
 /// tokens: one per turn with StepEnvManager, one per trajectory otherwise. 1 without environments.
 int64_t most_contexts(const Config& config);
 
-/// Return the number of different levels to make of each tag (key), for the whole training or for one validation.
+/// Return, by tag, the number of different levels to make, for the whole training or for one validation.
 std::map<std::string, int64_t> training_levels(const Config& config);
 std::map<std::string, int64_t> validation_levels(const Config& config);
 

@@ -20,7 +20,7 @@ struct EnvManagerConfig {
   std::vector<std::string> tags;              // environments to play: keys of AgenticConfig::custom_envs
   int64_t num_env_groups = 128;               // groups of all tags together
   int64_t group_size = 1;                     // trajectories per level
-  std::vector<int64_t> num_groups_partition;  // groups of each tag; empty: equally many
+  std::vector<int64_t> num_groups_partition;  // groups of each tag, in the order of `tags`; empty: equally many
   std::optional<int64_t> num_levels;          // different levels, all tags together; unset: training_levels() chooses
   std::optional<double> format_penalty;       // reward of a turn without an action, if the environment sets none
   GeneratingArgs generating_args;             // sampling of a turn
@@ -34,17 +34,20 @@ constexpr auto enum_names(RewardGrouping) {
   return std::to_array<Named<RewardGrouping>>(
       {{RewardGrouping::kGroup, "traj_group_id"}, {RewardGrouping::kBatch, "batch"}, {RewardGrouping::kTags, "tags"}});
 }
-/// Leave rewards, subtract their mean, or also divide by their standard deviation.
+/// Normalisation of rewards. kIdentity: none; kMean: subtracts the mean; kMeanStd: also divides by the standard
+/// deviation.
 enum class RewardMethod { kIdentity, kMean, kMeanStd };
 constexpr auto enum_names(RewardMethod) {
   return std::to_array<Named<RewardMethod>>(
       {{RewardMethod::kIdentity, "identity"}, {RewardMethod::kMean, "mean"}, {RewardMethod::kMeanStd, "mean_std"}});
 }
-/// ROLL's reward_normalization keys, another spelling of norm_mean_type and norm_std_type.
+/// ROLL's reward_normalization keys, another spelling of the keys norm_mean_type and norm_std_type of ExperienceConfig.
+/// complete_agentic() fills those from these.
 struct RewardNormalization {
   RewardGrouping grouping = RewardGrouping::kGroup;
   RewardMethod method = RewardMethod::kIdentity;
-  std::optional<NormType> norm_mean_type, norm_std_type;  // statistics for what `method` leaves unchanged; unset: none
+  std::optional<NormType> norm_mean_type;  // groups for the mean, read with kIdentity only; unset: no subtraction
+  std::optional<NormType> norm_std_type;   // groups for the deviation, read unless kMeanStd; unset: no division
 
   void fields(Keys& v);
 };

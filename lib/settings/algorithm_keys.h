@@ -1,5 +1,5 @@
-// Formats the configuration keys behind each trait of an RL algorithm, such as its advantages or its KL term.
-// describe_algorithm() prints them where a configuration differs from the published algorithm.
+// Returns, for each trait of an RL algorithm (such as its advantages or its KL term), the configuration keys that
+// decide it, as text. describe_algorithm() prints them where a configuration differs from the published algorithm.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace roll {
 
-/// A configuration with short questions about its algorithm.
+/// A configuration, with the predicates that describe_algorithm() tests.
 struct AlgorithmSetting {
-  const Config& config;  // complete; must outlive this
+  const Config& config;  // completed by complete(); must outlive this
   bool has_one_update;   // a step makes one update, so the updated policy is the one that sampled
 
   const ExperienceConfig& experience() const { return config.experience; }
@@ -21,7 +21,8 @@ struct AlgorithmSetting {
   AggMode mode() const { return loss_modes(loss()).policy; }
   /// True if adv_estimator is `estimator`, such as "grpo".
   bool is(const char* estimator) const { return experience().adv_estimator == Chosen<AdvantageEstimator>(estimator); }
-  /// True if rewards are normalised by exactly this mean and deviation; nullopt: by none.
+  /// True if rewards are normalised by the mean and the deviation of these groups; nullopt: no mean is subtracted, or
+  /// nothing is divided by a deviation.
   bool normalises(std::optional<NormType> mean, std::optional<NormType> deviation) const {
     const Normalisation found = experience().normalisation();
     return found.mean == mean && found.deviation == deviation;

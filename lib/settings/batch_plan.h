@@ -34,8 +34,9 @@ struct FullMicroBatch {
 };
 
 /// Returns the largest micro-batch of a data-parallel rank of `worker`, if every prompt and response has full length.
-/// `trains`: a micro-batch of training, else of a log-prob forward. `workload`: cost of the role's model, by which
-/// share_prompts: auto decides. A prompt counts once if share_prompts shares it and every rank has whole groups.
+/// `trains`: true for a micro-batch of training, false for one of a log-prob forward. `workload`: cost of the role's
+/// model, by which share_prompts: auto decides. A prompt counts once if share_prompts shares it and every rank has
+/// whole groups.
 FullMicroBatch full_micro_batch(const Config& config, const WorkerConfig& worker, const Workload& workload,
                                 bool trains);
 

@@ -8,7 +8,7 @@
 namespace roll {
 
 /// Throws UserError if `command` ("train", "sft" or "dpo") would reject a configuration file with the text `yaml`.
-/// Messages call the text `origin`, where they would name the file.
+/// Messages name `origin` where they would name the file.
 void check_config_text(const std::string& command, const std::string& yaml, const std::string& origin,
                        const LoadOptions& options);
 

@@ -16,7 +16,7 @@ struct LossMasks {
   std::vector<std::string> known;    // masks that the pipeline's batches have
   std::vector<std::string> counted;  // masks over whose tokens its losses average; loss_mask_keys must list them
 };
-/// Return the masks of `roll train`, and of the other commands.
+/// Return the masks of `roll train`, and of `roll sft`, `roll dpo` and `roll distill`.
 LossMasks loss_masks(const Config& config);
 LossMasks loss_masks(const RowConfig& config);
 /// Checks the aggregation keys, loss_mask_keys and sample weights.
@@ -53,9 +53,9 @@ void complete_expert_ranks(WorkerConfig& worker, Checker& check);
 void complete_zero(WorkerConfig& worker, Checker& check);
 /// Checks the parallel sizes of each role against its number of ranks; WorkerConfig::ranks must be filled.
 void check_layout(const Config& config, Checker& check);
-/// The same for one role that is trained.
+/// Checks the parallel sizes of one trained role like check_layout(Config).
 void check_layout(const WorkerConfig& worker, Checker& check);
-/// The same for one role that only runs forward passes.
+/// Checks the parallel sizes of one role that only runs forward passes.
 void check_forward_layout(const WorkerConfig& worker, Checker& check);
 /// Checks parallel sizes, pipeline split, recomputation and expert keys against the role's model.
 void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Checker& check);
@@ -92,14 +92,15 @@ void check_best_metric(const RowConfig& config, Checker& check);
 void check_batches(const Config& config, Checker& check);
 /// Checks the mini-batch of the trained role of `roll sft`, `roll dpo` or `roll distill`.
 void check_sft_batch(const WorkerConfig& worker, Checker& check);
-/// Longest sequence that a role processes, a whole trajectory in environments.
+/// Longest sequence that a role processes. In environments it is a trajectory of several contexts (most_contexts() in
+/// settings/agentic.h).
 struct LongestSequence {
   int64_t tokens = 0;    // tokens in one context
-  std::string name;      // key and value that set it, for messages: "sequence_length = 4096"
-  int64_t contexts = 1;  // contexts in one trajectory
+  std::string name;      // key and value that set `tokens`, for messages: "sequence_length = 4096"
+  int64_t contexts = 1;  // contexts in one trajectory; 1 without environments
 };
-/// Checks a worker's packing keys: each token budget must hold the longest sequence. `trains`, `forwards`: the role has
-/// micro-batches of training, of log-prob forwards.
+/// Checks a worker's packing keys: each token budget must hold the longest sequence. `trains`: the role has
+/// micro-batches of training; `forwards`: it has micro-batches of log-prob forwards.
 void check_packing(const WorkerConfig& worker, const LongestSequence& longest, bool trains, bool forwards,
                    Checker& check);
 

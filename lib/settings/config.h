@@ -39,7 +39,7 @@ struct RewardWorkerConfig {
   void fields(Keys& v);
 };
 
-/// A model that a policy is distilled from.
+/// A model from which the policy is distilled.
 struct TeacherConfig {
   WorkerConfig model{.duties = {.forwards = true}};
   std::optional<double> opd_kl_coef;      // weight of the KL to this teacher
@@ -65,9 +65,9 @@ struct Config {
   FromEnv from_env;  // not a key: values read from ${oc.env:NAME}; resolved_yaml() writes that form again
   int64_t rollout_batch_size = 128;
   int64_t prompt_length = 1024;
-  std::optional<int64_t> response_length;  // if unset, filled from sequence_length
-  std::optional<int64_t> sequence_length;  // if unset, filled from response_length
-  std::optional<int64_t> val_prompt_length, val_sequence_length;
+  std::optional<int64_t> response_length;                         // if unset, filled from sequence_length
+  std::optional<int64_t> sequence_length;                         // if unset, filled from response_length
+  std::optional<int64_t> val_prompt_length, val_sequence_length;  // if unset, filled from the keys without "val_"
   int64_t num_return_sequences_in_group = 1;
   int64_t max_running_requests = 128;
   bool is_use_additional_prompts = false;
@@ -132,14 +132,14 @@ struct Config {
   }
   /// Prompts that each domain with a group filter may sample at once beyond those that the step still needs; 0: none.
   int64_t additional_prompts() const { return is_use_additional_prompts ? max_additional_running_prompts : 0; }
-  /// Upper limit of the prompts that a step samples at once, over all ranks.
+  /// Returns an upper bound of the prompts that a step samples at once, over all ranks.
   int64_t most_prompts() const {
     const auto drops = [](const auto& domain) {
       return domain.second.reward.query_filter_config.type != QueryFilter::kNone;
     };
     return prompts_per_step() + additional_prompts() * std::ranges::count_if(rewards, drops);
   }
-  /// Steps of the run: max_steps. 1 while it is null, until the run has set it by count_steps().
+  /// Steps of the run: max_steps. 1 while max_steps is null, that is, until the run has set it by count_steps().
   int64_t num_steps() const { return max_steps.value_or(1); }
   /// Responses (in environments: trajectories) that a step trains on, over all ranks.
   int64_t sequences_per_step() const { return prompts_per_step() * num_return_sequences_in_group; }

@@ -1,4 +1,4 @@
-// Names the published algorithm that a configuration amounts to, for people who know the papers.
+// Names the published algorithm that a configuration implements, or the nearest one, for people who know the papers.
 // A new algorithm or technique is a row in describe_algorithm.cpp.
 #pragma once
 

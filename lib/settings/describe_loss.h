@@ -1,5 +1,5 @@
-// Describes in words by what the configured loss is divided (tokens, sequences, a constant), so that two runs can be
-// compared.
+// Describes in words how the configured loss is averaged, that is, its divisor (tokens, sequences, a constant), so that
+// two runs can be compared.
 #pragma once
 
 #include <string>

@@ -10,8 +10,9 @@
 
 namespace roll {
 
-/// Fills opd_kl_coef and TeacherConfig::domains of each teacher; under is_pure_opd also adv_estimator. Records errors
-/// for keys that contradict distillation, tags without a domain, and teachers that name only some tags of a domain.
+/// Fills opd_kl_coef and TeacherConfig::domains of each teacher; with is_pure_opd: true, also adv_estimator. Records
+/// errors for keys that contradict distillation, tags without a domain, and teachers that name only some tags of a
+/// domain. Part of complete().
 void complete_distillation(Config& config, Checker& check);
 
 /// A model of the configuration.

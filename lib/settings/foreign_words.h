@@ -20,8 +20,9 @@ std::optional<ForeignWord> word_among(const std::vector<std::string>& paths, con
 std::string word_text(const ForeignWord& word);
 
 /// Returns "; " and word_text(), to append to an error about the unknown key `word`; "" if word_among() finds nothing.
-/// `example`: a configuration of the type being read, whose keys are suggested.
+/// `example`: any configuration of the type that is being read; its keys are suggested.
 std::string foreign_advice(const AnyMember& example, const std::string& word);
+/// Does the same with a default configuration of type T as example.
 template <HasFields T>
 std::string foreign_advice(const std::string& word) {
   return foreign_advice(T(), word);

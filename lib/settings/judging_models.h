@@ -14,7 +14,7 @@ struct JudgingModel {
   const WorkerConfig* worker = nullptr;             // keys of the model and layout; never null
   const GeneratingArgs* generating_args = nullptr;  // sampling of a judge; null for a reward model
   std::vector<const LlmJudgeArgs*> judges = {};     // settings of a judge for each of `domains`; empty: reward model
-  int64_t longest_sequence = 0;  // tokens, approximate: a sequence of the run, plus the answer of a judge
+  int64_t longest_sequence = 0;  // tokens, approximate: the run's longest sequence, plus the answer of a judge
 
   /// True for a judge, false for a reward model.
   bool writes() const { return generating_args != nullptr; }

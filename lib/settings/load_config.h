@@ -31,6 +31,7 @@ struct ConfigText {
 /// Reads a configuration file. Throws UserError if it cannot be read.
 ConfigText read_config(const std::filesystem::path& file, const std::vector<std::string>& overrides);
 
+/// A loaded configuration. T is Config, SftConfig, DpoConfig or DistillConfig.
 template <class T>
 struct CheckedConfig {
   T config;  // complete: keys that follow from others are filled
@@ -41,7 +42,8 @@ struct CheckedConfig {
   std::string plan;                  // batch sizes in words (settings/batch_plan.h)
   std::string loss;                  // normalisation of the loss in words; "" if nothing is trained
   std::string algorithm;             // nearest published algorithm; "" unless `roll train` trains
-  std::string memory;                // memory estimate per rank in words; "" for other commands than train
+  std::string memory;                // trained parameters of adapters, memory per rank and cost of a step in words;
+                                     // "" for other commands than train
   std::optional<RoleShapes> models;  // known shapes of the run's models; unset if the trained model's is unknown
 };
 
@@ -66,7 +68,7 @@ CheckedConfig<DistillConfig> load_distill_config(const std::filesystem::path& fi
 /// the file cannot be read or is not YAML.
 std::string find_command(const std::filesystem::path& file);
 /// Returns the word for messages such as "FILE describes sft_train": "sft_train", "preferences" or "student" for the
-/// commands "sft", "dpo" and "distill".
+/// commands "sft", "dpo" and "distill". `command`: one of these three.
 std::string described_by(const std::string& command);
 
 /// Return YAML with every key and its value; a value that came from ${oc.env:NAME} is written as that. Loading the YAML

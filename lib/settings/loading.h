@@ -1,5 +1,6 @@
-// Steps that the loaders of all commands' configurations share, for load_config.cpp and load_row_config.cpp. Errors of
-// the configuration are recorded in `check`; load_checked() throws them together at the end.
+// Functions that the loaders of all commands' configurations share, for load_config.cpp and load_row_config.cpp. Errors
+// of the configuration are recorded in `check`; load_checked() throws them together at the end. T is the type of the
+// configuration: Config, SftConfig, DpoConfig or DistillConfig.
 #pragma once
 
 #include "base/file.h"
@@ -67,8 +68,8 @@ using ModelName = std::optional<std::string>;
 const ModelName& written_key(const ModelName& role_key, const ModelName& source, const Checker& check);
 
 /// Returns the shape of the model `name` for sequences of up to `longest` tokens; nullopt if `name` is unset, the
-/// folder is absent or its config.json is wrong. Unless `offline`, records an error if the folder is absent or lacks
-/// files that `use` needs. `key`: the key to name in errors.
+/// folder is absent or its config.json is wrong. A wrong config.json is recorded as an error. Unless `offline`, so is
+/// an absent folder or one that lacks files that `use` needs. `key`: the key to name in errors.
 std::optional<ModelSpec> read_spec(const ModelName& name, const ModelName& key, FolderUse use, int64_t longest,
                                    bool offline, Checker& check);
 
@@ -88,8 +89,9 @@ void check_length(const M& member, int64_t length, const std::optional<ModelSpec
                   length, spec->max_positions, role);
 }
 
-/// Parses `yaml` with the overrides, completes the configuration, and calls body(result, check), which runs the
-/// command's checks and fills the other members of the result. Throws UserError if there were errors.
+/// Parses `yaml` with the overrides, completes the configuration, and calls body(result, check). `body` takes
+/// (CheckedConfig<T>&, Checker&), runs the command's checks and fills the other members of the result. Throws UserError
+/// if there were errors.
 template <class T, class F>
 CheckedConfig<T> load_checked(const std::string& yaml, const std::string& origin,
                               const std::vector<std::string>& overrides, F&& body) {

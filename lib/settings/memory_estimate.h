@@ -18,8 +18,8 @@ namespace roll {
 inline constexpr double kProgramOnCpu = 0.15e9;
 
 /// Memory of one rank in bytes, summed over the roles on this rank. Weights, gradients and optimizer are as allocated.
-/// Activations are estimated within ten percent, for the fullest micro-batch with a loss on every token. Allocator
-/// slack and the framework (about 1 GB on a GPU) come on top.
+/// Activations are estimated within ten percent, for the fullest micro-batch with a loss on every token. Not counted:
+/// unused memory that the allocator keeps, and the framework (about 1 GB on a GPU).
 struct MemoryEstimate {
   double weights = 0;      // all models; includes the sampler's copy if it cannot share the trainer's tensors
   double gradients = 0;    // policy and critic, float32
@@ -28,7 +28,7 @@ struct MemoryEstimate {
   double kv_cache = 0;     // max_running_requests full-length sequences; a GPU uses less if memory is short
   double merged = 0;       // GPU sampler's copy of the layers with adapters merged in
   double offloaded = 0;    // part of weights, gradients and optimizer that is on the host during sampling (offload)
-  double gathered = 0;     // part of `weights` that is absent during updates that gather layers (ZeRO-3)
+  double gathered = 0;     // part of `weights` that is freed during updates, because layers are gathered (ZeRO-3)
   double loaded_reference = 0;  // with offload: weights and activations of the largest reference, during its forward
   double checkpoint = 0;        // host copy: optimizer state; on a role's first rank also its trained weights
 

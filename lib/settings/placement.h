@@ -47,22 +47,23 @@ std::optional<int64_t> rank_in_role(int rank, const WorkerConfig& worker);
 /// Returns 0, 1, ... num_ranks - 1.
 std::vector<int> all_ranks(int64_t num_ranks);
 
-/// Fills WorkerConfig::ranks of all roles that the run uses: the ranks of its device_mapping; without one, the ranks of
-/// the first role (actor_train), which by default is on all `num_ranks` ranks. If nothing is trained, actor_train gets
-/// the ranks of actor_infer.
+/// Fills WorkerConfig::ranks of all roles that the run uses with the ranks of the role's device_mapping. A role without
+/// one gets the ranks of the first role, actor_train; actor_train without one gets all `num_ranks` ranks. If nothing is
+/// trained, actor_infer is the first role, and actor_train gets the same ranks.
 void place_roles(Config& config, int64_t num_ranks);
 
 /// Fills WorkerConfig::ranks of these roles only, by the same rule; roles.front() is the first role.
 void place_roles(const std::vector<PlacedRole>& roles, int64_t num_ranks);
 
-/// Returns true if the sampler on `rank` reads the trainer's tensors instead of a copy: its tensor-parallel group also
-/// trains the policy, as one tensor-parallel group. False if `rank` does not sample.
+/// Returns true if the sampler on `rank` reads the trainer's tensors instead of a copy: the ranks of its
+/// tensor-parallel group are also one tensor-parallel group of actor_train, which has no pipeline and no expert
+/// parallelism. False if `rank` does not sample.
 bool shares_weights(const Config& config, int rank);
 /// Returns true if all sampler ranks read the trainer's tensors, so that weight sync moves nothing.
 bool shares_weights(const Config& config);
 
-/// Returns the ranks that work on a step's responses, ascending: with async rollout the ranks of learning_roles(), else
-/// the ranks of all roles.
+/// Returns the ranks that process a step's responses after sampling, ascending: with async rollout the ranks of
+/// learning_roles(), else the ranks of all roles.
 std::vector<int> learner_ranks(const Config& config);
 
 /// Returns the ranks that hold a trained model, ascending.

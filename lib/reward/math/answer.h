@@ -6,18 +6,23 @@
 
 namespace roll::math {
 
+/// The answer in a response.
 struct Answer {
-  std::string text;             // without \boxed and dollars; "" if none is found
-  std::string source = "none";  // how it was found: boxed | phrase | latex | number | none
+  std::string text;             // without the box or the $ around it; "" if no answer is found
+  std::string source = "none";  // the rule of find_answer() that found it; "none" if no rule did
 };
 
-/// Returns the content of the last closed \boxed{...} or \fbox{...} (source boxed; "\boxed{1} and \boxed{2}" is one
-/// answer, "1, 2"); else the text after the last "answer is", "answer:" or "answer =" (phrase); else the last LaTeX
-/// formula (latex) or number (number), the later of the two. Linear time.
+/// Returns the answer by the first of these rules that finds one, in linear time:
+///   boxed   the content of the last \boxed{...} or \fbox{...} with closed braces; boxes that only "and", "or", "," or
+///           ";" separate are one answer: "\boxed{1} and \boxed{2}" gives "1, 2"
+///   phrase  the formula, or the rest of the sentence, after the last "answer is", "answer:" or "answer ="
+///   latex   the last formula ($...$, \(...\) or \[...\]), if no number follows it
+///   number  the last number
+/// `response`: any bytes.
 Answer find_answer(std::string_view response);
 
-/// Returns the content of the last \boxed{...} or \fbox{...} in `text` like find_answer(); `text` itself if it has
-/// none, since ground truths come with and without a box.
+/// Returns the answer in `text` by the rule `boxed` alone; `text` itself if it has no box. Made for ground truths,
+/// because some have a box.
 std::string unboxed(std::string_view text);
 
 }  // namespace roll::math

@@ -9,10 +9,11 @@
 
 namespace roll::math {
 
+/// Word -> meaning.
 using WordTable = std::map<std::string, std::string, std::less<>>;
 
-/// Returns a table word -> meaning. `rows`: rows separated by commas, each a meaning and then the words that have it,
-/// separated by spaces: "frac dfrac tfrac, le leq".
+/// Returns a table from text. Commas separate its rows; each row is a meaning and then the words with this meaning,
+/// separated by spaces. "frac dfrac tfrac, le leq" maps dfrac and tfrac to frac, and leq to le.
 WordTable by_word(const char* rows);
 
 /// Returns whether the command only changes the formatting (\left, \displaystyle).
@@ -29,7 +30,7 @@ bool is_plain_command(std::string_view word);
 std::string known_command(const std::string& name);
 
 /// Returns the command or sign that a non-ASCII character means ("π" -> "pi"); " " or "" if it counts as white space;
-/// nullptr if it stands for itself. `character`: one character in UTF-8.
+/// nullptr if it stands for itself. The result stays valid for ever. `character`: one character in UTF-8.
 const std::string* command_of_character(std::string_view character);
 
 }  // namespace roll::math

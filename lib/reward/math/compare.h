@@ -14,13 +14,20 @@ namespace roll::math {
 
 struct Comparison {
   bool equal = false;
-  // Rule that decided: text | choice | unit | identical | number | expression | relation | set | matrix | unreadable
-  // (at least one side is not mathematics that the parser reads: the texts were compared).
+  /// Name of the rule that decided:
+  ///   text        the answers are equal as text, are words, or one is empty
+  ///   choice      both are the same letter of a multiple choice: "(C)" and "C"
+  ///   unit        both end in a unit of measurement, and the units differ
+  ///   identical   their parsed trees are identical
+  ///   number, expression, relation, set, matrix
+  ///               the trees were compared as objects of this kind; set: also a tuple, an interval or a list
+  ///   unreadable  the parser cannot read an answer, so the texts were compared
+  /// It is "" if one is a relation and the other is not, which makes them unequal.
   std::string rule;
 };
 
-/// Compares two answers (LaTeX or plain text, without \boxed or $). Throws TimeLimitPassed if the deadline passes, and
-/// nothing else.
+/// Compares two answers: LaTeX or plain text, without a box. Throws TimeLimitPassed if the deadline passes, and nothing
+/// else.
 Comparison compare_answers(std::string_view ground_truth, std::string_view answer, Deadline& deadline);
 
 }  // namespace roll::math

@@ -12,7 +12,7 @@ struct Token {
     kEnd,      // the end of the text
     kNumber,   // `text` has the digits, in the form of a Node of kind kNumber (node.h)
     kLetter,   // `text` is one letter, or another character that is not ASCII
-    kCommand,  // `text` is a name without backslash (commands.h: the canonical one), "begin:" or "end:" and a name
+    kCommand,  // `text` is the canonical name without backslash (commands.h), or "begin:pmatrix", "end:pmatrix"
     kText,     // `text` has words, a unit, a time or a date
     kSign      // `text` is one character, or \{, \} or a double backslash
   };
@@ -20,14 +20,15 @@ struct Token {
   std::string text;
   bool space_before = false;  // white space precedes the token
 
+  // Return whether the token is of this kind (of kind kSign, kCommand) and has the text `t`.
   bool is(Kind k, std::string_view t) const { return kind == k && text == t; }
   bool sign(std::string_view t) const { return is(Kind::kSign, t); }
   bool command(std::string_view t) const { return is(Kind::kCommand, t); }
 };
 
-/// Returns the tokens of `text`; the last one is kEnd. Removes thousands separators from numbers: from "10,\!080" and
-/// "1{,}000" always, from "1,000" if all commas of the text can be such separators and none is in brackets. Throws
-/// Unreadable if the text exceeds the limits of limits.h.
+/// Returns the tokens of `text`; the last one is kEnd. Removes thousands separators from numbers: always from
+/// "10,\!080" and "1{,}000"; from "1,000" only if every comma of the text can be such a separator and none is in
+/// brackets. Throws Unreadable if the text exceeds the limits of limits.h.
 std::vector<Token> tokenize_latex(std::string_view text);
 
 /// Returns the text in lower case, without LaTeX formatting, white space and punctuation at the end, to compare answers

@@ -9,8 +9,8 @@
 namespace roll::math {
 
 constexpr size_t kMaxAnswerBytes = 2000;  // longer answers are compared as text only
-constexpr int kMaxDepth = 60;             // nested calls of the parser
-constexpr int kMaxNodes = 1500;           // nodes evaluated of one tree
+constexpr int kMaxDepth = 60;             // nested constructs, such as brackets, that the parser reads
+constexpr int kMaxNodes = 1500;           // nodes of a tree that can be evaluated (node.h)
 
 /// Thrown if an answer is not mathematics that grammar.h reads, or exceeds a limit; compare_answers() catches it.
 struct Unreadable : std::runtime_error {

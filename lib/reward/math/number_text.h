@@ -6,16 +6,16 @@
 
 namespace roll::math {
 
-/// The mark of a repeating decimal after a number's plain digits.
+/// The mark that makes a number a repeating decimal: "\overline{6}" in "0.1\overline{6}".
 struct Period {
-  size_t length = 0;   // bytes of the mark; 0: there is none
-  size_t begin = 0;    // number of bytes of the plain number that precede the repeating digits
-  std::string digits;  // "" if no digits repeat
+  size_t length = 0;   // bytes of the mark; 0: there is no mark
+  size_t begin = 0;    // bytes of the number before the mark that are kept; the repeating digits follow them
+  std::string digits;  // the repeating digits; "" if no digits repeat
 };
 
-/// Reads the mark at the start of `rest`, the text after the plain number `number` ("0.1" or "0"): "\overline{6}",
-/// ".\overline{3}", ".\dot{1}4\dot{2}" or ".(3)"; or "..." or "\ldots" if the digits of `number` repeat already. After
-/// other decimals such dots are skipped: the result has a length, but no digits.
+/// Reads the mark between `number` ("0.1" or "0") and the rest of the text; it begins `rest`. The mark is
+/// "\overline{6}", ".\overline{3}", ".\dot{1}4\dot{2}" or ".(3)". "..." and "\ldots" are marks after a decimal; if its
+/// digits do not repeat ("3.14..."), the result has a length but no digits.
 Period period_at(std::string_view rest, std::string_view number);
 
 /// Returns the length in bytes of the time ("3:05", "11:30 PM") or, with `may_be_date`, the date ("2024-03-01") at the

@@ -16,15 +16,15 @@ struct Piece {
   bool low_open = false, high_open = false;  // true: the bound is not in the interval
 };
 
-/// Disjoint intervals in ascending order; empty: the empty set.
+/// Disjoint intervals in ascending order; without elements: the empty set.
 using RealSet = std::vector<Piece>;
 
-/// Returns the set of real numbers that `node` describes: an interval, a set, or relations that bound one symbol.
-/// Returns nullopt if it describes none (symbolic bounds, several symbols, ...). Throws TimeLimitPassed if the deadline
-/// passes.
+/// Returns the set of real numbers that `node` describes: an interval, a set, relations that bound one symbol, or
+/// unions and differences of these. Returns nullopt for other nodes, such as with symbolic bounds or several symbols.
+/// Throws TimeLimitPassed if the deadline passes.
 std::optional<RealSet> real_set(const Node& node, Deadline& deadline);
 
-/// Returns whether the sets are equal; bounds are compared to 12 digits.
+/// Returns whether the sets are equal; bounds may differ by 1e-12, absolutely or relatively.
 bool same_set(const RealSet& a, const RealSet& b);
 
 }  // namespace roll::math

@@ -5,12 +5,12 @@
 
 namespace roll::math {
 
-/// Returns the node with both values of every "a +- b": an element of a tuple, set or list becomes two elements, all
-/// upper signs and all lower signs; any other node becomes a list of two. A node without +- is returned unchanged.
+/// Replaces "a +- b" by its two values: one with all upper signs, one with all lower signs. In a tuple, set or list,
+/// each element with +- becomes two elements; any other node becomes a list of two. Returns a node without +-
+/// unchanged.
 Node expanded(const Node& node);
 
-/// Returns a matrix that is multiplied, divided or negated as one matrix, with that operation in each cell; any other
-/// node unchanged.
+/// Returns 2M, M/2 or -M, with M a matrix node, as a matrix with this operation in each cell; any other node unchanged.
 Node with_factor_inside(const Node& node);
 
 /// Returns `node` with every angle in degrees (a kDegrees node) converted to radians.
