@@ -1,5 +1,5 @@
-// Draws one token from its logits on the CPU, for the sampler. cuda/sampling_math.h defines the sampling (penalties,
-// temperature, top_k, top_p, min_p); cuda/sample_rows.h draws the same tokens on a GPU.
+// Draws the next token of a sequence from its logits on the CPU, for the sampler. cuda/sampling_math.h defines the
+// sampling (penalties, temperature, top_k, top_p, min_p); cuda/sample_rows.h draws the same tokens on a GPU.
 // Legend: V vocabulary.
 #pragma once
 
@@ -14,9 +14,10 @@ namespace roll {
 /// Keeps only scratch memory between draws, so one object may draw for any sequences; each thread needs its own.
 class RowSampler {
  public:
-  /// Draws a token from logits [V]. `touched`: the tokens whose logits penalties or biases change, each once. `bits`:
-  /// 53 random bits, which alone decide the draw. `allowed`: bit i % 32 of word i / 32 is 1 if token i may be drawn;
-  /// empty: all may. Throws SystemError if no logit of an allowed token is finite, or if a logit is NaN or +infinity.
+  /// Draws a token from the model's raw logits [V]. `touched`: the tokens whose logits penalties or biases change, each
+  /// once. `bits`: a uniform 53-bit random number, the only source of randomness. `allowed`: bit i % 32 of word i / 32
+  /// is 1 if token i may be drawn; empty: all may. Throws SystemError if no logit of an allowed token is finite, or if
+  /// a logit is NaN or +infinity.
   DrawnToken draw(std::span<const float> logits, const RowSampling& sampling, std::span<const TouchedToken> touched,
                   uint64_t bits, std::span<const uint32_t> allowed = {});
 
@@ -25,6 +26,7 @@ class RowSampler {
     int32_t token;
     float p;
   };
+  // A mass is a probability relative to the most likely token's, as an integer: probability_mass(p).
   struct Pick {
     int64_t token = 0;
     uint64_t all = 0;  // total mass of the candidates, among which the token was drawn
@@ -47,10 +49,10 @@ class RowSampler {
   std::vector<float> p_;                   // [V]: exp((logit - max_) / temperature)
   std::vector<uint64_t> block_masses_;     // mass of each kBlock elements of p_
   std::vector<Candidate> candidates_;      // ordered by token id
-  std::vector<Candidate> order_;
-  std::vector<float> largest_;
-  float max_ = 0;
-  uint64_t total_ = 0;  // mass of p_
+  std::vector<Candidate> order_;           // copy of candidates_, partly sorted
+  std::vector<float> largest_;             // scratch of kth_largest()
+  float max_ = 0;                          // largest logit
+  uint64_t total_ = 0;                     // mass of p_
 };
 
 }  // namespace roll

@@ -55,7 +55,8 @@ ROLL_INLINE double fast_exp(double x) {
 /// this size cost 1 to 3 % of the exponentials' time; blocks a quarter as long, 12 %.
 constexpr int64_t kSummedBlock = 512;
 
-/// Replaces the `length` elements of x by exp(x - top), and returns their sum. Sets `top` to the largest x.
+/// Replaces the `length` elements of x by exp(x - top), and returns the sum of the new elements. Sets `top`, an output,
+/// to the largest x. T: float or double.
 template <class T>
 ROLL_INLINE T exponentiate_row(T* x, int64_t length, T& top) {
   T largest = -std::numeric_limits<T>::infinity();

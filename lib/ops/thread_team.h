@@ -1,6 +1,6 @@
-// A team of threads that runs many short stages, one after another, in one parallel region, for the CPU decoder: with
-// at::parallel_for each stage would be a separate region. Threads spin at the end of a stage, because the next one is
-// microseconds away.
+// ThreadTeam runs many short stages, one after another, on the same threads in one parallel region, for the CPU
+// decoder. With at::parallel_for each stage would be a separate region. Threads spin at the end of a stage, because the
+// next one is microseconds away.
 #pragma once
 
 #include <atomic>
@@ -52,9 +52,9 @@ class ThreadTeam {
     int64_t index_;
   };
 
-  /// Runs body(member) on at::get_num_threads() threads at once, or inside another parallel region on this thread
-  /// alone, and returns when all have ended. If tasks throw, the later stages still run, and then run() rethrows the
-  /// first exception.
+  /// Runs body(member) on at::get_num_threads() threads at once, and returns when all have ended. Inside another
+  /// parallel region the team is the calling thread alone. If tasks throw, the later stages still run, and then run()
+  /// rethrows the first exception. The body must not throw outside of tasks: the other members would wait for ever.
   void run(const std::function<void(Member&)>& body);
 
  private:
