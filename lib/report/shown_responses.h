@@ -1,5 +1,6 @@
-// Selects the responses shown on the page of `roll report`: of some steps the most informative groups (a group is all
-// responses to one prompt), with a few responses each, since a run samples gigabytes and the page must open fast.
+// Selects the responses shown on the page of `roll report`: some steps, from each the most informative groups (a group
+// is all responses to one prompt), and a few responses of each group. A run samples gigabytes, but the page must open
+// fast.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace roll {
 constexpr size_t kShownSteps = 24;       // evenly spread steps
 constexpr size_t kShownMixedGroups = 2;  // per step: groups with good and bad responses, beside the best and the worst
 constexpr size_t kShownResponses = 8;    // per group: half best, half worst; more if they have per-token values
-constexpr size_t kShownTokens = 4000;    // per response with per-token values
+constexpr size_t kShownTokens = 4000;    // per response with per-token values (step/token_samples.h)
 constexpr size_t kShownValidations = 6;  // evenly spread validations
 constexpr size_t kShownPrompts = 4;      // validation prompts per fate (shown_validation()), at least one per domain
 
