@@ -1,5 +1,5 @@
-// Configuration of the reward of one domain, rewards.<domain>. Here are the keys common to all reward types; the keys
-// of one type are in the header of that type (types.h). A domain is a group of data rows with the same reward.
+// Configuration of the reward of one domain, rewards.<domain>: the keys common to all reward types. The keys of one
+// type are in the header of that type (types.h). A domain is a group of data rows with the same reward.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,7 @@ constexpr auto enum_names(RewardErrorPolicy) {
       {{RewardErrorPolicy::kDrop, "drop"}, {RewardErrorPolicy::kZero, "zero"}, {RewardErrorPolicy::kStop, "stop"}});
 }
 
+/// Thresholds of the filter.
 struct QueryFilterArgs {
   double threshold_down = 0;  // kMean keeps only groups whose mean score is above this
   double threshold_up = 1;    // kMean keeps only groups whose mean score is below this
@@ -40,6 +41,7 @@ struct QueryFilterArgs {
   void fields(Keys& v);
 };
 
+/// Key query_filter_config.
 struct QueryFilterConfig {
   QueryFilter type = QueryFilter::kNone;
   QueryFilterArgs filter_args;
@@ -72,7 +74,7 @@ struct RewardArgs {
   OverlongBuffer overlong_buffer;                // penalty for responses close to response_length
   RepetitionPenalty repetition_penalty;          // penalty for repeated n-grams of words
 
-  QueryFilterConfig query_filter_config;  // drops whole groups of responses
+  QueryFilterConfig query_filter_config;  // drops whole groups of responses; not applied to the reward
   std::optional<double> timeout_s;        // for one response, or one retry; nullopt: the type's usual_patience()
   RewardErrorPolicy on_reward_error = RewardErrorPolicy::kDrop;
   std::optional<int64_t> max_retries;  // retries of a failed reward; nullopt: the type's usual_patience()

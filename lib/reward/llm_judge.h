@@ -4,7 +4,7 @@
 //   JudgeModel::ask       chat messages -> answer text           (judge/judge_model.h; a server or a program)
 //   JudgeRule::verdict    answer text -> score                   (judge/verdict.h)
 //
-// For a judge that runs in this program, collect/reward_models.h does the second step before the reward is asked.
+// For a judge that runs in this program, collect/reward_models.h makes the second step before the reward is computed.
 #pragma once
 
 #include <optional>

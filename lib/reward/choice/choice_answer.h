@@ -29,13 +29,14 @@ struct ChoiceAnswer {
 /// response. Linear time.
 ChoiceAnswer find_choice(std::string_view response);
 
+/// The choice that an answer names.
 struct ChosenLetter {
   char letter = 0;            // A to Z; 0: the answer names no choice, or several
   const char* rule = "none";  // "text": the answer is a choice's text; "letter": it contains a choice's letter; "none"
 };
 
-/// Returns the choice whose text equals the answer ("Paris"; ignores letter case and markup); else the letter that the
-/// answer names (choice_letter.h), even if `choices` lacks that letter.
+/// Returns the letter of the choice whose text equals the answer ("Paris"; ignores letter case and markup). Otherwise
+/// returns the letter that the answer names (choice_letter.h), even if `choices` lacks that letter.
 ChosenLetter chosen_letter(const ChoiceAnswer& answer, const Choices& choices);
 
 }  // namespace roll
