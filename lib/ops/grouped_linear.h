@@ -15,10 +15,10 @@
 namespace roll {
 
 /// Returns x W^T with the weights W of each row's group: x [T, K] -> [T, parts * N]. Each group has `parts` weight
-/// matrices [N, K], for example gate and up: weights[g * parts + p] makes columns p * N .. (p + 1) * N - 1 of group g's
-/// rows. Differentiable. Backward adds weight gradients to weight.grad() like accumulating_linear(); weights of a group
-/// without rows get no gradient or zeros. The grouped kernel rounds gradients to bfloat16 before it adds them. Throws
-/// Bug if the number of weights is not parts * G.
+/// matrices [N, K], for example gate and up. weights[g * parts + p] makes the columns from p * N to (p + 1) * N - 1 of
+/// group g's rows. Differentiable. Backward adds weight gradients to weight.grad() like accumulating_linear(). Weights
+/// of a group without rows get no gradient or zeros. The grouped kernel rounds gradients to bfloat16 before it adds
+/// them. Throws Bug if the number of weights is not parts * G.
 at::Tensor grouped_linear(const at::Tensor& x, const RowGroups& groups, const std::vector<at::Tensor>& weights,
                           int64_t parts = 1);
 

@@ -55,9 +55,9 @@ struct TopLogits {
   at::Tensor logits;  // [N, k], descending
   at::Tensor ids;     // [N, k] int64
 };
-/// Returns for each row of hidden [N, E] the k largest logits among the ids below `vocabulary` (k <= vocabulary), after
-/// options.cap; of the options it uses only cap, chunk_bytes and shard. No gradient. With a shard, `weight` holds this
-/// rank's rows, all ranks get the same result, and the call is **collective** over the shard's ranks.
+/// Returns for each row of hidden [N, E] the k largest logits among the ids below `vocabulary` (k <= vocabulary),
+/// without gradient. It uses only cap, chunk_bytes and shard of the options. With a shard, `weight` holds this rank's
+/// rows, all ranks get the same result, and the call is **collective** over the shard's ranks.
 TopLogits top_logits(const at::Tensor& hidden, const at::Tensor& weight, int64_t k, int64_t vocabulary,
                      const LogProbOptions& options);
 

@@ -1,7 +1,7 @@
-// Stores weight matrices on the CPU in a layout that makes products with few rows of x fast, for the CPU decoder:
-// panels of 64 outputs, each read as one stream. The kernels are those of panel_product.h, or with AMX and bfloat16
-// oneDNN's (LibTorch's brgemm). The bits of a row's result do not depend on the rows that are computed with it. Legend:
-// N rows of x and y (tokens), K inputs, O outputs.
+// Stores weight matrices on the CPU in a layout that makes products with few rows of x fast, for the CPU decoder. The
+// layout has panels of 64 outputs, each read as one stream. The kernels are those of panel_product.h, or with AMX and
+// bfloat16 oneDNN's (LibTorch's brgemm). The bits of a row's result do not depend on the rows computed with it.
+// Legend: N rows of x and y (tokens), K inputs, O outputs.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -13,8 +13,8 @@
 
 namespace roll {
 
-/// KV cache of one layer, owned by the caller. keys: [P, Hkv, page_size / W, D, W], so that one vector register holds
-/// one element of W keys; values: [P, Hkv, page_size, D].
+/// KV cache of one layer, in memory that the caller owns. keys: [P, Hkv, page_size / W, D, W], so that one vector
+/// register holds one element of W keys. values: [P, Hkv, page_size, D].
 template <class T>
 struct KvPages {
   T *keys = nullptr, *values = nullptr;

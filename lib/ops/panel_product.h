@@ -1,5 +1,5 @@
 // Kernels for packed_weight.h that multiply rows of x by a panel on the CPU, with sums in float32. A panel holds the
-// weights of 64 outputs. Each kernel prefetches the thread's next panel while it multiplies this one: with few rows,
+// weights of 64 outputs. Each kernel prefetches the thread's next panel while it multiplies this one. With few rows,
 // reading weights takes about as long as multiplying, and neither hardware prefetch nor a library's kernel overlaps the
 // two (oneDNN's brgemm: 0.7 of this speed at 1 and 32 rows). 8-bit weights are widened to float32 in registers.
 // Legend: N rows of x and y (tokens), K inputs.

@@ -13,8 +13,9 @@ struct QuantisedMatrix {
   Quantisation kind = Quantisation::kInt8;
   // kInt8: [out, in] int8. kNf4: [out, in / 2] uint8, two elements per byte, the first one in the high half.
   at::Tensor codes;
-  // float32, largest absolute values. kInt8: [out], of each row. kNf4: [out, in / 64], of each 64 elements of a row; if
-  // 64 does not divide `in`, [out * in / 64, rounded up], of each 64 elements of the flattened matrix.
+  // float32: largest absolute value of each block. kInt8: [out]; a block is a row. kNf4: [out, in / 64]; a block is 64
+  // elements of a row. kNf4 if 64 does not divide `in`: [out * in / 64, rounded up]; a block is 64 elements of the
+  // flattened matrix.
   at::Tensor scales;
   // kNf4: dtype of the checkpoint's weights before quantisation, to which dequantised elements are first rounded.
   at::ScalarType from = at::kFloat;

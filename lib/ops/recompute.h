@@ -19,7 +19,7 @@ using RecomputedBlock = std::function<std::vector<at::Tensor>(const std::vector<
 std::vector<at::Tensor> recomputed(const RecomputedBlock& block, const std::vector<at::Tensor>& inputs,
                                    const std::vector<at::Tensor>& weights);
 
-/// The same for a block with one input and one output.
+/// Does the same as recomputed() above for a block with one input and one output.
 at::Tensor recomputed(const std::function<at::Tensor(const at::Tensor&)>& block, const at::Tensor& x,
                       const std::vector<at::Tensor>& weights);
 

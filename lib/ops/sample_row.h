@@ -35,12 +35,16 @@ class RowSampler {
   static bool more_likely(const Candidate& a, const Candidate& b) {
     return a.p > b.p || (a.p == b.p && a.token < b.token);
   }
+  /// Sets p_, block_masses_, max_ and total_.
   void exponentiate(std::span<const float> logits);
+  /// Returns true if top_k, top_p or min_p is on.
   bool is_filtered() const;
   Pick pick_from_all(uint64_t bits) const;
   Pick pick_from_candidates(std::span<const float> logits, uint64_t bits);
+  /// Set candidates_ to the top k tokens, or to those with p >= least_p. Return the mass to which top_p refers.
   uint64_t keep_top_k(std::span<const float> logits);
   uint64_t keep_likely(double least_p);
+  /// Cuts candidates_ to the most likely ones, whose mass just reaches `needed`.
   void keep_top_p(uint64_t needed);
   float kth_largest(std::span<const float> values, size_t k);
 

@@ -9,7 +9,8 @@
 #include <limits>
 
 // ROLL_SIMD compiles a function for several kinds of x86-64 processors; when the program starts, the loader picks the
-// version for this processor. (Not under ThreadSanitizer, which is not initialised yet when the loader picks.)
+// version for this processor. It is empty with other compilers than g++, and under ThreadSanitizer, which is not
+// initialised yet when the loader picks.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define ROLL_SIMD __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -17,7 +18,7 @@
 #endif
 #if defined(__x86_64__) && !defined(__clang__)
 // ROLL_V4 (AVX-512) and ROLL_V3 (AVX2) mark a function written for one kind of processor, which its caller must check
-// for. (Not for clang 14, which cannot check at run time.)
+// for. They exist only for x86-64, and not with clang, because clang 14 cannot check at run time.
 #define ROLL_V4 __attribute__((target("arch=x86-64-v4")))
 #define ROLL_V3 __attribute__((target("arch=x86-64-v3")))
 #endif

@@ -1,6 +1,6 @@
-// Dispatches tokens to experts and combines the results, for model/experts.cpp: copies each token's row once per expert
-// that it chose, sorted by expert ("group"), and later sums the experts' results per token. A token's sum runs in the
-// order of its choices, so its bits do not depend on other tokens.
+// Dispatches tokens to experts and combines the results, for model/experts.cpp. It copies each token's row once per
+// expert that the token chose, sorted by expert ("group"), and later sums the experts' results per token. A token's sum
+// runs in the order of its choices, so its bits do not depend on other tokens.
 // Legend: T tokens, K choices (experts) of each token, E width of a row, G groups.
 #pragma once
 

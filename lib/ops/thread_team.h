@@ -17,7 +17,7 @@ class ThreadTeam {
   /// One thread's access to the team.
   class Member {
    public:
-    /// Index of this thread in the team, from 0 to size() - 1.
+    /// Returns the index of this thread in the team, from 0 to size() - 1.
     int64_t index() const { return index_; }
     int64_t size() const { return team_.size_; }
 
@@ -33,8 +33,8 @@ class ThreadTeam {
       team_.wait_for_all();
     }
 
-    /// Runs task() on the thread that called run(), as MPI may require. Every member must call it, and waits until it
-    /// is done.
+    /// Runs task() on the thread that called run() (MPI may allow calls on that thread only). Every member must call
+    /// it, and waits until it is done.
     template <class Task>
     void once(const Task& task) {
       if (index_ == 0) try {

@@ -1,5 +1,5 @@
-// AdamW over flat buffers, for Learner: all parameters of a model are in one contiguous tensor and their gradients in
-// another, so that reductions take few large collectives, and the update one fused call. A bucket is a section of the
+// AdamW over flat buffers, for Learner. All parameters of a model are in one contiguous tensor and their gradients in
+// another, so reductions take few large collectives, and the update one fused call. A bucket is a section of the
 // buffers, and each data-parallel rank has optimizer state only for its slice of each bucket (flat_layout.h): 1 /
 // num_slices of the model. An update changes the master weights, which are float32, and rounds them to the parameters.
 // For bfloat16, a master is the parameter with 16 more bits; for float16, masters are a separate tensor. Gradients are
@@ -46,6 +46,7 @@ struct StatePiece {
   std::vector<std::pair<std::string, at::Tensor>> states;
 };
 
+/// The functions are not collective; the caller reduces gradients and gathers parameters.
 class FlatAdamW {
  public:
   /// Moves the storage of `parameters` (leaf tensors of one dtype and device) into the flat buffer; the tensors stay
@@ -53,7 +54,7 @@ class FlatAdamW {
   /// buffer, to which autograd adds. Throws Bug if there are no parameters.
   FlatAdamW(const NamedTensors& parameters, AdamWConfig config, const SliceOptions& slices = {});
 
-  /// Sets all gradients to zero. To be called before the first backward of an update.
+  /// Sets all gradients to zero. Must be called before the first backward of an update.
   void zero_grad();
 
   const FlatLayout& layout() const { return layout_; }
@@ -106,7 +107,7 @@ class FlatAdamW {
   /// Returns all of this rank's state in parameter order, for saving and loading in place. Parameters without elements
   /// in this rank's slices are left out.
   std::vector<StatePiece> state_pieces() const;
-  /// Returns the number of steps made, which the bias correction depends on.
+  /// Returns the number of steps made so far; the bias correction depends on it.
   int64_t num_steps() const { return num_steps_; }
   void set_num_steps(int64_t steps) { num_steps_ = steps; }
 

@@ -85,8 +85,8 @@ struct LrSchedule {
   /// scheduler steps. Only `constant` differs: it takes a warm-up here, like constant_with_warmup.
   double at(int64_t step) const;
 
-  /// Throws UserError if `args` sets an argument that the schedule does not take, or lacks one that it needs, if min_lr
-  /// is above peak_lr, or if polynomial's last learning rate is not below peak_lr.
+  /// Throws UserError if `args` sets an argument that the schedule does not take, or lacks one that it needs. Also
+  /// throws if min_lr is above peak_lr, or if polynomial's last learning rate is not below peak_lr.
   void check_args() const;
 
  private:

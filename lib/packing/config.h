@@ -1,5 +1,5 @@
-// Configuration keys of sequence packing: how a rank's part of a mini-batch (the sequences of one update) is split into
-// micro-batches (the sequences of one forward and backward). micro_batches.h makes the split.
+// Configuration keys of sequence packing. They say how a rank's part of a mini-batch (the sequences of one update) is
+// split into micro-batches (the sequences of one forward and backward). micro_batches.h makes the split.
 #pragma once
 
 #include <cstdint>

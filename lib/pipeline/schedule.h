@@ -31,15 +31,16 @@ struct PipelinePass {
 std::vector<PipelinePass> one_forward_one_backward(int64_t stage, const PipelineShape& shape,
                                                    int64_t num_micro_batches);
 
-/// Returns the passes of a stage for forwards without backwards, such as for log-probs; equal on every stage.
+/// Returns the passes of a stage for forwards without backwards, for example for log-probs. They are equal on every
+/// stage.
 std::vector<PipelinePass> forwards(const PipelineShape& shape, int64_t num_micro_batches);
 
-/// Returns the largest number of micro-batches in flight in a stage during an update; one that is in flight in one of v
-/// chunks counts 1/v, so that activation memory is proportional to it.
+/// Returns the largest number of micro-batches in flight in a stage during an update. A micro-batch in flight in one of
+/// v chunks counts 1/v, so that activation memory is proportional to the number.
 double max_in_flight(int64_t stage, const PipelineShape& shape);
 
-/// Returns the share of an update in which a stage idles if all passes take equally long: (p - 1) / (v m + p - 1), with
-/// p stages, v chunks and m micro-batches. If passes differ in time, the true share is larger.
+/// Returns the share of an update in which a stage idles if all passes take equally long. It is (p - 1) / (v m + p - 1)
+/// with p stages, v chunks and m micro-batches. If passes differ in time, the true share is larger.
 double bubble_share(const PipelineShape& shape, int64_t num_micro_batches);
 
 /// Returns the estimated seconds of an update in which stage s computes for busy_s[s] seconds, with `num_passes`

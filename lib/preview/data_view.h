@@ -1,5 +1,5 @@
-// Statistics of data rows per domain, for config_data.h and data_report.h: prompt lengths, rows that a run would drop,
-// and gold responses (the rows' own answers) that the reward does not score as right.
+// Computes statistics of data rows per domain, for config_data.h and data_report.h. It counts prompt lengths, rows that
+// a run would drop, and gold responses (the rows' own answers) that the reward does not score as right.
 #pragma once
 
 #include <string>

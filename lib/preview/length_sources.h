@@ -1,5 +1,5 @@
-// Sequence lengths for `roll pack-stats` and `roll train --simulate`, from one of three sources: recorded rollouts, a
-// list of numbers, or the prompts of the configured data with assumed response lengths.
+// Makes sequence lengths for `roll pack-stats` and `roll train --simulate`. They come from recorded rollouts, from a
+// list of numbers, or from the prompts of the configured data with assumed response lengths.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,8 @@ struct RecordedSteps {
   std::filesystem::path folder;  // contains the files
   std::vector<int64_t> steps;    // ascending
 };
-/// Finds the rollout files in `path`: a run folder (output_dir), a folder with such files, or one such file. Throws
-/// UserError if there are none.
+/// Finds the rollout files in `path`: a run folder (output_dir), a folder with rollout files, or one such file. Throws
+/// UserError if it finds no file.
 RecordedSteps recorded_steps(const std::filesystem::path& path);
 
 /// Returns the folder of recorded_steps(rollouts). Throws UserError if there are no rollout files, or none of step

@@ -22,9 +22,9 @@ struct LayoutDeviation {
 };
 
 /// Returns the deviations of the step's first update: of the actor under each layout, then of the critic if the run has
-/// one. The layouts are all combinations of three choices: 1, 2 or 4 ranks (at most one per sequence); micro-batches of
-/// 1, 3 or all sequences, or packed into a token budget greedily or balanced; and two shuffles. Throws UserError if a
-/// loss plug-in cannot be opened, a loss throws it, or no token counts in the update.
+/// one. The layouts are all combinations of 1, 2 or 4 ranks (at most one per sequence), five kinds of micro-batches,
+/// and two shuffles. Micro-batches have 1, 3 or all sequences, or fill a token budget, greedily or balanced. Throws
+/// UserError if a loss plug-in cannot be opened, a loss throws it, or no token counts in the update.
 std::vector<LayoutDeviation> check_layouts(const LossStep& step, const Config& config);
 
 }  // namespace roll

@@ -29,8 +29,8 @@ RoleSpecs role_specs(const Config& config, const std::string& arch);
 
 /// Plans all batches of the steps in `source` and compares token budgets (budget_table.h). `config` must come from
 /// load_config(). `memory_bytes`: memory of a rank, for the suggested budget; unset: unknown. Throws UserError if a
-/// sequence has more tokens than the budget (the message names stage, step and sequence), if the sequences do not fill
-/// whole mini-batches, or if memory_bytes is set without known shapes.
+/// sequence has more tokens than the budget; the message names stage, step and sequence. Also throws if the sequences
+/// do not fill whole mini-batches, or if memory_bytes is set without known shapes.
 PackReport pack_preview(const Config& config, const RoleSpecs& specs, const LengthSource& source,
                         std::optional<double> memory_bytes);
 

@@ -25,8 +25,8 @@ int stand_in_signal(StopKind kind);
 /// Returns the kind for the number of an original or stand-in signal; nullopt for any other signal.
 std::optional<StopKind> find_stop_kind(int signal);
 
-/// Returns the exit code of a process that was stopped: 128 + signal as in shells (129, 130, 143), or 75 (EX_TEMPFAIL,
-/// "run the same command again") for kPreempt and kTimeLimit.
+/// Returns the exit code of a process that was stopped. It is 75 (EX_TEMPFAIL, "run the same command again") for
+/// kPreempt and kTimeLimit, else 128 + signal as in shells (129, 130, 143).
 int exit_code_for(StopKind kind);
 
 /// Thrown to obey a stop request. what() is "stopped by Ctrl-C (SIGINT)" or similar, followed by `details`.

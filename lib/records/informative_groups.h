@@ -35,9 +35,10 @@ struct InformativeGroups {
 /// Returns the groups to show. `groups` must not be empty.
 InformativeGroups informative_groups(const std::vector<GroupSummary>& groups);
 
-/// Returns the indices of at most `count` judged responses, ascending. It chooses them in this order, each once: best
-/// and worst response of the group with the largest spread; best response of the best group; worst response of the
-/// worst group; then best and worst response of the group with the next largest spread, and so on.
+/// Returns the indices of at most `count` judged responses, ascending. It chooses them in this order, each once:
+///   1. best and worst response of the group with the largest spread
+///   2. best response of the best group, worst response of the worst group
+///   3. best and worst response of the group with the next largest spread, and so on
 std::vector<int64_t> informative_responses(const std::vector<ScoredResponse>& responses, int64_t count);
 
 }  // namespace roll

@@ -27,7 +27,7 @@ std::optional<Share> sampler_share(RoleMesh& sampler);
 /// part.
 std::string part_suffix(Share share);
 
-/// Returns the files of step or validation `number`, sorted by part; empty if there are none.
+/// Returns the existing files of step or validation `number`, sorted by part.
 std::vector<std::filesystem::path> rollout_files(const std::filesystem::path& folder, const std::string& prefix,
                                                  int64_t number);
 /// Returns the numbers of the steps or validations that have files in the folder, ascending; empty if the folder does
@@ -44,9 +44,10 @@ void write_rollouts(const std::filesystem::path& folder, const std::string& pref
 
 /// Reads all parts of one step in `folder` or folder/rollouts (key rollout_replay) and checks all records. Returns the
 /// records whose group_index modulo share.count is share.index, sorted by (group_index, sample_index). Greedy baselines
-/// (rollout_record.h) are left out unless `with_baselines`. Throws UserError if a file or part is missing, if a line is
-/// malformed or of another step, if groups are not 0, 1, 2, ... with `group_size` responses each (baselines not
-/// counted), or if with_baselines is true and a group does not have exactly one baseline.
+/// (rollout_record.h) are left out unless `with_baselines`. Throws UserError if
+///   - a file or part is missing, or a line is malformed or of another step
+///   - groups are not 0, 1, 2, ... with `group_size` responses each, baselines not counted
+///   - with_baselines is true, and a group does not have exactly one baseline
 std::vector<RolloutRecord> read_replay(const std::filesystem::path& folder, int64_t step, int64_t group_size,
                                        bool with_baselines = false, Share share = {});
 

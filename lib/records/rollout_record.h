@@ -114,10 +114,12 @@ double as_written(double x);
 /// Returns the JSON object of a line in a rollout file.
 Json to_json(const RolloutRecord& record);
 
-/// Parses a line's JSON; `origin` is "file:line", for errors. Throws UserError if a field is missing or mistyped,
-/// prompt or response is empty, an id is negative or not an integer, log_probs differs from response_ids in length or
-/// has a value above 0.001, a reward or score exceeds +-kLargestReward, turns or weights do not partition response_ids,
-/// or routed_experts is not one equally long list per token except the last.
+/// Parses a line's JSON; `origin` is "file:line", for errors. Throws UserError if
+///   - a field is missing or mistyped, prompt_ids or response_ids is empty, or an id is negative or not an integer
+///   - log_probs differs from response_ids in length, or has a value above 0.001
+///   - a reward or score exceeds +-kLargestReward
+///   - the token counts of turns or weights do not add up to those of response_ids
+///   - routed_experts is not one equally long list for each token except the last
 RolloutRecord record_from_json(const Json& json, const std::string& origin);
 
 /// Returns the text of a file: one line per record.
@@ -132,8 +134,8 @@ std::filesystem::path numbered(const std::filesystem::path& folder, const std::s
 /// Throws UserError "origin: step ..., group ..." if a token id is not below vocab_size.
 void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_size, const std::string& origin);
 
-/// Throws UserError "origin: step ..., group ..." if a record has no routed_experts, not `width` per token
-/// (MoE layers x experts per layer), or an expert index that is not below num_experts.
+/// Throws UserError "origin: step ..., group ..." if a record has no routed_experts, a number per token other than
+/// `width` (MoE layers x experts per layer), or an expert index that is not below num_experts.
 void check_routed_experts(const std::vector<RolloutRecord>& records, int64_t width, int64_t num_experts,
                           const std::string& origin);
 

@@ -1,6 +1,6 @@
-// Selects the responses shown on the page of `roll report`: some steps, from each the most informative groups (a group
-// is all responses to one prompt), and a few responses of each group. A run samples gigabytes, but the page must open
-// fast.
+// Selects the responses shown on the page of `roll report`. A run samples gigabytes, but the page must open fast, so it
+// shows some steps, the most informative groups of each step, and a few responses of each group. A group is all
+// responses to one prompt.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ std::vector<int64_t> chosen_steps(const std::vector<int64_t>& available, const s
                                   const std::vector<int64_t>& informative_steps, size_t max_steps);
 
 /// Returns page data: {"available": number of steps with rollouts, "steps": [{"step", "num_groups", "groups": [{"why":
-/// list of "mixed", "best", "worst"; "prompt", "mean", "responses", ...}]}]}. `wanted`: steps that the user asked for,
-/// in addition to the chosen ones. Unreadable lines are counted in run.notes. Throws UserError if a wanted step has no
+/// list of "mixed", "best", "worst"; "prompt", "mean", "responses", ...}]}]}. `wanted`: steps that the user requests in
+/// addition to the chosen ones. Unreadable lines are counted in run.notes. Throws UserError if a wanted step has no
 /// rollouts.
 Json shown_responses(RunRecord& run, const std::vector<int64_t>& wanted);
 

@@ -89,9 +89,10 @@ struct LlmJudgeArgs {
 };
 
 /// Makes the reward. For a judge in this program, the query already has the answer (RewardQuery::judge_words). Throws
-/// UserError if judge_api_url, judge_model_name or command is missing where needed, a template lacks {response}, the
-/// pattern does not compile, or both judge_prompt and judge_prompt_file are set. score() throws UserError if the server
-/// rejects address, API key or model at the first question, or the program is broken (command.h).
+/// UserError if judge_api_url, judge_model_name or command is missing although judge_model_type needs it, a template
+/// lacks {response}, the pattern does not compile, or both judge_prompt and judge_prompt_file are set. score() throws
+/// UserError if the server rejects address, API key or model at the first question, or the program is broken
+/// (command.h).
 std::unique_ptr<RewardFunction> make_llm_judge(const LlmJudgeArgs& args, const RuleContext& context);
 
 }  // namespace roll

@@ -24,9 +24,10 @@ struct ChoiceAnswer {
   bool is_whole = false;  // `text` is the whole response: it has neither a box nor a phrase such as "answer is"
 };
 
-/// Returns the content of the last closed \boxed{...} ("\boxed{A} or \boxed{B}" is one answer, "A or B"); else the text
-/// after the last "answer is", "answer:", "answer would be", "option is" or "choice is", without markup; else the whole
-/// response. Linear time.
+/// Returns the first of these that the response has. Linear time.
+///   1. the content of the last closed \boxed{...}; "\boxed{A} or \boxed{B}" is one answer, "A or B"
+///   2. the text after the last "answer is", "answer:", "answer would be", "option is" or "choice is", without markup
+///   3. the whole response
 ChoiceAnswer find_choice(std::string_view response);
 
 /// The choice that an answer names.

@@ -27,7 +27,8 @@ struct CodeVerdict {
 /// and counts the rest as failed. `tolerance`: largest error of numbers on standard output (same_output.h).
 CodeVerdict judge_program(CodeRunner& runner, const CodeBlock& program, const CodeCases& cases, bool is_complete,
                           double tolerance);
-/// Judges a text by kText cases, whose asserts run in `runner`; the text itself is not run. `is_complete`: as above.
+/// Judges a text by kText cases, whose asserts run in `runner`; the text itself is not run. `is_complete`: as for
+/// judge_program().
 CodeVerdict judge_text(CodeRunner& runner, const std::string& text, const CodeCases& cases, bool is_complete);
 
 }  // namespace roll

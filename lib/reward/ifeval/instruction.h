@@ -44,8 +44,8 @@ std::vector<Instruction> read_instructions(const Json& row, const std::string& g
 /// arguments are invalid, for any text, and MatchFailed if the time limit of `expressions` is exceeded.
 bool follows(const Instruction& instruction, std::string_view text, Expressions& expressions);
 
-/// Returns the eight variants of a response for loose checks (the key strict is false): `text` itself; without its
-/// first line; without its last line; without both; then the same four without asterisks.
+/// Returns the eight variants of a response for loose checks (the key strict is false): the whole text, the text
+/// without its first line, without its last line, without both; then these four without asterisks.
 std::vector<std::string> loose_texts(const std::string& text);
 
 }  // namespace roll::ifeval

@@ -6,8 +6,10 @@
 
 namespace roll::ifeval {
 
-/// Returns the code of a language that `name` gives as a code ("fr", "zh-cn") or by its English name ("French"): the
-/// ISO 639-1 code if there is one; "zh" for Chinese, or "zh-cn" or "zh-tw" if the script is given. "" if it is unknown.
+/// Returns the code of a language that `name` gives as a code ("fr", "zh-cn") or by its English name ("French"). It is
+/// the ISO 639-1 code, if the language has one. Chinese is "zh"; "zh-cn" or "zh-tw" if `name` says which script.
+/// Returns
+/// "" if the language is unknown.
 std::string find_language(std::string_view name);
 
 /// Result of detect_language().

@@ -1,7 +1,7 @@
 // Parses the score from the answer of a judging language model, for judge_rule.h. An answer without a clear score gives
 // no score, and the judge is asked again (max_retries). ROLL is less strict: it takes the first number after any
-// "Score:", treats 1 of 10 as the best score, finds "yes" and "no" inside words ("cannot", "know"), clamps numbers and
-// turns unreadable answers into 0.
+// "Score:", treats 1 of 10 as the best score, and finds "yes" and "no" inside words ("cannot", "know"). It also clamps
+// numbers and turns unreadable answers into 0.
 #pragma once
 
 #include <optional>
