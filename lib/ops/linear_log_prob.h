@@ -27,7 +27,7 @@ struct LogProbs {
   at::Tensor choice_logits{};  // [T, k]: logits of LogProbOptions::choices
 };
 
-/// The functions below throw Bug if the options break a rule that is stated here.
+/// Options of linear_log_prob(), which throws Bug if temperature or with_energy breaks its rule.
 struct LogProbOptions {
   double temperature = 1.0;  // logits are divided by it; must be above 0
   double cap = 0;            // soft cap before the temperature: logits become cap * tanh(logit / cap); 0: no cap

@@ -1,5 +1,5 @@
 // Computes attention over a paged KV cache on the CPU, for the CPU decoder. The bits of a query's result depend only on
-// its own keys and values: not on the pages that hold them, on other queries, or on when the keys were computed. All
+// its own keys and values. They do not depend on the pages, on other queries, or on when the keys were computed. All
 // templates exist for T = float and T = c10::BFloat16, the type of the cache and of the outputs.
 // Legend: P pages, Hkv key/value heads, D head size, W consecutive tokens of a page whose keys are stored interleaved
 // (16, or 8 if 16 does not divide the page size).

@@ -35,7 +35,7 @@ class GatheredLayers : public LayerStore {
   /// Begins an update: frees all but this rank's slices of all layers.
   void begin();
   /// Ends a micro-batch's backward: sums the gradients that are still whole over the ranks, adds them to the slices,
-  /// and frees these gradients and the layers' weights.
+  /// and frees these gradients and the layers' weights. Each layer must have run exactly once since the last call.
   void end_backward();
   /// Ends an update: makes all layers whole.
   void end();

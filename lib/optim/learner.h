@@ -101,8 +101,8 @@ class Learner {
 
   /// Sets whether each following update keeps its gradient for kept_gradient(). All ranks must set the same.
   void keep_gradients(bool keep) { keeps_gradient_ = keep; }
-  /// Returns the gradient of the last update: of whole parameters, before clipping, equal on every rank. Empty unless
-  /// keep_gradients(true) was called before that update.
+  /// Returns the gradient of the last update that kept it: of whole parameters, summed over ranks, before clipping,
+  /// equal on every rank. Empty if no update kept it.
   const NamedTensors& kept_gradient() const { return kept_gradient_; }
 
   /// Returns the position in the schedule and the count of skipped updates, for a checkpoint.
@@ -127,10 +127,10 @@ class Learner {
   int64_t num_updates() const { return num_updates_; }
   /// Returns true if layers are gathered in updates (ZeRO stage 3). All data ranks must then run equally many
   /// micro-batches.
-  bool gathers_layers() const { return parts_.front()->layers != nullptr; }
+  bool gathers_layers() const { return groups_.front()->layers != nullptr; }
   /// Returns the object that gathers the layers of the trained model, to be passed to Backbone::use_store(); null if
   /// layers are always whole.
-  std::shared_ptr<LayerStore> layer_store() const { return parts_.front()->layers; }
+  std::shared_ptr<LayerStore> layer_store() const { return groups_.front()->layers; }
   /// Returns the learning rate of the next update.
   double lr() const { return options_.schedule.at(num_updates_); }
   /// Returns this rank's pipeline stage; null if it has all layers.
@@ -156,8 +156,9 @@ class Learner {
   void fetch(const Accumulated& accumulated, UpdateResult& result);
   void expect_last();
   /// Parameters that the same ranks hold, with their optimizer.
-  struct Part {
-    Part(const NamedTensors& part_parameters, const LearnerOptions& options, const LearnerRanks& ranks, bool is_expert);
+  struct ParameterGroup {
+    ParameterGroup(const NamedTensors& group_parameters, const LearnerOptions& options, const LearnerRanks& ranks,
+                   bool is_expert);
     NamedTensors parameters;
     bool is_of_experts;
     Communicator& shards;
@@ -165,19 +166,19 @@ class Learner {
     GradientReducer reducer;
     std::shared_ptr<GatheredLayers> layers;  // null: all layers are always whole
   };
-  void add_part(bool is_expert);
+  void add_group(bool is_expert);
   void sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64_t index);
-  /// Returns the norm over all parts and ranks, from this rank's sums of squares. NaN on all ranks if any rank's `loss`
-  /// is not finite.
-  double gradient_norm(const at::Tensor& part_squares, double loss);
+  /// Returns the norm over all groups and ranks, from this rank's sums of squares. NaN on all ranks if any rank's
+  /// `loss` is not finite.
+  double gradient_norm(const at::Tensor& group_squares, double loss);
   void keep_gradient();
   void gather_parameters();
 
   std::string name_;
   LearnerOptions options_;
   LearnerRanks ranks_;
-  NamedTensors parameters_;                   // trained ones only
-  std::vector<std::unique_ptr<Part>> parts_;  // one part; if ranks split the experts, a second one for these
+  NamedTensors parameters_;                              // trained ones only
+  std::vector<std::unique_ptr<ParameterGroup>> groups_;  // one; if ranks split the experts, two
   int64_t num_updates_ = 0;
   int64_t num_skipped_in_a_row_ = 0;
   bool keeps_gradient_ = false;

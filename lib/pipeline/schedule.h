@@ -1,11 +1,15 @@
-// Plans the order in which a pipeline stage computes its passes, and estimates idle time, from numbers alone. A pass is
-// the forward or backward of one micro-batch through one chunk; a chunk is a range of consecutive layers of a stage (a
-// stage has one chunk, or several if stages are interleaved). One forward, one backward (PipeDream-flush, Narayanan et
-// al. 2021): a stage begins with one forward per later stage, then alternates forwards and backwards, and ends with the
-// remaining backwards. A micro-batch is in flight between its forward and its backward; at most one more is than there
-// are later stages. Interleaved stages (ibid., section 2.2): num_stages micro-batches go through one chunk before they
-// go through the next one. A stage begins with two forwards per later stage, plus num_stages for each of its chunks but
-// one. The idle time shrinks by the number of chunks.
+// Plans the order in which a pipeline stage computes its passes, and estimates idle time, from numbers alone. A chunk
+// is a range of consecutive layers of a stage; a stage has one chunk, or several if stages are interleaved. A pass is
+// the forward or backward of one micro-batch through one chunk. A micro-batch is in flight between its forward and its
+// backward.
+//
+// One forward, one backward (PipeDream-flush, Narayanan et al. 2021): a stage begins with one forward per later stage,
+// then alternates forwards and backwards, and ends with the remaining backwards. So the number of micro-batches in
+// flight is at most the number of later stages plus one.
+//
+// Interleaved stages (ibid., section 2.2): num_stages micro-batches go through one chunk before they go through the
+// next one. A stage begins with two forwards per later stage, plus num_stages for each of its chunks but one. The idle
+// time is divided by the number of chunks.
 #pragma once
 
 #include <cstdint>

@@ -255,7 +255,7 @@ struct PacketLengths {
 /// A tokenized conversation for a reward model to score.
 struct ScorePrompt {
   static constexpr MessageKind kMessage{"CONV", 1, "a conversation to score"};
-  std::vector<int32_t> ids;  // tokens
+  std::vector<int32_t> ids;  // token ids
   int64_t length() const { return std::ssize(ids); }
   template <class F>
   void fields(F& field) {
@@ -277,7 +277,7 @@ struct ScoreReply {
 struct JudgeRequest {
   static constexpr MessageKind kMessage{"JUDG", 1, "a question to a judge"};
   uint64_t name = 0;         // key of the random numbers that draw the answer
-  std::vector<int32_t> ids;  // tokens
+  std::vector<int32_t> ids;  // token ids
   int64_t length() const { return std::ssize(ids); }
   template <class F>
   void fields(F& field) {

@@ -134,8 +134,8 @@ std::filesystem::path numbered(const std::filesystem::path& folder, const std::s
 /// Throws UserError "origin: step ..., group ..." if a token id is not below vocab_size.
 void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_size, const std::string& origin);
 
-/// Throws UserError "origin: step ..., group ..." if a record has no routed_experts, a number per token other than
-/// `width` (MoE layers x experts per layer), or an expert index that is not below num_experts.
+/// Throws UserError "origin: step ..., group ..." if a record has no routed_experts, more or fewer than `width` per
+/// token, or an index that is not below num_experts. `width`: MoE layers x experts per layer.
 void check_routed_experts(const std::vector<RolloutRecord>& records, int64_t width, int64_t num_experts,
                           const std::string& origin);
 

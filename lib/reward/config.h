@@ -16,17 +16,23 @@ namespace roll {
 
 class Keys;
 
-/// Rule for dropping groups; a group is all responses to one prompt. kMean: by the mean score of the group; kStd: by
-/// the sample standard deviation of its scores; kNone drops nothing.
-enum class QueryFilter { kNone, kMean, kStd };
+/// Rule for dropping groups. A group is all responses to one prompt.
+enum class QueryFilter {
+  kNone,  // drops nothing
+  kMean,  // drops by the mean score of the group
+  kStd    // drops by the sample standard deviation of its scores
+};
 constexpr auto enum_names(QueryFilter) {
   return std::to_array<Named<QueryFilter>>(
       {{QueryFilter::kNone, "no_filter"}, {QueryFilter::kMean, "mean_filter"}, {QueryFilter::kStd, "std_filter"}});
 }
 
-/// Treatment of a response whose reward failed: kDrop: it is excluded from training; kZero: the reward counts as 0;
-/// kStop: the run ends with a UserError.
-enum class RewardErrorPolicy { kDrop, kZero, kStop };
+/// Treatment of a response whose reward failed.
+enum class RewardErrorPolicy {
+  kDrop,  // the response is excluded from training
+  kZero,  // the reward counts as 0
+  kStop   // the run ends with a UserError
+};
 constexpr auto enum_names(RewardErrorPolicy) {
   return std::to_array<Named<RewardErrorPolicy>>(
       {{RewardErrorPolicy::kDrop, "drop"}, {RewardErrorPolicy::kZero, "zero"}, {RewardErrorPolicy::kStop, "stop"}});

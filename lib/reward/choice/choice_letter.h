@@ -2,8 +2,8 @@
 // is B because ...", "Paris (B)".
 //
 // When in doubt, the functions return no letter. They ignore letters that begin a word ("Choice") or are a word ("a
-// city", "I think"), several letters together ("A or B") and letters that are ruled out ("A is wrong", "not B").
-// choice_answer.h uses them. `plain` is always a whole result of without_markup(), or a part.
+// city", "I think"). They ignore several letters together ("A or B") and letters that are ruled out ("A is wrong", "not
+// B"). choice_answer.h uses them. `plain` is always a whole result of without_markup(), or a part of one.
 #pragma once
 
 #include <string>
