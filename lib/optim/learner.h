@@ -178,7 +178,7 @@ class Learner {
   LearnerOptions options_;
   LearnerRanks ranks_;
   NamedTensors parameters_;                              // trained ones only
-  std::vector<std::unique_ptr<ParameterGroup>> groups_;  // one; if ranks split the experts, two
+  std::vector<std::unique_ptr<ParameterGroup>> groups_;  // one; a second one for experts that ranks split
   int64_t num_updates_ = 0;
   int64_t num_skipped_in_a_row_ = 0;
   bool keeps_gradient_ = false;
