@@ -255,7 +255,8 @@ void CpuDecoder<T>::apply_output_gate(const AttentionBlock& block, Run run, int6
   const int64_t gate = block.qkv_width() + begin;
   const float* const bias = data_or_null(block.qkv_bias);
   for (int64_t i = run.first; i < run.first + run.count; ++i)
-    open_row(tensor_rows(qkv_)[i] + gate, bias ? bias + gate : nullptr, tensor_rows<T>(mixed_)[i] + begin, width);
+    sigmoid_gate_row(tensor_rows(qkv_)[i] + gate, bias ? bias + gate : nullptr, tensor_rows<T>(mixed_)[i] + begin,
+                     width);
 }
 
 template <class T>

@@ -345,9 +345,9 @@ double training_activation_bytes(const ModelSpec& spec, const ActivationRule& ru
   for (const LayerUnit& unit : layer_units(rule.recomputation, std::ssize(layers))) {
     Layer unit_layers;
     for (int64_t i = 0; i < unit.size; ++i) std::ranges::copy(layers[unit.first + i], std::back_inserter(unit_layers));
-    const LayerBytes unit_bytes = layer_bytes(unit_layers, n, unit.again);
+    const LayerBytes unit_bytes = layer_bytes(unit_layers, n, unit.is_recomputed);
     most = std::max(most, kept + n.tokens * unit_bytes.backward + head.waits);
-    kept += unit.again ? input : n.tokens * unit_bytes.kept;
+    kept += unit.is_recomputed ? input : n.tokens * unit_bytes.kept;
   }
   kept += input;  // input of the final norm
   most = std::max({most, kept + head.forward, kept + head.backward});

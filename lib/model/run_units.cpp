@@ -31,7 +31,7 @@ class StoredUnits {
   StoredUnits(LayerStore* store, std::span<const LayerWeights> layers, std::span<const LayerUnit> units)
       : store_(store) {
     if (store)
-      for (const auto& [first, size, again] : units)
+      for (const auto& [first, size, is_recomputed] : units)
         units_.push_back({collect_weights(layers, first, size), collect_weights(layers, first - 1, 1),
                           collect_weights(layers, first + size, 1)});
   }
@@ -86,15 +86,15 @@ at::Tensor run_unit(std::span<const LayerWeights> layers, std::span<const LayerU
   const LayerUnit& unit = units.front();
   const auto first = layers.begin() + unit.first;
   const auto unit_layers = std::make_shared<const std::vector<LayerWeights>>(first, first + unit.size);
-  const RunLayers run = [=, stored = StoredUnits(pass->store, layers, units), again = unit.again](at::Tensor input,
-                                                                                                  Carried& beside) {
+  const RunLayers run = [=, stored = StoredUnits(pass->store, layers, units), again = unit.is_recomputed](
+                            at::Tensor input, Carried& beside) {
     const LayerStore::Pass kind = store_pass(again);
     stored.enter(kind);
     for (const LayerWeights& layer : *unit_layers) input = run_layer(layer, input, *pass, beside);
     stored.leave(kind);
     return input;
   };
-  if (!unit.again) return run(x, carried);
+  if (!unit.is_recomputed) return run(x, carried);
   return run_recomputed(run, *unit_layers, collect_weights(layers, unit.first, unit.size), x, carried);
 }
 
@@ -110,7 +110,7 @@ bool are_alike(std::span<const LayerWeights> layers) {
 /// Counts the leading units that equal the first one in size and recomputation.
 int64_t count_alike(std::span<const LayerUnit> units) {
   const auto other = std::ranges::find_if(units, [&](const LayerUnit& unit) {
-    return unit.size != units.front().size || unit.again != units.front().again;
+    return unit.size != units.front().size || unit.is_recomputed != units.front().is_recomputed;
   });
   return other - units.begin();
 }

@@ -1,7 +1,8 @@
-// The parts of a transformer layer between its matrix products, differentiable, for the models. On the CPU each is one
+// Operators of a transformer layer between its matrix products, differentiable, for the models. On the CPU each is one
 // pass over memory, forward and backward; other devices use LibTorch's operators (fused_layer.h has faster ones).
-// Statistics and rotations are computed in float32 for bfloat16 and float16, in float64 for float64 on the CPU.
-// Legend: N rows, T packed tokens, E hidden size, V vocabulary, H heads, D head size, R elements of a head that rotate.
+// Results have the dtype of the input. Inside, the operators compute in float32, or on the CPU for float64 in float64.
+// Legend: N rows, T packed tokens, E hidden size, I size inside an MLP, V vocabulary, H heads, D head size, R elements
+// of a head that rotate, P positions in a table.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,7 +13,7 @@ namespace roll {
 /// gradients in float32.
 at::Tensor embed_rows(const at::Tensor& weight, const at::Tensor& ids);
 
-/// Returns the rows of x with the indices `rows` [N] int64; x may be a tensor without data (planned_tensors.h).
+/// Returns the rows of x with the indices `rows` [N] int64; x may be a meta tensor (planned_tensors.h).
 at::Tensor select_rows(const at::Tensor& x, const at::Tensor& rows);
 
 /// Returns x / sqrt(mean(x^2) + eps) * (weight + offset), with the mean over the last dimension: x [..., E], weight
@@ -29,12 +30,12 @@ at::Tensor geglu(const at::Tensor& gate, const at::Tensor& up);
 struct Rotation {
   at::Tensor cos, sin;       // [P, R/2] float32: row p has the angles of pairs i = 0 .. R/2 - 1 at one position
   at::Tensor rows;           // [T] int64 in [0, P): row of each token
-  bool interleaved = false;  // pair i is elements (2i, 2i + 1) of a head; false: (i, i + R/2)
+  bool interleaved = false;  // true: pair i is elements (2i, 2i + 1) of a head; false: (i, i + R/2)
 };
 
-/// Makes a Rotation with the angle positions[p] * inverse_frequencies[i] in row p, and cosines and sines multiplied by
-/// `scale`. inverse_frequencies [R/2] float32 (radians per position, model/rope.h), positions [P] int64, rows [T]
-/// int64.
+/// Returns a Rotation, not interleaved. Row p has the cosines and sines of the angles positions[p] *
+/// inverse_frequencies[i], multiplied by `scale`. inverse_frequencies [R/2] float32 (radians per position,
+/// model/rope.h), positions [P] int64, rows [T] int64.
 Rotation make_rotation(const at::Tensor& inverse_frequencies, const at::Tensor& positions, const at::Tensor& rows,
                        double scale = 1);
 

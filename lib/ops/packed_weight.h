@@ -1,6 +1,6 @@
-// Weight matrices in a memory layout for fast matrix products with few rows of x on the CPU (the CPU decoder): panels
-// of 64 outputs, each read as one stream. The kernels are those of panel_product.h, or with AMX and bfloat16 oneDNN's
-// (LibTorch's brgemm). The bits of a row's result do not depend on the rows that are computed with it.
+// Stores weight matrices on the CPU in a layout that makes products with few rows of x fast, for the CPU decoder. The
+// layout has panels of 64 outputs, each read as one stream. The kernels are those of panel_product.h, or with AMX and
+// bfloat16 oneDNN's (LibTorch's brgemm). The bits of a row's result do not depend on the rows computed with it.
 // Legend: N rows of x and y (tokens), K inputs, O outputs.
 #pragma once
 
@@ -20,18 +20,18 @@ class PackedWeight {
   /// Allocates W [outputs, inputs] from `memory` with zeros; fill() sets it. `dtype`: float32, bfloat16, or int8 with a
   /// scale per output (the largest absolute weight of the output / 127). Throws Bug for another dtype.
   PackedWeight(int64_t outputs, int64_t inputs, at::ScalarType dtype, StreamedMemory& memory);
-  /// Returns the bytes that such a weight takes of a StreamedMemory.
+  /// Returns the bytes that the constructor takes from its StreamedMemory for these arguments.
   static int64_t room_for(int64_t outputs, int64_t inputs, at::ScalarType dtype);
 
   /// Copies `weight` [n, K], float32 or bfloat16, into outputs first_output .. first_output + n - 1 of W. Rounds to the
-  /// dtype of W. Throws Bug if it does not fit.
+  /// dtype of W. Throws Bug if W has another K, or fewer outputs than first_output + n.
   void fill(int64_t first_output, const at::Tensor& weight);
 
   int64_t outputs() const { return outputs_; }
   /// Returns the bytes of the packed weight, which a product over all panels reads once.
   int64_t bytes() const;
   int64_t num_panels() const { return num_panels_; }
-  /// Returns the number of outputs, padded to whole panels: the columns that y must have.
+  /// Returns O rounded up to whole panels: the number of columns that y needs if all panels are computed.
   int64_t padded_outputs() const { return num_panels_ * kPanelWidth; }
 
   /// Computes x W^T for the outputs of one panel, summed in float32: x [rows, K], with rows x_stride elements apart.
@@ -49,11 +49,8 @@ class PackedWeight {
   static void release();
 
  private:
-  enum class Order {
-    kFloats,
-    kPairs,
-    kBytes
-  };  // kPairs: bfloat16 pairs, as AMX and AVX512-BF16 read them; kBytes: see BytePanel
+  /// Order of the weights in a panel; PanelProducts (panel_product.h) describes all three.
+  enum class Order { kFloats, kPairs, kBytes };
   static Order weight_order(int64_t inputs, at::ScalarType dtype);
   /// Returns the number of 32-bit words of a panel.
   static int64_t panel_size(int64_t inputs, Order order);

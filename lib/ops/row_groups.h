@@ -1,5 +1,5 @@
-// Numbers of rows of each group, for rows that are sorted by group (the expert that they go to). A GPU may have
-// computed them; only counts() waits for the GPU.
+// RowGroups holds the number of rows of each group, for rows that are sorted by group (the expert that they go to), for
+// grouped_linear.h and sorted_rows.h. A GPU may have computed the numbers; only counts() waits for the GPU.
 // Legend: G groups.
 #pragma once
 
@@ -14,9 +14,9 @@ namespace roll {
 /// Not thread-safe.
 class RowGroups {
  public:
-  /// Takes the number of rows of each group, known on the host.
+  /// Takes the number of rows of each group.
   explicit RowGroups(std::vector<int64_t> counts);
-  /// Takes the index after each group's last row, [G] int32, on any device.
+  /// Takes the index after each group's last row, [G] int32, on any device; the last element is the number of all rows.
   explicit RowGroups(at::Tensor ends);
 
   /// Returns G.

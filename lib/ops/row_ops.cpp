@@ -90,7 +90,7 @@ ROLL_INLINE void gate_into(const float* gate, const float* up, const float* gate
                                T* out, int64_t width) {                                                             \
     gate_into<GeluTanh>(gate, up, gate_bias, up_bias, out, width);                                                  \
   }                                                                                                                 \
-  ROLL_SIMD void open_row(const float* gate, const float* gate_bias, T* x, int64_t width) {                         \
+  ROLL_SIMD void sigmoid_gate_row(const float* gate, const float* gate_bias, T* x, int64_t width) {                 \
     for (int64_t i = 0; i < width; ++i)                                                                             \
       x[i] = narrow<T>(widen(x[i]) / (1.0f + fast_exp(-(gate[i] + (gate_bias ? gate_bias[i] : 0.0f)))));            \
   }                                                                                                                 \

@@ -1,6 +1,6 @@
-// Steps of the CPU decoder between the matrix products of a layer. Each works on one row, the `width` elements of one
-// token, in float32, and writes its result in the dtype of the next matrix product's input (float32 or bfloat16).
-// An output may be an input row of the same type itself; otherwise outputs must not overlap inputs.
+// Steps of the CPU decoder between the matrix products of a layer. Each computes one row, `width` elements of one
+// token, in float32 on the calling thread. Outputs that are inputs of the next matrix product are float32 or bfloat16.
+// `out` may be the same array as an input of the same type; otherwise it must not overlap inputs.
 #pragma once
 
 #include <c10/util/BFloat16.h>
@@ -27,15 +27,15 @@ void gate_row(const float* gate, const float* up, const float* gate_bias, const 
 void gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, c10::BFloat16* out,
               int64_t width);
 
-/// Like gate_row(), with the tanh approximation of gelu.
+/// Like gate_row(), with the tanh approximation of gelu instead of silu.
 void gelu_gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, float* out,
                    int64_t width);
 void gelu_gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, c10::BFloat16* out,
                    int64_t width);
 
-/// Applies an output gate in place: x *= sigmoid(gate + gate_bias); a null bias counts as 0.
-void open_row(const float* gate, const float* gate_bias, float* x, int64_t width);
-void open_row(const float* gate, const float* gate_bias, c10::BFloat16* x, int64_t width);
+/// Applies attention's output gate in place: x *= sigmoid(gate + gate_bias); a null bias counts as 0.
+void sigmoid_gate_row(const float* gate, const float* gate_bias, float* x, int64_t width);
+void sigmoid_gate_row(const float* gate, const float* gate_bias, c10::BFloat16* x, int64_t width);
 
 /// Converts x to the output's dtype.
 void narrow_row(const float* x, float* out, int64_t width);

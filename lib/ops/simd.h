@@ -9,7 +9,8 @@
 #include <limits>
 
 // ROLL_SIMD compiles a function for several kinds of x86-64 processors; when the program starts, the loader picks the
-// version for this processor. (Not under ThreadSanitizer, which is not initialised yet when the loader picks.)
+// version for this processor. It is empty with other compilers than g++, and under ThreadSanitizer, which is not
+// initialised yet when the loader picks.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define ROLL_SIMD __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -17,7 +18,7 @@
 #endif
 #if defined(__x86_64__) && !defined(__clang__)
 // ROLL_V4 (AVX-512) and ROLL_V3 (AVX2) mark a function written for one kind of processor, which its caller must check
-// for. (Not for clang 14, which cannot check at run time.)
+// for. They exist only for x86-64, and not with clang, because clang 14 cannot check at run time.
 #define ROLL_V4 __attribute__((target("arch=x86-64-v4")))
 #define ROLL_V3 __attribute__((target("arch=x86-64-v3")))
 #endif
@@ -55,7 +56,8 @@ ROLL_INLINE double fast_exp(double x) {
 /// this size cost 1 to 3 % of the exponentials' time; blocks a quarter as long, 12 %.
 constexpr int64_t kSummedBlock = 512;
 
-/// Replaces the `length` elements of x by exp(x - top), and returns their sum. Sets `top` to the largest x.
+/// Replaces the `length` elements of x by exp(x - top), and returns the sum of the new elements. Sets `top`, an output,
+/// to the largest x. T: float or double.
 template <class T>
 ROLL_INLINE T exponentiate_row(T* x, int64_t length, T& top) {
   T largest = -std::numeric_limits<T>::infinity();

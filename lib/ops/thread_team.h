@@ -1,6 +1,6 @@
-// A team of threads that runs many short stages, one after another, in one parallel region, for the CPU decoder: with
-// at::parallel_for each stage would be a separate region. Threads spin at the end of a stage, because the next one is
-// microseconds away.
+// ThreadTeam runs many short stages, one after another, on the same threads in one parallel region, for the CPU
+// decoder. With at::parallel_for each stage would be a separate region. Threads spin at the end of a stage, because the
+// next one is microseconds away.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ class ThreadTeam {
   /// One thread's access to the team.
   class Member {
    public:
-    /// Index of this thread in the team, from 0 to size() - 1.
+    /// Returns the index of this thread in the team, from 0 to size() - 1.
     int64_t index() const { return index_; }
     int64_t size() const { return team_.size_; }
 
@@ -33,8 +33,8 @@ class ThreadTeam {
       team_.wait_for_all();
     }
 
-    /// Runs task() on the thread that called run(), as MPI may require. Every member must call it, and waits until it
-    /// is done.
+    /// Runs task() on the thread that called run() (MPI may allow calls on that thread only). Every member must call
+    /// it, and waits until it is done.
     template <class Task>
     void once(const Task& task) {
       if (index_ == 0) try {
@@ -52,9 +52,9 @@ class ThreadTeam {
     int64_t index_;
   };
 
-  /// Runs body(member) on at::get_num_threads() threads at once, or inside another parallel region on this thread
-  /// alone, and returns when all have ended. If tasks throw, the later stages still run, and then run() rethrows the
-  /// first exception.
+  /// Runs body(member) on at::get_num_threads() threads at once, and returns when all have ended. Inside another
+  /// parallel region the team is the calling thread alone. If tasks throw, the later stages still run, and then run()
+  /// rethrows the first exception. The body must not throw outside of tasks: the other members would wait for ever.
   void run(const std::function<void(Member&)>& body);
 
  private:

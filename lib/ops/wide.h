@@ -1,5 +1,5 @@
-// Conversions for CPU kernels that store elements of type T and compute in Wide<T>: float for bfloat16, T for other
-// types.
+// Conversions for CPU kernels that store elements of type T (float, double or c10::BFloat16) and compute in Wide<T>:
+// float for bfloat16, T for the others.
 #pragma once
 
 #include <c10/util/BFloat16.h>

@@ -16,26 +16,26 @@
 
 namespace roll {
 
-/// Returns the number of the layer in a parameter's name: 3 for "model.layers.3.mlp.up_proj.weight"; -1 if there is
-/// none.
+/// Returns the number of the layer in a parameter's name: 3 for "model.layers.3.mlp.up_proj.weight"; -1 if the name has
+/// no "layers.<number>".
 int64_t layer_number(const std::string& name);
 
 class GatheredLayers : public LayerStore {
  public:
-  /// Manages the buckets of `optimizer` that have a unit. parameters: those of the optimizer, in its order. ranks:
-  /// those that own its slices. `optimizer` and `ranks` must outlive this object.
+  /// Manages the buckets of `optimizer` that have a unit (Bucket::unit). parameters: those of the optimizer, in its
+  /// order. ranks: the data-parallel ranks that own its slices. `optimizer` and `ranks` must outlive this object.
   GatheredLayers(FlatAdamW& optimizer, const NamedTensors& parameters, Communicator& ranks);
 
-  // All functions are **collective** over `ranks`, in the same order on all ranks.
+  // The functions below are **collective** over `ranks`, in the same order on all ranks.
 
-  /// Called by the model around each layer, as LayerStore says: enter() makes the weights whole and starts to gather
-  /// those of the `next` layer; leave() frees them. Outside of an update both do nothing, because all layers are whole.
+  /// Called by the model around each layer (model/layer_store.h): enter() makes `weights` whole and starts to gather
+  /// `next`; leave() frees `weights`. Outside of an update both do nothing, because all layers are whole.
   void enter(const Weights& weights, const Weights& next, Pass pass) override;
   void leave(const Weights& weights) override;
   /// Begins an update: frees all but this rank's slices of all layers.
   void begin();
   /// Ends a micro-batch's backward: sums the gradients that are still whole over the ranks, adds them to the slices,
-  /// and frees the layers. Each layer must have run once since the last call.
+  /// and frees these gradients and the layers' weights. Each layer must have run exactly once since the last call.
   void end_backward();
   /// Ends an update: makes all layers whole.
   void end();

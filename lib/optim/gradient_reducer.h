@@ -17,17 +17,18 @@ namespace roll {
 
 class GradientReducer {
  public:
-  /// parameters: those of `optimizer`, in its order; each gets a hook, which the destructor removes. ranks: those over
-  /// which the gradients are summed. scatters: each rank gets the sums of its slice; false: all ranks get all sums.
-  /// `optimizer` and `ranks` must outlive this object.
+  /// parameters: those of `optimizer`, in its order; each gets a hook, which the destructor removes. ranks: the ranks
+  /// over which gradients are summed. scatters: true for a reduce-scatter, after which each rank has the sums of its
+  /// slice; false for an all-reduce. `optimizer` and `ranks` must outlive this object.
   GradientReducer(FlatAdamW& optimizer, const NamedTensors& parameters, Communicator& ranks, bool scatters);
   ~GradientReducer();
 
-  /// To be called before the last backward of an update, whose gradients complete this rank's sums.
+  /// Must be called before the last backward of an update; the hooks then start reductions.
   void expect_last();
-  /// To be called after the last backward: starts the remaining reductions and waits for all. sum_copies(bucket, index
-  /// in the layout): called before the reduction of a bucket with copies; must sum the gradients of its parameters over
-  /// the tensor-parallel ranks that hold copies. Throws Bug without expect_last() before. **Collective** over `ranks`.
+  /// Must be called after the last backward: starts the remaining reductions and waits for all. Calls
+  /// sum_copies(bucket, its index in the layout) before it reduces a bucket with copies > 1; the callback must sum the
+  /// bucket's gradients over the tensor-parallel ranks with copies. Throws Bug if expect_last() was not called since
+  /// the last finish(). **Collective** over `ranks`.
   void finish(const std::function<void(const Bucket& bucket, int64_t index)>& sum_copies);
 
   /// Returns the times of the last update's reductions, in the order of their starts.
@@ -43,8 +44,8 @@ class GradientReducer {
   NamedTensors parameters_;
   Communicator& ranks_;
   bool scatters_;
-  // If layers are gathered: nothing is sent before backward ends, since ranks would disagree on the order of
-  // collectives.
+  // True if layers are gathered (gathered_layers.h). Nothing is then sent before backward ends, since ranks would
+  // disagree on the order of collectives.
   bool gathers_ = false;
   bool is_last_ = false;
   size_t next_ = 0;               // index into the layout's reduce_order

@@ -66,13 +66,13 @@ Learner::Learner(std::string name, const NamedTensors& parameters, LearnerOption
       options_(std::move(options)),
       ranks_(ranks),
       parameters_(trainable(name_, parameters, options_.frozen_prefixes, ranks)) {
-  add_part(/*is_expert=*/false);
-  if (ranks_.experts) add_part(/*is_expert=*/true);
+  add_group(/*is_expert=*/false);
+  if (ranks_.experts) add_group(/*is_expert=*/true);
 }
 
-Learner::Part::Part(const NamedTensors& part_parameters, const LearnerOptions& options, const LearnerRanks& ranks,
-                    bool is_expert)
-    : parameters(part_parameters),
+Learner::ParameterGroup::ParameterGroup(const NamedTensors& group_parameters, const LearnerOptions& options,
+                                        const LearnerRanks& ranks, bool is_expert)
+    : parameters(group_parameters),
       is_of_experts(is_expert),
       shards(is_expert ? *ranks.expert_shards : ranks.shards),
       optimizer(parameters, options.adamw, make_slices(options, ranks, shards)),
@@ -80,38 +80,39 @@ Learner::Part::Part(const NamedTensors& part_parameters, const LearnerOptions& o
   if (gathers(options, shards)) layers = std::make_shared<GatheredLayers>(optimizer, parameters, shards);
 }
 
-void Learner::add_part(bool is_expert) {
-  NamedTensors part_parameters;
+void Learner::add_group(bool is_expert) {
+  NamedTensors group_parameters;
   for (const auto& named : parameters_)
-    if (is_expert == (ranks_.experts && ranks_.parts->is_of_expert(named.first))) part_parameters.push_back(named);
-  if (!part_parameters.empty()) parts_.push_back(std::make_unique<Part>(part_parameters, options_, ranks_, is_expert));
+    if (is_expert == (ranks_.experts && ranks_.parts->is_of_expert(named.first))) group_parameters.push_back(named);
+  if (!group_parameters.empty())
+    groups_.push_back(std::make_unique<ParameterGroup>(group_parameters, options_, ranks_, is_expert));
 }
 
 void Learner::offload(bool keeps_parameters) {
-  for (const auto& part : parts_) part->optimizer.offload(keeps_parameters);
+  for (const auto& group : groups_) group->optimizer.offload(keeps_parameters);
 }
 
 void Learner::reload() {
-  for (const auto& part : parts_) part->optimizer.reload();
+  for (const auto& group : groups_) group->optimizer.reload();
 }
 
 int64_t Learner::num_parameters() const {
   int64_t total = 0;
-  for (const auto& part : parts_) total += part->optimizer.num_parameters();
+  for (const auto& group : groups_) total += group->optimizer.num_parameters();
   return total;
 }
 
 int64_t Learner::optimizer_bytes() const {
   int64_t total = 0;
-  for (const auto& part : parts_) total += part->optimizer.state_bytes();
+  for (const auto& group : groups_) total += group->optimizer.state_bytes();
   return total;
 }
 
 Learner::Accumulated Learner::accumulate(int64_t num_micro_batches,
                                          const std::function<MicroLoss(int64_t)>& micro_loss) {
   Accumulated accumulated;
-  for (const auto& part : parts_) part->optimizer.zero_grad();
-  GatheredLayers* const layers = parts_.front()->layers.get();
+  for (const auto& group : groups_) group->optimizer.zero_grad();
+  GatheredLayers* const layers = groups_.front()->layers.get();
   if (layers) layers->begin();
   PipelineStage* const stage = ranks_.stage();
   const PipelineShape shape = stage ? stage->shape() : PipelineShape();
@@ -160,9 +161,9 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<Micr
   timer.stop();
   UpdateResult result{.lr = lr(), .pass_s = accumulated.pass_s};
   trace_.buckets.clear();
-  for (const auto& part : parts_) {
-    part->reducer.finish([&](const Bucket& bucket, int64_t index) { sum_copies(part->optimizer, bucket, index); });
-    std::ranges::copy(part->reducer.buckets(), std::back_inserter(trace_.buckets));
+  for (const auto& group : groups_) {
+    group->reducer.finish([&](const Bucket& bucket, int64_t index) { sum_copies(group->optimizer, bucket, index); });
+    std::ranges::copy(group->reducer.buckets(), std::back_inserter(trace_.buckets));
   }
   trace_.reduced_s = monotonic_s();
   fetch(accumulated, result);
@@ -175,10 +176,10 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<Micr
   num_skipped_in_a_row_ = result.skipped ? num_skipped_in_a_row_ + 1 : 0;
   if (!result.skipped) {
     if (options_.max_grad_norm > 0) result.clip_coef = std::min(1.0, options_.max_grad_norm / result.grad_norm);
-    for (const auto& part : parts_) part->optimizer.step(result.lr, result.grad_norm, options_.max_grad_norm);
+    for (const auto& group : groups_) group->optimizer.step(result.lr, result.grad_norm, options_.max_grad_norm);
     gather_parameters();
   }
-  if (gathers_layers()) parts_.front()->layers->end();
+  if (gathers_layers()) groups_.front()->layers->end();
   trace_.end_s = monotonic_s();
   ++num_updates_;
   return result;
@@ -191,28 +192,28 @@ Json Learner::state() const {
 
 std::optional<OptimizerShard> Learner::optimizer_shard() const {
   std::optional<OptimizerShard> shard;
-  for (const auto& part : parts_) {
-    if (!options_.shares_optimizer && part->shards.rank() > 0) continue;
-    OptimizerShard part_shard = roll::optimizer_shard(part->optimizer, ranks_.parts);
+  for (const auto& group : groups_) {
+    if (!options_.shares_optimizer && group->shards.rank() > 0) continue;
+    OptimizerShard group_shard = roll::optimizer_shard(group->optimizer, ranks_.parts);
     if (!shard) {
-      shard = std::move(part_shard);
+      shard = std::move(group_shard);
       continue;
     }
-    shard->about["parameters"].update(part_shard.about["parameters"]);
-    std::ranges::move(part_shard.tensors, std::back_inserter(shard->tensors));
+    shard->about["parameters"].update(group_shard.about["parameters"]);
+    std::ranges::move(group_shard.tensors, std::back_inserter(shard->tensors));
   }
   return shard;
 }
 
 void Learner::load(const Json& state, const std::filesystem::path& folder, const std::string& name) {
-  for (const auto& part : parts_) load_optimizer(part->optimizer, ranks_.parts, folder, name);
+  for (const auto& group : groups_) load_optimizer(group->optimizer, ranks_.parts, folder, name);
   num_updates_ = state.at("updates").get<int64_t>();
   num_skipped_in_a_row_ = state.at("skipped_in_a_row").get<int64_t>();
 }
 
 void Learner::expect_last() {
   trace_.last_begin_s = monotonic_s();
-  for (const auto& part : parts_) part->reducer.expect_last();
+  for (const auto& group : groups_) group->reducer.expect_last();
 }
 
 void Learner::sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64_t index) {
@@ -230,7 +231,7 @@ void Learner::sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64
 void Learner::fetch(const Accumulated& accumulated, UpdateResult& result) {
   std::vector<at::Tensor> tensors = accumulated.losses;
   std::vector<at::Tensor> squares;
-  for (const auto& part : parts_) squares.push_back(part->optimizer.squared_gradient());
+  for (const auto& group : groups_) squares.push_back(group->optimizer.squared_gradient());
   tensors.push_back(at::stack(squares));
   tensors.insert(tensors.end(), accumulated.numbers.begin(), accumulated.numbers.end());
   const std::vector<at::Tensor> values = fetch_values(tensors);
@@ -243,14 +244,14 @@ void Learner::fetch(const Accumulated& accumulated, UpdateResult& result) {
   result.numbers.assign(values.begin() + num_losses + 1, values.end());
 }
 
-double Learner::gradient_norm(const at::Tensor& part_squares, double loss) {
+double Learner::gradient_norm(const at::Tensor& group_squares, double loss) {
   double squares = 0;
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    const double part_square = part_squares[static_cast<int64_t>(i)].item<double>();
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    const double group_square = group_squares[static_cast<int64_t>(i)].item<double>();
     const bool sums_over_experts =
-        parts_[i]->is_of_experts && !options_.shares_optimizer;  // slices are summed over all ranks below
-    squares += sums_over_experts ? ranks_.experts->all_reduce_sum(part_square, name_ + " gradient norm of experts")
-                                 : part_square;
+        groups_[i]->is_of_experts && !options_.shares_optimizer;  // slices are summed over all ranks below
+    squares += sums_over_experts ? ranks_.experts->all_reduce_sum(group_square, name_ + " gradient norm of experts")
+                                 : group_square;
   }
   if (!std::isfinite(loss)) squares = std::nan("");
   if (options_.shares_optimizer && ranks_.shards.communicates())
@@ -263,12 +264,12 @@ double Learner::gradient_norm(const at::Tensor& part_squares, double loss) {
 
 void Learner::keep_gradient() {
   NamedTensors local_gradients;
-  for (const auto& part : parts_) {
-    FlatAdamW& optimizer = part->optimizer;
+  for (const auto& group : groups_) {
+    FlatAdamW& optimizer = group->optimizer;
     if (options_.shares_optimizer)
       for (int64_t b = 0; b < std::ssize(optimizer.layout().buckets); ++b) {
         if (optimizer.is_gathered(b)) optimizer.open_gradient(b);
-        part->shards.start_all_gather(optimizer.gradient_slice(b), optimizer.gradient(b), name_ + " gradient")->wait();
+        group->shards.start_all_gather(optimizer.gradient_slice(b), optimizer.gradient(b), name_ + " gradient")->wait();
       }
     for (int64_t i = 0; i < std::ssize(optimizer.names()); ++i)
       local_gradients.emplace_back(optimizer.names()[i], optimizer.named_gradient(i));
@@ -288,12 +289,12 @@ void Learner::keep_gradient() {
 void Learner::gather_parameters() {
   if (!options_.shares_optimizer) return;
   std::vector<std::unique_ptr<Pending>> sent;
-  for (const auto& part : parts_) {
-    const FlatAdamW& optimizer = part->optimizer;
-    for (int64_t b = 0; part->shards.communicates() && b < std::ssize(optimizer.layout().buckets); ++b)
+  for (const auto& group : groups_) {
+    const FlatAdamW& optimizer = group->optimizer;
+    for (int64_t b = 0; group->shards.communicates() && b < std::ssize(optimizer.layout().buckets); ++b)
       if (!optimizer.is_gathered(b))
-        sent.push_back(part->shards.start_all_gather(optimizer.parameter_slice(b), optimizer.parameters(b),
-                                                     name_ + " parameters"));
+        sent.push_back(group->shards.start_all_gather(optimizer.parameter_slice(b), optimizer.parameters(b),
+                                                      name_ + " parameters"));
   }
   for (const auto& pending : sent) pending->wait();
 }

@@ -1,7 +1,7 @@
-// Trains one model from losses: owns its optimizer and position in the learning-rate schedule. An update takes the
-// losses of this rank's micro-batches. These are normalised over the whole mini-batch (loss/aggregate.h), so gradients
-// are summed over micro-batches and ranks, and neither count appears here. Used by step/role_trainer.h. Data ranks:
-// data-parallel and context-parallel ranks, which hold the same parameters.
+// Trains one model: a Learner owns its optimizer and its position in the learning-rate schedule. Used by
+// step/role_trainer.h. An update takes the losses of this rank's micro-batches. Losses are normalised over the whole
+// mini-batch (loss/aggregate.h), so gradients are summed over micro-batches and ranks, and never averaged.
+// Data ranks are the data-parallel and context-parallel ranks, which hold the same parameters.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -37,11 +37,11 @@ struct LearnerOptions {
 /// Returns true if the parameter's name begins with one of the prefixes.
 bool is_frozen(const std::string& parameter, const std::vector<std::string>& frozen_prefixes);
 
-/// The ranks that train a model together. All references must outlive it.
+/// The ranks that train a model together. All references must outlive the Learner that gets them.
 struct LearnerRanks {
   /// For ranks that each hold the whole model and have different micro-batches.
   LearnerRanks(Communicator& ranks) : dp(ranks), shards(ranks) {}  // NOLINT: any communicator is such ranks
-  /// For the ranks of a mesh. p: the model's split over them.
+  /// For the ranks of a mesh. p: how they split the model.
   LearnerRanks(Mesh& mesh, const ParameterShards& p)
       : dp(mesh.dp()),
         shards(mesh.shards()),
@@ -50,10 +50,10 @@ struct LearnerRanks {
         expert_shards(experts ? &mesh.expert_shards() : nullptr) {}
 
   Communicator& dp;                        // data-parallel ranks, which have different micro-batches
-  Communicator& shards;                    // data ranks: dp x cp
+  Communicator& shards;                    // data ranks (dp x cp), which share the optimizer state in slices
   const ParameterShards* parts = nullptr;  // how tensor-parallel ranks and stages split parameters; null: not split
-  Communicator* experts = nullptr;         // ranks that split the experts; null: each of `shards` holds them all
-  Communicator* expert_shards = nullptr;   // ranks with the same experts; null if `experts` is null
+  Communicator* experts = nullptr;         // ranks that split the experts; null: each of `shards` holds all experts
+  Communicator* expert_shards = nullptr;   // data ranks with the same experts; null if `experts` is null
 
   /// Returns this rank's pipeline stage; null if it has all layers.
   PipelineStage* stage() const { return parts ? parts->stage() : nullptr; }
@@ -65,18 +65,18 @@ struct MicroLoss {
   MicroLoss(at::Tensor l, std::vector<at::Tensor> n = {}) : loss(std::move(l)), numbers(std::move(n)) {}  // NOLINT
 
   at::Tensor loss;                  // 0-dim, with gradient; undefined: no valid token, or not the last pipeline stage
-  std::vector<at::Tensor> numbers;  // metric values on the device, fetched at the end of the update
+  std::vector<at::Tensor> numbers;  // metric values [n] on the device, fetched at the end of the update
 };
 
 /// Result of an update on this rank; loss, grad_norm, clip_coef, lr and skipped are equal on all ranks.
 struct UpdateResult {
-  double loss = 0;          // over the whole mini-batch
+  double loss = 0;          // loss of the whole mini-batch
   double grad_norm = 0;     // before clipping, over all ranks
   double clip_coef = 1;     // factor by which clipping scales the gradient
   double lr = 0;            // learning rate of this update
   double compute_s = 0;     // this rank's seconds from the start until it waits for other ranks' gradients
   double stage_wait_s = 0;  // part of compute_s spent waiting for other pipeline stages; 0 on a GPU
-  std::optional<std::vector<double>> pass_s{};  // CPU seconds per pipeline pass; unset on a GPU
+  std::optional<std::vector<double>> pass_s{};  // CPU seconds per pipeline pass; unset on a GPU or without a pipeline
   bool skipped = false;                         // loss or norm was not finite: weights and moments are unchanged
   std::vector<at::Tensor> numbers{};  // MicroLoss::numbers of all micro-batches in order: [n] float64 each, on the host
 };
@@ -84,24 +84,25 @@ struct UpdateResult {
 class Learner {
  public:
   /// name: begins error messages ("actor_train"). parameters: of this rank; the trained ones move to flat buffers, the
-  /// others get no gradients. Throws UserError if frozen_prefixes leave nothing to train, or match nothing.
-  /// **Collective** over the stages of a pipeline.
+  /// others get no gradients. Throws UserError if frozen_prefixes match no parameter, or leave none to train on this
+  /// rank. **Collective** over the stages of a pipeline.
   Learner(std::string name, const NamedTensors& parameters, LearnerOptions options, const LearnerRanks& ranks);
 
-  /// Makes one update. Runs micro_loss(k) and its backward for k = 0..num_micro_batches-1 (this rank's; data ranks may
-  /// have different numbers, unless gathers_layers()), in pipeline order if stages share the model; with several chunks
-  /// per stage, once per chunk. Then sums the gradients over ranks, clips, and updates the parameters. Fetches nothing
-  /// from the device before all are computed. An undefined loss counts as 0. If the loss or gradient norm is not
-  /// finite, only the schedule advances, and the result says `skipped` on every rank. **Collective** over all ranks
-  /// that train the model.
+  /// Makes one update. Runs micro_loss(k) and its backward for each of this rank's micro-batches, k = 0 ..
+  /// num_micro_batches - 1. Data ranks may have different numbers, even 0, unless gathers_layers(). A pipeline stage
+  /// runs them in the order of pipeline/schedule.h, once per chunk. Then sums the gradients over ranks, clips, and
+  /// updates the parameters. Fetches nothing from the device before all losses are computed. An undefined loss counts
+  /// as 0. If the loss or gradient norm is not finite, only the schedule advances, and `skipped` is true on every rank.
+  /// **Collective** over all ranks that train the model.
   UpdateResult update(int64_t num_micro_batches, const std::function<MicroLoss(int64_t)>& micro_loss);
 
-  /// Advances the learning-rate schedule by an update without data; weights and moments stay.
+  /// Advances the learning-rate schedule by one update without changing weights and moments.
   void skip_update() { ++num_updates_; }
 
-  /// With keep = true, each following update keeps its gradient for kept_gradient(); all ranks must call it alike.
+  /// Sets whether each following update keeps its gradient for kept_gradient(). All ranks must set the same.
   void keep_gradients(bool keep) { keeps_gradient_ = keep; }
-  /// Returns the gradient of the last update, of whole parameters, summed over ranks, before clipping, on every rank.
+  /// Returns the gradient of the last update that kept it: of whole parameters, summed over ranks, before clipping,
+  /// equal on every rank. Empty if no update kept it.
   const NamedTensors& kept_gradient() const { return kept_gradient_; }
 
   /// Returns the position in the schedule and the count of skipped updates, for a checkpoint.
@@ -114,7 +115,8 @@ class Learner {
   /// another shape.
   void load(const Json& state, const std::filesystem::path& folder, const std::string& name);
 
-  /// Move the optimizer state to host memory and back, as FlatAdamW::offload() and reload(); no updates in between.
+  /// Move the optimizer state to host memory and back, like FlatAdamW::offload() and reload(). No update may be made in
+  /// between.
   void offload(bool keeps_parameters);
   void reload();
 
@@ -123,11 +125,12 @@ class Learner {
 
   /// Returns the number of updates so far, skipped ones included.
   int64_t num_updates() const { return num_updates_; }
-  /// Returns true if all data ranks must run equally many micro-batches, because each micro-batch gathers layers.
-  bool gathers_layers() const { return parts_.front()->layers != nullptr; }
+  /// Returns true if layers are gathered in updates (ZeRO stage 3). All data ranks must then run equally many
+  /// micro-batches.
+  bool gathers_layers() const { return groups_.front()->layers != nullptr; }
   /// Returns the object that gathers the layers of the trained model, to be passed to Backbone::use_store(); null if
   /// layers are always whole.
-  std::shared_ptr<LayerStore> layer_store() const { return parts_.front()->layers; }
+  std::shared_ptr<LayerStore> layer_store() const { return groups_.front()->layers; }
   /// Returns the learning rate of the next update.
   double lr() const { return options_.schedule.at(num_updates_); }
   /// Returns this rank's pipeline stage; null if it has all layers.
@@ -152,9 +155,10 @@ class Learner {
   /// the device here.
   void fetch(const Accumulated& accumulated, UpdateResult& result);
   void expect_last();
-  /// Parameters that the same ranks hold.
-  struct Part {
-    Part(const NamedTensors& part_parameters, const LearnerOptions& options, const LearnerRanks& ranks, bool is_expert);
+  /// Parameters that the same ranks hold, with their optimizer.
+  struct ParameterGroup {
+    ParameterGroup(const NamedTensors& group_parameters, const LearnerOptions& options, const LearnerRanks& ranks,
+                   bool is_expert);
     NamedTensors parameters;
     bool is_of_experts;
     Communicator& shards;
@@ -162,19 +166,19 @@ class Learner {
     GradientReducer reducer;
     std::shared_ptr<GatheredLayers> layers;  // null: all layers are always whole
   };
-  void add_part(bool is_expert);
+  void add_group(bool is_expert);
   void sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64_t index);
-  /// Returns the norm over all parts and ranks, from this rank's sums of squares. NaN on all ranks if any rank's `loss`
-  /// is not finite.
-  double gradient_norm(const at::Tensor& part_squares, double loss);
+  /// Returns the norm over all groups and ranks, from this rank's sums of squares. NaN on all ranks if any rank's
+  /// `loss` is not finite.
+  double gradient_norm(const at::Tensor& group_squares, double loss);
   void keep_gradient();
   void gather_parameters();
 
   std::string name_;
   LearnerOptions options_;
   LearnerRanks ranks_;
-  NamedTensors parameters_;                   // trained ones only
-  std::vector<std::unique_ptr<Part>> parts_;  // one part; if ranks split the experts, a second one for these
+  NamedTensors parameters_;                              // trained ones only
+  std::vector<std::unique_ptr<ParameterGroup>> groups_;  // one; a second one for experts that ranks split
   int64_t num_updates_ = 0;
   int64_t num_skipped_in_a_row_ = 0;
   bool keeps_gradient_ = false;

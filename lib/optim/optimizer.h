@@ -1,8 +1,10 @@
-// AdamW over flat buffers, for Learner: all parameters of a model are in one contiguous tensor and their gradients in
-// another, so that reductions take few large collectives, and the update one fused call. A bucket is a section of the
-// buffers, and each rank has optimizer state only for its slice of each bucket (flat_layout.h): 1 / num_slices of the
-// model. Masters are the float32 weights that an update changes, before they are rounded to the parameters: for
-// bfloat16, the parameters with 16 more bits; for float16, separate tensors. Gradients are float32.
+// AdamW over flat buffers, for Learner. All parameters of a model are in one contiguous tensor and their gradients in
+// another, so reductions take few large collectives, and the update one fused call. A bucket is a section of the
+// buffers, and each data-parallel rank has optimizer state only for its slice of each bucket (flat_layout.h): 1 /
+// num_slices of the model. An update changes the master weights, which are float32, and rounds them to the parameters.
+// For bfloat16, a master is the parameter with 16 more bits; for float16, masters are a separate tensor. Gradients are
+// float32.
+// Legend: N elements of a buffer (FlatLayout::total).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -28,7 +30,7 @@ struct AdamWConfig {
   double weight_decay = 0.0;  // matrices only: vectors (norms, biases) never decay
 };
 
-/// Split of a model's optimizer state over ranks.
+/// Split of a model's optimizer state over the data-parallel ranks. The functions get a parameter's name.
 struct SliceOptions {
   int64_t num_slices = 1;                                       // number of ranks
   int64_t index = 0;                                            // this rank's slice
@@ -44,6 +46,7 @@ struct StatePiece {
   std::vector<std::pair<std::string, at::Tensor>> states;
 };
 
+/// The functions are not collective; the caller reduces gradients and gathers parameters.
 class FlatAdamW {
  public:
   /// Moves the storage of `parameters` (leaf tensors of one dtype and device) into the flat buffer; the tensors stay
@@ -51,7 +54,7 @@ class FlatAdamW {
   /// buffer, to which autograd adds. Throws Bug if there are no parameters.
   FlatAdamW(const NamedTensors& parameters, AdamWConfig config, const SliceOptions& slices = {});
 
-  /// Sets all gradients to zero. To be called before the first backward of an update.
+  /// Sets all gradients to zero. Must be called before the first backward of an update.
   void zero_grad();
 
   const FlatLayout& layout() const { return layout_; }
@@ -60,12 +63,12 @@ class FlatAdamW {
   /// Returns the shape of this rank's part of a parameter.
   at::IntArrayRef shape(int64_t parameter) const { return tensors_[parameter].sizes(); }
 
-  /// Return a bucket's gradient [Bucket::size], and the gradient of this rank's slice [size / num_slices]; float32.
+  /// Return a bucket's gradient [Bucket::size], and its part in this rank's slice [size / num_slices]; both float32.
   at::Tensor gradient(int64_t bucket) const { return gradients_[bucket]; }
   at::Tensor gradient_slice(int64_t bucket) const {
     return is_gathered(bucket) ? gradient_slices_[bucket] : own_slice(gradient(bucket));
   }
-  /// Return a bucket's parameters [Bucket::size], and those of this rank's slice; in the model's dtype.
+  /// Return a bucket's parameters [Bucket::size], and those of this rank's slice, in the model's dtype.
   at::Tensor parameters(int64_t bucket) const { return parameters_[bucket]; }
   at::Tensor parameter_slice(int64_t bucket) const {
     return parameter_slices_[bucket].defined() ? parameter_slices_[bucket] : own_slice(parameters(bucket));
@@ -73,8 +76,8 @@ class FlatAdamW {
 
   // For ZeRO stage 3 (gathered_layers.h):
 
-  /// Returns true if the bucket has a unit, so that its parameters and gradient may be freed but for this rank's
-  /// slices.
+  /// Returns true if the bucket has a unit (Bucket::unit). All its parameters and gradients except this rank's slices
+  /// may then be freed.
   bool is_gathered(int64_t bucket) const { return layout_.buckets[bucket].unit >= 0; }
   /// Returns true if all parameters of the bucket are in memory.
   bool is_whole(int64_t bucket) const { return parameters_[bucket].defined(); }
@@ -82,29 +85,29 @@ class FlatAdamW {
   void keep_slice(int64_t bucket);
   /// Allocates memory for all parameters of the bucket, which the caller fills.
   void make_whole(int64_t bucket);
-  /// Frees the copy of this rank's slice, when the bucket is whole.
+  /// Frees the copy that keep_slice() made; the bucket must be whole.
   void forget_slice(int64_t bucket) { parameter_slices_[bucket].reset(); }
   /// Allocates the bucket's gradient, filled with zeros; gradient_slice() is separate memory, and stays.
   void open_gradient(int64_t bucket);
   /// Frees the bucket's gradient.
   void close_gradient(int64_t bucket);
 
-  /// Returns the sum of the squares of the gradient over this rank's slices, 0-dim float64; on a GPU it stays there. A
-  /// parameter with n copies counts 1/n, so that the sum over ranks is right.
+  /// Returns the sum of the squares of the gradient over this rank's slices, 0-dim float64, on the GPU if the
+  /// parameters are there. A parameter with n copies counts 1/n, so that the sum over ranks is right.
   at::Tensor squared_gradient() const;
 
   /// Makes one AdamW step (Loshchilov & Hutter 2019) with bias correction on this rank's slices; the caller then
-  /// gathers the parameters of the other slices. First scales the gradient by min(1, max_norm / (norm + 1e-6)), like
-  /// torch.nn.utils.clip_grad_norm_; not if max_norm <= 0. norm: of the whole gradient, over all ranks.
+  /// gathers the parameters of the other slices. If max_norm > 0, first scales the gradient by min(1, max_norm / (norm
+  /// + 1e-6)), like torch.nn.utils.clip_grad_norm_. norm: L2 norm of the whole gradient, over all ranks.
   void step(double lr, double norm, double max_norm);
 
   /// Returns the gradient of a parameter, in its shape: a view of gradient(), which must not be freed.
   at::Tensor named_gradient(int64_t parameter) const { return view_in(gradients_, parameter); }
 
-  /// Returns all of this rank's state, for saving and loading in place, in parameter order; parameters without elements
-  /// in its slices are left out.
+  /// Returns all of this rank's state in parameter order, for saving and loading in place. Parameters without elements
+  /// in this rank's slices are left out.
   std::vector<StatePiece> state_pieces() const;
-  /// Returns the number of steps made, which the bias correction depends on.
+  /// Returns the number of steps made so far; the bias correction depends on it.
   int64_t num_steps() const { return num_steps_; }
   void set_num_steps(int64_t steps) { num_steps_ = steps; }
 
@@ -148,7 +151,7 @@ class FlatAdamW {
   at::TensorOptions options_;                   // options of the parameters
   Buffers parameters_;                          // in the model's dtype
   Buffers gradients_;                           // float32
-  Buffers parameter_slices_, gradient_slices_;  // this rank's; parameters only while not whole
+  Buffers parameter_slices_, gradient_slices_;  // this rank's slices; parameters only while the bucket is not whole
   at::Tensor low_bits_;                         // [N / num_slices] int16, for bfloat16: low bits of the masters
   at::Tensor masters_;                          // [N / num_slices] float32, for float16
   at::Tensor first_moment_;                     // [N / num_slices] float32
@@ -157,7 +160,7 @@ class FlatAdamW {
   at::Device device_ = at::kCPU;  // the parameters' device before offload()
   bool keeps_parameters_ = true;
   std::optional<HostCopy> saved_states_, saved_parameters_;
-  mutable std::optional<c10::Event> arrived_;
+  mutable std::optional<c10::Event> arrived_;  // completed when reload() has copied the states
 };
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Learning-rate schedules with the names, arguments and values of lr_scheduler_type in Hugging Face's transformers.
-// Left out: reduce_lr_on_plateau and greedy, which follow a metric. Used by Learner.
+// Learning-rate schedules with the names, arguments and values of lr_scheduler_type in Hugging Face's transformers, for
+// Learner. reduce_lr_on_plateau and greedy, which follow a metric, do not exist here.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ constexpr auto enum_names(LrRamp) {
       {{LrRamp::kLinear, "linear"}, {LrRamp::kCosine, "cosine"}, {LrRamp::kOneMinusSqrt, "1-sqrt"}});
 }
 
-/// Arguments of the schedules, keys of lr_scheduler_kwargs; the help texts say which schedule takes which. Null:
+/// Arguments of the schedules, keys of lr_scheduler_kwargs; the help texts say which schedule takes which. Unset:
 /// transformers' default.
 struct LrScheduleArgs {
   std::optional<double> num_cycles, lr_end, power, min_lr, min_lr_rate, warmup_lr_rate, min_lr_ratio;
@@ -85,12 +85,12 @@ struct LrSchedule {
   /// scheduler steps. Only `constant` differs: it takes a warm-up here, like constant_with_warmup.
   double at(int64_t step) const;
 
-  /// Throws UserError if `args` sets an argument that the schedule does not take, or lacks one that it needs, or the
-  /// last learning rate is not below peak_lr.
+  /// Throws UserError if `args` sets an argument that the schedule does not take, or lacks one that it needs. Also
+  /// throws if min_lr is above peak_lr, or if polynomial's last learning rate is not below peak_lr.
   void check_args() const;
 
  private:
-  // These return shares of peak_lr.
+  // These return learning rates divided by peak_lr. now: number of the update, from 0.
   double during_warmup(double now) const;
   double after_warmup(double now) const;
   double min_rate() const;

@@ -17,9 +17,9 @@ struct SplitSlice {
   at::Tensor first_moment, second_moment;  // float32
 };
 
-/// Makes step num_steps = 1, 2, ...: updates all tensors but the gradient in place (on the CPU, the gradient is scaled
-/// in place). scale: factor of the gradient, from clipping. weight_decay: taken instead of config.weight_decay. On the
-/// CPU, bit-equal to at::_fused_adamw_ on the masters.
+/// Makes AdamW step number `num_steps`, counted from 1 (bias correction depends on it). Updates all tensors but the
+/// gradient in place; on the CPU it also scales the gradient in place. scale: factor of the gradient, from clipping.
+/// weight_decay: taken instead of config.weight_decay. On the CPU, bit-equal to at::_fused_adamw_ on the masters.
 void step_split(const SplitSlice& slice, const AdamWConfig& config, double weight_decay, double lr, double scale,
                 int64_t num_steps);
 

@@ -1,5 +1,5 @@
 // Times of an update's computation and communication on one rank, which show how much of the gradients' reduction
-// overlaps with backward. Filled by Learner. Times are seconds of monotonic_s() (base/clock.h).
+// overlaps with backward. Learner fills them. Times are seconds of monotonic_s() (base/clock.h).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct BucketTrace {
   int64_t bucket = 0;             // index in FlatLayout::buckets
   int64_t bytes = 0;              // size of the gradient
   double ready_s = 0;             // when the bucket's last gradient was complete on this rank
-  double begin_s = 0, end_s = 0;  // start and end of the collective
+  double begin_s = 0, end_s = 0;  // start and end of its collective
   template <class F>
   void fields(F& field) {
     field("bucket", bucket), field("bytes", bytes), field("ready_s", ready_s);
@@ -26,11 +26,11 @@ struct BucketTrace {
 
 /// Times of one update.
 struct UpdateTrace {
-  double begin_s = 0;
-  double last_begin_s = 0;  // begin of the last micro-batch's backward, during which reductions start
+  double begin_s = 0;       // start of the update
+  double last_begin_s = 0;  // start of the last micro-batch's backward, during which reductions start
   double last_end_s = 0;    // end of that backward
-  double reduced_s = 0;     // all gradients are summed over ranks
-  double end_s = 0;         // parameters are updated and gathered
+  double reduced_s = 0;     // when all gradients are summed over ranks
+  double end_s = 0;         // when parameters are updated and gathered
   std::vector<BucketTrace> buckets{};
   template <class F>
   void fields(F& field) {
@@ -38,9 +38,9 @@ struct UpdateTrace {
     field("reduced_s", reduced_s), field("end_s", end_s), field("buckets", buckets);
   }
 
-  /// Returns the seconds of all reductions together.
+  /// Returns the sum of the durations of all reductions, in seconds.
   double reduce_s() const;
-  /// Returns the seconds of reductions before last_end_s, which overlap with backward.
+  /// Returns the part of reduce_s() before last_end_s, which overlaps with backward.
   double hidden_s() const;
 };
 

@@ -1,5 +1,5 @@
-// Configuration keys of sequence packing: how a rank's part of a mini-batch (the sequences of one update) is split into
-// micro-batches (the sequences of one pass).
+// Configuration keys of sequence packing. They say how a rank's part of a mini-batch (the sequences of one update) is
+// split into micro-batches (the sequences of one forward and backward). micro_batches.h makes the split.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,23 @@
 
 namespace roll {
 
-/// Fill micro-batches in the given order of sequences, or so that all have nearly equal work.
+/// Key algorithm: kNone fills micro-batches in the given order of sequences, kLoadBalance so that all have nearly equal
+/// work.
 enum class PackAlgorithm { kNone, kLoadBalance };
 constexpr auto enum_names(PackAlgorithm) {
   return std::to_array<Named<PackAlgorithm>>(
       {{PackAlgorithm::kNone, "none"}, {PackAlgorithm::kLoadBalance, "load_balance"}});
 }
 
-/// Compute the common beginning of a micro-batch's sequences only once: never, always, or (kAuto) if that saves 5 % of
-/// the work.
+/// Key share_prompts: whether the common beginning of a micro-batch's sequences is computed only once. kAuto: if that
+/// saves at least 5 % of the work.
 enum class SharePrompts { kFalse, kTrue, kAuto };
 constexpr auto enum_names(SharePrompts) {
   return std::to_array<Named<SharePrompts>>(
       {{SharePrompts::kFalse, "false"}, {SharePrompts::kTrue, "true"}, {SharePrompts::kAuto, "auto"}});
 }
 
+/// Key sequence_packing_args, for use_sequence_packing.
 struct SequencePackingArgs {
   PackAlgorithm algorithm = PackAlgorithm::kNone;
   std::optional<int64_t> max_packed_sequence_length_train;
@@ -45,7 +47,7 @@ struct SequencePackingArgs {
   }
 };
 
-/// The packing keys of a worker.
+/// The packing keys of a role, such as actor_train.
 struct PackingArgs {
   bool use_sequence_packing = false;
   SequencePackingArgs sequence_packing_args;

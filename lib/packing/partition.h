@@ -1,5 +1,5 @@
-// Splits items into k parts of nearly equal weight, by the largest differencing method of Karmarkar and Karp (1982).
-// Deterministic. Packing and the distribution of sequences over ranks use it.
+// Splits items into k parts of nearly equal weight, by the largest differencing method of Karmarkar and Karp (1982),
+// deterministically. The distribution of sequences over ranks and micro_batches.h use it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace roll {
 
-/// A list of parts; a part is a list of item indices. Each index occurs in one part.
+/// A list of parts; a part is a list of item indices, from 0. Each index occurs in exactly one part.
 using Partition = std::vector<std::vector<int64_t>>;
 
 /// Returns 0, 1, ..., count - 1.
@@ -29,7 +29,7 @@ struct Workload {
   }
 };
 
-/// Splits n items with these weights into k parts of nearly equal sums; indices ascend in each part. Some parts are
+/// Splits n items with `weights` [n] into k parts of nearly equal sums; indices ascend in each part. Some parts are
 /// empty if n < k. Throws Bug if a weight is negative or k < 1. Takes O(n log n) time for n much larger than k.
 Partition karmarkar_karp(const std::vector<double>& weights, int64_t k);
 
@@ -37,13 +37,13 @@ Partition karmarkar_karp(const std::vector<double>& weights, int64_t k);
 /// divide n.
 Partition karmarkar_karp_equal_counts(const std::vector<double>& weights, int64_t k);
 
-/// Splits the sequences of a global batch over data-parallel ranks, with equal counts and nearly equal work, and
-/// returns a part per rank; indices ascend in each part. `work`: cost of each sequence.
+/// Splits the sequences of a global batch over data-parallel ranks, with nearly equal work and numbers of sequences
+/// that differ by at most one. Returns a part per rank; indices ascend in each part. `work`: cost of each sequence.
 Partition balance_ranks(const std::vector<double>& work, int64_t num_ranks);
-/// The same, for sequences with these lengths, whose cost is workload(length).
+/// Like balance_ranks() above, for sequences of `lengths` tokens, which cost workload(length) each.
 Partition balance_ranks(const std::vector<int64_t>& lengths, int64_t num_ranks, const Workload& workload);
 
-/// Returns the sum of values[i] over the items i of a part.
+/// Returns the sum of values[i] over the items i of a part. T: a number type.
 template <class T>
 T part_sum(const std::vector<int64_t>& part, const std::vector<T>& values) {
   T sum = 0;
@@ -51,7 +51,7 @@ T part_sum(const std::vector<int64_t>& part, const std::vector<T>& values) {
   return sum;
 }
 
-/// Return max / mean - 1 of the loads, or of the sums of weights in each part; 0 if all are 0.
+/// Return max / mean - 1 of the loads, or of the sums of weights of each part; 0 if all are 0.
 double imbalance(const std::vector<double>& loads);
 double imbalance(const Partition& parts, const std::vector<double>& weights);
 

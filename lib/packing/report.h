@@ -1,7 +1,7 @@
 // Report of `roll pack-stats` on a run's packing: its content, which preview/pack_preview.h fills, and its formats
-// (text for a terminal, JSON, one HTML page). Here a batch is the sequences of one update, or all sequences of a
-// log-prob forward; padded batching is packing's alternative, in which sequences are padded to the longest of a
-// micro-batch.
+// (text for a terminal, JSON, one HTML page). A batch is the sequences of one update, or all sequences of a log-prob
+// forward. Work is the cost of forward passes, in FLOPs or in tokens. Padded batching, for comparison, gives each
+// micro-batch a fixed number of sequences and pads them to the longest.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 
 namespace roll {
 
-/// One batch under the configured packing and under others.
+/// One batch under the configured packing algorithm and under others.
 struct BatchReport {
-  int64_t step = 1;
+  int64_t step = 1;               // training step, from 1
   int64_t number = 1;             // mini-batch in the step, from 1
   double padded_work = 0;         // work of its forward passes with padded batching
   std::vector<BatchStats> plans;  // one for each of StageReport::algorithms
@@ -30,14 +30,14 @@ struct StepMetrics {
   std::vector<std::pair<std::string, double>> values;  // name and value
 };
 
-/// All batches of the roles that share one packing configuration.
+/// All training batches, or all log-prob batches, of the roles that share one packing configuration.
 struct StageReport {
   bool trains = false;                    // true: micro-batches of training; false: of log-prob forwards
   std::vector<std::string> roles{};       // "actor_train", "critic", ...
   int64_t budget = 0;                     // tokens per micro-batch; 0: a fixed number of sequences
-  int64_t alignment = 1;                  // lengths are rounded up to a multiple
+  int64_t alignment = 1;                  // lengths are rounded up to multiples of this number
   int64_t padded_size = 0;                // sequences per micro-batch with padded batching, for comparison
-  std::vector<std::string> algorithms{};  // names of the ways to pack that are compared, the configured one first
+  std::vector<std::string> algorithms{};  // names of the compared packing algorithms, the configured one first
   std::vector<BatchReport> batches{};     // at least one
   std::vector<StepMetrics> metrics{};     // for the configured algorithm; empty if work is counted in tokens
 };
@@ -45,7 +45,7 @@ struct StageReport {
 /// Estimated memory of a rank in training.
 struct BudgetMemory {
   double activation_bytes = 0;
-  double total_bytes = 0;  // with weights, gradients and optimizer
+  double total_bytes = 0;  // activations, weights, gradients and optimizer
 };
 
 /// Results of training with one token budget, packed by load_balance.
@@ -59,6 +59,7 @@ struct BudgetRow {
   bool is_suggested = false;             // at most one row
 };
 
+/// The whole report.
 struct PackReport {
   std::string config;               // configuration file
   std::string source;               // origin of the lengths, in words
@@ -72,7 +73,8 @@ struct PackReport {
   std::string budget_rule;          // the suggested budget and the reason for it, in words
 };
 
-/// One algorithm over all batches of a stage. Means over the batches, unless a comment says otherwise.
+/// Results of one packing algorithm over all batches of a stage; means over the batches, unless a comment says
+/// otherwise.
 struct PlanSummary {
   double micro_batches = 0;          // per rank
   double fill = 0;                   // share of the budget used, mean over micro-batches except fillers; 0: no budget
@@ -84,10 +86,10 @@ struct PlanSummary {
   int64_t fillers = 0;               // number of empty micro-batches, over all batches
   int64_t over_budget = 0;           // number of micro-batches over the budget, over all batches; always 0
 };
-/// `algorithm`: index into stage.algorithms.
+/// Returns the summary of stage.algorithms[algorithm].
 PlanSummary summarise(const StageReport& stage, size_t algorithm);
 
-/// Returns "train: actor_train, critic".
+/// Returns a heading like "train: actor_train, critic".
 std::string stage_title(const StageReport& stage);
 /// Returns the unit of work, "FLOPs" or "tokens".
 std::string work_name(const PackReport& report);
@@ -98,14 +100,14 @@ std::string grouped(int64_t number);
 /// Formats 0.875 as "87.5 %".
 std::string percent(double share);
 
-/// Returns the report for a terminal. At most `max_bars` micro-batches of a stage are drawn as bars; a note counts the
-/// others.
+/// Returns the report as text for a terminal. At most `max_bars` micro-batches of a stage are drawn as bars; a note
+/// counts the others.
 std::string report_text(const PackReport& report, int64_t max_bars);
 
-/// Returns the whole report, with every micro-batch.
+/// Returns the whole report as JSON, with every micro-batch.
 Json report_json(const PackReport& report);
 
-/// Returns an HTML page with everything in it: no script, no network.
+/// Returns the report as one HTML page without scripts, which loads nothing from the network.
 std::string report_html(const PackReport& report);
 
 }  // namespace roll

@@ -10,6 +10,7 @@
 
 namespace roll {
 
+/// One micro-batch.
 struct MicroBatchStats {
   int64_t num_sequences = 0;   // 0: a filler, which only keeps a rank in step with the others
   int64_t tokens = 0;          // computed tokens without padding ("useful")
@@ -18,7 +19,7 @@ struct MicroBatchStats {
   int64_t shared_tokens = 0;   // tokens that are not computed, because an equal prompt's are reused
 };
 
-/// One batch (an update's mini-batch, or all sequences of a forward) on all ranks.
+/// One batch (an update's mini-batch, or all sequences of a log-prob forward) on all data-parallel ranks.
 struct BatchStats {
   int64_t budget = 0;                               // tokens per micro-batch; 0: no budget
   std::vector<std::vector<MicroBatchStats>> ranks;  // [rank][micro-batch], equally many for each rank
@@ -36,19 +37,20 @@ struct BatchStats {
   double micro_batch_imbalance() const;  // max / mean - 1 of micro-batches' work, except fillers
 };
 
-/// Returns the statistics of plans[rank][micro-batch], each a list of indices into `sizes`, the global batch.
+/// Returns the statistics of a global batch with `sizes`. plans[rank][micro-batch]: list of indices into `sizes`.
 BatchStats batch_stats(const std::vector<Partition>& plans, const SequenceSizes& sizes, const PackOptions& options);
 
-/// Returns the forward work of padded batching: each micro-batch has the next `size` sequences, and all count with the
-/// length of the longest one.
+/// Returns the forward work of padded batching: each micro-batch has the next `size` sequences, and each costs as much
+/// as the longest one.
 double padded_work(const std::vector<int64_t>& lengths, int64_t size, const Workload& workload);
 
-/// Numbers of lengths in intervals (bins) of equal width.
+/// Counts of lengths in intervals (bins) of equal width.
 struct Histogram {
   int64_t width = 1;            // bin b counts the lengths b * width + 1 ... (b + 1) * width
   std::vector<int64_t> counts;  // by bin; the last bin has the longest length; empty without lengths
 };
-/// Takes the smallest width of 1, 2, 5, 10, 20, ... that needs at most `num_bins` (at least 1) bins.
+/// Returns the histogram with the smallest width of 1, 2, 5, 10, 20, ... that needs at most `num_bins` (at least 1)
+/// bins.
 Histogram histogram(const std::vector<int64_t>& lengths, int64_t num_bins);
 
 /// Returns the smallest value v in `sorted` (ascending) such that a share of at least q (0..1) of all values is <= v.

@@ -1,4 +1,4 @@
-// Splits a model's layers into pipeline stages, as the configuration's keys (those of Megatron, in StrategyConfig) say.
+// Splits a model's layers into pipeline stages by the configuration's keys (Megatron's keys, in StrategyConfig).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace roll {
 
 struct StrategyConfig;  // dist/config.h
 
-/// Reason why a model cannot be split, from which the caller makes a message about a key.
+/// Reason why a model cannot be split. The caller makes an error message about the key from it.
 struct SplitFault {
   enum class Key {
     kSize,    // pipeline_model_parallel_size
@@ -27,8 +27,8 @@ struct SplitFault {
 /// default StageSplit.
 std::variant<StageSplit, SplitFault> try_stage_split(const StrategyConfig& strategy, int64_t num_layers);
 
-/// Returns the number of chunks of layers per stage (see stage_split.h); 1 if the stages are not interleaved. It does
-/// not check the keys.
+/// Returns the number of chunks of layers per stage (see stage_split.h); 1 if the stages are not interleaved. Does not
+/// check the keys.
 int64_t num_chunks(const StrategyConfig& strategy);
 
 /// Returns the split, for a configuration that try_stage_split() has accepted. Throws Bug if the model cannot be split.

@@ -12,7 +12,7 @@ namespace roll {
 
 class StageSplit {
  public:
-  /// One stage with all layers.
+  /// Makes one stage with all layers ("default split").
   StageSplit() = default;
   /// `sizes`: number of layers of each part, in order; each stage has `num_chunks` of the parts.
   explicit StageSplit(const std::vector<int64_t>& sizes, int64_t num_chunks = 1) : begins_{0}, num_chunks_(num_chunks) {
@@ -46,7 +46,7 @@ class StageSplit {
   bool operator==(const StageSplit&) const = default;
 
  private:
-  std::vector<int64_t> begins_;  // followed by the end of the last part
+  std::vector<int64_t> begins_;  // first layer of each part, then the number of layers; empty for the default split
   int64_t num_chunks_ = 1;
 };
 

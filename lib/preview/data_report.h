@@ -1,4 +1,4 @@
-// Report on data rows before training, for `roll data check`. It lists all faults, whereas training stops at the first.
+// Inspects data rows before training, for `roll data check`. It lists all faults, whereas training stops at the first.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct DataInspection {
   std::optional<std::string> one_domain{};  // if set, all rows belong to this domain
   const Tokenizer* tokenizer = nullptr;     // null: lengths in characters
   int64_t response_length = 0;              // tokens; 0: no limit
-  std::vector<DataArgs> validation{};       // validation sets; a question that the rows have, too, is a warning
+  std::vector<DataArgs> validation{};       // validation sets; a prompt that is also in the rows gives a warning
   bool lists_all = false;                   // the texts list every faulty line, not only the first few
   Log* log = nullptr;                       // shows progress; null: no progress
 };
@@ -36,7 +36,7 @@ struct DataReport {
 /// Inspects the rows. Throws UserError if a file or the chat template is missing; faulty rows are only reported.
 DataReport inspect_data(const DataInspection& inspection);
 
-/// Throws UserError if the report has unusable rows.
+/// Throws UserError if report.bad is not empty.
 void require_usable(const DataReport& report);
 
 /// Returns the report for a terminal, without its warnings. `inspection`: the one that inspect_data() got.

@@ -1,5 +1,5 @@
-// Statistics of data rows per domain: prompt lengths, rows that a run would drop, and gold responses (the rows' own
-// answers) that the reward does not score as right.
+// Computes statistics of data rows per domain, for config_data.h and data_report.h. It counts prompt lengths, rows that
+// a run would drop, and gold responses (the rows' own answers) that the reward does not score as right.
 #pragma once
 
 #include <string>
@@ -28,11 +28,11 @@ struct DomainView {
 struct ViewSettings {
   const Tokenizer* tokenizer = nullptr;            // null: lengths in characters
   int64_t prompt_length = 0, response_length = 0;  // tokens; 0: no limit
-  int64_t max_golds = 0;                           // gold responses to score, per domain
+  int64_t max_golds = 0;                           // largest number of gold responses to score, per domain
 };
 
 /// Returns one view per domain of `rows`, sorted by name. Rows must have their domain and, with a tokenizer,
-/// prompt_ids. `rules`: rewards by domain; a domain without one has no golds.
+/// prompt_ids. `rules`: rewards by domain; no golds are scored in a domain without a reward.
 std::vector<DomainView> make_domain_views(const RowStore& rows, const DomainRules& rules, const ViewSettings& settings);
 
 /// Returns e.g. "math_rule: 600 rows; prompts in tokens: p50 103, ...; 3 dropped; 598 of 600 gold answers scored as

@@ -14,11 +14,11 @@ namespace roll {
 struct Golds {
   int64_t asked = 0;               // golds that were scored
   int64_t right = 0;               // golds with a score of at least 1
-  std::vector<std::string> wrong;  // the first few others: "file:line: gold: scored 0"
+  std::vector<std::string> wrong;  // the first few golds below 1: "file:line: gold: scored 0"
 };
 
-/// Scores reward.gold_response() of up to `max_count` rows, spread evenly over `indices` (into `rows`); rows without a
-/// gold are skipped.
+/// Scores reward.gold_response() of up to `max_count` of the rows at `indices`, spread evenly. Rows without a gold are
+/// skipped.
 Golds score_golds(const RowStore& rows, const std::vector<int64_t>& indices, RewardFunction& reward, int64_t max_count);
 
 /// Calls a reward that is code of the user once, with the ground truth of `row` as response. Throws UserError if it

@@ -15,7 +15,7 @@ struct GuessedReward {
 
 /// Guesses from the first 200 rows of `files` (paths), read by `columns` or a recognised layout. Returns the first of
 /// ifeval, code_sandbox and multiple_choice that can judge all these rows, else math_rule if at least 90 % of the
-/// ground truths hold digits or LaTeX. Throws UserError "--reward: ..." if neither is so; the message says what to
+/// ground truths hold digits or LaTeX. Throws UserError "--reward: ..." if no type is found; the message says what to
 /// type.
 GuessedReward guess_reward(const std::vector<std::string>& files, const RowColumns& columns = {});
 

@@ -1,5 +1,5 @@
-// Sequence lengths for `roll pack-stats` and `roll train --simulate`, from one of three sources: recorded rollouts, a
-// list of numbers, or the prompts of the configured data with assumed response lengths.
+// Makes sequence lengths for `roll pack-stats` and `roll train --simulate`. They come from recorded rollouts, from a
+// list of numbers, or from the prompts of the configured data with assumed response lengths.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,14 @@ namespace roll {
 
 /// Lengths in tokens of the B sequences of a step, in data order.
 struct StepLengths {
-  int64_t step = 1;                              // number of the step
-  std::vector<int64_t> lengths;                  // [B] prompt + response
-  std::vector<int64_t> groups{};                 // [B] index of the prompt in the step; empty: unknown (a list)
-  std::vector<int64_t> prompts{};                // [B] prompt; empty: unknown (a list)
-  std::vector<std::vector<int64_t>> contexts{};  // [B] contexts of the sequence; empty unless rollouts are recorded
+  int64_t step = 1;                // number of the step
+  std::vector<int64_t> lengths;    // [B] prompt + response
+  std::vector<int64_t> groups{};   // [B] index of the prompt in the step; empty if unknown (listed_lengths())
+  std::vector<int64_t> prompts{};  // [B] prompt; empty if unknown (listed_lengths())
+  // [B]: each context of the sequence (packing/shared_prompts.h); empty except for recorded rollouts.
+  std::vector<std::vector<int64_t>> contexts{};
 
+  /// Returns the same lengths for planning micro-batches.
   SequenceSizes sizes() const {
     SequenceSizes sizes{lengths, groups, prompts};
     sizes.contexts = contexts;
@@ -42,11 +44,12 @@ struct RecordedSteps {
   std::filesystem::path folder;  // contains the files
   std::vector<int64_t> steps;    // ascending
 };
-/// Finds the files. `path`: a run folder (output_dir), a folder with such files, or one such file. Throws UserError if
-/// there are none.
+/// Finds the rollout files in `path`: a run folder (output_dir), a folder with rollout files, or one such file. Throws
+/// UserError if it finds no file.
 RecordedSteps recorded_steps(const std::filesystem::path& path);
 
-/// Returns the folder of recorded_steps(rollouts). Throws UserError if there is no such folder or it lacks this step.
+/// Returns the folder of recorded_steps(rollouts). Throws UserError if there are no rollout files, or none of step
+/// `step`.
 std::filesystem::path folder_with_step(const std::filesystem::path& rollouts, int64_t step);
 
 /// Returns the lengths of the first `max_steps` steps (0: all) that recorded_steps(path) finds. `group_size`: responses
@@ -54,9 +57,9 @@ std::filesystem::path folder_with_step(const std::filesystem::path& rollouts, in
 LengthSource recorded_lengths(const std::filesystem::path& path, int64_t group_size, int64_t max_steps);
 
 /// Reads one sequence per line: a number of tokens, or a JSON object with "length", "ids", or "prompt_ids" and
-/// "response_ids". Each `per_step` consecutive lengths form a step, up to `max_steps` steps (0: all); a rest is left
-/// out and noted. `origin`: name of the input. Throws UserError "origin:line: ..." if a line is malformed, and
-/// UserError if the lines are fewer than one step.
+/// "response_ids". Blank lines are skipped. Each `per_step` consecutive lengths form a step, up to `max_steps` steps
+/// (0: all). Lengths that fill no step are left out, and a note says so. `origin`: name of the input. Throws UserError
+/// "origin:line: ..." if a line is malformed, and UserError if there are fewer than `per_step` lengths.
 LengthSource listed_lengths(std::istream& in, const std::string& origin, int64_t per_step, int64_t max_steps);
 
 /// A lognormal distribution of response lengths.
@@ -64,7 +67,8 @@ struct ResponseModel {
   double mean = 0, std = 0;  // mean and standard deviation of the lengths, in tokens, before they are clipped
 };
 
-/// Draws a response length and clips it to 1..`longest`. `name`: key of the random numbers.
+/// Returns a random response length, clipped to 1..`longest`. `name`: key of the random numbers; the same name gives
+/// the same length.
 int64_t modelled_length(const ResponseModel& model, int64_t longest, const RandomName& name);
 
 /// Combines each prompt of the first `num_steps` training steps with num_return_sequences_in_group response lengths

@@ -7,6 +7,7 @@
 
 namespace roll {
 
+/// Percentiles and maximum, in the unit of the lengths.
 struct LengthSummary {
   int64_t p50 = 0, p90 = 0, p99 = 0, max = 0;
 };

@@ -1,4 +1,4 @@
-// `roll check-loss`: checks that the loss of a step does not depend on the layout (ranks, micro-batches, order). The
+// Checks for `roll check-loss` that the loss of a step does not depend on the layout (ranks, micro-batches, order). The
 // real trainer runs one step under many layouts, with threads as ranks, and is compared with a loss that is computed at
 // once (whole_loss.h). Its models read their outputs from tables (loss_step.h), whose gradients are compared, too.
 #pragma once
@@ -17,13 +17,14 @@ struct LayoutDeviation {
   std::string layout;   // "ranks 2, micro-batches of 3 sequences, shuffle 1"
   double loss = 0;      // |loss - exact loss| / max(|exact loss|, 1-norm of the exact gradient)
   double gradient = 0;  // 2-norm of (gradient - exact gradient) / 2-norm of the exact gradient
+  /// Returns the larger of the two.
   double worst() const { return loss > gradient ? loss : gradient; }
 };
 
 /// Returns the deviations of the step's first update: of the actor under each layout, then of the critic if the run has
-/// one. The layouts are all combinations of 1, 2 and 4 ranks (at most one per sequence); micro-batches of 1, 3 and all
-/// sequences, or packed into a token budget greedily or balanced; and two shuffles. Throws UserError if a loss, a
-/// plug-in or WholeLoss does.
+/// one. The layouts are all combinations of 1, 2 or 4 ranks (at most one per sequence), five kinds of micro-batches,
+/// and two shuffles. Micro-batches have 1, 3 or all sequences, or fill a token budget, greedily or balanced. Throws
+/// UserError if a loss plug-in cannot be opened, a loss throws it, or no token counts in the update.
 std::vector<LayoutDeviation> check_layouts(const LossStep& step, const Config& config);
 
 }  // namespace roll

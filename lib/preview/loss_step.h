@@ -1,5 +1,6 @@
-// The step that `roll check-loss` trains on: responses, and random numbers in place of model outputs. The numbers are
-// in tables with a row per token, so that every layout computes with the same ones.
+// Makes the step that `roll check-loss` trains on: responses, and random numbers in place of model outputs. The numbers
+// are in tables with an entry per token, so that every layout computes with the same ones. Greedy baselines
+// (records/rollout_record.h) are not trained on.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,21 +12,22 @@
 
 namespace roll {
 
-/// Model outputs for the T tokens of a step, all sequences (prompt and response, without baselines) joined: [T] float32
-/// each. Entry t of log-probs, energies and entropy is about token t + 1; entry t of values is about the tokens up to
-/// t.
+/// Model outputs for the T tokens of a step, [T] float32 each. The tokens are those of all sequences (prompt, then
+/// response) except greedy baselines, one after another. Entry t of log-probs, energies and entropy is about token
+/// t + 1; entry t of values is about the tokens up to t.
 struct TokenTables {
   at::Tensor old_log_probs, energies, ref_log_probs, old_values;  // constants of the step
-  at::Tensor log_probs, entropy, values;  // outputs of the models in training; they get gradients
+  at::Tensor log_probs, entropy, values;  // outputs of the models in training, which get gradients
 };
 
 /// A step of responses with the model outputs for them.
 struct LossStep {
-  std::vector<RolloutRecord> records;  // data order, with greedy baselines; a token's id is its index t in the tables
-  int64_t mini_batch = 0;              // sequences of an update
+  // In data order, greedy baselines included. Each token's id is replaced by its index t in the tables.
+  std::vector<RolloutRecord> records;
+  int64_t mini_batch = 0;  // number of sequences of an update
   TokenTables tables;
 
-  /// Returns the number of responses without baselines.
+  /// Returns the number of responses that are not greedy baselines.
   int64_t num_sequences() const;
   int64_t num_tokens() const { return tables.old_log_probs.numel(); }
 };

@@ -1,4 +1,4 @@
-// Says whether the model's tokenizer and the data files are on this machine, for previews that can do without.
+// Checks whether the model's tokenizer and the data files are on this machine, for previews that can do without them.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace roll {
 /// missing; "" if it is there.
 std::string missing_tokenizer(const std::string& model);
 
-/// Returns such a clause if the tokenizer or, with `offline`, a file of data.file_name is missing; "" if the rows can
-/// be read. Throws UserError if a data file is missing and `offline` is false.
+/// Returns such a clause if the tokenizer is missing, or if `offline` is true and a file of data.file_name is missing;
+/// "" if the rows can be read. Throws UserError if a data file is missing and `offline` is false.
 std::string missing_part(const std::string& model, const DataArgs& data, bool offline);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// `roll new`: makes the text of a first configuration for the user's model and rows, with the few keys that matter.
+// Makes the text of a first configuration for the user's model and rows, with the few keys that matter, for `roll new`.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct NewRun {
   NewAlgorithm algorithm = NewAlgorithm::kGrpo;
   int64_t num_devices = 1;
   bool on_gpu = false;
-  int64_t prompts_per_step = 32;  // wanted; fewer if there are fewer rows
+  int64_t prompts_per_step = 32;  // fewer are written if there are fewer rows
   int64_t num_rows = 0;           // training rows
   LengthSummary prompts;          // tokens of the prompts
   bool keeps_all = false;  // true: prompt_length fits the longest prompt; false: a few very long ones may be dropped

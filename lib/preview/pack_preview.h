@@ -12,8 +12,8 @@
 
 namespace roll {
 
-/// Shapes of all models that the configuration uses; if one is unknown, none. Work is then counted in tokens, not
-/// FLOPs.
+/// Shapes of all models that the configuration uses. If any shape is unknown, `shapes` is empty, and work is counted
+/// in tokens, not FLOPs.
 struct RoleSpecs {
   RoleShapes shapes{};               // by role
   std::vector<std::string> notes{};  // lines for the report: the source of the shapes, or the effect of missing ones
@@ -22,15 +22,15 @@ struct RoleSpecs {
   bool are_known() const { return !shapes.empty(); }
 };
 
-/// If `arch` is not "", gives all roles the well-known shape of that name (model/known_shapes.h). Otherwise reads each
-/// role's config.json, or takes the well-known shape of the model's name if the model is not on this machine. Throws
-/// UserError if a config.json is not usable or `arch` is unknown.
+/// Returns the shapes. If `arch` is not "", all roles have the well-known shape of that name (model/known_shapes.h).
+/// Otherwise reads each role's config.json, or takes the well-known shape of the model's name if the model is not on
+/// this machine. Throws UserError if a config.json is not usable or `arch` is unknown.
 RoleSpecs role_specs(const Config& config, const std::string& arch);
 
 /// Plans all batches of the steps in `source` and compares token budgets (budget_table.h). `config` must come from
 /// load_config(). `memory_bytes`: memory of a rank, for the suggested budget; unset: unknown. Throws UserError if a
-/// sequence exceeds the budget (the message names stage, step and sequence), sequences do not fill whole mini-batches,
-/// or memory_bytes is set without known shapes.
+/// sequence has more tokens than the budget; the message names stage, step and sequence. Also throws if the sequences
+/// do not fill whole mini-batches, or if memory_bytes is set without known shapes.
 PackReport pack_preview(const Config& config, const RoleSpecs& specs, const LengthSource& source,
                         std::optional<double> memory_bytes);
 

@@ -1,4 +1,5 @@
-// Counts facts about data rows, whatever their reward: columns, tags, repeated prompts.
+// Counts facts about data rows that do not depend on the reward: columns, tags, repeated prompts. `roll data check`
+// prints them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace roll {
 /// Counts over data rows.
 struct RowFacts {
   std::map<std::string, int64_t> columns;        // by column: rows with a value that is neither null nor ""
-  std::map<std::string, int64_t> tags, domains;  // by tag, by domain: rows that have it
+  std::map<std::string, int64_t> tags, domains;  // number of rows by tag, and by domain
   int64_t repeated = 0;                          // rows with the prompt of an earlier row
   int64_t contradicting = 0;                     // repeated rows with another ground truth than the earlier row
   std::string first_contradiction;               // "rows.jsonl:9 has the prompt of rows.jsonl:4"; "" if there is none
@@ -50,7 +51,7 @@ RowFacts row_facts(const std::vector<Row>& rows);
 std::string prompt_text(const Row& row);
 
 /// Returns e.g. "deepmath_103k 600, gsm8k 12, and 3 more", largest count first, with at most `max_entries` entries;
-/// "none" if there are none.
+/// "none" if `counts` is empty.
 std::string counts_text(const std::map<std::string, int64_t>& counts, size_t max_entries = 10);
 
 }  // namespace roll

@@ -1,10 +1,10 @@
-// A child program that answers questions: it writes one line to standard output for each line on standard input. Time
-// and length of answers are limited. Rewards and environments use it. kill() also kills every descendant, even after
-// setsid or a double fork: the program's parent, the watcher, is a subreaper (PR_SET_CHILD_SUBREAPER), so all orphans
-// stay its descendants, which /proc lists. Unlike a PID namespace this needs no privileges.
+// ChildProcess runs a child program that answers questions, for rewards and environments: the program writes one line
+// to standard output for each line on standard input. Time and length of answers are limited.
 //
-// The watcher is a shell. If this process ends without killing the program (SIGKILL, out of memory), the watcher's pipe
-// from this process closes, and it kills all descendants.
+// kill() also kills every descendant of the program, even after setsid or a double fork. For this the program's parent
+// is a shell of ours, the watcher. It is a subreaper (PR_SET_CHILD_SUBREAPER), so all orphans stay its descendants,
+// which /proc lists. Unlike a PID namespace this needs no privileges. If this process ends without killing the program
+// (SIGKILL, out of memory), the watcher's pipe from this process closes, and the watcher kills all descendants.
 #pragma once
 
 #include <poll.h>
@@ -43,11 +43,12 @@ std::vector<std::string> with_status_report(const std::vector<std::string>& comm
 /// Returns pointers to the texts and a final nullptr, for execve(). `texts` must outlive them.
 std::vector<char*> pointers_to(std::vector<std::string>& texts);
 
+/// Not thread-safe.
 class ChildProcess {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Takes over a program that runs already.
+  /// Takes over a program that is running already.
   explicit ChildProcess(StartedProgram started);
   /// Starts `command`: the program, which is looked up on PATH, and its arguments. It gets this process's environment,
   /// in which `variables` ("NAME=value") are added or replaced. Throws UserError if the program does not exist or may
@@ -79,10 +80,11 @@ class ChildProcess {
   std::optional<Outcome> go_on(std::string& reply);
   /// Appends the program's descriptors with the events that go_on() waits for.
   void add_polls(std::vector<pollfd>& polls) const;
-  /// Returns the time at which go_on() must be called even if no descriptor is ready.
+  /// Returns the time by which go_on() must be called even if no descriptor is ready.
   Clock::time_point next_look() const { return next_look_; }
 
-  /// Returns true if the program still runs, and discards its output so far. For programs that are never asked.
+  /// Returns true if the program still runs, and discards its output so far. Only for programs that are asked no
+  /// questions.
   bool is_running();
 
   /// Sends SIGKILL to the program and all its descendants, and reaps it; does nothing if that was done before.
@@ -124,8 +126,8 @@ class ChildProcess {
   std::optional<int> exit_code_;
 };
 
-/// Waits until a descriptor in `polls` is ready (see its `revents` then), or the time `end` has come. Throws
-/// SystemError if ppoll(2) fails.
+/// Waits until a descriptor in `polls` is ready, which sets its `revents`, or until the time `end`. Throws SystemError
+/// if ppoll(2) fails.
 void poll_until(ChildProcess::Clock::time_point end, std::vector<pollfd>& polls);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Reads exported variables of a shared library (ELF) from its file without loading the library, which would run code in
-// it. Used to check plug-ins (plugin_file.h).
+// Reads exported variables of a shared library (ELF) from its file. It does not load the library, because loading would
+// run the library's code. plugin_file.h checks plug-ins with it.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// A file lock (flock(2)) for run folders. It ends with its holder, however that ends; the file names the holder.
+// FileLock is a lock on a file (flock(2)), for run folders. The destructor, or the end of the process for any reason,
+// releases it. The file stays, and names the last holder.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +13,9 @@ namespace roll {
 class FileLock {
  public:
   /// Locks `file`, creating it if needed, and writes a line into it that names this process. Waits up to `patience_s`
-  /// seconds while another process holds the lock; if it still does then, returns nullptr and sets `holder` to its
-  /// line. Throws SystemError if the file cannot be created, locked or written.
+  /// seconds while another process holds the lock. If that process still holds it then, returns nullptr and sets
+  /// `holder` to its line. On a file system without locks, succeeds without locking. Throws SystemError if the file
+  /// cannot be created, locked or written.
   static std::unique_ptr<FileLock> take(const std::filesystem::path& file, double patience_s, std::string& holder);
 
   /// Returns true if the path still leads to the locked file, which was not removed, renamed or replaced.

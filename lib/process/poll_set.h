@@ -8,14 +8,15 @@
 
 namespace roll {
 
-/// For one wait: add all objects, then call wait() once. It does not own the objects.
+/// The objects of one wait: add them all, then call wait() once. T: any type; PollSet keeps pointers to the objects,
+/// which must live until then.
 template <class T>
 class PollSet {
  public:
   using Clock = ChildProcess::Clock;
 
   /// Adds an object. The caller appends the object's descriptors to the returned list before the next add(). The object
-  /// counts as ready when a descriptor is ready, or the time `wake_time` has come.
+  /// is ready when one of its descriptors is ready, or when the time `wake_time` has come.
   std::vector<pollfd>& add(T& object, Clock::time_point wake_time) {
     members_.push_back({&object, polls_.size(), wake_time});
     return polls_;

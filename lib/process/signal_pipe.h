@@ -22,7 +22,8 @@ class SignalPipe {
 
   /// Returns the pipe's read end, for poll(2): it is readable while a signal has come that next() has not returned.
   int descriptor() const { return read_end_.get(); }
-  /// Returns the number of the earliest signal that it has not returned yet; nullopt at once if there is none.
+  /// Returns the number of the earliest signal that it has not returned yet; nullopt if no signal is left. Does not
+  /// wait.
   std::optional<int> next();
 
  private:

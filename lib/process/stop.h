@@ -17,16 +17,16 @@ enum class StopKind {
   kHangup,         // SIGHUP: the terminal is gone
 };
 
-/// Returns the signal that the supervisor (job/supervisor.h) sends to mpirun in place of the original one: mpirun
-/// answers SIGINT and SIGTERM by killing its ranks within a second, but passes this one on to them, and they treat it
-/// like the original. A rank that has not called catch_stop_signals() yet is killed by it.
+/// Returns the signal that the supervisor (job/supervisor.h) sends to mpirun in place of the original one ("stand-in").
+/// mpirun answers SIGINT and SIGTERM by killing its ranks within a second. It passes the stand-in on to the ranks,
+/// which treat it like the original. A rank that has not called catch_stop_signals() yet is killed by the stand-in.
 int stand_in_signal(StopKind kind);
 
 /// Returns the kind for the number of an original or stand-in signal; nullopt for any other signal.
 std::optional<StopKind> find_stop_kind(int signal);
 
-/// Returns the exit code of a process that was stopped: 128 + signal as in shells (129, 130, 143), or 75 (EX_TEMPFAIL,
-/// "run the same command again") for kPreempt and kTimeLimit.
+/// Returns the exit code of a process that was stopped. It is 75 (EX_TEMPFAIL, "run the same command again") for
+/// kPreempt and kTimeLimit, else 128 + signal as in shells (129, 130, 143).
 int exit_code_for(StopKind kind);
 
 /// Thrown to obey a stop request. what() is "stopped by Ctrl-C (SIGINT)" or similar, followed by `details`.
@@ -59,8 +59,8 @@ std::optional<StopKind> requested_stop() noexcept;
 /// Throws Stopped if a stop is requested. For loops that leave no work half done.
 void throw_if_stopped();
 
-/// Sets the stop request, for tests and for a request that came to another rank. nullopt clears it, for a process that
-/// obeyed it and goes on.
+/// Sets the stop request, for tests and for a request that came to another rank. nullopt clears the request, for a
+/// process that obeyed it and continues.
 void request_stop(std::optional<StopKind> kind) noexcept;
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// A turn that an external agent (a program that talks to the policy over OpenAI's API) requests from the policy, in the
-// form that the sampler takes (collect/turn_source.h).
+// AgentTurn is a turn that an external agent (a program that talks to the policy over OpenAI's API) requests from the
+// policy, in the form that the sampler takes (collect/turn_source.h).
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace roll {
 
 /// A trajectory so far, and the sampling settings of its next turn.
 struct AgentTurn {
-  std::vector<int64_t> prompt_ids{};        // prompt of the agent's first request
-  std::vector<int64_t> ids{};               // tokens after prompt_ids, the policy's and the agent's
-  std::vector<float> log_probs{};           // one per id in `ids`, nats; 0 for the agent's tokens
-  std::vector<Turn> turns{};                // split of `ids` into turns
-  int64_t max_new_tokens = 0;               // limit of the next turn
+  std::vector<int64_t> prompt_ids{};  // prompt of the agent's first request
+  std::vector<int64_t> ids{};         // tokens after prompt_ids: earlier turns, the policy's and the agent's tokens
+  std::vector<float> log_probs{};     // one per id in `ids`, nats; 0 for the agent's tokens
+  std::vector<Turn> turns{};          // split of `ids` into turns
+  int64_t max_new_tokens = 0;         // largest number of tokens of the next turn
   std::vector<std::string> stop_strings{};  // each ends the next turn
   bool include_stop_str_in_output = false;  // the stop string stays in the turn's text
   bool skip_special_tokens = true;          // special tokens are left out of the turn's text

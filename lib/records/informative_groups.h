@@ -15,8 +15,8 @@ struct ScoredResponse {
   bool is_judged = true;  // false: the response is ignored
 };
 
-/// Summary of a group with at least one judged response. Responses are named by their index in the list that
-/// summarise_groups() got; of equal scores, the first counts.
+/// Summary of a group with at least one judged response. Responses are given by their index in the argument of
+/// summarise_groups(). Among equal scores, the first response counts as best or worst.
 struct GroupSummary {
   int64_t group = 0;
   double mean = 0;                // mean score of the judged responses
@@ -27,17 +27,18 @@ struct GroupSummary {
 /// Returns a summary of each group with a judged response, ordered by group.
 std::vector<GroupSummary> summarise_groups(const std::vector<ScoredResponse>& responses);
 
-/// Groups, named by their index in the list that informative_groups() got; of equal ones, the first counts.
+/// Groups, given by their index in the argument of informative_groups(). Among equal groups, the first counts.
 struct InformativeGroups {
   size_t best = 0, worst = 0;   // group with the highest, the lowest mean
   std::vector<size_t> mixed{};  // groups with different scores, the largest spread first; may be empty
 };
-/// `groups` must not be empty.
+/// Returns the groups to show. `groups` must not be empty.
 InformativeGroups informative_groups(const std::vector<GroupSummary>& groups);
 
-/// Returns the indices of at most `count` judged responses, ascending. Chosen in this order, each once: best and worst
-/// response of the group with the largest spread, best response of the best group, worst response of the worst group,
-/// then best and worst response of the group with the next largest spread, and so on.
+/// Returns the indices of at most `count` judged responses, ascending. It chooses them in this order, each once:
+///   1. best and worst response of the group with the largest spread
+///   2. best response of the best group, worst response of the worst group
+///   3. best and worst response of the group with the next largest spread, and so on
 std::vector<int64_t> informative_responses(const std::vector<ScoredResponse>& responses, int64_t count);
 
 }  // namespace roll

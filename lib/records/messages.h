@@ -1,5 +1,5 @@
-// Messages between the ranks of a training run, except metrics (track/metrics.h). kMessage of each is its tag, its
-// version and its name in errors (base/message.h); raise the version when the fields change.
+// Messages between the ranks of a training run, except metrics (track/metrics.h). base/message.h encodes them. kMessage
+// of each message is its tag, its version and its name in errors; raise the version when the fields change.
 //
 // A sampling group is the ranks that hold one sampler model together; its first rank is the leader. Prompts and samples
 // are numbered within the step, equally on all ranks.
@@ -26,7 +26,7 @@
 
 namespace roll {
 
-/// Return true if a received value is one of the enumerators; decoding a message checks it.
+/// Return true if the value is one of the enumerators; decoding checks received values with it.
 constexpr bool is_known(StopKind kind) {
   return kind >= StopKind::kInterrupt && kind <= StopKind::kHangup;
 }
@@ -37,10 +37,11 @@ constexpr bool is_known(EnvironmentFault fault) {
 
 /// The checkpoint from which a run resumes.
 struct ResumePoint {
-  std::filesystem::path folder;       // absolute
-  int64_t step = 0;                   // number of steps done
-  std::optional<double> best_metric;  // best value so far; nullopt: metric_for_best_model was another or not measured
-  Json early_stop;                    // EarlyStop::state(), or null
+  std::filesystem::path folder;  // absolute
+  int64_t step = 0;              // number of steps done
+  // Best value so far of metric_for_best_model; nullopt: not measured, or another metric was configured.
+  std::optional<double> best_metric;
+  Json early_stop;  // EarlyStop::state(), or null
   template <class F>
   void fields(F& field) {
     std::string path = folder.string();
@@ -86,7 +87,7 @@ struct FinishedSample {
 /// Changes in a sampling group since its last message.
 struct SamplingChanges {
   std::vector<FinishedSample> finished;  // newly scored responses
-  std::vector<int64_t> held;             // prompt of each response that newly waits for a reward model
+  std::vector<int64_t> held;             // for each response that newly waits for a reward model: index of its prompt
   std::vector<SampleIndex> put_back;     // waiting samples that this group gives back, for any group to sample
   int64_t queue = 0;  // requests that wait for a free slot of the sampler; if none waits, minus the free slots
   std::optional<StopKind> stop;  // a request to stop the run
@@ -108,12 +109,12 @@ struct SamplingNews {
   }
 };
 
-/// Exchanged within a sampling group: the leader passes on the news of all groups; the other ranks send a request to
-/// stop, if they received one.
+/// Exchanged within a sampling group: the leader sends the news of all groups to its other ranks; these send requests
+/// to stop to the leader.
 struct GroupMessage {
   static constexpr MessageKind kMessage{"GRUP", 1, "news within a sampling group"};
   std::vector<SamplingNews> news;  // from the leader, one per sampling group
-  std::optional<StopKind> wish;    // from the others: a request to stop
+  std::optional<StopKind> wish;    // from other ranks: a request to stop the run; unset: no request
   template <class F>
   void fields(F& field) {
     field("news", news), field("wish", wish);
@@ -157,7 +158,7 @@ struct EnvironmentAnswers {
 /// Broadcast from the sampling ranks to the others after sampling: whether the run was asked to stop.
 struct StopWish {
   static constexpr MessageKind kMessage{"STOP", 1, "a request to stop"};
-  std::optional<StopKind> kind;  // unset: go on
+  std::optional<StopKind> kind;  // unset: the run continues
   template <class F>
   void fields(F& field) {
     field("kind", kind);
@@ -192,8 +193,8 @@ struct ResponseLengths {
   }
 };
 
-/// The facts (lengths, rewards, ...) of one rank's responses, from which all ranks build the index of the step
-/// (step/step_index.h).
+/// The facts (lengths, rewards, ...; experience/response_facts.h) of one rank's responses, from which all ranks build
+/// the index of the step (step/step_index.h).
 struct FactsMessage {
   static constexpr MessageKind kMessage{"FACT", 5, "facts of responses"};
   std::vector<ResponseFacts> responses;
@@ -254,7 +255,7 @@ struct PacketLengths {
 /// A tokenized conversation for a reward model to score.
 struct ScorePrompt {
   static constexpr MessageKind kMessage{"CONV", 1, "a conversation to score"};
-  std::vector<int32_t> ids;  // tokens
+  std::vector<int32_t> ids;  // token ids
   int64_t length() const { return std::ssize(ids); }
   template <class F>
   void fields(F& field) {
@@ -276,7 +277,7 @@ struct ScoreReply {
 struct JudgeRequest {
   static constexpr MessageKind kMessage{"JUDG", 1, "a question to a judge"};
   uint64_t name = 0;         // key of the random numbers that draw the answer
-  std::vector<int32_t> ids;  // tokens
+  std::vector<int32_t> ids;  // token ids
   int64_t length() const { return std::ssize(ids); }
   template <class F>
   void fields(F& field) {

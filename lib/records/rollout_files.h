@@ -1,6 +1,7 @@
-// Files with the rollouts (scored responses) of a step or validation. A sampling group is the ranks that hold one
-// sampler model together; its leader writes. A single group writes step_NNNNNN.jsonl; several groups write one part
-// each, step_NNNNNN-00001-of-00004.jsonl. Readers join the parts. `prefix` is "step_" or "val_" in all functions.
+// Writes and reads files with the rollouts (scored responses) of a step or validation. A sampling group is the ranks
+// that hold one sampler model together; its first rank, the leader, writes. A single group writes step_NNNNNN.jsonl;
+// several groups write one part each, step_NNNNNN-00001-of-00004.jsonl. Readers join the parts. `prefix` is "step_" or
+// "val_" in all functions.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,11 @@ struct Share {
 /// Returns the part that this rank writes and reads; nullopt if the rank is not the leader of a sampling group.
 std::optional<Share> sampler_share(RoleMesh& sampler);
 
-/// Returns the ending of a part's file name, "-00002-of-00004.jsonl"; ".jsonl" if there is only one part.
+/// Returns the ending of a part's file name: "-00002-of-00004.jsonl" for index 1 of 4; ".jsonl" if there is only one
+/// part.
 std::string part_suffix(Share share);
 
-/// Returns the files of step or validation `number`, sorted by part; empty if there are none.
+/// Returns the existing files of step or validation `number`, sorted by part.
 std::vector<std::filesystem::path> rollout_files(const std::filesystem::path& folder, const std::string& prefix,
                                                  int64_t number);
 /// Returns the numbers of the steps or validations that have files in the folder, ascending; empty if the folder does
@@ -40,11 +42,12 @@ void take_back_rollouts(const std::filesystem::path& folder, const std::string& 
 void write_rollouts(const std::filesystem::path& folder, const std::string& prefix, int64_t number,
                     const std::vector<RolloutRecord>& records, Share share = {});
 
-/// Reads all parts of one step in `folder` or folder/rollouts (rollout_replay) and checks all records. Returns those
-/// whose group_index modulo share.count is share.index, sorted by (group_index, sample_index); baselines only if
-/// `with_baselines`. Throws UserError if a file or part is missing, a line is malformed or of another step, groups are
-/// not 0, 1, 2, ... with `group_size` samples each (baselines not counted), or with_baselines and a baseline is
-/// missing.
+/// Reads all parts of one step in `folder` or folder/rollouts (key rollout_replay) and checks all records. Returns the
+/// records whose group_index modulo share.count is share.index, sorted by (group_index, sample_index). Greedy baselines
+/// (rollout_record.h) are left out unless `with_baselines`. Throws UserError if
+///   - a file or part is missing, or a line is malformed or of another step
+///   - groups are not 0, 1, 2, ... with `group_size` responses each, baselines not counted
+///   - with_baselines is true, and a group does not have exactly one baseline
 std::vector<RolloutRecord> read_replay(const std::filesystem::path& folder, int64_t step, int64_t group_size,
                                        bool with_baselines = false, Share share = {});
 

@@ -1,5 +1,5 @@
-// One response after reward scoring: a line of rollouts/step_NNNNNN.jsonl, a public format. Numbers are rounded to 9
-// significant digits in memory too, so that a replayed step equals the sampled one.
+// RolloutRecord is one response after reward scoring: a line of rollouts/step_NNNNNN.jsonl, a public format. Numbers
+// are rounded to 9 significant digits in memory too, so that a replayed step equals the sampled one.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ struct Turn {
   double reward = 0;                   // from the environment, for this turn
   bool is_valid = true;                // the model's tokens held an action
   int64_t state = 0;                   // hash of the observation before the turn; 32 bits
-  bool is_fresh = false;  // the turn starts a new context, whose prompt is the environment's answer of the turn before
+  // True: the turn starts a new context (model/packed.h). Its prompt is the environment's answer of the turn before.
+  bool is_fresh = false;
   template <class F>
   void fields(F& field) {
     field("num_tokens", num_tokens), field("num_environment_tokens", num_environment_tokens);
@@ -47,21 +48,21 @@ struct RolloutRecord {
   std::string prompt_id;
   int64_t group_index = 0;   // index of the prompt in the step; the responses to it form a group
   int64_t sample_index = 0;  // index of the response in the group
-  /// True for the greedy response at the end of the group; only its reward is used. The JSON key is written only if
-  /// true.
+  /// True for a greedy baseline (ReMax): a greedily sampled response at the end of the group. Only its reward is used.
+  /// The JSON key is written only if true.
   bool is_baseline = false;
   std::string prompt;
   std::string response;
   std::vector<int64_t> prompt_ids;
   std::vector<int64_t> response_ids;  // model and environment tokens, interleaved
   std::vector<float> log_probs;       // from the sampler, one per response token, nats; 0 for environment tokens
-  std::vector<Turn> turns{};          // in environments: partition of response_ids; otherwise empty, and no JSON key
-  /// Partition of response_ids by the weights that sampled them. Empty (and no JSON key) if all tokens come from the
-  /// weights with which the step began.
+  std::vector<Turn> turns{};          // in environments: splits response_ids into turns; else empty, and no JSON key
+  /// Splits response_ids into runs of tokens that the same weights sampled. Empty (and no JSON key) if all tokens come
+  /// from the weights with which the step began.
   std::vector<WeightsRun> weights{};
-  /// [num_routed(), experts per token], ordered by MoE layer: experts that were chosen for each token of prompt and
-  /// response, except the last token. -1 for the last token of a context that another follows. Empty (and no JSON key)
-  /// unless recorded.
+  /// [num_routed(), experts per token]: experts that were chosen for each token of prompt and response, except the last
+  /// token. The experts of one token are ordered by MoE layer. -1 for the last token of a context that another context
+  /// follows. Empty (and no JSON key) unless recorded.
   std::vector<int16_t> routed_experts{};
   std::string weights_sum{};  // Engine::weights_sum() of sampled adapters; "" (no JSON key) without adapters
   std::string finish_reason;  // stop | length | stop_string | abort
@@ -75,13 +76,13 @@ struct RolloutRecord {
 
   /// Returns the number of response tokens that the model sampled; environment tokens do not count.
   int64_t num_model_tokens() const { return num_model_tokens(0, std::ssize(response_ids)); }
-  /// Counts only response tokens in [begin, end).
+  /// Counts only response tokens with indices in [begin, end).
   int64_t num_model_tokens(int64_t begin, int64_t end) const;
 
   /// Returns the number of tokens with an entry in routed_experts.
   int64_t num_routed() const { return std::ssize(prompt_ids) + std::ssize(response_ids) - 1; }
 
-  /// The keys that every line of a file has.
+  /// Visits the keys that every line of a file has.
   template <class F>
   void core_fields(F& field) {
     field("step", step), field("domain", domain), field("prompt_id", prompt_id);
@@ -92,13 +93,13 @@ struct RolloutRecord {
     field("reward_detail", reward_detail), field("ground_truth", ground_truth), field("tag", tag);
     field("difficulty", difficulty);
   }
-  /// The keys that a line has only where they differ from the default.
+  /// Visits the keys that a line has only if they differ from the default.
   template <class F>
   void rare_fields(F& field) {
     field("is_baseline", is_baseline), field("turns", turns), field("weights", weights);
     field("routed_experts", routed_experts), field("weights_sum", weights_sum);
   }
-  /// The fields of a record in a message between ranks.
+  /// Visits the fields of a record in a message between ranks.
   template <class F>
   void fields(F& field) {
     core_fields(field), rare_fields(field), field("is_judged", is_judged);
@@ -113,15 +114,17 @@ double as_written(double x);
 /// Returns the JSON object of a line in a rollout file.
 Json to_json(const RolloutRecord& record);
 
-/// Parses a line's JSON; `origin` is "file:line", for errors. Throws UserError if a field is missing or mistyped,
-/// prompt or response is empty, an id is negative or not an integer, log_probs differs from response_ids in length or
-/// has a value above 0.001, a reward or score exceeds +-kLargestReward, turns or weights do not partition response_ids,
-/// or routed_experts is not one equally long list per token except the last.
+/// Parses a line's JSON; `origin` is "file:line", for errors. Throws UserError if
+///   - a field is missing or mistyped, prompt_ids or response_ids is empty, or an id is negative or not an integer
+///   - log_probs differs from response_ids in length, or has a value above 0.001
+///   - a reward or score exceeds +-kLargestReward
+///   - the token counts of turns or weights do not add up to those of response_ids
+///   - routed_experts is not one equally long list for each token except the last
 RolloutRecord record_from_json(const Json& json, const std::string& origin);
 
 /// Returns the text of a file: one line per record.
 std::string to_lines(const std::vector<RolloutRecord>& records);
-/// Parses such a text; `origin` is the file's name. Throws UserError as record_from_json().
+/// Parses the text of a file; `origin` is the file's name. Throws UserError like record_from_json().
 std::vector<RolloutRecord> records_from_lines(const std::string& lines, const std::string& origin);
 /// Returns a file name, e.g. rollouts/step_000012.jsonl for folder "rollouts", prefix "step_", number 12, extension
 /// ".jsonl".
@@ -131,12 +134,12 @@ std::filesystem::path numbered(const std::filesystem::path& folder, const std::s
 /// Throws UserError "origin: step ..., group ..." if a token id is not below vocab_size.
 void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_size, const std::string& origin);
 
-/// Throws UserError "origin: step ..., group ..." if a record has no routed_experts, not `width` per token
-/// (MoE layers x experts per layer), or an expert index that is not below num_experts.
+/// Throws UserError "origin: step ..., group ..." if a record has no routed_experts, more or fewer than `width` per
+/// token, or an index that is not below num_experts. `width`: MoE layers x experts per layer.
 void check_routed_experts(const std::vector<RolloutRecord>& records, int64_t width, int64_t num_experts,
                           const std::string& origin);
 
-/// Sorts by group_index, then sample_index.
+/// Sorts the records by group_index, then sample_index.
 void sort_records(std::vector<RolloutRecord>& records);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Identifies a response of a step, even before it is sampled.
+// SampleIndex identifies a response of a step, even before it is sampled.
 #pragma once
 
 #include <compare>

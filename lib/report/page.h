@@ -1,5 +1,5 @@
-// The page of `roll report`: one self-contained HTML file with style, script and data; it loads nothing from the
-// network.
+// Makes the page of `roll report`: one self-contained HTML file with style, script and data, which loads nothing from
+// the network.
 #pragma once
 
 #include <filesystem>
@@ -17,8 +17,8 @@ struct ReportOptions {
   bool is_live = false;                     // the page polls its server for new data
 };
 
-/// Returns the data that page.js draws. Throws UserError if a folder is missing or holds no run, or a run lacks the
-/// rollouts of a step in `options.steps`.
+/// Returns the data that the script (page.js) draws. Throws UserError if a folder is missing or holds no run, or a run
+/// lacks the rollouts of a step in `options.steps`.
 Json report_data(const ReportOptions& options);
 
 /// Returns the HTML page, which contains report_data(). Throws UserError under the same conditions.

@@ -5,6 +5,7 @@
 
 namespace roll {
 
+/// Return the page's whole style, and its whole script.
 std::string_view page_style();
 std::string_view page_script();
 

@@ -21,7 +21,7 @@ struct RunRecord {
   bool is_sft = false;                      // run of `roll sft`, `roll dpo` or `roll distill`; no rollouts
   int64_t num_steps = 0;                    // number of steps in metrics.jsonl, without step 0
   int64_t last_step = 0;                    // largest step in metrics.jsonl; 0: no steps
-  int64_t wanted_steps = 0;                 // max_steps of the configuration; 0: unknown
+  int64_t wanted_steps = 0;                 // number of steps of the whole run (key max_steps); 0: unknown
   bool is_evaluation = false;               // run of `roll evaluate`
   std::map<std::string, Series> metrics{};  // by metric name
   std::vector<LoggedWarning> warnings{};    // from log.txt
@@ -30,8 +30,8 @@ struct RunRecord {
 };
 
 /// Returns the folder of the run that `folder` belongs to: `folder` itself, the run around a checkpoint, or the only
-/// run up to two levels below. Returns `folder` if it finds no run. Throws UserError if it finds several runs, or if
-/// `folder` is a checkpoint outside a run.
+/// run in it, up to two levels of folders below. Returns `folder` if it finds no run. Throws UserError if it finds
+/// several runs, or if `folder` is a checkpoint outside a run.
 std::filesystem::path find_run(const std::filesystem::path& folder);
 
 /// Reads the run in exactly this folder. Throws UserError if it is missing, a file, or holds no run.

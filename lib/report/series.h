@@ -1,5 +1,5 @@
-// A metric over the steps of a run, and its reduction for charts: neighbouring steps become one bucket with mean,
-// minimum and maximum, so that outliers stay visible.
+// Reduces a metric over the steps of a run for the charts of `roll report`: neighbouring steps become one bucket with
+// mean, minimum and maximum, so that outliers stay visible.
 #pragma once
 
 #include <cstdint>

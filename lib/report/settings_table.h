@@ -1,4 +1,5 @@
-// For `roll report`: a run's configuration as a flat list, and its differences from the defaults or between runs.
+// Reads a run's configuration as a flat list, and finds differences from the defaults and between runs, for `roll
+// report`.
 #pragma once
 
 #include <optional>

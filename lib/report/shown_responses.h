@@ -1,5 +1,6 @@
-// Selects the responses shown on the page of `roll report`: of some steps the most informative groups (a group is all
-// responses to one prompt), with a few responses each, since a run samples gigabytes and the page must open fast.
+// Selects the responses shown on the page of `roll report`. A run samples gigabytes, but the page must open fast, so it
+// shows some steps, the most informative groups of each step, and a few responses of each group. A group is all
+// responses to one prompt.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace roll {
 constexpr size_t kShownSteps = 24;       // evenly spread steps
 constexpr size_t kShownMixedGroups = 2;  // per step: groups with good and bad responses, beside the best and the worst
 constexpr size_t kShownResponses = 8;    // per group: half best, half worst; more if they have per-token values
-constexpr size_t kShownTokens = 4000;    // per response with per-token values
+constexpr size_t kShownTokens = 4000;    // per response with per-token values (step/token_samples.h)
 constexpr size_t kShownValidations = 6;  // evenly spread validations
 constexpr size_t kShownPrompts = 4;      // validation prompts per fate (shown_validation()), at least one per domain
 
@@ -22,8 +23,8 @@ std::vector<int64_t> chosen_steps(const std::vector<int64_t>& available, const s
                                   const std::vector<int64_t>& informative_steps, size_t max_steps);
 
 /// Returns page data: {"available": number of steps with rollouts, "steps": [{"step", "num_groups", "groups": [{"why":
-/// list of "mixed", "best", "worst"; "prompt", "mean", "responses", ...}]}]}. `wanted`: steps that the user asked for,
-/// in addition to the chosen ones. Unreadable lines are counted in run.notes. Throws UserError if a wanted step has no
+/// list of "mixed", "best", "worst"; "prompt", "mean", "responses", ...}]}]}. `wanted`: steps that the user requests in
+/// addition to the chosen ones. Unreadable lines are counted in run.notes. Throws UserError if a wanted step has no
 /// rollouts.
 Json shown_responses(RunRecord& run, const std::vector<int64_t>& wanted);
 

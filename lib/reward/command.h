@@ -28,9 +28,9 @@ struct CommandArgs {
 /// error.
 /// The result is a failed reward (reward.h) if the program answers "error", exceeds timeout_s, ends, or answers with
 /// anything else. Except after "error", it is then killed with all its descendants and started again.
-/// Throws UserError if the command is empty; check_files() and prepare() do if the program does not exist or may not be
-/// executed; score() does if the program prints a line before a question or for another question, if its first answer
-/// is a failure, or after 32 failures in a row. Timeouts are not counted for this.
+/// Throws UserError if the command is empty. check_files() and prepare() throw UserError if the program does not exist
+/// or may not be executed. score() throws UserError if the program prints a line before a question or for another
+/// question, if its first answer is a failure, or after 32 failures in a row; timeouts do not count as failures here.
 std::unique_ptr<RewardFunction> make_command(const CommandArgs& args, const RuleContext& context);
 
 }  // namespace roll

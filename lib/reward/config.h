@@ -1,5 +1,5 @@
-// Configuration of the reward of one domain, rewards.<domain>. Here are the keys common to all reward types; the keys
-// of one type are in the header of that type (types.h). A domain is a group of data rows with the same reward.
+// Configuration of the reward of one domain, rewards.<domain>: the keys common to all reward types. The keys of one
+// type are in the header of that type (types.h). A domain is a group of data rows with the same reward.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,29 @@ namespace roll {
 
 class Keys;
 
-/// Rule for dropping groups; a group is all responses to one prompt. kMean: by the mean score of the group; kStd: by
-/// the sample standard deviation of its scores; kNone drops nothing.
-enum class QueryFilter { kNone, kMean, kStd };
+/// Rule for dropping groups. A group is all responses to one prompt.
+enum class QueryFilter {
+  kNone,  // drops nothing
+  kMean,  // drops by the mean score of the group
+  kStd    // drops by the sample standard deviation of its scores
+};
 constexpr auto enum_names(QueryFilter) {
   return std::to_array<Named<QueryFilter>>(
       {{QueryFilter::kNone, "no_filter"}, {QueryFilter::kMean, "mean_filter"}, {QueryFilter::kStd, "std_filter"}});
 }
 
-/// Treatment of a response whose reward failed: kDrop: it is excluded from training; kZero: the reward counts as 0;
-/// kStop: the run ends with a UserError.
-enum class RewardErrorPolicy { kDrop, kZero, kStop };
+/// Treatment of a response whose reward failed.
+enum class RewardErrorPolicy {
+  kDrop,  // the response is excluded from training
+  kZero,  // the reward counts as 0
+  kStop   // the run ends with a UserError
+};
 constexpr auto enum_names(RewardErrorPolicy) {
   return std::to_array<Named<RewardErrorPolicy>>(
       {{RewardErrorPolicy::kDrop, "drop"}, {RewardErrorPolicy::kZero, "zero"}, {RewardErrorPolicy::kStop, "stop"}});
 }
 
+/// Thresholds of the filter.
 struct QueryFilterArgs {
   double threshold_down = 0;  // kMean keeps only groups whose mean score is above this
   double threshold_up = 1;    // kMean keeps only groups whose mean score is below this
@@ -40,6 +47,7 @@ struct QueryFilterArgs {
   void fields(Keys& v);
 };
 
+/// Key query_filter_config.
 struct QueryFilterConfig {
   QueryFilter type = QueryFilter::kNone;
   QueryFilterArgs filter_args;
@@ -72,7 +80,7 @@ struct RewardArgs {
   OverlongBuffer overlong_buffer;                // penalty for responses close to response_length
   RepetitionPenalty repetition_penalty;          // penalty for repeated n-grams of words
 
-  QueryFilterConfig query_filter_config;  // drops whole groups of responses
+  QueryFilterConfig query_filter_config;  // drops whole groups of responses; not applied to the reward
   std::optional<double> timeout_s;        // for one response, or one retry; nullopt: the type's usual_patience()
   RewardErrorPolicy on_reward_error = RewardErrorPolicy::kDrop;
   std::optional<int64_t> max_retries;  // retries of a failed reward; nullopt: the type's usual_patience()

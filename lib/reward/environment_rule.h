@@ -8,7 +8,7 @@ namespace roll {
 
 struct EnvironmentRuleArgs : NoRewardKeys {};
 
-/// Makes a reward that returns RewardQuery::from_environment; a failed reward (reward.h) if that is not set. Both
+/// Makes a reward that returns RewardQuery::from_environment, or a failed reward (reward.h) if that is not set. Both
 /// parameters are unused.
 std::unique_ptr<RewardFunction> make_environment_rule(const EnvironmentRuleArgs& args, const RuleContext& context);
 

@@ -29,8 +29,9 @@ struct ExactMatchArgs {
 };
 
 /// Makes a reward that is 1 if the part `args.compare` of the response equals the ground truth, without white space at
-/// both ends; else 0, also if the response lacks the marker. A blank ground truth gives a failed reward (reward.h), so
-/// that an empty response earns nothing. Throws UserError if `compare` is kAfterMarker and `marker` is empty.
+/// both ends, else 0. It is 0, too, if the response lacks the marker. A blank ground truth gives a failed reward
+/// (reward.h), so that an empty response earns nothing. Throws UserError if `compare` is kAfterMarker and `marker` is
+/// empty.
 std::unique_ptr<RewardFunction> make_exact_match(const ExactMatchArgs& args, const RuleContext& context);
 
 }  // namespace roll

@@ -4,7 +4,7 @@
 //   JudgeModel::ask       chat messages -> answer text           (judge/judge_model.h; a server or a program)
 //   JudgeRule::verdict    answer text -> score                   (judge/verdict.h)
 //
-// For a judge that runs in this program, collect/reward_models.h does the second step before the reward is asked.
+// For a judge that runs in this program, collect/reward_models.h makes the second step before the reward is computed.
 #pragma once
 
 #include <optional>
@@ -20,9 +20,12 @@
 
 namespace roll {
 
-/// Built-in prompt templates for the judge: a grade 0..10 with or without the ground truth; or YES or NO, whether the
-/// answer is the ground truth.
-enum class JudgeTemplate { kScoreWithReference, kScore, kSameAnswer };
+/// Built-in prompt templates for the judge.
+enum class JudgeTemplate {
+  kScoreWithReference,  // a grade 0..10, given the ground truth
+  kScore,               // a grade 0..10, without the ground truth
+  kSameAnswer           // YES or NO: whether the response's answer is the ground truth
+};
 constexpr auto enum_names(JudgeTemplate) {
   return std::to_array<Named<JudgeTemplate>>({{JudgeTemplate::kScoreWithReference, "score_with_reference"},
                                               {JudgeTemplate::kScore, "score"},
@@ -33,9 +36,13 @@ constexpr auto refused_enum_names(JudgeTemplate) {
       {{"PERALIGN-RLVR-prompt", "asks about personas, which rows here do not have; give it as judge_prompt_file"}});
 }
 
-/// Backend of the judge: kApi: an OpenAI-compatible server; kCommand: the user's program; kInference: a model
-/// in this program, for this domain alone; kCluster: one model in this program, shared by all domains with kCluster.
-enum class JudgeModelType { kApi, kInference, kCluster, kCommand };
+/// Backend of the judge.
+enum class JudgeModelType {
+  kApi,        // an OpenAI-compatible server
+  kInference,  // a model in this program, for this domain alone
+  kCluster,    // a model in this program, shared by all domains with kCluster
+  kCommand     // the user's program
+};
 constexpr auto enum_names(JudgeModelType) {
   return std::to_array<Named<JudgeModelType>>({{JudgeModelType::kApi, "api"},
                                                {JudgeModelType::kInference, "inference"},
@@ -89,9 +96,10 @@ struct LlmJudgeArgs {
 };
 
 /// Makes the reward. For a judge in this program, the query already has the answer (RewardQuery::judge_words). Throws
-/// UserError if judge_api_url, judge_model_name or command is missing where needed, a template lacks {response}, the
-/// pattern does not compile, or both judge_prompt and judge_prompt_file are set. score() throws UserError if the server
-/// rejects address, API key or model at the first question, or the program is broken (command.h).
+/// UserError if a key that judge_model_type needs is missing (judge_api_url and judge_model_name, or command), if a
+/// template lacks {response}, if the pattern does not compile, or if both judge_prompt and judge_prompt_file are set.
+/// score() throws UserError if the server rejects address, API key or model at the first question, or if the program is
+/// broken (command.h).
 std::unique_ptr<RewardFunction> make_llm_judge(const LlmJudgeArgs& args, const RuleContext& context);
 
 }  // namespace roll

@@ -24,18 +24,20 @@ struct ChoiceAnswer {
   bool is_whole = false;  // `text` is the whole response: it has neither a box nor a phrase such as "answer is"
 };
 
-/// Returns the content of the last closed \boxed{...} ("\boxed{A} or \boxed{B}" is one answer, "A or B"); else the text
-/// after the last "answer is", "answer:", "answer would be", "option is" or "choice is", without markup; else the whole
-/// response. Linear time.
+/// Returns the first of these that the response has. Linear time.
+///   1. the content of the last closed \boxed{...}; "\boxed{A} or \boxed{B}" is one answer, "A or B"
+///   2. the text after the last "answer is", "answer:", "answer would be", "option is" or "choice is", without markup
+///   3. the whole response
 ChoiceAnswer find_choice(std::string_view response);
 
+/// The choice that an answer names.
 struct ChosenLetter {
   char letter = 0;            // A to Z; 0: the answer names no choice, or several
   const char* rule = "none";  // "text": the answer is a choice's text; "letter": it contains a choice's letter; "none"
 };
 
-/// Returns the choice whose text equals the answer ("Paris"; ignores letter case and markup); else the letter that the
-/// answer names (choice_letter.h), even if `choices` lacks that letter.
+/// Returns the letter of the choice whose text equals the answer ("Paris"; ignores letter case and markup). Otherwise
+/// returns the letter that the answer names (choice_letter.h), even if `choices` lacks that letter.
 ChosenLetter chosen_letter(const ChoiceAnswer& answer, const Choices& choices);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Types crossthinkqa, multiple_choice and general_val: check whether a response takes the right listed choice.
+// Reward types crossthinkqa, multiple_choice and general_val: check whether a response names the right one of the
+// choices that its question lists.
 //
 // All three find the choice in the response's text after </think> (choice_answer.h) and compare its letter with the
 // letter of the row's ground truth ("B", "(B)", "B. Paris"; or the text of a choice listed in the row). "Boxed" means
@@ -11,7 +12,8 @@
 //   multiple_choice  score and reward are 1 if right and boxed, else 0
 //   general_val      score and reward are 1 if right, boxed or not, else 0
 // In ROLL the last two types give only a score, and a reward that is always 0.
-// A row whose ground truth names no choice: check_row() throws UserError, score() returns a failed reward (reward.h).
+// If a row's ground truth names no choice, check_row() throws UserError, and score() returns a failed reward
+// (reward.h).
 #pragma once
 
 #include "reward/rule.h"
@@ -22,7 +24,7 @@ struct CrossThinkQaArgs : NoRewardKeys {};
 struct MultipleChoiceArgs : NoRewardKeys {};
 struct GeneralValArgs : NoRewardKeys {};
 
-/// Factories of the types, in the table of types.h. `context.scale` is reward_type.
+/// Make the rewards; the table of types.h calls them. `context.scale` is the key reward_type.
 std::unique_ptr<RewardFunction> make_crossthinkqa(const CrossThinkQaArgs& args, const RuleContext& context);
 std::unique_ptr<RewardFunction> make_multiple_choice(const MultipleChoiceArgs& args, const RuleContext& context);
 std::unique_ptr<RewardFunction> make_general_val(const GeneralValArgs& args, const RuleContext& context);

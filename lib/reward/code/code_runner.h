@@ -43,13 +43,13 @@ class CodeRunner {
   virtual CodeRun begin(const CodeBlock& program) = 0;
   /// Runs the program of begin() once, with `input` as standard input.
   virtual CodeRun run(const std::string& input) = 0;
-  /// Runs tests in a process separate from the program of begin(), a Python module. `tests`: {"kind": "calls",
-  /// "assert", "check" or "text", ...} (sandbox/python/harness.py). `with_program` false: tests of a text, without a
-  /// program. `prefix`: Python code put before the program. `num_cases`: multiplies the processor time allowed. The
-  /// last line of the output is a JSON verdict {"passed": n, "total": n, "error": text or null, ...}.
+  /// Runs tests of the program of begin(), which must be in Python, in a process of their own. `tests`: {"kind":
+  /// "calls", "assert", "check" or "text", ...} (sandbox/python/harness.py). `with_program`: false for tests of a text,
+  /// without a program. `prefix`: Python code put before the program. `num_cases`: multiplies the processor time
+  /// allowed. The last line of the output is a JSON verdict {"passed": n, "total": n, "error": text or null, ...}.
   virtual CodeRun run_tests(const Json& tests, bool with_program, const std::string& prefix, int64_t num_cases) = 0;
-  /// Runs tests and program in one process, as plain Python; parameters and output as for run_tests(). A program that
-  /// fails there is wrong; one that passes may have tampered with the tests.
+  /// Runs tests and program in one process, as plain Python. Parameters and output are those of run_tests(). A program
+  /// that fails there is wrong; one that passes may have tampered with the tests.
   virtual CodeRun run_together(const Json& tests, const std::string& prefix, int64_t num_cases) = 0;
 };
 

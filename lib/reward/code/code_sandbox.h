@@ -1,4 +1,4 @@
-// Type code_sandbox: runs the program of a response on the test cases of its row.
+// Reward type code_sandbox: runs the program of a response on the test cases of its row.
 //
 //   code_text.h    finds the last code block of the response
 //   code_cases.h   reads the test cases of the row
@@ -6,9 +6,9 @@
 //
 // Each run of the program has its own sandbox. Its output is compared outside, so the program cannot see the expected
 // output. Tests in Python run in a separate process that sees only plain data of the program
-// (sandbox/python/harness.py); only if they cannot run so, they run once in the program's process, where it can fail
-// but not pass. A program that loops, crashes, ends early or exceeds a limit is wrong. If no sandbox is available or
-// the row's tests are broken, the result is a failed reward (reward.h), not a wrong answer.
+// (sandbox/python/harness.py). If they cannot run there, they run once in the program's own process, which can prove
+// the program wrong but not right. A program that loops, crashes, ends early or exceeds a limit is wrong. If no sandbox
+// is available or the row's tests are broken, the result is a failed reward (reward.h), not a wrong answer.
 #pragma once
 
 #include <map>

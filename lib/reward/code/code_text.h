@@ -8,6 +8,7 @@
 
 namespace roll {
 
+/// A program found in a response.
 struct CodeBlock {
   std::string language;  // "python", "cpp", ...
   std::string code;      // ends with a newline

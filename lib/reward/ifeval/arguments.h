@@ -1,5 +1,5 @@
-// Arguments of an ifeval instruction, such as the number of sentences that it demands. They are checked when they are
-// read, by the checks of instruction.h.
+// Reads the arguments of an ifeval instruction, such as the number of sentences that it demands. The functions of
+// InstructionKind (instruction.h) read the arguments that they need, and each is checked then.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ constexpr auto enum_names(Relation) {
 /// Returns whether `count` (found in the response) has the relation to `number` (demanded). kAround means that they
 /// differ by at most `tolerance`; the other relations ignore it.
 bool holds(Relation relation, int64_t count, int64_t number, int64_t tolerance = 0);
-/// Returns a tenth of `number`, rounded (half to even), but at least 1: the tolerance of kAround for counts of words.
+/// Returns a tenth of `number`, rounded (half to even), but at least 1. It is the tolerance of kAround for counts of
+/// words.
 int64_t tenth(int64_t number);
 
 /// Reads the arguments by name. Each getter throws UserError "key = value: must be ..." if the argument is missing,

@@ -1,5 +1,5 @@
-// A response prepared for ifeval checks (checks.h, instruction.h): its text, its lower-case form, and searches by
-// regular expressions, which are compiled once.
+// CheckedText is a response prepared for ifeval checks (checks.h, instruction.h): its text, its lower-case form, and
+// searches by regular expressions, which are compiled once.
 #pragma once
 
 #include <map>
@@ -34,8 +34,8 @@ class CheckedText {
 
   std::string_view text() const { return text_; }
   const std::string& lowered() const { return lowered_; }
-  /// Returns all matches of a regular expression in the text. Throws MatchFailed if the time limit of the Expressions
-  /// is exceeded; so do the next two functions.
+  /// Returns all matches of a regular expression in the text, like Expressions::find_all(). This and the next two
+  /// functions throw MatchFailed if the time limit of the Expressions is exceeded.
   std::vector<std::string_view> find_all(std::string_view expression) const;
   /// Returns all matches in `part`, which is searched as a text by itself.
   std::vector<std::string_view> find_all(std::string_view expression, std::string_view part) const {

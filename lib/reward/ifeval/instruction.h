@@ -12,8 +12,9 @@
 
 namespace roll::ifeval {
 
+/// A kind of instruction.
 struct InstructionKind {
-  std::string_view name;
+  std::string_view name;  // such as "keywords:existence"
   /// Returns whether the text follows the instruction. Reads all arguments for any text, also an empty one, and throws
   /// UserError if one is missing or invalid.
   bool (*follows)(const CheckedText& text, const Arguments& args);
@@ -27,6 +28,7 @@ std::span<const InstructionKind> allenai_instructions();
 std::span<const InstructionKind> ifbench_instructions();
 std::span<const InstructionKind> ifbench_formats();
 
+/// An instruction of a row.
 struct Instruction {
   const InstructionKind* kind;  // in a table above; never null
   Json args;                    // object name -> value, or null: no arguments
@@ -34,16 +36,16 @@ struct Instruction {
 };
 
 /// Reads a row's instructions, at least one, in the row's order. `ground_truth`: text of the column of that name.
-/// Throws UserError "column = value: rule; remedy" if there are none, or one is unknown; arguments are only checked by
-/// follows().
+/// Throws UserError "column = value: rule; remedy" if the row has no instruction, or one of an unknown kind. Only
+/// follows() checks arguments.
 std::vector<Instruction> read_instructions(const Json& row, const std::string& ground_truth);
 
 /// Returns whether the text (valid UTF-8) follows the instruction; false if it is blank. Throws UserError if the
 /// arguments are invalid, for any text, and MatchFailed if the time limit of `expressions` is exceeded.
 bool follows(const Instruction& instruction, std::string_view text, Expressions& expressions);
 
-/// Returns the variants of a response for loose checks (the key strict is false): `text` itself, and without its first
-/// line, its last line, and both; then the same four without asterisks.
+/// Returns the eight variants of a response for loose checks (the key strict is false): the whole text, the text
+/// without its first line, without its last line, without both; then these four without asterisks.
 std::vector<std::string> loose_texts(const std::string& text);
 
 }  // namespace roll::ifeval

@@ -7,6 +7,7 @@
 
 namespace roll::ifeval {
 
+/// Returns whether the character is a mark.
 constexpr bool is_mark(char c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }

@@ -14,9 +14,10 @@ namespace roll::ifeval {
 /// A sentence ends after one or more of . ? ! and the ellipsis, with closing quotes and brackets, if white space or the
 /// end of the text follows. After the full-width marks of Chinese and Japanese and Hindi's danda, anything may follow.
 ///
-/// Periods that need not end a sentence: after a title (Dr. Lee) or "e.g." it ends only before a blank line; after
-/// other abbreviations (Inc., Jan., a.m., U.S., J.) and an ellipsis, also before a capitalised word that usually starts
-/// a sentence ("Acme Inc. He"); after a number, unless a small letter follows. Text without a word is no sentence.
+/// Some periods need not end a sentence. After a title (Dr. Lee) or "e.g." the sentence ends only before a blank line.
+/// After other abbreviations (Inc., Jan., a.m., U.S., J.) and an ellipsis, it also ends before a capitalised word that
+/// usually starts a sentence ("Acme Inc. He"). After a number, it ends unless a small letter follows. Text without a
+/// word does not count as a sentence.
 std::vector<std::string_view> split_sentences(std::string_view text);
 
 /// Returns the number of sentences.

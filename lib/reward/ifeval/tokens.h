@@ -9,8 +9,8 @@
 
 namespace roll::ifeval {
 
-/// Returns the tokens of `part`, one sentence of the text, as views into `part`. Throws MatchFailed if the time limit
-/// of the text's Expressions is exceeded; so does the next function.
+/// Returns the tokens of `part`, one sentence of the text, as views into `part`. This and the next function throw
+/// MatchFailed if the time limit of the text's Expressions is exceeded.
 std::vector<std::string_view> split_tokens(const CheckedText& text, std::string_view part);
 
 /// Returns the tokens of all sentences of the text (sentences.h), in order.

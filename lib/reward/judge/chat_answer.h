@@ -10,13 +10,14 @@
 
 namespace roll {
 
+/// The parsed answer.
 struct ChatAnswer {
   std::string text{};                      // the model's answer; "" if `failure` is set
   bool is_cut = false;                     // the model was stopped at its token limit
   std::optional<int64_t> num_tokens{};     // tokens of prompt and answer; nullopt: the server does not say
   std::optional<RewardFailure> failure{};  // kUnparsable, kUnavailable or kUnjudged if there is no usable answer
   std::string reason{};                    // reason of the failure; may repeat parts of the request, such as the key
-  bool is_refused = false;                 // the server rejects address, API key or model, and so every question
+  bool is_refused = false;                 // the server rejects address, API key or model, so no question can succeed
 };
 
 /// Parses HTTP status and body; never throws. Sets `failure` to

@@ -1,5 +1,5 @@
-// Interface of a judge that answers chat messages with text: an OpenAI-compatible server (api_judge.cpp) or a program
-// (command_judge.cpp). Used by llm_judge.h.
+// Interface of a judge that answers chat messages with text, for llm_judge.h: an OpenAI-compatible server
+// (api_judge.cpp) or a program (command_judge.cpp).
 #pragma once
 
 #include <memory>

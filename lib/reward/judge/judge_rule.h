@@ -1,5 +1,5 @@
-// Builds the question to a judging language model and reads the score from the model's answer. llm_judge.cpp uses it
-// for judges behind a server or in a program, collect/reward_models.cpp for judges that run in this program.
+// Builds the question to a judging language model and reads the score from the model's answer. Used by llm_judge.cpp
+// for judges behind a server or in a program, and by collect/reward_models.cpp for judges that run in this program.
 #pragma once
 
 #include <optional>

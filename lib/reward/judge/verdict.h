@@ -1,7 +1,7 @@
-// Parses the score from the answer of a judging language model, for judge_rule.h. Stricter than ROLL, which takes the
-// first number after any "Score:", treats 1 of 10 as the best score, finds "yes" and "no" inside words ("cannot",
-// "know"), clamps numbers and turns unreadable answers into 0. Here such answers give no score, and the judge is asked
-// again (max_retries).
+// Parses the score from the answer of a judging language model, for judge_rule.h. An answer without a clear score gives
+// no score, and the judge is asked again (max_retries). ROLL is less strict: it takes the first number after any
+// "Score:", treats 1 of 10 as the best score, and finds "yes" and "no" inside words ("cannot", "know"). It also clamps
+// numbers and turns unreadable answers into 0.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,15 @@
 
 namespace roll {
 
-/// Kinds of answers that a prompt template asks for. By default both, since the user's templates may ask for either.
+/// Kinds of answers that a prompt template asks for. The default is both, since the user's templates may ask for
+/// either.
 struct AnswerFormat {
   bool grade = true;                   // a number
   bool yes_or_no = true;               // YES or NO
   std::optional<double> best_score{};  // grade that means score 1; unset: grades above 1 are out of 10, others out of 1
 };
 
+/// Result of parsing.
 struct Verdict {
   std::optional<double> score{};  // in 0..1; unset: the answer has no readable score
   std::string problem{};          // reason if `score` is unset: "answered ...: ..."
