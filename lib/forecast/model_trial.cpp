@@ -101,7 +101,7 @@ double num_trained(const ModelSpec& spec) {
 PackedTokens micro_batch(const TriedModel& model, const TrainingShape& shape, int64_t tokens) {
   const int64_t length = std::clamp<int64_t>(shape.length, 2, tokens);
   std::vector<std::vector<int64_t>> sequences(std::max<int64_t>(1, tokens / length));
-  const int64_t vocabulary = std::min(model.spec.vocab_size, kMostVocabulary);  // of the thin model
+  const int64_t vocabulary = std::min(model.spec.vocab_size, kMostVocabulary);
   int64_t id = 0;
   for (auto& sequence : sequences)
     while (std::ssize(sequence) < length) sequence.push_back(id = (id * 31 + 7) % vocabulary);

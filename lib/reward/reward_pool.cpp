@@ -164,7 +164,7 @@ RewardUse RewardPool::take_use() {
 void RewardPool::drop(int64_t number) {
   const std::lock_guard lock(mutex_);
   const auto entry = entries_.find(number);
-  if (entry == entries_.end()) return;
+  if (entry == entries_.end() || (entry->second.is_done && entry->second.error)) return;  // a failure ends the run
   if (entry->second.is_done || std::erase(waiting_, number) > 0)
     entries_.erase(entry);
   else
