@@ -52,7 +52,8 @@ struct TrainingPlan {
   std::vector<PlannedPass> passes;
   std::vector<PlannedUpdate> updates;
 
-  /// Returns the pass that `worker` makes; nullptr if it has none. `worker` must be the configuration's own object.
+  /// Returns the first pass of `worker`; nullptr if it has none. Compares addresses, so `worker` must be the object in
+  /// the configuration, not a copy.
   const PlannedPass* find_pass(const WorkerConfig& worker) const;
 };
 
