@@ -30,8 +30,8 @@ class TokenSamples {
 
   /// Writes a line per response to <folder>/step_NNNNNN.jsonl: {"step", "group_index", "sample_index", "domain",
   /// "score", "reward", "tokens"}, and lists with a number per response token: sampler_log_probs, old_log_probs,
-  /// ref_log_probs, values, token_rewards, advantages if computed, and log_probs that take() kept. Writes no
-  /// file if this rank has none of the responses. Throws SystemError if the file cannot be written.
+  /// ref_log_probs, values, token_rewards, advantages if computed, and log_probs that take() kept. Writes no file if
+  /// this rank has none of the responses. Throws SystemError if the file cannot be written.
   void write(const std::filesystem::path& folder, const Tokenizer& tokenizer) const;
 
  private:

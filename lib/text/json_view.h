@@ -1,4 +1,5 @@
-// Typed access to a model folder's JSON files. Errors name file and path: "tokenizer.json: model.merges[3] = ...: ...".
+// Typed access to a model folder's JSON files, for the readers of lib/text. Errors name file and path: "tokenizer.json:
+// model.merges[3] = ...: ...".
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ class JsonView {
   /// Throws UserError "file: path = value: rule".
   [[noreturn]] void fail(std::string_view rule) const;
 
-  /// Returns a member of this object; throws UserError if it is missing or null.
+  /// Returns a member of this object; throws UserError if it is missing or null, or if this is no object.
   JsonView at(std::string_view key) const;
   /// Returns a member of this object; nullopt if it is missing or null.
   std::optional<JsonView> get(std::string_view key) const;
