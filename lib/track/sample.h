@@ -1,4 +1,4 @@
-// A prompt with its response and verdict, shortened for display on the screen and in the log.
+// Shows a prompt with its response and verdict on the screen and in the log, shortened.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace roll {
 
-/// A prompt and its response, with full texts.
+/// A prompt, its response and how it was judged, with full texts. It is also a part of messages between ranks.
 struct ShownSample {
   int64_t step = 0;
   bool is_validation = false;  // sampled in the validation at `step`, not for training
