@@ -1,4 +1,4 @@
-// Reinforcement learning with verifiable rewards (`roll train`), step by step: rollout -> rewards -> log-probs and
+// Runs `roll train`: reinforcement learning with verifiable rewards. A step is: rollout -> rewards -> log-probs and
 // values -> advantages -> updates of critic and actor. All ranks know a step's facts and plans; a sequence's tokens are
 // only on the ranks that sample it or train on it.
 #pragma once
