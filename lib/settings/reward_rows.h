@@ -15,8 +15,7 @@
 
 namespace roll {
 
-/// Reward function of each domain, by domain. They are only used for RewardFunction::check_row(), and are not prepared
-/// to score.
+/// Reward functions by domain, for RewardFunction::check_row() only. They are not prepared to score.
 using DomainRules = std::map<std::string, std::unique_ptr<RewardFunction>>;
 
 /// Makes the rewards of all configured domains. Throws UserError if the keys of a reward are wrong (make_reward()).

@@ -20,6 +20,7 @@ struct SetPlan {
   int64_t num_samples = 1;  // responses per prompt
 };
 
+/// Settings of all sampling in a run.
 struct SamplingPlan {
   SamplingSettings training;           // sampling of training responses
   int64_t num_samples = 1;             // trained responses per prompt

@@ -45,6 +45,7 @@ struct Reading {
   std::set<std::string> assumed_set = {};  // environment variables taken as set, with unknown values
 };
 
+/// Interprets the script and collects its commands. Not thread-safe.
 class Interpreter {
  public:
   explicit Interpreter(Reading reading);
@@ -76,6 +77,7 @@ class Interpreter {
   using Fields = std::vector<Field>;
   using Branch = std::function<Truth()>;  // parses one branch at cursor_, and runs it if is_live_
   using Variables = std::map<std::string, std::optional<Fields>>;  // values of a variable or array; nullopt: unset
+  /// Arguments of the script or of the running function.
   struct Arguments {
     Fields values;            // $1, $2, ...
     bool has_more = false;    // more follow, whose values are unknown
@@ -91,7 +93,8 @@ class Interpreter {
 
     size_t size() const;
   };
-  enum class Flow { kOn, kBreak, kContinue, kReturn, kExit };  // kOn: the next command runs; else: leaves a construct
+  /// kOn: the next command runs; else the script is leaving a loop, function or itself.
+  enum class Flow { kOn, kBreak, kContinue, kReturn, kExit };
   /// Output of commands so far, for an enclosing substitution.
   struct Output {
     std::string text = {};
@@ -109,6 +112,8 @@ class Interpreter {
   };
 
   // Functions that return Truth parse at cursor_ or run a command; the result is its success (exit status 0).
+  // compound(), run_builtin() and run_nested_shell() return nullopt if the command is of another kind. A Builder
+  // argument gets the words read.
 
   // ---- grammar.cpp: lists, pipelines, loops, branches and functions
   bool runs() const { return is_live_ && flow_ == Flow::kOn; }

@@ -20,7 +20,7 @@ namespace roll {
 /// other than the last return an undefined tensor.
 struct ForwardPass : std::function<at::Tensor(const Batch& micro_batch)> {
   using function::function;
-  /// Called in place of the function for an empty micro-batch, to take part in the model's collectives; null: not
+  /// Called in place of the function for an empty micro-batch, to take part in the model's collectives. Null: not
   /// needed.
   std::function<at::Tensor()> empty_pass{};
   std::shared_ptr<PipelineStage> stage{};  // this rank's pipeline stage; null: no pipeline

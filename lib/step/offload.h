@@ -6,6 +6,7 @@
 
 namespace roll {
 
+/// Moves training data between the device and host memory, on each rank that trains.
 class Offload {
  public:
   /// is_on: value of the key; if false, both functions do nothing. `trainer` must outlive this object.

@@ -9,6 +9,7 @@
 
 namespace roll {
 
+/// The frozen weights of one model on one rank.
 class OffloadedWeights {
  public:
   /// Copies `parameters` (not empty, of one dtype and device) to host memory and frees their device memory. The tensor

@@ -69,6 +69,7 @@ struct RoleSource {
   at::ScalarType dtype = at::kFloat;
   std::optional<LoraSpec> lora{};  // adapters to train; unset: a trained role trains all weights
 };
+/// Sources of the models of all roles.
 struct RoleSources {
   ByRole<RoleSource> roles;
   int64_t longest_sequence = 0;  // most tokens of a sequence in the run; selects LongRoPE factors (for_length())

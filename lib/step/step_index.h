@@ -1,5 +1,6 @@
-// Gathers the facts of all responses of a step on every rank, while the responses stay on the ranks that sampled or
-// read them. Also makes the experience of a rank's own responses. Used by StepTrainer::distribute().
+// Gathers the facts of all responses of a step on every rank: lengths, scores, domains, ...
+// (experience/response_facts.h). The responses stay on the ranks that sampled or read them. Also makes the experience
+// of a rank's own responses. Used by StepTrainer::distribute().
 #pragma once
 
 #include <cstdint>

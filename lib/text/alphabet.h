@@ -43,6 +43,7 @@ struct AlphabetRules {
 class Alphabet {
  public:
   Alphabet() = default;
+  /// Reads the ids of single symbols from `vocabulary`, which is not kept.
   Alphabet(const Vocabulary& vocabulary, const AlphabetRules& rules);
 
   /// Sets `symbols` to the token ids of the initial symbols of `word` (valid UTF-8).

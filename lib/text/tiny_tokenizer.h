@@ -10,6 +10,7 @@
 
 namespace roll {
 
+/// Contents of the tokenizer.
 struct TinyTokenizerSpec {
   /// Words that become one token each, e.g. " plus" or "the". The pre-tokenizer must not split a word. It may be
   /// letters after at most one other character, digits (only one if split_digits), punctuation, or white space.

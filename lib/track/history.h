@@ -14,6 +14,7 @@
 
 namespace roll {
 
+/// Value of a metric at one step.
 struct MetricPoint {
   int64_t step = 0;
   double value = 0;

@@ -19,6 +19,7 @@
 
 namespace roll {
 
+/// Access to the terminal, and style.
 struct ScreenOptions {
   std::function<void(std::string_view)> write;  // writes to the terminal in one call
   std::function<Terminal()> terminal;           // returns the terminal with its current size

@@ -43,12 +43,14 @@ struct ScreenState {
   std::deque<Line> log;  // newest last
 };
 
+/// Appearance of a text; kCurve is that of curves.
 enum class Style { kPlain, kBold, kDim, kGood, kBad, kWarning, kCurve };
 
 struct StyledText {
   std::string text;
   Style style = Style::kPlain;
 };
+/// One line, as texts from left to right.
 using FrameLine = std::vector<StyledText>;
 
 /// Returns the frame: at most `rows` lines of at most `columns` columns. If space is short, leaves out the sample

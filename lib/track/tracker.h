@@ -53,6 +53,7 @@ class JsonLinesFile {
   std::ofstream out_;
 };
 
+/// Settings of a Tracker. Those of trackers that are not in track_with are ignored.
 struct TrackerOptions {
   std::vector<TrackerKind> track_with;    // destinations; kService is not allowed
   std::filesystem::path output_dir;       // folder of metrics.jsonl, metrics.csv and histograms.jsonl

@@ -14,6 +14,7 @@
 
 namespace roll {
 
+/// Identity of a run in W&B's files.
 struct WandbRun {
   std::filesystem::path folder;  // folder of all runs: "wandb"
   std::string id;                // run id, constant over restarts

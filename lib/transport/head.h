@@ -22,6 +22,7 @@ enum class Operation : uint8_t {
   kScatter,       // reduce-scatter (sum)
   kExchange       // all-to-all
 };
+/// Names of an operation.
 struct OperationName {
   const char* text;     // in messages: "all-reduce (sum)"
   const char* counted;  // in metrics of traffic (dist/traffic.h): "all_reduce"
