@@ -19,7 +19,8 @@ constexpr int64_t kMaxTokenId = (1 << 22) - 1;
 /// Returns true if `value` is an integer in [0, kMaxTokenId].
 bool is_token_id(const FileJson& value);
 
-/// A JSON value and its path in a file. Does not own the value, which must outlive it.
+/// A JSON value and its path in a file. Does not own the value, which must outlive it. at(), get() and the typed
+/// accessors throw UserError if the value has another JSON type.
 class JsonView {
  public:
   /// `origin`: the file's name in messages; `path`: "model.merges", or "" for the file's whole content.
@@ -36,7 +37,7 @@ class JsonView {
   /// Throws UserError "file: path = value: rule".
   [[noreturn]] void fail(std::string_view rule) const;
 
-  /// Returns a member of this object; throws UserError if it is missing or null, or if this is no object.
+  /// Returns a member of this object; throws UserError if it is missing or null.
   JsonView at(std::string_view key) const;
   /// Returns a member of this object; nullopt if it is missing or null.
   std::optional<JsonView> get(std::string_view key) const;
@@ -44,7 +45,7 @@ class JsonView {
   /// Returns an element of this array; throws Bug if it has fewer elements.
   JsonView at(size_t index) const;
 
-  /// Return the value in one type; throw UserError if it has another. object() and array() return this view.
+  /// Return the value as one type. object() and array() return this view.
   const JsonView& object() const;
   const JsonView& array() const;
   const std::string& string() const;

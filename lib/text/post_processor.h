@@ -13,8 +13,8 @@ struct PostProcessor {
   std::vector<int64_t> before, after;
 };
 
-/// Reads it. Supports TemplateProcessing (only the template `single`), ByteLevel (adds no ids), Sequence. Throws
-/// UserError for others.
+/// Returns the ids that the section `json` adds. Supports TemplateProcessing (only the template `single`), ByteLevel
+/// (adds no ids), Sequence. Throws UserError for others.
 PostProcessor read_post_processor(const JsonView& json);
 
 }  // namespace roll

@@ -35,9 +35,9 @@ class Tokenizer {
   std::vector<int64_t> encode(std::string_view text, bool parse_special = true, bool add_special = true) const;
 
   /// Returns only the token ids of `text`, which continues a text with the ids `before`. Special tokens in `text` are
-  /// parsed; the post-processor's are not added. As in HF, the prefix space (SentencePiece's "▁") is added only if
-  /// `before` is empty or ends in an added token, and an added token with rstrip at the end of `before` removes white
-  /// space at the beginning of `text`. Throws UserError for invalid UTF-8.
+  /// parsed; the post-processor's are not added. The prefix space (SentencePiece's "▁") is added only if `before` is
+  /// empty or ends in an added token, as in HF. If that token has rstrip, white space at the beginning of `text` is
+  /// dropped. Throws UserError for invalid UTF-8.
   std::vector<int64_t> encode_behind(std::span<const int64_t> before, std::string_view text) const;
 
   /// Returns `text` with a space inserted after the first character of each special token's spelling, so that encode()

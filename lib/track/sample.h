@@ -12,8 +12,8 @@ struct ShownSample {
   int64_t step = 0;
   bool is_validation = false;  // sampled in the validation at `step`, not for training
   std::string prompt, response;
-  std::string verdict;   // "right (score 1)", "cut off, score 0"
-  std::string expected;  // ground truth of the row; "" if it has none
+  std::string verdict;   // "right (score 1)", "wrong (score 0), cut off at the length limit"
+  std::string expected;  // ground truth of the row; "" if it has none or the response is right
   template <class F>
   void fields(F& field) {
     field("step", step), field("is_validation", is_validation), field("prompt", prompt);
@@ -21,7 +21,7 @@ struct ShownSample {
   }
 };
 
-/// Shortens a text to one line of at most `columns` terminal columns: "first words … last words".
+/// Returns a text as one line of at most `columns` terminal columns: "first words … last words".
 std::string shortened(const std::string& text, int columns);
 
 /// Returns three lines "  prompt    ...", "  response  ..." and "  verdict   ...", each at most `columns` wide.

@@ -38,8 +38,8 @@ PromptSource make_prompt_source(const Config& config, const std::filesystem::pat
 /// Reads, checks and tokenises all rows, passes those that are not dropped to `take` in file order, and logs the
 /// numbers of rows and warnings about them. A row's template is that of its tag, else data.template_name, else
 /// global_template, else the model folder's. title: begins the lines in the log, e.g. "training prompts". Throws
-/// UserError if a file cannot be read, a row is malformed, has no domain, cannot be judged by its reward or rendered by
-/// its template, or no row is left.
+/// UserError if a file cannot be read or no row is left. Throws it also if a row is malformed, has no domain, or cannot
+/// be judged by its reward or rendered by its template.
 void for_each_prompt(const PromptSource& source, const Tokenizer& tokenizer, const std::string& title, Log& log,
                      const std::function<void(Row)>& take);
 

@@ -17,8 +17,8 @@ struct RunInputs {
 };
 
 /// Loads the policy's tokenizer, and the training prompts unless rollouts are replayed (rollout_replay). Each rank
-/// calls it; no communication. Throws UserError if a data file cannot be read, a row is malformed or does not fit its
-/// reward, no row is left, or a domain's share of a step is less than one prompt.
+/// calls it; no communication. Throws UserError if a data file cannot be read, no row is left, or a domain's share of a
+/// step is less than one prompt. Throws it also if a row is malformed or does not fit its reward.
 RunInputs load_run_inputs(const Config& config, RoleSources sources, Log& log);
 
 /// Returns `config` with max_steps set. If it was null, it becomes the number of whole steps in num_train_epochs passes
