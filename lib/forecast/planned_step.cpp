@@ -118,7 +118,7 @@ class PlannedRank {
 
   /// Makes what only the first step of a run makes.
   void prepare() {
-    if (!config_.rollout_replay) prepare_updates(roles_, role_meshes_, ranks_.traffic());
+    if (!config_.rollout_replay) prepare_weight_sync(roles_, role_meshes_, ranks_.traffic());
   }
 
   void run() {
@@ -130,7 +130,7 @@ class PlannedRank {
     if (!config_.rollout_replay) sample(local);
     RlStep step{.number = step_.number};
     trainer_.distribute(step, local);
-    trainer_.broadcast(role_meshes_.learners ? trainer_.learn(step) : Metrics());
+    trainer_.broadcast(role_meshes_.roles_among_learners ? trainer_.learn(step) : Metrics());
   }
 
  private:

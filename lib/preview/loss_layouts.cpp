@@ -150,7 +150,7 @@ Results train_step(Communicator& world, const LossStep& loss_step, const StepSet
   RlStep step{.number = number};
   ByRole<FirstUpdates> first_updates;
   trainer.distribute(step, local);
-  if (roles.learners) trainer.learn(step, {.first = &first_updates});
+  if (roles.roles_among_learners) trainer.learn(step, {.first = &first_updates});
   Results results;
   for (const auto& [role, updates] : first_updates) results[role] = to_result(updates);
   return results;

@@ -1,5 +1,5 @@
-// ROLL's rollout_mock keys, another spelling of our keys rollout_dump_dir (write rollouts) and rollout_replay (train on
-// written rollouts).
+// ROLL's section rollout_mock. If it is enabled, loading copies dump_dir to our key rollout_dump_dir (write rollouts)
+// or rollout_replay (train on written rollouts).
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 
 namespace roll {
 
+/// Key that receives dump_dir: rollout_dump_dir (kDump) or rollout_replay (kReplay).
 enum class MockMode { kDump, kReplay };
 constexpr auto enum_names(MockMode) {
   return std::to_array<Named<MockMode>>({{MockMode::kDump, "dump"}, {MockMode::kReplay, "mock"}});

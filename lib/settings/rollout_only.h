@@ -1,5 +1,5 @@
-// Completes the configuration of runs that sample, score and write rollouts but train nothing (rollout_only: true),
-// like ROLL's AgenticRolloutPipeline. complete() and tools that need training call it.
+// Completes configurations of runs that sample, score and write rollouts but train nothing (rollout_only: true), like
+// ROLL's AgenticRolloutPipeline. The first two functions are steps of load_config().
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@ namespace roll {
 /// If the result is true, notes keys that have no effect without training.
 void complete_rollout_only(Config& config, Checker& check);
 
-/// If nothing is trained, gives actor_train, which then only holds the weights, the devices and tensor-parallel size of
-/// actor_infer; the latter must be complete. Records an error if rollout_replay is set.
+/// If nothing is trained, actor_train only holds the weights for the sampler. Copies the devices and tensor-parallel
+/// size of actor_infer to it, and the dtype if no key of actor_train is set. actor_infer must be complete. Records an
+/// error if rollout_replay is set. Does nothing for runs that train.
 void place_policy_at_sampler(Config& config, Checker& check);
 
-/// Throws UserError if `config`, which was read from `file`, only samples. `command`: the tool that needs training, for
-/// the message.
+/// Throws UserError if `config` trains nothing. The message names its `file` and the `command` that needs training.
 void require_training(const Config& config, const std::string& file, const std::string& command);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Keys that the configurations of `roll sft`, `roll dpo` and `roll distill` share: a run that trains one model on rows
-// of a data set. An update is one mini-batch; these runs count updates where `roll train` counts steps.
+// Keys that `roll sft`, `roll dpo` and `roll distill` share; each trains one model on the rows of a data set. An update
+// is one optimizer step on one mini-batch. These runs count updates where `roll train` counts steps.
 #pragma once
 
 #include "config/keys.h"
@@ -7,6 +7,7 @@
 
 namespace roll {
 
+/// Members are keys unless a comment says otherwise; their help texts are in run_fields() and the commands' fields().
 struct RowConfig {
   std::string kind;         // not a key: the command ("sft", "dpo", "distill"), which is also the metrics' prefix
   std::string trained_key;  // not a key: name of the key that holds `trained`, such as "sft_train"

@@ -20,23 +20,25 @@ struct SetPlan {
   int64_t num_samples = 1;  // responses per prompt
 };
 
+/// Settings of all sampling in a run.
 struct SamplingPlan {
   SamplingSettings training;           // sampling of training responses
   int64_t num_samples = 1;             // trained responses per prompt
-  bool with_baseline = false;          // one more response per prompt, drawn greedily; its reward is the baseline
+  bool with_baseline = false;          // one more response per prompt, sampled greedily; its reward is the baseline
   uint64_t seed = 0;                   // seed of all random numbers
   int64_t max_running_requests = 1;    // sequences that an engine (a group of sampler ranks) samples at once
   bool shares_prefill = true;          // responses to one prompt share its KV cache
-  int64_t most_prompts = 0;            // upper limit of prompts sampled at once in a training step, over all engines
-  int64_t num_additional_prompts = 0;  // extra prompts sampled at once, for each domain with a group filter
+  int64_t most_prompts = 0;            // most prompts of a training step in progress at once, over all engines
+  int64_t num_additional_prompts = 0;  // prompts in progress beyond the step's number, per domain with a group filter
   double steps_ahead = 0;              // steps that async rollout may run ahead of training; 0: not async
   int64_t last_step = 0;               // number of steps of the run
-  bool plays = false;                  // samples in environments, not single responses
-  int64_t response_length = 0, val_response_length = 0;  // most response tokens; in environments: of all turns
-  int64_t sequence_length = 0, val_sequence_length = 0;  // most tokens of prompt and response in one context
+  bool plays = false;                  // true: acts in environments, turn by turn; false: one response per prompt
+  // Limits in tokens, for training and for validations (val_):
+  int64_t response_length = 0, val_response_length = 0;  // response; in environments: all turns together
+  int64_t sequence_length = 0, val_sequence_length = 0;  // prompt and response; if each turn has a prompt: of a turn
   std::vector<SetPlan> sets;                             // validation sets; the validation's own rows first, if any
   std::map<std::string, QueryFilterConfig> filters;      // group filters, by domain
-  EngineLimits limits;                                   // num_slots: an upper limit, the engine may take fewer
+  EngineLimits limits;                                   // num_slots is an upper limit; the engine may take fewer
   CacheSettings cache;
 
   /// Responses per training prompt, including the greedy one.

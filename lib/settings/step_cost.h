@@ -7,8 +7,8 @@
 
 namespace roll {
 
-/// Cost of a step in which every sequence has full length, over all ranks; models that judge responses are not counted.
-/// Except for `tokens`, the unit is floating-point operations (a multiply-add is two).
+/// Cost of a step in which every sequence has full length, over all ranks. Models that judge responses are not counted.
+/// All members but `tokens` are floating-point operations (a multiply-add is two).
 struct StepCost {
   double tokens = 0;    // tokens of all prompts and responses
   double sampling = 0;  // upper bound: ignores prefix sharing
@@ -18,8 +18,8 @@ struct StepCost {
   double total() const { return sampling + forwards + training; }
 };
 
-/// `models` must have the policy's shape. The critic is left out if its shape is unknown; other roles count as the
-/// policy.
+/// Returns the cost for models of these shapes; `models` must have the policy's. The critic is left out if it is not in
+/// `models`; other roles that are not in it count like the policy.
 StepCost step_cost(const Config& config, const RoleShapes& models);
 
 /// Returns "a step of full-length sequences: 786432 tokens, 1.23 PFLOP (sampling 0.30, ...)".

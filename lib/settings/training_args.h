@@ -1,5 +1,5 @@
-// Keys of a role's optimizer and batch sizes, with Hugging Face's names. fields() declares each key with a help text. A
-// mini-batch is the sequences of one update; each rank computes its share in micro-batches.
+// Keys of a role's optimizer and batch sizes (section training_args), with Hugging Face's names; fields() has their
+// help texts. A mini-batch is the sequences of one update; each rank computes its share in micro-batches.
 #pragma once
 
 #include <cstdint>

@@ -31,18 +31,19 @@ struct PlannedPass {
   const TeacherConfig* teacher = nullptr;  // set for kTeacher
 
   const char* phase() const { return phase_name(finding); }
-  /// True if the pass computes logits.
+  /// Returns true if the pass computes logits.
   bool has_lm_head() const { return finding != Finding::kValues; }
 };
 
 /// A role that a step updates.
 struct UpdatedRole {
   std::string role;         // "actor_train", "critic"
-  const char* phase;        // name in the metrics of times: "train_actor", "train_critic"
+  const char* phase;        // name of its updates in metrics of time: "train_actor", "train_critic"
   const char* metrics;      // prefix of the role's metrics: "actor", "critic"
   bool has_lm_head = true;  // false for the critic, which computes values
   int64_t first_step = 1;   // the first step (from 1) that updates it; later for an actor with critic_warmup
 };
+/// A role that a step updates, with its configuration.
 struct PlannedUpdate : UpdatedRole {
   const WorkerConfig* worker;
 };
@@ -52,7 +53,8 @@ struct TrainingPlan {
   std::vector<PlannedPass> passes;
   std::vector<PlannedUpdate> updates;
 
-  /// Returns the pass that `worker` makes; nullptr if it has none. `worker` must be the configuration's own object.
+  /// Returns the first pass of `worker`; nullptr if it has none. Compares addresses, so `worker` must be the object in
+  /// the configuration, not a copy.
   const PlannedPass* find_pass(const WorkerConfig& worker) const;
 };
 

@@ -7,7 +7,7 @@
 
 namespace roll {
 
-/// Rows and sampling of a set; unset keys are inherited from the validation.
+/// Rows and sampling of a set; keys that are not set are copied from `validation`.
 struct ValidationSet {
   DataArgs data_args;
   GeneratingArgs generating_args;

@@ -1,5 +1,5 @@
-// Configuration of one role (actor_train, critic, ...): its model, training, sampling and devices. fields() declares
-// the keys, each with a help text (config/keys.h).
+// Configuration of one role (actor_train, critic, ...): its model, training, sampling and devices. Members of
+// WorkerConfig are keys unless a comment says otherwise; fields() has their help texts.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace roll {
 
-/// Tasks of a role, which decide the worker keys that it reads; other keys are noted as ignored.
+/// Tasks of a role. They decide which keys of WorkerConfig it reads; loading notes set keys that the role ignores.
 struct Duties {
   bool has_model = true;   // false for the validation, which uses the trained model
   bool trains = false;     // is trained
@@ -31,7 +31,7 @@ struct Duties {
   bool has_data = false;   // reads data_args
   bool has_sets = false;   // reads named validation sets
   bool routes = false;     // records or replays the experts that MoE routers choose
-  bool leads = false;      // holds the backend_timeout of all roles
+  bool leads = false;      // has the backend_timeout that counts for all roles
 };
 
 struct WorkerConfig {
@@ -93,14 +93,14 @@ struct WorkerConfig {
   /// Sequences of a training micro-batch per data-parallel rank, if no packing key sets a token budget.
   int64_t micro_batch() const { return std::min(training_args.per_device_train_batch_size, mini_batch_per_rank()); }
 
+  /// Declares the keys that a role with these duties reads (config/keys.h).
   void fields(Keys& v);
 
-  /// Declares the keys of a model that judges responses, instead of fields().
+  /// Declares the keys of a model that judges responses, in place of fields().
   void judging_fields(Keys& v);
 
  private:
   void model_fields(Keys& v);
-
   void training_fields(Keys& v);
 };
 

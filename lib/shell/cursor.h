@@ -31,16 +31,21 @@ inline bool ends_word(char c) {
 
 class Cursor {
  public:
+  /// Makes a cursor without text, which may only be assigned to.
   Cursor() = default;
+  /// Makes a cursor at the beginning of `text`. `name`: the file's name, for messages; `begin`: place of the first
+  /// byte.
   Cursor(std::string text, std::string name, Place begin);
 
   bool is_end() const { return at_ == source_->text.size(); }
-  char peek() const { return source_->text[at_]; }  // '\0' at the end
+  /// Returns the next character; '\0' at the end. next() also moves past it.
+  char peek() const { return source_->text[at_]; }
   char next() { return is_end() ? '\0' : source_->text[at_++]; }
   void skip(size_t count) { at_ = std::min(at_ + count, source_->text.size()); }
+  /// Returns true if the text continues with `sign`, or with one of the characters `signs`.
   bool is_at(std::string_view sign) const { return rest().starts_with(sign); }
   bool is_at_any(std::string_view signs) const { return !is_end() && signs.find(peek()) != signs.npos; }
-  /// Skips `sign` if it is here, and returns whether it was.
+  /// Returns true and skips `sign` if the text continues with it.
   bool take(std::string_view sign);
   /// Skips letters, digits and underscores, and returns them; may return "".
   std::string take_name();
@@ -52,24 +57,25 @@ class Cursor {
   bool take_word(std::string_view word);
   /// Returns the text from here to the next character that ends a word, without moving; quotes are not removed.
   std::string_view plain_word() const;
-  /// Skips lines as skip_lines(), then this word or sign. Throws UserError if something else is here.
+  /// Calls skip_lines(), then skips this word or sign. Throws UserError if something else follows.
   void expect(std::string_view word_or_sign);
-  /// Returns the text of the here-document whose delimiter word was just read; this position identifies it. The text
-  /// begins on the next line and ends before the line `last`. `strips_tabs`: for <<-, leading tabs are removed.
+  /// Returns the text of a here-document. Call it directly after its delimiter word: this position identifies the
+  /// document. The text begins on the next line and ends before the line `last`. `strips_tabs`: leading tabs are
+  /// removed, as for <<-. skip_lines() then skips the text.
   std::string document(const std::string& last, bool strips_tabs);
   /// Returns true at "NAME=", "NAME+=" or "NAME[...]=".
   bool is_at_assignment() const;
 
   /// Returns the text from here to the end.
   std::string_view rest() const { return std::string_view(source_->text).substr(at_); }
-  /// Returns the text between `begin`, an earlier copy, and this position; size_since() returns its bytes.
+  /// Returns the text from `begin`, an earlier copy, up to this position; size_since() returns its number of bytes.
   std::string since(const Cursor& begin) const { return source_->text.substr(begin.at_, at_ - begin.at_); }
   size_t size_since(const Cursor& begin) const { return at_ - begin.at_; }
   /// Compares the positions of two cursors in the same text.
   bool is_same(const Cursor& other) const { return at_ == other.at_; }
   /// Returns file and line of this position.
   Place place() const;
-  /// Returns the UserError "script:12: problem: this is not valid shell syntax", to be thrown by the caller.
+  /// Returns UserError "script:12: problem: this is not valid shell syntax", which the caller throws.
   UserError error(std::string_view problem) const;
 
  private:

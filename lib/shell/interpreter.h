@@ -5,9 +5,9 @@
 // never started; their output is unknown, and so is everything that depends on it. If a condition is unknown, both
 // branches are followed, and values that differ between them become unknown. Non-goals: globs, associative arrays.
 //
-// There is no syntax tree: parsing executes, and code that must not run is parsed with is_live_ off. Loops and
-// functions parse their text again. bash cannot replace this: with an unknown value, its [[ ]], case, (( )) and
-// ${NAME#...} would silently take one way.
+// There is no syntax tree: the parser executes commands while it reads them. Code that must not run, such as a branch
+// not taken, is parsed with is_live_ = false. Loops and functions parse their text again each time. bash cannot replace
+// this: with an unknown value, its [[ ]], case, (( )) and ${NAME#...} would silently take one branch.
 #pragma once
 
 #include <functional>
@@ -26,10 +26,10 @@
 
 namespace roll::shell {
 
-/// Command that is not a shell builtin.
+/// Command that the script would start: a program, not a shell builtin.
 struct Call {
   std::vector<Field> words;
-  std::string condition;  // unknown condition under which it runs; empty: it runs for certain
+  std::string condition;  // text of the unknown condition under which it runs; empty: it runs for certain
 };
 
 /// Returns the text of a sourced file; nullopt if it is missing.
@@ -37,7 +37,7 @@ using ReadScript = std::function<std::optional<std::string>(const std::string& p
 
 /// Inputs of a script.
 struct Reading {
-  std::string path = {};                                // script's path, for $0 and sourced files
+  std::string path = {};                                // the script's path: $0, and base of relative sourced paths
   ReadScript read = {};                                 // reads sourced files; empty: nothing is sourced
   std::map<std::string, std::string> environment = {};  // environment variables with known values
   std::vector<std::string> arguments = {};              // $1, $2, ...
@@ -45,25 +45,27 @@ struct Reading {
   std::set<std::string> assumed_set = {};  // environment variables taken as set, with unknown values
 };
 
+/// Interprets the script and collects its commands. Not thread-safe.
 class Interpreter {
  public:
   explicit Interpreter(Reading reading);
 
-  /// Interprets `text` and adds its commands to calls(). `origin`, the script's name, and `first_line`, its line there
-  /// (from 1), locate it in messages. Throws UserError for invalid shell syntax, and for a script that takes too long,
-  /// grows too large or is nested too deep.
+  /// Interprets `text` and adds its commands to calls(). May be called again: variables and functions stay, and after
+  /// an `exit` no more commands are added. Messages name the script `origin`, in which `text` begins at line
+  /// `first_line` (from 1). Throws UserError for invalid shell syntax, and for a script that takes too long, grows too
+  /// large or is nested too deep.
   void run(std::string_view text, const std::string& origin, int first_line = 1);
-  /// Returns the work done so far, roughly in bytes of text processed. Above kMostWork run() throws UserError.
+  /// Returns the work of all runs so far, roughly in bytes of text processed. Above kMostWork run() throws UserError.
   size_t work() const { return work_; }
   static constexpr size_t kMostWork = 24 << 20;
 
   /// Commands found, in the order in which the script would start them.
   const std::vector<Call>& calls() const { return calls_; }
-  /// Resolves the marks in the words of calls().
+  /// Returns the pieces behind the marks (unknown.h) in the words of calls().
   const Unknowns& unknowns() const { return unknowns_; }
   /// Returns "run.sh:12".
   std::string place_text(Place place) const;
-  /// Findings for the user, such as a sourced file that is missing.
+  /// Messages for the user, such as about a sourced file that is missing.
   const std::vector<std::string>& notes() const { return notes_; }
   /// Returns "run.sh:4", the place of the `exit` that ended the script; empty if it reached its end.
   const std::string& exit_place() const { return exit_place_; }
@@ -73,8 +75,9 @@ class Interpreter {
 
  private:
   using Fields = std::vector<Field>;
-  using Branch = std::function<Truth()>;
+  using Branch = std::function<Truth()>;  // parses one branch at cursor_, and runs it if is_live_
   using Variables = std::map<std::string, std::optional<Fields>>;  // values of a variable or array; nullopt: unset
+  /// Arguments of the script or of the running function.
   struct Arguments {
     Fields values;            // $1, $2, ...
     bool has_more = false;    // more follow, whose values are unknown
@@ -90,6 +93,7 @@ class Interpreter {
 
     size_t size() const;
   };
+  /// kOn: the next command runs; else the script is leaving a loop, function or itself.
   enum class Flow { kOn, kBreak, kContinue, kReturn, kExit };
   /// Output of commands so far, for an enclosing substitution.
   struct Output {
@@ -108,11 +112,14 @@ class Interpreter {
   };
 
   // Functions that return Truth parse at cursor_ or run a command; the result is its success (exit status 0).
+  // compound(), run_builtin() and run_nested_shell() return nullopt if the command is of another kind. A Builder
+  // argument gets the words read.
 
   // ---- grammar.cpp: lists, pipelines, loops, branches and functions
   bool runs() const { return is_live_ && flow_ == Flow::kOn; }
   /// Until the result is destroyed, parsed code runs only if `condition` holds too.
   Scoped<bool> live_if(bool condition) { return {is_live_, is_live_ && condition}; }
+  /// Adds a nesting level until the result is destroyed. Throws UserError beyond the deepest one.
   Scoped<int> deeper();
   Truth list();
   Truth and_or();
@@ -210,6 +217,7 @@ class Interpreter {
   Truth check(const std::string& sign, const std::string& operand);
 
   const std::string& place_file(Place place) const { return files_.at(static_cast<size_t>(place.file)); }
+  /// Adds to work(); throws UserError above kMostWork.
   void spend(size_t work);
 
   Reading reading_;

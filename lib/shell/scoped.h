@@ -1,5 +1,5 @@
-// For the shell interpreter: values of members that are restored at the end of a scope, and truth values of conditions
-// that may be known only at run time.
+// Two small types of the shell interpreter: Scoped restores a member's value at the end of a scope; Truth is the value
+// of a condition that may be known only at run time.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Scoped {
 /// Truth of a condition, or success of a command.
 enum class Truth { kNo, kYes, kUnknown };
 
-/// nullopt becomes kUnknown.
+/// Returns kUnknown for nullopt.
 inline Truth to_truth(std::optional<bool> is_true) {
   return !is_true ? Truth::kUnknown : *is_true ? Truth::kYes : Truth::kNo;
 }

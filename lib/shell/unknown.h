@@ -1,5 +1,5 @@
-// Marks pieces of a script's text that are known only at run time: environment variables and output of commands. The
-// interpreter puts a mark in their place: a number between the bytes 1 and 2, which do not occur in scripts.
+// Pieces of a script's text that are known only at run time: environment variables and output of commands. In their
+// place the interpreter puts a mark into the text: a number between the bytes 1 and 2, which do not occur in scripts.
 #pragma once
 
 #include <functional>
@@ -33,13 +33,13 @@ struct Unknown {
   bool may_be_set() const;
 };
 
-/// All unknown pieces of a script.
+/// All unknown pieces of a script, by their marks.
 class Unknowns {
  public:
   /// Returns the mark of an unknown piece; pieces of equal kind, place and text share one.
   std::string mark(const Unknown& unknown);
 
-  /// Returns `text` with each mark replaced by piece(its Unknown).
+  /// Returns `text` with each mark replaced by the result of `piece` for the mark's Unknown.
   std::string filled(std::string_view text, const std::function<std::string(const Unknown&)>& piece) const;
   /// Returns `text` without the marks of the environment variable `name`.
   std::string without(std::string_view text, const std::string& name) const;

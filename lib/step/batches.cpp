@@ -46,19 +46,19 @@ std::vector<Partition> cut_shares(const Partition& shares, const BatchRule& rule
   return plans;
 }
 
-/// Plans units as single sequences of their aligned lengths.
-std::vector<Partition> plan_units(const SequenceSizes& sizes, BatchRule rule, int64_t num_ranks) {
-  const int64_t unit = std::exchange(rule.unit, 1);
-  ROLL_CHECK_EQ(sizes.num_sequences() % unit, 0, "units are whole");
+/// Plans rows of several sequences as single sequences of their aligned lengths.
+std::vector<Partition> plan_rows(const SequenceSizes& sizes, BatchRule rule, int64_t num_ranks) {
+  const int64_t row_size = std::exchange(rule.sequences_per_row, 1);
+  ROLL_CHECK_EQ(sizes.num_sequences() % row_size, 0, "units are whole");
   const bool shares = sharing_alignment(sizes, rule) > 0;
-  Partition units(sizes.num_sequences() / unit);
-  for (int64_t i = 0; i < sizes.num_sequences(); ++i) units[i / unit].push_back(i);
+  Partition rows(sizes.num_sequences() / row_size);
+  for (int64_t i = 0; i < sizes.num_sequences(); ++i) rows[i / row_size].push_back(i);
   std::vector<int64_t> sums;
-  for (const auto& members : units)
+  for (const auto& members : rows)
     sums.push_back(total_load(sizes, members, rule.packing.alignment, {}, shares).aligned_tokens);
   std::vector<Partition> plans = plan_ranks(sums, rule, num_ranks);
   for (Partition& plan : plans)
-    for (auto& micro_batch : plan) micro_batch = sequences_in(units, micro_batch);
+    for (auto& micro_batch : plan) micro_batch = sequences_in(rows, micro_batch);
   return plans;
 }
 
@@ -127,7 +127,7 @@ int64_t sharing_alignment(const SequenceSizes& sizes, const BatchRule& rule) {
 }
 
 std::vector<Partition> plan_ranks(const SequenceSizes& sizes, const BatchRule& rule, int64_t num_ranks) {
-  if (rule.unit > 1) return plan_units(sizes, rule, num_ranks);
+  if (rule.sequences_per_row > 1) return plan_rows(sizes, rule, num_ranks);
   if (!sizes.groups.empty() && sharing_alignment(sizes, rule) > 0) return plan_groups(sizes, rule, num_ranks);
   std::vector<double> work;
   for (int64_t i = 0; i < sizes.num_sequences(); ++i) work.push_back(sizes.work(i, rule.packing.workload));

@@ -1,6 +1,6 @@
-// Runs forward passes without gradient over the sequences of a data-parallel rank (its share), in micro-batches; used
-// by role_forwards.h and reward models (collect/reward_models.h). Legend: T tokens of the share or micro-batch, N
-// values per token.
+// Runs forward passes without gradient over a share, the sequences of a data-parallel rank, in micro-batches. Used by
+// role_forwards.h and reward models (collect/reward_models.h). Legend: T tokens of the share or micro-batch, N values
+// per token.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,12 +20,14 @@ namespace roll {
 /// other than the last return an undefined tensor.
 struct ForwardPass : std::function<at::Tensor(const Batch& micro_batch)> {
   using function::function;
-  /// Takes part in the model's collectives if this rank's micro-batch is empty and others' are not; null: not needed.
+  /// Called in place of the function for an empty micro-batch, to take part in the model's collectives. Null: not
+  /// needed.
   std::function<at::Tensor()> empty_pass{};
   std::shared_ptr<PipelineStage> stage{};  // this rank's pipeline stage; null: no pipeline
 };
 
-/// Makes a ForwardPass of `compute`, a function of a micro-batch that calls `model` and keeps a reference to it.
+/// Makes a ForwardPass of `compute`, called as compute(const Batch& micro_batch), which runs `model`. Model:
+/// Transformer or ValueModel. `model` must outlive the result.
 template <class Model, class F>
 ForwardPass forward_pass(const Model& model, F compute) {
   ForwardPass pass(std::move(compute));
@@ -34,10 +36,11 @@ ForwardPass forward_pass(const Model& model, F compute) {
   return pass;
 }
 
-/// Returns the results of `compute` for the share: [T] or [N, T] float32 on the CPU; [0] for an empty share. Copies
-/// each micro-batch to `device`. micro_batches: indices in `share`, each once. phase: log and title of a progress
-/// display; no log: none. sharing: alignment for prefix sharing (sharing_alignment()); 0: off. **Collective** over the
-/// ranks that share a model (`parallel`, pipeline stages); all pass the same share and get the same results.
+/// Returns the results of `compute` for the share: [T] or [N, T] float32 on the CPU, in the order of `share`; [0] for
+/// an empty share. Copies each micro-batch to `device`. micro_batches: indices in `share`, each once; a micro-batch may
+/// be empty. phase: log and title of a progress display; no log: none. sharing: result of sharing_alignment(); 0: no
+/// prefix sharing. **Collective** over the ranks that share a model (`parallel`, pipeline stages); all pass the same
+/// share and get the same results.
 at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at::Device device,
                          const ModelParallel& parallel, const ForwardPass& compute, const Phase& phase = {},
                          int64_t sharing = 0);

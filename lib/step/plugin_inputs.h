@@ -16,9 +16,9 @@ namespace roll {
 /// function, or was built with another version of roll/loss.h or LibTorch.
 std::optional<LossPlugin> open_plugin(const PluginArgs& args, const std::string& origin);
 
-/// Returns a plug-in's inputs: the micro-batch's masks, scores and tensors, and the tensors [T] in `computed`, results
-/// of the model such as log_probs or values. Keys of `computed` are the names in roll/loss.h; they replace tensors of
-/// the micro-batch with the same name. Undefined tensors are left out.
+/// Returns a plug-in's inputs: the micro-batch's masks, scores and tensors, and `computed`. `computed` holds results of
+/// the model, [T] each (T: tokens of the micro-batch), by the names in roll/loss.h, such as log_probs or values. It
+/// replaces tensors of the micro-batch with the same names. Undefined tensors are left out.
 PluginInputs plugin_inputs(const Experience& micro_batch, std::map<std::string, at::Tensor> computed);
 
 }  // namespace roll

@@ -9,16 +9,17 @@
 
 namespace roll {
 
-/// Every rank has this struct; only `experience` differs between ranks. Learners are the ranks that train or run
+/// Data of a step on one rank. Only `experience` differs between ranks. Learners are the ranks that train or run
 /// forwards for training (role_meshes.h).
 struct RlStep {
   int64_t number = 0;  // 1, 2, ...
-  StepFacts facts{};   // facts of all sequences, on all ranks
-  /// Home of the sequences: the ranks of the policy that train on them in the first epoch. In world ranks at first;
-  /// from StepTrainer::run_passes() on, in ranks of the learners' communicator.
+  StepFacts facts{};   // lengths, scores, domains, ... of all sequences (experience/response_facts.h), on all ranks
+  /// Ranks that hold each sequence between the stages: the policy's ranks that train on it in the first epoch. They are
+  /// world ranks at first; StepTrainer::run_passes() changes them to ranks of the learners' communicator.
   Distribution home{};
-  Experience experience{};  // sequences whose home is this rank, in the order of home.rank_share(), with all results
-  /// Returns the name of the file from which the step's updates can be replayed, for messages; may be null.
+  Experience experience{};  // this rank's sequences in the order of home.rank_share(), with all results so far
+  /// Returns the name of the file that lists the step's responses or rows, for messages; may write that file. Null:
+  /// none.
   std::function<std::string()> source{};
 };
 

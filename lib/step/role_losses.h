@@ -1,5 +1,5 @@
-// Configured loss of the policy (actor) and the critic, built-in or a plug-in; used by StepTrainer. The sum of a loss
-// over micro-batches and ranks is the mini-batch's loss, as `roll check-loss` checks.
+// Computes the configured losses of the policy (actor) and the critic, built-in or by a plug-in; used by StepTrainer.
+// The sum of a loss over micro-batches and data-parallel ranks is the mini-batch's loss; `roll check-loss` tests this.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,15 @@
 
 namespace roll {
 
-/// Built-in loss of a role, and plug-ins that replace all or a part; a plug-in with an empty `library` is not
-/// used.
+/// Settings of a role's loss. A plug-in whose `library` is empty is not used.
 struct RoleLossSettings {
   LossSettings built_in{};
   PluginArgs plugin{};   // replaces the whole loss
   PluginArgs reducer{};  // policy only: replaces the reduction of the policy term from tokens to a number
 };
 
-/// Function that returns the loss of a micro-batch, to be summed over micro-batches and ranks. computed: the model's
-/// results (with gradient). Tensors are on the micro-batch's device. counts: of the whole mini-batch, over all ranks.
+/// Returns a micro-batch's part of the loss, to be summed over micro-batches and ranks. computed: the model's results,
+/// with gradient. Tensors are on the micro-batch's device. counts: of the whole mini-batch, over all ranks.
 using RoleLoss =
     std::function<LossResult(const Experience& micro_batch, const Computed& computed, const MiniBatchCounts& counts)>;
 
@@ -32,8 +31,8 @@ class ActorLoss {
   /// Throws UserError if a plug-in cannot be opened.
   explicit ActorLoss(const RoleLossSettings& settings);
 
-  /// Like RoleLoss, with the policy's results. If the micro-batch has no old_log_probs, uses `computed` without
-  /// gradient.
+  /// Returns the loss as RoleLoss, with the policy's results. If the micro-batch has no old_log_probs, the log-probs of
+  /// `computed`, detached, take their place.
   LossResult operator()(const Experience& micro_batch, const TokenLogProbs& computed,
                         const MiniBatchCounts& counts) const;
   const LossSettings& settings() const { return settings_; }
@@ -43,10 +42,10 @@ class ActorLoss {
   std::optional<LossPlugin> loss_, reducer_;
 };
 
-/// Returns a function to be passed to run_updates() as `prepare`: it sets sample_weights of this rank's part of a
-/// mini-batch, computed over the whole mini-batch. Returns null if `loss` does not weight sequences. step: facts of all
-/// sequences; experience: this rank's. dp: data-parallel ranks, which together hold the step. `step` and `loss` must
-/// outlive the function. **Collective** over `dp`; calls of the function are not.
+/// Returns a function for the argument `prepare` of run_updates(); null if `loss` does not weight sequences. The
+/// function computes sample_weights over the whole mini-batch and sets those of this rank's part. step: facts of all
+/// sequences. experience: this rank's sequences. dp: data-parallel ranks, which together hold the step. `step` and
+/// `loss` must outlive the function. **Collective** over `dp`; calls of the returned function are not.
 Prepare weigh_samples(const StepFacts& step, const Experience& experience, const LossSettings& loss, Communicator& dp);
 
 /// The critic's loss.
@@ -54,7 +53,7 @@ class CriticLoss {
  public:
   /// Throws UserError if the plug-in cannot be opened.
   explicit CriticLoss(const RoleLossSettings& settings);
-  /// Like RoleLoss, with the critic's `values` [T] (with gradient).
+  /// Returns the loss as RoleLoss, with the critic's `values` [T] (with gradient).
   LossResult operator()(const Experience& micro_batch, const at::Tensor& values, const MiniBatchCounts& counts) const;
   const LossSettings& settings() const { return settings_; }
 

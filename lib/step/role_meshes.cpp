@@ -20,8 +20,9 @@ RoleMeshes role_meshes(const RolePlaces& places, Meshes& meshes) {
   RoleMeshes all{std::move(roles), sampler, movers, meshes.of(places.learners, {}), {}};
   Communicator* const learners = meshes.group(places.learners);
   if (!learners) return all;
-  all.learners.emplace();
-  for (const auto& [role, mesh] : all.roles) all.learners->emplace(role, mesh->within(*learners, places.learners));
+  all.roles_among_learners.emplace();
+  for (const auto& [role, mesh] : all.roles)
+    all.roles_among_learners->emplace(role, mesh->within(*learners, places.learners));
   return all;
 }
 

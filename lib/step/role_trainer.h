@@ -1,4 +1,5 @@
-// Trains one model on steps, for StepTrainer: epochs of mini-batches, one optimizer update each, with any loss.
+// Trains one model on a step, for StepTrainer: some epochs of mini-batches, with one optimizer update per mini-batch.
+// The caller gives the loss.
 #pragma once
 
 #include "base/log.h"
@@ -12,47 +13,48 @@ namespace roll {
 /// Settings of a trained model.
 struct TrainingSettings {
   std::string key{};         // the model's key in the configuration, for error messages: "actor_train"
-  EpochRule epochs{};        // without the model's cost per sequence
+  EpochRule epochs{};        // micro_batches.packing.workload is not set
   LearnerOptions learner{};  // learner.schedule covers the whole run
   RoleLossSettings loss{};
   UpdateSettings updates{};
 };
 
-/// Step as a role trains on it.
+/// A step's data for one role, on one rank of the role's mesh.
 struct TrainingStep {
   const StepFacts& facts;     // facts of all sequences
   int64_t number = 0;         // number of the step, from 1
   int64_t num_groups = 0;     // prompts in the step
-  Distribution distribution;  // over ranks of the role's mesh, for the first epoch
+  Distribution distribution;  // for the first epoch; ranks are numbers in the role's mesh
   Experience experience;      // this rank's sequences in `distribution`
-  // Passed on as the fields of the same names of UpdatePlan (updates.h):
+  // Copied to the members of the same names of UpdatePlan (updates.h):
   std::function<std::string()> source{};
   std::function<at::Tensor()> empty_pass{};
   std::function<void(bool was_made)> after_update{};
 };
 
-/// Records of the first update of a training, for the key dump_experience and roll check-loss. Names and roles are
-/// prefixes of metrics: "actor", "critic".
+/// Records of a step's first update, for the key dump_experience and `roll check-loss`. Roles are named by the prefixes
+/// of their metrics: "actor", "critic".
 struct FirstUpdates {
-  NamedTensors gradients;  // summed over ranks, before clipping; names: "actor.<HF name of the parameter>"
-  std::vector<std::pair<std::string, UpdateTrace>> traces;  // role and time line
-  std::vector<std::pair<std::string, double>> losses;       // role and loss of the whole mini-batch; role's ranks only
+  NamedTensors gradients;  // whole parameters, summed over ranks, before clipping; "actor.<HF name of the parameter>"
+  std::vector<std::pair<std::string, UpdateTrace>> traces;  // role, and time line of its update
+  std::vector<std::pair<std::string, double>> losses;       // role, and loss of the whole mini-batch
 };
-/// Copies `updates` of a role, all but the losses, from the role's ranks to all ranks of role.world(). **Collective**
-/// over role.world().
+/// Copies `updates` of a role from its ranks to all ranks of role.world(), where losses are then empty. Does nothing if
+/// the role is on all these ranks. **Collective** over role.world().
 void broadcast(FirstUpdates& updates, RoleMesh& role);
 
-/// Trainer of one model on one rank of its mesh.
+/// Trainer of one model; one object on each rank of the model's mesh.
 class RoleTrainer {
  public:
-  /// epochs: settings.epochs with the model's cost per sequence. device: of the parameters. parameters: trained tensors
-  /// of this rank, updated in place; ranks: that share or split them. All references must outlive the trainer.
+  /// epochs: settings.epochs with packing.workload set to the model's cost. device: of the parameters. parameters:
+  /// trained tensors of this rank, updated in place. ranks: the ranks that share or split them. All references must
+  /// outlive the trainer. Throws UserError and is **Collective** like Learner's constructor.
   RoleTrainer(const TrainingSettings& settings, const EpochRule& epochs, at::Device device,
               const NamedTensors& parameters, const LearnerRanks& ranks, Mesh& mesh, Log& log);
 
-  /// Runs all epochs of updates of a step; between epochs moves sequences to the ranks that need them next. loss and
-  /// prepare: as for run_updates(). first_updates: the step's first update is recorded there; null: it is not. Returns
-  /// the metrics of run_updates(). **Collective** over the mesh.
+  /// Runs all epochs of updates of a step. Before each epoch, moves sequences to the ranks that train on them in it.
+  /// loss and prepare: as for run_updates(). first_updates: receives the record of the step's first update; may be
+  /// null. Returns the metrics of run_updates(). **Collective** over the mesh.
   Metrics train(TrainingStep step, const MicroBatchLoss& loss, FirstUpdates* first_updates,
                 const Prepare& prepare = {});
 

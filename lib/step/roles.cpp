@@ -140,7 +140,7 @@ WeightSchedule policy_schedule(const ModelSpec& policy, WeightLayout trainer, We
 
 }  // namespace
 
-void prepare_updates(Roles& roles, const RoleMeshes& meshes, Traffic& traffic) {
+void prepare_weight_sync(Roles& roles, const RoleMeshes& meshes, Traffic& traffic) {
   if (!meshes.movers || roles.to_sampler) return;
   traffic.set_phase("model_update");
   const RoleMesh& trainer = meshes.policy();
@@ -153,7 +153,7 @@ void prepare_updates(Roles& roles, const RoleMeshes& meshes, Traffic& traffic) {
 
 void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic) {
   if (!meshes.movers) return;
-  prepare_updates(roles, meshes, traffic);
+  prepare_weight_sync(roles, meshes, traffic);
   traffic.set_phase("model_update");
   roles.to_sampler->run(roles.policy() ? &*roles.policy() : nullptr, roles.sampler ? &*roles.sampler : nullptr);
 }

@@ -1,5 +1,5 @@
-// Loads the models of a run on this rank: the policy, the frozen reference or teachers, and the critic; and copies the
-// policy's weights to the sampler where trainer and sampler cannot share tensors.
+// Loads the models of a run on this rank: the policy, the frozen reference or teachers, and the critic. Copies the
+// policy's weights to the sampler where trainer and sampler cannot share tensors (weight sync).
 #pragma once
 
 #include <filesystem>
@@ -24,14 +24,14 @@ struct FrozenBase {
   const RoleMesh* mesh = nullptr;         // the policy's; must outlive the roles
 };
 
-/// Model of a role; all but `spec` is unset if the role does not live on this rank.
+/// Model of a role. If this rank is not one of the role's, only `spec` is set.
 struct Role {
   ModelSpec spec;                               // known on all ranks
   std::optional<Transformer> transformer{};     // a reference may share the policy's tensors
   std::optional<ValueModel> value_model{};      // a critic's, in place of `transformer`
   std::optional<OffloadedWeights> offloaded{};  // set if the weights of `transformer` are kept in host memory
 
-  /// Calls `f` with the model if it lives on this rank.
+  /// Calls f(model) with the Transformer or ValueModel that is set; does nothing if none is.
   template <class F>
   void with_model(F&& f) {
     if (transformer) f(*transformer);
@@ -43,7 +43,7 @@ struct Role {
 struct Roles {
   ByRole<Role> all;
   std::optional<Transformer> sampler{};  // this rank's copy of the policy, if it is one of RolePlaces::sampler_copies
-  std::optional<WeightTransfer> to_sampler{};  // fills these copies; made by prepare_updates()
+  std::optional<WeightTransfer> to_sampler{};  // fills all such copies; made by prepare_weight_sync()
 
   std::optional<FrozenBase> base{};  // unset if the policy has no adapters
   StageSplit policy_stages{};        // pipeline split of the policy
@@ -51,16 +51,16 @@ struct Roles {
   const ModelSpec& policy_spec() const { return all.at(kPolicyRole).spec; }
   std::optional<Transformer>& policy() { return all.at(kPolicyRole).transformer; }
   const std::optional<Transformer>& policy() const { return all.at(kPolicyRole).transformer; }
-  /// Returns the model that the sampler reads; this rank must have one.
+  /// Returns the model that the sampler reads; this rank must hold the policy or a copy.
   const Transformer& sampling_policy() const { return sampler ? *sampler : *policy(); }
-  /// Returns the policy's tensors if another model can share them: one that is loaded from this folder, frozen or
-  /// trained by adapters, with this dtype, mesh and quantisation. Else null.
+  /// Returns the policy's tensors if a model with this folder, dtype, mesh and quantisation can use them as its frozen
+  /// base weights; else null.
   const NamedTensors* base_for(const std::filesystem::path& folder, at::ScalarType dtype, const RoleMesh& mesh,
                                const std::optional<Quantisation>& quantised = {}) const;
 };
 
 /// Returns the communicators of the ranks that share a model; members are null for dimensions of size 1. stages:
-/// pipeline split of the model; only needed to run the model.
+/// pipeline split of the model; the default suffices unless the model itself is run with the result.
 ModelParallel model_parallel(Mesh& mesh, const StageSplit& stages = StageSplit());
 
 /// Source of a role's model.
@@ -69,6 +69,7 @@ struct RoleSource {
   at::ScalarType dtype = at::kFloat;
   std::optional<LoraSpec> lora{};  // adapters to train; unset: a trained role trains all weights
 };
+/// Sources of the models of all roles.
 struct RoleSources {
   ByRole<RoleSource> roles;
   int64_t longest_sequence = 0;  // most tokens of a sequence in the run; selects LongRoPE factors (for_length())
@@ -76,7 +77,7 @@ struct RoleSources {
   const std::filesystem::path& policy_folder() const { return roles.at(kPolicyRole).folder; }
 };
 
-/// Description of a role's model, before ranks exist.
+/// Description of a role's model, which needs no ranks.
 struct RoleModel {
   ModelSpec spec;
   at::ScalarType dtype = at::kFloat;
@@ -86,29 +87,31 @@ struct RoleModel {
 };
 using RoleModels = ByRole<RoleModel>;
 
-/// Reads the descriptions of all models from their folders. Throws UserError if a model cannot be read or is not
-/// supported, the critic's vocabulary size differs from the policy's, or that of a reference or teacher is smaller.
+/// Reads the descriptions of all models from their folders, without weights. Throws UserError if a model cannot be read
+/// or is not supported, the critic's vocabulary size differs from the policy's, or that of a reference or teacher is
+/// smaller.
 RoleModels models_in(const RoleSources& sources);
 
 /// Loads this rank's parts of all models to `device`. offload_references: weights of references and teachers are kept
-/// in host memory until a forward needs them (Role::offloaded). Throws UserError if a model cannot be loaded.
+/// in host memory until a forward needs them (Role::offloaded). Throws UserError if a model cannot be loaded. `meshes`
+/// must outlive the result.
 Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleMeshes& meshes, at::Device device,
                  bool offload_references = false);
 
 /// Returns all trained parameters, joined from their shards, in host memory of the mesh's first rank; other ranks get
-/// an empty list. Called by all ranks of the mesh, **collective** over those that hold the first copy of the weights.
+/// an empty list. Model: Transformer or ValueModel. All ranks of the mesh may call it; it is **collective** over those
+/// that hold the first copy of the weights.
 template <class Model>
 NamedTensors gather_on_first(const Model& model, Mesh& mesh) {
   if (mesh.place().dp * mesh.shape().cp + mesh.place().cp >= mesh.shape().ep) return {};
   return model.parts().gather_all(model.trained(), mesh.world().is_first());
 }
 
-/// Makes roles.to_sampler, if weights move and it is not made yet; else does nothing. update_sampler() does this too at
-/// its first call; forecasts call it before a step that they measure. **Collective** over meshes.movers; does nothing
-/// on other ranks.
-void prepare_updates(Roles& roles, const RoleMeshes& meshes, Traffic& traffic);
+/// Makes roles.to_sampler, unless no weights move or it exists. update_sampler() calls it first; forecasts call it
+/// before a step that they measure. **Collective** over meshes.movers; does nothing on other ranks.
+void prepare_weight_sync(Roles& roles, const RoleMeshes& meshes, Traffic& traffic);
 
-/// Copies the policy's current weights to all sampler copies; does nothing if trainer and sampler share tensors.
+/// Copies the policy's current weights to all sampler copies (weight sync); does nothing if there are none.
 /// **Collective** over meshes.movers; does nothing on other ranks.
 void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic);
 

@@ -10,8 +10,8 @@
 
 namespace roll {
 
-/// Logs a warning if the learning rate of the next update by `now`, the schedule of this run, differs from the one that
-/// the checkpoint stores, because max_steps or other keys of the schedule changed. learner: Learner::state() in the
+/// Logs a warning if the checkpoint's learning rate for the next update differs from the one by `now`, the schedule of
+/// this run. They differ if max_steps or other keys of the schedule have changed. learner: Learner::state() in the
 /// checkpoint; without a stored rate there is no warning. role: begins the warning.
 void log_schedule_change(const std::string& role, const Json& learner, const LrSchedule& now, Log& log);
 

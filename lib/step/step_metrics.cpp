@@ -50,9 +50,9 @@ void add_traffic_metrics(Traffic& traffic, Metrics& metrics) {
     if (count.bytes > 0) metrics.add(fmt::format("comm/{}_bytes", key), static_cast<double>(count.bytes));
 }
 
-void add_reduction_metrics(const std::string& role, const UpdateTrace& update, Metrics& metrics) {
-  metrics.add(fmt::format("comm/{}/reduce_s@sum", role), update.reduce_s());
-  metrics.add(fmt::format("comm/{}/reduce_hidden_s@sum", role), update.hidden_s());
+void add_reduction_metrics(const std::string& model, const UpdateTrace& update, Metrics& metrics) {
+  metrics.add(fmt::format("comm/{}/reduce_s@sum", model), update.reduce_s());
+  metrics.add(fmt::format("comm/{}/reduce_hidden_s@sum", model), update.hidden_s());
 }
 
 void add_router_metrics(const std::string& model, const RouterTraining* routers, LossResult& result) {

@@ -1,6 +1,7 @@
 // Adds metrics of a step's work and traffic: packing/* (`roll pack-stats` computes the same values before a run),
-// comm/*, pipeline/* and <model>/moe/*. `model`: prefix of the metrics of a trained model ("actor", "critic", "sft",
-// "dpo", "distill"), or name of a forward pass ("reference", "old_log_probs", "values", "teacher").
+// comm/*, pipeline/* and <model>/moe/*. Used by updates.h, role_forwards.h and StepTrainer. The argument `model` is the
+// metrics' prefix of a trained model ("actor", "critic", "sft", "dpo", "distill"), or the name of a forward pass
+// ("reference", "old_log_probs", "values", "teacher").
 #pragma once
 
 #include <string>
@@ -22,17 +23,19 @@ class RouterTraining;
 /// Returns "packing/" for actor, sft, dpo and distill, and "packing/<model>/" for others.
 std::string packing_prefix(const std::string& model);
 
-/// Adds to packing_prefix(model), once per call, so that the metrics are means over the batches of a step:
-///   fill                useful tokens / token budget of each non-empty micro-batch; only with a budget
-///   shared              tokens saved by prefix sharing / the sequences' tokens; only with prefix sharing
+/// Adds one value of each of these metrics under packing_prefix(model), for one batch. The metrics of a step are means
+/// over its batches:
+///   fill                tokens / token budget of each non-empty micro-batch; only with a budget
+///   shared              tokens saved by prefix sharing / tokens of the sequences; only with prefix sharing
 ///   padding             alignment tokens / all tokens
 ///   num_micro_batches   micro-batches per rank
 ///   imbalance           max / mean - 1 of the ranks' FLOPs
 ///   imbalance_tokens    max / mean - 1 of the ranks' tokens
 void add_packing_metrics(const std::string& model, const BatchStats& stats, Metrics& metrics);
 
-/// Adds packing_prefix(model) + wait_s, summed over the updates of a step: mean time that ranks wait for the slowest
-/// one, the cost of uneven work. compute_s: this rank's seconds in one update. **Collective** over `ranks`.
+/// Adds packing_prefix(model) + wait_s: mean seconds that ranks wait for the slowest one in an update, which uneven
+/// work costs. The metric of a step is the sum over its updates. compute_s: this rank's seconds in one update.
+/// **Collective** over `ranks`.
 void add_wait_metric(const std::string& model, double compute_s, Communicator& ranks, Metrics& metrics);
 
 /// Adds for one update, as pipeline/<model>/...:
@@ -47,12 +50,12 @@ void add_pipeline_metrics(const std::string& model, const PipelineShape& shape, 
 /// the counters. Entries with 0 bytes are left out.
 void add_traffic_metrics(Traffic& traffic, Metrics& metrics);
 
-/// Adds comm/<role>/reduce_s: seconds of an update's gradient collectives, and reduce_hidden_s: the seconds that
-/// overlapped backward. Both are summed over the updates of a step. role: as `model` above.
-void add_reduction_metrics(const std::string& role, const UpdateTrace& update, Metrics& metrics);
+/// Adds comm/<model>/reduce_s, the seconds of an update's gradient collectives, and comm/<model>/reduce_hidden_s, the
+/// part that overlapped backward. Both are this rank's. The metrics of a step are sums over its updates.
+void add_reduction_metrics(const std::string& model, const UpdateTrace& update, Metrics& metrics);
 
-/// Adds <model>/moe/... of the routers to a micro-batch's loss result. routers: null does nothing. **Collective** over
-/// the context-parallel ranks.
+/// Adds the routers' metrics <model>/moe/... to a micro-batch's loss result. routers: null: does nothing.
+/// **Collective** over the context-parallel ranks.
 void add_router_metrics(const std::string& model, const RouterTraining* routers, LossResult& result);
 
 }  // namespace roll

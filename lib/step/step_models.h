@@ -1,6 +1,6 @@
-// Models of a step as StepTrainer sees them: trained tensors, and functions of a micro-batch; step_models() makes them
-// of transformers. `roll check-loss` makes its own, whose parameters are tables of log-probs. Legend: T tokens of a
-// micro-batch.
+// Models of a step as StepTrainer sees them: trained tensors, and functions of a micro-batch. step_models() makes them
+// of the run's transformers; `roll check-loss` makes its own, with tables of log-probs as parameters. Legend: T tokens
+// of a micro-batch.
 #pragma once
 
 #include <functional>
@@ -15,35 +15,35 @@
 
 namespace roll {
 
-/// Model results for the tokens of a micro-batch: of a policy or a critic; undefined on all pipeline stages but the
-/// last.
+/// Results of a model for the tokens of a micro-batch. A policy fills `policy`, a critic fills `values`. Both are
+/// undefined on all pipeline stages but the last.
 struct Computed {
   TokenLogProbs policy{};  // log-probs are 0 outside ModelSettings::learnt_mask
-  at::Tensor values{};     // a critic's, [T]
+  at::Tensor values{};     // [T]
 
   /// Returns true if the results are defined on this rank.
   bool is_here() const { return policy.log_probs.defined() || values.defined(); }
 };
 
-/// A model's parts that training needs.
+/// Parts of a model that training needs.
 struct Trained {
   NamedTensors parameters;  // trained tensors of this rank; updated in place, so they must stay the same tensors
   LearnerRanks ranks;       // ranks that share or split the parameters
   std::function<Computed(const Experience& micro_batch)> forward;  // with gradient
   std::function<at::Tensor()> empty_pass{};                        // passed to UpdatePlan::empty_pass
   std::function<void(bool was_made)> after_update{};               // passed to UpdatePlan::after_update
-  std::function<void(std::shared_ptr<LayerStore>)> use_store{};    // calls Backbone::use_store(); null: no ZeRO-3
+  std::function<void(std::shared_ptr<LayerStore>)> use_store{};    // calls Backbone::use_store(); may be null
 };
 
 /// Brings a model's weights from host memory to the device for as long as the returned object lives.
 using BringWeights = std::function<std::shared_ptr<void>()>;
 
-/// Model of a role. All but `spec` is unset if the role does not live on this rank. Functions take micro-batches on the
+/// Model of a role. If this rank is not one of the role's, only `spec` is set. Functions take micro-batches on the
 /// device.
 struct ModelInStep {
-  ModelSpec spec{};                  // gives the cost of a sequence; known on all ranks
-  ForwardPass forward{};             // without gradient, before the step's first update
-  BringWeights bring_weights{};      // to be called around `forward`; null: the weights are always on the device
+  ModelSpec spec{};              // gives the cost of a sequence; known on all ranks
+  ForwardPass forward{};         // without gradient, before the step's first update
+  BringWeights bring_weights{};  // called before `forward`, result held until after; null: weights are on the device
   std::optional<Trained> trained{};  // set if the role is trained
 };
 /// Models of all roles.
@@ -57,11 +57,12 @@ struct StepModels {
 /// Training settings of a transformer.
 struct TrainedModelSettings {
   Recomputation recomputes{};  // activations that backward recomputes
-  bool with_entropy = true;    // computes entropies with the log-probs
-  bool gathers = false;        // gathers layers in each micro-batch of an update (ZeRO-3)
+  bool with_entropy = true;    // entropies are computed with the log-probs
+  bool gathers = false;        // layers are gathered in each micro-batch of an update (ZeRO-3)
   RouterRule routers{};        // training of MoE routers
 };
-/// Outputs of a teacher in `roll distill`, in the format of Batch::taught: the likeliest tokens with their log-probs.
+/// Outputs of a teacher in `roll distill`: the likeliest tokens and their log-probs. The forward returns [2k, T]
+/// float32: k log-probs, then the k token ids.
 struct TopTokens {
   int64_t count = 0;       // k, the number of tokens
   int64_t vocabulary = 0;  // size of the student's vocabulary; the teacher's further tokens are left out
@@ -75,7 +76,7 @@ struct ModelSettings {
   ByRole<TrainedModelSettings> trained{};  // roles that are trained
   ByRole<TopTokens> top_tokens{};          // roles whose forwards return top tokens instead of log-probs
 };
-/// Makes the StepModels of the run's transformers and value models. `roles` and `meshes` must outlive the result.
+/// Returns the StepModels of the run's transformers and value models. `roles` and `meshes` must outlive the result.
 StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device, const ModelSettings& settings);
 
 }  // namespace roll

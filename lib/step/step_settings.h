@@ -1,5 +1,5 @@
-// Settings of a training step as plain values, computed from the configuration's keys, alternative spellings and
-// defaults. Other files of lib/step take only the parts they need.
+// Settings of a training step as plain values, computed from a complete configuration. Only this file of lib/step reads
+// Config; other files get the structs that they need.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,14 @@ struct Config;          // settings/config.h
 struct StrategyConfig;  // dist/config.h
 struct WorkerConfig;    // settings/config.h
 
-/// Names of the files with a step's responses, from which the step can be replayed: <folder>/step_NNNNNN<ending>.
+/// Names of the files with a step's responses, from which the key rollout_replay can repeat the step:
+/// <folder>/step_NNNNNN<ending>.
 struct RolloutFiles {
   std::string folder;
   std::string ending;  // ".jsonl", or "-*.jsonl" if several ranks write files
 };
 
-/// Trained role, with its training settings.
+/// A trained role with its training settings.
 struct RoleUpdates : UpdatedRole {
   TrainingSettings training;
 };
@@ -35,7 +36,7 @@ struct StepSettings {
   int64_t group_size = 1;        // responses per prompt
   bool replays_routing = false;  // the trainer reuses the expert choices of the sampler's routers
   std::string replay;            // folder of recorded responses to train on; empty: responses are sampled
-  RolloutFiles rollouts;         // names for messages
+  RolloutFiles rollouts;         // files of responses, named in messages
   ModelSettings models;
   ForwardSettings forwards;
   bool has_advantages = true;  // false: losses read the forward passes' results, and no advantages are computed
@@ -64,17 +65,17 @@ RouterRule router_rule(const StrategyConfig& strategy);
 /// train. Throws UserError if a model folder is missing.
 RoleSources role_sources(const Config& config, at::Device device);
 
-// Parts of the settings, for planning a step without training, and for single roles.
+// Parts of the settings, for plans of a step without training, and for single roles.
 
 /// Returns StepSettings::forwards.
 ForwardSettings forward_settings(const Config& config);
-/// Returns the epochs of a trained role, without the model's cost per sequence.
+/// Returns the epochs of a trained role; micro_batches.packing.workload is not set.
 EpochRule epoch_rule(const Config& config, const WorkerConfig& worker);
 
-/// kTrain: forward and backward; kForward: passes without gradient.
+/// Use of a batch: forward and backward (kTrain), or a pass without gradient (kForward).
 enum class Stage { kTrain, kForward };
-/// Returns how a role's sequences are split into micro-batches, from its packing keys (or the spelling of dynamic
-/// batching); without packing, from per_device_train_batch_size (kTrain) or infer_batch_size (kForward).
+/// Returns how a role's sequences are split into micro-batches: by its keys of sequence packing or dynamic batching; if
+/// none is set, by per_device_train_batch_size (kTrain) or infer_batch_size (kForward).
 BatchRule batch_rule(const WorkerConfig& worker, Stage stage);
 
 /// Returns UpdateSettings::dropout_seed: `seed` if the role has adapters with dropout, else nullopt.

@@ -97,9 +97,9 @@ Metrics StepTrainer::learn(RlStep& step, const UpdateViews& views) {
 }
 
 Metrics StepTrainer::run_passes(RlStep& step, const ForwardSettings& passes) {
-  step.home.ranks = world_groups(meshes_.learners->at(kPolicyRole));
+  step.home.ranks = world_groups(meshes_.roles_among_learners->at(kPolicyRole));
   Metrics metrics;
-  run_forwards(step, passes, models_, *meshes_.learners, log_, metrics);
+  run_forwards(step, passes, models_, *meshes_.roles_among_learners, log_, metrics);
   return metrics;
 }
 
@@ -114,7 +114,7 @@ Metrics StepTrainer::add_advantages(RlStep& step) {
 
 /// Completes the experience on the actor's ranks and broadcasts the metrics.
 Metrics StepTrainer::complete(RlStep& step) {
-  RoleMesh& actor = meshes_.learners->at(kPolicyRole);
+  RoleMesh& actor = meshes_.roles_among_learners->at(kPolicyRole);
   Metrics actor_metrics;
   if (actor.is_here()) {
     Communicator& dp = actor.mesh().dp();
@@ -131,7 +131,7 @@ Metrics StepTrainer::complete(RlStep& step) {
 }
 
 Metrics StepTrainer::update(const RlStep& step, const UpdateViews& views) {
-  ByRole<RoleMesh>& meshes = *meshes_.learners;
+  ByRole<RoleMesh>& meshes = *meshes_.roles_among_learners;
   std::vector<std::pair<RoleMesh*, Metrics>> role_updates;
   for (const RoleUpdates& update : settings_.updates) {
     if (step.number < update.first_step) continue;
@@ -151,7 +151,7 @@ Metrics StepTrainer::update(const RlStep& step, const UpdateViews& views) {
 
 /// Returns the step in the distribution of the role's first epoch. **Collective** over the learners.
 TrainingStep StepTrainer::training_step(const RlStep& step, const std::string& role) const {
-  RoleMesh& mesh = meshes_.learners->at(role);
+  RoleMesh& mesh = meshes_.roles_among_learners->at(role);
   Distribution distribution{world_groups(mesh), epoch_shares(epochs_.at(role), step.facts.sizes(), step.number, 0)};
   Experience experience = redistribute(step.experience, step.facts, step.home, distribution, mesh.world());
   distribution.ranks = mesh_groups(std::ssize(mesh.ranks()), mesh.shape());
@@ -207,7 +207,7 @@ Json StepTrainer::state() {
   Json state = Json::object();
   if (settings_.has_advantages)
     state["experience"] =
-        broadcast_message(StateMessage{state_.state()}, meshes_.learning, "statistics of rewards").state;
+        broadcast_message(StateMessage{state_.state()}, meshes_.learner_mesh, "statistics of rewards").state;
   for (const RoleUpdates& update : settings_.updates) {
     Learner* const learner = find_learner(update.role);
     state[update.metrics] = broadcast_message(StateMessage{learner ? learner->state() : Json()},

@@ -1,5 +1,5 @@
-// The `added_tokens` of a tokenizer.json, for the Tokenizer: strings that always become one token. A text is split at
-// them before it is normalized, and again after that for tokens with the option `normalized`.
+// Finds added tokens (`added_tokens` of a tokenizer.json) in a text: strings that always become one token. Tokenizer
+// splits a text at them before it is normalized, and after that at those with the option `normalized`.
 #pragma once
 
 #include <array>
@@ -17,20 +17,20 @@ namespace roll {
 struct AddedToken {
   std::string content;  // text that becomes the token
   int32_t id = 0;
-  bool special = false;                 // can be read as plain text when encoding, and omitted when decoding
+  bool special = false;                 // encoding can treat it as plain text, and decoding can omit it
   bool normalized = false;              // the token's normalized content is searched in the normalized text
   bool single_word = false;             // matches only if no word character (is_word()) is next to it
-  bool lstrip = false, rstrip = false;  // the token takes the white space on its left, on its right
+  bool lstrip = false, rstrip = false;  // the match includes the white space on its left, on its right
 };
 
-/// Reads an entry of `added_tokens` or `added_tokens_decoder`, but not its id, which the caller sets. Throws UserError
-/// for a malformed entry.
+/// Reads an entry of `added_tokens` or `added_tokens_decoder`. The caller sets `id`. Throws UserError for a malformed
+/// entry.
 AddedToken read_added_token(const JsonView& json);
 
 /// Returns the end of the white space that begins at byte `pos`; `pos` if there is none.
 size_t space_end(std::string_view text, size_t pos);
 
-/// A trie of strings with values of at least 0; finds the leftmost match, and the longest one there.
+/// A set of strings, each with a value >= 0 (a trie). Finds the leftmost match in a text, and the longest one there.
 class StringSet {
  public:
   /// Adds a string; an empty or repeated one changes nothing.
@@ -41,7 +41,7 @@ class StringSet {
     size_t begin, end;  // bytes [begin, end)
     int32_t value;      // -1: no match
   };
-  /// Returns the first match in `text` at or after byte `from`.
+  /// Returns the first match in `text` at or after byte `from`; a Match with value -1 if there is none.
   Match find(std::string_view text, size_t from) const;
 
  private:
@@ -54,17 +54,17 @@ class StringSet {
   std::array<bool, 256> starts_{};
 };
 
-/// Bytes [begin, end) of a text.
+/// Bytes [begin, end) of a text: an added token or plain text.
 struct Segment {
   size_t begin, end;
   int32_t id;  // id of the added token; -1: plain text
 };
 
-/// Splits texts at added tokens.
+/// Splits texts at added tokens. Thread-safe after construction.
 class AddedTokens {
  public:
   AddedTokens() = default;
-  /// `normalizer` normalizes the contents of tokens with `normalized`; it is used only here.
+  /// `normalizer` is applied to the contents of tokens with `normalized`; it is used only during this call.
   AddedTokens(std::vector<AddedToken> tokens, const Normalizer& normalizer);
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
@@ -74,9 +74,9 @@ class AddedTokens {
   /// Returns the added token with this id; nullptr if there is none.
   const AddedToken* find(int64_t id) const;
 
-  /// Appends the segments of `text`: added tokens and the plain text between them. If `normalized`, searches for the
-  /// tokens with that option in a normalized text, else for the others. If not `parse_special`, special tokens are
-  /// plain text.
+  /// Appends the segments of `text`: added tokens and the plain text between them. If `normalized`, `text` is
+  /// normalized and only tokens with that option are searched; else only the others. If not `parse_special`, special
+  /// tokens are plain text.
   void split(std::string_view text, bool normalized, bool parse_special, std::vector<Segment>& segments) const;
 
  private:

@@ -1,5 +1,6 @@
-// Initial symbols (token ids) of a word before BPE merges, for BytePairs: its bytes (byte-level BPE, like GPT-2), or
-// its characters (like SentencePiece), optionally with byte fallback for characters missing from the vocabulary.
+// Splits a word into its initial symbols, the token ids from which BPE merges start; used by BytePairs. Symbols are
+// bytes (byte-level BPE, like GPT-2) or characters (like SentencePiece). With byte fallback, a character missing from
+// the vocabulary becomes its bytes.
 #pragma once
 
 #include <array>
@@ -13,6 +14,7 @@
 
 namespace roll {
 
+/// Hash for maps that are searched by std::string_view.
 struct StringHash {
   using is_transparent = void;
   size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
@@ -21,6 +23,7 @@ struct StringHash {
 /// Maps a token's spelling in tokenizer.json to its id.
 using Vocabulary = std::unordered_map<std::string, int32_t, StringHash, std::equal_to<>>;
 
+/// Initial symbols: the bytes or the characters of a word.
 enum class SymbolKind { kBytes, kCharacters };
 
 /// Returns the spelling in tokenizer.json of the byte-fallback token for a byte: "<0x0A>".
@@ -36,16 +39,18 @@ struct AlphabetRules {
   bool fuse_unk = false;       // consecutive unknown symbols become one unk_token
 };
 
-/// Splits words into initial symbols.
+/// Splits words into initial symbols. read() and independent_prefix() are thread-safe.
 class Alphabet {
  public:
   Alphabet() = default;
+  /// Reads the ids of single symbols from `vocabulary`, which is not kept.
   Alphabet(const Vocabulary& vocabulary, const AlphabetRules& rules);
 
-  /// Replaces the content of `symbols` by the token ids of the initial symbols of `word`.
+  /// Sets `symbols` to the token ids of the initial symbols of `word` (valid UTF-8).
   void read(std::string_view word, std::vector<int32_t>& symbols) const;
 
-  /// Records that these two adjacent tokens may be merged. Call it for every merge before independent_prefix().
+  /// Records that these two tokens, as spelled in tokenizer.json, may be merged. Call it for every merge before
+  /// independent_prefix().
   void record_merge(std::string_view left, std::string_view right);
 
   /// Returns the length in bytes of the prefix of `word` up to the first boundary that no merge crosses; for kBytes,
@@ -53,7 +58,7 @@ class Alphabet {
   size_t independent_prefix(std::string_view word) const;
 
  private:
-  /// With more predecessors than this, a character counts as joining with any.
+  /// If merges join a character with more predecessors than this, it counts as joined with any.
   static constexpr size_t kMaxPredecessors = 3;
   struct Character {
     int32_t id = -1;               // -1: not in the vocabulary
@@ -70,7 +75,7 @@ class Alphabet {
   std::array<int32_t, 256> byte_ids_{};     // kBytes; -1: not in the vocabulary
   std::array<int32_t, 256> byte_tokens_{};  // with byte_fallback; -1: not in the vocabulary
   std::vector<Character> characters_;       // kCharacters: indexed by code point
-  bool can_cut_ = true;  // all merged tokens stand for their own spelling, so prefixes can be cut off
+  bool can_cut_ = true;                     // false: merges use byte-fallback or unknown tokens, so no word is cut
 };
 
 }  // namespace roll

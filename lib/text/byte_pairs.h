@@ -1,5 +1,5 @@
-// Byte-pair encoding of one word (Sennrich et al. 2016): repeatedly merges the adjacent pair with the lowest rank,
-// leftmost first, starting from bytes or characters (alphabet.h).
+// Encodes one word by byte-pair encoding (Sennrich et al. 2016); used by Tokenizer. Starts from bytes or characters
+// (alphabet.h), and repeatedly merges the adjacent pair with the lowest rank, leftmost first.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace roll {
 
-/// Cache of encoded words with a fixed size; new words replace old ones. Use one per encoding thread.
+/// Cache of encoded words with a fixed size; new words replace old ones. Use one per thread and BytePairs.
 class WordCache {
  public:
   WordCache();
@@ -27,8 +27,8 @@ class WordCache {
     std::array<int32_t, kMaxIds> ids{};  // token ids
   };
 
-  /// Returns the only slot in which the word with this key may be. If slot.key differs from `key`, the word is not
-  /// cached, and the caller may overwrite the slot.
+  /// Returns the only slot that may hold the word with this key (the format of Slot::key). If slot.key differs from
+  /// `key`, the word is not cached, and the caller may overwrite the slot.
   Slot& find_slot(const std::array<uint64_t, 3>& key);
 
   std::vector<int32_t> symbols;  // scratch space of BytePairs::encode()
@@ -37,25 +37,25 @@ class WordCache {
   std::vector<Slot> slots_;
 };
 
-/// The BPE model of a tokenizer.json.
+/// The BPE model of a tokenizer.json; immutable. With the file's option ignore_merges, a word of the vocabulary becomes
+/// its token without merges.
 class BytePairs {
  public:
-  /// Reads the `model` section of a tokenizer.json; `kind` follows from the pre-tokenizer. Throws UserError if the type
-  /// is not BPE, dropout or subword affixes are set, an id is used twice, or a merge needs a token that the vocabulary
-  /// lacks.
+  /// Reads the `model` section of a tokenizer.json. kind: PreTokenizer::symbols(). Throws UserError if the type is not
+  /// BPE, dropout or subword affixes are set, an id is used twice, or a merge needs a token that the vocabulary lacks.
   BytePairs(const JsonView& json, SymbolKind kind);
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
-  /// Appends the token ids of `word` to `ids`; alphabet.h says what becomes of characters missing from the vocabulary.
-  /// Thread-safe if each thread has its own `cache`.
+  /// Appends the token ids of `word` (valid UTF-8) to `ids`. AlphabetRules defines the ids of characters missing from
+  /// the vocabulary. Thread-safe if each thread has its own `cache`.
   void encode(std::string_view word, WordCache& cache, std::vector<int64_t>& ids) const;
 
  private:
   struct Merge {
-    uint64_t pair = kNoPair;
-    uint32_t rank = 0;
-    int32_t id = 0;
+    uint64_t pair = kNoPair;  // left id << 32 | right id
+    uint32_t rank = 0;        // position in the file; lower ranks are merged first
+    int32_t id = 0;           // id of the merged token
   };
   static constexpr uint64_t kNoPair = ~uint64_t{0};
   struct LongWord;
@@ -75,7 +75,7 @@ class BytePairs {
   Vocabulary vocabulary_;
   Vocabulary whole_words_;  // by decoded text; only with ignore_merges
   Alphabet alphabet_;
-  std::vector<Merge> merges_;  // open addressing, power of two
+  std::vector<Merge> merges_;  // hash table by `pair`: open addressing, a power of two of slots
   bool ignore_merges_ = false;
 };
 

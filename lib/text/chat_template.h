@@ -1,5 +1,6 @@
 // Renders chat messages into the prompt text that a model was trained on. The template "native" is the model folder's
-// own Jinja template, run by jinja/template.h; built-in templates render like the models' own ones without tools.
+// own Jinja template, run by jinja/template.h. Built-in templates render like those models' own ones, but without
+// tools.
 #pragma once
 
 #include <filesystem>
@@ -27,14 +28,15 @@ class ChatTemplate {
   /// Returns the names that load() accepts.
   static const std::vector<std::string>& names();
 
-  /// Renders messages: [{"role": "user", "content": "..."}, ...]. A content may be a list of {"type": "text", "text":
-  /// "..."}, whose texts are joined. Like transformers, drops null keys, accepts `thinking` or `reasoning` as
-  /// reasoning_content, and picks the template tool_use, if there is one, if the variable `tools` is set, else default.
-  /// Other keys reach the template unchanged. If `add_generation_prompt`, ends with the beginning of an assistant's
-  /// message. `variables`: more template variables, e.g. {"enable_thinking": false} or {"tools": [...]}. Throws
-  /// UserError for malformed messages, the template's raise_exception, an error in the template (with line), and if the
-  /// only template is tool_use but there are no tools.
+  /// Returns the text of `messages`: [{"role": "user", "content": "..."}, ...], not empty. A content may be a list of
+  /// {"type": "text", "text": "..."}, whose texts are joined. Like transformers, drops null keys, and accepts
+  /// `thinking` or `reasoning` as reasoning_content. If the variable `tools` is set and there is a template tool_use,
+  /// that is used, else the template default. Other keys reach the template unchanged. If `add_generation_prompt`, ends
+  /// with the beginning of an assistant's message. `variables`: more template variables, e.g. {"enable_thinking":
+  /// false} or {"tools": [...]}. Throws UserError for malformed messages, the template's raise_exception, an error in
+  /// the template (with line), and if the only template is tool_use but there are no tools.
   std::string render(const Json& messages, bool add_generation_prompt, const Json& variables) const;
+  /// Does the same without more variables.
   std::string render(const Json& messages, bool add_generation_prompt) const;
 
  private:

@@ -1,5 +1,5 @@
-// The `decoder` of a tokenizer.json, for the Tokenizer: converts tokens to text. A spelling is a token as it is written
-// in the file ("Ġthe", "▁the", "<0xE4>").
+// Converts tokens to text, as the `decoder` of a tokenizer.json says; used by Tokenizer. The spelling of a token is its
+// string in the file ("Ġthe", "▁the", "<0xE4>").
 #pragma once
 
 #include <functional>
@@ -10,6 +10,7 @@
 
 namespace roll {
 
+/// Immutable and thread-safe.
 class TokenDecoder {
  public:
   /// Makes the decoder of a file without one: joins the spellings of the tokens with spaces.
@@ -19,16 +20,16 @@ class TokenDecoder {
   /// Sequences of these. Throws UserError for other decoders.
   explicit TokenDecoder(const JsonView& json);
 
-  /// Returns true if the text is just the concatenated bytes_behind() of the tokens, with U+FFFD for invalid UTF-8;
-  /// then the caller joins them, without text().
+  /// Returns true if the text is just the concatenated bytes_behind() of the tokens, with U+FFFD for invalid UTF-8. The
+  /// caller then joins these bytes, and must not call text().
   bool is_byte_level() const { return is_byte_level_; }
 
   /// Returns the bytes that a token adds to a text if other tokens come before it: " the" for "▁the".
   std::string bytes_behind(const std::string& spelling) const;
 
-  /// Decodes the spellings `tokens` of a whole text. Adjacent byte tokens ("<0xE4>") that are invalid UTF-8 become one
-  /// U+FFFD each. If `more_follows`, more tokens may follow, so byte tokens at the end become a single U+FFFD. Not for
-  /// is_byte_level().
+  /// Returns the text of `tokens`, the spellings of a whole text from its beginning. Adjacent byte tokens ("<0xE4>")
+  /// that are invalid UTF-8 become one U+FFFD each. If `more_follows`, the text is not complete, so byte tokens at the
+  /// end become a single U+FFFD. Only if not is_byte_level().
   std::string text(std::vector<std::string> tokens, bool more_follows) const;
 
  private:

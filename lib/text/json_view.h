@@ -1,4 +1,5 @@
-// Typed access to a model folder's JSON files. Errors name file and path: "tokenizer.json: model.merges[3] = ...: ...".
+// Typed access to a model folder's JSON files, for the readers of lib/text. Errors name file and path: "tokenizer.json:
+// model.merges[3] = ...: ...".
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ constexpr int64_t kMaxTokenId = (1 << 22) - 1;
 /// Returns true if `value` is an integer in [0, kMaxTokenId].
 bool is_token_id(const FileJson& value);
 
-/// A JSON value and its path in a file. Does not own the value, which must outlive it.
+/// A JSON value and its path in a file. Does not own the value, which must outlive it. at(), get() and the typed
+/// accessors throw UserError if the value has another JSON type.
 class JsonView {
  public:
   /// `origin`: the file's name in messages; `path`: "model.merges", or "" for the file's whole content.
@@ -43,7 +45,7 @@ class JsonView {
   /// Returns an element of this array; throws Bug if it has fewer elements.
   JsonView at(size_t index) const;
 
-  /// Return the value in one type; throw UserError if it has another. object() and array() return this view.
+  /// Return the value as one type. object() and array() return this view.
   const JsonView& object() const;
   const JsonView& array() const;
   const std::string& string() const;

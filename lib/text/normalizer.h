@@ -1,4 +1,4 @@
-// The `normalizer` of a tokenizer.json, for the Tokenizer: rewrites text before it is split into words.
+// Rewrites text before it is split into words, as the `normalizer` of a tokenizer.json says; used by Tokenizer.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,7 @@
 
 namespace roll {
 
+/// Immutable and thread-safe; each thread needs its own MatchMemory.
 class Normalizer {
  public:
   /// Leaves text unchanged.
@@ -21,9 +22,8 @@ class Normalizer {
   /// Returns true if apply() changes nothing.
   bool empty() const { return steps_.empty(); }
 
-  /// Changes `text` (valid UTF-8) in place. `memory` is scratch space of the thread. If `continues_text`, other text
-  /// comes before `text`, so Prepend adds nothing. Throws UserError if the text grows to more than 16 times its bytes
-  /// plus 64 KiB.
+  /// Changes `text` (valid UTF-8) in place. `memory`: scratch space. If `continues_text`, other text comes before
+  /// `text`, so Prepend adds nothing. Throws UserError if the text grows to more than 16 times its bytes plus 64 KiB.
   void apply(std::string& text, MatchMemory& memory, bool continues_text = false) const;
 
  private:
@@ -35,7 +35,7 @@ class Normalizer {
   using Step = std::function<void(std::string& text, const Call& call)>;
   void add(const JsonView& json, int depth);
   std::vector<Step> steps_;
-  std::string where_;  // prefix of error messages
+  std::string where_;  // beginning of error messages: "FILE: PATH"
 };
 
 }  // namespace roll

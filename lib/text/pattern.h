@@ -1,4 +1,5 @@
-// Search patterns of a tokenizer.json: plain strings, or regular expressions run by PCRE2 (base/regex.h).
+// Search patterns of a tokenizer.json: plain strings, or regular expressions run by PCRE2 (base/regex.h). Used by the
+// normalizer, pre-tokenizer and decoder.
 #pragma once
 
 #include <string>
@@ -22,9 +23,9 @@ class Pattern {
 
   bool is_literal() const { return literal_; }
 
-  /// Appends the byte ranges of the non-overlapping matches in `text` (valid UTF-8), leftmost first. An empty match
-  /// right after a match is skipped. For a regular expression, pass the text through with_older_characters()
-  /// (unicode/unicode.h) first. Throws UserError if matching exceeds PCRE2's limits.
+  /// Appends the byte ranges [begin, end) of the non-overlapping matches in `text` (valid UTF-8), leftmost first. An
+  /// empty match right after a match is skipped. If not is_literal(), the caller must first pass the text through
+  /// with_older_characters() (unicode/unicode.h). Throws UserError if matching exceeds PCRE2's limits.
   void find_all(std::string_view text, MatchMemory& memory, std::vector<Span>& matches) const;
 
  private:

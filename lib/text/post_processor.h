@@ -1,4 +1,4 @@
-// The `post_processor` of a tokenizer.json, for the Tokenizer: special tokens added around an encoded text.
+// Reads the `post_processor` of a tokenizer.json: the special tokens that Tokenizer adds around an encoded text.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct PostProcessor {
   std::vector<int64_t> before, after;
 };
 
-/// Supports TemplateProcessing (only the template `single`), ByteLevel (adds no ids), Sequence. Throws UserError for
-/// others.
+/// Returns the ids that the section `json` adds. Supports TemplateProcessing (only the template `single`), ByteLevel
+/// (adds no ids), Sequence. Throws UserError for others.
 PostProcessor read_post_processor(const JsonView& json);
 
 }  // namespace roll

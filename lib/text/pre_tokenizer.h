@@ -1,4 +1,5 @@
-// The `pre_tokenizer` of a tokenizer.json, for the Tokenizer: splits text into words; BPE merges do not cross words.
+// Splits text into words, as the `pre_tokenizer` of a tokenizer.json says; used by Tokenizer. BPE merges stay within a
+// word.
 #pragma once
 
 #include <functional>
@@ -12,13 +13,15 @@
 
 namespace roll {
 
-/// A text, which pre-tokenizers rewrite, and its pieces: the words so far. Reuse it between texts to avoid allocations.
+/// A text and its pieces, the words so far; pre-tokenizers rewrite the text and cut the pieces. Use it again for the
+/// next text to avoid allocations.
 class TextPieces {
  public:
-  /// Starts with all of `text` (valid UTF-8, which must outlive the use) as one piece; no piece if it is empty.
+  /// Starts with all of `text` as one piece; no piece if it is empty. `text` is valid UTF-8 and must stay alive until
+  /// the next reset().
   void reset(std::string_view text);
 
-  /// Current text, after rewriting.
+  /// The text, as rewritten so far.
   std::string_view text() const { return text_; }
   /// Byte ranges of the pieces in text(), ascending.
   const std::vector<Span>& spans() const { return spans_; }
@@ -28,12 +31,15 @@ class TextPieces {
   /// expressions need it; usually the same bytes.
   std::string_view older_piece(const Span& span) const { return older_.substr(span.begin, span.end - span.begin); }
 
-  /// Replaces each span by the spans that `cut(span, out)` appends to `out`; drops empty ones.
+  // cut_each() and rewrite_each() are defined in pre_tokenizer.cpp, for use there only.
+
+  /// Replaces each span by the spans that `cut(span, out)` appends to `out`, a vector of Span; drops empty ones.
   template <class Cut>
   void cut_each(const Cut& cut);
 
-  /// Replaces each piece's text by the text that `rewrite(piece, span, out)` appends to `out`. It is called for piece()
-  /// and older_piece() and must do the same for both, so it must not depend on characters newer than Unicode 14.
+  /// Replaces each piece's text by the text that `rewrite(piece, span, out)` appends to `out`, a string. It is called
+  /// for piece() and for older_piece() and must change both alike, so it must not depend on characters newer than
+  /// Unicode 14.
   template <class Rewrite>
   void rewrite_each(const Rewrite& rewrite);
 
@@ -49,6 +55,7 @@ struct TextPlace {
   bool continues_text = false;  // ordinary text comes directly before it and was encoded by an earlier call
 };
 
+/// Immutable and thread-safe; each thread needs its own TextPieces and MatchMemory.
 class PreTokenizer {
  public:
   /// Treats the whole text as one word.
@@ -61,8 +68,9 @@ class PreTokenizer {
   /// Returns the initial symbols of the BPE: kBytes if there is a ByteLevel step.
   SymbolKind symbols() const { return byte_level_ ? SymbolKind::kBytes : SymbolKind::kCharacters; }
 
-  /// Splits the pieces further, into words. `place` is the position of the whole text in `pieces`; `memory` is scratch
-  /// space of the thread. Throws UserError if a regular expression exceeds PCRE2's limits.
+  /// Splits the pieces further, into words. Call it after pieces.reset(). `place`: position of the text of `pieces` in
+  /// a larger text; `memory`: scratch space of the thread. Throws UserError if a regular expression exceeds PCRE2's
+  /// limits.
   void split(TextPieces& pieces, const TextPlace& place, MatchMemory& memory) const;
 
  private:

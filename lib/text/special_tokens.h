@@ -22,7 +22,7 @@ struct NamedToken {
 /// the latter has added_tokens_decoder. A null value removes a name. Throws UserError if a file is malformed.
 std::vector<NamedToken> read_named_tokens(const std::filesystem::path& folder);
 
-/// End tokens and added tokens of a model folder.
+/// End tokens and added tokens of a model folder, besides those in tokenizer.json.
 struct SpecialTokens {
   /// Spelling of eos_token from read_named_tokens(), else from special_tokens_map.json; nullopt: neither has it.
   std::optional<std::string> eos;

@@ -1,5 +1,6 @@
-// The model folder's tokenizer: Hugging Face `tokenizer.json` (BPE, byte-level or SentencePiece-like with
-// byte_fallback), plus special tokens and end tokens from the JSON files beside it.
+// Converts text to token ids and back, with the tokenizer of a model folder: Hugging Face's `tokenizer.json` (BPE,
+// byte-level or SentencePiece-like with byte_fallback), plus special tokens and end tokens from the JSON files beside
+// it.
 //
 // Goals: the same ids and decoded text as HF `tokenizers`, faster on one thread, and a UserError that names the place
 // of unsupported content. Non-goals: training, offsets, truncation and padding (sequences are packed here, so these
@@ -33,23 +34,23 @@ class Tokenizer {
   /// rendered chat templates, which already contain them. Throws UserError for invalid UTF-8, with the byte offset.
   std::vector<int64_t> encode(std::string_view text, bool parse_special = true, bool add_special = true) const;
 
-  /// Returns the token ids of `text`, which continues a text with the ids `before`; those are not repeated. Special
-  /// tokens in `text` are parsed; the post-processor's are not added. The prefix space (SentencePiece's "▁") is added
-  /// only if `before` is empty or ends in an added token, as in HF. Throws UserError for invalid UTF-8.
+  /// Returns only the token ids of `text`, which continues a text with the ids `before`. Special tokens in `text` are
+  /// parsed; the post-processor's are not added. The prefix space (SentencePiece's "▁") is added only if `before` is
+  /// empty or ends in an added token, as in HF. If that token has rstrip, white space at the beginning of `text` is
+  /// dropped. Throws UserError for invalid UTF-8.
   std::vector<int64_t> encode_behind(std::span<const int64_t> before, std::string_view text) const;
 
   /// Returns `text` with a space inserted after the first character of each special token's spelling, so that encode()
   /// finds none. Untrusted text then cannot end its message in a chat template.
   std::string disarmed(std::string text) const;
 
-  /// Decodes `ids`; invalid UTF-8 becomes U+FFFD (one per maximal invalid part, as in HF). Unknown ids (padded
-  /// vocabularies) add nothing. `skip_special` omits special tokens, except those that mark tool calls. If
+  /// Returns the text of `ids`; invalid UTF-8 becomes U+FFFD (one per maximal invalid part, as in HF). Unknown ids
+  /// (padded vocabularies) add nothing. `skip_special` omits special tokens, except those that mark tool calls. If
   /// `more_follows`, more ids may follow, and text at the end that they could still change becomes U+FFFD.
   std::string decode(std::span<const int64_t> ids, bool skip_special = false, bool more_follows = false) const;
 
   /// Returns the bytes that a token adds to a text if other tokens come before it: " the" for "▁the", the byte E4 for
-  /// "<0xE4>".
-  /// Empty for unknown ids.
+  /// "<0xE4>". Empty for unknown ids.
   std::string token_bytes(int64_t id) const;
 
   /// Returns the largest token id + 1; a model's embedding has at least this many rows.

@@ -1,5 +1,4 @@
-// Configuration keys of metrics tracking and profiling. Members of the structs are keys; fields() describes each for
-// `roll keys`.
+// Configuration keys of metrics tracking and profiling. Members of the structs are keys; fields() has their help texts.
 #pragma once
 
 #include <optional>
@@ -11,8 +10,8 @@
 
 namespace roll {
 
-/// Destinations of metrics. All are local: nothing is uploaded. kService stands for web services: the settings replace
-/// it by stdout, jsonl and tensorboard.
+/// Destinations of metrics. All are local: nothing is uploaded. kService stands for web services; loading the
+/// configuration replaces it by stdout, jsonl and tensorboard.
 enum class TrackerKind { kStdout, kJsonl, kTensorboard, kCsv, kMlflow, kWandb, kService };
 constexpr auto enum_names(TrackerKind) {
   return std::to_array<Named<TrackerKind>>({{TrackerKind::kStdout, "stdout"},

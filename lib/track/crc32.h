@@ -7,7 +7,8 @@
 
 namespace roll {
 
-/// `kPolynomial` is bit-reversed: 0xEDB88320 gives zlib's CRC-32, 0x82F63B78 gives CRC-32C (Castagnoli; iSCSI).
+/// Returns the checksum of `bytes`. kPolynomial, bit-reversed: 0xEDB88320 for zlib's CRC-32, 0x82F63B78 for CRC-32C
+/// (Castagnoli; iSCSI).
 template <uint32_t kPolynomial>
 uint32_t crc32(std::string_view bytes) {
   static constexpr auto kTable = [] {

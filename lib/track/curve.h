@@ -7,7 +7,7 @@
 
 namespace roll {
 
-/// Plots `values` over their index in `height` lines of `width` characters, to the right of an axis that shows the
+/// Returns a plot of `values` over their index: `height` lines of `width` characters, plus an axis on the left with the
 /// smallest and largest value. Each line ends in '\n'. More than 2 * width values are averaged in groups. NaN leaves a
 /// gap. Returns "" if no value is finite.
 std::string plot_curve(const std::vector<double>& values, int width, int height);

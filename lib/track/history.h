@@ -1,4 +1,4 @@
-// History of a run's metrics, read by the screen, the step line and the warning rules.
+// Holds all metrics of a run by step, for the screen, the step line and the warning rules.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 
 namespace roll {
 
+/// Value of a metric at one step.
 struct MetricPoint {
   int64_t step = 0;
   double value = 0;
@@ -28,7 +29,8 @@ class MetricHistory {
 
   /// Returns the points of a metric, ascending by step; empty if it has none. The span is valid until the next add().
   MetricPoints points(std::string_view name) const;
-  /// Returns the newest `count` points of a metric, or all if there are fewer.
+  /// Returns the newest `count` points of a metric, ascending by step, or all if there are fewer. The span is valid
+  /// until the next add().
   MetricPoints last_points(std::string_view name, size_t count) const;
   /// Returns the newest step; -1 if no step was added.
   int64_t step() const { return step_; }

@@ -1,4 +1,5 @@
-// Descriptions of all metrics, for `roll metrics` and `roll explain`. A test checks that every written metric has one.
+// Describes all metrics, for `roll metrics` and `roll explain`. A test checks that every written metric has a
+// description.
 #pragma once
 
 #include <string>
@@ -9,25 +10,25 @@ namespace roll {
 
 /// Description of a metric, or of a pattern of metrics.
 struct MetricWords {
-  const char* name;   // '*' matches any characters except '/'
+  const char* name;   // in metrics.jsonl; '*' stands for any characters except '/'
   const char* unit;   // "" for dimensionless numbers
   const char* words;  // description, starting in lower case
 };
 
-/// Returns the description of a metric by its name in metrics.jsonl; nullptr if there is none. A reward domain's metric
-/// "math/score/mean" is found as "score/mean", because the words of "score/*" end with "by domain".
+/// Returns the description of a metric by its name in metrics.jsonl; nullptr if there is none. If a description's words
+/// end with "by domain", a domain may precede its name: "math/score/mean" is found as "score/mean".
 const MetricWords* find_metric(std::string_view name);
 
-/// Returns the descriptions whose name or words contain `pattern` (ignoring case; "" for all) under headings: one per
-/// line or, if `markdown`, as Markdown tables. "" if none match.
+/// Returns a text of the descriptions whose name or words contain `pattern` (ignoring case; "": all), under headings:
+/// one per line or, if `markdown`, as Markdown tables. "" if none match.
 std::string metric_table(std::string_view pattern, bool markdown);
 
-/// Returns a data row's tag as used in metric names such as val_correct/<tag>/mean: "all", which stands for all rows,
-/// becomes "all (tag)"; different tags stay different.
+/// Returns a data row's tag in the form for metric names such as val_correct/<tag>/mean. There, "all" stands for all
+/// rows, so the tag "all" becomes "all (tag)". Different tags stay different.
 std::string tag_in_metric(const std::string& tag);
 
-/// Returns true if this first part of metric names ("val_correct" in val_correct/<tag>/mean) is followed by tags or
-/// plug-in names, so that a reward domain of this name could clash with them.
+/// Returns true if metric names that begin with `domain` + "/" continue with tags or names of plug-ins, such as
+/// val_correct/<tag>/mean. A reward domain of this name could then clash with them.
 bool is_open_family(std::string_view domain);
 
 /// Returns the names of all descriptions, some with '*', for "did you mean" hints.

@@ -1,7 +1,8 @@
-// Metrics of one step, merged over micro-batches and ranks. The suffix of a name chooses the reduction: @mean (the
-// default; weighted), @sum, @max, @min, @std (divides by n - 1), @p50, @p99 (quantiles of all values).
-// The suffix begins at the last '@'; the shown name is the part before it. Names that contain a user's text, such as a
-// tag, must always have a suffix. Up to rounding, results do not depend on the split over micro-batches and ranks.
+// Collects the metrics of one step and merges them over micro-batches and ranks. The suffix of a name chooses the
+// reduction: @mean (the default; weighted), @sum, @max, @min, @std (divides by n - 1), @p50, @p99 (quantiles of all
+// values). The suffix begins at the last '@'; the shown name is the part before it. A name that contains a user's text,
+// such as a tag, must always have a suffix, because the text may contain '@'. Up to rounding, results do not depend on
+// the split over micro-batches and ranks.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,13 +21,14 @@ namespace roll {
 /// (shown name, value), sorted by name.
 using MetricValues = std::vector<std::pair<std::string, double>>;
 
-/// Accumulates values by metric name.
+/// Accumulates values by metric name. Not thread-safe.
 class Metrics {
  public:
   enum class Kind : uint8_t { kMean, kSum, kMax, kMin, kStd, kP50, kP99 };
   friend constexpr bool is_known(Kind kind) { return kind <= Kind::kP99; }
 
-  /// Message to another rank. Names are most of its size; leave them out if the receiver has the same names.
+  /// Content of a Metrics object, to be sent to another rank. Names are most of its size; leave them out if the
+  /// receiver has the same names.
   struct Message {
     static constexpr MessageKind kMessage{"METR", 1, "metrics"};
     std::map<std::string, Kind> names;       // shown names; empty: the receiver has the same
@@ -47,7 +49,7 @@ class Metrics {
   /// Adds all elements of a tensor of any shape, floating or integer dtype.
   void add_values(std::string_view name, const at::Tensor& values);
 
-  /// Adds everything that was added to `other`, under `prefix` + name.
+  /// Adds all values of `other`, under `prefix` + name. Throws Bug if a name has another suffix in `other`.
   void merge(const Metrics& other, const std::string& prefix = "");
   /// Makes a message, from which from() restores an equal object.
   Message message(bool with_names = true) const;
@@ -57,8 +59,8 @@ class Metrics {
   /// Returns true if both have the same names with the same kinds, so that messages between them need no names.
   bool has_same_names(const Metrics& other) const;
 
-  /// Returns the reduced values by shown name; names with total weight 0 are left out. One NaN value makes its metric
-  /// NaN.
+  /// Returns the reduced values by shown name, sorted; names with total weight 0 are left out. One NaN value makes its
+  /// metric NaN.
   MetricValues values() const;
   bool empty() const { return entries_.empty(); }
   void clear() { entries_.clear(); }
@@ -66,10 +68,10 @@ class Metrics {
  private:
   struct Entry {
     Kind kind = Kind::kMean;
-    double weight = 0;           // total weight (kMean, kStd), or the count
-    double value = 0;            // @mean: weighted sum; @std: mean; @sum, @max, @min: the result
+    double weight = 0;           // total weight; 0: no values
+    double value = 0;            // kMean: weighted sum; kStd: mean; kSum, kMax, kMin: the result
     double squares = 0;          // kStd: weighted sum of squared distances from the mean
-    std::vector<double> values;  // kP50, kP99
+    std::vector<double> values;  // kP50, kP99: all values
   };
   static std::pair<std::string, Kind> parse_name(std::string_view name);
   static void merge_entry(Entry& into, const Entry& from);

@@ -17,12 +17,13 @@ struct MlflowRun {
   std::string name;             // display name
 };
 
-/// Returns the run's folder in the store, which may not exist yet.
+/// Returns the run's folder in the store; it may not exist yet.
 std::filesystem::path mlflow_run_folder(const MlflowRun& run);
 
-/// Makes a Sink (tracker.h) for the run; creates experiment and run in the store if missing. In metric names, '/' after
-/// the first one become '.', because nested names would collide with files; names that MLflow or the file system
-/// rejects are changed and get a hash. Throws SystemError if a file cannot be written.
+/// Makes a Sink (tracker.h) for the run; creates experiment and run in the store if missing. In metric names, each '/'
+/// after the first becomes '.', because deeper folders would collide with files. Names that MLflow or the file system
+/// rejects are changed and get a hash. Non-finite values are not written. Throws SystemError if a file cannot be
+/// written.
 std::unique_ptr<Sink> make_mlflow_sink(const MlflowRun& run);
 
 }  // namespace roll

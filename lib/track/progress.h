@@ -1,5 +1,5 @@
-// Progress of a phase with rate and time left. On a terminal one line is redrawn; elsewhere a plain line is printed
-// every 10 s.
+// Shows the progress of a phase of a step, such as sampling, with rate and time left. On a terminal one line is
+// redrawn; elsewhere a plain line is printed every 10 s.
 #pragma once
 
 #include <atomic>
@@ -14,27 +14,28 @@
 
 namespace roll {
 
-/// Log and name under which a function shows its progress; a null log shows nothing.
+/// Log to which a function shows its progress, and its name there.
 struct Phase {
-  Log* log = nullptr;
-  std::string name;  // "generate"
+  Log* log = nullptr;  // null: no progress is shown
+  std::string name;    // "generate"
 };
 
-/// Shows progress from construction to destruction, on ranks where log.shows_progress(); elsewhere only counts. `log`
-/// must outlive the object. All members are thread-safe; a thread of the object draws.
+/// Shows progress from construction to destruction, on ranks where log.shows_progress(); elsewhere only counts. All
+/// members are thread-safe; the object has a thread that draws.
 class Progress {
  public:
-  /// `phase`: name of the phase, e.g. "generate"; `total`: expected number of items, 0 if unknown; `unit`: their
-  /// plural, e.g. "responses".
+  /// `phase`: name of the phase, e.g. "generate"; `total`: expected number of items, 0 if unknown; `unit`: plural noun
+  /// for the items, e.g. "responses". `log` must outlive the object.
   Progress(Log& log, std::string phase, int64_t total, std::string unit);
   /// Removes the line from the terminal.
   ~Progress();
 
   /// Reports `n` more items as done.
   void advance(int64_t n = 1) { done_ += n; }
-  /// Sets the fraction of the work done, 0..1, from which the time left is predicted; until then it is done() / total.
+  /// Sets the fraction of the work that is done, 0 to 1, for the prediction of the time left; before, it is done() /
+  /// total.
   void share(double done) { share_ = done; }
-  /// Raises the total by `n`, which may be negative.
+  /// Adds `n`, which may be negative, to the expected number of items.
   void expect(int64_t n) { total_ += n; }
   /// Sets a text for the end of the line, e.g. "loss 0.53".
   void detail(std::string text);

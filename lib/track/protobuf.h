@@ -9,13 +9,13 @@
 
 namespace roll::protobuf {
 
-/// Encodes a field of type int32, int64, uint64 or bool.
+/// Returns an encoded field of type int32, int64, uint64 or bool.
 std::string whole(uint32_t field, uint64_t value);
-/// Encodes a double field.
+/// Returns an encoded double field.
 std::string number(uint32_t field, double value);
-/// Encodes a float field.
+/// Returns an encoded float field.
 std::string number(uint32_t field, float value);
-/// Encodes a field of type string, bytes or message.
+/// Returns an encoded field of type string, bytes or message.
 std::string bytes(uint32_t field, std::string_view value);
 
 /// Return the first field of this number and type; nullopt if there is none before the end or a malformed field. The

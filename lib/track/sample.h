@@ -1,4 +1,4 @@
-// A prompt with its response and verdict, shortened for display on the screen and in the log.
+// Shows a prompt with its response and verdict on the screen and in the log, shortened.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace roll {
 
-/// A prompt and its response, with full texts.
+/// A prompt, its response and how it was judged, with full texts. It is also a part of messages between ranks.
 struct ShownSample {
   int64_t step = 0;
   bool is_validation = false;  // sampled in the validation at `step`, not for training
   std::string prompt, response;
-  std::string verdict;   // "right (score 1)", "cut off, score 0"
-  std::string expected;  // ground truth of the row; "" if it has none
+  std::string verdict;   // "right (score 1)", "wrong (score 0), cut off at the length limit"
+  std::string expected;  // ground truth of the row; "" if it has none or the response is right
   template <class F>
   void fields(F& field) {
     field("step", step), field("is_validation", is_validation), field("prompt", prompt);
@@ -21,7 +21,7 @@ struct ShownSample {
   }
 };
 
-/// Shortens a text to one line of at most `columns` terminal columns: "first words … last words".
+/// Returns a text as one line of at most `columns` terminal columns: "first words … last words".
 std::string shortened(const std::string& text, int columns);
 
 /// Returns three lines "  prompt    ...", "  response  ..." and "  verdict   ...", each at most `columns` wide.

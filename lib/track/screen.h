@@ -1,5 +1,6 @@
-// Full-screen view of a run in the terminal. A thread redraws changed lines in place. It does not use the terminal's
-// alternate screen, so that a killed process leaves a clean terminal; other programs' output is soon painted over.
+// Shows a run on rank 0 in the whole terminal window. A thread redraws changed lines in place. It does not use the
+// terminal's alternate screen, so that a killed process leaves a clean terminal. Other programs' output is soon painted
+// over.
 #pragma once
 
 #include <condition_variable>
@@ -18,10 +19,11 @@
 
 namespace roll {
 
+/// Access to the terminal, and style.
 struct ScreenOptions {
   std::function<void(std::string_view)> write;  // writes to the terminal in one call
   std::function<Terminal()> terminal;           // returns the terminal with its current size
-  bool in_colour = true;
+  bool in_colour = true;                        // false: no colours or other styles
 };
 
 /// The screen, set as the view of the run's Log (base/log.h), which then calls show() and show_status(). Thread-safe.
@@ -31,7 +33,8 @@ class RunScreen : public LogView {
   /// If close() was not called, the run has failed: closes the screen, then prints the active warnings.
   ~RunScreen() override;
 
-  /// Takes over the terminal and starts to draw. `first_step` is the first step that will be trained (from 1).
+  /// Takes over the terminal and starts to draw; call it once. `first_step`: the first step that will run (from 1);
+  /// `last_step`: the step at which the run ends.
   void begin(RunFace face, int64_t first_step, int64_t last_step);
   /// Shows the newest step of the history. `warnings`: texts of the active warnings (WarningWatch::is_active()).
   void show_step(const MetricHistory& history, std::vector<std::string> warnings);
@@ -39,8 +42,8 @@ class RunScreen : public LogView {
   void show_sample(ShownSample sample);
   void show(std::string_view line, LineKind kind) override;
   void show_status(std::string_view line) override;
-  /// Stops drawing, clears the screen, and prints the latest lines of kind kSaid and the last step as plain lines. Does
-  /// nothing before begin() or when called again.
+  /// Stops drawing, clears the screen, and prints the latest lines of kind LineKind::kSaid (at most 40) and the last
+  /// step as plain lines. Does nothing before begin() or when called again.
   void close();
 
  private:

@@ -17,7 +17,7 @@ struct RunFace {
   std::string name;           // exp_name
   std::string model;          // one line that describes the model
   std::string algorithm;      // one line that describes the training
-  Headline headline;          // metrics of the step line
+  Headline headline;          // metrics of the summary line (step_line.h)
   std::vector<Shown> curves;  // metrics drawn as curves, at most four
 };
 
@@ -29,10 +29,10 @@ struct ScreenState {
   double step_s = 0;                        // seconds per step; NaN: not known yet
   double in_step_s = 0;                     // seconds since the last step ended
   double elapsed_s = 0;                     // seconds since the run began
-  std::string goal;                         // goal_text()
-  std::vector<std::vector<double>> curves;  // values of each of face.curves, by step
+  std::string goal;                         // result of goal_text(); "" if there is no value yet
+  std::vector<std::vector<double>> curves;  // [curve][i] values of face.curves, in the order of steps
   std::string status;                       // newest activity, e.g. the line of a Progress
-  bool is_active = false;                   // the activity goes on; false: it has ended
+  bool is_active = false;                   // true: the activity of `status` goes on; false: it has ended
   bool is_stopping = false;                 // the user has asked the run to stop
   std::optional<ShownSample> sample;        // newest sample; nullopt: none yet
   std::vector<std::string> warnings;        // texts of the active warnings (WarningWatch::is_active())
@@ -43,16 +43,18 @@ struct ScreenState {
   std::deque<Line> log;  // newest last
 };
 
+/// Appearance of a text; kCurve is that of curves.
 enum class Style { kPlain, kBold, kDim, kGood, kBad, kWarning, kCurve };
 
 struct StyledText {
   std::string text;
   Style style = Style::kPlain;
 };
+/// One line, as texts from left to right.
 using FrameLine = std::vector<StyledText>;
 
-/// Returns at most `rows` lines of at most `columns` columns. If space is short, leaves out the sample first, then the
-/// curves, then the model line.
+/// Returns the frame: at most `rows` lines of at most `columns` columns. If space is short, leaves out the sample
+/// first, then the curves, then the model line.
 std::vector<FrameLine> draw_frame(const ScreenState& state, int columns, int rows);
 
 /// Returns the line as text with terminal codes for its styles, cut to `columns`; without codes if not `in_colour`.

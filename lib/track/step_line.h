@@ -1,4 +1,5 @@
-// Makes the summary line that standard output shows for a step: progress, speed, quality.
+// Makes the summary line that standard output shows for a step: progress, speed and main metrics. Used by Tracker and
+// the screen.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@ struct Shown {
   std::string metric;  // name in metrics.jsonl: "score/mean"
 };
 
-/// Metrics in the step line; metrics that a step lacks are left out.
+/// Metrics in the summary line. Metrics that a step lacks are left out.
 struct Headline {
-  Shown goal;                     // main metric, shown with its best value so far
+  Shown goal;                     // the metric to be improved, shown with its best value so far
   bool greater_is_better = true;  // for `goal`
   std::vector<Shown> others;
 };
@@ -26,15 +27,15 @@ struct Headline {
 /// before the first step.
 double seconds_per_step(const MetricHistory& history);
 
-/// Formats a number with 4 significant digits; integers below 10 million in full.
+/// Returns a number with 4 significant digits; integers below 10 million in full.
 std::string short_number(double value);
 
 /// Returns the newest and the best value of headline.goal with the best one's step: "score 0.71 (best 0.78 @ 3)"; "" if
 /// the history has no value.
 std::string goal_text(const Headline& headline, const MetricHistory& history);
 
-/// Formats the newest step: "step 4/60 | 3.5 s/step | 3 min 16 s left | score 0.71 (best 0.78 @ 3) | KL 0.02 | ...".
-/// `last_step` is the step at which the run ends.
+/// Returns the line for the newest step: "step 4/60 | 3.5 s/step | 3 min 16 s left | score 0.71 (best 0.78 @ 3) | KL
+/// 0.02 | ...". `last_step` is the step at which the run ends.
 std::string step_line(const Headline& headline, const MetricHistory& history, int64_t last_step);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Reads and writes TensorBoard event files: TFRecord frames of Event messages (track/protobuf.h).
+// Encodes and reads TensorBoard event files, which are TFRecord frames of Event messages (protobuf.h). Used by
+// make_tensorboard_sink() (tracker.h) and truncate.h.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +11,23 @@
 
 namespace roll {
 
-/// Computes CRC-32C (Castagnoli).
+/// Returns the CRC-32C (Castagnoli) of `bytes`.
 uint32_t crc32c(std::string_view bytes);
 
-/// Makes a TFRecord frame: the payload's length, a masked checksum of the length, the payload, a masked checksum of the
-/// payload.
+/// Returns a TFRecord frame: the payload's length, a masked checksum of the length, the payload, a masked checksum of
+/// the payload.
 std::string tfrecord(std::string_view payload);
 
-/// Reads the payload of the next frame; returns false at the end, or if the frame is incomplete or damaged.
+/// Reads the next frame and sets `payload`; returns false at the end, or if the frame is incomplete or damaged.
 bool read_tfrecord(std::istream& in, std::string& payload);
-/// Returns the step of an Event message; 0 for the first Event of a file.
+/// Returns the step of an encoded Event; 0 for the first Event of a file.
 int64_t step_of_event(std::string_view event);
 /// Returns the part of a file name by which a run's event files are found; `run` is the run id.
 std::string event_file_mark(const std::string& run);
 
-/// Makes the Event that opens every file ("brain.Event:2"). `wall_time_s`: seconds since 1970.
+/// Returns the encoded Event that opens every file ("brain.Event:2"). `wall_time_s`: seconds since 1970.
 std::string first_event(double wall_time_s);
-/// Makes an Event with one simple_value per metric (as float32; NaN and infinities are kept).
+/// Returns an encoded Event with one simple_value per metric (as float32; NaN and infinities are kept).
 std::string scalars_event(double wall_time_s, int64_t step, const MetricValues& values);
 
 }  // namespace roll

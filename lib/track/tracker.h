@@ -24,9 +24,10 @@ namespace roll {
 class Sink {
  public:
   virtual ~Sink() = default;
-  /// Writes one step and flushes it to the operating system. Throws SystemError if it cannot be written.
+  /// Writes the metrics of one step and flushes them to the operating system. Steps ascend. Throws SystemError if they
+  /// cannot be written.
   virtual void write(int64_t step, const MetricValues& values) = 0;
-  /// Marks the end of the run.
+  /// Called at the end of the run; a resumed run may still write more steps.
   virtual void finish() {}
 };
 
@@ -44,7 +45,7 @@ class JsonLinesFile {
   /// Opens the file to append, and creates it and its folder if missing. Throws SystemError if the folder cannot be
   /// made, UserError if the file cannot be opened.
   explicit JsonLinesFile(std::filesystem::path file);
-  /// Throws SystemError if the line cannot be written.
+  /// Appends a line. Throws SystemError if it cannot be written.
   void write(const Json& line);
 
  private:
@@ -52,6 +53,7 @@ class JsonLinesFile {
   std::ofstream out_;
 };
 
+/// Settings of a Tracker. Those of trackers that are not in track_with are ignored.
 struct TrackerOptions {
   std::vector<TrackerKind> track_with;    // destinations; kService is not allowed
   std::filesystem::path output_dir;       // folder of metrics.jsonl, metrics.csv and histograms.jsonl
@@ -71,13 +73,15 @@ struct TrackerOptions {
 /// Writes metrics to all sinks and keeps their history.
 class Tracker {
  public:
-  /// Starts with the history in output_dir's metrics.jsonl, if the run was resumed; opens the sinks. `log` must outlive
-  /// the object. Throws UserError if metrics.jsonl is malformed, Bug for kService.
+  /// Reads the history of a resumed run from output_dir/metrics.jsonl, if it exists, and opens the sinks. `log` must
+  /// outlive the object. Throws UserError if metrics.jsonl is malformed or a file cannot be opened, SystemError if a
+  /// folder cannot be made, Bug for kService.
   Tracker(const TrackerOptions& options, Log& log);
-  /// Writes a step, whose number must be above the one before, with the metrics of all ranks. Standard output always
-  /// shows the run's `last_step`; 0 shows nothing there. Histograms (histogram.h) go to a separate file.
+  /// Writes a step to all sinks. values: reduced over all ranks. `step` must be above the one before. Standard output
+  /// shows every logging_steps-th step and `last_step`, the run's last; nothing if last_step is 0. Histograms
+  /// (histogram.h) go to a separate file. Throws SystemError if a sink cannot be written.
   void write(int64_t step, MetricValues values, int64_t last_step);
-  /// Marks the end of the run, which may still be resumed later.
+  /// Calls Sink::finish() of all sinks. Call it at the end of the run.
   void finish();
 
   const MetricHistory& history() const { return history_; }

@@ -1,6 +1,6 @@
-// Truncates metrics files when a run resumes from an earlier step, since it will write the later steps again. Each
-// function keeps steps up to and including `step`, and throws SystemError if a file cannot be truncated. Missing files
-// are ignored.
+// Truncates metrics files when a run resumes from an earlier step, because it will write the later steps again. Call
+// the functions before the sinks are opened (tracker.h). Each keeps steps up to and including `step`, and throws
+// SystemError if a file cannot be truncated. Missing files are ignored.
 #pragma once
 
 #include <cstdint>

@@ -14,6 +14,7 @@
 
 namespace roll {
 
+/// Identity of a run in W&B's files.
 struct WandbRun {
   std::filesystem::path folder;  // folder of all runs: "wandb"
   std::string id;                // run id, constant over restarts
@@ -25,18 +26,18 @@ struct WandbRun {
 /// Returns the path of the .wandb file of run `id` in `folder`; "" if there is none yet.
 std::filesystem::path find_wandb_file(const std::filesystem::path& folder, const std::string& id);
 
-/// Encodes a record (an encoded Record message) as it is written at byte `offset` of a file: frames depend on the block
-/// boundaries.
+/// Returns the frames of a record (an encoded Record message) that is written at byte `offset` of a file; frames depend
+/// on the block boundaries.
 std::string wandb_frames(std::string_view record, int64_t offset);
-/// Reads the next record; returns false at the end, or if the record is incomplete or damaged.
+/// Reads the next record and sets `record`; returns false at the end, or if the record is incomplete or damaged.
 bool read_wandb_record(std::istream& in, std::string& record);
 /// Reads the file header, before the first record; returns false if it is missing or damaged.
 bool read_wandb_head(std::istream& in);
 /// Returns true if the record is the history of a step after `step`, or marks the run's end.
 bool is_wandb_record_after(std::string_view record, int64_t step);
 
-/// Makes a Sink (tracker.h) that writes each step as a history record and a summary record; finish() marks the run's
-/// end. Throws SystemError if a file cannot be written.
+/// Makes a Sink (tracker.h) that writes each step as a history record and a summary record. Its finish() writes a
+/// record of the run's end. Continues the file of the run if it exists. Throws SystemError if a file cannot be written.
 std::unique_ptr<Sink> make_wandb_sink(const WandbRun& run);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Rules that warn of common failures of policy training, evaluated on the metrics history.
+// Warns of common failures of policy training, by rules on the metrics history. Used by Tracker.
 #pragma once
 
 #include <string>
@@ -27,10 +27,12 @@ struct Warning {
 };
 
 /// Raises a rule's warning when the rule first finds a problem, and again only if it found none for more than 10 steps.
-/// A resumed run calls observe() for its earlier steps again and ignores their warnings, so none is shown twice.
+/// A resumed run first calls observe() for its earlier steps and ignores the results, so that no warning is shown
+/// twice.
 class WarningWatch {
  public:
-  /// Applies all rules to the newest step and returns the warnings raised by it. Call it after each step, in order.
+  /// Applies all rules to the history and returns the warnings that its newest step raises. Call it after each step, in
+  /// order.
   std::vector<Warning> observe(const MetricHistory& history);
   /// Returns all warnings raised so far, oldest first.
   const std::vector<Warning>& raised() const { return raised_; }
@@ -38,9 +40,9 @@ class WarningWatch {
   bool is_active(const Warning& warning) const;
 
  private:
-  int64_t step_ = -1;
+  int64_t step_ = -1;  // the last observed step
   std::vector<Warning> raised_;
-  std::map<std::string, int64_t> last_active_step_;  // step, by rule
+  std::map<std::string, int64_t> last_active_step_;  // last step with a problem, by rule
 };
 
 }  // namespace roll

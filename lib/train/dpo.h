@@ -1,5 +1,5 @@
-// Trains by direct preference optimisation (`roll dpo`), on pairs of a chosen and a rejected response with a frozen
-// reference model. Learner, packing and parallel layouts are those of `roll train`.
+// Runs `roll dpo`: direct preference optimisation on pairs of a chosen and a rejected response, with a frozen reference
+// model. Optimizer, packing and parallel layouts are those of `roll train`.
 #pragma once
 
 #include "base/log.h"

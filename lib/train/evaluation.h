@@ -1,4 +1,4 @@
-// Runs only the validations of a training configuration (`roll evaluate`), with the sampler and the rewards.
+// Runs `roll evaluate`: the validations of a training configuration without the training.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace roll {
 
-/// Evaluates the policy on all validations of the configuration. Saves the judged responses of every prompts_per_piece
-/// prompts in the run folder, and continues after the saved ones if the folder has some. ranks: all ranks of the job.
-/// Throws UserError if a model, data file or reward cannot be loaded, the folder holds checkpoints of a training, or
-/// its saved responses were made with other settings. Throws Stopped, with the command to resume, after a signal.
-/// **Collective** over `ranks`.
+/// Evaluates the policy on all validations of the configuration, and writes their metrics as step 0. Saves the judged
+/// responses piece by piece in the run folder, prompts_per_piece prompts at a time (kept_responses.h). If the folder
+/// has saved pieces, continues after them. ranks: all ranks of the job. Throws UserError if a model, data file or
+/// reward cannot be loaded, the folder holds checkpoints of a training, or its saved responses were made with other
+/// settings. Throws Stopped, with the command to resume, after a signal. **Collective** over `ranks`.
 void run_evaluation(const Config& config, const RunFlags& flags, int64_t prompts_per_piece, at::Device device,
                     Communicator& ranks, Log& log);
 

@@ -1,4 +1,4 @@
-// Loads and tokenises the rows of fine-tuning and preference optimisation before the run begins, with warnings about
+// Loads and tokenises the rows of `roll sft`, `roll distill` and `roll dpo` before the run begins, with warnings about
 // them. T: the type of a tokenised row, SftRow or PairRow.
 #pragma once
 
@@ -20,7 +20,7 @@ template <class T>
 struct LoadedRows {
   StoredRows<T> rows;
   int64_t num_dropped = 0;    // rows left out because they are longer than sequence_length
-  int64_t num_rewritten = 0;  // rows kept whose is_rewritten is set
+  int64_t num_rewritten = 0;  // rows in `rows` with T::is_rewritten: the template renders a turn alone differently
   PromptWarnings warnings{};  // warnings about all rows read, dropped ones included
 
   /// Returns the warnings as texts for users; empty if there are none.
@@ -36,10 +36,10 @@ struct LoadedRows {
   }
 };
 
-/// Loads the rows in the files of `data`, without those longer than max_length tokens; nothing if no file is named.
-/// encode: tokenises a row, whose columns are found by `columns`; runs in several threads at once. progress: counts
-/// rows; may be null. Throws UserError if a file cannot be read, a row is malformed or `encode` refuses it, or all rows
-/// are too long.
+/// Loads the rows in the files of `data`, without those longer than max_length tokens; returns no rows if `data` names
+/// no file. encode: tokenises a row, where `columns` names its columns; called in data.preprocessing_num_workers
+/// threads at once. progress: counts rows; may be null. Throws UserError if a file cannot be read, a row is malformed
+/// or `encode` throws one, or all rows are too long.
 template <class T>
 LoadedRows<T> load_rows(const DataArgs& data, int64_t max_length,
                         const std::function<T(Row&, const RowColumns& columns)>& encode, Progress* progress = nullptr) {
@@ -69,8 +69,9 @@ struct TrainedRows {
   StoredRows<T> training, validation;  // validation: empty if none is configured
 };
 
-/// Loads training and validation rows, and logs their numbers and warnings, also about prompts in both. max_length: of
-/// the rows, for the log. load(data, progress): returns LoadedRows<T>, such as load_pair_rows() of dpo_data.h.
+/// Loads training and validation rows, and logs their numbers and warnings; also warns about prompts in both.
+/// max_length: the limit of rows in tokens, for the log. load(data, progress): returns LoadedRows<T>; calls for example
+/// load_pair_rows() of dpo_data.h. Every rank loads all rows; only the first one logs warnings.
 template <class T, class Load>
 TrainedRows<T> load_and_log_rows(const DataArgs& training, const DataArgs& validation, int64_t max_length,
                                  const Load& load, Log& log) {

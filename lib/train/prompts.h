@@ -1,5 +1,5 @@
-// Loads and tokenises the prompts of a run: reads data rows, assigns their domains, applies chat templates, and drops
-// rows that are too long. Used when a run begins, and by previews of its data.
+// Loads and tokenises the prompts of `roll train` and `roll evaluate`: reads data rows, assigns their domains, applies
+// chat templates, and drops rows that are empty or too long. Used when a run begins, and by previews of its data.
 #pragma once
 
 #include <filesystem>
@@ -19,26 +19,27 @@
 
 namespace roll {
 
-/// Files of prompts, and the way in which they become tokens.
+/// Files of prompts and the settings for tokenising and checking them.
 struct PromptSource {
   std::filesystem::path model_folder;                  // has the chat template "native"
   DataArgs data;                                       // files, columns, template
   std::optional<std::string> global_template;          // name of the template, if data.template_name is unset
-  std::map<std::string, std::string> tag_to_template;  // row's tag -> name of its template; goes before the others
+  std::map<std::string, std::string> tag_to_template;  // row's tag -> name of its template; overrides the others
   DomainTags domains;                                  // domain -> tags of its rows; empty: rows get no domain
   const DomainRules* rules = nullptr;                  // rewards that must be able to judge the rows; null: not checked
   int64_t prompt_length = 0;                           // most tokens of a prompt; longer rows are dropped
 };
 
-/// Returns the source of a configuration's training or validation rows, whose files are in `data`. `rules` must outlive
-/// the result.
+/// Returns the source of a configuration's training or validation rows. data: the configuration's data_args of these
+/// rows. prompt_length: most tokens of a prompt. `rules` must outlive the result.
 PromptSource make_prompt_source(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
                                 int64_t prompt_length, const DomainRules& rules);
 
 /// Reads, checks and tokenises all rows, passes those that are not dropped to `take` in file order, and logs the
-/// numbers of rows. A row's template is that of its tag, else data.template_name, else global_template, else the model
-/// folder's. title: begins the lines in the log, e.g. "training prompts". Throws UserError if a file cannot be read, a
-/// row is malformed, has no domain, cannot be judged by its reward or rendered by its template, or no row is left.
+/// numbers of rows and warnings about them. A row's template is that of its tag, else data.template_name, else
+/// global_template, else the model folder's. title: begins the lines in the log, e.g. "training prompts". Throws
+/// UserError if a file cannot be read or no row is left. Throws it also if a row is malformed, has no domain, or cannot
+/// be judged by its reward or rendered by its template.
 void for_each_prompt(const PromptSource& source, const Tokenizer& tokenizer, const std::string& title, Log& log,
                      const std::function<void(Row)>& take);
 
@@ -58,12 +59,13 @@ class PromptEncoder {
   std::map<std::string, ChatTemplate> templates_;  // by template name
 };
 
-/// Returns the configuration's training prompts, rows or levels of environments, as an endless stream. Every rank loads
-/// the whole stream. Throws like for_each_prompt() or make_training_levels().
+/// Returns the configuration's training prompts as an endless stream: rows of data, or levels of environments
+/// (environment_rows.h). Each rank calls it and gets the same stream; no communication. Throws like for_each_prompt()
+/// or make_training_levels().
 PromptStream open_training_prompts(const Config& config, const std::filesystem::path& model_folder,
                                    const Tokenizer& tokenizer, Log& log);
-/// Returns the prompts of each validation by name: "" for the configuration's validation, if it has one, and the named
-/// sets (validation.sets). Throws like for_each_prompt() or make_validation_levels().
+/// Returns the prompts of each validation by name: "" for the validation's own rows or levels, if there are any, and
+/// the named sets (validation.sets). Each rank calls it. Throws like for_each_prompt() or make_validation_levels().
 std::map<std::string, RowStore> load_validations(const Config& config, const std::filesystem::path& model_folder,
                                                  const Tokenizer& tokenizer, Log& log);
 

@@ -254,14 +254,14 @@ Metrics Rlvr::train(RlStep& step, std::vector<RolloutRecord> rollouts) {
   trainer_.distribute(step, rollouts);
   // Only here does one rank hold a whole step; while learners train, samplers may be elsewhere.
   if (config_.dump_experience) rollouts = exchange_rollouts(std::move(rollouts), ranks_);
-  const Metrics learner_metrics = role_meshes_.learners ? learn(step, rollouts) : Metrics();
+  const Metrics learner_metrics = role_meshes_.roles_among_learners ? learn(step, rollouts) : Metrics();
   rollout_manager_.run_ahead(step.number);
   return trainer_.broadcast(learner_metrics);
 }
 
 /// Trains on the learners, and writes dumps and samples for users.
 Metrics Rlvr::learn(RlStep& step, const std::vector<RolloutRecord>& rollouts) {
-  RoleMesh& actor = role_meshes_.learners->at(kPolicyRole);
+  RoleMesh& actor = role_meshes_.roles_among_learners->at(kPolicyRole);
   memory_.begin("forwards");
   Metrics metrics = trainer_.run_passes(step);
   memory_.begin("advantages");

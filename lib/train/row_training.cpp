@@ -140,7 +140,7 @@ Metrics RowTraining::train(int64_t update) {
 Metrics RowTraining::validate() {
   RoleMesh& policy = role_meshes_.policy();
   BatchRule rule = policy_pass(method_.config).rule.with(make_workload(roles_.policy_spec()));
-  rule.unit = method_.settings.group_size;
+  rule.sequences_per_row = method_.settings.group_size;
   const auto plan_home = [&](const StepFacts& facts) -> Distribution {
     return {world_groups(policy), rank_sequences({plan_ranks(facts.sizes(), rule, policy.dp_size())})};
   };
@@ -155,7 +155,7 @@ StepSettings row_settings(const RowConfig& config, const RowLoss& loss, int64_t 
   const WorkerConfig& worker = config.trained;
   const RolePlace place = role_place(worker);
   BatchRule rule = batch_rule(worker, Stage::kTrain);
-  rule.unit = loss.sequences_per_row;
+  rule.sequences_per_row = loss.sequences_per_row;
   TrainingSettings training{
       .key = config.trained_key,
       .epochs = {.mini_batch = loss.sequences_per_row * worker.mini_batch(),

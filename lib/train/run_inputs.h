@@ -13,16 +13,16 @@ namespace roll {
 struct RunInputs {
   RoleSources sources;                 // model folders of the roles
   Tokenizer tokenizer;                 // the policy's
-  RolloutManager::Data sampling_data;  // prompts to sample from; the caller adds the validations
+  RolloutManager::Data sampling_data;  // training prompts, none with rollout_replay; the caller adds the validations
 };
 
-/// Loads the policy's tokenizer, and the training prompts unless rollouts are replayed (rollout_replay). Throws
-/// UserError if a data file cannot be read, a row is malformed or does not fit its reward, no row is left, or a
-/// domain's share of a step is less than one prompt.
+/// Loads the policy's tokenizer, and the training prompts unless rollouts are replayed (rollout_replay). Each rank
+/// calls it; no communication. Throws UserError if a data file cannot be read, no row is left, or a domain's share of a
+/// step is less than one prompt. Throws it also if a row is malformed or does not fit its reward.
 RunInputs load_run_inputs(const Config& config, RoleSources sources, Log& log);
 
-/// Returns the configuration with max_steps set: if it was null, to the number of whole steps in num_train_epochs
-/// passes over the loaded prompts. Without prompts (rollout_replay), returns it unchanged. Throws UserError if the
+/// Returns `config` with max_steps set. If it was null, it becomes the number of whole steps in num_train_epochs passes
+/// over the loaded prompts. Without prompts (rollout_replay), returns `config` unchanged. Throws UserError if the
 /// passes give less than one step.
 Config with_max_steps(Config config, const RunInputs& inputs);
 

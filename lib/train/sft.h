@@ -1,5 +1,5 @@
-// Trains on written answers: supervised fine-tuning (`roll sft`), and distillation (`roll distill`), whose loss also
-// reads a teacher's distributions over tokens. Learner, packing and loss aggregation are those of `roll train`.
+// Runs `roll sft`, supervised fine-tuning on written answers, and `roll distill`, where the loss also compares with a
+// teacher's distributions over tokens. Optimizer, packing and loss aggregation are those of `roll train`.
 #pragma once
 
 #include "base/log.h"
@@ -16,7 +16,7 @@ namespace roll {
 /// **Collective** over `ranks`.
 void run_sft(const SftConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log);
 
-/// Like run_sft(), but before each update the teacher's forward pass computes its likeliest tokens for the update's
+/// Does the same with a teacher: before each update, its forward pass computes its likeliest tokens for the update's
 /// rows.
 void run_distill(const DistillConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log);
 

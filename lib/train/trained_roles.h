@@ -12,15 +12,15 @@
 
 namespace roll {
 
-/// Returns the weights and optimizer states on this rank to save in a checkpoint, a part per trained role; none on
-/// ranks without a trained role. All arguments must outlive the result.
+/// Returns one CheckpointPart (run/saver.h) for each trained role on this rank. Its functions give the weights and
+/// optimizer state when a checkpoint is saved. All arguments must outlive the result. No communication.
 std::vector<CheckpointPart> trained_parts(const StepSettings& settings, Roles& roles, const RoleMeshes& meshes,
                                           StepTrainer& trainer);
 
-/// Loads the state in a checkpoint, state.json, and the optimizers: first calls restore_rest with the whole state,
-/// which restores the other parts of the run, then trainer.load_state(). Weights are not loaded here. Warns if the
-/// learning rate continues differently. To be called on all ranks. Throws UserError if state.json is not the state of
-/// such a run, or an optimizer's file is missing or does not fit.
+/// Loads state.json and the optimizers of a checkpoint. First calls restore_rest with the content of state.json, to
+/// restore the other parts of the run, then trainer.load_state(). Weights are loaded by make_roles(), not here. Warns
+/// if the learning rate continues differently (step/schedule_change.h). All ranks call it, without communication.
+/// Throws UserError if state.json is not the state of such a run, or an optimizer's file is missing or does not fit.
 void restore_checkpoint(const ResumePoint& point, const StepSettings& settings, StepTrainer& trainer,
                         const std::function<void(const Json& state)>& restore_rest, Log& log);
 

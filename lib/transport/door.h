@@ -1,10 +1,11 @@
-// A listening port (the door) that only callers who know a secret may enter: ranks of a job (rendezvous.h,
-// tcp_wire.cpp), and clients of an environment server (lib/environment). Caller and door prove to each other (proof.h)
-// that they know the secret, by three messages:
+// Authenticates TCP connections by a shared secret. Door is the listening side, DoorVisit the calling side. Used by the
+// ranks of a job (rendezvous.h, tcp_wire.cpp), and by clients of an environment server (lib/environment). Caller and
+// door prove to each other (proof.h) that they know the secret, by three messages:
 //   door    a fresh random number
 //   caller  a fresh random number, a Hello, and the caller's proof over both numbers and the Hello
 //   door    the door's proof over the same data
-// A connection that sends anything else, is closed, or takes longer than 10 s is dropped without an error.
+// The door drops a connection without an error if it sends anything else, is closed, or takes longer than 10 s. It
+// serves 256 callers at once; if more come, it drops the oldest.
 #pragma once
 
 #include <poll.h>
@@ -31,25 +32,25 @@ struct Handshake {
 };
 static_assert(sizeof(Handshake) == 80);  // no padding: the bytes are sent and signed
 
-/// A caller after both sides have proved that they know the secret.
+/// An authenticated caller: it has proved that it knows the secret.
 struct Guest {
   Hello hello;
-  JobSecret session;  // secret of this connection only; equals the caller's DoorVisit::session()
+  JobSecret session;  // secret of this connection only; the same as the caller's DoorVisit::session()
   Socket socket;      // connected to the caller
 };
 
-/// The listening side.
+/// The listening side. Not thread-safe; no function waits.
 class Door {
  public:
   /// `listener`: a listening socket (listen_at()).
   Door(Socket listener, const JobSecret& secret) : listener_(std::move(listener)), secret_(secret) {}
-  /// Returns the address and port at which it listens.
+  /// Returns the address and port at which the door listens.
   Endpoint endpoint() const { return listener_.own_endpoint(); }
 
-  /// Receives and answers messages without waiting; returns a caller who has proved to know the secret, nullopt if
-  /// there is none now. Call it again until it returns nullopt.
+  /// Accepts callers, and receives and answers messages. Returns one caller that is now authenticated; nullopt if there
+  /// is none. Call it again until it returns nullopt, then wait with poll().
   std::optional<Guest> next();
-  /// Appends to `polls`, for poll(), the descriptors that become readable when next() has work.
+  /// Appends to `polls` the descriptors that become readable when next() has work.
   void add_polls(std::vector<pollfd>& polls) const;
 
  private:
@@ -57,15 +58,16 @@ class Door {
     Socket socket;
     Handshake handshake;
     Digest proof;
-    size_t num_received;  // bytes received from the caller
-    double since_s;       // time of the connection, monotonic_s()
+    size_t num_received;  // bytes received so far
+    double since_s;       // time at which it connected, by monotonic_s()
   };
   bool has_room() const;
   void accept_all();
   std::optional<Guest> receive_from_callers();
   /// Returns true once the caller's message is complete. Throws ConnectionLost if the caller is gone.
   bool receive_message(Caller& caller) const;
-  /// Returns the caller as a guest; nullopt if the proof is wrong. Throws ConnectionLost if the caller is gone.
+  /// Checks the caller's proof and sends the door's; nullopt if the proof is wrong. Throws ConnectionLost if the caller
+  /// is gone.
   std::optional<Guest> authenticate(Caller& caller) const;
 
   Socket listener_;
@@ -73,19 +75,19 @@ class Door {
   std::list<Caller> callers_;  // callers whose messages are incomplete
 };
 
-/// The caller's side of one connection.
+/// The calling side of one connection. Not thread-safe; no function waits.
 class DoorVisit {
  public:
-  /// `socket`: connected to the door; `hello`: introduces this process.
+  /// `socket`: connected to the door (connect_to()); `hello`: introduces this process.
   DoorVisit(Socket socket, const JobSecret& secret, const Hello& hello);
-  /// Receives and answers messages without waiting; returns true once the door has proved that it knows the secret.
-  /// Throws ConnectionLost if the door does not know it or is gone.
+  /// Receives and answers messages. Returns true once the door has proved that it knows the secret; before, call it
+  /// again when fd() is readable. Throws ConnectionLost if the door does not know the secret or is gone.
   bool go_on();
-  /// Descriptor to wait for until go_on() has work.
+  /// Returns the descriptor that becomes readable when go_on() has work.
   int fd() const { return socket_.fd(); }
-  // Only after go_on() has returned true:
-  /// Returns the secret of this connection only.
+  /// Returns the secret of this connection only. Call it only after go_on() has returned true.
   JobSecret session() const;
+  /// Moves the authenticated connection out. Call it only after go_on() has returned true.
   Socket take_socket() { return std::move(socket_); }
 
  private:

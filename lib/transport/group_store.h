@@ -1,4 +1,5 @@
-// Opens the c10d store (PyTorch's key-value server) through which the ranks' NCCL back-ends find each other.
+// Opens the c10d store, PyTorch's key-value server, through which the ranks' NCCL back-ends find each other. Used by
+// nccl_communicator.cpp.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/Store.hpp>

@@ -1,4 +1,4 @@
-// Includes MPI's header, and turns MPI's error codes into exceptions.
+// Includes MPI's header, and turns MPI's error codes into exceptions. All code that calls MPI includes this file.
 #pragma once
 
 #define OMPI_SKIP_MPICXX 1  // Open MPI's old C++ bindings cause warnings
@@ -9,8 +9,8 @@
 
 namespace roll {
 
-/// Throws SystemError "WHERE: MPI_Test failed: ..." if `code`, the result of the MPI function named `call`, is not
-/// MPI_SUCCESS.
+/// Throws SystemError "WHERE: CALL failed: ..." if `code` is not MPI_SUCCESS. code: the result of the MPI function
+/// `call`, such as "MPI_Test"; where: Wait::where().
 void check_mpi(int code, std::string_view call, std::string_view where);
 
 }  // namespace roll

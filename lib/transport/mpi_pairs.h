@@ -1,4 +1,4 @@
-// A wire (wire.h) over MPI for small groups: sends messages between all pairs of the group's processes.
+// Implements a wire (wire.h) over MPI for small groups: messages go between all pairs of the group's processes.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,13 @@
 
 namespace roll {
 
-/// Each group has a channel, an MPI tag: the messages of a channel between two ranks keep their order and never mix
-/// with those of other channels.
+/// The wire of one group. Each group has a channel, which is an MPI tag: messages between two ranks on a channel keep
+/// their order and never mix with those of other channels.
 class MpiPairs : public PairsWire {
  public:
-  /// `members`: ranks in MPI_COMM_WORLD, this process included. `few`: largest groups, made by split(), that send in
-  /// pairs; larger ones use MPI's collectives.
+  /// `members`: the group's ranks in MPI_COMM_WORLD, ascending, with this process. `few`: most ranks of a group made by
+  /// split() that sends in pairs; larger groups use MPI's collectives. All members pass the same `members`, `channel`
+  /// and `few`.
   MpiPairs(std::shared_ptr<MpiSession> session, std::vector<int> members, int channel, int few);
 
   int rank() const override { return rank_; }
@@ -28,6 +29,7 @@ class MpiPairs : public PairsWire {
   std::unique_ptr<Wire> split(const std::vector<int>& members, double timeout_s) override;
 
   MpiSession& session() { return *session_; }
+  /// Returns the group's ranks in MPI_COMM_WORLD, in the order of their ranks in the wire.
   const std::vector<int>& members() const { return members_; }
   int channel() const { return channel_; }
 

@@ -1,6 +1,7 @@
-// Base class of wires (wire.h) that build all collectives from one primitive: a simultaneous exchange of messages with
-// other ranks. A wait always knows which ranks are missing, and two rounds suffice for each collective; but n ranks
-// send n (n - 1) heads (head.h) before each. Derived: MpiPairs, and the sockets of tcp_wire.cpp.
+// Base class of wires (wire.h) that build all transfers from one primitive: a simultaneous exchange of messages with
+// other ranks. Advantages: a wait always knows which ranks are missing, and a collective takes two rounds, heads and
+// data. Cost: n ranks send n (n - 1) heads (head.h) before each collective. Derived classes: MpiPairs, and the sockets
+// of tcp_wire.cpp.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +12,12 @@
 
 namespace roll {
 
-/// Message to send to `rank`, and buffer for a message from `rank`; ranks are the wire's.
+/// Message to send. rank: the receiver's rank in the wire.
 struct Outgoing {
   int rank;
   std::span<const std::byte> bytes;
 };
+/// Buffer for a message to receive. rank: the sender's rank in the wire.
 struct Incoming {
   int rank;
   std::span<std::byte> bytes;
@@ -23,11 +25,12 @@ struct Incoming {
 
 class PairsWire : public Wire {
  public:
-  /// Sends and receives all messages at once, and returns when all are sent and received. Sender and receiver must pass
-  /// the same size, at most 1 GiB; messages from one rank to another keep their order. Throws SystemError at the wait's
-  /// time limit, or if a peer is gone.
+  /// Sends and receives all messages at once, and returns when all are sent and received. Sender and receiver of a
+  /// message must pass the same size, at most 1 GiB. Messages from one rank to another keep their order. Throws
+  /// SystemError at the wait's time limit, or if a peer is gone.
   virtual void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, Wait& wait) = 0;
 
+  // The transfers of Wire:
   void meet(const Head& local, Wait& wait) override;
   std::vector<int64_t> meet_strings(const Head& local, Wait& wait) override;
   void meet_parts(const Head& local, const std::vector<int64_t>& out, const std::vector<int64_t>& in,

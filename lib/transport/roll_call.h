@@ -1,7 +1,7 @@
-// Finds the ranks that have not reached a collective, for errors, since MPI's own collectives cannot tell. When a
-// collective is late, its ranks ask each other, by messages with a tag of their own, how many collectives of that group
-// they have reached. Every process that waits for MPI, in any group, answers. Groups are identified by their channel
-// (mpi_pairs.h), processes by their rank in MPI_COMM_WORLD. The caller must hold MpiSession::mutex.
+// Finds the ranks that have not reached a collective, for error messages, because MPI's own collectives cannot tell.
+// Used by MpiSession. When a collective is late, its ranks ask each other how many collectives of that group they have
+// reached, by messages with their own MPI tag. Every process that waits for MPI, in any group, answers. Groups are
+// identified by their channel (mpi_pairs.h), processes by their rank in MPI_COMM_WORLD.
 #pragma once
 
 #include <list>
@@ -12,23 +12,27 @@
 
 namespace roll {
 
+/// The caller of each function must hold MpiSession::mutex.
 class RollCall {
  public:
   /// Counts that this process has reached one more collective of the group.
   void arrive(int channel) { ++reached_[channel]; }
   /// Receives messages, without waiting: answers questions, and records answers.
   void listen();
-  /// Asks the absent() ones of these processes how many of the group's collectives they have reached.
+  /// Sends a question to those of these processes that absent() returns. Their answers come by listen().
   void ask(const std::vector<int>& processes, int channel);
-  /// Returns the processes that have not answered that they have reached as many collectives as this process.
+  /// Returns those of these processes that are not known to have reached as many of the group's collectives as this
+  /// process.
   std::vector<int> absent(const std::vector<int>& processes, int channel) const;
 
  private:
+  /// Message between processes.
   struct Note {
-    int is_question;
+    int is_question;  // 1: the receiver answers with its own number; 0: an answer
     int channel;
     int64_t reached;  // collectives that the sender has reached
   };
+  /// A message in transit, whose buffer must stay alive.
   struct Sent {
     Note note;
     MPI_Request request;

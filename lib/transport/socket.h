@@ -1,4 +1,4 @@
-// Non-blocking TCP sockets for tcp_wire.cpp and the rendezvous, with errors that say why.
+// Non-blocking IPv4 TCP sockets, with errors that say why. Used in lib/transport, lib/job and lib/environment.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace roll {
 
-/// The peer is gone, nobody listens, or a host's name is unknown.
+/// Error: the peer is gone, nobody listens, or a host's name is unknown.
 struct ConnectionLost : SystemError {
   using SystemError::SystemError;
 };
@@ -31,24 +31,25 @@ bool is_loopback(const Endpoint& endpoint);
 /// Returns 127.0.0.1 with port 0.
 Endpoint loopback();
 
-/// A TCP socket, closed by the destructor; fd -1: no socket.
+/// Owns a TCP socket, which the destructor closes.
 class Socket {
  public:
+  /// Makes a closed socket (fd() is -1).
   Socket() = default;
-  /// Takes ownership of the descriptor.
+  /// Takes ownership of the descriptor; -1: a closed socket.
   explicit Socket(int fd) : fd_(fd) {}
   int fd() const { return fd_.get(); }
   bool is_open() const { return static_cast<bool>(fd_); }
 
-  /// Send or receive as many bytes as possible without waiting; return their number, which may be 0. Throw
-  /// ConnectionLost if the peer is gone.
+  /// Send or receive as many bytes as possible without waiting; return their number, which may be 0. The buffer of
+  /// receive_some() must not be empty. Throw ConnectionLost if the peer is gone.
   size_t send_some(std::span<const std::byte> bytes) const;
   size_t receive_some(std::span<std::byte> bytes) const;
-  /// Send or receive all bytes; call `pause`, which may throw, when nothing could be moved. Throw ConnectionLost if the
-  /// peer is gone.
+  /// Send or receive all bytes. Whenever none can be sent or received, they call `pause`, which may throw. Throw
+  /// ConnectionLost if the peer is gone.
   void send_all(std::span<const std::byte> bytes, const std::function<void()>& pause) const;
   void receive_all(std::span<std::byte> bytes, const std::function<void()>& pause) const;
-  /// For a listening socket: returns the connection of the next caller; a closed socket if nobody calls now.
+  /// Returns the connection of the next caller; a closed socket if nobody calls now. Only for a listening socket.
   Socket accept_one() const;
   /// Returns the local address and port.
   Endpoint own_endpoint() const;
@@ -65,16 +66,18 @@ Socket listen_at(const Endpoint& endpoint);
 /// answers within 3 s.
 Socket connect_to(const Endpoint& endpoint);
 
-/// Starts connecting, without waiting. When poll() says that the socket is writable, call is_connected().
+/// Starts connecting, without waiting, and returns the socket. When poll() says that it is writable, call
+/// is_connected(). Throws ConnectionLost if the connection fails at once, SystemError if there is no free descriptor.
 Socket begin_connecting(const Endpoint& endpoint);
 /// Returns true if the connection is made, false if it is still being made; throws ConnectionLost if it failed.
 bool is_connected(const Socket& socket);
 
-/// Appends bytes that have arrived to `text`, until it has `most` bytes or no more are there; does not wait. Throws
-/// ConnectionLost if the peer is gone.
+/// Appends bytes that have arrived to `text`, until text.size() is `most` or no more have arrived; does not wait.
+/// Throws ConnectionLost if the peer is gone.
 void receive_into(std::string& text, const Socket& socket, size_t most);
 
-/// Returns this host's address, with port 0, from which it reaches `endpoint`. Throws SystemError if there is no route.
+/// Returns the address of this host, with port 0, that it uses to reach `endpoint`. Sends nothing. Throws SystemError
+/// if there is no route.
 Endpoint own_endpoint_towards(const Endpoint& endpoint);
 
 /// Returns this host's name. Throws SystemError if the system does not tell.

@@ -1,4 +1,5 @@
-// Interface that moves bytes between the processes of a group; the collectives of host_communicator.h are built on it.
+// Defines the interface that moves bytes between the processes of a group. The collectives of host_communicator.h are
+// built on it. Implementations:
 //   PairsWire  messages between all pairs of ranks: sockets (tcp_wire.cpp), and small groups over MPI (mpi_pairs.h)
 //   MpiWire    MPI's own non-blocking collectives (mpi_wire.cpp)
 // No wire blocks inside MPI or the system: each polls with a Wait (wait.h), which ends at a time limit with an error
@@ -19,13 +20,13 @@ namespace roll {
 
 /// Largest group that sends small tensors to everyone at once; larger groups send through their first rank.
 constexpr int kFewRanks = 8;
-/// Largest "small" tensor: bytes that one rank contributes.
+/// Largest tensor that counts as small, in bytes that one rank contributes.
 constexpr int64_t kSmall_bytes = 16 << 10;
 
-/// Ranks are numbered 0 to size() - 1 within the wire; errors use ranks in the job. All functions but the getters and
-/// abandon() are **Collective**, and throw SystemError at the wait's time limit, if a peer is gone, or if an earlier
-/// collective failed. Tensors are contiguous, in host memory, of any dtype and size, and must stay alive during the
-/// call.
+/// Transfers between the ranks of a group, which are numbered 0 to size() - 1; errors use ranks in the job. One thread
+/// at a time may use a wire. All functions but the getters and abandon() are **Collective**. They throw SystemError at
+/// the time limit of `wait`, if a peer is gone, or if an earlier collective failed. Tensors are contiguous, in host
+/// memory, of any dtype and size, and must stay alive during the call.
 class Wire {
  public:
   virtual ~Wire() = default;
@@ -39,15 +40,16 @@ class Wire {
   // Every transfer below is preceded by one of the three meet functions, which compare the ranks' heads (head.h) and
   // throw Bug, naming both calls, if two differ.
 
-  /// Compares heads; all ranks contribute the same number of bytes.
+  /// Compares heads, which must be equal on all ranks, also in their bytes.
   virtual void meet(const Head& local, Wait& wait) = 0;
   /// Compares heads of byte strings of any lengths; returns each rank's length.
   virtual std::vector<int64_t> meet_strings(const Head& local, Wait& wait) = 0;
-  /// Compares heads of an all-to-all: out[r] bytes go to rank r, and in[r] come from it; both are 0 for this rank.
+  /// Compares heads of an all-to-all in which out[r] bytes go to rank r and in[r] bytes come from it; both are 0 for
+  /// this rank.
   virtual void meet_parts(const Head& local, const std::vector<int64_t>& out, const std::vector<int64_t>& in,
                           Wait& wait) = 0;
 
-  /// Copies out[r] to in[rank()] of rank r, for all r but rank(). Empty or undefined tensors are not sent.
+  /// Copies out[r] to `in[rank()]` of rank r, for all r but rank(). Empty or undefined tensors are not sent.
   virtual void all_to_all(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in, Wait& wait) = 0;
   /// Fills `all`, which holds sizes[r] bytes of each rank r in rank order. The caller has filled this rank's part.
   virtual void all_gather(const at::Tensor& all, const std::vector<int64_t>& sizes, Wait& wait) = 0;
@@ -57,28 +59,29 @@ class Wire {
   /// Copies the tensor of rank `root` into every rank's `tensor`.
   virtual void broadcast(const at::Tensor& tensor, int root, Wait& wait) = 0;
 
-  /// Makes a collective of this wire in another thread end with SystemError, because its buffers are about to be
-  /// destroyed.
+  /// Makes a collective of this wire in another thread end with SystemError; called before its buffers are destroyed.
+  /// Thread-safe.
   virtual void abandon() = 0;
   /// Makes a wire of `members`, ascending ranks of this wire that include this rank. Both wires may be used at once,
-  /// from two threads. **Collective** over this wire: each rank passes the members of the group that it joins.
+  /// from two threads. `timeout_s`: longest wait for the other members. **Collective** over this wire: each rank passes
+  /// the members of the group that it joins.
   virtual std::unique_ptr<Wire> split(const std::vector<int>& members, double timeout_s) = 0;
 };
 
-/// Makes a wire of all ranks of MPI_COMM_WORLD. Starts MPI if necessary; MPI is finalized with the last wire if no
-/// error occurred. Groups of up to `few` ranks send in pairs, which is faster for them. **Collective**; a second call
-/// must precede any split(). Throws SystemError if MPI fails.
+/// Makes a wire of all ranks of MPI_COMM_WORLD. Starts MPI if necessary; the destructor of the last wire finalizes MPI
+/// if no error occurred. Groups of up to `few` ranks send in pairs, which is faster for them. **Collective** over all
+/// ranks; a second call must precede any split(). Throws SystemError if MPI fails.
 std::unique_ptr<Wire> make_mpi_wire(int few = kFewRanks);
 
 /// Returns true if MPI is initialized and not finalized in this process.
 bool mpi_is_running();
-/// Calls MPI_Abort: mpirun ends all ranks and exits with `exit_code`.
+/// Calls MPI_Abort: mpirun ends all ranks, this one included, and exits with `exit_code`.
 void mpi_abort(int exit_code);
 
 /// Returns "Open MPI v4.1.4"; works also before MPI starts.
 std::string mpi_version();
 
-/// Settings of ranks that find each other over sockets.
+/// Settings by which ranks find each other over sockets.
 struct TcpStart {
   std::string address;    // MASTER_ADDR: host of rank 0, or of torchrun's agent
   int port = 0;           // MASTER_PORT
@@ -87,8 +90,8 @@ struct TcpStart {
 };
 
 /// Makes a wire over sockets between all pairs of the job's ranks, after a rendezvous (rendezvous.h). `timeout_s`:
-/// longest wait for the other ranks. **Collective**. Throws UserError for more than 128 ranks, and SystemError, which
-/// names the missing ranks, at the time limit.
+/// longest wait for the other ranks. Throws UserError for more than 128 ranks, and SystemError, which names the missing
+/// ranks, at the time limit. **Collective** over the job.
 std::unique_ptr<Wire> make_tcp_wire(int rank, int size, const TcpStart& start, double timeout_s);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// A thread that runs a host communicator's asynchronous collectives in the background, one after the other.
+// Runs a host communicator's asynchronous collectives in a background thread, one after the other. Used by
+// host_communicator.cpp.
 #pragma once
 
 #include <condition_variable>
@@ -12,16 +13,17 @@
 
 namespace roll {
 
+/// Thread-safe.
 class Worker {
  public:
   Worker();
   /// Waits until all queued work has ended.
   ~Worker();
 
-  /// Queues `work` behind all earlier work and returns at once. wait() of the result rethrows an exception of `work`,
-  /// which is lost otherwise.
+  /// Queues `work` behind all earlier work and returns at once. Pending::wait() of the result waits for its end and
+  /// rethrows an exception of `work`; without wait() the exception is lost.
   std::unique_ptr<Pending> run(std::function<void()> work);
-  /// Returns true if some queued work has not ended.
+  /// Returns true if some work is queued or running.
   bool is_busy();
 
  private:

@@ -1,5 +1,5 @@
-// UTF-8 and character classes as in Hugging Face's tokenizers, by Unicode 16; used by tokenizers, Jinja and rewards.
-// `text` arguments must be valid UTF-8, which is not checked; positions count bytes.
+// Reads and writes UTF-8, and classifies characters as Hugging Face's tokenizers do, by Unicode 16. Used by tokenizers,
+// Jinja and rewards. Arguments named `text` must be valid UTF-8, which is not checked; positions are in bytes.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ std::string to_valid_utf8(std::string_view bytes);
 /// Returns the code point that begins at byte `pos`, which must be below text.size(), and moves `pos` behind it.
 char32_t next_code_point(std::string_view text, size_t& pos);
 
-/// Returns the code point that ends before byte `pos` (> 0) and moves `pos` to its first byte.
+/// Returns the code point whose last byte is at pos - 1 (pos > 0), and moves `pos` to its first byte.
 char32_t previous_code_point(std::string_view text, size_t& pos);
 
 /// Appends the UTF-8 form of a code point.
@@ -30,8 +30,9 @@ bool is_ascii(std::string_view text);
 /// unchanged.
 char32_t older_character(char32_t c);
 
-/// Applies older_character() to each character of `text`. If that changes any, stores the result, in which byte offsets
-/// are the same, in `out` and returns true. Otherwise, which is nearly always, returns false and leaves `out` alone.
+/// Applies older_character() to each character of `text`. If that changes any, sets `out` to the result, where all
+/// characters have the same positions, and returns true. Otherwise, nearly always, returns false and leaves `out` as it
+/// is.
 bool with_older_characters(std::string_view text, std::string& out);
 
 bool is_white_space(char32_t c);    // property White_Space
@@ -41,8 +42,8 @@ bool is_decimal_digit(char32_t c);  // general category Nd: 7 and ٧, not ⑦ or
 bool is_uppercase(char32_t c);      // property Uppercase
 bool is_lowercase(char32_t c);      // property Lowercase, or title case
 
-/// Appends the full lower-case mapping of one character to `out`, without regard to its neighbours: a capital sigma at
-/// the end of a word becomes σ, too; is_final_sigma() finds these.
+/// Appends the full lower-case mapping of one character to `out`, as UTF-8. It ignores the neighbours: a capital sigma
+/// at the end of a word becomes σ, not ς; the caller asks is_final_sigma().
 void append_lowercase(std::string& out, char32_t c);
 
 /// Returns true if the capital sigma at the bytes [begin, end) of `text` ends its word, so that its lower case is a

@@ -138,7 +138,7 @@ TEST_CASE("groups that share their prompt stay together, under the budget and wi
   rule.packing.min_num_micro_batches = 1;
   rule.packing.budget -= 1;  // a group no longer fits
   for (const auto& plan : plan_ranks(equal_groups(8), rule, 2)) CHECK(plan.size() > 4);
-  rule.unit = 2;
+  rule.sequences_per_row = 2;
   rule.packing.budget = 96;
   for (const auto& plan : plan_ranks(equal_groups(1), rule, 1)) CHECK(plan.size() == 4);  // pairs of 64 + 32 tokens
 }
@@ -211,7 +211,7 @@ TEST_CASE("neighbours that belong together stay in one micro-batch, under a budg
   rule.packing.budget = 16;
   rule.packing.alignment = 2;
   rule.packing.algorithm = GENERATE(PackAlgorithm::kNone, PackAlgorithm::kLoadBalance);
-  rule.unit = 2;
+  rule.sequences_per_row = 2;
   for (const int64_t num_ranks : {1, 2}) {
     std::vector<int64_t> seen;
     for (const Partition& plan : plan_ranks(lengths, rule, num_ranks))

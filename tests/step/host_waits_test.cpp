@@ -77,7 +77,7 @@ Metrics train_on(Mesh& mesh, LearnerRanks ranks, at::Device device, const NamedT
                    .needs_signs = asked.has_factors},
       .rule = {.packing = {.share_prompts = asked.has_reference ? SharePrompts::kTrue : SharePrompts::kFalse},
                .num_sequences = 1,
-               .unit = 2},
+               .sequences_per_row = 2},
       .mini_batches = {{0, 1, 2, 3}, {4, 5, 6, 7}},
       .sizes = batch_lengths(step),
       .num_groups = 4,
