@@ -8,6 +8,7 @@
 #include "settings/distillation.h"
 #include "settings/judging_models.h"
 #include "settings/rollout_only.h"
+#include "settings/training_plan.h"
 
 namespace roll {
 
@@ -336,13 +337,13 @@ void complete(Config& config, Checker& check) {
   note_strategies(strategies, check);
   for (WorkerConfig* worker : {&config.actor_train, &config.reference, &config.critic})
     complete_ulysses(*worker, check), complete_expert_ranks(*worker, check);
-  for (WorkerConfig* worker : config.trainable()) complete_zero(*worker, check);
+  for (const TrainableRole& row : trainable_roles()) complete_zero(config.*row.worker, check);
   for (auto& [name, teacher] : config.teacher)
     complete_ulysses(teacher.model, check), complete_expert_ranks(teacher.model, check);
   complete_expert_ranks(config.actor_infer, check);
   complete_engine_ranks(config.actor_infer);
   complete_shares(config.actor_train.data_args, check);
-  for (WorkerConfig* worker : config.trainable()) complete_names(worker->model_args);
+  for (const TrainableRole& row : trainable_roles()) complete_names((config.*row.worker).model_args);
   complete_names(config.actor_infer.model_args);
   place_policy_at_sampler(config, check);
 }

@@ -1,6 +1,7 @@
 #include "settings/training_plan.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "settings/batch_plan.h"
 #include "settings/placement.h"
@@ -27,6 +28,18 @@ const PlannedPass* TrainingPlan::find_pass(const WorkerConfig& worker) const {
   return found == passes.end() ? nullptr : &*found;
 }
 
+std::span<const TrainableRole> trainable_roles() {
+  static constexpr TrainableRole kRoles[] = {
+      {kPolicyRole, "train_actor", "actor", /*has_lm_head=*/true, &Config::actor_train, &Config::trains},
+      {kCriticRole, "train_critic", "critic", /*has_lm_head=*/false, &Config::critic, &Config::uses_critic},
+  };
+  return kRoles;
+}
+
+bool is_trained(const std::string& role) {
+  return std::ranges::find(trainable_roles(), role, &TrainableRole::role) != trainable_roles().end();
+}
+
 TrainingPlan plan_training(const Config& config) {
   TrainingPlan plan;
   if (!config.trains()) return plan;
@@ -39,12 +52,12 @@ TrainingPlan plan_training(const Config& config) {
       plan.passes.push_back({role, worker, Finding::kReference});
   if (config.enable_old_logprobs_recompute.value_or(false) || old_log_prob_reasons(config).any())
     plan.passes.push_back({kPolicyRole, &actor, Finding::kOldLogProbs});
-  if (config.uses_critic()) {
-    plan.passes.push_back({kCriticRole, &critic, Finding::kValues});
-    plan.updates.push_back({{kCriticRole, "train_critic", "critic", /*has_lm_head=*/false}, &critic});
+  if (config.uses_critic()) plan.passes.push_back({kCriticRole, &critic, Finding::kValues});
+  for (const auto& [role, phase, metrics, has_lm_head, worker, is_used] : trainable_roles() | std::views::reverse) {
+    const int64_t first_step = worker == &Config::actor_train ? config.critic_warmup + 1 : 1;
+    if ((config.*is_used)())
+      plan.updates.push_back({{role, phase, metrics, has_lm_head, first_step}, &(config.*worker)});
   }
-  plan.updates.push_back(
-      {{kPolicyRole, "train_actor", "actor", /*has_lm_head=*/true, config.critic_warmup + 1}, &actor});
   return plan;
 }
 

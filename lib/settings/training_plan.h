@@ -2,6 +2,7 @@
 // itself loop over these lists.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,20 @@ struct PlannedPass {
   bool has_lm_head() const { return finding != Finding::kValues; }
 };
 
+/// A role that a run can train.
+struct TrainableRole {
+  const char* role;                 // key: "actor_train", "critic"
+  const char* phase;                // as in UpdatedRole
+  const char* metrics;              // as in UpdatedRole
+  bool has_lm_head;                 // as in UpdatedRole
+  WorkerConfig Config::*worker;     // its part of the configuration
+  bool (Config::*is_used)() const;  // returns true if the run trains the role
+};
+/// Returns all roles that a run can train, the policy first. To add one, write its row in training_plan.cpp.
+std::span<const TrainableRole> trainable_roles();
+/// Returns true if a run can train the role; the models of all other roles are frozen.
+bool is_trained(const std::string& role);
+
 /// A role that a step updates.
 struct UpdatedRole {
   std::string role;         // "actor_train", "critic"
@@ -47,7 +62,7 @@ struct PlannedUpdate : UpdatedRole {
   const WorkerConfig* worker;
 };
 
-/// All passes of a step, then all updates, in the order in which they run.
+/// All passes of a step, then all updates, in the order in which they run; the policy is updated last.
 struct TrainingPlan {
   std::vector<PlannedPass> passes;
   std::vector<PlannedUpdate> updates;

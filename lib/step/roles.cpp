@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "model/model_folder.h"
 #include "pipeline/stage.h"
+#include "settings/training_plan.h"
 
 namespace roll {
 
