@@ -65,8 +65,7 @@ void copy_recomputation(const Config& from, Config& to) {
     target.strategy_args.strategy_config.recompute_method = chosen.recompute_method;
     target.strategy_args.strategy_config.recompute_num_layers = chosen.recompute_num_layers;
   };
-  copy(from.actor_train, to.actor_train);
-  copy(from.critic, to.critic);
+  for (const TrainableRole& row : trainable_roles()) copy(from.*row.worker, to.*row.worker);
 }
 
 /// Returns notes about things that the simulation leaves out.
@@ -313,9 +312,10 @@ Simulation Simulator::at(int64_t num_ranks) const {
                                  .ranks_per_host = request_.machine.ranks_per_host,
                                  .running = {}}};
   // A custom loss cannot be planned without running its code, so the built-in loss stands for it.
-  for (PluginArgs* plugin : {&world.planned.actor_train.loss_func, &world.planned.actor_train.pg_loss_reducer,
-                             &world.planned.critic.loss_func})
-    *plugin = {};
+  for (const TrainableRole& row : trainable_roles()) {
+    WorkerConfig& worker = world.planned.*row.worker;
+    worker.loss_func = worker.pg_loss_reducer = {};
+  }
   for (int rank = 0; rank < num_planned; ++rank)
     world.ranks.requested_rank.push_back(scaled_.scaled_rank(rank, num_planned, num_ranks));
   const ThinStep step = make_thin_step(world.planned);
