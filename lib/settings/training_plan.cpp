@@ -30,8 +30,20 @@ const PlannedPass* TrainingPlan::find_pass(const WorkerConfig& worker) const {
 
 std::span<const TrainableRole> trainable_roles() {
   static constexpr TrainableRole kRoles[] = {
-      {kPolicyRole, "train_actor", "actor", /*has_lm_head=*/true, &Config::actor_train, &Config::trains},
-      {kCriticRole, "train_critic", "critic", /*has_lm_head=*/false, &Config::critic, &Config::uses_critic},
+      {.role = kPolicyRole,
+       .phase = "train_actor",
+       .metrics = "actor",
+       .loss_mask = "final_response_mask",
+       .has_lm_head = true,
+       .worker = &Config::actor_train,
+       .is_used = &Config::trains},
+      {.role = kCriticRole,
+       .phase = "train_critic",
+       .metrics = "critic",
+       .loss_mask = "response_mask",
+       .has_lm_head = false,
+       .worker = &Config::critic,
+       .is_used = &Config::uses_critic},
   };
   return kRoles;
 }
@@ -53,10 +65,11 @@ TrainingPlan plan_training(const Config& config) {
   if (config.enable_old_logprobs_recompute.value_or(false) || old_log_prob_reasons(config).any())
     plan.passes.push_back({kPolicyRole, &actor, Finding::kOldLogProbs});
   if (config.uses_critic()) plan.passes.push_back({kCriticRole, &critic, Finding::kValues});
-  for (const auto& [role, phase, metrics, has_lm_head, worker, is_used] : trainable_roles() | std::views::reverse) {
-    const int64_t first_step = worker == &Config::actor_train ? config.critic_warmup + 1 : 1;
-    if ((config.*is_used)())
-      plan.updates.push_back({{role, phase, metrics, has_lm_head, first_step}, &(config.*worker)});
+  for (const TrainableRole& row : trainable_roles() | std::views::reverse) {
+    const int64_t first_step = row.worker == &Config::actor_train ? config.critic_warmup + 1 : 1;
+    if ((config.*row.is_used)())
+      plan.updates.push_back(
+          {{row.role, row.phase, row.metrics, row.has_lm_head, first_step}, &(config.*row.worker), row.loss_mask});
   }
   return plan;
 }

@@ -41,6 +41,7 @@ struct TrainableRole {
   const char* role;                 // key: "actor_train", "critic"
   const char* phase;                // as in UpdatedRole
   const char* metrics;              // as in UpdatedRole
+  const char* loss_mask;            // name of the mask of tokens that its loss counts
   bool has_lm_head;                 // as in UpdatedRole
   WorkerConfig Config::*worker;     // its part of the configuration
   bool (Config::*is_used)() const;  // returns true if the run trains the role
@@ -60,6 +61,7 @@ struct UpdatedRole {
 };
 struct PlannedUpdate : UpdatedRole {
   const WorkerConfig* worker;
+  const char* loss_mask;  // as in TrainableRole
 };
 
 /// All passes of a step, then all updates, in the order in which they run; the policy is updated last.
