@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "experience/experience.h"
 #include "loss/losses.h"
@@ -42,6 +44,13 @@ class ActorLoss {
   LossSettings settings_;
   std::optional<LossPlugin> loss_, reducer_;
 };
+
+/// Returns a trained role's configured loss. To add a role's loss, write its row in role_losses.cpp. Throws UserError
+/// if a plug-in cannot be opened, Bug if the role has no loss.
+RoleLoss make_configured_loss(const std::string& role, const RoleLossSettings& settings);
+/// Returns the rules of the token weights that the role's built-in loss needs (losses.h). Throws Bug if the role has no
+/// loss.
+std::vector<WeightRule> role_weight_rules(const std::string& role, const LossSettings& settings);
 
 /// Returns a function to be passed to run_updates() as `prepare`: it sets sample_weights of this rank's part of a
 /// mini-batch, computed over the whole mini-batch. Returns null if `loss` does not weight sequences. step: facts of all

@@ -44,7 +44,7 @@ TrainingSettings training_settings(const Config& config, const PlannedUpdate& up
   UpdateSettings updates{.prefix = update.metrics, .loss_mask = update.loss_mask};
   updates.apply_loss_scale = worker.apply_loss_scale;
   updates.counted_masks = loss.built_in.counted_masks;
-  updates.weights = (update.role == kPolicyRole ? actor_weight_rules : critic_weight_rules)(loss.built_in);
+  updates.weights = role_weight_rules(update.role, loss.built_in);
   updates.needs_signs = loss.built_in.policy.pg_variant->needs_sign;
   updates.max_nonfinite_updates = config.max_nonfinite_updates;
   updates.dropout_seed = dropout_seed(worker, config.seed);

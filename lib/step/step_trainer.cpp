@@ -35,16 +35,7 @@ void check_replay(const StepFacts& facts, const StepSettings& settings, int64_t 
 ByRole<RoleLoss> role_losses(const StepSettings& settings) {
   ByRole<RoleLoss> losses;
   for (const RoleUpdates& update : settings.updates)
-    if (update.role == kPolicyRole)
-      losses[update.role] = [loss = ActorLoss(update.training.loss)](const Experience& e, const Computed& computed,
-                                                                     const MiniBatchCounts& counts) {
-        return loss(e, computed.policy, counts);
-      };
-    else
-      losses[update.role] = [loss = CriticLoss(update.training.loss)](const Experience& e, const Computed& computed,
-                                                                      const MiniBatchCounts& counts) {
-        return loss(e, computed.values, counts);
-      };
+    losses[update.role] = make_configured_loss(update.role, update.training.loss);
   return losses;
 }
 
