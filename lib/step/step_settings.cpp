@@ -99,6 +99,7 @@ StepSettings step_settings(const Config& config) {
     settings.updates.push_back({static_cast<const UpdatedRole&>(update), training_settings(config, update)});
     settings.models.trained[update.role] = {
         .recomputes = worker.recomputation(),
+        .with_entropy = update.role == kPolicyRole,
         .gathers = worker.gathers_layers(),
         .routers = update.role == kPolicyRole ? router_rule(worker.strategy_args.strategy_config) : RouterRule()};
   }
