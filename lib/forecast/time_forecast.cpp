@@ -37,9 +37,9 @@ std::string phase_title(std::string_view phase) {
   if (phase == "model_update") return "weights to the sampler";
   if (phase == "reference") return "reference log-probs";
   if (phase == "old_log_probs") return "old log-probs";
-  if (phase == "train_actor") return "training the actor";
-  if (phase == "train_critic") return "training the critic";
   if (phase == "values") return "values";
+  for (const TrainableRole& trained : trainable_roles())
+    if (phase == trained.phase) return fmt::format("training the {}", trained.metrics);
   return "moving tokens";
 }
 
