@@ -1,5 +1,6 @@
 // Configuration keys of the losses. Each field of a struct with fields() is the key of its name; fields() declares the
-// keys with their help texts (config.cpp). losses.h computes the losses from LossSettings (settings.h), made of these.
+// keys with their help texts (config.cpp; those of PolicyArgs beside the policy losses, in policy.cpp). losses.h
+// computes the losses from LossSettings (settings.h), made of these.
 #pragma once
 
 #include <map>
