@@ -11,9 +11,8 @@
 
 namespace roll {
 
-/// Returns, over all responses and for each domain (as <domain>/rollout/...): rollout/finish_reason/{stop,length,
-/// stop_string,abort}, the share of responses that ended for this reason; rollout/truncated_ratio, the share that ended
-/// at the length limit; environment/..., for trajectories. The greedy baseline responses count in
+/// Returns what each response tells, over all responses and for each domain (as <domain>/rollout/...): rollout/..., and
+/// environment/... of trajectories; track/metric_reference.cpp describes them. The greedy baseline responses count in
 /// rollout/baseline_score, their mean score, and nowhere else.
 Metrics rollout_metrics(const std::vector<RolloutRecord>& records);
 
