@@ -39,12 +39,12 @@ struct PlannedPass {
 /// A role that a run can train.
 struct TrainableRole {
   const char* role;                 // key: "actor_train", "critic"
-  const char* phase;                // as in UpdatedRole
-  const char* metrics;              // as in UpdatedRole
-  const char* loss_mask;            // name of the mask of tokens that its loss counts
-  bool has_lm_head;                 // as in UpdatedRole
-  WorkerConfig Config::*worker;     // its part of the configuration
-  bool (Config::*is_used)() const;  // returns true if the run trains the role
+  const char* phase;                // name in the metrics of times: "train_actor", "train_critic"
+  const char* metrics;              // prefix of the role's metrics: "actor", "critic"; its first letter is in timelines
+  const char* loss_mask;            // name of the mask of tokens that the role's loss counts
+  bool has_lm_head;                 // false for the critic, which computes values
+  WorkerConfig Config::*worker;     // keys of the role
+  bool (Config::*is_used)() const;  // true if the run trains the role
 };
 /// Returns all roles that a run can train, the policy first. To add one, write its row in training_plan.cpp.
 std::span<const TrainableRole> trainable_roles();
@@ -61,7 +61,7 @@ struct UpdatedRole {
 };
 struct PlannedUpdate : UpdatedRole {
   const WorkerConfig* worker;
-  const char* loss_mask;  // as in TrainableRole
+  const char* loss_mask;  // name of the mask of tokens that the loss counts
 };
 
 /// All passes of a step, then all updates, in the order in which they run; the policy is updated last.
