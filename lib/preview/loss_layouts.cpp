@@ -153,7 +153,8 @@ Results train_step(Communicator& world, const LossStep& loss_step, const StepSet
   trainer.distribute(step, local);
   if (roles.learners) trainer.learn(step, {.first = &first_updates});
   Results results;
-  for (const auto& [role, updates] : first_updates) results[role] = to_result(updates);
+  for (const auto& [role, updates] : first_updates)
+    if (!updates.losses.empty()) results[role] = to_result(updates);  // only roles with tables have updates
   return results;
 }
 

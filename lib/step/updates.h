@@ -21,7 +21,7 @@ namespace roll {
 struct UpdateSettings {
   std::string prefix;     // prefix of the metrics: "actor", "critic", "sft", ...
   std::string loss_mask;  // name of the mask of trained tokens; a mini-batch without any makes no update
-  std::vector<std::string> counted_masks{};  // names of masks that the loss needs counts of; must include loss_mask
+  std::vector<std::string> counted_masks{};  // names of masks that the loss needs counts of, besides loss_mask
   std::vector<WeightRule> weights{};         // token weights of the loss that go to a GPU with the tokens
   bool needs_signs = false;                  // the signs of the sequences' scores go to a GPU, too
   bool apply_loss_scale = true;              // true: losses as they are; false: divided by the number of micro-batches
