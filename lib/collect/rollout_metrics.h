@@ -11,10 +11,8 @@
 
 namespace roll {
 
-/// Returns these metrics over all records, and for each domain under the prefix <domain>/:
-/// - rollout/finish_reason/{stop,length,stop_string,abort}: share of responses that ended for this reason
-/// - rollout/truncated_ratio: share of responses that ended at the length limit
-/// - environment/...: for trajectories (multi-turn responses)
+/// Returns the metrics of the responses, over all records and for each domain under the prefix <domain>/: rollout/...,
+/// and for trajectories (multi-turn responses) environment/...; track/metric_reference.cpp describes them.
 /// - rollout/baseline_score: mean score of the baselines (RolloutRecord::is_baseline), which count in no other metric
 Metrics rollout_metrics(const std::vector<RolloutRecord>& records);
 

@@ -1,7 +1,6 @@
 #include "forecast/simulation.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -30,9 +29,13 @@ constexpr int64_t kMostPlanned = 64;
 constexpr int64_t kQuickTokens = 2'000'000, kTooManyTokens = 20'000'000;
 constexpr size_t kQuickParameters = 5'000;
 
-/// Phases in the order of a step.
-constexpr std::array kPhases = {"model_update",  "generate", "rollouts",     "forwards",   "reference",
-                                "old_log_probs", "values",   "train_critic", "train_actor"};
+/// Returns the phases in the order of a step.
+std::vector<std::string> step_phases(const Config& config) {
+  std::vector<std::string> phases = {"model_update", "generate",      "rollouts", "forwards",
+                                     "reference",    "old_log_probs", "values"};
+  for (const PlannedUpdate& update : plan_training(config).updates) phases.emplace_back(update.phase);
+  return phases;
+}
 
 /// Throws the UserError that loading the model would throw.
 void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, const ModelSpec& spec,
@@ -65,8 +68,7 @@ void copy_recomputation(const Config& from, Config& to) {
     target.strategy_args.strategy_config.recompute_method = chosen.recompute_method;
     target.strategy_args.strategy_config.recompute_num_layers = chosen.recompute_num_layers;
   };
-  copy(from.actor_train, to.actor_train);
-  copy(from.critic, to.critic);
+  for (const TrainableRole& row : trainable_roles()) copy(from.*row.worker, to.*row.worker);
 }
 
 /// Returns notes about things that the simulation leaves out.
@@ -87,8 +89,8 @@ std::vector<std::string> make_notes(const Config& config, const ThinStep& step,
 
 /// Returns the optimizer updates in a phase.
 double updates_in(const Config& config, const std::string& phase) {
-  if (phase == "train_actor") return static_cast<double>(updates_per_step(config, config.actor_train));
-  if (phase == "train_critic") return static_cast<double>(updates_per_step(config, config.critic));
+  for (const PlannedUpdate& update : plan_training(config).updates)
+    if (phase == update.phase) return static_cast<double>(updates_per_step(config, *update.worker));
   return 0;
 }
 
@@ -221,7 +223,7 @@ std::vector<PhaseSimulation> simulate_phases(const std::vector<RankForecast>& fo
                                              const std::vector<double>& stand_for, const SimulatedWorld& world,
                                              const SimulatedMachine& machine) {
   std::vector<PhaseSimulation> phases;
-  for (const char* name : kPhases) {
+  for (const std::string& name : step_phases(world.planned)) {
     PhaseSimulation phase{.name = name};
     std::vector<Spent> ranks(forecast.size());
     add_traffic(forecast, stand_for, machine, phase, ranks);
@@ -313,9 +315,10 @@ Simulation Simulator::at(int64_t num_ranks) const {
                                  .ranks_per_host = request_.machine.ranks_per_host,
                                  .running = {}}};
   // A custom loss cannot be planned without running its code, so the built-in loss stands for it.
-  for (PluginArgs* plugin : {&world.planned.actor_train.loss_func, &world.planned.actor_train.pg_loss_reducer,
-                             &world.planned.critic.loss_func})
-    *plugin = {};
+  for (const TrainableRole& row : trainable_roles()) {
+    WorkerConfig& worker = world.planned.*row.worker;
+    worker.loss_func = worker.pg_loss_reducer = {};
+  }
   for (int rank = 0; rank < num_planned; ++rank)
     world.ranks.requested_rank.push_back(scaled_.scaled_rank(rank, num_planned, num_ranks));
   const ThinStep step = make_thin_step(world.planned);

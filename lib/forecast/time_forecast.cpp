@@ -37,9 +37,9 @@ std::string phase_title(std::string_view phase) {
   if (phase == "model_update") return "weights to the sampler";
   if (phase == "reference") return "reference log-probs";
   if (phase == "old_log_probs") return "old log-probs";
-  if (phase == "train_actor") return "training the actor";
-  if (phase == "train_critic") return "training the critic";
   if (phase == "values") return "values";
+  for (const TrainableRole& trained : trainable_roles())
+    if (phase == trained.phase) return fmt::format("training the {}", trained.metrics);
   return "moving tokens";
 }
 
@@ -55,8 +55,8 @@ std::string obstacle(const CheckedConfig<T>& checked, bool on_gpu) {
   if (on_gpu && num_cuda_devices() == 0)
     return "the run needs GPUs, but this machine has no GPU; --simulate takes the speeds of GPUs as arguments";
   const at::Device device = on_gpu ? at::kCUDA : at::kCPU;
-  for (const char* trained : {kPolicyRole, kCriticRole})
-    if (const auto spec = checked.models->find(trained);
+  for (const TrainableRole& trained : trainable_roles())
+    if (const auto spec = checked.models->find(trained.role);
         spec != checked.models->end() && !can_be_tried({spec->second, device}))
       return "two layers of a trained model need more than half of this machine's free memory";
   return "";

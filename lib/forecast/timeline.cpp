@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <ranges>
 #include <utility>
+
+#include "settings/training_plan.h"
 
 namespace roll {
 
@@ -15,15 +17,25 @@ struct PhaseLetter {
   char letter;
   const char* words;
 };
-constexpr std::array<PhaseLetter, 9> kLetters = {{{"model_update", 'w', "weights to the sampler"},
-                                                  {"generate", 'g', "sampling"},
-                                                  {"rollouts", 'b', "moving sequences"},
-                                                  {"forwards", 'f', "moving results"},
-                                                  {"reference", 'r', "reference"},
-                                                  {"old_log_probs", 'o', "old log-probs"},
-                                                  {"values", 'v', "values"},
-                                                  {"train_critic", 'c', "critic"},
-                                                  {"train_actor", 'a', "actor"}}};
+/// Returns the updates of roles in the order of a step.
+std::vector<const char*> update_phases() {
+  std::vector<const char*> phases;
+  for (const TrainableRole& row : trainable_roles() | std::views::reverse) phases.push_back(row.phase);
+  return phases;
+}
+
+std::vector<PhaseLetter> phase_letters() {
+  std::vector<PhaseLetter> letters = {{"model_update", 'w', "weights to the sampler"},
+                                      {"generate", 'g', "sampling"},
+                                      {"rollouts", 'b', "moving sequences"},
+                                      {"forwards", 'f', "moving results"},
+                                      {"reference", 'r', "reference"},
+                                      {"old_log_probs", 'o', "old log-probs"},
+                                      {"values", 'v', "values"}};
+  for (const TrainableRole& row : trainable_roles() | std::views::reverse)
+    letters.push_back({row.phase, row.metrics[0], row.metrics});
+  return letters;
+}
 
 double phase_seconds(const ClassWork& work, const char* phase) {
   const auto found = work.seconds.find(phase);
@@ -32,7 +44,7 @@ double phase_seconds(const ClassWork& work, const char* phase) {
 
 /// Appends `phases` one after the other to each class, beginning at `begin_s`; returns the last end. `share`: part of
 /// the work.
-double run(std::vector<ClassTimeline>& classes, std::initializer_list<const char*> phases, double begin_s,
+double run(std::vector<ClassTimeline>& classes, const std::vector<const char*>& phases, double begin_s,
            double share = 1) {
   double end_s = begin_s;
   for (ClassTimeline& timeline : classes) {
@@ -58,7 +70,7 @@ char main_letter(const ClassTimeline& timeline, double begin_s, double end_s) {
   }
   char letter = '.';
   double most_s = idle_s;
-  for (const PhaseLetter& known : kLetters)
+  for (const PhaseLetter& known : phase_letters())
     if (within_s[known.phase] > most_s) {
       most_s = within_s[known.phase];
       letter = known.letter;
@@ -83,14 +95,14 @@ Timeline build_timeline(std::vector<ClassWork> classes, double ahead_share) {
   now_s = run(lines, {"rollouts"}, now_s);
   const double sampled_s = run(lines, {"generate"}, now_s, ahead_share);
   now_s = run(lines, {"forwards", "reference", "old_log_probs", "values"}, now_s);
-  now_s = run(lines, {"train_critic", "train_actor"}, now_s);
+  now_s = run(lines, update_phases(), now_s);
   timeline.seconds = std::max(now_s, sampled_s);
   return timeline;
 }
 
 std::string to_text(const Timeline& timeline, int width) {
   std::string legend;
-  for (const auto& [phase, letter, words] : kLetters)
+  for (const auto& [phase, letter, words] : phase_letters())
     if (std::ranges::any_of(timeline.classes,
                             [&](const auto& class_timeline) { return phase_seconds(class_timeline.work, phase) > 0; }))
       legend += fmt::format("{}{} {}", legend.empty() ? "" : ", ", letter, words);

@@ -1,6 +1,6 @@
 // Configuration keys of the losses. Each field of a struct with fields() is the configuration key of the same name;
-// fields() declares the keys with their help texts (config.cpp). loss_settings() (settings.h) turns the keys into
-// LossSettings, from which losses.h computes.
+// fields() declares the keys with their help texts (config.cpp; those of PolicyArgs in policy.cpp, beside the policy
+// losses). loss_settings() (settings.h) turns the keys into LossSettings, from which losses.h computes.
 #pragma once
 
 #include <map>

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "config/keys.h"
 #include "loss/settings.h"
 
 namespace roll {
@@ -150,6 +151,45 @@ constexpr PolicyLossKind kKinds[] = {
 
 std::span<const PolicyLossKind> registry(const PolicyLossKind*) {
   return kKinds;
+}
+
+void PolicyArgs::fields(Keys& v) {
+  const auto is_variant = [this](auto... kinds) { return ((pg_variant == Chosen<PolicyLossKind>(kinds)) || ...); };
+  v("pg_variant", pg_variant, "policy loss");
+  v("tis_lower_bound", tis_lower_bound, "tis: lower bound of the ratio that weights a token", within(0, 1'000'000),
+    only_if(is_variant("tis"), pg_variant));
+  v("tis_upper_bound", tis_upper_bound, "tis: upper bound of the ratio that weights a token", within(0, 1'000'000),
+    only_if(is_variant("tis"), pg_variant));
+  v("topr_positive_weight", topr_positive_weight, "topr: weight of responses with a score above 0",
+    within(0, 1'000'000), only_if(is_variant("topr"), pg_variant));
+  v("topr_negative_weight", topr_negative_weight, "topr: weight of responses with a score of 0 or below",
+    within(0, 1'000'000), only_if(is_variant("topr"), pg_variant));
+  v("cispo_epsilon_low", cispo_epsilon_low, "cispo: the ratio that weights a token is at least 1 - this", within(0, 1),
+    only_if(is_variant("cispo"), pg_variant));
+  v("cispo_epsilon_high", cispo_epsilon_high, "cispo: the ratio that weights a token is at most 1 + this",
+    within(0, 1'000'000), only_if(is_variant("cispo"), pg_variant));
+  v("cispo_use_unified_mask", cispo_use_unified_mask, "cispo: no gradient for tokens for which PPO's clip has none",
+    only_if(is_variant("cispo"), pg_variant));
+  v("kimi15_tau", kimi15_tau, "kimi15, kimi15_response: weight of the squared log-ratio", within(0, 1'000'000),
+    only_if(is_variant("kimi15", "kimi15_response"), pg_variant));
+  v("gmpo_epsilon_low", gmpo_epsilon_low, "gmpo: where A < 0, a token's log-ratio is clipped to at least -this",
+    within(0, 1'000'000), only_if(is_variant("gmpo"), pg_variant));
+  v("gmpo_epsilon_high", gmpo_epsilon_high, "gmpo: where A > 0, a token's log-ratio is clipped to at most this",
+    within(0, 1'000'000), only_if(is_variant("gmpo"), pg_variant));
+  v("sapo_tau_pos", sapo_tau_pos, "sapo: how fast the gradient of a token with A > 0 fades as its ratio leaves 1",
+    within(0.001, 1000), only_if(is_variant("sapo"), pg_variant));
+  v("sapo_tau_neg", sapo_tau_neg, "sapo: how fast the gradient of a token with A <= 0 fades as its ratio leaves 1",
+    within(0.001, 1000), only_if(is_variant("sapo"), pg_variant));
+  v("dppo_threshold_low", dppo_threshold_low,
+    "dppo_tv, dppo_kl: above this divergence, a token is not made less "
+    "likely",
+    within(0, 1000), only_if(is_variant("dppo_tv", "dppo_kl"), pg_variant));
+  v("dppo_threshold_high", dppo_threshold_high,
+    "dppo_tv, dppo_kl: above this divergence, a token is not made more "
+    "likely",
+    within(0, 1000), only_if(is_variant("dppo_tv", "dppo_kl"), pg_variant));
+  v("dppo_max_ratio", dppo_max_ratio, "dppo_tv, dppo_kl: upper bound of the ratio that weights a token",
+    within(0, 1'000'000), only_if(is_variant("dppo_tv", "dppo_kl"), pg_variant));
 }
 
 }  // namespace roll

@@ -57,8 +57,7 @@ BudgetRow budget_row(int64_t budget, const BatchRule& configured, const std::vec
 }
 
 void add_memory(BudgetRow& row, Config config, const RoleShapes& models) {
-  set_budget(config.actor_train, row.budget);
-  set_budget(config.critic, row.budget);
+  for (const TrainableRole& role : trainable_roles()) set_budget(config.*role.worker, row.budget);
   const MemoryEstimate memory =
       estimate_memory(config, models, config.actor_train.device_mapping.has_value(), config.actor_train.ranks.front());
   row.memory = {.activation_bytes = memory.activations, .total_bytes = memory.training()};

@@ -77,7 +77,8 @@ Config configured(Config config, const LossStep& step, const Layout& layout) {
   config.critic_warmup = 0;
   config.enable_old_logprobs_recompute = true;                         // the reference loss uses them too
   config.max_nonfinite_updates = std::numeric_limits<int64_t>::max();  // a non-finite loss is reported as a deviation
-  std::vector<WorkerConfig*> workers = {&config.actor_train, &config.actor_infer, &config.reference, &config.critic};
+  std::vector<WorkerConfig*> workers = {&config.actor_infer, &config.reference};
+  for (const TrainableRole& row : trainable_roles()) workers.push_back(&(config.*row.worker));
   for (auto& [name, teacher] : config.teacher) {
     workers.push_back(&teacher.model);
     teacher.domains.clear();  // the step's domains are not the user's
@@ -152,7 +153,8 @@ Results train_step(Communicator& world, const LossStep& loss_step, const StepSet
   trainer.distribute(step, local);
   if (roles.roles_among_learners) trainer.learn(step, {.first = &first_updates});
   Results results;
-  for (const auto& [role, updates] : first_updates) results[role] = to_result(updates);
+  for (const auto& [role, updates] : first_updates)
+    if (!updates.losses.empty()) results[role] = to_result(updates);  // only roles with tables have updates
   return results;
 }
 

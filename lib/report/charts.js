@@ -1,6 +1,10 @@
 // Which metrics are drawn where, in the order in which people ask. A chart without numbers is left out, a
 // quiet one also where all of them are 0.
 
+// Models that runs train: the prefix of their metrics, and what they are called.
+const MODELS = [["actor", "policy"], ["critic", "critic"], ["sft", "model"], ["dpo", "model"], ["distill", "model"]];
+const linesOfModels = metric => MODELS.map(([prefix, label]) => [`${prefix}/${metric}`, label]);
+
 const KINDS = {
   learning: [
     { title: "Score", unit: "the reward's verdict, mean of the step's responses", wide: true, fromZero: true,
@@ -32,8 +36,7 @@ const KINDS = {
       colours: [0, 2, 1, 3], lines: [["rollout/finish_reason/stop", "stop"], ["rollout/finish_reason/stop_string", "stop string"],
         ["rollout/finish_reason/length", "length"], ["rollout/finish_reason/abort", "aborted"]] },
     { title: "Response length by domain", unit: "tokens, mean", fromZero: true, family: "token/response_length/mean" },
-    { title: "Gradient norm", unit: "before clipping, mean of the step's updates", log: 50,
-      lines: [["actor/grad_norm", "policy"], ["critic/grad_norm", "critic"], ["sft/grad_norm", "model"], ["dpo/grad_norm", "model"], ["distill/grad_norm", "model"]] },
+    { title: "Gradient norm", unit: "before clipping, mean of the step's updates", log: 50, lines: linesOfModels("grad_norm") },
     { title: "Distance from the step's first policy", unit: "nats per token, approximate KL over its updates", fromZero: true, lines: [["actor/approxkl", "KL"]] },
     { title: "Clipped tokens", unit: "share of the trained ones", fromZero: true,
       lines: [["actor/clipfrac", "clipped"], ["actor/ppo_ratio_high_clipfrac", "ratio above the range"], ["actor/ppo_ratio_low_clipfrac", "ratio below"]] },
@@ -42,7 +45,7 @@ const KINDS = {
     { title: "Policy loss", unit: "as configured", lines: [["actor/pg_loss", "policy term"], ["actor/total_loss", "all terms"]] },
     { title: "Critic's loss", unit: "squared error of values", lines: [["critic/loss", "loss"]], log: 50 },
     { title: "Critic's explained variance", unit: "1: values predict the returns; 0: no better than their mean", lines: [["critic/explained_variance", "explained"]] },
-    { title: "Learning rate", unit: "per update", fromZero: true, lines: [["actor/lr", "policy"], ["critic/lr", "critic"], ["sft/lr", "model"], ["dpo/lr", "model"], ["distill/lr", "model"]] },
+    { title: "Learning rate", unit: "per update", fromZero: true, lines: linesOfModels("lr") },
   ],
   speed: [
     { title: "Time of a step", unit: "seconds by phase", stacked: true, wide: true, times: true },

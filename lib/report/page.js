@@ -62,8 +62,7 @@ function heading(data) {
 }
 
 // Counts that should be 0, over the whole run.
-const FAULTS = [["actor/skipped_updates", "updates of the policy skipped because loss or gradient was not finite"],
-  ["critic/skipped_updates", "updates of the critic skipped because loss or gradient was not finite"], ...["sft", "dpo", "distill"].map(kind => [kind + "/skipped_updates", "updates skipped because loss or gradient was not finite"]),
+const FAULTS = [...linesOfModels("skipped_updates").map(([name, label]) => [name, `updates ${label === "model" ? "" : `of the ${label} `}skipped because loss or gradient was not finite`]),
   ["actor/empty_mini_batches", "mini-batches without a token to learn from"], ["reward/errors", "responses whose reward failed"],
   ["reward/timeouts", "rewards that timed out"], ["rollout/groups_aborted", "groups aborted during sampling"], ["rollout/evictions", "responses evicted from the KV cache and computed again"]];
 

@@ -8,6 +8,7 @@
 #include "config/node.h"
 #include "environment/agent_text.h"
 #include "environment/environment.h"
+#include "settings/training_plan.h"
 
 namespace roll {
 
@@ -207,13 +208,14 @@ void complete_agentic(Config& config, Checker& check) {
 void complete_copied_batches(Config& config, Checker& check) {
   const int64_t step_trajectories = config.sequences_per_step();
   if (!config.agentic.is_used() || !config.trains() || step_trajectories <= 0) return;
-  for (WorkerConfig* worker : config.trainable()) {
-    TrainingArgs& args = worker->training_args;
-    const int64_t mini_batch = worker->mini_batch();
+  for (const TrainableRole& row : trainable_roles()) {
+    WorkerConfig& worker = config.*row.worker;
+    TrainingArgs& args = worker.training_args;
+    const int64_t mini_batch = worker.mini_batch();
     if (args.train_batch_size || mini_batch <= step_trajectories || mini_batch % step_trajectories != 0 ||
-        step_trajectories % worker->data_ranks() != 0)
+        step_trajectories % worker.data_ranks() != 0)
       continue;
-    if (worker == &config.actor_train || config.uses_critic())
+    if ((config.*row.is_used)())
       check.note(
           fmt::format("{}: an update would have {} trajectories, but a step has {}; ROLL would fill the update with "
                       "copies, and here an update has each of the {} trajectories once, with the same gradient",

@@ -15,11 +15,6 @@ using ByRole = std::map<std::string, T>;
 
 inline constexpr const char *kPolicyRole = "actor_train", *kCriticRole = "critic", *kReferenceRole = "reference";
 
-/// Returns true for the policy and the critic; the models of all other roles are frozen.
-inline bool is_trained(const std::string& role) {
-  return role == kPolicyRole || role == kCriticRole;
-}
-
 /// The shapes of a run's models, as far as they are known.
 using RoleShapes = ByRole<ModelSpec>;
 

@@ -46,7 +46,8 @@ Config without_sharing(Config config) {
   const auto disable_sharing = [](WorkerConfig& worker) {
     if (worker.packing.share_prompts == SharePrompts::kAuto) worker.packing.share_prompts = SharePrompts::kFalse;
   };
-  for (WorkerConfig* worker : {&config.actor_train, &config.critic, &config.reference}) disable_sharing(*worker);
+  for (const TrainableRole& row : trainable_roles()) disable_sharing(config.*row.worker);
+  disable_sharing(config.reference);
   return config;
 }
 

@@ -8,6 +8,7 @@
 #include "settings/distillation.h"
 #include "settings/judging_models.h"
 #include "settings/rollout_only.h"
+#include "settings/training_plan.h"
 
 namespace roll {
 
@@ -330,19 +331,22 @@ void complete(Config& config, Checker& check) {
   complete_additional_prompts(config, check);
   complete_trackers(config.track, check);
   std::vector<const StrategyArgs*> strategies = {&config.actor_train.strategy_args, &config.actor_infer.strategy_args,
-                                                 &config.reference.strategy_args, &config.critic.strategy_args};
+                                                 &config.reference.strategy_args};
+  for (const TrainableRole& row : trainable_roles()) strategies.push_back(&(config.*row.worker).strategy_args);
   for (const auto& [name, teacher] : config.teacher) strategies.push_back(&teacher.model.strategy_args);
   for (const JudgingModel& judge : judging_models(config)) strategies.push_back(&judge.worker->strategy_args);
   note_strategies(strategies, check);
-  for (WorkerConfig* worker : {&config.actor_train, &config.reference, &config.critic})
-    complete_ulysses(*worker, check), complete_expert_ranks(*worker, check);
-  for (WorkerConfig* worker : config.trainable()) complete_zero(*worker, check);
+  for (const TrainableRole& row : trainable_roles()) {
+    WorkerConfig& worker = config.*row.worker;
+    complete_ulysses(worker, check), complete_expert_ranks(worker, check), complete_zero(worker, check);
+    complete_names(worker.model_args);
+  }
+  complete_ulysses(config.reference, check), complete_expert_ranks(config.reference, check);
   for (auto& [name, teacher] : config.teacher)
     complete_ulysses(teacher.model, check), complete_expert_ranks(teacher.model, check);
   complete_expert_ranks(config.actor_infer, check);
   complete_engine_ranks(config.actor_infer);
   complete_shares(config.actor_train.data_args, check);
-  for (WorkerConfig* worker : config.trainable()) complete_names(worker->model_args);
   complete_names(config.actor_infer.model_args);
   place_policy_at_sampler(config, check);
 }

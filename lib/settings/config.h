@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -107,8 +106,6 @@ struct Config {
 
   /// False for a run that only samples (settings/rollout_only.h).
   bool trains() const { return !rollout_only.value_or(false); }
-  /// Returns actor_train and critic, even if the run does not use them.
-  std::array<WorkerConfig*, 2> trainable() { return {&actor_train, &critic}; }
   bool uses_critic() const { return trains() && experience.adv_estimator->needs_values; }
   /// True if the policy is trained towards teachers.
   bool distils() const { return trains() && experience.distils(); }

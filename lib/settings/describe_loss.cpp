@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "loss/aggregate.h"
+#include "settings/training_plan.h"
 
 namespace roll {
 
@@ -47,10 +48,12 @@ std::string role_loss(const std::string& role, AggMode mode, const std::string& 
 
 std::string describe_loss(const Config& config) {
   const LossModes modes = loss_modes(config.loss);
-  std::string text = role_loss("actor", modes.policy, "final_response_mask", config.actor_train, modes);
-  if (config.uses_critic())
-    text += fmt::format("\n{}", role_loss("critic", modes.value, "response_mask", config.critic, modes));
-  return text;
+  std::vector<std::string> lines;
+  for (const TrainableRole& row : trainable_roles())
+    if ((config.*row.is_used)())
+      lines.push_back(role_loss(row.metrics, row.has_lm_head ? modes.policy : modes.value, row.loss_mask,
+                                config.*row.worker, modes));
+  return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
 std::string describe_loss(const DpoConfig& config) {

@@ -89,7 +89,7 @@ std::string adapters_text(const Config& config, const RoleShapes& models) {
     if (found == models.end() || !found->second.lora) continue;
     const ModelSpec& spec = found->second;
     double all = 0, trained = 0;
-    for (const ParameterShape& parameter : role == kPolicyRole ? policy_parameters(spec) : critic_parameters(spec))
+    for (const ParameterShape& parameter : role == kCriticRole ? critic_parameters(spec) : policy_parameters(spec))
       (parameter.is_adapter ? trained : all) += static_cast<double>(flat_shard(parameter, 0, 1).numel);
     lines += fmt::format("{} trains {}: {:.2f} M of {:.1f} M parameters\n", role, describe(*spec.lora), trained / 1e6,
                          all / 1e6);
@@ -113,10 +113,10 @@ std::string check_models(const Config& config, bool offline, std::optional<RoleS
   };
   RoleShapes models;
   for (const auto& [role, worker] : trained_roles(config)) {
-    const bool is_policy = role == kPolicyRole;
-    const auto spec = is_policy ? policy : spec_of_role(*worker, config.reward_pretrain, FolderUse::kComputesValues);
+    const FolderUse use = role == kCriticRole ? FolderUse::kComputesValues : FolderUse::kComputesLogProbs;
+    const auto spec = spec_of_role(*worker, config.reward_pretrain, use);
     if (spec) check_model_layout(worker->strategy_args, *spec, check);
-    if (is_policy) continue;
+    if (role == kPolicyRole) continue;
     const auto& name = worker->model_args.model_name_or_path;
     if (name != policy_name) check_lengths(config, spec, role, check);
     if (const auto planned = trained_spec(planned_spec(spec, name), *worker, check)) models.emplace(role, *planned);

@@ -312,7 +312,7 @@ class RankMemory {
     add_trained(memory_, worker, held, model_dtype(worker.model_args, device_));
     if (offloads()) {
       memory_.offloaded += memory_.gradients + memory_.optimizer - before.gradients - before.optimizer;
-      if (gives_values) memory_.offloaded += memory_.weights - before.weights;
+      if (update.role != kPolicyRole) memory_.offloaded += memory_.weights - before.weights;
     }
     raise_activations(training_bytes(config_, update, spec, stage, on_gpu_));
     if (const PlannedPass* pass = plan_.find_pass(worker))

@@ -43,8 +43,8 @@ std::vector<Placed<Worker>> collect_references(C& config) {
 template <class Worker, class C>
 std::vector<Placed<Worker>> collect_trained_roles(C& config) {
   std::vector<Placed<Worker>> roles;
-  if (config.trains()) roles.push_back({kPolicyRole, &config.actor_train});
-  if (config.uses_critic()) roles.push_back({kCriticRole, &config.critic});
+  for (const TrainableRole& row : trainable_roles())
+    if ((config.*row.is_used)()) roles.push_back({row.role, &(config.*row.worker)});
   return roles;
 }
 

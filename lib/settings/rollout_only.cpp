@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "config/walk.h"
+#include "settings/training_plan.h"
 
 namespace roll {
 
@@ -23,8 +24,10 @@ void for_each_key(const AnyMember& group, const VisitAddress& visit) {
 /// Calls f for the training keys outside actor_train.
 void for_each_training_key(Config& config, const VisitAddress& visit) {
   for_each_key(config.loss, visit), for_each_key(config.experience, visit);
-  visit(config.reference), visit(config.teacher), visit(config.critic), visit(config.ppo_epochs),
-      visit(config.max_grad_norm);
+  visit(config.reference), visit(config.teacher);
+  for (const TrainableRole& row : trainable_roles())
+    if (row.worker != &Config::actor_train) visit(config.*row.worker);
+  visit(config.ppo_epochs), visit(config.max_grad_norm);
   visit(config.critic_warmup), visit(config.enable_reference), visit(config.enable_old_logprobs_recompute);
   visit(config.opd_kl_coef), visit(config.max_nonfinite_updates);
 }

@@ -1,6 +1,7 @@
 #include "settings/training_plan.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "settings/batch_plan.h"
 #include "settings/placement.h"
@@ -27,6 +28,30 @@ const PlannedPass* TrainingPlan::find_pass(const WorkerConfig& worker) const {
   return found == passes.end() ? nullptr : &*found;
 }
 
+std::span<const TrainableRole> trainable_roles() {
+  static constexpr TrainableRole kRoles[] = {
+      {.role = kPolicyRole,
+       .phase = "train_actor",
+       .metrics = "actor",
+       .loss_mask = "final_response_mask",
+       .has_lm_head = true,
+       .worker = &Config::actor_train,
+       .is_used = &Config::trains},
+      {.role = kCriticRole,
+       .phase = "train_critic",
+       .metrics = "critic",
+       .loss_mask = "response_mask",
+       .has_lm_head = false,
+       .worker = &Config::critic,
+       .is_used = &Config::uses_critic},
+  };
+  return kRoles;
+}
+
+bool is_trained(const std::string& role) {
+  return std::ranges::find(trainable_roles(), role, &TrainableRole::role) != trainable_roles().end();
+}
+
 TrainingPlan plan_training(const Config& config) {
   TrainingPlan plan;
   if (!config.trains()) return plan;
@@ -39,12 +64,13 @@ TrainingPlan plan_training(const Config& config) {
       plan.passes.push_back({role, worker, Finding::kReference});
   if (config.enable_old_logprobs_recompute.value_or(false) || old_log_prob_reasons(config).any())
     plan.passes.push_back({kPolicyRole, &actor, Finding::kOldLogProbs});
-  if (config.uses_critic()) {
-    plan.passes.push_back({kCriticRole, &critic, Finding::kValues});
-    plan.updates.push_back({{kCriticRole, "train_critic", "critic", /*has_lm_head=*/false}, &critic});
+  if (config.uses_critic()) plan.passes.push_back({kCriticRole, &critic, Finding::kValues});
+  for (const TrainableRole& row : trainable_roles() | std::views::reverse) {
+    const int64_t first_step = row.worker == &Config::actor_train ? config.critic_warmup + 1 : 1;
+    if ((config.*row.is_used)())
+      plan.updates.push_back(
+          {{row.role, row.phase, row.metrics, row.has_lm_head, first_step}, &(config.*row.worker), row.loss_mask});
   }
-  plan.updates.push_back(
-      {{kPolicyRole, "train_actor", "actor", /*has_lm_head=*/true, config.critic_warmup + 1}, &actor});
   return plan;
 }
 

@@ -2,6 +2,7 @@
 // itself loop over these lists.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,21 @@ struct PlannedPass {
   bool has_lm_head() const { return finding != Finding::kValues; }
 };
 
+/// A role that a run can train.
+struct TrainableRole {
+  const char* role;                 // key: "actor_train", "critic"
+  const char* phase;                // name in the metrics of times: "train_actor", "train_critic"
+  const char* metrics;              // prefix of the role's metrics: "actor", "critic"; its first letter is in timelines
+  const char* loss_mask;            // name of the mask of tokens that the role's loss counts
+  bool has_lm_head;                 // false for the critic, which computes values
+  WorkerConfig Config::*worker;     // keys of the role
+  bool (Config::*is_used)() const;  // true if the run trains the role
+};
+/// Returns all roles that a run can train, the policy first. To add one, write its row in training_plan.cpp.
+std::span<const TrainableRole> trainable_roles();
+/// Returns true if a run can train the role; the models of all other roles are frozen.
+bool is_trained(const std::string& role);
+
 /// A role that a step updates.
 struct UpdatedRole {
   std::string role;         // "actor_train", "critic"
@@ -46,9 +62,10 @@ struct UpdatedRole {
 /// A role that a step updates, with its configuration.
 struct PlannedUpdate : UpdatedRole {
   const WorkerConfig* worker;
+  const char* loss_mask;  // name of the mask of tokens that the loss counts
 };
 
-/// All passes of a step, then all updates, in the order in which they run.
+/// All passes of a step, then all updates, in the order in which they run; the policy is updated last.
 struct TrainingPlan {
   std::vector<PlannedPass> passes;
   std::vector<PlannedUpdate> updates;

@@ -2,8 +2,11 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
+#include "base/error.h"
 #include "loss/sample_weights.h"
 #include "step/plugin_inputs.h"
 
@@ -73,6 +76,45 @@ LossResult CriticLoss::operator()(const Experience& e, const at::Tensor& values,
                       .returns = e.returns,
                       .response_mask = e.response_mask()},
                      counts, settings_);
+}
+
+namespace {
+
+RoleLoss make_actor_loss(const RoleLossSettings& settings) {
+  return [loss = ActorLoss(settings)](const Experience& e, const Computed& computed, const MiniBatchCounts& counts) {
+    return loss(e, computed.policy, counts);
+  };
+}
+
+RoleLoss make_critic_loss(const RoleLossSettings& settings) {
+  return [loss = CriticLoss(settings)](const Experience& e, const Computed& computed, const MiniBatchCounts& counts) {
+    return loss(e, computed.values, counts);
+  };
+}
+
+/// Loss of a trained role.
+struct RoleLossKind {
+  const char* role;
+  RoleLoss (*make)(const RoleLossSettings& settings);
+  std::vector<WeightRule> (*weight_rules)(const LossSettings& settings);
+};
+constexpr RoleLossKind kLosses[] = {{kPolicyRole, make_actor_loss, actor_weight_rules},
+                                    {kCriticRole, make_critic_loss, critic_weight_rules}};
+
+const RoleLossKind& find_loss(const std::string& role) {
+  const auto* const found = std::ranges::find(kLosses, role, &RoleLossKind::role);
+  ROLL_CHECK(found != std::end(kLosses), "each trained role has a loss");
+  return *found;
+}
+
+}  // namespace
+
+RoleLoss make_configured_loss(const std::string& role, const RoleLossSettings& settings) {
+  return find_loss(role).make(settings);
+}
+
+std::vector<WeightRule> role_weight_rules(const std::string& role, const LossSettings& settings) {
+  return find_loss(role).weight_rules(settings);
 }
 
 }  // namespace roll

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "experience/experience.h"
 #include "loss/losses.h"
@@ -41,6 +43,13 @@ class ActorLoss {
   LossSettings settings_;
   std::optional<LossPlugin> loss_, reducer_;
 };
+
+/// Returns a trained role's configured loss. To add a role's loss, write its row in role_losses.cpp. Throws UserError
+/// if a plug-in cannot be opened, Bug if the role has no loss.
+RoleLoss make_configured_loss(const std::string& role, const RoleLossSettings& settings);
+/// Returns the rules of the token weights that the role's built-in loss needs (losses.h). Throws Bug if the role has no
+/// loss.
+std::vector<WeightRule> role_weight_rules(const std::string& role, const LossSettings& settings);
 
 /// Returns a function for the argument `prepare` of run_updates(); null if `loss` does not weight sequences. The
 /// function computes sample_weights over the whole mini-batch and sets those of this rank's part. step: facts of all

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "model/model_folder.h"
 #include "pipeline/stage.h"
+#include "settings/training_plan.h"
 
 namespace roll {
 
@@ -109,20 +110,23 @@ Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleM
   for (const auto& [role, model] : models) roles.all[role].spec = model.spec;
   const RoleModel& policy = models.at(kPolicyRole);
   roles.policy_stages = split_stages(places.policy(), policy);
-  if (meshes.policy().is_here())
-    roles.policy() = make_model<Transformer>(policy, meshes.policy(), roles.policy_stages, device);
-  if (roles.policy() && policy.spec.lora && !policy.folder.empty())
-    roles.base = FrozenBase{base_folder(policy.folder), policy.dtype, policy.spec.quantised, &meshes.policy()};
-  for (const auto& [name, model] : models) {
+  const auto load = [&](const std::string& name, const RoleModel& model) {
     RoleMesh& mesh = meshes.of(name);
-    if (name == kPolicyRole || !mesh.is_here()) continue;
+    if (!mesh.is_here()) return;
     Role& role = roles.all.at(name);
     const RolePlace& place = places.roles.at(name);
     if (name == kCriticRole)
       role.value_model = make_model<ValueModel>(model, mesh, split_stages(place, model), device, roles);
+    else if (is_trained(name))
+      role.transformer = make_model<Transformer>(model, mesh, split_stages(place, model), device, roles);
     else
       load_reference(role, model, policy, roles, mesh, place, meshes, device, offload_references);
-  }
+  };
+  load(kPolicyRole, policy);
+  if (roles.policy() && policy.spec.lora && !policy.folder.empty())
+    roles.base = FrozenBase{base_folder(policy.folder), policy.dtype, policy.spec.quantised, &meshes.policy()};
+  for (const auto& [name, model] : models)
+    if (name != kPolicyRole) load(name, model);
   if (std::ranges::binary_search(places.sampler_copies, meshes.sampler.world().rank()))
     roles.sampler = make_model<Transformer>(policy, meshes.sampler, StageSplit(), device);
   return roles;

@@ -8,12 +8,6 @@ namespace roll {
 
 namespace {
 
-/// Removes recorded experts for models other than the policy; their own routers choose.
-PackedTokens freely_routed(PackedTokens tokens) {
-  tokens.routed_experts.reset();
-  return tokens;
-}
-
 ForwardPass log_prob_forward(const Transformer& model, const ModelSettings& settings, bool with_energies) {
   return forward_pass(model, [&model, temperature = settings.temperature, mask = settings.learnt_mask,
                               with_energies](const Batch& micro_batch) {
@@ -51,7 +45,7 @@ std::function<Computed(const Experience&)> training_forward(const Transformer& m
 std::function<Computed(const Experience&)> training_forward(const ValueModel& model, const ModelSettings&,
                                                             const TrainedModelSettings& training) {
   return [&model, training](const Experience& e) -> Computed {
-    return {.values = model.values(freely_routed(e.tokens), training.recomputes)};
+    return {.values = model.values(e.tokens, training.recomputes)};
   };
 }
 

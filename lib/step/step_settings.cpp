@@ -39,13 +39,12 @@ LrSchedule make_schedule(const TrainingArgs& args, int64_t total_updates) {
 
 TrainingSettings training_settings(const Config& config, const PlannedUpdate& update) {
   const WorkerConfig& worker = *update.worker;
-  const bool is_policy = update.role == kPolicyRole;
-  RoleLossSettings loss{is_policy ? loss_settings(config.loss, worker.policy) : loss_settings(config.loss),
-                        worker.loss_func, is_policy ? worker.pg_loss_reducer : PluginArgs()};
-  UpdateSettings updates{.prefix = update.metrics, .loss_mask = is_policy ? "final_response_mask" : "response_mask"};
+  // Only the policy's keys set `policy` and pg_loss_reducer.
+  RoleLossSettings loss{loss_settings(config.loss, worker.policy), worker.loss_func, worker.pg_loss_reducer};
+  UpdateSettings updates{.prefix = update.metrics, .loss_mask = update.loss_mask};
   updates.apply_loss_scale = worker.apply_loss_scale;
   updates.counted_masks = loss.built_in.counted_masks;
-  updates.weights = (is_policy ? actor_weight_rules : critic_weight_rules)(loss.built_in);
+  updates.weights = role_weight_rules(update.role, loss.built_in);
   updates.needs_signs = loss.built_in.policy.pg_variant->needs_sign;
   updates.max_nonfinite_updates = config.max_nonfinite_updates;
   updates.dropout_seed = dropout_seed(worker, config.seed);
@@ -100,6 +99,7 @@ StepSettings step_settings(const Config& config) {
     settings.updates.push_back({static_cast<const UpdatedRole&>(update), training_settings(config, update)});
     settings.models.trained[update.role] = {
         .recomputes = worker.recomputation(),
+        .with_entropy = update.role == kPolicyRole,
         .gathers = worker.gathers_layers(),
         .routers = update.role == kPolicyRole ? router_rule(worker.strategy_args.strategy_config) : RouterRule()};
   }

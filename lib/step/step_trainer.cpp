@@ -35,16 +35,7 @@ void check_replay(const StepFacts& facts, const StepSettings& settings, int64_t 
 ByRole<RoleLoss> role_losses(const StepSettings& settings) {
   ByRole<RoleLoss> losses;
   for (const RoleUpdates& update : settings.updates)
-    if (update.role == kPolicyRole)
-      losses[update.role] = [loss = ActorLoss(update.training.loss)](const Experience& e, const Computed& computed,
-                                                                     const MiniBatchCounts& counts) {
-        return loss(e, computed.policy, counts);
-      };
-    else
-      losses[update.role] = [loss = CriticLoss(update.training.loss)](const Experience& e, const Computed& computed,
-                                                                      const MiniBatchCounts& counts) {
-        return loss(e, computed.values, counts);
-      };
+    losses[update.role] = make_configured_loss(update.role, update.training.loss);
   return losses;
 }
 
@@ -154,6 +145,7 @@ TrainingStep StepTrainer::training_step(const RlStep& step, const std::string& r
   RoleMesh& mesh = meshes_.roles_among_learners->at(role);
   Distribution distribution{world_groups(mesh), epoch_shares(epochs_.at(role), step.facts.sizes(), step.number, 0)};
   Experience experience = redistribute(step.experience, step.facts, step.home, distribution, mesh.world());
+  if (role != kPolicyRole) experience.tokens.routed_experts.reset();  // other models' own routers choose
   distribution.ranks = mesh_groups(std::ssize(mesh.ranks()), mesh.shape());
   return {.facts = step.facts,
           .number = step.number,
@@ -179,12 +171,13 @@ MicroBatchLoss StepTrainer::make_loss(const RoleUpdates& update, const UpdateVie
   return [&](const Experience& e, const MiniBatchCounts& counts) {
     const Computed computed = models_.roles.at(update.role).trained->forward(e);
     const TokenLogProbs& policy = computed.policy;
-    if (policy.log_probs.defined() && views.on_log_probs) views.on_log_probs(e, policy.log_probs);
+    const bool has_policy = update.role == kPolicyRole && policy.log_probs.defined();
+    if (has_policy && views.on_log_probs) views.on_log_probs(e, policy.log_probs);
     LossResult result;
     if (computed.is_here()) result = losses_.at(update.role)(e, computed, counts);
     add_router_metrics(update.training.updates.prefix, policy.routers.get(), result);
     // Without a pass for old log-probs there is one update, whose log-probs are the old ones.
-    if (policy.log_probs.defined() && !e.old_log_probs.defined() && e.sampler_log_probs.defined())
+    if (has_policy && !e.old_log_probs.defined() && e.sampler_log_probs.defined())
       result.deferred.push_back({policy.log_probs.detach(), [e = e.host()](const at::Tensor& found, Metrics& metrics) {
                                    add_sampler_gap(e, found.to(at::kFloat), metrics);
                                  }});

@@ -17,7 +17,7 @@
 
 namespace roll {
 
-/// Returns the configured losses of the trained roles, policy and critic. Throws UserError if a plug-in cannot be
+/// Returns the configured losses of the trained roles. Throws UserError if a plug-in cannot be
 /// opened.
 ByRole<RoleLoss> role_losses(const StepSettings& settings);
 

@@ -87,6 +87,13 @@ void log_skipped(const UpdatePlan& plan, size_t mini_batch, const UpdateResult& 
       plan.step, prefix, learner.num_skipped_in_a_row(), most);
 }
 
+/// Returns the names of all masks to count.
+std::vector<std::string> masks_to_count(const UpdateSettings& settings) {
+  std::vector<std::string> masks = settings.counted_masks;
+  if (std::ranges::find(masks, settings.loss_mask) == masks.end()) masks.push_back(settings.loss_mask);
+  return masks;
+}
+
 /// Values of an update that its micro-batches need.
 struct UpdateValues {
   double token_weight, loss_scale;
@@ -191,6 +198,7 @@ Metrics run_updates(const Experience& experience, const UpdatePlan& plan, Learne
   std::optional<Progress> progress;
   if (plan.phase.log) progress.emplace(*plan.phase.log, plan.phase.name, num_micro_batches, "micro-batches");
   const std::vector<int64_t> local_index = find_local_indices(experience, plan.sizes.num_sequences());
+  const std::vector<std::string> counted_masks = masks_to_count(settings);
   Metrics over_updates;
   for (size_t update = 0; update < plan.mini_batches.size(); ++update) {
     const auto& sequences = plan.mini_batches[update];
@@ -198,7 +206,7 @@ Metrics run_updates(const Experience& experience, const UpdatePlan& plan, Learne
     const RankPart part = make_rank_part(local_index, sequences, rank_micro_batches(plans, plan, mesh));
     Experience mini_batch = select(experience, part.sequences);
     if (prepare) prepare(mini_batch, sequences);
-    const auto counts = count_masks(mini_batch, settings.counted_masks, plan.num_groups, mesh.dp());
+    const auto counts = count_masks(mini_batch, counted_masks, plan.num_groups, mesh.dp());
     const Partition& micro_batches = part.micro_batches;
     const SequenceSizes sizes = plan.sizes.select(sequences);
     const auto num_tokens = static_cast<double>(std::reduce(sizes.lengths.begin(), sizes.lengths.end()));

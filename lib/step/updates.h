@@ -22,12 +22,13 @@ namespace roll {
 struct UpdateSettings {
   std::string prefix;     // prefix of the metrics: "actor", "critic", "sft", ...
   std::string loss_mask;  // name of the mask of trained tokens; a mini-batch without such tokens makes no update
-  std::vector<std::string> counted_masks{};  // names of masks that the loss needs counts of; must include loss_mask
-  std::vector<WeightRule> weights{};         // token weights of the loss that go to a GPU with the tokens
-  bool needs_signs = false;                  // the signs of the sequences' scores also go to a GPU with the tokens
-  bool apply_loss_scale = true;              // true: losses as they are; false: divided by the number of micro-batches
-  int64_t max_nonfinite_updates = 0;         // most updates in a row that may be skipped for a non-finite loss
-  std::optional<uint64_t> dropout_seed{};    // seed of the adapters' dropout; nullopt: no dropout
+  std::vector<std::string>
+      counted_masks{};                // names of masks that the loss needs counts of; loss_mask is counted in any case
+  std::vector<WeightRule> weights{};  // token weights of the loss that go to a GPU with the tokens
+  bool needs_signs = false;           // the signs of the sequences' scores also go to a GPU with the tokens
+  bool apply_loss_scale = true;       // true: losses as they are; false: divided by the number of micro-batches
+  int64_t max_nonfinite_updates = 0;  // most updates in a row that may be skipped for a non-finite loss
+  std::optional<uint64_t> dropout_seed{};  // seed of the adapters' dropout; nullopt: no dropout
 };
 
 /// Updates of a step to run; equal on all ranks of the mesh.

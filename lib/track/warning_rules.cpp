@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
+
+#include "track/metric_reference.h"
 
 namespace roll {
 
@@ -149,10 +153,16 @@ std::string stale_gap(const MetricHistory& history) {
                                        100 * newest(history, "rollout/stale_tokens"));
 }
 
+/// Returns the metrics of all trained models with this ending.
+std::vector<std::string> names_ending_in(std::string_view ending) {
+  std::vector<std::string> names = metric_names();
+  std::erase_if(names, [&](const std::string& name) { return !name.ends_with(ending); });
+  return names;
+}
+
 /// Kumar et al. 2025 (ZClip, arXiv:2504.02507): a norm far outside its recent range precedes a loss spike.
 std::string gradient_spike(const MetricHistory& history) {
-  for (const char* name :
-       {"actor/grad_norm", "critic/grad_norm", "sft/grad_norm", "dpo/grad_norm", "distill/grad_norm"}) {
+  for (const std::string& name : names_ending_in("/grad_norm")) {
     const MetricPoints points = history.last_points(name, 21);
     if (points.size() < 11) continue;
     std::vector<double> norms;
@@ -169,8 +179,7 @@ std::string gradient_spike(const MetricHistory& history) {
 /// Pascanu et al. 2013 (arXiv:1211.5063) clip at half to ten times the average norm. Clipping all gradients to a tenth
 /// or less amounts to a lower learning rate.
 std::string clipped_for_ever(const MetricHistory& history) {
-  for (const char* name : {"actor/grad_clip_coef", "critic/grad_clip_coef", "sft/grad_clip_coef", "dpo/grad_clip_coef",
-                           "distill/grad_clip_coef"}) {
+  for (const std::string& name : names_ending_in("/grad_clip_coef")) {
     const MetricPoints points = history.last_points(name, 20);
     if (points.size() < 20) continue;
     if (std::ranges::all_of(points, [](const MetricPoint& point) { return point.value < 0.1; }))

@@ -4,6 +4,7 @@
 
 #include "model/device.h"
 #include "settings/describe_algorithm.h"
+#include "settings/training_plan.h"
 #include "track/curve.h"
 
 namespace roll {
@@ -18,9 +19,11 @@ std::string describe_policy(const Roles& roles, const Config& config, at::Device
 
 std::string describe_roles(const Roles& roles, const Config& config, at::Device device) {
   const std::string teachers = config.distils() ? fmt::format("; teachers: {}", config.teacher.size()) : "";
+  std::string others;
+  for (const TrainableRole& row : trainable_roles())
+    if (row.worker != &Config::actor_train && (config.*row.is_used)()) others += fmt::format("; {}: yes", row.metrics);
   return fmt::format("{}{}{}{}", describe_policy(roles, config, device),
-                     config.uses_reference() ? "; reference: yes" : "", teachers,
-                     config.uses_critic() ? "; critic: yes" : "");
+                     config.uses_reference() ? "; reference: yes" : "", teachers, others);
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "records/rollout_record.h"
+#include "settings/config.h"
 #include "step/roles.h"
 #include "track/screen_frame.h"
 

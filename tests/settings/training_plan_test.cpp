@@ -57,4 +57,14 @@ TEST_CASE("teachers take the reference's place, in the order of their names", "[
   CHECK(plan.find_pass(config.actor_train) == nullptr);
 }
 
+TEST_CASE("the roles that a run can train begin with different letters in timelines", "[settings]") {
+  std::string letters = "wgbfrov";  // of the other phases (forecast/timeline.cpp)
+  for (const TrainableRole& row : trainable_roles()) {
+    CHECK(letters.find(row.metrics[0]) == std::string::npos);
+    CHECK(is_trained(row.role));
+    letters += row.metrics[0];
+  }
+  CHECK_FALSE(is_trained(kReferenceRole));
+}
+
 }  // namespace roll

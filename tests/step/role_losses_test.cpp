@@ -4,8 +4,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/error.h"
 #include "dist/thread_ranks.h"
 #include "experience/sample.h"
+#include "settings/training_plan.h"
 
 namespace roll {
 
@@ -98,6 +100,14 @@ TEST_CASE("the loss of a trajectory is that of its contexts, with its score and 
                                {0.5, 0.5, 3, 3});
   CHECK(together == apart);
   CHECK(together != 0);
+}
+
+TEST_CASE("each role that a run can train has a loss", "[train]") {
+  for (const TrainableRole& row : trainable_roles()) {
+    CHECK(make_configured_loss(row.role, {}));
+    CHECK_FALSE(role_weight_rules(row.role, {}).empty());
+  }
+  CHECK_THROWS_AS(make_configured_loss(kReferenceRole, {}), Bug);
 }
 
 }  // namespace roll
