@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -12,6 +13,32 @@
 namespace roll {
 
 namespace {
+
+/// Returns the tokens that the model sampled.
+std::vector<int64_t> model_tokens(const RolloutRecord& record) {
+  if (record.turns.empty()) return record.response_ids;
+  std::vector<int64_t> tokens;
+  auto begin = record.response_ids.begin();
+  for (const Turn& turn : record.turns) {
+    tokens.insert(tokens.end(), begin, begin + turn.num_tokens);
+    begin += turn.num_tokens + turn.num_environment_tokens;
+  }
+  return tokens;
+}
+
+/// Returns the share of sequences of four tokens that occur earlier in the text, as in a text that loops.
+double repeated_share(const std::vector<int64_t>& tokens) {
+  constexpr int64_t kLength = 4;
+  const int64_t count = std::ssize(tokens) - kLength + 1;
+  if (count < 1) return 0;
+  std::vector<uint64_t> hashes(count, 0);
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t j = i; j < i + kLength; ++j)
+      hashes[i] = (hashes[i] ^ static_cast<uint64_t>(tokens[j])) * 0x9e3779b97f4a7c15u;
+  std::ranges::sort(hashes);
+  const auto repeated = std::ranges::unique(hashes);
+  return static_cast<double>(std::ssize(repeated)) / static_cast<double>(count);
+}
 
 /// Adds every possible reason, so that each curve exists from the first step.
 void add_finish_reason(const std::string& prefix, const std::string& reason, Metrics& metrics) {
@@ -67,12 +94,15 @@ void add_trajectory(const std::string& prefix, const RolloutRecord& record, Metr
 
 Metrics rollout_metrics(const std::vector<RolloutRecord>& records) {
   Metrics metrics;
-  for (const auto& record : records)
+  for (const auto& record : records) {
+    const double repeated = repeated_share(model_tokens(record));
     for (const std::string& prefix : {std::string(), record.domain + "/"}) {
       if (!record.is_baseline) add_finish_reason(prefix, record.finish_reason, metrics);
+      if (!record.is_baseline) metrics.add(prefix + "rollout/repeated_text@mean", repeated);
       if (!record.turns.empty() && !record.is_baseline) add_trajectory(prefix, record, metrics);
       if (record.is_baseline && record.is_judged) metrics.add(prefix + "rollout/baseline_score@mean", record.score);
     }
+  }
   return metrics;
 }
 

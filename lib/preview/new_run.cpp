@@ -1,6 +1,7 @@
 #include "preview/new_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "base/error.h"
@@ -13,7 +14,8 @@ namespace {
 constexpr int64_t kGroupSize = 8;        // responses per prompt
 constexpr int64_t kSftRows = 32;         // rows per fine-tuning update, if there are enough
 constexpr int64_t kLengthMultiple = 32;  // lengths are rounded up to a multiple
-constexpr int64_t kSmallModelParameters = 100'000'000;
+constexpr int64_t kTinyModelParameters = 100'000'000;  // such models are toys that learn from high rates
+constexpr double kRateOfLarge = 1e-6, kParametersOfLarge = 1.5e9, kMostTimesRate = 20;
 
 int64_t rounded_up(int64_t n, int64_t step) {
   return (n + step - 1) / step * step;
@@ -23,6 +25,15 @@ int64_t rounded_up(int64_t n, int64_t step) {
 int64_t choose_length(const LengthSummary& lengths, bool wants_all = false) {
   const bool keeps_all = wants_all || lengths.max * 2 <= lengths.p99 * 3;
   return rounded_up(std::max<int64_t>(keeps_all ? lengths.max : lengths.p99, 1), kLengthMultiple);
+}
+
+/// Returns a rate with one digit: smaller models need larger ones.
+double choose_learning_rate(const ModelSpec& spec) {
+  if (spec.num_parameters() < kTinyModelParameters) return 1e-4;
+  const double times = kParametersOfLarge / static_cast<double>(spec.num_parameters());
+  const double rate = kRateOfLarge * std::clamp(times, 1.0, kMostTimesRate);
+  const double digit = std::pow(10, std::floor(std::log10(rate)));
+  return std::round(rate / digit) * digit;
 }
 
 /// Values derived from model, rows and devices.
@@ -45,7 +56,7 @@ Sizes choose_sizes(const NewRun& run, const ModelSpec& spec, const NewLayout& la
                      run.model, positions, sizes.prompt_length);
   sizes.num_prompts = std::max(wanted_prompts / unit, int64_t{1}) * unit;
   sizes.update_size = sizes.num_prompts * kGroupSize / 2;
-  sizes.learning_rate = spec.num_parameters() < kSmallModelParameters ? 1e-4 : 1e-6;
+  sizes.learning_rate = choose_learning_rate(spec);
   return sizes;
 }
 
@@ -177,7 +188,7 @@ std::string data_text(const NewRun& run, bool has_roll_columns = false) {
 }
 
 std::string roles_text(const NewRun& run, const Sizes& sizes, const NewLayout& layout) {
-  const std::string dtype = run.on_gpu ? "bf16" : "fp32";
+  const std::string& dtype = run.dtype;
   std::string text = "actor_train:\n" + fmt::format("  model_args: {{dtype: {}}}\n", dtype) + data_text(run) +
                      trained_text(run, sizes, sizes.learning_rate) + tensor_ranks_text(layout);
   text += fmt::format(
@@ -237,8 +248,8 @@ sft_train:
     warmup_ratio: 0.03
     weight_decay: 0
 )",
-      length, run.prompts.p50, run.prompts.p99, run.prompts.max, run.on_gpu ? "bf16" : "fp32",
-      data_text(run, /*has_roll_columns=*/true), spec.num_parameters() < kSmallModelParameters ? 1e-3 : 1e-5,
+      length, run.prompts.p50, run.prompts.p99, run.prompts.max, run.dtype,
+      data_text(run, /*has_roll_columns=*/true), spec.num_parameters() < kTinyModelParameters ? 1e-3 : 1e-5,
       rows_per_device * run.num_devices);
   text += packing_text(run, length);
   if (run.validation)

@@ -35,6 +35,7 @@ struct NewRun {
   NewAlgorithm algorithm = NewAlgorithm::kGrpo;
   int64_t num_devices = 1;
   bool on_gpu = false;
+  std::string dtype = "fp32";     // type of the weights: "bf16" or "fp32"
   int64_t prompts_per_step = 32;  // fewer are written if there are fewer rows
   int64_t num_rows = 0;           // training rows
   LengthSummary prompts;          // tokens of the prompts

@@ -29,6 +29,14 @@ MetricPoints MetricHistory::last_points(std::string_view name, size_t count) con
   return all.last(std::min(count, all.size()));
 }
 
+std::vector<std::string> MetricHistory::names(std::string_view prefix, std::string_view ending) const {
+  std::vector<std::string> found;
+  for (const auto& [name, points] : points_)
+    if (name.starts_with(prefix) && name.ends_with(ending) && name.size() >= prefix.size() + ending.size())
+      found.push_back(name);
+  return found;
+}
+
 double mean_value(MetricPoints points) {
   const double sum =
       std::accumulate(points.begin(), points.end(), 0.0, [](double s, const MetricPoint& p) { return s + p.value; });

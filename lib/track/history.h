@@ -32,6 +32,8 @@ class MetricHistory {
   /// Returns the newest `count` points of a metric, ascending by step, or all if there are fewer. The span is valid
   /// until the next add().
   MetricPoints last_points(std::string_view name, size_t count) const;
+  /// Returns the names of all metrics that begin with `prefix` and end with `ending`, sorted.
+  std::vector<std::string> names(std::string_view prefix, std::string_view ending) const;
   /// Returns the newest step; -1 if no step was added.
   int64_t step() const { return step_; }
 

@@ -110,6 +110,9 @@ constexpr MetricWords kSampling[] = {
      "share of responses by finish reason: stop (end token), stop_string, length (cut at response_length), abort; by "
      "domain"},
     {"rollout/truncated_ratio", "", "share of responses cut at response_length, so without an answer; by domain"},
+    {"rollout/repeated_text", "",
+     "mean share of a response's sequences of four tokens that occur earlier in it; near 1 in a text that loops; by "
+     "domain"},
     {"rollout/groups_sampled", "prompts", "prompts sampled in this step; by domain"},
     {"rollout/groups_dropped", "prompts", "prompts that a filter dropped; by domain"},
     {"rollout/groups_aborted", "prompts", "prompts aborted because the step had enough; by domain"},

@@ -102,6 +102,52 @@ std::string length_explosion(const MetricHistory& history) {
       "responses grow without scoring better: {:.0f} tokens over the last 5 steps, {:.0f} 20 steps before", now, then);
 }
 
+/// A policy can meet a reward that no length enters by empty or by endless answers.
+std::string length_shift(const MetricHistory& history) {
+  constexpr const char* kLength = "token/response_length/mean";
+  const double now = mean_of_last(history, kLength, 5), first = mean_of_first(history, kLength, 5);
+  const double gain = mean_of_last(history, kScore, 5) - mean_of_first(history, kScore, 5);
+  const bool shrinks = now <= 0.5 * first, grows = now >= 1.5 * first;
+  if (!(shrinks || grows) || !(gain > 0.02)) return "";
+  return fmt::format("responses {} while the score rises: {:.0f} tokens over the last 5 steps, {:.0f} in the first 5",
+                     shrinks ? "shrink" : "grow", now, first);
+}
+
+/// Welleck et al. 2019 (arXiv:1908.04319) count repeated n-grams the same way; text of people repeats few.
+std::string repeated_text(const MetricHistory& history) {
+  constexpr const char* kRepeated = "rollout/repeated_text";
+  const double now = mean_of_last(history, kRepeated, 5), first = mean_of_first(history, kRepeated, 5);
+  if (!(now > 0.3) || !(now > 2 * first)) return "";
+  return fmt::format(
+      "responses repeat themselves: {:.0f} % of their 4-token sequences over the last 5 steps, {:.0f} % in the first 5",
+      100 * now, 100 * first);
+}
+
+/// Finds tags whose validation rows were all wrong, or all right, from the first validation on.
+std::string stuck_kinds(const MetricHistory& history) {
+  constexpr std::string_view kPrefix = "val_correct/", kEnding = "/mean";
+  constexpr size_t kValidations = 3;
+  const auto is_always = [&](const std::string& name, double value) {
+    const MetricPoints points = history.points(name);
+    return points.size() >= kValidations &&
+           std::ranges::all_of(points, [&](const MetricPoint& point) { return point.value == value; });
+  };
+  std::string wrong, right;
+  int64_t num_kinds = 0;
+  for (const std::string& name : history.names(kPrefix, kEnding)) {
+    const std::string kind = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kEnding.size());
+    if (kind == "all") continue;
+    ++num_kinds;
+    for (auto& [list, value] : {std::pair(&wrong, 0.0), std::pair(&right, 1.0)})
+      if (is_always(name, value)) *list += (list->empty() ? "" : ", ") + kind;
+  }
+  if (num_kinds < 2 || (wrong.empty() && right.empty())) return "";
+  std::string text = fmt::format("of {} kinds of rows, some do not change in any validation:", num_kinds);
+  if (!wrong.empty()) text += fmt::format(" all wrong: {}", wrong);
+  if (!right.empty()) text += fmt::format("{} all right: {}", wrong.empty() ? "" : ";", right);
+  return text;
+}
+
 /// Yu et al. 2025 (DAPO), section 3.4: a truncated response is scored for its length, not for its reasoning.
 std::string truncation(const MetricHistory& history) {
   const double share = mean_of_last(history, "rollout/truncated_ratio", 5);
@@ -208,6 +254,13 @@ const std::vector<WarningRule>& warning_rules() {
       {"entropy_collapse", "raise pg_clip_high (with use_pg_clip_range) or entropy_loss_coef, or lower learning_rate",
        entropy_collapse},
       {"length_explosion", "look at loss_agg_mode (token-mean), or set overlong_buffer", length_explosion},
+      {"length_shift",
+       "read some in rollouts/; if they lost substance, reward a minimum length, set kl_loss_coef, or lower "
+       "learning_rate",
+       length_shift},
+      {"repeated_text", "set repetition_penalty in the reward or kl_loss_coef, or lower learning_rate", repeated_text},
+      {"stuck_kinds", "groups of such rows teach nothing; make the wrong ones easier, or set sampler: pass_rate",
+       stuck_kinds},
       {"truncation", "raise response_length, or set overlong_buffer", truncation},
       {"kl_growth", "raise init_kl_coef or kl_loss_coef, or lower learning_rate", kl_growth},
       {"sampler_gap", "set train_infer_correction, or sample in the trainer's dtype", sampler_gap},

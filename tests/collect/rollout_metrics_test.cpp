@@ -106,4 +106,21 @@ TEST_CASE("the share of each way to end, of all responses and of each domain", "
   CHECK(metric_value(metrics, "c/rollout/finish_reason/stop_string") == 0.5);
 }
 
+TEST_CASE("repeated text is the share of 4-token sequences that came before, of the model's tokens", "[train]") {
+  const auto share = [](RolloutRecord record) {
+    return metric_value(rollout_metrics({std::move(record)}), "rollout/repeated_text");
+  };
+  RolloutRecord plain = record("", 1, 9, "stop");
+  plain.response_ids = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  CHECK(share(plain) == 0);
+  plain.response_ids = {1, 2, 3, 4, 1, 2, 3, 4, 1};  // six sequences, two of which are new no more
+  CHECK(share(plain) == Approx(2. / 6));
+  plain.response_ids = {1, 2, 3};
+  CHECK(share(plain) == 0);
+  RolloutRecord played = record("", 1, 12, "stop");
+  played.response_ids = {1, 2, 7, 7, 7, 7, 7, 7, 7, 7, 3, 4};  // the environment's sevens do not count
+  played.turns = {{.num_tokens = 2, .num_environment_tokens = 8}, {.num_tokens = 2}};
+  CHECK(share(played) == 0);
+}
+
 }  // namespace roll

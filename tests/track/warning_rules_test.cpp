@@ -191,4 +191,32 @@ TEST_CASE("a warning holds until it has been away for ten steps, and names its k
         "kl_loss_coef, or lower learning_rate");
 }
 
+TEST_CASE("responses that change their length by half are said while the score rises", "[track]") {
+  const auto lengths = [](double after) { return Series{{"token/response_length/mean", changing(20, 35, after)}}; };
+  CHECK(said_with(lengths(12)) == Said{"length_shift @ 23"});  // as soon as the mean of five is half
+  CHECK(said_with(lengths(20)) == Said{});
+  CHECK(said_with(lengths(55)) == Said{"length_shift @ 24"});
+  CHECK(said_of(with(with(healthy(), lengths(12)), {{"score/mean", always(0.3)}}), 60) == Said{});
+}
+
+TEST_CASE("text that begins to repeat itself is said", "[track]") {
+  CHECK(said_with({{"rollout/repeated_text", changing(20, 0.1, 0.4)}}) == Said{"repeated_text @ 23"});
+  CHECK(said_with({{"rollout/repeated_text", changing(20, 0.1, 0.29)}}) == Said{});
+  CHECK(said_with({{"rollout/repeated_text", always(0.5)}}) == Said{});  // the task itself repeats
+}
+
+TEST_CASE("kinds of rows that stay all wrong or all right are named", "[track]") {
+  MetricHistory history;
+  WarningWatch watch;
+  for (int64_t step = 0; step < 3; ++step) {
+    history.add(step, {{"val_correct/all/mean", 0.5},
+                       {"val_correct/title/mean", 0},
+                       {"val_correct/lower/mean", 1},
+                       {"val_correct/comma/mean", 0.1 * static_cast<double>(step)}});
+    CHECK(watch.observe(history).empty() == (step < 2));
+  }
+  CHECK(watch.raised().front().text.starts_with(
+      "of 3 kinds of rows, some do not change in any validation: all wrong: title; all right: lower; "));
+}
+
 }  // namespace roll
