@@ -14,6 +14,7 @@
 #include "config/flag.h"
 #include "data/row_files.h"
 #include "job/hosts.h"
+#include "machine/processor.h"
 #include "model/device.h"
 #include "model/model_folder.h"
 #include "preview/data_report.h"
@@ -84,6 +85,7 @@ GeneratedConfig generate_config(const FirstFlags& flags, int64_t num_ranks, bool
   if (flags.algorithm) run.algorithm = parse_algorithm(*flags.algorithm);
   run.num_devices = num_ranks;
   run.on_gpu = on_gpu;
+  run.has_fast_bf16 = !flags.evaluates && has_bf16_products(read_processor());
   run.keeps_all = flags.evaluates;
   const fs::path model = model_folder(run.model);
   run.output_dir = fmt::format("./output/{}{}-{}", flags.evaluates ? "evaluate-" : "", short_name(*flags.model),
@@ -96,9 +98,9 @@ GeneratedConfig generate_config(const FirstFlags& flags, int64_t num_ranks, bool
   if (!first.warning.empty()) generated.notes.push_back(first.warning);
   generated.notes.insert(generated.notes.begin(),
                          fmt::format("without a configuration file: {}the reward {} ({}); {}--reward and key=value "
-                                     "override this; {}/config.resolved.yaml will hold the configuration",
+                                     "override this",
                                      flags.evaluates ? "" : fmt::format("{} with ", enum_name(run.algorithm)),
-                                     reward.type, reward.why, flags.evaluates ? "" : "--algorithm, ", run.output_dir));
+                                     reward.type, reward.why, flags.evaluates ? "" : "--algorithm, "));
   return generated;
 }
 
@@ -108,7 +110,7 @@ std::string check_model(const std::string& name) {
   const fs::path folder = model_folder(name, "--model");
   read_spec(folder);  // an unknown architecture is reported before its missing tokenizer
   Tokenizer::load(folder);
-  return fs::is_directory(name) ? fs::canonical(name).string() : name;
+  return is_there(name) ? fs::canonical(name).string() : name;  // else the name of a Hub model
 }
 
 namespace {
@@ -248,6 +250,8 @@ CheckedConfig<Config> load_generated(const FirstFlags& first, const JobFlags& fl
       set_env(kInheritedConfig, inheritance);
   }
   auto checked = load_config_text(generated.yaml, "made of --model and --data", overrides, options);
+  generated.notes.front() +=
+      fmt::format("; {}/config.resolved.yaml will hold the configuration", checked.config.output_dir);
   checked.notes.insert(checked.notes.begin(), generated.notes.begin(), generated.notes.end());
   return checked;
 }

@@ -24,6 +24,7 @@
 #include "config/flag.h"
 #include "data/row_files.h"
 #include "forecast/time_forecast.h"
+#include "machine/processor.h"
 #include "model/device.h"
 #include "model/model_folder.h"
 #include "preview/config_data.h"
@@ -176,7 +177,7 @@ void fit_to_machine(NewRun& run, const ModelSpec& spec, std::optional<double> me
   if (run.on_gpu) return;
   const FirstConfig first = first_config(run, spec, memory_gb);
   const auto checked = load_config_text(first.yaml, "a first configuration", {}, {.num_ranks = run.num_devices});
-  const double step_s = forecast_time(checked, {}).step_s;
+  const double step_s = forecast_time(checked, view_data(checked.config, false)).step_s;
   if (step_s <= kFirstStep_s) return;
   const double fewer = static_cast<double>(run.prompts_per_step) * kFirstStep_s / step_s;
   const int64_t before = std::exchange(run.prompts_per_step, std::max(kFewPrompts, static_cast<int64_t>(fewer)));
@@ -252,6 +253,7 @@ void make_new(const NewFlags& flags) {
   }
   run.num_devices = ask_num_devices(flags);
   run.on_gpu = num_cuda_devices() > 0 || flags.memory_gb;
+  run.has_fast_bf16 = has_bf16_products(read_processor());
   if (flags.sft) return make_sft(flags, run);
   const fs::path model = model_folder(run.model);
   const ModelSpec spec = read_spec(model);
@@ -273,7 +275,7 @@ void add_new(CLI::App& app) {
   auto* sub = app.add_subcommand("new", "write a first configuration for your model and rows, from flags or questions");
   auto flags = std::make_shared<NewFlags>();
   sub->add_option("dir", flags->folder, "new folder, for config.yaml and later the run")->required();
-  sub->add_option("--model", flags->model, "folder or Hub name");
+  sub->add_option("--model", flags->model, "folder, GGUF file or Hub name");
   sub->add_option("--data", flags->data, "training rows: JSON lines, paths or globs");
   sub->add_option("--validation", flags->validation, "validation rows, which are never trained on");
   sub->add_option("--reward", flags->reward, "reward type; default: detected from the rows");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes rows of everyday instructions that a program can check (reward type ifeval, IFEval's columns), for a pretrained
-chat model: ten kinds of form ("Use lower-case letters only."), each with a length that asks for substance and the topic's name.
+chat model: ten kinds of form ("Write everything in lowercase."), each with a length that asks for substance and the topic's name.
 
 train.jsonl    40 topics, to train on
 tune.jsonl     10 other topics, to choose settings by
@@ -18,29 +18,30 @@ TOPICS = """apples bees bicycles birds boats bread bridges beetles candles castl
 dogs dolphins dreams drums eggs farms fish flowers forests friends frogs gardens goats gold guitars hats honey horses houses
 islands kites lakes lemons letters lions maps markets milk mirrors mountains music owls paper penguins pianos rain rivers
 roses sheep ships snow spiders stars tea trains""".split()
-QUESTIONS = ["Describe {} to a child.", "Tell me something interesting about {}."]
+QUESTIONS = ["Describe {}.", "Tell me something interesting about {}."]
 NUM_TUNE = NUM_HELDOUT = 10
-MIN_WORDS = 25
+MIN_WORDS = 20
 
 
-def kinds(topic):
-    """The instruction, its name in IFEval and its arguments."""
-    yield "Use lower-case letters only.", "change_case:english_lowercase", {}
-    yield "Use capital letters only.", "change_case:english_capital", {}
-    yield "Do not use any commas.", "punctuation:no_comma", {}
-    yield "Begin with a title in double angular brackets, as <<title>>.", "detectable_format:title", {}
-    yield "Put the whole answer in double quotation marks.", "startend:quotation", {}
-    yield "Answer with exactly three bullet points that begin with *.", "detectable_format:number_bullet_lists", {"num_bullets": 3}
-    yield "End with the sentence: That is all.", "startend:end_checker", {"end_phrase": "That is all."}
-    yield "Use the words blue and morning.", "keywords:existence", {"keywords": ["blue", "morning"]}
-    yield "Add a note at the end that begins with P.S.", "detectable_content:postscript", {"postscript_marker": "P.S."}
-    yield "Highlight two words with stars, as *word*.", "detectable_format:number_highlighted_sections", {"num_highlights": 2}
+# The instruction, its name in IFEval and its arguments.
+KINDS = [
+    ("Write everything in lowercase.", "change_case:english_lowercase", {}),
+    ("Do not use any commas.", "punctuation:no_comma", {}),
+    ("Begin with a title wrapped in double angular brackets, such as <<My Title>>.", "detectable_format:title", {}),
+    ("Write a list of exactly 3 bullet points, each beginning with *.", "detectable_format:number_bullet_lists", {"num_bullets": 3}),
+    ("Use the words blue and morning.", "keywords:existence", {"keywords": ["blue", "morning"]}),
+    ("At the end, add a note that begins with P.S.", "detectable_content:postscript", {"postscript_marker": "P.S."}),
+    ("Highlight two words with stars, like *this*.", "detectable_format:number_highlighted_sections", {"num_highlights": 2}),
+    ("Answer in at most two sentences.", "length_constraints:number_sentences", {"num_sentences": 3, "relation": "less than"}),
+    ("Do not use the words very and they.", "keywords:forbidden_words", {"forbidden_words": ["very", "they"]}),
+    ("Leave one placeholder in square brackets, such as [name].", "detectable_content:number_placeholders", {"num_placeholders": 1}),
+]
 
 
 def rows(split, topics):
     for topic in topics:
         for question in QUESTIONS:
-            for number, (words, name, arguments) in enumerate(kinds(topic)):
+            for number, (words, name, arguments) in enumerate(KINDS):
                 prompt = f"{question.format(topic)} Write at least {MIN_WORDS} words. {words}"
                 kind = name.partition(":")[2]
                 row = data_rows.row(f"{split}-{topic}-{QUESTIONS.index(question)}-{number}", "everyday", prompt, "", kind, "everyday")

@@ -21,7 +21,7 @@ namespace roll {
 
 namespace {
 
-constexpr double kPeak_s = 0.05, kMicroBatch_s = 0.4, kPrompts_s = 0.5;  // the last two: approximate, at peak speed
+constexpr double kPeak_s = 0.05, kMicroBatch_s = 0.2, kPrompts_s = 0.5;  // the last two: approximate, at peak speed
 constexpr int64_t kTriedLayers = 5;
 constexpr int64_t kMostVocabulary = 1 << 15, kLeastTokens = 64, kMostTokens = 4096;
 constexpr int64_t kNewTokens = 12;        // per trial prompt, after all have begun

@@ -35,4 +35,11 @@ Processor read_processor(const std::filesystem::path& cpuinfo) {
   return processor;
 }
 
+bool has_bf16_products(const Processor& processor) {
+  static constexpr std::array kProducts = {"avx512_bf16", "amx_bf16", "bf16"};
+  return std::ranges::any_of(kProducts, [&](const char* name) {
+    return std::ranges::find(processor.features, name) != processor.features.end();
+  });
+}
+
 }  // namespace roll

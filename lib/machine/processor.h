@@ -1,4 +1,5 @@
-// Reads the processor's model and the instruction sets that this program's speed depends on, for `roll doctor`.
+// Reads the processor's model and the instruction sets that this program's speed depends on, for `roll doctor` and
+// `roll new`.
 #pragma once
 
 #include <filesystem>
@@ -14,5 +15,8 @@ struct Processor {
 
 /// Parses `cpuinfo`, a file in the format of /proc/cpuinfo (tests pass others).
 Processor read_processor(const std::filesystem::path& cpuinfo = "/proc/cpuinfo");
+
+/// Returns true if the processor has instructions that multiply bfloat16 numbers.
+bool has_bf16_products(const Processor& processor);
 
 }  // namespace roll

@@ -11,9 +11,9 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kGroupSize = 8;        // responses per prompt
-constexpr int64_t kSftRows = 32;         // rows per fine-tuning update, if there are enough
-constexpr int64_t kLengthMultiple = 32;  // lengths are rounded up to a multiple
+constexpr int64_t kGroupSize = 8;                      // responses per prompt
+constexpr int64_t kSftRows = 32;                       // rows per fine-tuning update, if there are enough
+constexpr int64_t kLengthMultiple = 32;                // lengths are rounded up to a multiple
 constexpr int64_t kTinyModelParameters = 100'000'000;  // such models are toys that learn from high rates
 constexpr double kRateOfLarge = 1e-6, kParametersOfLarge = 1.5e9, kMostTimesRate = 20;
 
@@ -36,11 +36,18 @@ double choose_learning_rate(const ModelSpec& spec) {
   return std::round(rate / digit) * digit;
 }
 
+/// Returns the type of the weights. Tiny models gain little by bfloat16.
+const char* choose_dtype(const NewRun& run, const ModelSpec& spec) {
+  const bool is_tiny = spec.num_parameters() < kTinyModelParameters;
+  return run.on_gpu || (run.has_fast_bf16 && !is_tiny) ? "bf16" : "fp32";
+}
+
 /// Values derived from model, rows and devices.
 struct Sizes {
   int64_t prompt_length, response_length;  // tokens
   int64_t num_prompts, update_size;        // prompts per step; sequences per update
   double learning_rate;
+  const char* dtype;
 };
 
 /// Two updates per step; every data rank gets whole prompts.
@@ -57,6 +64,7 @@ Sizes choose_sizes(const NewRun& run, const ModelSpec& spec, const NewLayout& la
   sizes.num_prompts = std::max(wanted_prompts / unit, int64_t{1}) * unit;
   sizes.update_size = sizes.num_prompts * kGroupSize / 2;
   sizes.learning_rate = choose_learning_rate(spec);
+  sizes.dtype = choose_dtype(run, spec);
   return sizes;
 }
 
@@ -188,7 +196,7 @@ std::string data_text(const NewRun& run, bool has_roll_columns = false) {
 }
 
 std::string roles_text(const NewRun& run, const Sizes& sizes, const NewLayout& layout) {
-  const std::string& dtype = run.dtype;
+  const char* const dtype = sizes.dtype;
   std::string text = "actor_train:\n" + fmt::format("  model_args: {{dtype: {}}}\n", dtype) + data_text(run) +
                      trained_text(run, sizes, sizes.learning_rate) + tensor_ranks_text(layout);
   text += fmt::format(
@@ -248,7 +256,7 @@ sft_train:
     warmup_ratio: 0.03
     weight_decay: 0
 )",
-      length, run.prompts.p50, run.prompts.p99, run.prompts.max, run.dtype,
+      length, run.prompts.p50, run.prompts.p99, run.prompts.max, choose_dtype(run, spec),
       data_text(run, /*has_roll_columns=*/true), spec.num_parameters() < kTinyModelParameters ? 1e-3 : 1e-5,
       rows_per_device * run.num_devices);
   text += packing_text(run, length);

@@ -35,7 +35,7 @@ struct NewRun {
   NewAlgorithm algorithm = NewAlgorithm::kGrpo;
   int64_t num_devices = 1;
   bool on_gpu = false;
-  std::string dtype = "fp32";     // type of the weights: "bf16" or "fp32"
+  bool has_fast_bf16 = false;     // without GPUs: the processor multiplies bfloat16 faster than float32
   int64_t prompts_per_step = 32;  // fewer are written if there are fewer rows
   int64_t num_rows = 0;           // training rows
   LengthSummary prompts;          // tokens of the prompts

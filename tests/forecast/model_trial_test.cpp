@@ -34,6 +34,12 @@ TEST_CASE("a model of any depth is tried by a few of its layers", "[forecast]") 
   }
 }
 
+TEST_CASE("a large vocabulary is tried by a part of it", "[forecast]") {
+  ModelSpec spec = tiny(1);
+  spec.vocab_size = 50'000;
+  CHECK(is_speed(try_training({.spec = spec}, {.length = 16, .tokens = 64}).training_flops_per_s));
+}
+
 TEST_CASE("adapters and a critic are tried as they are trained", "[forecast]") {
   ModelSpec spec = tiny(2);
   const TrainingSpeed all = try_training({.spec = spec}, {.length = 16, .tokens = 64, .has_head = false});

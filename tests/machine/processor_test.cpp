@@ -12,6 +12,8 @@ TEST_CASE("of a processor's flags those are named that kernels choose by, from i
   const Processor processor = read_processor(file);
   CHECK(processor.model == "Intel(R) Xeon(R): 4");
   CHECK(processor.features == std::vector<std::string>{"avx2", "fma", "amx_bf16"});
+  CHECK(has_bf16_products(processor));
+  CHECK_FALSE(has_bf16_products({.model = "", .features = {"avx2", "avx512f", "amx_tile"}}));
 }
 
 TEST_CASE("an ARM processor has features and no name, and one that nobody describes has neither") {
