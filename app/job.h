@@ -22,8 +22,8 @@ namespace roll {
 /// Values of the flags of a job; `roll train --help` explains each.
 struct JobFlags {
   std::string config;                     // --config: path of the YAML file
-  std::optional<int64_t> num_ranks;       // -n; unset: the configured devices, the hostfile's slots, or 1
-  std::optional<std::string> hostfile;    // --hostfile: path
+  std::optional<int64_t> num_ranks;       // -n; unset: load_options() says what applies
+  std::optional<std::string> hostfile;    // --hostfile: path; unset: the configuration key hostfile
   std::string mpirun_args;                // --mpirun-args: one text, split like a shell's command line
   bool dry_run = false;                   // --dry-run: only print the command
   bool resume = false;                    // --resume
@@ -44,13 +44,14 @@ void add_job_flags(CLI::App& sub, JobFlags& flags, const InsteadOfFile& alternat
 /// Returns the overrides, plus resume_from_checkpoint=true for --resume.
 std::vector<std::string> list_overrides(const JobFlags& flags);
 
-/// Returns what a Run (run/run.h) takes besides its configuration: flags, the command that resumes it, and versions.
-/// `models`: shapes of the models by role; nullopt: unknown, and RunFlags::is_long is false. `screen`: the full-screen
-/// view, or nullptr for output as lines.
+/// Returns what a Run (run/run.h) takes besides its configuration: flags, the command line that resumes this run, and
+/// versions. `models` (CheckedConfig::models): tells if the policy uses LongRoPE's long factors, for RunFlags::is_long;
+/// if it is nullopt, is_long is false. `screen`: the full-screen view, or nullptr for output as lines.
 RunFlags run_flags(const JobFlags& flags, const std::optional<RoleShapes>& models, RunScreen* screen);
 
-/// Returns the options for loading the configuration. Without -n, the number of ranks is that of mpirun, srun or
-/// torchrun if it started this process, else unset.
+/// Returns the options for loading the configuration. LoadOptions::num_ranks is -n, else the number of ranks that
+/// mpirun, srun or torchrun started, else unset. If it is unset, loading takes the number of devices in the roles'
+/// device_mapping, else of the hostfile's slots, else 1.
 LoadOptions load_options(const JobFlags& flags);
 
 /// The argument that run_job() passes to each rank's `work`; valid until `work` returns.
@@ -79,11 +80,16 @@ JobPlan plan_job(const CheckedConfig<T>& checked, const WorkerConfig& worker) {
           checked.config.max_restarts, checked.notes,     checked.config.system_envs};
 }
 
-/// Runs a job. In the process that the user started, starts the ranks by mpirun, which run the same command line, and
-/// waits for their end; `work` is not called there. In a rank (also the only one of a job without mpirun), joins the
-/// other ranks and calls `work`, whose exceptions it rethrows. With --dry-run, only prints the command that would start
-/// the ranks. Throws AnotherRankFailed, which carries the exit code, if a started rank failed; the rank has printed its
-/// error.
+/// Runs a job. The calling process takes one of two parts:
+///  - It is a rank if mpirun, srun, torchrun or run_job() in another process started it. It also is one if the job has
+///  a
+///    single rank on this host and max_restarts is 0. It joins the other ranks and calls `work`, whose exceptions it
+///    rethrows.
+///  - Else it starts the ranks with its own command line and waits for their end, without calling `work`. It uses
+///    mpirun, but not for a single rank on this host, which it starts itself and may restart. Throws what run_ranks()
+///    (job/launch.h) throws. Throws AnotherRankFailed with the exit code if a rank failed and has printed its error.
+/// With --dry-run, only prints the command that would start the ranks. Throws UserError if --mpirun-args, --time-limit
+/// or a value in system_envs is malformed.
 void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<void(const Job&)>& work);
 
 }  // namespace roll

@@ -12,12 +12,15 @@ namespace roll {
 
 /// Values of the flags.
 struct SimulateFlags {
-  std::vector<int64_t> ranks;       // --simulate: numbers of ranks to forecast; empty: no simulation
+  std::vector<int64_t> ranks;       // --simulate: numbers of ranks to forecast; empty: simulate() is not called
   std::string arch;                 // --arch: a config.json or known name for all models; "": the configured models
-  std::string rollouts;             // --rollouts: run folder or step file with recorded lengths; "": the default
+  std::string rollouts;             // --rollouts: run folder or step file with recorded lengths; "": rollout_replay,
+                                    // and without that key, assumed lengths
   std::string device;               // --device: "cpu" or "cuda"; "": cuda if the configuration names devices
-  std::optional<double> mean, std;  // --mean, --std: of the tokens of assumed responses; not together with `rollouts`
-  std::optional<int64_t> step;      // --step: training step; unset: first recorded, or first that trains the actor
+  std::optional<double> mean, std;  // --mean, --std: tokens of an assumed response, not together with `rollouts`;
+                                    // unset: response_length / 4, and the mean
+  std::optional<int64_t> step;      // --step: number of the training step; recorded lengths are those of this step;
+                                    // unset: the first recorded, or with assumed lengths, the first after critic_warmup
   bool keeps_batch = false;         // --keep-batch: rollout_batch_size does not grow with the ranks
   bool json = false;                // --json: one JSON object per line
   SimulatedMachine machine;         // --tflops, --memory-gb and other speeds and sizes
@@ -27,9 +30,10 @@ struct SimulateFlags {
 void add_simulate_flags(CLI::App& sub, SimulateFlags& flags);
 
 /// Prints a forecast for each of flags.ranks on standard output, notes on standard error. `file` is the configuration,
-/// `overrides` its key=value pairs, and `num_ranks` (-n) the number of ranks it is written for. Throws UserError if the
-/// configuration is invalid, not for `roll train`, or impossible on one of flags.ranks, or if flags contradict each
-/// other.
+/// `overrides` its key=value pairs. `num_ranks` (-n) is the number of ranks that the configuration is written for;
+/// nullopt: the number of devices in its roles' device_mapping, or 1. Throws UserError if the configuration is invalid,
+/// not for `roll train`, or impossible on one of flags.ranks. Throws it, too, if flags contradict each other, or
+/// recorded lengths cannot be read.
 void simulate(const SimulateFlags& flags, const std::string& file, const std::vector<std::string>& overrides,
               std::optional<int64_t> num_ranks);
 

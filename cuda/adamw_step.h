@@ -32,9 +32,9 @@ ROLL_HOST_DEVICE float joined_float(SplitFloat x) {
 struct AdamWStep {
   float scale = 1;          // factor of the gradient, such as that of gradient clipping
   float decay = 1;          // 1 - lr * weight decay
-  float first_rate = 1;     // 1 - beta1, computed in double and rounded once, because 1 - float(0.999) is 5e-5 off
+  float first_rate = 1;     // 1 - beta1, computed in double and rounded once
   float second_decay = 0;   // beta2
-  float second_rate = 1;    // 1 - beta2, computed like first_rate
+  float second_rate = 1;    // 1 - beta2, in the same way; 1 - float(0.999) would be 1.3e-8 off, a relative 1.3e-5
   float step_size = 0;      // lr / (1 - beta1^t)
   float second_factor = 1;  // 1 / sqrt(1 - beta2^t)
   float epsilon = 0;

@@ -1,7 +1,7 @@
 // Updates slots after their draws: last token, length, position of the random numbers, penalty counts. A slot is the
 // place of one running sequence in the sampler's batch. Without tensor parallelism, DrawRows (sample_row_text.h)
 // updates them. With it (SampleRows::advances_slots = false), each rank draws for some slots only; the ranks exchange
-// the drawn tokens, and then each runs AdvanceSlots for all slots. Legend: N draws, S slots.
+// the drawn tokens, and then each runs AdvanceSlots for the draws of all ranks. Legend: N draws of a step, S slots.
 #pragma once
 
 #include "cuda/device_math.h"
@@ -25,7 +25,7 @@ ROLL_KERNEL_TEXT int64_t find_touched(const Block& block, const SlotState& slot,
 
 /// Makes `token` the slot's last token, moves on to the next random number and, with penalties, counts the token in
 /// touched[index]. `index` is the result of find_touched(); if absent, the token is appended, for which `touched` must
-/// have room. Does not change the slot's length. Only one lane may call it.
+/// have room. Does not change SlotState::length; the caller does. Only one lane may call it.
 ROLL_HOST_DEVICE void advance_slot(SlotState& slot, TouchedToken* touched, int32_t token, int64_t index) {
   slot.last_token = token;
   ++slot.name.position;
@@ -37,16 +37,18 @@ ROLL_HOST_DEVICE void advance_slot(SlotState& slot, TouchedToken* touched, int32
 }  // namespace sampling
 
 /// Kernel: updates the slots of all draws; one block per draw. A draw with slot -1 is skipped. If the drawn token is -1
-/// (a logit is NaN or +infinity), only the slot's length changes.
+/// (a logit is NaN or +infinity), only the slot's length changes. The length counts the tokens before last_token, so it
+/// grows by 1 in a decode step (RowDraw::is_decoding = 1). It stays if a prompt's last row drew the token, because the
+/// slot began with the prompt's length.
 struct AdvanceSlots {
   static constexpr int kLanes = 256;
   template <class>
   using Shared = NoShared;
-  const RowDraw* draws = nullptr;     // [N], no slot twice
+  const RowDraw* draws = nullptr;     // [N]: slots, each at most once
   const DrawnToken* drawn = nullptr;  // [N]: result of each draw
   SlotState* slots = nullptr;         // [S]
   TouchedToken* touched = nullptr;    // [S, touched_per_slot]
-  int64_t touched_per_slot = 0;       // capacity; with penalties, each drawn token may add an entry
+  int64_t touched_per_slot = 0;       // capacity of a slot's list; with penalties, each drawn token may add an entry
   int64_t num_rows = 0;               // N
 
   int64_t num_blocks() const { return num_rows; }

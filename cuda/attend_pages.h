@@ -1,6 +1,6 @@
 // Paged-attention kernel of the sampler, launched by the device decoder (launch_kernel.h). Layout of the key/value
-// pages: PagedLayer in decode_kernels.h. Legend: N rows (tokens), H query heads, Hkv key/value heads, D = head_dim. A
-// lane is a thread, a block a thread block (lane_block.h).
+// pages: PagedLayer in decode_kernels.h. Legend: N rows of a step (tokens), H query heads, Hkv key/value heads, D =
+// head_dim. A lane is a thread, a block a thread block (lane_block.h).
 #pragma once
 
 #include <cfloat>
@@ -9,28 +9,30 @@
 #include "cuda/device_math.h"
 
 // NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result,readability-misleading-indentation)
-// 32-bit indices suffice within a page or tile and cost a GPU half as much; ROLL_UNROLL is a pragma.
+// First: 32-bit indices suffice within a page or tile, and cost a GPU half as much. Second: ROLL_UNROLL is a pragma.
 namespace roll {
 
-/// Shared memory of AttendPages.
+/// Shared memory of AttendPages, which explains kMixed, kQueries and kVector.
 template <class Block, int kMixed, int kQueries>
 struct AttendShared {
   template <class T>
   using Cell = typename Block::template Cell<T>;
   Cell<TokenPlace> places[Block::kLanes];               // entry i: tokens [i kVector, (i + 1) kVector) of a span
-  alignas(16) Cell<float> mixed[kQueries][kMixed + 8];  // value sums over all warps; + 8 avoids bank conflicts
+  alignas(16) Cell<float> mixed[kQueries][kMixed + 8];  // Sums::mixed over all warps; + 8 avoids bank conflicts
   Cell<float> top[Block::kWarps][kQueries], sum[Block::kWarps][kQueries];  // results of each warp, see Sums
 };
 
-/// Kernel: causal paged attention on tensor cores, 16 queries at once. A row attends to its slot's tokens at positions
-/// 0 to row.position, whose keys and values must already lie in the pages. A warp keeps the running maximum and sums of
-/// its queries in registers while it loops over keys (Dao 2023, "FlashAttention-2"). T: float, Bf16 or Fp16. kDim (64,
-/// 128 or 256): largest D; layer.head_dim = D must be a multiple of 8.
+/// Kernel: causal paged attention on tensor cores, kQueries = 16 queries at once. A row attends to its slot's tokens at
+/// positions 0 to row.position. PlaceHeads must have run: it rotates queries and keys (RoPE), and puts the keys and
+/// values into the pages. A warp keeps the running maximum and sums of its queries in registers while it loops over
+/// keys (Dao 2023, "FlashAttention-2"). A token's exponent is log2(e) * scale * (query . key): its softmax weight is
+/// proportional to 2^exponent. T: float, Bf16 or Fp16. kDim: 64, 128 or 256. D is at most kDim and a multiple of 8.
 ///
-/// A block computes `rows_per_block` rows for one bundle (up to 16 query heads that share a key/value head), one slice
-/// of kMixed of the D output elements, and one split: a range of the visible tokens. If splits > 1, the results are in
-/// `parts`, and CombineParts must run next to write `mixed`. Single rows (decoding): a bundle's heads are the queries,
-/// warps divide the tokens. Consecutive rows of a sequence (prefill): the rows are the queries, warps divide the heads.
+/// A block computes `rows_per_block` rows for one bundle, one slice and one split. A bundle is up to 16 query heads
+/// that share a key/value head, a slice kMixed of the D output elements, a split a range of the visible tokens. If
+/// splits > 1, the results are in `parts`, and CombineParts must run next to write `mixed`. Single rows (decoding): a
+/// bundle's heads are the queries, warps divide the tokens. Consecutive rows of a sequence (prefill): the rows are the
+/// queries, warps divide the heads.
 ///
 /// A tile is kTile consecutive tokens of a slot, which a warp multiplies at once. The lanes of a warp form a 4 (t) x 8
 /// (g) grid, as in mma fragments. A lane reads 16 bytes at once: kVector elements of a key, or one element of kVector
@@ -41,37 +43,39 @@ struct AttendPages {
   static constexpr int kLanes = 128, kQueries = 16, kVector = PagedLayer<T>::kVector;
   static constexpr int kTile = 4 * kVector;       // tokens per tile
   static constexpr int kSpan = kLanes * kVector;  // tokens whose page-table entries are read at once
-  /// Number of 4 kVector-element sections of a key whose loads are issued together; limited by registers for wide
-  /// heads.
+  /// Number of sections of a key (4 kVector elements) that are loaded together; registers limit it for wide heads.
   static constexpr int kPasses = kDim > 128 ? 1 : kDim == 128 ? 2 : kDim / kTile;
   /// Softmax weights are scaled by 2^kShift, so that small float16 weights do not become denormal.
   static constexpr float kShift = std::is_same_v<T, Fp16> ? 15 : 0;
-  /// kMixed: output elements per block. kMaxMixed: most that registers hold, half as many for wide float32 heads.
+  /// kMixed: output elements per block, all of a head if possible. kMaxMixed: the most that fit in registers.
   static constexpr int kMaxMixed = sizeof(T) == 4 && kDim > 128 ? 64 : 128,
                        kMixed = kDim < kMaxMixed ? kDim : kMaxMixed;
   template <class Block>
   using Shared = AttendShared<Block, kMixed, kQueries>;
-  const T* qkv = nullptr;         // [N, (H + 2 Hkv) D]: queries, keys, values; only the rotated queries are read
+  const T* qkv = nullptr;         // [N, (H + 2 Hkv) D]; only the queries are read, the first H D elements of a row
   const StepRow* rows = nullptr;  // [N]
   PagedLayer<T> layer;
-  T* mixed = nullptr;  // [N, H D]: output, the means of the values; 0 for padding rows (slot -1)
-  /// [num_rows, H, splits, D + 4], written if splits > 1. Per split: D sums of weight * value, the largest exponent,
-  /// the sum of the weights, 2 unused elements. A token's weight is 2^(its exponent - the largest), times 2^kShift.
+  T* mixed = nullptr;  // [N, H D]: output, the means of the values weighted by softmax; 0 for padding rows (slot -1)
+  /// [num_rows, H, splits, D + 4], written if splits > 1, except padding rows. Per split: D sums of weight * value, the
+  /// largest exponent, the sum of the weights, 2 unused elements. A weight is 2^(exponent - largest exponent + kShift).
+  /// A split without tokens has largest exponent -FLT_MAX and sums 0.
   float* parts = nullptr;
   int64_t first_row = 0, num_rows = 0;  // computes rows [first_row, first_row + num_rows) of the N rows
   int64_t heads = 0;                    // H
   int64_t splits = 1;                   // token ranges per row; more than 1 only if rows_per_block = 1
-  int64_t rows_per_block = 1;           // 1 for decoding, more for prompts
+  int64_t rows_per_block = 1;           // 1 for decoding; up to kQueries for prompts, whose rows share reads of keys
   float scale = 1;                      // factor of query-key products, usually 1 / sqrt(D)
 
   /// Returns the number of query heads per key/value head.
   ROLL_HOST_DEVICE int64_t group() const { return heads / layer.kv_heads; }
   /// Returns the number of bundles per key/value head.
   ROLL_HOST_DEVICE int64_t bundles() const { return (group() + kQueries - 1) / kQueries; }
+  /// Returns the product of the numbers of row groups, key/value heads, bundles, slices and splits.
   int64_t num_blocks() const {
     return (num_rows + rows_per_block - 1) / rows_per_block * layer.kv_heads * bundles() * (kDim / kMixed) * splits;
   }
 
+  /// Computes block `index`, which counts splits fastest, then slices, bundles, key/value heads and row groups.
   template <class Block>
   ROLL_KERNEL_TEXT void run(const Block& block, Shared<Block>& shared, int64_t index) const {
     auto remaining = static_cast<int32_t>(index);
@@ -103,25 +107,27 @@ struct AttendPages {
   struct Heads {
     int32_t first, count, kv_head, from;
   };
-  /// A lane's queries g and g + 8 of 16, and the last token that each sees.
+  /// A lane's queries g and g + 8 of 16.
   struct Queries {
-    const T* q[2];
-    int32_t last[2];  // last visible token, inclusive
+    const T* q[2];    // [D] each
+    int32_t last[2];  // position of the last token that each sees
   };
   /// Tokens [begin, end) of a slot; all queries see the tokens before `whole`. A warp processes the tiles at begin +
   /// first, begin + first + stride, and so on.
   struct Tokens {
     int32_t slot, begin, end, whole, first, stride;
   };
-  /// A lane's running results for queries g and g + 8: sums of weight * value, largest exponent, sum of weights.
+  /// A lane's running results for queries g and g + 8. mixed: sums of weight * value; mixed[i] is the lane's fragment
+  /// of output elements 8 i to 8 i + 7. top: largest exponents. sum: sums of weights, until attend() ends over the
+  /// lane's columns only, then over the warp's tokens.
   struct Sums {
-    Vector<float, 4> mixed[kMixed / 8];                    // product i: output elements 8 i to 8 i + 7
-    float top[2] = {-FLT_MAX, -FLT_MAX}, sum[2] = {0, 0};  // sum: over the lane's columns until attend() ends
+    Vector<float, 4> mixed[kMixed / 8];
+    float top[2] = {-FLT_MAX, -FLT_MAX}, sum[2] = {0, 0};
   };
-  using Half = Vector<T, kVector / 2>;
 
-  /// These two return row i's D elements for a query head: in the output, and of the query.
+  /// Returns the D output elements of row i and a query head.
   ROLL_HOST_DEVICE T* out(int64_t i, int64_t head) const { return mixed + (i * heads + head) * layer.head_dim; }
+  /// Returns the D elements of row i's query for a query head.
   ROLL_HOST_DEVICE const T* query(int64_t i, int64_t head) const {
     return qkv + (i * (heads + 2 * layer.kv_heads) + head) * layer.head_dim;
   }
@@ -309,14 +315,15 @@ struct AttendPages {
     mix<kIsWhole>(block, shared.places[in_span / kVector + t], end - first - kVector * t, from, scores, sums);
   }
 
-  /// Adds query-key products to scores[j], the columns of product j. place: position of the keys that the lane reads.
+  /// Adds the products of the 16 queries and the keys of a tile, as in add_tile(), to `scores`. scores[j]: the lane's
+  /// fragment of product j (16 queries x 8 tokens). place: that of the keys that the lane reads.
   template <bool kIsWhole, class Block>
   ROLL_KERNEL_TEXT void score(const Block& block, TokenPlace place, int32_t first, int32_t end, const Queries& queries,
                               Vector<float, 4> (&scores)[kVector / 2]) const {
     const int g = block.lane() % kWarp / 4, t = block.lane() % 4;
     const T* key = layer.key_at(place) + (t * layer.page_size + g % 2) * kVector;
     const int32_t position = first + g / 2 * kVector + g % 2;
-    const T* const lane_queries[2] = {reread(queries.q[0]), reread(queries.q[1])};
+    const T* const lane_queries[2] = {opaque_pointer(queries.q[0]), opaque_pointer(queries.q[1])};
     ROLL_UNROLL_BY(kIsWhole ? kPasses : 1)
     for (int c = 0; c < kDim / kTile; ++c, key += 4 * layer.page_size * kVector) {
       const int d = c * kTile + t * kVector;
@@ -334,12 +341,12 @@ struct AttendPages {
     }
   }
 
-  /// Adds the weighted values to sums.mixed. place: position of the first of kVector tokens whose values the lane
-  /// reads; count: tokens that exist.
+  /// Adds the weighted values of a tile to sums.mixed. place: that of the first of kVector tokens whose values the lane
+  /// reads; count: the tokens among them that exist. from: first output element. weights: fragments as in score().
   template <bool kIsWhole, class Block>
   ROLL_KERNEL_TEXT void mix(const Block& block, TokenPlace place, int32_t count, int32_t from,
                             const Vector<float, 4> (&weights)[kVector / 2], Sums& sums) const {
-    Packed<4> left[2][kParts];
+    Packed<4> left[2][kFactors];
     for (int half = 0; half < 2; ++half) weigh(weights, half, left[half]);
     const T* const value = layer.value_at(place) + (from + block.lane() % kWarp / 4) * kVector;
     ROLL_UNROLL
@@ -352,17 +359,17 @@ struct AttendPages {
           values = packed_words(block.template load_some<kVector>(value + 8 * n * kVector, count));
       }
       for (int half = 0; half < 2; ++half)
-        for (int part = 0; part < kParts; ++part)
-          block.template multiply_add<T>(sums.mixed[n], left[half][part],
-                                         {values.at[2 * half], values.at[2 * half + 1]});
+        for (int f = 0; f < kFactors; ++f)
+          block.template multiply_add<T>(sums.mixed[n], left[half][f], {values.at[2 * half], values.at[2 * half + 1]});
     }
   }
 
-  /// Converts the weights of half a vector's tokens to left factors of the product. 16-bit types need two factors: the
-  /// second holds the rounding error of the first.
-  static constexpr int kParts = sizeof(T) == 4 ? 1 : 2;
+  /// Number of values of T whose sum is a weight. 16-bit types need two: the second holds the rounding error of the
+  /// first.
+  static constexpr int kFactors = sizeof(T) == 4 ? 1 : 2;
+  /// Converts weights to left factors of products, for one half of the kVector tokens whose values a lane reads.
   static ROLL_KERNEL_TEXT void weigh(const Vector<float, 4> (&weights)[kVector / 2], int half,
-                                     Packed<4> (&left)[kParts]) {
+                                     Packed<4> (&left)[kFactors]) {
     constexpr int kWidth = 4 / sizeof(T);
     for (int q = 0; q < 4; ++q) {
       float rest[kWidth];
@@ -370,9 +377,9 @@ struct AttendPages {
         const int column = half * (kVector / 2) + q / 2 * kWidth + p;
         rest[p] = weights[column / 2].at[q % 2 * 2 + column % 2];
       }
-      for (int part = 0; part < kParts; ++part) {
-        left[part].at[q] = packed_word<T>(rest);
-        for (int p = 0; p < kWidth; ++p) rest[p] -= float_in_word<T>(left[part].at[q], p);
+      for (int f = 0; f < kFactors; ++f) {
+        left[f].at[q] = packed_word<T>(rest);
+        for (int p = 0; p < kWidth; ++p) rest[p] -= float_in_word<T>(left[f].at[q], p);
       }
     }
   }

@@ -48,10 +48,10 @@ ROLL_HOST_DEVICE int ones_from_below(uint32_t bits) {
 #endif
 }
 
-/// Returns p, but hides it from the compiler, which then loads values at p in each loop iteration again instead of
-/// keeping them in registers.
+/// Returns p, but hides from the compiler that the result equals p. Called in each iteration of a loop, it makes the
+/// compiler load the values again in each iteration instead of keeping them in registers.
 template <class T>
-ROLL_HOST_DEVICE const T* reread(const T* p) {
+ROLL_HOST_DEVICE const T* opaque_pointer(const T* p) {
 #ifdef __CUDA_ARCH__
   asm volatile("" : "+l"(p));
 #endif

@@ -59,7 +59,7 @@ struct LogProbForward {
   static constexpr int kLanes = kRowLanes;
   template <class>
   using Shared = NoShared;
-  cuda::LogProbRows shape;
+  cuda::LogProbRows shape;                                               // labels must be in [0, vocab)
   const float* logits = nullptr;                                         // [rows, vocab]
   float *log_probs = nullptr, *entropy = nullptr, *logsumexp = nullptr;  // [rows] each
 
@@ -83,17 +83,19 @@ struct LogProbForward {
 
 /// Kernel of log_prob_rows_backward(): gradient of the loss by the logits. With z = logit / temperature and p =
 /// softmax(z): d log p(label) / dz = [is label] - p, d entropy / dz = -p (log p + entropy), dz / dlogit = 1 /
-/// temperature. T: float (gradient may be logits itself) or Bf16. One block per row.
+/// temperature. T: float (gradient may be logits itself) or Bf16. One block per row. With tensor parallelism, a row is
+/// this rank's slice of the vocabulary: vocab is the slice's width, and label -1 says that the token is in another
+/// rank's slice.
 template <class T>
 struct LogProbBackward {
   static constexpr int kLanes = kRowLanes;
   template <class>
   using Shared = NoShared;
-  cuda::LogProbRows shape;                               // label -1: the token is in a vocabulary slice of another rank
-  const float* logits = nullptr;                         // [rows, vocab]
-  T* gradient = nullptr;                                 // [rows, vocab]
-  const float *logsumexp = nullptr, *entropy = nullptr;  // [rows] each: over the whole vocabulary
-  const float *d_log_probs = nullptr, *d_entropy = nullptr;  // [rows] each: the loss's gradients by both
+  cuda::LogProbRows shape;                                   // labels must be in [-1, vocab)
+  const float* logits = nullptr;                             // [rows, vocab]
+  T* gradient = nullptr;                                     // [rows, vocab]
+  const float *logsumexp = nullptr, *entropy = nullptr;      // [rows] each: over the whole vocabulary
+  const float *d_log_probs = nullptr, *d_entropy = nullptr;  // [rows] each: gradients by log_probs and entropy
 
   int64_t num_blocks() const { return shape.rows; }
   template <class Block>

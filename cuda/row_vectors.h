@@ -1,5 +1,6 @@
 // 16-byte loads and stores for the training kernels (layer_kernels.h, head_kernels.h), with conversion to float32.
-// Arrays must be 16-byte aligned. T: float or Bf16.
+// Arrays must be 16-byte aligned. T: float or Bf16. Block: LaneBlock (lane_block.h). `index` counts vectors of kVec<T>
+// elements, so that vector `index` is elements [index * kVec<T>, (index + 1) * kVec<T>). Any lane may call these alone.
 #pragma once
 
 #include "cuda/device_math.h"
@@ -18,7 +19,7 @@ using Vec = Vector<T, kVec<T>>;
 template <class T>
 using WideVec = Vector<float, kVec<T>>;
 
-/// Loads vector `index` of the array `from`: elements from index * kVec<T> on.
+/// Loads vector `index` of the array `from`.
 template <class Block, class T>
 ROLL_KERNEL_TEXT Vec<T> load_vec(const Block& block, const T* from, int64_t index) {
   return block.template load<kVec<T>>(from + index * kVec<T>);
@@ -44,8 +45,8 @@ ROLL_KERNEL_TEXT WideVec<T> load_widened(const Block& block, const T* from, int6
   return widened<T>(load_vec(block, from, index));
 }
 
-/// Loads kVec<T> elements of a float32 array, from index * kVec<T> on: those with the same element numbers as vector
-/// `index` of an array of T. Used for float32 tables, such as cosines, beside T data.
+/// Loads elements [index * kVec<T>, (index + 1) * kVec<T>) of a float32 array: for Bf16 eight floats, 32 bytes, which
+/// still need an alignment of 16 bytes only. Used for float32 tables, such as cosines, beside vector `index` of T data.
 template <class T, class Block>
 ROLL_KERNEL_TEXT WideVec<T> load_floats(const Block& block, const float* from, int64_t index) {
   return block.template load<kVec<T>>(from + index * kVec<T>);

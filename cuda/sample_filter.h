@@ -1,8 +1,9 @@
-// top_k, top_p and min_p ("the filter") for the kernels of sample_row_text.h. First, a histogram of the logits tells
-// which tokens of a row the filter may keep: the candidates. Then, exact thresholds are found among the candidates,
-// which usually fit in shared memory. All sums are integers, so that their order does not matter. All lanes of a block
-// must call the functions that take `block`. A touched token is one whose logit a bias or penalty changes. Mass:
-// probability_mass() of sampling_math.h.
+// top_k, top_p and min_p ("the filter") for the kernels of sample_row_text.h. First, last_bin() finds in a histogram of
+// the logits which tokens of a row the filter may keep: the candidates. Then, find_filter() finds exact thresholds
+// among the candidates, which usually fit in shared memory. All sums are integers, so that their order does not matter.
+// All lanes of a block must call the functions that take `block`, and the member functions of Tokens and Bins. Only
+// each_logit() is called by just the lanes that share the run. A touched token is one whose logit a bias or penalty
+// changes. Mass: relative probability as an integer, probability_mass() of sampling_math.h.
 #pragma once
 
 #include "cuda/device_math.h"
@@ -16,16 +17,18 @@ struct TokenRun {
   float* logits;         // [count]
   int32_t first, count;  // token ids [first, first + count)
 
-  /// Returns section `index` of the run, cut into sections of `size` tokens; the last is shorter, later ones are empty.
+  /// Cuts the run into pieces of `size` tokens (the last may be shorter), and returns piece `index`, from 0. Pieces
+  /// behind the last are empty.
   ROLL_HOST_DEVICE TokenRun piece(int32_t index, int32_t size) const {
     const int32_t from = index * size, left = count - from;
     return {logits + from, first + from, left < 0 ? 0 : left < size ? left : size};
   }
 };
 
-/// A row of logits with the slot that draws from it.
+/// A row of logits with the slot that draws from it; made by sampled_row() (sample_row_text.h). The pointers are those
+/// of SampleRows, moved to this row or slot.
 struct SampledRow {
-  float* logits = nullptr;   // start of the first shard
+  float* logits = nullptr;   // logit of token 0; shard s begins at logits + s * shard_stride
   int64_t shard_stride = 0;  // elements from shard to shard
   RowCut cut;                // partition of the row into shards, parts and chunks
   SlotState* slot = nullptr;
@@ -48,7 +51,7 @@ struct SampledRow {
   }
 };
 
-/// Shared memory of WeighParts and ListCandidates: tokens per bin.
+/// Shared memory of WeighParts and ListCandidates: numbers of tokens per bin (Probabilities::logit_bin()).
 template <class Block>
 struct BinsShared {
   alignas(16) typename Block::template Cell<uint32_t> counts[kSampleBins];
@@ -57,28 +60,32 @@ struct BinsShared {
 /// Shared memory of DrawRows.
 template <class Block>
 struct SampleShared {
-  typename Block::template Cell<uint64_t> list[kMostCandidates];  // candidates; without a filter, masses of chunks
-  typename Block::template Cell<int32_t> found;                   // token found by find_in_row()
+  /// With a filter, the candidates as in RowScratch: token id << 32 | bits of the logit. Without, the chunks' masses.
+  typename Block::template Cell<uint64_t> list[kMostCandidates];
+  typename Block::template Cell<int32_t> found;  // token found by find_in_row()
 };
 
 namespace sampling {
 
-/// Computes probabilities relative to the most likely token from logits: p(logit), where p is an object of this type.
-/// Recomputing them at each use is cheaper than reading them from memory.
+/// Function object that computes a token's relative probability from its logit: 1 for the most likely token, else less.
+/// Its objects are named p, so that a call reads p(logit). Computing again at each use is cheaper than reading memory.
 struct Probabilities {
   float top;    // largest logit of the row
   float scale;  // 1 / temperature
 
+  /// Returns log p(logit), at most 0.
   ROLL_HOST_DEVICE float exponent(float logit) const { return (logit - top) * scale; }
   ROLL_HOST_DEVICE float operator()(float logit) const { return exp_negative(exponent(logit)); }
-  /// Returns the bin of a logit: bin b has the tokens with log p in (-(b + 1) / 64, -b / 64]; the last one, all below.
+  /// Returns the bin of a logit, in [0, kSampleBins). Bin b has the tokens with log p in (-(b + 1) / 64, -b / 64]; the
+  /// last bin also has all below.
   ROLL_HOST_DEVICE int32_t logit_bin(float logit) const {
     const float scaled = exponent(logit) * -64.0f;
     return scaled < kSampleBins - 1 ? static_cast<int32_t>(scaled) : kSampleBins - 1;
   }
 };
 
-/// Calls f(id, logit) for those tokens of the run that fall to lane `lane` if `lanes` lanes share the run.
+/// Calls f(id, logit) for the tokens of the run that fall to lane `lane`, in [0, lanes). `lanes`: number of lanes that
+/// share the run, those of a block or of a warp. No barrier.
 template <class Block, class F>
 ROLL_KERNEL_TEXT void each_logit(const Block& block, const TokenRun& run, int lane, int lanes, const F& f) {
   const int32_t whole = run.count / 4 * 4;
@@ -92,14 +99,14 @@ ROLL_KERNEL_TEXT void each_logit(const Block& block, const TokenRun& run, int la
   f(run.first + i, block.template load<1>(run.logits + i).at[0]);
 }
 
-/// The tokens among which thresholds and draws are searched: the candidates in shared.list, which include every token
-/// that the filter keeps, or the whole row.
+/// The tokens of a row that find_filter() and find_id() look at: the candidates in shared.list, or the whole row if
+/// there are too many candidates. The candidates include every token that the filter keeps.
 template <class Block>
 struct Tokens {
   const Block& block;
   SampleShared<Block>& shared;
   const SampledRow& row;
-  int32_t num_candidates;  // entries of shared.list; -1: the whole row
+  int32_t num_candidates;  // entries of shared.list in use; -1: the whole row
 
   /// Calls f(id, logit) for each of these tokens once, in some lane. Ends without a barrier.
   template <class F>
@@ -120,7 +127,7 @@ struct Tokens {
   }
 };
 
-/// The bins of a row, with their token counts in shared memory.
+/// The bins of a row, with their token counts in shared memory; for last_bin().
 template <class Block>
 struct Bins {
   const Block& block;
@@ -134,10 +141,10 @@ struct Bins {
   }
 };
 
-/// Key and weight of an item, a token or a bin, for find_threshold().
+/// Key and weight of an item, a token or a bin, for find_threshold(), which looks for a large key.
 struct Weighted {
   uint32_t key;
-  uint64_t weight;  // 0: left out
+  uint64_t weight;  // 0: the item is left out
 };
 
 /// Result of find_threshold().
@@ -146,10 +153,10 @@ struct Threshold {
   uint64_t above = 0;  // total weight of the items with larger keys
 };
 
-/// Returns the largest key (of `bits` bits) such that the items with this key or a larger one weigh at least `needed`
-/// together; 0 if all items weigh less. Items: Tokens or Bins; items.each(f) calls f(id, x) for each item.
-/// to_weighted(id, x) returns the item's Weighted. Radix search, two bits per pass; by_digit[d - 1] sums the weights of
-/// the items with digit d.
+/// Returns the largest key such that the items with this key or a larger one weigh at least `needed` together; key 0 if
+/// all items weigh less. Keys are below 2^bits. Items: Tokens or Bins; items.each(f) calls f(id, x) for each item,
+/// where x is a token's logit or a bin's count. to_weighted(id, x) returns the item's Weighted. Radix search, two bits
+/// per pass; by_digit[d - 1] sums the weights of the items with digit d.
 template <class Block, class Items, class ToWeighted>
 ROLL_KERNEL_TEXT Threshold find_threshold(const Block& block, const Items& items, uint64_t needed, int bits,
                                           const ToWeighted& to_weighted) {
@@ -175,9 +182,9 @@ ROLL_KERNEL_TEXT Threshold find_threshold(const Block& block, const Items& items
   return answer;
 }
 
-/// id_key() maps token ids to keys of kIdBits bits in reverse order, and keys back to ids. The largest vocabulary has
-/// 2^22 tokens.
+/// Bits of a token id. The largest vocabulary has 2^22 tokens.
 constexpr int kIdBits = 22;
+/// Returns a key that is the larger, the smaller the id is; also maps a key back to its id.
 ROLL_HOST_DEVICE uint32_t id_key(int32_t id) {
   return (uint32_t{1} << kIdBits) - 1 - static_cast<uint32_t>(id);
 }
@@ -193,11 +200,11 @@ ROLL_KERNEL_TEXT int32_t find_id(const Block& block, const Tokens<Block>& tokens
 }
 
 /// Thresholds of top_k, top_p and min_p; a token is kept if it meets all. The initial values keep all tokens with p >
-/// 0.
+/// 0. Here p is the probability relative to the most likely token.
 struct Filter {
   uint32_t least_key = 0;   // top_k: smallest ordered_key(logit)
-  uint32_t least_bits = 0;  // top_p: smallest float bits of p
-  int32_t ties_end = 0;     // top_p: of the tokens whose p has just these bits, only ids below this one are kept
+  uint32_t least_bits = 0;  // top_p: smallest p, as the bits of a float, which have the order of the floats
+  int32_t ties_end = 0;     // top_p: of the tokens with this smallest p, only ids below this one are kept
   float least_p = 0;        // min_p: smallest p
 };
 
@@ -211,7 +218,8 @@ ROLL_HOST_DEVICE uint64_t kept_mass(const Filter& filter, const Probabilities& p
   return probability_mass(probability);
 }
 
-/// Adds the thresholds of top_p to `filter`. all: total mass of the tokens that `filter` keeps before.
+/// Adds the thresholds of top_p to `filter`, which must have those of top_k. all: total mass of the tokens that
+/// `filter` keeps before.
 template <class Block>
 ROLL_KERNEL_TEXT void keep_top_p(const Block& block, const Tokens<Block>& tokens, const Probabilities& p, uint64_t all,
                                  Filter& filter) {
@@ -253,9 +261,13 @@ ROLL_HOST_DEVICE bool is_filtered(const SampledRow& row) {
   return (sampling.top_k > 0 && sampling.top_k < row.cut.vocab) || sampling.top_p < 1 || sampling.least_p > 0;
 }
 
-/// Returns the last bin that may hold tokens which the filter keeps; tokens of the bins up to this one are the
-/// candidates. shared.counts must hold the counts of the whole row; all: total mass of the whole row. Requires
-/// is_filtered(row).
+/// Bits of a bin's number.
+constexpr int kBinBits = 11;
+static_assert(kSampleBins == (1 << kBinBits));
+
+/// Returns the last bin that may hold tokens which the filter keeps: the candidates are the tokens of bins 0 to this
+/// one. Looks at top_k alone if it is on, else at top_p, else at min_p. shared.counts must hold the counts of the whole
+/// row. all: total mass of the whole row. Requires is_filtered(row).
 template <class Block>
 ROLL_KERNEL_TEXT int32_t last_bin(const Block& block, BinsShared<Block>& shared, const SampledRow& row, uint64_t all) {
   const RowSampling& sampling = row.slot->sampling;
@@ -265,7 +277,7 @@ ROLL_KERNEL_TEXT int32_t last_bin(const Block& block, BinsShared<Block>& shared,
       return Weighted{static_cast<uint32_t>(kSampleBins - 1 - bin), count};
     };
     const auto needed = static_cast<uint64_t>(sampling.top_k);
-    return kSampleBins - 1 - static_cast<int32_t>(find_threshold(block, bins, needed, 11, likely_first).key);
+    return kSampleBins - 1 - static_cast<int32_t>(find_threshold(block, bins, needed, kBinBits, likely_first).key);
   }
   if (sampling.top_p >= 1) {  // only min_p
     const float scaled = logf(sampling.least_p) * -64.0f + 1.0f;
@@ -277,7 +289,7 @@ ROLL_KERNEL_TEXT int32_t last_bin(const Block& block, BinsShared<Block>& shared,
     return Weighted{static_cast<uint32_t>(bin), count * (mass + (mass >> 16) + 1)};
   };
   const uint64_t left_out = all - needed_mass(sampling.top_p, all);
-  return static_cast<int32_t>(find_threshold(block, bins, left_out + 1, 11, heaviest).key);
+  return static_cast<int32_t>(find_threshold(block, bins, left_out + 1, kBinBits, heaviest).key);
 }
 
 }  // namespace sampling

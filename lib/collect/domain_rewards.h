@@ -50,7 +50,7 @@ class DomainRewards {
   void drop(const std::string& domain, int64_t response);
   /// Records that some rank (maybe another one) got a reward of this domain. Its server or program works, so later
   /// failures count as temporary, not as a wrong setting.
-  void note_answers(const std::string& domain) { domains_.at(domain).pool->note_answers(); }
+  void mark_all_answered(const std::string& domain) { domains_.at(domain).pool->mark_all_answered(); }
   /// Returns the scoring statistics of this rank for a domain since the last call.
   RewardUse take_use(const std::string& domain) { return domains_.at(domain).pool->take_use(); }
 

@@ -3,7 +3,7 @@
 // loss). Micro-batches and ranks *sum* losses and gradients, so splitting the mini-batch cannot change the result. No
 // other file divides a loss.
 //
-//   mode                     loss of the mini-batch (l token loss, m mask; masked tokens: N_all in total, N_i of
+//   mode                     loss of the mini-batch (l token loss, m mask; tokens with mask 1: N_all in total, N_i of
 //                            sequence i, M_g of all sequences of prompt g)
 //   token-mean               sum m*l / N_all
 //   seq-mean-token-sum       sum m*l / S                    S sequences with N_i > 0
@@ -12,9 +12,11 @@
 //   prompt-mean              sum_g (sum m*l / M_g) / P      P prompts with M_g > 0
 //   constant                 sum m*l / (L * S)              L = loss_aggregation_divisor
 //
-// Nothing averages over the micro-batches here, so the summed gradient is already that of the whole mini-batch. The key
-// apply_loss_scale therefore scales the loss by 1 if it is true (the default), else by 1 / number of micro-batches.
-// Legend: B sequences, T packed tokens of a micro-batch.
+// The weights already divide by the counts of the whole mini-batch, so the gradients of the micro-batches are summed,
+// not averaged. With apply_loss_scale false (default true), loss_scale() divides each micro-batch's loss once more, by
+// the number of micro-batches. A trajectory whose turns have separate prompts counts here as several sequences, one per
+// context (Batch in experience/batch.h). A masked token is one whose mask is 1. Legend for one TokenAxis: B sequences,
+// T packed tokens.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -64,9 +66,10 @@ struct WeightRule {
   double divisor = 1;  // L
 };
 
-/// Boundaries and prompts of the sequences on the token axis of a micro-batch; made by Batch::axis()
-/// (experience/batch.h). The fields after group_index save copies: they hold tensors that are already on the device,
-/// and are empty on the CPU.
+/// Boundaries and prompts of sequences on a token axis: those of a micro-batch, or for local_counts(), of this rank's
+/// part of a mini-batch. Made by Batch::axis() (experience/batch.h). The fields after group_index are optional results
+/// that went to the device together with the micro-batch, so that no function here copies between host and device. They
+/// are empty on the CPU.
 struct TokenAxis {
   std::vector<int64_t> cu_seqlens;   // [B+1] from 0: sequence b is tokens [cu_seqlens[b], cu_seqlens[b + 1])
   std::vector<int64_t> group_index;  // [B] number of each sequence's prompt in the step, the same on every rank
@@ -84,18 +87,18 @@ struct TokenAxis {
   at::Tensor bounds{};  // cu_seqlens as int32 on the device; undefined if not sent
 };
 
-/// Counts of the tokens and sequences in one mask (where it is 1): over this rank's part of a mini-batch
-/// (local_counts()), or, summed over ranks, over the whole mini-batch. Letters: see the table above.
+/// Counts for one mask, with the letters of the table above: over this rank's part of a mini-batch (local_counts()),
+/// or, summed over ranks, over the whole mini-batch.
 struct MaskCounts {
-  int64_t batch_num_tokens = 0;          // N_all
-  int64_t global_valid_samples = 0;      // S
-  std::vector<int64_t> prompt_tokens{};  // M_g by group index; the same length on every rank
+  int64_t batch_num_tokens = 0;          // N_all: masked tokens
+  int64_t global_valid_samples = 0;      // S: sequences with a masked token
+  std::vector<int64_t> prompt_tokens{};  // M_g: masked tokens by group index; the same length on every rank
 
-  int64_t valid_prompts() const;  // P
+  int64_t valid_prompts() const;  // P: prompts with a masked token
 };
 
-/// Returns the counts over the sequences of `axis`. mask [T]: 0 or 1, any dtype. num_groups: prompts in the step.
-/// Throws Bug if a group index is not in [0, num_groups).
+/// Returns the counts over the sequences of `axis`, this rank's part of a mini-batch. mask [T]: 0 or 1, any dtype.
+/// num_groups: prompts in the step. Not collective. Throws Bug if a group index is not in [0, num_groups).
 MaskCounts local_counts(const at::Tensor& mask, const TokenAxis& axis, int64_t num_groups);
 
 /// Counts over a whole mini-batch, all ranks, for each mask named in the key loss_mask_keys.
@@ -112,16 +115,16 @@ class MiniBatchCounts {
 /// Returns [B]: the number of masked tokens of each sequence. mask: [T].
 std::vector<int64_t> tokens_per_sequence(const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens);
 
-/// Returns [T] float32 on `device`: for each token the factor [B] of its sequence. Takes the result from axis.spread if
-/// it has these factors.
+/// Returns [T] float32 on `device`: for each token the factor of its sequence. factors: [B]. If axis.spread has these
+/// factors, returns the result stored there.
 at::Tensor spread(const std::vector<float>& factors, const TokenAxis& axis, at::Device device);
 
 /// Returns [B]: 1 for sequences with a score above 0, else 0.
 std::vector<float> are_positive(const std::vector<double>& scores);
 
-/// Returns token weights [T] float32 on the mask's device: the mode's factor inside the mask, 0 outside. Takes them
-/// from axis.sent if they are there. All are 0 if the mini-batch has no masked token. counts: of the whole mini-batch;
-/// divisor: L. Throws Bug if sizes do not match, or a prompt was not counted.
+/// Returns token weights [T] float32 on the mask's device: for masked tokens the factor of l in the table, 0 for
+/// others. Takes them from axis.sent if they are there. mask: [T]. counts: those of this mask over the whole
+/// mini-batch. divisor: L. Throws Bug if sizes do not match, or a prompt was not counted.
 at::Tensor token_weights(const at::Tensor& mask, const TokenAxis& axis, AggMode mode, const MaskCounts& counts,
                          double divisor = 1);
 
@@ -129,8 +132,8 @@ at::Tensor token_weights(const at::Tensor& mask, const TokenAxis& axis, AggMode 
 /// NaN.
 at::Tensor weighted_sum(const at::Tensor& token_loss, const at::Tensor& weights);
 
-/// Returns the factor on a micro-batch's loss before backward: 1, or 1 / num_micro_batches if apply_loss_scale is
-/// false. num_micro_batches: of the mini-batch, over all ranks.
+/// Returns the factor on a micro-batch's loss before backward: 1 if apply_loss_scale is true, else 1 /
+/// num_micro_batches. num_micro_batches: micro-batches of the mini-batch that hold tokens, over all ranks.
 double loss_scale(bool apply_loss_scale, int64_t num_micro_batches);
 
 }  // namespace roll

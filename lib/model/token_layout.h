@@ -1,8 +1,10 @@
 // Layout of a packed batch (packed.h) on the ranks that share its contexts (cp) and weight matrices (tp), with prefix
-// sharing. Contexts are padded to a multiple that cp and tp need; with context parallelism each is cut into 2 cp equal
-// chunks, and each context rank computes two. A slot is a place for one token or padding token on a context rank.
-// Padding follows its context's tokens, which never attend to it, and is removed from results. A shared prefix
-// (PackedTokens::tree) has slots only once; the gradients from all its contexts are added there.
+// sharing. A context is usually one sequence, prompt and response; tokens attend only to earlier ones of their context.
+// Contexts are padded to a multiple that cp and tp need. With cp > 1 each is cut into 2 cp equal chunks. Context rank
+// r computes chunks r and 2 cp - 1 - r ("zigzag"): under the causal mask all ranks then have the same work. A
+// slot is a place for one token or padding token on a context rank. Padding follows its context's tokens, which never
+// attend to it, and is removed from results. If contexts share a prefix (PackedTokens::tree), it has slots only once;
+// the gradients from all these contexts are added there. Tensors are on the device of PackedTokens::ids unless stated.
 // Legend: T packed tokens, S slots of this context rank, C pieces (consecutive slots of one context that this rank
 // computes), K key rows of all pieces.
 #pragma once
@@ -20,11 +22,11 @@ namespace roll {
 
 class PipelineStage;
 
-/// The ranks that share one copy of a model and its sequences. A null pointer means that only this process has a part.
+/// The ranks that share one copy of a model and its sequences. nullptr: no sharding; this rank has the whole.
 struct ModelParallel {
-  Communicator* tp = nullptr;  // ranks that share each weight matrix
-  Communicator* cp = nullptr;  // ranks that share each sequence
-  Communicator* ep = nullptr;  // ranks that share the experts; ranks with other sequences may be among them
+  Communicator* tp = nullptr;                 // ranks that share each weight matrix; all have the same batch
+  Communicator* cp = nullptr;                 // ranks that share each context; all have the same batch
+  Communicator* ep = nullptr;                 // ranks that share the experts; their batches may differ
   std::shared_ptr<PipelineStage> stage = {};  // this rank's pipeline stage; null: this rank has all layers
 
   int64_t tp_size() const { return tp ? tp->size() : 1; }
@@ -39,13 +41,14 @@ struct ModelParallel {
 struct TokenLayout {
   at::Tensor ids, positions;    // [S] int64, by slot; padding has id 0, and its positions continue the context's
   int64_t num_positions = 0;    // larger than every position: the length of the RoPE tables
-  at::Tensor dropout_keys{};    // [S], those of PackedTokens by slot
-  at::Tensor routed_experts{};  // [S, choices], those of PackedTokens by slot; -1 for padding
-  // A piece's keys are those of all tokens of its context up to its end; a query sees those up to its own position.
+  at::Tensor dropout_keys{};    // [S], those of PackedTokens by slot; undefined: no dropout
+  at::Tensor routed_experts{};  // [S, choices], those of PackedTokens by slot, -1 for padding; undefined: not given
+  // Attention takes each piece as one sequence of queries with its own keys. A piece's keys are those of all tokens of
+  // its context up to the piece's end. A query sees those up to its own position.
   std::vector<int64_t> cu_queries;      // [C+1] from 0: piece c's queries are slots [cu_queries[c], cu_queries[c + 1])
   std::vector<int64_t> cu_keys;         // [C+1] from 0: piece c's keys are key rows [cu_keys[c], cu_keys[c + 1]) of K
-  at::Tensor query_bounds, key_bounds;  // the same as int32 on the device; undefined: not sent yet
-  // Below, row r of a tensor gathered over cp is slot r % S of context rank r / S.
+  at::Tensor query_bounds, key_bounds;  // [C+1] each: cu_queries and cu_keys as int32; undefined: not computed yet
+  // Below, row r of a tensor [cp S, ...] gathered over cp is slot r % S of context rank r / S.
   at::Tensor keys;    // [K] int64: row of each key in the keys gathered over cp; undefined: 0, 1, 2, ...
   at::Tensor tokens;  // [S] int64: index of the slot's token among the T, -1 for padding; undefined: 0, 1, 2, ...
   // [T] int64: row of each token's result in the results gathered over cp; undefined: 0, 1, 2, ...
@@ -56,19 +59,21 @@ struct TokenLayout {
   int64_t num_slots() const { return ids.size(0); }
 };
 
-/// Lays out a batch, which must be the same on all ranks of `parallel`, and returns this rank's layout. Also gives the
-/// layout to tokens.routers. Not collective.
+/// Lays out a batch and returns this rank's layout. `tokens` must be the same on all ranks of parallel.tp, parallel.cp
+/// and the pipeline. Also gives the layout to tokens.routers, if set. If tokens.layout is set, takes the layout from
+/// there. Not collective.
 TokenLayout lay_out(const PackedTokens& tokens, const ModelParallel& parallel);
 
-/// Sets query_bounds and key_bounds to tensors on the host, which the caller may send to a device.
+/// Sets query_bounds and key_bounds to tensors on the host, for a caller that sends them to the device.
 void add_bounds(TokenLayout& layout);
 
 /// Returns the slots of this rank whose tokens have a label (a next token in their context) and are in the mask
-/// `wanted` ([T] on the host; undefined: all 1). The result is on the host.
+/// `wanted`. wanted: [T] on the host, undefined: all 1; wanted[t] = 0 means that no result is needed for token t as the
+/// one that predicts token t + 1. The result is on the host.
 LabelledSlots labelled_slots(const TokenLayout& layout, const PackedTokens& tokens, const at::Tensor& wanted,
                              const ModelParallel& parallel);
 
-/// Returns the values of this rank's slots: x [T] or [T, N] -> [S] or [S, N], with `padding` in slots without a token.
+/// Returns the values of this rank's slots: x [T] or [T, N] -> [S] or [S, N], with `padding` in padding slots.
 at::Tensor to_slots(const TokenLayout& layout, const at::Tensor& x, int64_t padding);
 
 /// Returns the results of all context ranks in packed order on every rank: x [S] or [S, N] -> [T] or [T, N].

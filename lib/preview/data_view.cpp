@@ -60,8 +60,8 @@ std::string summary_line(const DomainView& view, const ViewSettings& settings) {
   std::string line = fmt::format("{}{} rows; prompts in {}: {}", view.domain.empty() ? "" : view.domain + ": ",
                                  view.num_rows, settings.tokenizer ? "tokens" : "characters", to_text(view.prompts));
   if (view.dropped > 0) line += fmt::format("; {} dropped", view.dropped);
-  if (view.golds.asked > 0)
-    line += fmt::format("; {} of {} gold answers scored as right", view.golds.right, view.golds.asked);
+  if (view.golds.scored > 0)
+    line += fmt::format("; {} of {} gold answers scored as right", view.golds.right, view.golds.scored);
   return line;
 }
 
@@ -76,11 +76,11 @@ std::vector<std::string> domain_warnings(const DomainView& view, const ViewSetti
     warnings.push_back(
         fmt::format("{}response_length = {}: the gold answer alone is longer in {} of {} rows; raise response_length",
                     prefix, settings.response_length, view.long_golds, view.num_rows));
-  if (view.golds.right < view.golds.asked)
+  if (view.golds.right < view.golds.scored)
     warnings.push_back(fmt::format(
         "{}{} of {} gold answers are not scored as right, so no response to these rows can be right; correct the rows, "
         "or choose another reward:\n  {}",
-        prefix, view.golds.asked - view.golds.right, view.golds.asked, fmt::join(view.golds.wrong, "\n  ")));
+        prefix, view.golds.scored - view.golds.right, view.golds.scored, fmt::join(view.golds.wrong_examples, "\n  ")));
   return warnings;
 }
 

@@ -46,11 +46,11 @@ Golds score_golds(const RowStore& rows, const std::vector<int64_t>& indices, Rew
     const auto gold = reward.gold_response(row.raw);
     if (!gold) continue;
     const RewardResult result = reward.score(make_query(row, *gold));
-    ++golds.asked;
+    ++golds.scored;
     if (result.score >= 1)
       ++golds.right;
-    else if (golds.wrong.size() < kShownWrong)
-      golds.wrong.push_back(describe_failure(row, *gold, result));
+    else if (golds.wrong_examples.size() < kShownWrong)
+      golds.wrong_examples.push_back(describe_failure(row, *gold, result));
   }
   return golds;
 }

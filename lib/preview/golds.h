@@ -1,4 +1,5 @@
-// Scores golds, the rows' own answers, with the reward. If a gold scores below 1, no response to its row can be right.
+// Tries out a domain's reward before a run. score_golds() scores golds, responses made from the rows' ground truths: if
+// a gold scores below 1, no response to its row can be right. test_reward_code() calls a reward written by the user.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,19 @@ namespace roll {
 
 /// Result of scoring golds.
 struct Golds {
-  int64_t asked = 0;               // golds that were scored
-  int64_t right = 0;               // golds with a score of at least 1
-  std::vector<std::string> wrong;  // the first few golds below 1: "file:line: gold: scored 0"
+  int64_t scored = 0;  // golds that were scored
+  int64_t right = 0;   // golds with a score of at least 1
+  /// The first three golds with a score below 1, with row, gold, and score or error: "file:line: gold: scored 0".
+  std::vector<std::string> wrong_examples;
 };
 
-/// Scores reward.gold_response() of up to `max_count` of the rows at `indices`, spread evenly. Rows without a gold are
-/// skipped.
+/// Scores reward.gold_response() of up to `max_count` of the rows at `indices`, spread evenly. Skips rows for which the
+/// reward makes no gold, so that Golds::scored may be smaller. Throws as RewardFunction::score() does.
 Golds score_golds(const RowStore& rows, const std::vector<int64_t>& indices, RewardFunction& reward, int64_t max_count);
 
-/// Calls a reward that is code of the user once, with the ground truth of `row` as response. Throws UserError if it
-/// returns no reward. `key`: the reward's key ("rewards.math"), for the message.
+/// Tries out a reward written by the user: prepares it and calls it once, with the ground truth of `row` as response.
+/// Call it only if reward.is_user_code(). The reward's value does not matter. Throws UserError if preparing fails or no
+/// reward comes back. `key`: the reward's key ("rewards.math"), for the message.
 void test_reward_code(const Row& row, RewardFunction& reward, const std::string& key);
 
 }  // namespace roll

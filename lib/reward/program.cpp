@@ -65,7 +65,7 @@ RewardProgram::RewardProgram(const std::vector<std::string>& command, const Rule
       where_(context.where),
       options_(std::move(options)),
       shared_(context.shared),
-      has_answered_(shared_->has_answered(shell_line(command))) {
+      has_answered_(shared_->answered_flag(shell_line(command))) {
   if (command_.empty() || command_[0].empty())
     throw user_error("{}{}: missing; give the program and its arguments as a list", where_, options_.key);
   if (options_.shown.empty()) options_.shown = "command = " + first_words(command_);

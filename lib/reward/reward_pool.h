@@ -60,8 +60,8 @@ class RewardPool {
   /// Discards a response, with its result or exception; ignores numbers that are not in the pool.
   void drop(int64_t number);
 
-  /// Tells the workers that another process got rewards for this domain (SharedByWorkers::note_answers()).
-  void note_answers() { shared_->note_answers(); }
+  /// Tells the workers that some process got rewards for this domain (SharedByWorkers::mark_all_answered()).
+  void mark_all_answered() { shared_->mark_all_answered(); }
 
   /// Returns the statistics since the last call, and resets them.
   RewardUse take_use();

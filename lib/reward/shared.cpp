@@ -19,14 +19,14 @@ RateLimiter& SharedByWorkers::limiter(const RateLimits& limits) {
   return *limiter_;
 }
 
-std::atomic<bool>& SharedByWorkers::has_answered(const std::string& service) {
+std::atomic<bool>& SharedByWorkers::answered_flag(const std::string& service) {
   const std::lock_guard lock(mutex_);
-  return has_answered_[service];
+  return answered_flags_[service];
 }
 
-void SharedByWorkers::note_answers() {
+void SharedByWorkers::mark_all_answered() {
   const std::lock_guard lock(mutex_);
-  for (auto& [service, has_answered] : has_answered_) has_answered = true;
+  for (auto& [service, has_answered] : answered_flags_) has_answered = true;
 }
 
 void SharedByWorkers::warn_once(const std::string& text) {

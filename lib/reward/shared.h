@@ -31,13 +31,14 @@ class SharedByWorkers {
   /// Returns a random number in [0, 1), for pauses between retries; another one in each call and process.
   double jitter();
 
-  /// Returns the flag of a server or program, which its workers set to true once it has answered. From then on, its
-  /// failures count as temporary, not as a wrong setting. `service`: the server's address or the program's command. The
-  /// reference is valid as long as this object.
-  std::atomic<bool>& has_answered(const std::string& service);
-  /// Sets the flags of all services for which has_answered() was called, because another process got rewards from them.
-  void note_answers();
-  /// Logs `text` as a warning in the first call; later calls do nothing.
+  /// Returns the flag that says whether a server or program has ever answered; at first false. `service`: the server's
+  /// address or the program's command. The worker that gets a usable answer sets the flag to true. Workers read it:
+  /// failures of a service that has answered are temporary, others show a wrong setting. The reference is valid as long
+  /// as this object.
+  std::atomic<bool>& answered_flag(const std::string& service);
+  /// Sets all flags that answered_flag() has returned to true. Called if any process got rewards of this domain.
+  void mark_all_answered();
+  /// Logs `text` as a warning in the first call. Later calls do nothing, even with another text.
   void warn_once(const std::string& text);
 
  private:
@@ -46,7 +47,7 @@ class SharedByWorkers {
   std::mutex mutex_;
   std::unique_ptr<RateLimiter> limiter_;
   std::atomic<uint64_t> num_jitters_ = 0;
-  std::map<std::string, std::atomic<bool>> has_answered_;
+  std::map<std::string, std::atomic<bool>> answered_flags_;  // by service
   std::atomic<bool> has_warned_ = false;
 };
 

@@ -18,11 +18,11 @@ namespace roll {
 /// One role's forward pass over a step's sequences.
 struct RolePass {
   std::string role;                       // key of the role: "reference", "teacher.math", "actor_train", "critic"
-  Finding finding = Finding::kReference;  // result of the pass; decides which tensor of the experience it fills
+  Finding finding = Finding::kReference;  // result of the pass; run_forwards() says where it is stored
   BatchRule rule{};                       // distributes the sequences to the role's ranks and into micro-batches
   std::vector<std::string> domains{};     // only sequences of these domains are computed; empty: all
   double kl_coef = 1;                     // kTeacher: factor of the teacher's KL
-  int64_t width = 1;                      // values per token: 2 with energies, 2k for kTopTokens with k tokens, else 1
+  int64_t width = 1;  // values per token: 2 for kOldLogProbs with energies, 2k for kTopTokens with k tokens, else 1
 };
 
 /// How teachers' log-probs become Experience::teacher_kl.
@@ -37,10 +37,17 @@ struct ForwardSettings {
   std::optional<TeacherKl> teacher_kl{};  // set if a pass finds kTeacher
 };
 
-/// Runs the passes and stores their results in step.experience: old_log_probs, energies, ref_log_probs, teacher_kl,
-/// taught or values. Sends the sequences' tokens to each role's ranks, and the results back to step.home, which must
-/// name ranks of the learners' communicator. meshes: RoleMeshes::roles_among_learners. log: shows progress. Adds
-/// time/<result> (seconds) and packing metrics to `metrics`. **Collective** over the learners.
+/// Runs the passes and stores their results in step.experience:
+///   finding         member of step.experience                     metric (seconds)
+///   kReference      ref_log_probs                                 time/ref_log_probs
+///   kTeacher        teacher_kl, the sum over all teachers         time/ref_log_probs, the sum over all teachers
+///   kOldLogProbs    old_log_probs; with width 2, energies, too    time/old_log_probs
+///   kValues         values                                        time/values
+///   kTopTokens      taught                                        time/teacher
+/// Sends each sequence's tokens to the ranks of the role that compute it. Sends the results back to the ranks that
+/// step.home names for the sequence; they must be numbered in the learners' communicator. meshes:
+/// RoleMeshes::roles_among_learners. log: shows progress. Also adds packing metrics to `metrics`. **Collective** over
+/// the learners.
 void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModels& models, ByRole<RoleMesh>& meshes,
                   Log& log, Metrics& metrics);
 

@@ -25,7 +25,8 @@ class Pattern {
 
   /// Appends the byte ranges [begin, end) of the non-overlapping matches in `text` (valid UTF-8), leftmost first. An
   /// empty match right after a match is skipped. If not is_literal(), the caller must first pass the text through
-  /// with_older_characters() (unicode/unicode.h). Throws UserError if matching exceeds PCRE2's limits.
+  /// with_older_characters() (unicode/unicode.h), because PCRE2 may not know the newest characters. It keeps byte
+  /// positions, so the ranges hold for the original text, too. Throws UserError if matching exceeds PCRE2's limits.
   void find_all(std::string_view text, MatchMemory& memory, std::vector<Span>& matches) const;
 
  private:

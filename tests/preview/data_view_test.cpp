@@ -32,29 +32,29 @@ Golds golds_of(const std::vector<Row>& rows, RewardFunction& reward) {
 TEST_CASE("a reward is given the gold of each row, and those that it does not score right are named", "[preview]") {
   const std::vector<Row> rows{viewed_row("1+1", "2", 1), viewed_row("half", "\\frac{1}{2}", 2), viewed_row("x", 7, 3)};
   const Golds golds = golds_of(rows, *reward_of(MathRuleArgs()));
-  CHECK(golds.asked == 3);
+  CHECK(golds.scored == 3);
   CHECK(golds.right == 3);
   const std::vector<Row> choices{viewed_row("A. Paris\nB. Rome", "B", 1), viewed_row("A. Paris\nB. Rome", "Rome", 2)};
   const Golds chosen = golds_of(choices, *reward_of(MultipleChoiceArgs()));
   CHECK(chosen.right == 1);
-  REQUIRE(chosen.wrong.size() == 1);
-  CHECK(chosen.wrong[0] == "rows.jsonl:2: \\boxed{Rome}: ground_truth is not a choice");
+  REQUIRE(chosen.wrong_examples.size() == 1);
+  CHECK(chosen.wrong_examples[0] == "rows.jsonl:2: \\boxed{Rome}: ground_truth is not a choice");
 }
 
 TEST_CASE("golds are asked of no more rows than wanted, over the whole file", "[preview]") {
   std::vector<Row> rows;
   for (int i = 0; i < 100; ++i) rows.push_back(viewed_row("?", i < 50 ? "a" : " ", i + 1));
   const Golds golds = golds_of(rows, *reward_of(ExactMatchArgs()));
-  CHECK(golds.asked == 10);
+  CHECK(golds.scored == 10);
   CHECK(golds.right == 5);
 }
 
 TEST_CASE("types that make no gold are not asked", "[preview]") {
   const std::vector<Row> rows{viewed_row("?", "1", 1)};
-  CHECK(golds_of(rows, *reward_of(RegexArgs{.pattern = "x: (.*)"})).asked == 0);
+  CHECK(golds_of(rows, *reward_of(RegexArgs{.pattern = "x: (.*)"})).scored == 0);
   RewardArgs terms;
   terms.terms = {{.type = RewardType(MathRuleArgs())}, {.type = RewardType(RegexArgs{.pattern = "x"})}};
-  CHECK(golds_of(rows, *make_reward(terms, 0, "")).asked == 0);
+  CHECK(golds_of(rows, *make_reward(terms, 0, "")).scored == 0);
   terms.terms[1].type = RewardType(ExactMatchArgs());
   CHECK(golds_of(rows, *make_reward(terms, 0, "")).right == 1);
 }
@@ -100,7 +100,7 @@ TEST_CASE("a domain's view says in characters what it cannot say in tokens, and 
         "math: 2 rows; prompts in characters: p50 2, p90 3, p99 3, max 3; 2 of 2 gold answers scored as right");
   CHECK(domain_warnings(views[0], lens).empty());
   DomainView faulty{.domain = "math", .num_rows = 9, .prompts = {.max = 80}, .dropped = 2, .long_golds = 1};
-  faulty.golds = {.asked = 9, .right = 8, .wrong = {"rows.jsonl:3: 4: scored 0"}};
+  faulty.golds = {.scored = 9, .right = 8, .wrong_examples = {"rows.jsonl:3: 4: scored 0"}};
   const auto warnings = domain_warnings(faulty, {.prompt_length = 64, .response_length = 3});
   REQUIRE(warnings.size() == 3);
   CHECK(warnings[0] ==

@@ -35,7 +35,7 @@ class ApiJudge : public JudgeModel {
         context_(context),
         limiter_(context.shared->limiter(args.limits)),
         client_(make_client(args, context)),
-        has_answered_(context.shared->has_answered(*args.judge_api_url)) {}
+        has_answered_(context.shared->answered_flag(*args.judge_api_url)) {}
 
   JudgeReply ask(const Json& messages) override {
     const std::string body = to_line(chat_request(args_, messages));
