@@ -59,7 +59,7 @@ std::vector<TouchedToken> touched_of(int64_t vocab, const RowSampling& sampling,
   return touched;
 }
 
-struct Drawn {
+struct KernelResult {
   DrawnToken token;
   SlotState slot;
   std::vector<TouchedToken> touched;
@@ -78,9 +78,9 @@ std::vector<float> in_shards(const std::vector<float>& row, const RowCut& cut, i
 
 /// `second`: the second row of two is drawn from, whose blocks are others'.
 template <int kLanes>
-Drawn run_kernels(const std::vector<float>& logits, const SlotState& slot, std::vector<TouchedToken> touched,
-                  bool second, const RowCut& cut) {
-  Drawn result{.token = {}, .slot = slot, .touched = std::move(touched)};
+KernelResult run_kernels(const std::vector<float>& logits, const SlotState& slot, std::vector<TouchedToken> touched,
+                         bool second, const RowCut& cut) {
+  KernelResult result{.token = {}, .slot = slot, .touched = std::move(touched)};
   result.slot.num_touched = static_cast<int32_t>(result.touched.size());
   result.touched.push_back({});
   std::vector<float> untouched(result.touched.size());
@@ -109,8 +109,8 @@ Drawn run_kernels(const std::vector<float>& logits, const SlotState& slot, std::
 }
 
 template <int kLanes>
-Drawn run_kernels(const std::vector<float>& logits, const SlotState& slot, std::vector<TouchedToken> touched,
-                  bool second) {
+KernelResult run_kernels(const std::vector<float>& logits, const SlotState& slot, std::vector<TouchedToken> touched,
+                         bool second) {
   return run_kernels<kLanes>(logits, slot, std::move(touched), second, make_row_cut(std::ssize(logits)));
 }
 
@@ -125,7 +125,7 @@ void compare_draws(int64_t vocab, uint64_t number) {
   const DrawnToken expected = sampler.draw(logits, sampling, touched, random_bits(name));
   const RowCut cut = make_row_cut(vocab, std::min<int64_t>(vocab, 1 + static_cast<int64_t>(number % 4)),
                                   1 + static_cast<int64_t>(number % 5));
-  const Drawn kernel = run_kernels<kLanes>(logits, slot, touched, number % 2 == 1, cut);
+  const KernelResult kernel = run_kernels<kLanes>(logits, slot, touched, number % 2 == 1, cut);
   CAPTURE(vocab, number, kLanes, sampling.top_p, sampling.top_k, sampling.least_p, cut.shards, cut.splits);
   REQUIRE(kernel.token.token == expected.token);
   REQUIRE(kernel.token.log_prob == expected.log_prob);
@@ -188,7 +188,7 @@ TEST_CASE("a draw reads the logits twice, with a filter three times, whatever pe
   for (uint64_t number = 0; number < 32; ++number) {
     const RowSampling sampling = sampling_of(number);
     const auto touched = touched_of(1000, sampling, number % 3 == 0);
-    const Drawn drawn =
+    const KernelResult drawn =
         run_kernels<64>(logits_of(1000, number), {.sampling = sampling}, touched, false, make_row_cut(1000, 2, 3));
     CAPTURE(number, sampling.top_p, sampling.top_k, sampling.least_p, touched.size());
     REQUIRE(drawn.token.token >= 0);
@@ -207,7 +207,7 @@ TEST_CASE("equal logits: ties of top_k stay, those of top_p go by their ids", "[
   for (uint32_t i = 0; i < 300; ++i) {
     const RandomName name = {.seed = 1, .position = i};
     const DrawnToken expected = sampler.draw(equal, sampling, {}, random_bits(name));
-    const Drawn kernel = run_kernels<64>(equal, {.sampling = sampling, .name = plain_name(name)}, {}, false);
+    const KernelResult kernel = run_kernels<64>(equal, {.sampling = sampling, .name = plain_name(name)}, {}, false);
     REQUIRE(kernel.token.token == expected.token);
     REQUIRE(expected.token < 217);
     REQUIRE(expected.processed_log_prob == Approx(-std::log(217.0)));
@@ -227,7 +227,8 @@ TEST_CASE("more tokens than the kernel's list of candidates holds are as good", 
   for (uint32_t i = 0; i < 20; ++i) {
     const RandomName name = {.seed = 1, .position = i};
     const DrawnToken expected = sampler.draw(logits, sampling, {}, random_bits(name));
-    const Drawn kernel = run_kernels<128>(logits, {.sampling = sampling, .name = plain_name(name)}, {}, i % 2 == 1);
+    const KernelResult kernel =
+        run_kernels<128>(logits, {.sampling = sampling, .name = plain_name(name)}, {}, i % 2 == 1);
     REQUIRE(kernel.token.token == expected.token);
     REQUIRE(kernel.token.processed_log_prob == expected.processed_log_prob);
   }
@@ -243,7 +244,7 @@ TEST_CASE("the kernel counts what it draws, as a history does", "[ops]") {
   std::vector<TouchedToken> touched = {{.token = 3, .count = 0}, {.token = 2, .count = -1, .bias = 1.6f}};
   std::vector<int32_t> drawn;
   for (int i = 0; i < 6; ++i) {
-    Drawn kernel = run_kernels<32>(logits, slot, touched, false);
+    KernelResult kernel = run_kernels<32>(logits, slot, touched, false);
     drawn.push_back(kernel.token.token);
     slot = kernel.slot;
     kernel.touched.resize(static_cast<size_t>(slot.num_touched));
