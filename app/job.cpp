@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/error.h"
-#include "base/freed_memory.h"
 #include "base/shell.h"
 #include "base/terminal.h"
 #include "config/secret.h"
@@ -176,7 +175,6 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
         "note: max_restarts = {}: has no effect here, because another launcher started the ranks and only it could "
         "restart them",
         plan.max_restarts);
-  if (device.is_cpu()) keep_freed_memory();
   try {
     work({*ranks, log, device, screen ? &*screen : nullptr});
   } catch (const std::exception& error) {

@@ -1,5 +1,6 @@
 // roll serve: serves a model over OpenAI's HTTP API.
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -12,7 +13,6 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/error.h"
-#include "base/freed_memory.h"
 #include "base/log.h"
 #include "base/names.h"
 #include "base/terminal.h"
@@ -87,6 +87,12 @@ TokenTexts token_texts(const Tokenizer& tokenizer, int64_t vocab_size) {
   }
   for (const int64_t id : tokenizer.eos_ids()) tokens.ends.push_back(static_cast<int32_t>(id));
   return tokens;
+}
+
+/// Makes malloc return the memory of finished requests to the system; by default it keeps ever larger blocks.
+void return_freed_memory() {
+  ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 
 void serve(ServeFlags flags) {
