@@ -20,7 +20,7 @@ islands kites lakes lemons letters lions maps markets milk mirrors mountains mus
 roses sheep ships snow spiders stars tea trains""".split()
 QUESTIONS = ["Describe {}.", "Tell me something interesting about {}."]
 NUM_TUNE = NUM_HELDOUT = 10
-MIN_WORDS, MAX_WORDS = 20, 45
+MIN_WORDS = 20
 
 
 # The instruction, its name in IFEval and its arguments.
@@ -43,13 +43,11 @@ def rows(split, topics):
         stem = topic.removesuffix("s")
         for question in QUESTIONS:
             for number, (words, name, arguments) in enumerate(KINDS):
-                prompt = f"{question.format(topic)} Write {MIN_WORDS} to {MAX_WORDS} words. {words.format(topic=topic)}"
+                prompt = f"{question.format(topic)} Write at least {MIN_WORDS} words. {words.format(topic=topic)}"
                 arguments = {key: stem if value == "{stem}" else value for key, value in arguments.items()}
                 row = data_rows.row(f"{split}-{topic}-{QUESTIONS.index(question)}-{number}", "everyday", prompt, "", name.partition(":")[2], "everyday")
-                length = "length_constraints:number_words"
-                yield row | {"instruction_id_list": [name, length, length, "keywords:existence"],
-                             "kwargs": [arguments, {"num_words": MIN_WORDS, "relation": "at least"},
-                                        {"num_words": MAX_WORDS + 1, "relation": "less than"}, {"keywords": [stem]}]}
+                yield row | {"instruction_id_list": [name, "length_constraints:number_words", "keywords:existence"],
+                             "kwargs": [arguments, {"num_words": MIN_WORDS, "relation": "at least"}, {"keywords": [stem]}]}
 
 
 def main():
