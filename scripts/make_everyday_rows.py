@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes rows of everyday instructions that a program can check (reward type ifeval, IFEval's columns), for a pretrained
-chat model: ten kinds of form ("Do not use any commas."), each with a length that asks for substance and the topic's name.
+chat model: ten kinds of form ("Write everything in lowercase."), each with a length that asks for substance and the topic's name.
 
 train.jsonl    40 topics, to train on
 tune.jsonl     10 other topics, to choose settings by
@@ -25,7 +25,7 @@ MIN_WORDS = 20
 
 # The instruction, its name in IFEval and its arguments.
 KINDS = [
-    ("Say the word {topic} at least three times.", "keywords:frequency", {"keyword": "{stem}", "frequency": 3, "relation": "at least"}),
+    ("Write everything in lowercase.", "change_case:english_lowercase", {}),
     ("Do not use any commas.", "punctuation:no_comma", {}),
     ("Begin with a title wrapped in double angular brackets, such as <<My Title>>.", "detectable_format:title", {}),
     ("Write a list of exactly 3 bullet points, each beginning with *.", "detectable_format:number_bullet_lists", {"num_bullets": 3}),
@@ -40,14 +40,13 @@ KINDS = [
 
 def rows(split, topics):
     for topic in topics:
-        stem = topic.removesuffix("s")
         for question in QUESTIONS:
             for number, (words, name, arguments) in enumerate(KINDS):
-                prompt = f"{question.format(topic)} Write at least {MIN_WORDS} words. {words.format(topic=topic)}"
-                arguments = {key: stem if value == "{stem}" else value for key, value in arguments.items()}
-                row = data_rows.row(f"{split}-{topic}-{QUESTIONS.index(question)}-{number}", "everyday", prompt, "", name.partition(":")[2], "everyday")
+                prompt = f"{question.format(topic)} Write at least {MIN_WORDS} words. {words}"
+                kind = name.partition(":")[2]
+                row = data_rows.row(f"{split}-{topic}-{QUESTIONS.index(question)}-{number}", "everyday", prompt, "", kind, "everyday")
                 yield row | {"instruction_id_list": [name, "length_constraints:number_words", "keywords:existence"],
-                             "kwargs": [arguments, {"num_words": MIN_WORDS, "relation": "at least"}, {"keywords": [stem]}]}
+                             "kwargs": [arguments, {"num_words": MIN_WORDS, "relation": "at least"}, {"keywords": [topic.removesuffix("s")]}]}
 
 
 def main():
