@@ -114,8 +114,8 @@ float fit_centred_run(const float* values, int count, int most) {
     const float inverse = -(static_cast<float>(most) + 1 + 0.1F * static_cast<float>(step)) / far;
     double products = 0, squares = 0;
     for (int i = 0; i < count; ++i) {
-      const float code = std::clamp(std::nearbyint(values[i] * inverse), static_cast<float>(-most - 1),
-                                    static_cast<float>(most));
+      const float code =
+          std::clamp(std::nearbyint(values[i] * inverse), static_cast<float>(-most - 1), static_cast<float>(most));
       products += static_cast<double>(values[i]) * code, squares += static_cast<double>(code) * code;
     }
     if (squares == 0 || products * products / squares <= most_explained) continue;

@@ -59,14 +59,20 @@ struct ArchitectureRow {
 
 const std::vector<ArchitectureRow>& rows() {
   static const std::vector<ArchitectureRow> kRows = {
-      {.name = "llama", .model_types = {"llama", "mistral"}, .reorders_heads = true, .read_elsewhere = {"rope_freqs.weight"}},
+      {.name = "llama",
+       .model_types = {"llama", "mistral"},
+       .reorders_heads = true,
+       .read_elsewhere = {"rope_freqs.weight"}},
       {.name = "qwen2", .model_types = {"qwen2"}},
       {.name = "qwen3", .model_types = {"qwen3"}},
       {.name = "qwen3moe", .model_types = {"qwen3_moe"}, .own = kExperts},
       {.name = "gemma", .model_types = {"gemma"}, .raises_norms = true},
       {.name = "gemma2", .model_types = {"gemma2"}, .own = kGemmaNorms, .raises_norms = true},
       {.name = "gemma3", .model_types = {"gemma3_text"}, .own = kGemmaNorms, .raises_norms = true},
-      {.name = "phi3", .model_types = {"phi3"}, .own = kFusedPhi, .read_elsewhere = {"rope_factors_long.weight", "rope_factors_short.weight"}},
+      {.name = "phi3",
+       .model_types = {"phi3"},
+       .own = kFusedPhi,
+       .read_elsewhere = {"rope_factors_long.weight", "rope_factors_short.weight"}},
       {.name = "smollm3", .model_types = {"smollm3"}, .reorders_heads = true},
       {.name = "olmo2", .model_types = {"olmo2", "olmo3"}, .own = kNormsBehind},
       {.name = "granite", .model_types = {"granite"}, .reorders_heads = true},
@@ -128,8 +134,7 @@ bool is_raised(const ArchitectureRow& row, const std::string& folder_name) {
 
 class Lister {
  public:
-  explicit Lister(const File& file)
-      : file_(file), name_(read_architecture(file)), row_(row_of(name_)) {}
+  explicit Lister(const File& file) : file_(file), name_(read_architecture(file)), row_(row_of(name_)) {}
 
   std::vector<FolderTensor> list() {
     for (const StoredTensor& tensor : file_.tensors())
