@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/scratch_folder.h"
 #include "checkpoint/gguf/config_metadata.h"
+#include "checkpoint/gguf/gguf_folder.h"
 #include "checkpoint/gguf/gguf_writer.h"
 #include "checkpoint/gguf/model_config.h"
 #include "checkpoint/gguf/tensor_names.h"
@@ -28,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kPieceBytes = 16 << 20;  // of a tensor's encoded numbers, in memory at once
+constexpr int64_t kPieceBytes = 16 << 20;  // encoded numbers that are in memory at once
 
 /// A tensor of the file, and the parameters that it is made of: several for stacks of experts and fused products.
 struct PlannedTensor {
@@ -132,7 +133,8 @@ class GgufExporter {
   void make_metadata() {
     gguf::add_config(config_, architecture_, metadata_);
     metadata_.text("general.type", "model");
-    metadata_.text("general.name", fs::absolute(from_).lexically_normal().filename().string());
+    metadata_.text("general.name",
+                   gguf_file_in(from_).value_or(fs::absolute(from_).lexically_normal()).stem().string());
     metadata_.count("general.file_type", format_.file_type);
     metadata_.count("general.quantization_version", 2);
     metadata_.count("general.alignment", 32);

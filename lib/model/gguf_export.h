@@ -1,4 +1,4 @@
-// Writes the model in a folder as a GGUF file, which llama.cpp and its relatives open, for `roll export --gguf`.
+// Writes the model in a folder as a GGUF file, which the programs of ggml open, for `roll export --gguf`.
 #pragma once
 
 #include <filesystem>

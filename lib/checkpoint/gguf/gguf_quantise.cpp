@@ -58,15 +58,22 @@ void quantise_32(const float* values, int64_t count, Byte* block) {
     const float start = has_minimum ? *least : 0;
     const float scale = has_minimum ? (*most - *least) / kMost : farthest(values, 32) / -kCentre;
     const float inverse = inverse_of(scale), half = has_minimum ? 0.5F : 0.5F + kCentre;
-    put_half(block, scale), block += 2;
-    if (has_minimum) put_half(block, start), block += 2;
+    put_half(block, scale);
+    block += 2;
+    if (has_minimum) {
+      put_half(block, start);
+      block += 2;
+    }
     std::array<int, 32> codes{};
     uint32_t fifth = 0;
     for (size_t i = 0; i < 32; ++i) {
       codes[i] = limited((values[i] - start) * inverse + half, kMost);
       fifth |= static_cast<uint32_t>(codes[i] >> 4) << i;
     }
-    if (has_fifth) std::memcpy(block, &fifth, sizeof fifth), block += 4;
+    if (has_fifth) {
+      std::memcpy(block, &fifth, sizeof fifth);
+      block += 4;
+    }
     for (size_t i = 0; i < 16; ++i) *block++ = static_cast<Byte>((codes[i] & 0xF) | (codes[16 + i] & 0xF) << 4);
   }
 }
@@ -89,12 +96,19 @@ RunFit fit_run(const float* values, int count, int most) {
     double codes = 0, squares = 0, sum = 0, products = 0, total = 0;
     for (int i = 0; i < count; ++i) {
       const double code = limited((values[i] - low) * inverse + 0.5F, most), value = values[i];
-      codes += code, squares += code * code, sum += value, products += value * code, total += value * value;
+      codes += code;
+      squares += code * code;
+      sum += value;
+      products += value * code;
+      total += value * value;
     }
     const double determinant = count * squares - codes * codes;
     double scale = determinant > 0 ? (count * products - sum * codes) / determinant : 0;
     double offset = determinant > 0 ? (squares * sum - codes * products) / determinant : 0;
-    if (offset > 0 || determinant <= 0) offset = 0, scale = squares > 0 ? products / squares : 0;
+    if (offset > 0 || determinant <= 0) {
+      offset = 0;
+      scale = squares > 0 ? products / squares : 0;
+    }
     const double error = total + scale * scale * squares + count * offset * offset +
                          2 * (scale * offset * codes - scale * products - offset * sum);
     if (error >= least_error || scale < 0) continue;
@@ -116,7 +130,8 @@ float fit_centred_run(const float* values, int count, int most) {
     for (int i = 0; i < count; ++i) {
       const float code =
           std::clamp(std::nearbyint(values[i] * inverse), static_cast<float>(-most - 1), static_cast<float>(most));
-      products += static_cast<double>(values[i]) * code, squares += static_cast<double>(code) * code;
+      products += static_cast<double>(values[i]) * code;
+      squares += static_cast<double>(code) * code;
     }
     if (squares == 0 || products * products / squares <= most_explained) continue;
     most_explained = products * products / squares;
@@ -128,11 +143,13 @@ float fit_centred_run(const float* values, int count, int most) {
 /// Stores the 6-bit numbers of run `i` of 8 in 12 bytes that begin as 0: the counterpart of packed_pair().
 void pack_pair(Byte* packed, int i, int scale, int minimum) {
   if (i < 4) {
-    packed[i] |= static_cast<Byte>(scale), packed[4 + i] |= static_cast<Byte>(minimum);
+    packed[i] |= static_cast<Byte>(scale);
+    packed[4 + i] |= static_cast<Byte>(minimum);
     return;
   }
   packed[4 + i] = static_cast<Byte>((scale & 0xF) | (minimum & 0xF) << 4);
-  packed[i - 4] |= static_cast<Byte>(scale >> 4 << 6), packed[i] |= static_cast<Byte>(minimum >> 4 << 6);
+  packed[i - 4] |= static_cast<Byte>(scale >> 4 << 6);
+  packed[i] |= static_cast<Byte>(minimum >> 4 << 6);
 }
 
 }  // namespace
@@ -184,7 +201,8 @@ void quantise_q4_k(const float* values, int64_t count, Byte* block) {
     float most_scale = 0, most_minimum = 0;
     for (int run = 0; run < 8; ++run) {
       fits[run] = fit_run(values + 32 * run, 32, 15);
-      most_scale = std::max(most_scale, fits[run].scale), most_minimum = std::max(most_minimum, fits[run].minimum);
+      most_scale = std::max(most_scale, fits[run].scale);
+      most_minimum = std::max(most_minimum, fits[run].minimum);
     }
     const float scale = put_half(block, most_scale / 63), minimum = put_half(block + 2, most_minimum / 63);
     for (int run = 0; run < 8; ++run) {

@@ -19,8 +19,8 @@ void quantise_q5_0(const float* values, int64_t count, unsigned char* blocks);
 void quantise_q5_1(const float* values, int64_t count, unsigned char* blocks);
 void quantise_q8_0(const float* values, int64_t count, unsigned char* blocks);
 
-/// These search scales (and minima) with small squared errors. The package gguf has no such functions, and those of
-/// llama.cpp weigh errors otherwise, so the bytes differ.
+/// These search scales (and minima) with small squared errors. The package gguf has no such functions, and ggml's
+/// weigh errors otherwise, so the bytes differ.
 void quantise_q4_k(const float* values, int64_t count, unsigned char* blocks);
 void quantise_q6_k(const float* values, int64_t count, unsigned char* blocks);
 

@@ -17,7 +17,7 @@ struct NumberFormat {
   void (*dequantise)(const unsigned char* blocks, int64_t count, float* out);
   /// Converts `count * block_size` float32 values to blocks (gguf_quantise.h). nullptr: the format is only read.
   void (*quantise)(const float* values, int64_t count, unsigned char* blocks) = nullptr;
-  uint32_t file_type = 0;      // llama.cpp's code of files whose matrices have the format (general.file_type)
+  uint32_t file_type = 0;      // ggml's code of files with such matrices (general.file_type)
   uint32_t narrow_format = 0;  // code of the format for rows that are not whole blocks
 };
 
@@ -31,7 +31,8 @@ const NumberFormat& number_format(uint32_t code, const std::string& where);
 /// Returns the format with this name, such as "Q4_K". Throws UserError "where = name: ..." unless roll can write it.
 const NumberFormat& written_format(const std::string& name, const std::string& where);
 
-/// Returns `wanted`, or as llama.cpp does another format if rows of `row_size` numbers are not whole blocks of it.
+/// Returns the format for rows of `row_size` numbers: `wanted`, or ggml's replacement if they are not whole blocks of
+/// it.
 const NumberFormat& fitting_format(const NumberFormat& wanted, int64_t row_size);
 
 /// Converts the bits of a half-precision number exactly.

@@ -9,7 +9,7 @@ namespace roll::gguf {
 namespace {
 
 constexpr uint32_t kCount = 4, kInteger = 5, kNumber = 6, kFlag = 7, kText = 8, kList = 9;
-constexpr size_t kAlignment = 32;  // what readers assume of files without the key general.alignment
+constexpr size_t kAlignment = 32;  // the usual value of general.alignment
 
 template <class T>
 void put(std::string& bytes, T value) {

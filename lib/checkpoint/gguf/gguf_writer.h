@@ -13,12 +13,13 @@
 
 namespace roll::gguf {
 
-/// Keys and values of a new file, in the order of the calls. No key may be given twice; this is not checked.
+/// Keys and values of a new file, in the order of the calls. No key may be given twice; this is not checked. Counts
+/// become uint32 (count() throws Bug for others), numbers float32.
 class Metadata {
  public:
   void text(const std::string& key, std::string_view value);
-  void count(const std::string& key, int64_t value);  // as uint32; throws Bug unless it is one
-  void number(const std::string& key, double value);  // as float32
+  void count(const std::string& key, int64_t value);
+  void number(const std::string& key, double value);
   void flag(const std::string& key, bool value);
   void texts(const std::string& key, const std::vector<std::string>& values);
   void numbers(const std::string& key, const std::vector<float>& values);

@@ -50,7 +50,7 @@ const LayerNames kOuter = {{"token_embd.weight", "model.embed_tokens.weight"},
 
 struct ArchitectureRow {
   const char* name;
-  std::vector<std::string> model_types;          // of config.json
+  std::vector<std::string> model_types;          // values of model_type in config.json
   LayerNames own = {};                           // in addition to kCommon, or in the place of its entries
   bool reorders_heads = false;                   // FolderTensor::heads
   bool raises_norms = false;                     // FolderTensor::is_raised
