@@ -163,14 +163,24 @@ class GgufExporter {
     }
     write_file_atomic(file, bytes);
     fs::resize_file(file, size);
-    const gguf::File head(file);
-    const ModelSpec read = as_plain_sibling(parse_spec(gguf::model_config(head), file.string(), known_), known_);
+    compare_head(file);
+  }
+
+  void compare_head(const fs::path& file) const {
+    ModelSpec read;
+    std::map<std::string, std::string> files;
+    std::set<std::string> names;
+    try {
+      const gguf::File head(file);
+      read = as_plain_sibling(parse_spec(gguf::model_config(head), file.string(), known_), known_);
+      files = gguf::tokenizer_files(head);
+      for (const gguf::FolderTensor& tensor : gguf::folder_tensors(head)) names.insert(tensor.name);
+    } catch (const UserError& e) {
+      throw user_error("{}: the GGUF file would be refused when it is read: {}", from_.string(), e.what());
+    }
     compare(read);
-    const auto files = gguf::tokenizer_files(head);
     if (const auto tokenizer = files.find("tokenizer.json"); tokenizer != files.end())
       gguf::check_merges(companions_, tokenizer_folder(from_).string(), tokenizer->second);
-    std::set<std::string> names;
-    for (const gguf::FolderTensor& tensor : gguf::folder_tensors(head)) names.insert(tensor.name);
     for (const PlannedTensor& planned : planned_)
       for (const ParameterShape& parameter : planned.parameters)
         ROLL_CHECK(names.contains(parameter.expert ? parameter.name : parameter.name_in_folder()),
