@@ -12,10 +12,6 @@
 
 namespace roll {
 
-namespace {
-
-/// Returns one dtype for all tensors, so that config.json can name it: the widest in the folder. Quantisation scales do
-/// not count, nor do tensors that are float32 in any model.
 at::ScalarType stored_dtype(const HfFolder& folder, const ModelSpec& spec) {
   const std::set<std::string> wide = wide_names(backbone_parameters(spec));
   at::ScalarType widest = at::kByte;
@@ -25,15 +21,17 @@ at::ScalarType stored_dtype(const HfFolder& folder, const ModelSpec& spec) {
   return at::isFloatingType(widest) ? widest : at::kFloat;
 }
 
-}  // namespace
-
-void rewrite_folder(const std::filesystem::path& from, const std::filesystem::path& to, HfSaveOptions options,
-                    bool merges, const Architectures& known) {
-  if (is_there(to)) throw user_error("--out = {}: exists; name a new folder or remove it", to.string());
+void check_merge(const std::filesystem::path& from, bool merges) {
   if (is_peft_folder(from) && !merges)
     throw user_error("{}: holds adapters; give --merge to write the model with the adapters merged into its weights",
                      from.string());
   if (!is_peft_folder(from) && merges) throw user_error("{}: holds no adapters; leave --merge out", from.string());
+}
+
+void rewrite_folder(const std::filesystem::path& from, const std::filesystem::path& to, HfSaveOptions options,
+                    bool merges, const Architectures& known) {
+  if (is_there(to)) throw user_error("--out = {}: exists; name a new folder or remove it", to.string());
+  check_merge(from, merges);
   const HfFolder folder = HfFolder::open(base_folder(from));
   if (folder.entries().empty()) throw user_error("{}: holds no tensors", from.string());
   const at::ScalarType dtype = stored_dtype(folder, read_spec(from, known));

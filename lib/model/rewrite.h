@@ -16,4 +16,11 @@ namespace roll {
 void rewrite_folder(const std::filesystem::path& from, const std::filesystem::path& to, HfSaveOptions options,
                     bool merges = false, const Architectures& known = architectures());
 
+/// Throws UserError if `merges` is true for a folder without adapters, or false for a folder with adapters.
+void check_merge(const std::filesystem::path& from, bool merges);
+
+/// Returns one dtype for all tensors, so that config.json can name it: the widest in the folder. Quantisation scales do
+/// not count, nor do tensors that are float32 in any model.
+at::ScalarType stored_dtype(const HfFolder& folder, const ModelSpec& spec);
+
 }  // namespace roll

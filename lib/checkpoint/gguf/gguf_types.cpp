@@ -11,25 +11,14 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/nearest.h"
+#include "checkpoint/gguf/gguf_quantise.h"
 
 namespace roll::gguf {
 
 namespace {
 
 using Byte = unsigned char;
-
-/// Converts half-precision bits exactly.
-float half_at(const Byte* bytes) {
-  uint16_t bits = 0;
-  std::memcpy(&bits, bytes, sizeof bits);
-  const uint32_t sign = uint32_t{bits & 0x8000U} << 16, exponent = (bits >> 10) & 0x1F, fraction = bits & 0x3FF;
-  if (exponent == 0) {  // zero or subnormal: the fraction counts 2^-24
-    const float value = static_cast<float>(fraction) * 0x1p-24F;
-    return sign != 0 ? -value : value;
-  }
-  const uint32_t wide = exponent == 31 ? 255 : exponent + 112;
-  return std::bit_cast<float>(sign | (wide << 23) | (fraction << 13));
-}
 
 uint32_t word_at(const Byte* bytes) {
   uint32_t word = 0;
@@ -148,19 +137,22 @@ void dequantise_q6_k(const Byte* block, int64_t count, float* out) {
   }
 }
 
-constexpr std::array<NumberFormat, 13> kFormats = {{{kF32, "F32", 1, 4, nullptr},
-                                                    {kF16, "F16", 1, 2, nullptr},
-                                                    {2, "Q4_0", 32, 18, dequantise_32<false, false>},
-                                                    {3, "Q4_1", 32, 20, dequantise_32<true, false>},
-                                                    {6, "Q5_0", 32, 22, dequantise_32<false, true>},
-                                                    {7, "Q5_1", 32, 24, dequantise_32<true, true>},
-                                                    {8, "Q8_0", 32, 34, dequantise_q8_0},
-                                                    {10, "Q2_K", 256, 84, dequantise_q2_k},
-                                                    {11, "Q3_K", 256, 110, dequantise_q3_k},
-                                                    {12, "Q4_K", 256, 144, dequantise_q45_k<false>},
-                                                    {13, "Q5_K", 256, 176, dequantise_q45_k<true>},
-                                                    {14, "Q6_K", 256, 210, dequantise_q6_k},
-                                                    {kBf16, "BF16", 1, 2, nullptr}}};
+constexpr uint32_t kQ5_0 = 6, kQ8_0 = 8;
+
+constexpr std::array<NumberFormat, 13> kFormats = {
+    {{kF32, "F32", 1, 4, nullptr, quantise_f32, 0, kF32},
+     {kF16, "F16", 1, 2, nullptr, quantise_f16, 1, kF16},
+     {2, "Q4_0", 32, 18, dequantise_32<false, false>, quantise_q4_0, 2, kF16},
+     {3, "Q4_1", 32, 20, dequantise_32<true, false>, quantise_q4_1, 3, kF16},
+     {kQ5_0, "Q5_0", 32, 22, dequantise_32<false, true>, quantise_q5_0, 8, kF16},
+     {7, "Q5_1", 32, 24, dequantise_32<true, true>, quantise_q5_1, 9, kF16},
+     {kQ8_0, "Q8_0", 32, 34, dequantise_q8_0, quantise_q8_0, 7, kF16},
+     {10, "Q2_K", 256, 84, dequantise_q2_k},
+     {11, "Q3_K", 256, 110, dequantise_q3_k},
+     {12, "Q4_K", 256, 144, dequantise_q45_k<false>, quantise_q4_k, 14, kQ5_0},
+     {13, "Q5_K", 256, 176, dequantise_q45_k<true>},
+     {14, "Q6_K", 256, 210, dequantise_q6_k, quantise_q6_k, 18, kQ8_0},
+     {kBf16, "BF16", 1, 2, nullptr, quantise_bf16, 32, kBf16}}};
 
 struct UnreadFormat {
   uint32_t code;
@@ -173,6 +165,18 @@ constexpr UnreadFormat kUnread[] = {{9, "Q8_1"},   {15, "Q8_K"},   {16, "IQ2_XXS
 
 }  // namespace
 
+float half_at(const Byte* bytes) {
+  uint16_t bits = 0;
+  std::memcpy(&bits, bytes, sizeof bits);
+  const uint32_t sign = uint32_t{bits & 0x8000U} << 16, exponent = (bits >> 10) & 0x1F, fraction = bits & 0x3FF;
+  if (exponent == 0) {  // zero or subnormal: the fraction counts 2^-24
+    const float value = static_cast<float>(fraction) * 0x1p-24F;
+    return sign != 0 ? -value : value;
+  }
+  const uint32_t wide = exponent == 31 ? 255 : exponent + 112;
+  return std::bit_cast<float>(sign | (wide << 23) | (fraction << 13));
+}
+
 const NumberFormat& number_format(uint32_t code, const std::string& where) {
   const auto* const found = std::ranges::find(kFormats, code, &NumberFormat::code);
   if (found != kFormats.end()) return *found;
@@ -182,6 +186,22 @@ const NumberFormat& number_format(uint32_t code, const std::string& where) {
   throw user_error("{}: its numbers are {}, which is not read; quantise the model to one of {}", where,
                    unread == std::end(kUnread) ? fmt::format("of an unknown type, {}", code) : unread->name,
                    fmt::join(names, ", "));
+}
+
+const NumberFormat& written_format(const std::string& name, const std::string& where) {
+  std::vector<std::string> names;
+  for (const NumberFormat& format : kFormats) {
+    if (format.quantise == nullptr) continue;
+    if (name == format.name) return format;
+    names.emplace_back(format.name);
+  }
+  throw user_error("{} = {}: must be one of {}{}", where, name, fmt::join(names, ", "), did_you_mean(name, names));
+}
+
+const NumberFormat& fitting_format(const NumberFormat& wanted, int64_t row_size) {
+  const NumberFormat* format = &wanted;
+  while (row_size % format->block_size != 0) format = &number_format(format->narrow_format, "");
+  return *format;
 }
 
 }  // namespace roll::gguf

@@ -42,7 +42,7 @@ const std::vector<SplitRow>& split_rows() {
        .ignores_merges = true,
        .adds_bos = true},
       {.names = {"glm4"}, .expressions = {kLlama3}, .ignores_merges = true},
-      {.names = {"chatglm-bpe", "dbrx", "smaug-bpe"}, .expressions = {kLlama3}},
+      {.names = {"dbrx", "smaug-bpe", "chatglm-bpe"}, .expressions = {kLlama3}},
       {.names = {"qwen2"}, .expressions = {kQwen2}, .is_normalized = true},
       {.names = {"deepseek-r1-qwen", "megrez", "stablelm2", "hunyuan"}, .expressions = {kQwen2}},
       {.names = {"tekken"}, .expressions = {kTekken}, .ignores_merges = true, .adds_bos = true},
@@ -65,6 +65,25 @@ Json steps_of(const SplitRow& row) {
   return {{"type", "Sequence"}, {"pretokenizers", steps}};
 }
 
+/// Lists the steps of a pre-tokenizer, without what has no effect on words.
+void list_steps(const FileJson& step, std::vector<FileJson>& steps) {
+  if (!step.is_object()) return;
+  const std::string type = step.value("type", "");
+  if (type == "Sequence") {
+    for (const FileJson& part : step.at("pretokenizers")) list_steps(part, steps);
+    return;
+  }
+  steps.push_back(step);
+  steps.back().erase("trim_offsets");
+  if (type == "ByteLevel") steps.back().emplace("use_regex", true);
+}
+
+std::vector<FileJson> listed_steps(const FileJson& pre_tokenizer) {
+  std::vector<FileJson> steps;
+  list_steps(pre_tokenizer, steps);
+  return steps;
+}
+
 }  // namespace
 
 PreTokenizerRule pre_tokenizer_rule(const File& file) {
@@ -81,6 +100,21 @@ PreTokenizerRule pre_tokenizer_rule(const File& file) {
   }
   file.fail(key, fmt::format("the rule that splits text into words must be one of {}{}; give the model as safetensors",
                              fmt::join(known, ", "), name ? did_you_mean(*name, known) : ""));
+}
+
+std::string pre_tokenizer_name(const FileJson& tokenizer, const std::string& architecture) {
+  const std::vector<FileJson> steps = listed_steps(tokenizer.value("pre_tokenizer", FileJson()));
+  const FileJson normalizer = tokenizer.value("normalizer", FileJson());
+  const bool ignores_merges = tokenizer.at("model").value("ignore_merges", false);
+  std::string name;
+  for (const SplitRow& row : split_rows()) {
+    const FileJson own_normalizer = row.is_normalized ? FileJson{{"type", "NFC"}} : FileJson();
+    if (row.ignores_merges != ignores_merges || normalizer != own_normalizer || steps != listed_steps(steps_of(row)))
+      continue;
+    if (std::ranges::find(row.names, architecture) != row.names.end()) return architecture;
+    if (name.empty()) name = row.names.front();
+  }
+  return name;
 }
 
 }  // namespace roll::gguf

@@ -20,4 +20,8 @@ struct PreTokenizerRule {
 /// Returns the rule that the key tokenizer.ggml.pre names. Throws UserError if the key is missing or its name unknown.
 PreTokenizerRule pre_tokenizer_rule(const File& file);
 
+/// The inverse: returns the name of the rule that a tokenizer.json has; "" if none is known. Of equal rules it takes
+/// the one with the architecture's name, else the first.
+std::string pre_tokenizer_name(const FileJson& tokenizer, const std::string& architecture);
+
 }  // namespace roll::gguf

@@ -15,12 +15,8 @@ namespace {
 
 constexpr double kUsualPositions = 8192;
 
-struct Llama3 {
-  double factor, low, high;
-};
-
 double divisor_of(const Llama3& scaling, double frequency) {
-  const double turns = kUsualPositions * frequency / (2 * std::numbers::pi);  // within the original context
+  const double turns = scaling.positions * frequency / (2 * std::numbers::pi);  // within the original context
   if (turns > scaling.high) return 1;
   if (turns < scaling.low) return scaling.factor;
   const double blend = (turns - scaling.low) / (scaling.high - scaling.low);
@@ -28,15 +24,18 @@ double divisor_of(const Llama3& scaling, double frequency) {
 }
 
 bool makes(const Llama3& scaling, const std::vector<double>& divisors, double theta) {
-  const auto pairs = static_cast<double>(divisors.size());
-  for (size_t i = 0; i < divisors.size(); ++i) {
-    const double frequency = std::pow(theta, -static_cast<double>(i) / pairs);
-    if (!(std::abs(divisor_of(scaling, frequency) / divisors[i] - 1) <= 1e-4)) return false;
-  }
-  return true;
+  const std::vector<double> made = llama3_divisors(scaling, theta, divisors.size());
+  return std::ranges::equal(made, divisors, [](double a, double b) { return std::abs(a / b - 1) <= 1e-4; });
 }
 
 }  // namespace
+
+std::vector<double> llama3_divisors(const Llama3& scaling, double theta, size_t pairs) {
+  std::vector<double> divisors(pairs);
+  for (size_t i = 0; i < pairs; ++i)
+    divisors[i] = divisor_of(scaling, std::pow(theta, -static_cast<double>(i) / static_cast<double>(pairs)));
+  return divisors;
+}
 
 std::vector<double> small_tensor(const File& file, const char* name) {
   constexpr int64_t kMost = 4096;
@@ -58,7 +57,7 @@ Json llama3_scaling(const File& file, const std::vector<double>& divisors, doubl
   const double factor = std::ranges::max(divisors);
   for (const double low : {1.0, 2.0, 0.5, 4.0, 0.25, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0})
     for (const double ratio : {4.0, 2.0, 8.0, 3.0, 1.5, 5.0, 6.0, 16.0, 32.0})
-      if (makes({factor, low, low * ratio}, divisors, theta))
+      if (makes({factor, low, low * ratio, kUsualPositions}, divisors, theta))
         return {{"rope_type", "llama3"},
                 {"factor", factor},
                 {"low_freq_factor", low},

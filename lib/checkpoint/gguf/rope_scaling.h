@@ -1,5 +1,5 @@
 // Finds how a GGUF model scales its rotary embedding (RoPE), as the value of rope_scaling in config.json. Used by
-// model_config().
+// model_config(), and by rope_tensors() for new files.
 #pragma once
 
 #include <vector>
@@ -13,6 +13,14 @@ namespace roll::gguf {
 /// Empty if the file has no such tensor. Throws UserError unless the tensor is float32 with one dimension of at most
 /// 4,096 values.
 std::vector<double> small_tensor(const File& file, const char* name);
+
+/// Llama 3's scaling: keys of rope_scaling without "_freq_factor", and original_max_position_embeddings.
+struct Llama3 {
+  double factor, low, high, positions;
+};
+
+/// Returns the numbers by which the scaling divides the frequencies of a RoPE with base `theta`.
+std::vector<double> llama3_divisors(const Llama3& scaling, double theta, size_t pairs);
 
 /// Returns a rope_scaling of type "llama3" that divides the frequencies of a RoPE with base `theta` by `divisors`, with
 /// a relative error of at most 1e-4. Null if all divisors are 1. Throws UserError, which names `file`, if no tried

@@ -43,8 +43,14 @@ const LayerNames kExperts = {{"ffn_gate_inp", "mlp.gate"},
                              {"ffn_up_exps", "mlp.experts.{}.up_proj"},
                              {"ffn_down_exps", "mlp.experts.{}.down_proj"}};
 
+/// Names outside layers.
+const LayerNames kOuter = {{"token_embd.weight", "model.embed_tokens.weight"},
+                           {"output_norm.weight", "model.norm.weight"},
+                           {"output.weight", "lm_head.weight"}};
+
 struct ArchitectureRow {
   const char* name;
+  std::vector<std::string> model_types;          // values of model_type in config.json
   LayerNames own = {};                           // in addition to kCommon, or in the place of its entries
   bool reorders_heads = false;                   // FolderTensor::heads
   bool raises_norms = false;                     // FolderTensor::is_raised
@@ -53,19 +59,29 @@ struct ArchitectureRow {
 
 const std::vector<ArchitectureRow>& rows() {
   static const std::vector<ArchitectureRow> kRows = {
-      {.name = "llama", .reorders_heads = true, .read_elsewhere = {"rope_freqs.weight"}},
-      {.name = "qwen2"},
-      {.name = "qwen3"},
-      {.name = "qwen3moe", .own = kExperts},
-      {.name = "gemma", .raises_norms = true},
-      {.name = "gemma2", .own = kGemmaNorms, .raises_norms = true},
-      {.name = "gemma3", .own = kGemmaNorms, .raises_norms = true},
-      {.name = "phi3", .own = kFusedPhi, .read_elsewhere = {"rope_factors_long.weight", "rope_factors_short.weight"}},
-      {.name = "smollm3", .reorders_heads = true},
-      {.name = "olmo2", .own = kNormsBehind},
-      {.name = "granite", .reorders_heads = true},
-      {.name = "glm4", .own = kGlm}};
+      {.name = "llama",
+       .model_types = {"llama", "mistral"},
+       .reorders_heads = true,
+       .read_elsewhere = {"rope_freqs.weight"}},
+      {.name = "qwen2", .model_types = {"qwen2"}},
+      {.name = "qwen3", .model_types = {"qwen3"}},
+      {.name = "qwen3moe", .model_types = {"qwen3_moe"}, .own = kExperts},
+      {.name = "gemma", .model_types = {"gemma"}, .raises_norms = true},
+      {.name = "gemma2", .model_types = {"gemma2"}, .own = kGemmaNorms, .raises_norms = true},
+      {.name = "gemma3", .model_types = {"gemma3_text"}, .own = kGemmaNorms, .raises_norms = true},
+      {.name = "phi3",
+       .model_types = {"phi3"},
+       .own = kFusedPhi,
+       .read_elsewhere = {"rope_factors_long.weight", "rope_factors_short.weight"}},
+      {.name = "smollm3", .model_types = {"smollm3"}, .reorders_heads = true},
+      {.name = "olmo2", .model_types = {"olmo2", "olmo3"}, .own = kNormsBehind},
+      {.name = "granite", .model_types = {"granite"}, .reorders_heads = true},
+      {.name = "glm4", .model_types = {"glm4"}, .own = kGlm}};
   return kRows;
+}
+
+const ArchitectureRow& row_of(const std::string& name) {
+  return *std::ranges::find(rows(), name, &ArchitectureRow::name);
 }
 
 /// Splits "blk.7.attn_q.weight" into 7, "attn_q" and ".weight". Nothing if the name has another form.
@@ -98,10 +114,27 @@ const char* folder_name(const ArchitectureRow& row, const std::string& part) {
   return nullptr;
 }
 
+/// The inverse of folder_name(). `part` may hold an expert's number: "mlp.experts.7.up_proj".
+const char* stored_part(const ArchitectureRow& row, std::string part) {
+  constexpr std::string_view kExpertPrefix = "mlp.experts.";
+  if (part.starts_with(kExpertPrefix)) {
+    const size_t end = part.find_first_not_of("0123456789", kExpertPrefix.size());
+    if (end != kExpertPrefix.size() && end != std::string::npos)
+      part.replace(kExpertPrefix.size(), end - kExpertPrefix.size(), "{}");
+  }
+  for (const LayerNames* names : {&row.own, &kCommon})
+    for (const LayerName& known : *names)
+      if (part == known.folder) return known.stored;
+  return nullptr;
+}
+
+bool is_raised(const ArchitectureRow& row, const std::string& folder_name) {
+  return row.raises_norms && folder_name.ends_with("norm.weight");
+}
+
 class Lister {
  public:
-  explicit Lister(const File& file)
-      : file_(file), name_(read_architecture(file)), row_(*std::ranges::find(rows(), name_, &ArchitectureRow::name)) {}
+  explicit Lister(const File& file) : file_(file), name_(read_architecture(file)), row_(row_of(name_)) {}
 
   std::vector<FolderTensor> list() {
     for (const StoredTensor& tensor : file_.tensors())
@@ -111,9 +144,7 @@ class Lister {
 
  private:
   void add(const StoredTensor& tensor) {
-    for (const LayerName& outer :
-         {LayerName{"token_embd.weight", "model.embed_tokens.weight"},
-          LayerName{"output_norm.weight", "model.norm.weight"}, LayerName{"output.weight", "lm_head.weight"}})
+    for (const LayerName& outer : kOuter)
       if (tensor.name == outer.stored) return add_as(outer.folder, tensor);
     const auto found = layer_tensor(tensor.name);
     const char* const known = found ? folder_name(row_, found->part) : nullptr;
@@ -129,10 +160,7 @@ class Lister {
   }
 
   void add_as(const std::string& name, const StoredTensor& tensor) {
-    list_.push_back({.name = name,
-                     .shape = tensor.shape,
-                     .stored = &tensor,
-                     .is_raised = row_.raises_norms && name.ends_with("norm.weight")});
+    list_.push_back({.name = name, .shape = tensor.shape, .stored = &tensor, .is_raised = is_raised(row_, name)});
   }
 
   void add_experts(const std::string& name, const StoredTensor& tensor) {
@@ -184,6 +212,29 @@ std::string read_architecture(const File& file) {
 
 std::vector<FolderTensor> folder_tensors(const File& file) {
   return Lister(file).list();
+}
+
+std::string stored_architecture(const std::string& model_type) {
+  for (const ArchitectureRow& row : rows())
+    if (std::ranges::find(row.model_types, model_type) != row.model_types.end()) return row.name;
+  return "";
+}
+
+std::optional<StoredAs> stored_as(const std::string& architecture, const std::string& name) {
+  for (const LayerName& outer : kOuter)
+    if (name == outer.folder) return StoredAs{.name = outer.stored, .is_raised = is_raised(row_of(architecture), name)};
+  const ArchitectureRow& row = row_of(architecture);
+  constexpr std::string_view kPrefix = "model.layers.";
+  const size_t dot = name.find('.', kPrefix.size()), end = name.rfind('.');
+  if (!name.starts_with(kPrefix) || dot == std::string::npos || end <= dot) return {};
+  const char* const part = stored_part(row, name.substr(dot + 1, end - dot - 1));
+  if (!part) return {};
+  StoredAs stored{.name = "blk." + name.substr(kPrefix.size(), dot - kPrefix.size()) + "." + part + name.substr(end),
+                  .is_raised = is_raised(row, name),
+                  .is_router = std::string_view(part) == "ffn_gate_inp"};
+  if (row.reorders_heads && std::string_view(part) == "attn_q") stored.heads_key = "num_attention_heads";
+  if (row.reorders_heads && std::string_view(part) == "attn_k") stored.heads_key = "num_key_value_heads";
+  return stored;
 }
 
 }  // namespace roll::gguf

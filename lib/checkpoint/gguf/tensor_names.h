@@ -1,7 +1,8 @@
 // Lists the tensors of a GGUF file by their names in Hugging Face models, and how ggml changed their values. Used by
-// Weights, which undoes the changes.
+// Weights, which undoes the changes, and by model/gguf_export.h, which makes them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,5 +29,20 @@ std::string read_architecture(const File& file);
 /// Returns all tensors of the Hugging Face model; `file` must outlive the result. Leaves out tensors that only scale
 /// RoPE, which config.json describes. Throws UserError if the architecture or a tensor is unknown.
 std::vector<FolderTensor> folder_tensors(const File& file);
+
+/// A tensor of the Hugging Face model as a GGUF file stores it.
+struct StoredAs {
+  std::string name;        // "blk.0.attn_q.weight"; experts of a stack have the same name
+  std::string heads_key;   // key of config.json that counts the heads in which ggml reorders the rows; empty: none
+  bool is_raised = false;  // ggml adds 1 to all values
+  bool is_router = false;  // ggml keeps it float32
+};
+
+/// Returns the value of general.architecture for models with this model_type of config.json; "" if there is none.
+std::string stored_architecture(const std::string& model_type);
+
+/// The inverse of folder_tensors() for the Hugging Face name of one tensor; nullopt if models of the `architecture`
+/// (one of known_architectures()) have no such tensor in GGUF files.
+std::optional<StoredAs> stored_as(const std::string& architecture, const std::string& name);
 
 }  // namespace roll::gguf

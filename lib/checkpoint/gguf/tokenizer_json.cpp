@@ -17,9 +17,6 @@ namespace roll::gguf {
 
 namespace {
 
-constexpr const char* kSpace = "\xE2\x96\x81";  // U+2581, SentencePiece's space
-const std::string kIds = "tokenizer.ggml.", kTemplate = "tokenizer.chat_template";
-
 bool is_added(const StoredToken& token) {
   return token.kind == TokenKind::kControl || token.kind == TokenKind::kUserDefined;
 }

@@ -1,4 +1,4 @@
-// Reads the tokens of a GGUF file, for tokenizer_files().
+// Reads the tokens of a GGUF file, for tokenizer_files(); what its writer (tokenizer_metadata.h) shares.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,11 @@
 #include "checkpoint/gguf/gguf_file.h"
 
 namespace roll::gguf {
+
+inline constexpr const char* kSpace = "\xE2\x96\x81";  // U+2581, SentencePiece's space
+
+/// Beginnings of keys: of the tokenizer, and of chat templates.
+inline const std::string kIds = "tokenizer.ggml.", kTemplate = "tokenizer.chat_template";
 
 /// Kinds of tokens; the values are the codes in the list tokenizer.ggml.token_type.
 enum class TokenKind { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
