@@ -143,11 +143,17 @@ class GgufExporter {
     for (const auto& [name, count] : num_other_formats_)
       notes_.push_back(fmt::format("{} tensors are {}: their rows are not whole blocks of {}, which has {} numbers",
                                    count, name, format_.name, format_.block_size));
-    if (spec_.architecture->name == "mistral")
+    const bool is_phi = architecture_ == "phi3";
+    if (spec_.window > 0 && (is_phi || spec_.architecture->name == "mistral"))
       notes_.push_back(
-          fmt::format("{}: sliding_window = {}: llama.cpp ignores it in models of llama; texts that are "
-                      "longer differ there",
+          fmt::format("{}: sliding_window = {}: llama.cpp ignores it in such models, so that it computes "
+                      "longer texts otherwise",
                       config_file(), spec_.window));
+    if (spec_.tied_head && architecture_ == "olmo2")
+      notes_.push_back(
+          fmt::format("{}: tie_word_embeddings = true: llama.cpp opens only OLMo models with a head of "
+                      "their own",
+                      config_file()));
   }
 
   /// Reads the metadata as roll reads the file to be written, and compares: a file of the same head, and holes.

@@ -7,6 +7,7 @@ metadata and tensors, and its own quantisation gives the same bytes.
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -17,13 +18,17 @@ try:
     from safetensors.numpy import load_file, save_file
 
     import gguf_files
-    from gguf_models import SHAPES, greedy, log_probs, make_model, roll
+    from gguf_models import SHAPES, binary, greedy, log_probs, make_model, roll
     sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cli"))
     import gguf_tokenizers
     from tokenizer_corpus import metaspace_style, random_strings
 except ImportError as e:
     print(f"skipped: {e}; ROLL_PYTHON names a Python with tests/requirements.txt")
     sys.exit(77)
+
+
+def notes_of(model, file):
+    return subprocess.run([binary, "export", "--model", model, "--gguf", "Q8_0", "--out", file], capture_output=True, text=True, check=True).stderr
 
 
 def export(model, file, kind="F32", *flags, code=0):
@@ -104,6 +109,10 @@ def check_narrow_rows(folder):
         done[kind] = {tensor.name: tensor.tensor_type for tensor in gguf.GGUFReader(folder / f"{kind}.gguf").tensors}
         assert done[kind]["blk.0.ffn_down_exps.weight"] == Kind.F16 and done[kind]["blk.0.ffn_gate_inp.weight"] == Kind.F32
         assert numpy.isfinite(log_probs(folder / f"{kind}.gguf")).all()
+    noted = notes_of(model, folder / "noted.gguf")
+    assert "3 tensors are F16: their rows are not whole blocks of Q8_0, which has 32 numbers" in noted and "has no tokenizer.json" in noted, noted
+    make_model(folder / "mistral", *SHAPES["mistral"])
+    assert "sliding_window = 6: llama.cpp ignores it" in notes_of(folder / "mistral", folder / "mistral.gguf")
     assert [done[kind]["token_embd.weight"] for kind in done] == [Kind.Q5_0, Kind.Q8_0, Kind.Q4_0]
 
 
