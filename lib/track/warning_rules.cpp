@@ -255,8 +255,8 @@ const std::vector<WarningRule>& warning_rules() {
        entropy_collapse},
       {"length_explosion", "look at loss_agg_mode (token-mean), or set overlong_buffer", length_explosion},
       {"length_shift",
-       "read some in rollouts/; if they lost substance, reward a minimum length, set kl_loss_coef, or lower "
-       "learning_rate",
+       "read some in rollouts/: does the score still measure what you want? kl_loss_coef or a lower learning_rate "
+       "keeps the policy near its initial weights",
        length_shift},
       {"repeated_text", "set repetition_penalty in the reward or kl_loss_coef, or lower learning_rate", repeated_text},
       {"stuck_kinds", "groups of such rows teach nothing; make the wrong ones easier, or set sampler: pass_rate",
