@@ -36,6 +36,7 @@ with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(row) + "\n")
+    subprocess.run([sys.executable, root / "scripts/make_everyday_rows.py", "--out", pathlib.Path(folder) / "output/real_model/data"], check=True)
     # What belongs to a configuration is beside it.
     shutil.copytree(root / "configs", pathlib.Path(folder) / "configs")
     for config in configs:

@@ -35,7 +35,7 @@ TEST_CASE("the first learning rate falls with the model's size", "[preview]") {
     return text.substr(at, 7);
   };
   CHECK(rate(spec_with(2, 64, 500)) == "1.0e-04");       // a toy
-  CHECK(rate(spec_with(12, 768, 32000)) == "1.0e-05");   // 160 M
+  CHECK(rate(spec_with(12, 768, 32000)) == "9.0e-06");   // 160 M
   CHECK(rate(spec_with(24, 1024, 64000)) == "3.0e-06");  // 530 M
   CHECK(rate(spec_with(32, 4096, 32000)) == "1.0e-06");  // 8.9 G
 }
