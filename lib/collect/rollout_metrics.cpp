@@ -36,8 +36,8 @@ double repeated_share(const std::vector<int64_t>& tokens) {
     for (int64_t j = i; j < i + kLength; ++j)
       hashes[i] = (hashes[i] ^ static_cast<uint64_t>(tokens[j])) * 0x9e3779b97f4a7c15u;
   std::ranges::sort(hashes);
-  const auto repeated = std::ranges::unique(hashes);
-  return static_cast<double>(std::ssize(repeated)) / static_cast<double>(count);
+  const auto repeated = hashes.end() - std::unique(hashes.begin(), hashes.end());
+  return static_cast<double>(repeated) / static_cast<double>(count);
 }
 
 /// Adds every possible reason, so that each curve exists from the first step.

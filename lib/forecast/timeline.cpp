@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "settings/training_plan.h"
@@ -20,7 +19,7 @@ struct PhaseLetter {
 /// Returns the updates of roles in the order of a step.
 std::vector<const char*> update_phases() {
   std::vector<const char*> phases;
-  for (const TrainableRole& row : trainable_roles() | std::views::reverse) phases.push_back(row.phase);
+  for (const TrainableRole& row : trainable_roles()) phases.insert(phases.begin(), row.phase);
   return phases;
 }
 
@@ -32,8 +31,9 @@ std::vector<PhaseLetter> phase_letters() {
                                       {"reference", 'r', "reference"},
                                       {"old_log_probs", 'o', "old log-probs"},
                                       {"values", 'v', "values"}};
-  for (const TrainableRole& row : trainable_roles() | std::views::reverse)
-    letters.push_back({row.phase, row.metrics[0], row.metrics});
+  const auto roles = trainable_roles();
+  for (auto row = roles.rbegin(); row != roles.rend(); ++row)
+    letters.push_back({row->phase, row->metrics[0], row->metrics});
   return letters;
 }
 

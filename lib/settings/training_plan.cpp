@@ -1,7 +1,6 @@
 #include "settings/training_plan.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include "settings/batch_plan.h"
 #include "settings/placement.h"
@@ -65,11 +64,13 @@ TrainingPlan plan_training(const Config& config) {
   if (config.enable_old_logprobs_recompute.value_or(false) || old_log_prob_reasons(config).any())
     plan.passes.push_back({kPolicyRole, &actor, Finding::kOldLogProbs});
   if (config.uses_critic()) plan.passes.push_back({kCriticRole, &critic, Finding::kValues});
-  for (const TrainableRole& row : trainable_roles() | std::views::reverse) {
-    const int64_t first_step = row.worker == &Config::actor_train ? config.critic_warmup + 1 : 1;
-    if ((config.*row.is_used)())
-      plan.updates.push_back(
-          {{row.role, row.phase, row.metrics, row.has_lm_head, first_step}, &(config.*row.worker), row.loss_mask});
+  const auto roles = trainable_roles();
+  for (auto row = roles.rbegin(); row != roles.rend(); ++row) {  // clang 14 has no std::views::reverse of a span
+    const int64_t first_step = row->worker == &Config::actor_train ? config.critic_warmup + 1 : 1;
+    if ((config.*row->is_used)())
+      plan.updates.push_back({{row->role, row->phase, row->metrics, row->has_lm_head, first_step},
+                              &(config.*row->worker),
+                              row->loss_mask});
   }
   return plan;
 }
