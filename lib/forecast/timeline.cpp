@@ -102,10 +102,11 @@ Timeline build_timeline(std::vector<ClassWork> classes, double ahead_share) {
 
 std::string to_text(const Timeline& timeline, int width) {
   std::string legend;
-  for (const auto& [phase, letter, words] : phase_letters())
-    if (std::ranges::any_of(timeline.classes,
-                            [&](const auto& class_timeline) { return phase_seconds(class_timeline.work, phase) > 0; }))
-      legend += fmt::format("{}{} {}", legend.empty() ? "" : ", ", letter, words);
+  for (const PhaseLetter& shown : phase_letters()) {
+    const auto has_phase = [&](const auto& shown_class) { return phase_seconds(shown_class.work, shown.phase) > 0; };
+    if (std::ranges::any_of(timeline.classes, has_phase))
+      legend += fmt::format("{}{} {}", legend.empty() ? "" : ", ", shown.letter, shown.words);
+  }
   std::string text = fmt::format("a step of {:.1f} s: {}\n", timeline.seconds, legend);
   size_t widest = 0;
   for (const ClassTimeline& class_timeline : timeline.classes)

@@ -199,7 +199,7 @@ void quantise_q4_k(const float* values, int64_t count, Byte* block) {
     std::memset(block, 0, 144);
     std::array<RunFit, 8> fits;
     float most_scale = 0, most_minimum = 0;
-    for (ptrdiff_t run = 0; run < 8; ++run) {
+    for (int64_t run = 0; run < 8; ++run) {
       fits[run] = fit_run(values + 32 * run, 32, 15);
       most_scale = std::max(most_scale, fits[run].scale);
       most_minimum = std::max(most_minimum, fits[run].minimum);
@@ -223,7 +223,7 @@ void quantise_q6_k(const float* values, int64_t count, Byte* block) {
   for (; count > 0; --count, values += 256, block += 210) {
     std::memset(block, 0, 210);
     std::array<float, 16> fits{};
-    for (ptrdiff_t run = 0; run < 16; ++run) fits[run] = fit_centred_run(values + 16 * run, 16, 31);
+    for (int64_t run = 0; run < 16; ++run) fits[run] = fit_centred_run(values + 16 * run, 16, 31);
     const float scale = put_half(block + 208, farthest(fits.data(), 16) / -128);
     for (int i = 0; i < 256; ++i) {
       const float run_scale = std::clamp(std::nearbyint(fits[i / 16] * inverse_of(scale)), -128.0F, 127.0F);
