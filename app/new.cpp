@@ -131,9 +131,11 @@ int64_t ask_num_devices(const NewFlags& flags) {
   return devices;
 }
 
-/// Loads the written file like `subcommand`, and prints its plan, data, forecast and start command.
+/// Loads the written file like `subcommand`, and prints its plan, data, forecast and start command. `known`: the
+/// forecast, if it was made already.
 template <class Load>
-void show_result(const NewRun& run, const char* subcommand, const Load& load) {
+void show_result(const NewRun& run, const char* subcommand, const Load& load,
+                 const std::optional<TimeForecast>& known = {}) {
   const fs::path file = fs::path(run.folder) / "config.yaml";
   LoadOptions options;
   std::vector<std::string> command{"roll", subcommand, "--config", file.string()};
@@ -149,7 +151,7 @@ void show_result(const NewRun& run, const char* subcommand, const Load& load) {
   for (const std::string& line : data.lines) std::printf("%s\n", line.c_str());
   print_warnings(data.warnings);
   std::fflush(stdout);
-  std::printf("%s\n", to_text(forecast_time(checked, data)).c_str());
+  std::printf("%s\n", to_text(known ? *known : forecast_time(checked, data)).c_str());
   std::printf("\n%s is written and valid. Read it, then:\n\n  %s\n", file.c_str(), shell_line(command).c_str());
 }
 
@@ -172,13 +174,15 @@ void write_examples(const fs::path& target) {
       target.c_str());
 }
 
-/// Without GPUs, reduces the prompts per step to about a minute per step, but not below a useful minimum.
-void fit_to_machine(NewRun& run, const ModelSpec& spec, std::optional<double> memory_gb) {
-  if (run.on_gpu) return;
+/// Without GPUs, reduces the prompts per step to about a minute per step, but not below a useful minimum. Returns the
+/// forecast unless the prompts changed.
+std::optional<TimeForecast> fit_to_machine(NewRun& run, const ModelSpec& spec, std::optional<double> memory_gb) {
+  if (run.on_gpu) return {};
   const FirstConfig first = first_config(run, spec, memory_gb);
   const auto checked = load_config_text(first.yaml, "a first configuration", {}, {.num_ranks = run.num_devices});
-  const double step_s = forecast_time(checked, view_data(checked.config, false)).step_s;
-  if (step_s <= kFirstStep_s) return;
+  const TimeForecast forecast = forecast_time(checked, view_data(checked.config, false));
+  const double step_s = forecast.step_s;
+  if (step_s <= kFirstStep_s) return forecast;
   const double fewer = static_cast<double>(run.prompts_per_step) * kFirstStep_s / step_s;
   const int64_t before = std::exchange(run.prompts_per_step, std::max(kFewPrompts, static_cast<int64_t>(fewer)));
   std::printf("a step of %lld prompts may take %s on this machine, so the file has %lld\n",
@@ -190,6 +194,7 @@ void fit_to_machine(NewRun& run, const ModelSpec& spec, std::optional<double> me
         {fmt::format("even then a step may take {}, and a first result hours; a smaller model, a smaller "
                      "response_length or a GPU would help",
                      duration_text(left_s))});
+  return {};
 }
 
 void require_new_folder(const std::string& folder) {
@@ -261,12 +266,12 @@ void make_new(const NewFlags& flags) {
   std::fputs(rows_report.text.c_str(), stdout);
   std::fflush(stdout);
   print_warnings(rows_report.warnings);
-  fit_to_machine(run, spec, flags.memory_gb);
+  const std::optional<TimeForecast> forecast = fit_to_machine(run, spec, flags.memory_gb);
   const FirstConfig first = first_config(run, spec, flags.memory_gb);
   write_folder_atomic(run.folder,
                       [&](const fs::path& folder) { write_file_atomic(folder / "config.yaml", first.yaml); });
   if (!first.warning.empty()) print_warnings({first.warning});
-  show_result(run, "train", load_config);
+  show_result(run, "train", load_config, forecast);
 }
 
 }  // namespace

@@ -207,7 +207,6 @@ Metrics run_updates(const Experience& experience, const UpdatePlan& plan, Learne
     Experience mini_batch = select(experience, part.sequences);
     if (prepare) prepare(mini_batch, sequences);
     const auto counts = count_masks(mini_batch, counted_masks, plan.num_groups, mesh.dp());
-    const Partition& micro_batches = part.micro_batches;
     const SequenceSizes sizes = plan.sizes.select(sequences);
     const auto num_tokens = static_cast<double>(std::reduce(sizes.lengths.begin(), sizes.lengths.end()));
     const UpdateValues values = {.token_weight = 1 / num_tokens,
@@ -222,11 +221,11 @@ Metrics run_updates(const Experience& experience, const UpdatePlan& plan, Learne
     }
     Metrics update_metrics;
     std::vector<Deferred> deferred;
-    const auto result = learner.update(static_cast<int64_t>(micro_batches.size()), [&](int64_t k) -> MicroLoss {
+    const auto result = learner.update(static_cast<int64_t>(part.micro_batches.size()), [&](int64_t k) -> MicroLoss {
       if (progress) progress->advance();
-      if (micro_batches[k].empty()) return plan.empty_pass();
+      if (part.micro_batches[k].empty()) return plan.empty_pass();
       LossResult loss =
-          micro_batch_loss(make_micro_batch(mini_batch, micro_batches[k], plan, values, counts, parallel), counts);
+          micro_batch_loss(make_micro_batch(mini_batch, part.micro_batches[k], plan, values, counts, parallel), counts);
       update_metrics.merge(loss.metrics);
       std::vector<at::Tensor> numbers;
       for (Deferred& pending : loss.deferred) numbers.push_back(std::exchange(pending.numbers, {}));
@@ -238,7 +237,7 @@ Metrics run_updates(const Experience& experience, const UpdatePlan& plan, Learne
     add_update_metrics(prefix, result, merge_over_mesh(update_metrics, mesh), over_updates);
     if (result.skipped) log_skipped(plan, update, result, learner, mesh.world());
     add_packing_metrics(prefix, batch_stats(plans, sizes, plan.rule.packing), over_updates);
-    add_waits(prefix, result, learner, std::ssize(micro_batches), mesh, over_updates);
+    add_waits(prefix, result, learner, std::ssize(part.micro_batches), mesh, over_updates);
   }
   over_updates.add("memory/" + prefix + "/optimizer_bytes", static_cast<double>(learner.optimizer_bytes()));
   return over_updates;

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "track/metric_reference.h"
-
 namespace roll {
 
 namespace {
@@ -199,16 +197,9 @@ std::string stale_gap(const MetricHistory& history) {
                                        100 * newest(history, "rollout/stale_tokens"));
 }
 
-/// Returns the metrics of all trained models with this ending.
-std::vector<std::string> names_ending_in(std::string_view ending) {
-  std::vector<std::string> names = metric_names();
-  std::erase_if(names, [&](const std::string& name) { return !name.ends_with(ending); });
-  return names;
-}
-
 /// Kumar et al. 2025 (ZClip, arXiv:2504.02507): a norm far outside its recent range precedes a loss spike.
 std::string gradient_spike(const MetricHistory& history) {
-  for (const std::string& name : names_ending_in("/grad_norm")) {
+  for (const std::string& name : history.names("", "/grad_norm")) {
     const MetricPoints points = history.last_points(name, 21);
     if (points.size() < 11) continue;
     std::vector<double> norms;
@@ -225,7 +216,7 @@ std::string gradient_spike(const MetricHistory& history) {
 /// Pascanu et al. 2013 (arXiv:1211.5063) clip at half to ten times the average norm. Clipping all gradients to a tenth
 /// or less amounts to a lower learning rate.
 std::string clipped_for_ever(const MetricHistory& history) {
-  for (const std::string& name : names_ending_in("/grad_clip_coef")) {
+  for (const std::string& name : history.names("", "/grad_clip_coef")) {
     const MetricPoints points = history.last_points(name, 20);
     if (points.size() < 20) continue;
     if (std::ranges::all_of(points, [](const MetricPoint& point) { return point.value < 0.1; }))

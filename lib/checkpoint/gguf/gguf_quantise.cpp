@@ -2,9 +2,11 @@
 // sum at once.
 #include "checkpoint/gguf/gguf_quantise.h"
 
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
+
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -16,22 +18,10 @@ namespace {
 
 using Byte = unsigned char;
 
-/// Rounds to half precision, to the nearest value and to the even one of two.
-uint16_t half_bits(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  const uint32_t sign = (bits >> 16) & 0x8000, size = bits & 0x7FFF'FFFF;
-  const float absolute = std::abs(value);
-  if (absolute >= 65520) return static_cast<uint16_t>(sign | 0x7C00);
-  if (absolute < 0x1p-14F)  // subnormal: counts 2^-24
-    return static_cast<uint16_t>(sign | static_cast<uint32_t>(std::nearbyint(absolute * 0x1p24F)));
-  const uint32_t rounded = size + 0xFFF + ((size >> 13) & 1);
-  return static_cast<uint16_t>(sign | ((rounded >> 13) - (112 << 10)));
-}
-
 /// Stores a value in half precision; returns the stored value.
 float put_half(Byte* place, float value) {
-  const uint16_t bits = half_bits(value);
-  std::memcpy(place, &bits, sizeof bits);
+  const c10::Half half(value);
+  std::memcpy(place, &half.x, sizeof half.x);
   return half_at(place);
 }
 
@@ -164,9 +154,8 @@ void quantise_f16(const float* values, int64_t count, Byte* blocks) {
 
 void quantise_bf16(const float* values, int64_t count, Byte* blocks) {
   for (int64_t i = 0; i < count; ++i) {
-    const auto bits = std::bit_cast<uint32_t>(values[i]);
-    const auto rounded = static_cast<uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
-    std::memcpy(blocks + 2 * i, &rounded, sizeof rounded);
+    const c10::BFloat16 rounded(values[i]);
+    std::memcpy(blocks + 2 * i, &rounded.x, sizeof rounded.x);
   }
 }
 
