@@ -217,15 +217,17 @@ RowsReport measure_rows(NewRun& run, const fs::path& model) {
 FirstConfig first_config(const NewRun& run, const ModelSpec& spec, std::optional<double> limit_gb) {
   FirstConfig first;
   for (const NewLayout& layout : suggest_layouts(run, spec)) {
-    first.yaml = new_config(run, spec, layout);
-    if (!limit_gb) return first;
-    const auto needed = memory_gb(first.yaml, spec, run.on_gpu);
-    if (needed && *needed <= kUsableMemory * *limit_gb) return {first.yaml, ""};
-    if (needed)
-      first.warning = fmt::format(
-          "a device would need about {:.0f} GB, but has {:.0f} GB; use more devices, a smaller model, or a smaller "
-          "response_length",
-          *needed, *limit_gb);
+    const std::string yaml = new_config(run, spec, layout);
+    if (!limit_gb) return {yaml, ""};
+    const std::optional<double> needed = memory_gb(yaml, spec, run.on_gpu);
+    if (needed && *needed <= kUsableMemory * *limit_gb) return {yaml, ""};
+    if (first.yaml.empty()) first.yaml = yaml;
+    if (!needed) continue;  // the checks refuse this layout, with a reason if no other can be had
+    first.yaml = yaml;
+    first.warning = fmt::format(
+        "a device would need about {:.0f} GB, but has {:.0f} GB; use more devices, a smaller model, or a smaller "
+        "response_length",
+        *needed, *limit_gb);
   }
   return first;
 }

@@ -25,8 +25,8 @@ MIN_WORDS = 20
 
 # The instruction, its name in IFEval and its arguments.
 KINDS = [
-    ("Write everything in lowercase.", "change_case:english_lowercase", {}),
-    ("Do not use any commas.", "punctuation:no_comma", {}),
+    ("Write fewer than 40 words.", "length_constraints:number_words", {"num_words": 40, "relation": "less than"}),
+    ("Write at least four sentences.", "length_constraints:number_sentences", {"num_sentences": 4, "relation": "at least"}),
     ("Begin with a title wrapped in double angular brackets, such as <<My Title>>.", "detectable_format:title", {}),
     ("Write a list of exactly 3 bullet points, each beginning with *.", "detectable_format:number_bullet_lists", {"num_bullets": 3}),
     ("Use the words blue and morning.", "keywords:existence", {"keywords": ["blue", "morning"]}),
@@ -43,7 +43,7 @@ def rows(split, topics):
         for question in QUESTIONS:
             for number, (words, name, arguments) in enumerate(KINDS):
                 prompt = f"{question.format(topic)} Write at least {MIN_WORDS} words. {words}"
-                kind = name.partition(":")[2]
+                kind = name.partition(":")[2] + ("" if arguments.get("relation") != "at least" else "_at_least")
                 row = data_rows.row(f"{split}-{topic}-{QUESTIONS.index(question)}-{number}", "everyday", prompt, "", kind, "everyday")
                 yield row | {"instruction_id_list": [name, "length_constraints:number_words", "keywords:existence"],
                              "kwargs": [arguments, {"num_words": MIN_WORDS, "relation": "at least"}, {"keywords": [topic.removesuffix("s")]}]}

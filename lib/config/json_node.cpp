@@ -26,10 +26,10 @@ Node to_node(const Json& value) {
   return node;
 }
 
-void read_json_fields(const Json& object, const AnyMember& out) {
+void read_json_fields(const Json& object, const AnyMember& out, const std::string& prefix) {
   ReadContext context;
   const Node values = to_node(object);
-  read_fields(context, values, "", out);
+  read_fields(context, values, prefix, out);
   context.complaints.throw_if_any();
 }
 

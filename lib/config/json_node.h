@@ -2,6 +2,8 @@
 // a configuration.
 #pragma once
 
+#include <string>
+
 #include "base/json.h"
 #include "config/member.h"
 #include "config/node.h"
@@ -13,7 +15,7 @@ Node to_node(const Json& value);
 
 /// Reads a JSON object into the struct `out`; a member whose key the object lacks keeps its value. `${...}` stays plain
 /// text, because the sender is not trusted. Throws UserError if a value has the wrong type or is out of range ("key =
-/// value: rule"), or a key is unknown (the message suggests the nearest).
-void read_json_fields(const Json& object, const AnyMember& out);
+/// value: rule"), or a key is unknown (the message suggests the nearest). Errors name a key with `prefix` before it.
+void read_json_fields(const Json& object, const AnyMember& out, const std::string& prefix = "");
 
 }  // namespace roll

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "model/parameter_shards.h"
+#include "ops/fixed_rows.h"
 #include "ops/row_ops.h"
 
 namespace roll {
@@ -89,6 +90,9 @@ void CpuDecoder<T>::make_buffers() {
   expert_input_ = choice_rows(hidden_, kDtype);
   expert_gated_ = choice_rows(expert_gated, kDtype);
   expert_results_ = choice_rows(branch, at::kFloat);
+  const int64_t widest = std::max({hidden_, mixed, gated, expert_gated});
+  if (sizes_.int8_weights)
+    fixed_ = at::empty({sizes_.max_rows * std::max<int64_t>(1, chosen), fixed_row_bytes(widest)}, at::kByte);
 }
 
 template <class T>
@@ -197,9 +201,26 @@ void CpuDecoder<T>::add_and_norm(Member& member, const DecoderBlock* last, const
 }
 
 template <class T>
+typename CpuDecoder<T>::Operand CpuDecoder<T>::operand(Member& member, const PackedWeight& weight, Inputs x,
+                                                       int64_t rows) {
+  if (!weight.reads_fixed_rows()) return x;
+  const RowView<uint8_t> fixed{fixed_.mutable_data_ptr<uint8_t>(), fixed_row_bytes(weight.inputs())};
+  for_rows(member, rows, [&](int64_t i) { fix_row(x[i], weight.inputs(), fixed[i]); });
+  return fixed;
+}
+
+template <class T>
+void CpuDecoder<T>::multiply_panel(const PackedWeight& weight, int64_t panel, const Operand& x, int64_t first,
+                                   int64_t count, Rows y, int64_t next) {
+  std::visit([&](const auto& rows) { weight.multiply(panel, rows[first], rows.stride, count, y.data, y.stride, next); },
+             x);
+}
+
+template <class T>
 void CpuDecoder<T>::multiply(Member& member, const PackedWeight& weight, Inputs x, int64_t rows, Rows y) {
+  const Operand input = operand(member, weight, x, rows);
   member.share(weight.num_panels(), [&](int64_t panel) {
-    weight.multiply(panel, x.data, x.stride, rows, y.data + panel * kPanelWidth, y.stride, panel + member.size());
+    multiply_panel(weight, panel, input, 0, rows, {y.data + panel * kPanelWidth, y.stride}, panel + member.size());
   });
 }
 
@@ -267,14 +288,15 @@ void CpuDecoder<T>::gate(Member& member, const GatedBlock& block) {
                          .up_bias = data_or_null(block.up_bias),
                          .inner = block.inner,
                          .activation = block.activation};
-  const Inputs input = tensor_rows<T>(input_), gated = tensor_rows<T>(gated_);
+  const Inputs gated = tensor_rows<T>(gated_);
+  const Operand input = operand(member, block.gate, tensor_rows<T>(input_), std::ssize(rows_));
   member.share(block.gate.num_panels(), [&](int64_t panel) {
     gate_panel(part, panel, panel + member.size(), input, gated, 0, std::ssize(rows_));
   });
 }
 
 template <class T>
-void CpuDecoder<T>::gate_panel(const GatePart& part, int64_t panel, int64_t next, Inputs input, Inputs gated,
+void CpuDecoder<T>::gate_panel(const GatePart& part, int64_t panel, int64_t next, const Operand& input, Inputs gated,
                                int64_t begin, int64_t end) const {
   static thread_local std::vector<float> scratch;
   scratch.resize(static_cast<size_t>(2 * kGatedRows * kPanelWidth));
@@ -284,8 +306,8 @@ void CpuDecoder<T>::gate_panel(const GatePart& part, int64_t panel, int64_t next
   const float* const up_bias = part.up_bias ? part.up_bias + column : nullptr;
   for (int64_t first = begin; first < end; first += kGatedRows) {
     const int64_t count = std::min(kGatedRows, end - first);
-    part.gate.multiply(panel, input[first], input.stride, count, gates, kPanelWidth, next);
-    part.up.multiply(panel, input[first], input.stride, count, ups, kPanelWidth, next);
+    multiply_panel(part.gate, panel, input, first, count, {gates, kPanelWidth}, next);
+    multiply_panel(part.up, panel, input, first, count, {ups, kPanelWidth}, next);
     for (int64_t i = 0; i < count; ++i) {
       const float *const g = gates + i * kPanelWidth, *const u = ups + i * kPanelWidth;
       T* const out = gated[first + i] + column;

@@ -153,6 +153,13 @@ class CpuDecoder : public Decoder {
   void add_and_norm(Member& member, const DecoderBlock* last, const at::Tensor& norm);
   /// Adds one row of the block's output, with bias, norm and scale, to a row of x_.
   void add_branch(const DecoderBlock& block, float* x, float* branch) const;
+  /// Rows of x in the form that a product reads: type T, or fixed point (ops/fixed_rows.h) for int8 weights.
+  using Operand = std::variant<Inputs, RowView<uint8_t>>;
+  /// Returns the first `rows` rows of x as `weight` reads them. Rows in fixed point are valid until the next call.
+  Operand operand(Member& member, const PackedWeight& weight, Inputs x, int64_t rows);
+  /// Computes `count` rows of x times a panel, from row `first` on, into rows of y from `y` on.
+  static void multiply_panel(const PackedWeight& weight, int64_t panel, const Operand& x, int64_t first, int64_t count,
+                             Rows y, int64_t next);
   /// Computes y = x weight^T for the first `rows` rows.
   void multiply(Member& member, const PackedWeight& weight, Inputs x, int64_t rows, Rows y);
   /// Computes branch_ from input_, without the output bias.
@@ -169,7 +176,7 @@ class CpuDecoder : public Decoder {
   };
   /// Computes gated = activation(input gate^T) * (input up^T) for rows [begin, end) and the outputs of weight panel
   /// `panel` (ops/packed_weight.h). next: the panel to prefetch.
-  void gate_panel(const GatePart& part, int64_t panel, int64_t next, Inputs input, Inputs gated, int64_t begin,
+  void gate_panel(const GatePart& part, int64_t panel, int64_t next, const Operand& input, Inputs gated, int64_t begin,
                   int64_t end) const;
   /// Sets choices_ and choice_weights_ by the router's logits, and records the choices.
   void choose(Member& member, const ExpertsBlock& block);
@@ -215,6 +222,7 @@ class CpuDecoder : public Decoder {
   // tensor-parallel ranks split it.
   at::Tensor x_, qkv_, branch_, logits_, gathered_;
   at::Tensor input_, mixed_, gated_;  // type T: GEMM inputs
+  at::Tensor fixed_;                  // uint8: the rows of operand(); only with int8 weights
 
   ExpertRecord record_;
   // MoE: router logits; input, gated and result of each (row, expert) choice, sorted by expert.

@@ -106,6 +106,7 @@ void CpuDecoder<T>::run_experts(Member& member, const ExpertsBlock& block) {
       std::copy_n(input[i], hidden_, expert_input[choice_indices_[i * block.routing.chosen + k]]);
   });
   const int64_t panels = block.gates[0].num_panels(), out_panels = block.downs[0].num_panels();
+  const Operand gate_input = operand(member, block.gates[0], expert_input, std::ssize(choices_));
   member.share(std::ssize(expert_rows_) * panels, [&](int64_t task) {
     const auto [expert, first, count] = expert_rows_[task / panels];
     const GatePart part = {.gate = block.gates[expert],
@@ -114,13 +115,14 @@ void CpuDecoder<T>::run_experts(Member& member, const ExpertsBlock& block) {
                            .up_bias = nullptr,
                            .inner = block.inner,
                            .activation = Activation::kSilu};
-    gate_panel(part, task % panels, task % panels, expert_input, gated, first, first + count);
+    gate_panel(part, task % panels, task % panels, gate_input, gated, first, first + count);
   });
+  const Operand down_input = operand(member, block.downs[0], gated, std::ssize(choices_));
   member.share(std::ssize(expert_rows_) * out_panels, [&](int64_t task) {
     const auto [expert, first, count] = expert_rows_[task / out_panels];
     const int64_t panel = task % out_panels;
-    block.downs[expert].multiply(panel, gated[first], gated.stride, count, results[first] + panel * kPanelWidth,
-                                 results.stride, panel + 1);
+    multiply_panel(block.downs[expert], panel, down_input, first, count,
+                   {results[first] + panel * kPanelWidth, results.stride}, panel + 1);
   });
 }
 

@@ -43,7 +43,7 @@ void ExperienceConfig::fields(Keys& v) {
     "lambda of the advantages is 1 - 1 / (lambd_alpha x tokens of the response), at least 0; null: lambd",
     above_to(0, 1'000'000), only_if(adv_estimator->needs_values, adv_estimator));
   v("reward_baseline", reward_baseline,
-    "constant that is first subtracted from every reward; 0.5 turns 0 and 1 into -0.5 and 0.5, so that wrong "
+    "constant that is subtracted from every reward; 0.5 turns 0 and 1 into -0.5 and 0.5, so that wrong "
     "responses teach too",
     within(-1'000'000, 1'000'000), only_if(!norm_mean_type, norm_mean_type),
     only_if(norm_mean_type || !adv_estimator->compares_group, adv_estimator), only_if(!is_pure_opd, is_pure_opd));

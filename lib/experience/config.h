@@ -115,7 +115,7 @@ struct ExperienceConfig {
   double lambd = 0.95;                       // lambda of GAE
   std::optional<double> lambd_critic{};      // lambda of the critic's targets; null: lambd
   std::optional<double> lambd_alpha{};       // lambda of the advantages by response length (gae()); null: lambd
-  double reward_baseline = 0;                // subtracted from every reward first
+  double reward_baseline = 0;                // subtracted from every reward, unless norm_mean_type subtracts a mean
   std::optional<double> reward_clip{};       // bound of |reward|, before and after the KL is subtracted; null: none
   std::optional<double> advantage_clip{};    // bound of |advantage|; null: none
   std::optional<NormType> norm_mean_type{};  // mean subtracted from the rewards; null: the estimator's

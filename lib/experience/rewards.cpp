@@ -156,8 +156,9 @@ std::vector<double> normalised_rewards(const StepFacts& step, const ExperienceCo
   if (estimator.separates_rewards) return decoupled_rewards(step, num_groups, /*over_batch=*/!estimator.whitens);
   std::vector<double> rewards = column(step.responses, &ResponseFacts::reward);
   const Normalisation types = config.normalisation();
-  for (size_t b = 0; b < rewards.size(); ++b)
-    if (step.responses[b].is_judged) rewards[b] -= config.reward_baseline;
+  if (!types.mean)
+    for (size_t b = 0; b < rewards.size(); ++b)
+      if (step.responses[b].is_judged) rewards[b] -= config.reward_baseline;
   if (config.adv_estimator->samples_baseline) {
     for (size_t b = 0; b < rewards.size(); ++b) {
       ROLL_CHECK(step.responses[b].baseline.has_value(), "the estimator subtracts the reward of a greedy response");

@@ -41,9 +41,9 @@ std::vector<char> sample_mask(const StepFacts& step, const ExperienceConfig& con
 /// reward 0 may lack parts, which then count as 0; throws Bug if one with another reward lacks them.
 std::vector<double> decoupled_rewards(const StepFacts& step, int64_t num_groups, bool over_batch);
 
-/// Returns [B] (reward - reward_baseline - mean) / (deviation + 1e-6), with or without mean and deviation as
-/// config.normalisation() says. These are statistics of the judged responses' rewards (before reward_baseline is
-/// subtracted), with deviations over n - 1. For NormType::kRunning they cover all steps so far: this call first adds
+/// Returns [B] (reward - mean) / (deviation + 1e-6), with or without mean and deviation as config.normalisation() says;
+/// without a mean, reward_baseline takes its place. These are statistics of the judged responses' rewards, with
+/// deviations over n - 1. For NormType::kRunning they cover all steps so far: this call first adds
 /// the step's rewards to `running`; otherwise it leaves `running` alone. Two kinds of estimators differ:
 /// separates_rewards returns decoupled_rewards() instead, over the batch unless the estimator whitens; samples_baseline
 /// also subtracts the reward of the prompt's greedy response. The entry of an unjudged response is 0; without mean and

@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <ATen/native/CPUBlas.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +9,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "ops/fixed_rows.h"
 #include "ops/panel_product.h"
 #include "ops/row_ops.h"
+#include "ops/tile_product.h"
 
 namespace roll {
 
@@ -24,18 +25,16 @@ int64_t panels_for(int64_t outputs) {
   return (outputs + kPanelWidth - 1) / kPanelWidth;
 }
 
-/// True if oneDNN multiplies bfloat16 pairs with AMX tiles; otherwise panel_product.h multiplies them.
-bool has_tiles() {
-  static const bool found = at::native::cpublas::could_pack(at::kBFloat16);
-  return found;
-}
+constexpr float kLargest = 127;  // largest int8 code
 
-constexpr float kLargest = 127;                  // largest int8 code
-constexpr int64_t kBytePanel = kPanelWidth / 4;  // int8 words per input of a panel
+/// An output's weights in an int8 panel.
+struct ByteColumn {
+  float scale;     // NaN if a weight is not finite, so that the output becomes NaN
+  int32_t offset;  // kTopOffset times the sum of the codes
+};
 
-/// Rounds K weights to multiples of their scale and writes these + 128 as bytes, kPanelWidth apart. Returns the scale;
-/// NaN if a weight is not finite, so that the outputs become NaN.
-float round_row(const float* weights, int64_t inputs, uint8_t* bytes) {
+/// Rounds K weights to multiples of their scale, and writes the codes of output `output` of a panel.
+ByteColumn round_row(const float* weights, int64_t inputs, int64_t output, int8_t* panel) {
   float largest = 0;
   bool is_finite = true;
   for (int64_t k = 0; k < inputs; ++k) {
@@ -43,11 +42,14 @@ float round_row(const float* weights, int64_t inputs, uint8_t* bytes) {
     is_finite = is_finite && std::isfinite(weights[k]);
   }
   const float scale = largest / kLargest;
+  int32_t sum = 0;
   for (int64_t k = 0; k < inputs; ++k) {
     const float steps = is_finite && scale > 0 ? std::clamp(weights[k] / scale, -kLargest, kLargest) : 0;
-    bytes[k * kPanelWidth] = static_cast<uint8_t>(std::lrint(steps) + 128);
+    const auto code = static_cast<int8_t>(std::lrint(steps));
+    panel[code_place(inputs, output, k)] = code;
+    sum += code;
   }
-  return is_finite ? scale : std::numeric_limits<float>::quiet_NaN();
+  return {is_finite ? scale : std::numeric_limits<float>::quiet_NaN(), kTopOffset * sum};
 }
 
 /// Calls multiply(first row, count) for blocks of rows.
@@ -60,12 +62,12 @@ void for_row_blocks(int64_t rows, const F& multiply) {
 
 PackedWeight::Order PackedWeight::weight_order(int64_t inputs, at::ScalarType dtype) {
   if (dtype == at::kChar) return Order::kBytes;
-  const bool pairs_help = has_tiles() || panel_products().front().pairs;
-  return dtype == at::kBFloat16 && inputs % 2 == 0 && pairs_help ? Order::kPairs : Order::kFloats;
+  return dtype == at::kBFloat16 && inputs % 2 == 0 && panel_products().front().pairs ? Order::kPairs : Order::kFloats;
 }
 
 int64_t PackedWeight::panel_size(int64_t inputs, Order order) {
-  return inputs * kPanelWidth / (order == Order::kBytes ? 4 : order == Order::kPairs ? 2 : 1);
+  if (order == Order::kPairs) return padded_pairs(inputs) * kPanelWidth;
+  return order == Order::kBytes ? fixed_plane(inputs) / 4 * kPanelWidth : inputs * kPanelWidth;
 }
 
 PackedWeight::PackedWeight(int64_t outputs, int64_t inputs, at::ScalarType dtype, StreamedMemory& memory)
@@ -76,7 +78,10 @@ PackedWeight::PackedWeight(int64_t outputs, int64_t inputs, at::ScalarType dtype
       panels_(memory.take({num_panels_, panel_size(inputs, order_)}, at::kInt).zero_()) {
   ROLL_CHECK(dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kChar,
              "weights are packed in float32, bfloat16 or int8");
-  if (order_ == Order::kBytes) scales_ = at::zeros({padded_outputs()}, at::kFloat);
+  if (order_ != Order::kBytes) return;
+  ROLL_CHECK(inputs <= kMostByteInputs, "sums of int8 products fit 32 bits");
+  scales_ = at::zeros({padded_outputs()}, at::kFloat);
+  offsets_ = at::zeros({padded_outputs()}, at::kInt);
 }
 
 int64_t PackedWeight::room_for(int64_t outputs, int64_t inputs, at::ScalarType dtype) {
@@ -84,7 +89,7 @@ int64_t PackedWeight::room_for(int64_t outputs, int64_t inputs, at::ScalarType d
 }
 
 int64_t PackedWeight::bytes() const {
-  return static_cast<int64_t>(panels_.nbytes() + (scales_.defined() ? scales_.nbytes() : 0));
+  return static_cast<int64_t>(panels_.nbytes() + (scales_.defined() ? scales_.nbytes() + offsets_.nbytes() : 0));
 }
 
 void PackedWeight::fill(int64_t first_output, const at::Tensor& weight) {
@@ -100,7 +105,7 @@ void PackedWeight::fill(int64_t first_output, const at::Tensor& weight) {
       const int64_t begin = std::max(first_output, panel * kPanelWidth),
                     stop = std::min(end, (panel + 1) * kPanelWidth);
       const auto* const rows = from + (begin - first_output) * length;
-      auto* const columns = to + panel * length * kPanelWidth + begin % kPanelWidth;
+      auto* const columns = to + panel * panels_.size(1) + begin % kPanelWidth;
       for (int64_t k = 0; k < length; ++k)
         for (int64_t n = 0; n < stop - begin; ++n) columns[k * kPanelWidth + n] = rows[n * length + k];
     }
@@ -109,43 +114,51 @@ void PackedWeight::fill(int64_t first_output, const at::Tensor& weight) {
 
 void PackedWeight::fill_bytes(int64_t first_output, const at::Tensor& weight) {
   const auto* const from = weight.const_data_ptr<float>();
-  auto* const to = reinterpret_cast<uint8_t*>(panels_.mutable_data_ptr<int32_t>());
+  auto* const to = reinterpret_cast<int8_t*>(panels_.mutable_data_ptr<int32_t>());
+  const int64_t panel_bytes = panels_.size(1) * 4;
   auto* const scales = scales_.mutable_data_ptr<float>();
+  auto* const offsets = offsets_.mutable_data_ptr<int32_t>();
   at::parallel_for(first_output, first_output + weight.size(0), 1, [&](int64_t begin, int64_t end) {
     for (int64_t output = begin; output < end; ++output) {
-      const int64_t panel = output / kPanelWidth, column = output % kPanelWidth;
-      const int64_t byte_offset = column % kBytePanel * 4 + column / kBytePanel;
-      scales[output] = round_row(from + (output - first_output) * inputs_, inputs_,
-                                 to + panel * inputs_ * kPanelWidth + byte_offset);
+      const ByteColumn column = round_row(from + (output - first_output) * inputs_, inputs_, output % kPanelWidth,
+                                          to + output / kPanelWidth * panel_bytes);
+      scales[output] = column.scale;
+      offsets[output] = column.offset;
     }
   });
 }
 
 void PackedWeight::multiply(int64_t panel, const float* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
                             int64_t next_panel) const {
-  const PanelProducts& products = panel_products().front();
-  const int32_t *const weight = panel_words(panel), *const next = panel_words(next_panel);
+  const auto *const weight = reinterpret_cast<const float*>(panel_words(panel)), *const next =
+                                                                                     reinterpret_cast<const float*>(
+                                                                                         panel_words(next_panel));
   for_row_blocks(rows, [&](int64_t row, int64_t count) {
-    const PanelRows part{x + row * x_stride, x_stride, count, y + row * y_stride, y_stride};
-    if (order_ == Order::kBytes)
-      products.bytes({reinterpret_cast<const uint32_t*>(weight), scales_.const_data_ptr<float>() + panel * kPanelWidth},
-                     inputs_, part, reinterpret_cast<const uint32_t*>(next));
-    else
-      products.floats(reinterpret_cast<const float*>(weight), inputs_, part, reinterpret_cast<const float*>(next));
+    panel_products().front().floats(weight, inputs_,
+                                    {x + row * x_stride, x_stride, count, y + row * y_stride, y_stride}, next);
+  });
+}
+
+void PackedWeight::multiply(int64_t panel, const uint8_t* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
+                            int64_t next_panel) const {
+  const BytePanel weight{reinterpret_cast<const int8_t*>(panel_words(panel)),
+                         scales_.const_data_ptr<float>() + panel * kPanelWidth,
+                         offsets_.const_data_ptr<int32_t>() + panel * kPanelWidth};
+  const auto* const next = reinterpret_cast<const int8_t*>(panel_words(next_panel));
+  for_row_blocks(rows, [&](int64_t row, int64_t count) {
+    panel_products().front().bytes(weight, inputs_, {x + row * x_stride, x_stride, count, y + row * y_stride, y_stride},
+                                   next);
   });
 }
 
 void PackedWeight::multiply(int64_t panel, const c10::BFloat16* x, int64_t x_stride, int64_t rows, float* y,
                             int64_t y_stride, int64_t next_panel) const {
   if (order_ == Order::kPairs) {
-    const auto* const weight = reinterpret_cast<const c10::BFloat16*>(panel_words(panel));
+    const auto* const weight = reinterpret_cast<const uint32_t*>(panel_words(panel));
+    const auto* const next = reinterpret_cast<const uint32_t*>(panel_words(next_panel));
     return for_row_blocks(rows, [&](int64_t row, int64_t count) {
-      if (!has_tiles())
-        return panel_products().front().pairs(reinterpret_cast<const uint32_t*>(panel_words(panel)), inputs_,
-                                              {x + row * x_stride, x_stride, count, y + row * y_stride, y_stride},
-                                              reinterpret_cast<const uint32_t*>(panel_words(next_panel)));
-      at::native::cpublas::brgemm(count, kPanelWidth, inputs_, x_stride, kPanelWidth, y_stride, /*add_C=*/false,
-                                  x + row * x_stride, weight, y + row * y_stride);
+      panel_products().front().pairs(weight, inputs_,
+                                     {x + row * x_stride, x_stride, count, y + row * y_stride, y_stride}, next);
     });
   }
   for_row_blocks(rows, [&](int64_t row, int64_t count) {
@@ -161,7 +174,7 @@ const int32_t* PackedWeight::panel_words(int64_t panel) const {
 }
 
 void PackedWeight::release() {
-  at::native::cpublas::brgemm_release(has_tiles());
+  release_tiles();
 }
 
 WideProduct::WideProduct(const at::Tensor& weight) {

@@ -1,7 +1,6 @@
 // Stores weight matrices on the CPU in a layout that makes products with few rows of x fast, for the CPU decoder. The
-// layout has panels of 64 outputs, each read as one stream. The kernels are those of panel_product.h, or with AMX and
-// bfloat16 oneDNN's (LibTorch's brgemm). The bits of a row's result do not depend on the rows computed with it.
-// Legend: N rows of x and y (tokens), K inputs, O outputs.
+// layout has panels of 64 outputs, each read as one stream. The kernels are those of panel_product.h. The bits of a
+// row's result do not depend on the rows computed with it. Legend: N rows of x and y (tokens), K inputs, O outputs.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -28,6 +27,7 @@ class PackedWeight {
   void fill(int64_t first_output, const at::Tensor& weight);
 
   int64_t outputs() const { return outputs_; }
+  int64_t inputs() const { return inputs_; }
   /// Returns the bytes of the packed weight, which a product over all panels reads once.
   int64_t bytes() const;
   int64_t num_panels() const { return num_panels_; }
@@ -36,13 +36,17 @@ class PackedWeight {
 
   /// Computes x W^T for the outputs of one panel, summed in float32: x [rows, K], with rows x_stride elements apart.
   /// Writes kPanelWidth elements of each of `rows` rows of y, from `y` on, with rows y_stride elements apart: the
-  /// caller passes a pointer to the panel's first column. Padding outputs become 0. x has the weight's dtype (for int8
-  /// either one). `next_panel`: panel that this thread computes next, which is prefetched; an index past the last one
-  /// is allowed. Several threads may call it at once.
+  /// caller passes a pointer to the panel's first column. Padding outputs become 0. x has the weight's dtype; for int8
+  /// it has rows in fixed point (fixed_rows.h), x_stride bytes apart. `next_panel`: panel that this thread computes
+  /// next, which is prefetched; an index past the last one is allowed. Several threads may call it at once.
   void multiply(int64_t panel, const float* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
                 int64_t next_panel) const;
   void multiply(int64_t panel, const c10::BFloat16* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
                 int64_t next_panel) const;
+  void multiply(int64_t panel, const uint8_t* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
+                int64_t next_panel) const;
+  /// Returns true if x must have rows in fixed point.
+  bool reads_fixed_rows() const { return order_ == Order::kBytes; }
 
   /// Releases the calling thread's AMX tiles (does nothing without AMX). Each thread that called multiply() must call
   /// it when it has computed its panels.
@@ -59,8 +63,9 @@ class PackedWeight {
 
   int64_t outputs_ = 0, inputs_ = 0, num_panels_ = 0;
   Order order_ = Order::kFloats;
-  at::Tensor panels_;  // [panels, words] int32: a word holds 1 float32, 2 bfloat16 (inputs) or 4 int8 (outputs)
-  at::Tensor scales_;  // [panels * width] float32; int8 only
+  at::Tensor panels_;   // [panels, words] int32: a word holds 1 float32, or 2 bfloat16 or 4 int8 of as many inputs
+  at::Tensor scales_;   // [panels * width] float32; int8 only
+  at::Tensor offsets_;  // [panels * width] int32; int8 only
 };
 
 /// Matrix product x W^T with a float32 result for bfloat16 operands on the CPU; LibTorch's own would round the result.

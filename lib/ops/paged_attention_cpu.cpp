@@ -11,8 +11,6 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kStripsAtOnce = 6;  // strips of keys; with two queries, twelve independent sums
-
 template <int W, class Number>
 struct VectorOf {
   typedef Number type __attribute__((vector_size(W * sizeof(Number)), aligned(alignof(Number)), may_alias));

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "ops/simd.h"
+#include "ops/tile_product.h"
 
 namespace roll {
 
@@ -72,78 +73,111 @@ ROLL_INLINE void multiply_ahead(const float* panel, int64_t inputs, const PanelR
 template <int Lanes>
 struct Register {
   typedef float Floats __attribute__((vector_size(4 * Lanes), aligned(alignof(float)), may_alias));
-  typedef uint32_t Words __attribute__((vector_size(4 * Lanes), aligned(alignof(uint32_t)), may_alias));
+  typedef int32_t Ints __attribute__((vector_size(4 * Lanes), aligned(alignof(int32_t)), may_alias));
 };
 
-constexpr int kBytes = 4;  // bytes of a word: weights that are widened together
+constexpr int64_t kGroup = 4;       // inputs whose codes are neighbours in a panel of 8-bit weights
+constexpr int64_t kGroupLine = 64;  // bytes of such a panel per group: the codes of 16 outputs
 
-/// Computes R rows x the outputs of L words; the sums stay in registers. A byte is widened as the low bits of 2^23.
-template <int R, int L>
-ROLL_INLINE void multiply_bytes(const uint32_t* words, const float* scales, int64_t inputs, const float* x,
-                                int64_t x_stride, float* y, int64_t y_stride, const uint32_t* next) {
-  using Floats = typename Register<L>::Floats;
-  using Words = typename Register<L>::Words;
-  constexpr uint32_t kShift = 0x4b000000;    // 2^23
-  constexpr float kShifted = 8388608 + 128;  // widened code of weight 0
-  Floats sums[R][kBytes] = {};
-  for (int64_t k = 0; k < inputs; ++k) {
-    const Words word = *reinterpret_cast<const Words*>(words + k * kLine);
-    Floats weights[kBytes];
-    for (int b = 0; b < kBytes; ++b)
-      weights[b] = reinterpret_cast<Floats>(((word >> (8 * b)) & 0xffu) | kShift) - kShifted;
-    if (next) __builtin_prefetch(next + k * kLine, 0, 2);
-    for (int r = 0; r < R; ++r) {
-      const float input = x[r * x_stride + k];
-      for (int b = 0; b < kBytes; ++b) sums[r][b] += input * weights[b];
-    }
-  }
-  for (int r = 0; r < R; ++r)
-    for (int b = 0; b < kBytes; ++b)
-      *reinterpret_cast<Floats*>(y + r * y_stride + b * kLine) =
-          sums[r][b] * *reinterpret_cast<const Floats*>(scales + b * kLine);
+float row_scale(const uint8_t* row) {
+  float scale = 0;
+  std::memcpy(&scale, row, sizeof(scale));
+  return scale;
 }
 
-/// Computes `count` rows, at most R.
-template <int R, int L>
-ROLL_INLINE void multiply_few_bytes(int64_t count, const BytePanel& panel, int64_t inputs, const PanelRows& rows,
-                                    const uint32_t* next) {
-  if (count == R) {
-    for (int word = 0; word < kLine; word += L)
-      multiply_bytes<R, L>(panel.words + word, panel.scales + word, inputs, rows.x, rows.x_stride, rows.y + word,
-                           rows.y_stride, word == 0 ? next : nullptr);
-  } else if constexpr (R > 1) {
-    multiply_few_bytes<R - 1, L>(count, panel, inputs, rows, next);
-  }
-}
-
-template <int R, int L>
-ROLL_INLINE void multiply_byte_rows(const BytePanel& panel, int64_t inputs, const PanelRows& rows,
-                                    const uint32_t* next) {
-  const int64_t blocks = (rows.count + R - 1) / R;
-  for (int64_t block = 0, row = 0; block < blocks; ++block) {
-    const int64_t left = blocks - block, count = (rows.count - row + left - 1) / left;
-    multiply_few_bytes<R, L>(
-        count, panel, inputs,
-        {rows.x + row * rows.x_stride, rows.x_stride, count, rows.y + row * rows.y_stride, rows.y_stride},
-        block == 0 ? next : nullptr);
-    row += count;
-  }
+/// Writes one vector of products: a row times the outputs from `column` on.
+template <int Lanes>
+ROLL_INLINE void finish_bytes(const typename Register<Lanes>::Ints (&sums)[kFixedDigits], const BytePanel& panel,
+                              int64_t column, float row_scale, float* y) {
+  using Floats = typename Register<Lanes>::Floats;
+  Floats products;
+  combine_digits(sums, *reinterpret_cast<const typename Register<Lanes>::Ints*>(panel.offsets + column), row_scale,
+                 *reinterpret_cast<const Floats*>(panel.scales + column), products);
+  *reinterpret_cast<Floats*>(y + column) = products;
 }
 
 #ifdef ROLL_V4
-// 7 x 4 sums and 4 weights fill the 32 registers of AVX-512. Widening bytes takes three constants, so 6 rows fit.
+// 7 x 4 sums and 4 weights fill the 32 registers of AVX-512.
 ROLL_V4 void multiply_v4(const float* panel, int64_t inputs, const PanelRows& rows, const float* next) {
   multiply_ahead<7, 4>(panel, inputs, rows, next);
-}
-ROLL_V4 void multiply_bytes_v4(const BytePanel& panel, int64_t inputs, const PanelRows& rows, const uint32_t* next) {
-  multiply_byte_rows<6, 16>(panel, inputs, rows, next);
 }
 // A Vector takes two registers: 6 x 2 sums in the 16 registers of AVX2.
 ROLL_V3 void multiply_v3(const float* panel, int64_t inputs, const PanelRows& rows, const float* next) {
   multiply_ahead<6, 1>(panel, inputs, rows, next);
 }
-ROLL_V3 void multiply_bytes_v3(const BytePanel& panel, int64_t inputs, const PanelRows& rows, const uint32_t* next) {
-  multiply_byte_rows<2, 8>(panel, inputs, rows, next);
+
+/// Computes one row with AVX2: 3 x 4 sums of 8 outputs each. Products of digits and codes fit 16 bits in pairs.
+ROLL_V3 void multiply_bytes_v3(const BytePanel& panel, int64_t inputs, const FixedPanelRows& rows, const int8_t* next) {
+  constexpr int kColumns = 4, kLanes = 8;
+  const int64_t plane = fixed_plane(inputs);
+  const __m256i ones = _mm256_set1_epi16(1);
+  for (int64_t row = 0; row < rows.count; ++row) {
+    const uint8_t *const x = rows.x + row * rows.x_stride, *const digits = x + kFixedHeader;
+    for (int64_t first = 0; first < kPanelWidth; first += kColumns * kLanes) {
+      Register<kLanes>::Ints sums[kColumns][kFixedDigits] = {};
+      for (int64_t group = 0; group < plane / kGroup; ++group) {
+        const int64_t place = code_place(inputs, first, group * kGroup),
+                      second = code_place(inputs, first + 16, group * kGroup);
+        if (row == 0) __builtin_prefetch(next + place, 0, 2), __builtin_prefetch(next + second, 0, 2);
+        for (int d = 0; d < kFixedDigits; ++d) {
+          int32_t four = 0;
+          std::memcpy(&four, digits + d * plane + group * kGroup, sizeof(four));
+          const __m256i digit = _mm256_set1_epi32(four);
+          for (int c = 0; c < kColumns; ++c) {
+            const int8_t* const codes = panel.codes + (c < 2 ? place : second) + c % 2 * kLanes * kGroup;
+            const __m256i weights = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes));
+            const __m256i pairs = _mm256_maddubs_epi16(digit, weights);
+            sums[c][d] += reinterpret_cast<Register<kLanes>::Ints>(_mm256_madd_epi16(pairs, ones));
+          }
+        }
+      }
+      for (int c = 0; c < kColumns; ++c)
+        finish_bytes<kLanes>(sums[c], panel, first + c * kLanes, row_scale(x), rows.y + row * rows.y_stride);
+    }
+  }
+}
+
+#define ROLL_V4_VNNI __attribute__((target("arch=x86-64-v4,avx512vnni")))
+
+/// Computes R rows x all outputs: R x 3 x 4 sums.
+template <int R>
+ROLL_V4_VNNI void multiply_vnni_block(const BytePanel& panel, int64_t plane, const uint8_t* x, int64_t x_stride,
+                                      float* y, int64_t y_stride, const int8_t* next) {
+  Register<kLine>::Ints sums[R][kVectors][kFixedDigits] = {};
+  for (int64_t group = 0; group < plane / kGroup; ++group) {
+    __m512i weights[kVectors];
+    for (int c = 0; c < kVectors; ++c) {
+      const int64_t place = c * plane * kLine + group * kGroupLine;
+      weights[c] = _mm512_loadu_si512(panel.codes + place);
+      if (next) __builtin_prefetch(next + place, 0, 2);
+    }
+    for (int r = 0; r < R; ++r)
+      for (int d = 0; d < kFixedDigits; ++d) {
+        int32_t four = 0;
+        std::memcpy(&four, x + r * x_stride + kFixedHeader + d * plane + group * kGroup, sizeof(four));
+        const __m512i digit = _mm512_set1_epi32(four);
+        for (int c = 0; c < kVectors; ++c)
+          sums[r][c][d] = reinterpret_cast<Register<kLine>::Ints>(
+              _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sums[r][c][d]), digit, weights[c]));
+      }
+  }
+  for (int r = 0; r < R; ++r)
+    for (int c = 0; c < kVectors; ++c)
+      finish_bytes<kLine>(sums[r][c], panel, c * kLine, row_scale(x + r * x_stride), y + r * y_stride);
+}
+
+ROLL_V4_VNNI void multiply_bytes_vnni(const BytePanel& panel, int64_t inputs, const FixedPanelRows& rows,
+                                      const int8_t* next) {
+  const int64_t plane = fixed_plane(inputs);
+  for (int64_t row = 0; row < rows.count; row += 2) {
+    const uint8_t* const x = rows.x + row * rows.x_stride;
+    float* const y = rows.y + row * rows.y_stride;
+    const int8_t* const prefetched = row == 0 ? next : nullptr;
+    if (row + 1 < rows.count)
+      multiply_vnni_block<2>(panel, plane, x, rows.x_stride, y, rows.y_stride, prefetched);
+    else
+      multiply_vnni_block<1>(panel, plane, x, rows.x_stride, y, rows.y_stride, prefetched);
+  }
 }
 
 #define ROLL_V4_BF16 __attribute__((target("arch=x86-64-v4,avx512bf16")))
@@ -197,16 +231,33 @@ ROLL_V4_BF16 void multiply_pairs_v4(const uint32_t* panel, int64_t inputs, const
 void multiply_plain(const float* panel, int64_t inputs, const PanelRows& rows, const float* next) {
   multiply_ahead<2, 1>(panel, inputs, rows, next);
 }
-void multiply_bytes_plain(const BytePanel& panel, int64_t inputs, const PanelRows& rows, const uint32_t* next) {
-  multiply_byte_rows<2, 4>(panel, inputs, rows, next);
+void multiply_bytes_plain(const BytePanel& panel, int64_t inputs, const FixedPanelRows& rows, const int8_t*) {
+  constexpr int kLanes = 4;
+  const int64_t plane = fixed_plane(inputs);
+  for (int64_t row = 0; row < rows.count; ++row) {
+    const uint8_t* const x = rows.x + row * rows.x_stride;
+    int32_t sums[kFixedDigits][kPanelWidth] = {};
+    for (int64_t k = 0; k < plane; ++k)
+      for (int d = 0; d < kFixedDigits; ++d)
+        for (int64_t output = 0; output < kPanelWidth; ++output)
+          sums[d][output] += x[kFixedHeader + d * plane + k] * panel.codes[code_place(inputs, output, k)];
+    for (int64_t column = 0; column < kPanelWidth; column += kLanes) {
+      Register<kLanes>::Ints parts[kFixedDigits];
+      for (int d = 0; d < kFixedDigits; ++d) std::memcpy(&parts[d], sums[d] + column, sizeof(parts[d]));
+      finish_bytes<kLanes>(parts, panel, column, row_scale(x), rows.y + row * rows.y_stride);
+    }
+  }
 }
 
 std::vector<PanelProducts> find_products() {
   std::vector<PanelProducts> found;
 #ifdef ROLL_V4
-  if (__builtin_cpu_supports("x86-64-v4"))
-    found.push_back(
-        {multiply_v4, multiply_bytes_v4, __builtin_cpu_supports("avx512bf16") ? multiply_pairs_v4 : nullptr});
+  const auto bytes_v4 = __builtin_cpu_supports("avx512vnni") ? multiply_bytes_vnni : multiply_bytes_v3;
+  const auto pairs_v4 = __builtin_cpu_supports("avx512bf16") ? multiply_pairs_v4 : nullptr;
+  if (__builtin_cpu_supports("x86-64-v4")) {
+    if (has_tiles()) found.push_back({multiply_v4, multiply_bytes_tiled, multiply_pairs_tiled});
+    found.push_back({multiply_v4, bytes_v4, pairs_v4});
+  }
   if (__builtin_cpu_supports("x86-64-v3")) found.push_back({multiply_v3, multiply_bytes_v3});
 #endif
   found.push_back({multiply_plain, multiply_bytes_plain});

@@ -1,7 +1,7 @@
 // Kernels for packed_weight.h that multiply rows of x by a panel on the CPU, with sums in float32. A panel holds the
 // weights of 64 outputs. Each kernel prefetches the thread's next panel while it multiplies this one. With few rows,
 // reading weights takes about as long as multiplying, and neither hardware prefetch nor a library's kernel overlaps the
-// two (oneDNN's brgemm: 0.7 of this speed at 1 and 32 rows). 8-bit weights are widened to float32 in registers.
+// two (oneDNN's brgemm: 0.7 of this speed at 1 and 32 rows). 8-bit weights multiply rows in fixed point (fixed_rows.h).
 // Legend: N rows of x and y (tokens), K inputs.
 #pragma once
 
@@ -10,11 +10,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "ops/fixed_rows.h"
+
 namespace roll {
 
 constexpr int64_t kPanelWidth = 64;  // outputs of a panel: four AVX-512 vectors
+constexpr int64_t kTileInputs = 32;  // inputs that a tile instruction (tile_product.h) multiplies
 
-/// The rows that a kernel computes: it reads x and writes y. T is the type of x: float or c10::BFloat16.
+/// Returns the number of pairs of inputs in a bfloat16 panel: whole tiles.
+constexpr int64_t padded_pairs(int64_t inputs) {
+  return (inputs + kTileInputs - 1) / kTileInputs * (kTileInputs / 2);
+}
+
+/// The rows that a kernel computes: it reads x and writes y. T is the type of x: float, c10::BFloat16, or uint8_t for
+/// the bytes of rows in fixed point.
 template <class T>
 struct RowsOfPanel {
   const T* x;               // [N, K], rows x_stride elements apart
@@ -24,12 +33,20 @@ struct RowsOfPanel {
 };
 using PanelRows = RowsOfPanel<float>;
 using NarrowPanelRows = RowsOfPanel<c10::BFloat16>;
+/// Rows in fixed point; x_stride is in bytes.
+using FixedPanelRows = RowsOfPanel<uint8_t>;
 
 /// A panel of 8-bit weights: a weight is its code (-127 to 127) times the scale of its output.
 struct BytePanel {
-  const uint32_t* words;  // [K, 16]: byte b of word w (0: lowest) is the code of output 16 b + w, plus 128
-  const float* scales;    // [64]
+  const int8_t* codes;     // [4, fixed_plane(K) / 4, 16, 4]: for 16 outputs, the codes of four inputs; padding is zero
+  const float* scales;     // [64]
+  const int32_t* offsets;  // [64]: kTopOffset times the sum of the output's codes
 };
+/// Returns the place in BytePanel::codes of an output's code for input k.
+constexpr int64_t code_place(int64_t inputs, int64_t output, int64_t k) {
+  return output / 16 * fixed_plane(inputs) * 16 + k / 4 * 64 + output % 16 * 4 + k % 4;
+}
+constexpr int64_t kMostByteInputs = 133'000;  // with more inputs a sum could exceed 32 bits
 
 /// Kernels for one kind of processor. Each computes y = x P^T, where P [64, K] holds the panel's weights and K is
 /// `inputs`. `next`: the panel to prefetch; it may be an invalid address. An output is summed in the order of the
@@ -37,10 +54,10 @@ struct BytePanel {
 struct PanelProducts {
   /// Multiplies by a float32 panel, stored as [K, 64].
   void (*floats)(const float* panel, int64_t inputs, const PanelRows& rows, const float* next);
-  /// Multiplies by an 8-bit panel.
-  void (*bytes)(const BytePanel& panel, int64_t inputs, const PanelRows& rows, const uint32_t* next);
-  /// Multiplies by a bfloat16 panel, stored as [K / 2, 64] words: a word has the weights of two inputs, the first in
-  /// the low half. K must be even. Null if the processor lacks AVX512-BF16.
+  /// Multiplies by an 8-bit panel. All processors compute the same bits.
+  void (*bytes)(const BytePanel& panel, int64_t inputs, const FixedPanelRows& rows, const int8_t* next);
+  /// Multiplies by a bfloat16 panel, stored as [padded_pairs(K), 64] words: a word has the weights of two inputs, the
+  /// first in the low half; padding is zero. K must be even. Null if the processor lacks AVX512-BF16 and tiles.
   void (*pairs)(const uint32_t* panel, int64_t inputs, const NarrowPanelRows& rows, const uint32_t* next) = nullptr;
 };
 

@@ -26,7 +26,7 @@ void ThreadTeam::run(const std::function<void(Member&)>& body) {
     Member alone(*this, 0);
     body(alone);
   } else {
-    at::parallel_for(0, size_, 1, [&](int64_t begin, int64_t) {
+    at::parallel_for(0, size_, 1, [&](int64_t begin, int64_t) noexcept {
       Member member(*this, begin);
       body(member);
     });

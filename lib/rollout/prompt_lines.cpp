@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "config/flag.h"
 #include "config/json_node.h"
 #include "config/keys.h"
 #include "data/rows.h"
@@ -34,7 +33,7 @@ void read_sampling(const Json& value, const std::string& where, const PromptLine
   if (!value.is_object()) throw user_error("{}: sampling: must be an object, not {}", where, value.type_name());
   LineSampling sampling{.generating = rules.generating, .seed = {}, .logit_bias = {}};
   try {
-    read_flags(to_node(value), sampling, "sampling.");
+    read_json_fields(value, sampling, "sampling.");
     if (sampling.generating.num_return_sequences)
       throw UserError("sampling.num_return_sequences: cannot be set for one line; use -n for all lines");
     line.generating = sampling_settings(sampling.generating);

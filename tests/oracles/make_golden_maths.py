@@ -329,7 +329,7 @@ def normalised(c, rewards, rows, seen):
     for b, reward in decoupled(rows, over_batch=c["adv_estimator"] == "gdpo").items() if is_gdpo else ():
         out[b] = reward
     for b in rows if not is_gdpo else ():
-        out[b] = out[b] - c.get("reward_baseline", 0.0)
+        out[b] = out[b] - (0.0 if mean_type else c.get("reward_baseline", 0.0))
         if c.get("adv_estimator") == "remax":
             out[b] = out[b] - BASELINES[GROUPS[b]]
         if mean_type:
@@ -559,7 +559,8 @@ def experience_golden():
                 {"lambd_critic": 1.0}, {"lambd_critic": 0.5, "gamma": 0.9, "bootstrap_truncated": True}, {"lambd_alpha": 0.4},
                 {"lambd_alpha": 0.3, "lambd_critic": 1.0, "whiten_advantages": True} | kl]
     configs += [{"adv_estimator": "optimal_token_baseline"} | correction(on | {"upper_bound": 1.05}), {"adv_estimator": "optimal_token_baseline", "whiten_advantages": True, "norm_mean_type": "group"}]
-    configs += [{"adv_estimator": "reinforce", "reward_baseline": 0.5}, {"adv_estimator": "reinforce", "reward_baseline": 0.25, "norm_std_type": "batch"}]
+    configs += [{"adv_estimator": "reinforce", "reward_baseline": 0.5}, {"adv_estimator": "reinforce", "reward_baseline": 0.25, "norm_std_type": "batch"},
+                {"adv_estimator": "reinforce", "reward_baseline": 0.25, "norm_mean_type": "batch"}]
     cases = [experience(inputs, c) for c in configs]
     running = {"norm_mean_type": "running", "norm_std_type": "running"}
     adaptive = {"add_token_level_kl": True, "target_kl": 0.1, "kl_horizon": 30, "init_kl_coef": 0.05, "kl_penalty": "k3"}

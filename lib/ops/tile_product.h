@@ -1,0 +1,24 @@
+// Kernels of panel_product.h for the matrix tiles (AMX) of x86-64 processors. A tile instruction multiplies up to 16
+// rows of x by 16 outputs, with 32 bfloat16 inputs or 64 bytes. The kernels prefetch the next panel, which oneDNN's do
+// not. Each tile row is summed on its own, so that a row's bits do not depend on other rows.
+#pragma once
+
+#include "ops/panel_product.h"
+
+namespace roll {
+
+/// Returns true if the processor has tiles for bfloat16 and bytes, and Linux lets this process use them (the first call
+/// asks).
+bool has_tiles();
+
+/// PanelProducts::pairs with tiles. May be called only if has_tiles().
+void multiply_pairs_tiled(const uint32_t* panel, int64_t inputs, const NarrowPanelRows& rows, const uint32_t* next);
+
+/// PanelProducts::bytes with tiles. May be called only if has_tiles().
+void multiply_bytes_tiled(const BytePanel& panel, int64_t inputs, const FixedPanelRows& rows, const int8_t* next);
+
+/// Releases the calling thread's tiles, so that Linux need not save them when it switches threads. Does nothing if
+/// has_tiles() is false.
+void release_tiles();
+
+}  // namespace roll
