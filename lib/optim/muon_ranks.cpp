@@ -73,7 +73,7 @@ class SharedBuckets {
     Communicator* const tp = ranks_.parts.is_whole() ? nullptr : ranks_.parts.tp();
     const std::vector<int64_t> owners = find_owners(num_steps, tp ? tp->size() : 1);
     const int64_t own = tp ? tp->rank() : 0;
-    std::vector<at::Tensor> wholes(matrices_.size());  // of this tensor rank
+    std::vector<at::Tensor> wholes(matrices_.size());  // matrices that this tensor rank updates
     for (size_t i = 0; i < matrices_.size(); ++i)
       if (owners[i] < 0) {
         matrices_[i].local.zero_();
@@ -97,7 +97,7 @@ class SharedBuckets {
     }
   }
 
-  /// Sums the updates, of which each data rank has some, and gives each rank its slices.
+  /// Adds up the data ranks' updates, and gives each rank its slices.
   void return_updates() {
     std::vector<std::unique_ptr<Pending>> sent;
     for (size_t k = 0; k < buckets_.size(); ++k)

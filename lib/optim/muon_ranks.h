@@ -12,7 +12,7 @@ namespace roll {
 /// Ranks that hold the matrices of an optimizer.
 struct MuonRanks {
   Communicator& shards;          // data ranks that have the same parameters
-  bool shares_optimizer = true;  // each of them has a slice of the optimizer's state; false: the whole state
+  bool shares_optimizer = true;  // a data rank has a slice of the optimizer's state; false: the whole state
   const ParameterShards& parts;  // shards of tensor ranks
 };
 

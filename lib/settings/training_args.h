@@ -74,8 +74,9 @@ struct TrainingArgs {
             "the key at the top level decides");
     v.noted({"bf16", "fp16"}, "model_args.dtype decides");
     v.noted({"max_grad_norm"}, "max_grad_norm at the top level decides");
-    v.noted({"optim", "ddp_timeout", "dataloader_num_workers", "save_total_limit", "report_to",
-             "per_device_eval_batch_size", "save_strategy", "remove_unused_columns"},
+    v.noted({"optim"}, "the key optimizer decides");
+    v.noted({"ddp_timeout", "dataloader_num_workers", "save_total_limit", "report_to", "per_device_eval_batch_size",
+             "save_strategy", "remove_unused_columns"},
             "ROLL's own pipeline does not read it");
   }
 };

@@ -22,7 +22,7 @@ GATHERED = {f"{role}.{STRATEGY}reshard_after_forward": "true" for role in BOTH}
 DENSE = [(1, 1, 1, 1, 1, dict(rows=2, accumulation=4)), (2, 1, 1, 1, 1, {}), (4, 1, 1, 1, 1, {}), (2, 1, 1, 1, 1, WHOLE), (2, 1, 1, 1, 1, GATHERED), (1, 1, 1, 2, 1, {}),
          (1, 1, 1, 4, 1, {}), (2, 1, 1, 2, 1, {}), (2, 1, 1, 2, 1, WHOLE), (2, 1, 1, 2, 1, GATHERED), (1, 1, 2, 1, 1, {}), (1, 2, 1, 1, 1, {}), (2, 2, 1, 1, 1, {}), (1, 2, 1, 2, 1, {})]
 EXPERTS = [(2, 1, 1, 1, 2, {}), (2, 1, 1, 2, 2, {}), (2, 1, 1, 1, 2, WHOLE), (1, 2, 1, 1, 1, {}), (4, 1, 1, 1, 2, {})]
-BOUND = 1e-5  # the smallest singular values of a gradient are rounding, which five steps raise by up to 485
+BOUND = 2e-6  # as for AdamW in mesh_test.py, though five steps raise the rounding of small singular values by up to 485
 
 
 def check_layouts(folder, model, layouts, replayed):
@@ -36,17 +36,17 @@ def check_layouts(folder, model, layouts, replayed):
 
 
 def check_sizes(folder, base, replayed):
-    """Muon trains other weights than AdamW, with a moment less, as far as AdamW does."""
-    adamw = replay.train(folder, "adamw", rows=8, accumulation=1, adam=replay.SHARP + ", weight_decay: 0.1", **replayed)
+    """Updates have AdamW's size, and projections a moment less."""
+    adamw = replay.train(folder, "adamw", rows=8, accumulation=1, adam=replay.SHARP, **replayed)
     before = {f"actor.{name}": replay.numbers(tensor).reshape(tensor["shape"])
               for name, tensor in replay.deserialize((folder / "model/model.safetensors").read_bytes())}
-    moved = [{name: numpy.sqrt(numpy.mean((tensor - before[name]) ** 2)) for name, tensor in replay.weights(run).items() if name in before} for run in (base, adamw)]
-    projections = [name for name in moved[0] if name.endswith("_proj.weight")]
-    ratios = [moved[0][name] / moved[1][name] for name in projections]
-    expect(len(projections) == 14 and 0.2 < min(ratios) and max(ratios) < 2, f"with AdamW's learning rate Muon goes as far as AdamW: {ratios}")
+    after = replay.weights(base)
+    projections = [name for name in before if name.endswith("_proj.weight")]
+    update = 0.2 * 1e-3  # root mean square of one; there are two in each of three steps
+    moved = [numpy.sqrt(numpy.mean((after[name] - before[name]) ** 2)) / update for name in projections]
+    expect(len(moved) == 14 and 1 < min(moved) and max(moved) < 6.5, f"with learning rate 1 an update's elements are about 0.2: {moved}")
     kept = [json.loads(open(run / "metrics.jsonl").readline())["memory/actor/optimizer_bytes"] for run in (base, adamw)]
-    numel = sum(before[name].size for name in projections)
-    expect(kept[1] - kept[0] == 4 * numel, f"projections have one moment: {kept}")
+    expect(kept[1] - kept[0] == 4 * sum(before[name].size for name in projections), f"projections have one moment: {kept}")
 
 
 def check_resuming(folder, base, replayed):

@@ -15,7 +15,7 @@ using Catch::Contains;
 
 namespace {
 
-const std::string kTrained = "actor_train.training_args.";
+const std::string kMuonArgs = "actor_train.training_args.";
 
 CheckedConfig<Config> muon_recipe(const std::vector<std::string>& overrides) {
   return load_config(kRecipe, overrides, {.num_ranks = {}, .offline = true});
@@ -33,16 +33,17 @@ std::string muon_error(const std::vector<std::string>& overrides) {
 }  // namespace
 
 TEST_CASE("Muon has Jordan's momentum and steps, and refuses adapters and keys without effect", "[train]") {
-  const TrainingArgs args = muon_recipe({kTrained + "optimizer=muon"}).config.actor_train.training_args;
+  const TrainingArgs args = muon_recipe({kMuonArgs + "optimizer=muon"}).config.actor_train.training_args;
   CHECK((args.uses_muon() && args.muon.momentum == 0.95 && args.muon.num_steps == 5));
   CHECK_FALSE(muon_recipe({}).config.actor_train.training_args.uses_muon());
-  CHECK_THAT(muon_error({kTrained + "optimizer=sgd"}), Contains("adamw") && Contains("muon"));
-  CHECK_THAT(muon_error({kTrained + "muon_momentum=0.9"}),
+  CHECK_THAT(muon_error({kMuonArgs + "optimizer=sgd"}), Contains("adamw") && Contains("muon"));
+  CHECK_THAT(muon_error({kMuonArgs + "muon_momentum=0.9"}),
              Contains("muon_momentum = 0.9") && Contains("has no effect, because of") && Contains("optimizer = adamw"));
-  CHECK_THAT(muon_error({kTrained + "optimizer=muon", kTrained + "muon_momentum=1"}),
+  CHECK_THAT(muon_error({kMuonArgs + "optimizer=muon", kMuonArgs + "muon_momentum=1"}),
              Contains("must be at least 0 and below 1"));
-  CHECK_THAT(muon_error({kTrained + "optimizer=muon", kTrained + "muon_num_ns_steps=0"}), Contains("must be in 1..99"));
-  CHECK_THAT(muon_error({kTrained + "optimizer=muon", "actor_train.model_args.lora_rank=8"}),
+  CHECK_THAT(muon_error({kMuonArgs + "optimizer=muon", kMuonArgs + "muon_num_ns_steps=0"}),
+             Contains("must be in 1..99"));
+  CHECK_THAT(muon_error({kMuonArgs + "optimizer=muon", "actor_train.model_args.lora_rank=8"}),
              Contains("optimizer = muon: updates whole matrices") && Contains("remove lora_*"));
 }
 
@@ -50,7 +51,7 @@ TEST_CASE("a resumed run may not change its optimizer", "[train]") {
   const auto changes = config_changes("actor_train: {training_args: {optimizer: adamw}}", "config.yaml",
                                       "actor_train: {training_args: {optimizer: muon}}");
   REQUIRE(changes.size() == 1);
-  CHECK((changes[0].key == kTrained + "optimizer" && changes[0].before == "adamw" && changes[0].now == "muon"));
+  CHECK((changes[0].key == kMuonArgs + "optimizer" && changes[0].before == "adamw" && changes[0].now == "muon"));
 }
 
 TEST_CASE("the cost of a step counts the products of Muon's trained matrices", "[train]") {
