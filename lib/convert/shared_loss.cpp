@@ -39,7 +39,8 @@ void require_adam(const Conversion& conversion, const char* key) {
   const std::string name = lower_ascii(conversion.text(key));
   const bool is_adam = name.empty() || name == "adam" || name.starts_with("adamw") || name == "fusedadam";
   if (!is_adam || name.find("8bit") != name.npos || name.find("4bit") != name.npos)
-    throw conversion.refused(key, "not a supported optimizer; use AdamW");
+    throw conversion.refused(key,
+                             "not a supported optimizer; convert with AdamW (and see training_args.optimizer: muon)");
 }
 
 void set_last_rate(Conversion& conversion, const std::string& type, const char* end, bool is_share,

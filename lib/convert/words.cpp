@@ -18,12 +18,10 @@ struct WordRow {
   const char* how = "";
 };
 
-constexpr const char* kOneOptimizer = "AdamW is the only optimizer";
-
 constexpr WordRow kRows[] = {
     {"lr actor_lr policy_lr", "actor_train.training_args.learning_rate"},
     {"critic_lr value_lr vf_lr", "critic.training_args.learning_rate"},
-    {"optim optimizer", "", kOneOptimizer},
+    {"optim optimizer", "actor_train.training_args.optimizer", "adamw or muon"},
     {"scheduler lr_scheduler lr_schedule", "actor_train.training_args.lr_scheduler_type"},
     {"warmup num_warmup_steps lr_warmup_steps", "actor_train.training_args.warmup_steps"},
     {"warmup_proportion lr_warmup_ratio lr_warmup_steps_ratio", "actor_train.training_args.warmup_ratio"},

@@ -17,6 +17,7 @@
 #include "settings/choose_recomputation.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"
+#include "settings/step_cost.h"
 #include "settings/training_plan.h"
 
 namespace roll {
@@ -87,11 +88,20 @@ std::vector<std::string> make_notes(const Config& config, const ThinStep& step,
   return notes;
 }
 
-/// Returns the optimizer updates in a phase.
-double updates_in(const Config& config, const std::string& phase) {
-  for (const PlannedUpdate& update : plan_training(config).updates)
-    if (phase == update.phase) return static_cast<double>(updates_per_step(config, *update.worker));
-  return 0;
+/// Optimizer updates in a phase.
+struct PhaseUpdates {
+  double count = 0;
+  double rank_flops = 0;  // FLOPs of Muon in one update on one rank
+};
+
+PhaseUpdates updates_in(const SimulatedWorld& world, const std::string& phase) {
+  const double scale = static_cast<double>(world.ranks.num_requested) / static_cast<double>(world.ranks.num_planned());
+  for (const PlannedUpdate& update : plan_training(world.planned).updates)
+    if (phase == update.phase)
+      return {static_cast<double>(updates_per_step(world.planned, *update.worker)),
+              muon_flops(*update.worker, shape_of_role(world.models, update.role)) /
+                  (scale * static_cast<double>(update.worker->ranks.size()))};
+  return {};
 }
 
 MachineSpeed rated_speed(const SimulatedMachine& machine) {
@@ -158,14 +168,15 @@ void add_sampling(const SamplingWork& work, const SimulatedMachine& machine, Spe
     (is_bound_by_memory(cost, speed) ? spent.memory_s : spent.compute_s) += least_seconds(cost, speed);
 }
 
-/// `updates`: optimizer updates in the phase.
+/// `updates`: those in the phase. Measured speeds include Muon.
 void add_work(const std::vector<RankForecast>& ranks, const SimulatedMachine& machine, const std::string& phase,
-              double updates, std::vector<Spent>& spent) {
+              const PhaseUpdates& updates, std::vector<Spent>& spent) {
   for (size_t i = 0; i < ranks.size(); ++i) {
     if (const auto found = ranks[i].flops.find(phase); found != ranks[i].flops.end()) {
-      const PhaseSpeed speed =
-          machine.measured ? machine.measured->phases.at(phase) : PhaseSpeed{rated_speed(machine).flops_per_s};
-      spent[i].compute_s += found->second / speed.flops_per_s + updates * speed.update_s;
+      const PhaseSpeed speed = machine.measured ? machine.measured->phases.at(phase)
+                                                : PhaseSpeed{rated_speed(machine).flops_per_s,
+                                                             updates.rank_flops / rated_speed(machine).flops_per_s};
+      spent[i].compute_s += found->second / speed.flops_per_s + updates.count * speed.update_s;
     }
     if (phase == "generate") add_sampling(ranks[i].sampling, machine, spent[i]);
   }
@@ -227,7 +238,7 @@ std::vector<PhaseSimulation> simulate_phases(const std::vector<RankForecast>& fo
     PhaseSimulation phase{.name = name};
     std::vector<Spent> ranks(forecast.size());
     add_traffic(forecast, stand_for, machine, phase, ranks);
-    add_work(forecast, machine, name, updates_in(world.planned, name), ranks);
+    add_work(forecast, machine, name, updates_in(world, name), ranks);
     phase.all_sent = bytes_over(ranks, stand_for, [](const Spent& spent) { return spent.sent_bytes; });
     phase.all_received = bytes_over(ranks, stand_for, [](const Spent& spent) { return spent.received_bytes; });
     for (const Spent& spent : ranks) {

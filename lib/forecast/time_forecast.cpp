@@ -14,10 +14,12 @@
 #include "forecast/length_trial.h"
 #include "forecast/step_source.h"
 #include "job/threads.h"
+#include "machine/device_speed.h"
 #include "model/device.h"
 #include "model/workload.h"
 #include "settings/batch_plan.h"
 #include "settings/placement.h"
+#include "settings/step_cost.h"
 #include "settings/training_plan.h"
 #include "step/step_settings.h"
 #include "train/sft_data.h"
@@ -111,6 +113,14 @@ TrainingShape training_shape(const WorkerConfig& worker, double length, int64_t 
   return {.length = std::lround(length), .tokens = tokens, .recomputes = worker.recomputation(), .has_head = has_head};
 }
 
+/// Returns the seconds of an update on one rank. Muon computes in float32, and ranks share its matrices.
+double update_seconds(const WorkerConfig& worker, const ModelSpec& spec, at::Device device,
+                      const TrainingSpeed& speed) {
+  constexpr double kPeak_s = 0.05;
+  const double flops = muon_flops(worker, spec) / static_cast<double>(worker.ranks.size());
+  return speed.update_s + (flops > 0 ? flops / best_matmul_peak(device, at::kFloat, kPeak_s) : 0);
+}
+
 /// Returns the FLOPs of a forward over all rows.
 double forward_flops(const ModelSpec& spec, const ConfigData& rows) {
   const ForwardFlops forward(spec);
@@ -151,8 +161,8 @@ TimeForecast forecast_updates(const CheckedConfig<T>& checked, const std::option
   const ModelSpec& spec = policy_shape(*checked.models);
   const TrainingSpeed speed = try_role(spec, worker);
   const double passes = 3 + worker.recomputation().recomputed_share(spec.num_layers);
-  forecast.phases = {
-      {"training", share * passes * forward_flops(spec, rows) / speed.training_flops_per_s + speed.update_s}};
+  forecast.phases = {{"training", share * passes * forward_flops(spec, rows) / speed.training_flops_per_s +
+                                      update_seconds(worker, spec, device, speed)}};
   if (helper.worker) {
     const ModelSpec helper_spec = shape_of_role(*checked.models, kReferenceRole);
     const double flops_per_s =
@@ -183,7 +193,7 @@ std::optional<MeasuredSpeeds> measure_speeds(const CheckedConfig<Config>& checke
     const int64_t tokens = full_micro_batch(config, worker, make_workload(model.spec), /*trains=*/true).tokens;
     const TrainingSpeed speed =
         try_training(model, training_shape(worker, average(step.lengths()), tokens, update.has_lm_head));
-    speeds.phases[update.phase] = {speed.training_flops_per_s, speed.update_s};
+    speeds.phases[update.phase] = {speed.training_flops_per_s, update_seconds(worker, model.spec, device, speed)};
     for (const PlannedPass& pass : plan.passes)  // the reference counts as fast as the policy
       if (pass.has_lm_head() == update.has_lm_head) speeds.phases[pass.phase()] = {speed.forward_flops_per_s};
   }

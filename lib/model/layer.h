@@ -66,6 +66,7 @@ struct LinearShape {
   double share = 1;                            // expected share of the tokens that go through it; below 1 for experts
   std::optional<ExpertPlace> expert = {};
   FusedRows fused = {};
+  bool weighs_experts = false;  // a router, or the gate of a shared expert
 
   std::string_view name_in_folder() const { return fused.tensor_name.empty() ? name : fused.tensor_name; }
   /// Name that its adapters' tensors begin with: the fused tensor's, or in a stacked tensor the part's.

@@ -201,7 +201,10 @@ std::vector<Layer> mixture_layers(const ModelSpec& spec) {
   const bool is_deepseek = spec.architecture->mixtures == Mixtures::kDeepSeek;
   Experts experts{.routing = mixture.routing,
                   .inner = mixture.inner,
-                  .router = {.name = "mlp.gate", .outputs = mixture.routing.count, .inputs = spec.hidden_size},
+                  .router = {.name = "mlp.gate",
+                             .outputs = mixture.routing.count,
+                             .inputs = spec.hidden_size,
+                             .weighs_experts = true},
                   .parts = make_expert_parts(spec, "mlp.experts")};
   if (is_deepseek)
     experts.bias = {.name = "mlp.gate.e_score_correction_bias",
@@ -211,7 +214,8 @@ std::vector<Layer> mixture_layers(const ModelSpec& spec) {
   if (mixture.shared_inner > 0)
     experts.shared = make_mlp(spec, is_deepseek ? shared_names : shared_name, mixture.shared_inner);
   if (experts.shared && !is_deepseek)
-    experts.shared_gate = {.name = "mlp.shared_expert_gate", .outputs = 1, .inputs = spec.hidden_size};
+    experts.shared_gate = {
+        .name = "mlp.shared_expert_gate", .outputs = 1, .inputs = spec.hidden_size, .weighs_experts = true};
   std::vector<Layer> layers = dense_layers(spec);
   for (int64_t i = 0; i < std::ssize(layers); ++i) {
     if (!mixture.has_experts(i)) continue;
@@ -228,7 +232,10 @@ std::vector<Layer> layers_beside_experts(const ModelSpec& spec) {
   Experts experts{.routing = mixture.routing,
                   .inner = mixture.inner,
                   .activation = spec.activation,
-                  .router = {.name = "router.proj", .outputs = mixture.routing.count, .inputs = spec.hidden_size},
+                  .router = {.name = "router.proj",
+                             .outputs = mixture.routing.count,
+                             .inputs = spec.hidden_size,
+                             .weighs_experts = true},
                   .parts = make_expert_parts(spec, "experts")};
   experts.router_scale = {.name = "router.scale", .shape = {spec.hidden_size}, .initial = 1};
   experts.expert_scales = {.name = "router.per_expert_scale", .shape = {mixture.routing.count}, .initial = 1};

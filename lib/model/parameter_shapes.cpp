@@ -28,7 +28,8 @@ void add(std::vector<ParameterShape>& list, const std::string& prefix, const Lin
                   .cut = linear.cut,
                   .quantised = linear.quantised,
                   .fused = fused(".weight"),
-                  .expert = linear.expert});
+                  .expert = linear.expert,
+                  .is_projection = !linear.weighs_experts});
   // If a product's columns are sharded, its bias is whole and added once, to the sum.
   const Cut output_cut = cuts_rows ? linear.cut : Cut{};
   if (linear.has_bias)
@@ -188,7 +189,10 @@ ParameterShape lm_head_parameter(const ModelSpec& spec) {
 std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec) {
   std::vector<ParameterShape> list;
   add(list, "", LinearShape{spec.architecture->weights.value_head, 1, spec.hidden_size, /*has_bias=*/true});
-  for (ParameterShape& parameter : list) parameter.is_adapter = spec.lora.has_value();
+  for (ParameterShape& parameter : list) {
+    parameter.is_adapter = spec.lora.has_value();
+    parameter.is_projection = false;
+  }
   set_layer(list, 0, spec.num_layers);
   return list;
 }

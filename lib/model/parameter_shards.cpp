@@ -78,6 +78,7 @@ ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<Parame
       entry.expert = parameter.expert;
       entry.layer = parameter.layer;
       entry.is_constant = parameter.is_constant;
+      entry.is_projection = parameter.is_projection;
       entry.is_at_both_ends = parameter.is_at_both_ends;
       for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(make_tensor_shard(stored.cut, rank, size()));
       entry.number = number;

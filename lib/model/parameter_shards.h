@@ -82,6 +82,8 @@ class ParameterShards {
   bool is_of_expert(const std::string& name) const { return entry(name).expert.has_value(); }
   /// True if gradients never train it.
   bool is_constant(const std::string& name) const { return entry(name).is_constant; }
+  /// True for a matrix that Muon may train (ParameterShape::is_projection).
+  bool is_projection(const std::string& name) const { return entry(name).is_projection; }
   /// Returns the sum of bit_sum() over all parameters, each shard counted once, modulo 2^48; equal on all ranks.
   /// `local`: this rank's shards. **Collective** over tp, ep and stages.
   int64_t checksum(const NamedTensors& local) const;
@@ -95,7 +97,7 @@ class ParameterShards {
     std::vector<TensorShard> parts;
     std::optional<ExpertPlace> expert;
     int64_t layer = -1;
-    bool is_at_both_ends = false, is_constant = false;
+    bool is_at_both_ends = false, is_constant = false, is_projection = false;
     int64_t number = 0;  // in the list of all parameters, from 1
   };
   /// Returns the dtype (at::ScalarType) of each tensor in order_, as some rank has it in `local`, or kNobodyHasIt.

@@ -145,8 +145,9 @@ struct ParameterShape {
   std::optional<ExpertPlace> expert = {};  // null: not an expert's
   bool is_constant = false;                // never trained by gradients
   bool is_wide = false;                    // float32 even in 16-bit models
-  int64_t layer = -1;                      // number of the layer; -1: before all layers; num_layers: after them
-  bool is_at_both_ends = false;            // a tied embedding: a pipeline's first and last stage each hold a copy
+  bool is_projection = false;    // weight of a linear layer, not of a router, a head or an adapter: Muon may train it
+  int64_t layer = -1;            // number of the layer; -1: before all layers; num_layers: after them
+  bool is_at_both_ends = false;  // a tied embedding: a pipeline's first and last stage each hold a copy
 
   const std::string& name_in_folder() const { return fused.name.empty() ? name : fused.name; }
 };

@@ -10,10 +10,16 @@ namespace roll {
 
 namespace {
 
+/// Returns the order in which backward completes a FlatParameter or a Bucket.
+template <class T>
+auto backward_kind(const T& part) {
+  return std::tuple(part.copies > 1, !part.is_matrix, part.copies);
+}
+
 /// Returns the properties that all parameters of a bucket share; for a FlatParameter or a Bucket.
 template <class T>
 auto bucket_kind(const T& part) {
-  return std::tuple(part.copies > 1, !part.is_matrix, part.copies);
+  return std::tuple(part.uses_muon, backward_kind(part));
 }
 
 /// Elements that kernels read and write at once (ops/fused_layer.h), in parameters, gradients and state slices.
@@ -29,13 +35,18 @@ std::vector<int64_t> backward_order(const std::vector<Bucket>& buckets) {
   std::vector<int64_t> order(buckets.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    const auto kind_a = bucket_kind(buckets[a]), kind_b = bucket_kind(buckets[b]);
+    const auto kind_a = backward_kind(buckets[a]), kind_b = backward_kind(buckets[b]);
     return kind_a != kind_b ? kind_a < kind_b : a > b;
   });
   return order;
 }
 
 }  // namespace
+
+int64_t FlatLayout::muon_begin() const {
+  const auto first = std::ranges::find_if(buckets, &Bucket::uses_muon);
+  return first == buckets.end() ? total : first->begin;
+}
 
 FlatParameter flat_shard(const ParameterShape& parameter, int64_t rank, int64_t size) {
   const TensorShard part = make_tensor_shard(parameter.cut, rank, size);
@@ -65,7 +76,11 @@ FlatLayout plan_flat_layout(const std::vector<FlatParameter>& parameters, int64_
                       layout.buckets.back().unit == p.unit && bucket_kind(layout.buckets.back()) == bucket_kind(p);
     if (!fits) {
       close();
-      layout.buckets.push_back({.begin = layout.total, .is_matrix = p.is_matrix, .unit = p.unit, .copies = p.copies});
+      layout.buckets.push_back({.begin = layout.total,
+                                .is_matrix = p.is_matrix,
+                                .unit = p.unit,
+                                .copies = p.copies,
+                                .uses_muon = p.uses_muon});
     }
     Bucket& bucket = layout.buckets.back();
     layout.offsets[i] = bucket.begin + bucket.size;

@@ -15,7 +15,7 @@ int64_t layer_number(const std::string& name) {
   return number;
 }
 
-GatheredLayers::GatheredLayers(FlatAdamW& optimizer, const NamedTensors& parameters, Communicator& ranks)
+GatheredLayers::GatheredLayers(FlatOptimizer& optimizer, const NamedTensors& parameters, Communicator& ranks)
     : optimizer_(optimizer), ranks_(ranks) {
   for (size_t i = 0; i < parameters.size(); ++i)
     if (const int64_t b = optimizer.layout().bucket_by_tensor[i]; optimizer.is_gathered(b))

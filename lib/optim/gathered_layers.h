@@ -24,7 +24,7 @@ class GatheredLayers : public LayerStore {
  public:
   /// Manages the buckets of `optimizer` that have a unit (Bucket::unit). parameters: those of the optimizer, in its
   /// order. ranks: the data-parallel ranks that own its slices. `optimizer` and `ranks` must outlive this object.
-  GatheredLayers(FlatAdamW& optimizer, const NamedTensors& parameters, Communicator& ranks);
+  GatheredLayers(FlatOptimizer& optimizer, const NamedTensors& parameters, Communicator& ranks);
 
   // The functions below are **collective** over `ranks`, in the same order on all ranks.
 
@@ -46,7 +46,7 @@ class GatheredLayers : public LayerStore {
   void gather(int64_t bucket);
   void reduce(int64_t bucket);
 
-  FlatAdamW& optimizer_;
+  FlatOptimizer& optimizer_;
   Communicator& ranks_;
   std::map<const c10::TensorImpl*, int64_t> buckets_;  // by parameter
   std::map<int64_t, std::unique_ptr<Pending>> pending_;

@@ -16,7 +16,7 @@ struct GradientReducer::Hook : torch::autograd::PostAccumulateGradHook {
   int64_t parameter;
 };
 
-GradientReducer::GradientReducer(FlatAdamW& optimizer, const NamedTensors& parameters, Communicator& ranks,
+GradientReducer::GradientReducer(FlatOptimizer& optimizer, const NamedTensors& parameters, Communicator& ranks,
                                  bool scatters)
     : optimizer_(optimizer), parameters_(parameters), ranks_(ranks), scatters_(scatters) {
   for (int64_t b = 0; b < std::ssize(optimizer_.layout().buckets); ++b)

@@ -1,6 +1,6 @@
 // Sums an update's gradients over its micro-batches and the ranks, for Learner. Autograd adds each micro-batch's
-// gradients to the flat buffers of FlatAdamW (optimizer.h). In the last backward, a hook on each parameter starts the
-// reduction of a bucket (flat_layout.h) over the ranks once its last gradient is there, while backward still runs.
+// gradients to the flat buffers of FlatOptimizer (optimizer.h). In the last backward, a hook on each parameter starts
+// the reduction of a bucket (flat_layout.h) over the ranks once its last gradient is there, while backward still runs.
 // Every rank starts these reductions in the same order.
 #pragma once
 
@@ -20,7 +20,7 @@ class GradientReducer {
   /// parameters: those of `optimizer`, in its order; each gets a hook, which the destructor removes. ranks: the ranks
   /// over which gradients are summed. scatters: true for a reduce-scatter, after which each rank has the sums of its
   /// slice; false for an all-reduce. `optimizer` and `ranks` must outlive this object.
-  GradientReducer(FlatAdamW& optimizer, const NamedTensors& parameters, Communicator& ranks, bool scatters);
+  GradientReducer(FlatOptimizer& optimizer, const NamedTensors& parameters, Communicator& ranks, bool scatters);
   ~GradientReducer();
 
   /// Must be called before the last backward of an update; the hooks then start reductions.
@@ -40,7 +40,7 @@ class GradientReducer {
   void send_ready();
   void send(int64_t bucket);
 
-  FlatAdamW& optimizer_;
+  FlatOptimizer& optimizer_;
   NamedTensors parameters_;
   Communicator& ranks_;
   bool scatters_;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "device/device_timer.h"
 #include "device/transfers.h"
+#include "optim/muon_ranks.h"
 #include "pipeline/stage.h"
 
 namespace roll {
@@ -51,6 +52,10 @@ SliceOptions make_slices(const LearnerOptions& options, const LearnerRanks& rank
   }
   if (gathers(options, holders)) slices.unit = layer_number;
   if (ranks.parts) slices.copies = [parts = ranks.parts](const std::string& name) { return parts->count_copies(name); };
+  if (options.muon) {
+    ROLL_CHECK(ranks.parts, "Muon must know the parameters that it may update");
+    slices.uses_muon = [parts = ranks.parts](const std::string& name) { return parts->is_projection(name); };
+  }
   return slices;
 }
 
@@ -75,7 +80,7 @@ Learner::ParameterGroup::ParameterGroup(const NamedTensors& group_parameters, co
     : parameters(group_parameters),
       is_of_experts(is_expert),
       shards(is_expert ? *ranks.expert_shards : ranks.shards),
-      optimizer(parameters, options.adamw, make_slices(options, ranks, shards)),
+      optimizer(parameters, options.adamw, make_slices(options, ranks, shards), options.muon.value_or(MuonConfig())),
       reducer(optimizer, parameters, shards, options.shares_optimizer) {
   if (gathers(options, shards)) layers = std::make_shared<GatheredLayers>(optimizer, parameters, shards);
 }
@@ -176,13 +181,23 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<Micr
   num_skipped_in_a_row_ = result.skipped ? num_skipped_in_a_row_ + 1 : 0;
   if (!result.skipped) {
     if (options_.max_grad_norm > 0) result.clip_coef = std::min(1.0, options_.max_grad_norm / result.grad_norm);
-    for (const auto& group : groups_) group->optimizer.step(result.lr, result.grad_norm, options_.max_grad_norm);
+    make_step(result.lr, result.grad_norm);
     gather_parameters();
   }
   if (gathers_layers()) groups_.front()->layers->end();
   trace_.end_s = monotonic_s();
   ++num_updates_;
   return result;
+}
+
+void Learner::make_step(double lr, double norm) {
+  for (const auto& group : groups_) {
+    group->optimizer.step(lr, norm, options_.max_grad_norm);
+    if (!options_.muon) continue;
+    make_muon_updates(group->optimizer, options_.muon->num_steps,
+                      {group->shards, options_.shares_optimizer, *ranks_.parts});
+    group->optimizer.descend(lr);
+  }
 }
 
 Json Learner::state() const {
@@ -216,7 +231,7 @@ void Learner::expect_last() {
   for (const auto& group : groups_) group->reducer.expect_last();
 }
 
-void Learner::sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64_t index) {
+void Learner::sum_copies(const FlatOptimizer& optimizer, const Bucket& bucket, int64_t index) {
   const auto is_whole = [&](int64_t i) { return ranks_.parts->part(optimizer.names()[i]).dim < 0; };
   if (std::all_of(bucket.members.begin(), bucket.members.end(), is_whole)) {
     at::Tensor gradient = optimizer.gradient(index);
@@ -265,7 +280,7 @@ double Learner::gradient_norm(const at::Tensor& group_squares, double loss) {
 void Learner::keep_gradient() {
   NamedTensors local_gradients;
   for (const auto& group : groups_) {
-    FlatAdamW& optimizer = group->optimizer;
+    FlatOptimizer& optimizer = group->optimizer;
     if (options_.shares_optimizer)
       for (int64_t b = 0; b < std::ssize(optimizer.layout().buckets); ++b) {
         if (optimizer.is_gathered(b)) optimizer.open_gradient(b);
@@ -290,7 +305,7 @@ void Learner::gather_parameters() {
   if (!options_.shares_optimizer) return;
   std::vector<std::unique_ptr<Pending>> sent;
   for (const auto& group : groups_) {
-    const FlatAdamW& optimizer = group->optimizer;
+    const FlatOptimizer& optimizer = group->optimizer;
     for (int64_t b = 0; group->shards.communicates() && b < std::ssize(optimizer.layout().buckets); ++b)
       if (!optimizer.is_gathered(b))
         sent.push_back(group->shards.start_all_gather(optimizer.parameter_slice(b), optimizer.parameters(b),

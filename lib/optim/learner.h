@@ -27,6 +27,7 @@ namespace roll {
 /// Settings of a training, equal on all ranks.
 struct LearnerOptions {
   AdamWConfig adamw;
+  std::optional<MuonConfig> muon{};  // updates the layers' projections; null: AdamW does
   LrSchedule schedule;
   double max_grad_norm = 1.0;                // <= 0: no clipping
   std::vector<std::string> frozen_prefixes;  // parameters whose names begin with one of these are not trained
@@ -115,8 +116,8 @@ class Learner {
   /// another shape.
   void load(const Json& state, const std::filesystem::path& folder, const std::string& name);
 
-  /// Move the optimizer state to host memory and back, like FlatAdamW::offload() and reload(). No update may be made in
-  /// between.
+  /// Move the optimizer state to host memory and back, like FlatOptimizer::offload() and reload(). No update may be
+  /// made in between.
   void offload(bool keeps_parameters);
   void reload();
 
@@ -162,16 +163,17 @@ class Learner {
     NamedTensors parameters;
     bool is_of_experts;
     Communicator& shards;
-    FlatAdamW optimizer;
+    FlatOptimizer optimizer;
     GradientReducer reducer;
     std::shared_ptr<GatheredLayers> layers;  // null: all layers are always whole
   };
   void add_group(bool is_expert);
-  void sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64_t index);
+  void sum_copies(const FlatOptimizer& optimizer, const Bucket& bucket, int64_t index);
   /// Returns the norm over all groups and ranks, from this rank's sums of squares. NaN on all ranks if any rank's
   /// `loss` is not finite.
   double gradient_norm(const at::Tensor& group_squares, double loss);
   void keep_gradient();
+  void make_step(double lr, double norm);
   void gather_parameters();
 
   std::string name_;

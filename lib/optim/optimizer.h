@@ -1,10 +1,9 @@
-// AdamW over flat buffers, for Learner. All parameters of a model are in one contiguous tensor and their gradients in
-// another, so reductions take few large collectives, and the update one fused call. A bucket is a section of the
-// buffers, and each data-parallel rank has optimizer state only for its slice of each bucket (flat_layout.h): 1 /
-// num_slices of the model. An update changes the master weights, which are float32, and rounds them to the parameters.
-// For bfloat16, a master is the parameter with 16 more bits; for float16, masters are a separate tensor. Gradients are
-// float32.
-// Legend: N elements of a buffer (FlatLayout::total).
+// AdamW and Muon over flat buffers, for Learner. All parameters of a model are in one contiguous tensor and their
+// gradients in another, so reductions take few large collectives, and AdamW's update one fused call. A bucket is a
+// section of the buffers, and each data-parallel rank has optimizer state only for its slice of each bucket
+// (flat_layout.h): 1 / num_slices of the model. An update changes the master weights, which are float32, and rounds
+// them to the parameters. For bfloat16, a master is the parameter with 16 more bits; for float16, masters are a
+// separate tensor. Gradients are float32. Legend: N elements of a buffer (FlatLayout::total).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,6 +18,7 @@
 #include "checkpoint/safetensors.h"
 #include "device/host_copy.h"
 #include "optim/flat_layout.h"
+#include "optim/muon.h"
 
 namespace roll {
 
@@ -36,23 +36,26 @@ struct SliceOptions {
   int64_t index = 0;                                            // this rank's slice
   std::function<int64_t(const std::string& name)> copies = {};  // FlatParameter::copies; empty: 1
   std::function<int64_t(const std::string& name)> unit = {};    // FlatParameter::unit of matrices; empty: -1
+  std::function<bool(const std::string& name)> uses_muon = {};  // FlatParameter::uses_muon; empty: AdamW updates all
 };
 
 /// The optimizer state of a parameter's elements in this rank's slice.
 struct StatePiece {
   int64_t parameter = 0;       // index into names()
   int64_t begin = 0, end = 0;  // elements [begin, end) of this rank's (possibly tensor-parallel) parameter, flattened
-  /// Views [end - begin] by name: "first_moment", "second_moment", with bfloat16 "low_bits", with float16 "master".
+  /// Views [end - begin] by name: "first_moment", "second_moment" unless Muon updates the parameter, with bfloat16
+  /// "low_bits", with float16 "master".
   std::vector<std::pair<std::string, at::Tensor>> states;
 };
 
 /// The functions are not collective; the caller reduces gradients and gathers parameters.
-class FlatAdamW {
+class FlatOptimizer {
  public:
   /// Moves the storage of `parameters` (leaf tensors of one dtype and device) into the flat buffer; the tensors stay
   /// the same objects, and must not be resized or replaced afterwards. Their grad() becomes a view of the gradient
   /// buffer, to which autograd adds. Throws Bug if there are no parameters.
-  FlatAdamW(const NamedTensors& parameters, AdamWConfig config, const SliceOptions& slices = {});
+  FlatOptimizer(const NamedTensors& parameters, AdamWConfig config, const SliceOptions& slices = {},
+                MuonConfig muon = {});
 
   /// Sets all gradients to zero. Must be called before the first backward of an update.
   void zero_grad();
@@ -97,9 +100,13 @@ class FlatAdamW {
   at::Tensor squared_gradient() const;
 
   /// Makes one AdamW step (Loshchilov & Hutter 2019) with bias correction on this rank's slices; the caller then
-  /// gathers the parameters of the other slices. If max_norm > 0, first scales the gradient by min(1, max_norm / (norm
+  /// gathers the parameters of the other slices. Where Muon updates, instead replaces the gradient by the direction of
+  /// the update: the caller then calls make_muon_updates() (muon_ranks.h) and descend(). If max_norm > 0, first scales
+  /// the gradient by min(1, max_norm / (norm
   /// + 1e-6)), like torch.nn.utils.clip_grad_norm_. norm: L2 norm of the whole gradient, over all ranks.
   void step(double lr, double norm, double max_norm);
+  /// Ends the step of step(lr, ...) where Muon updates: subtracts lr times the gradient, which holds the updates.
+  void descend(double lr);
 
   /// Returns the gradient of a parameter, in its shape: a view of gradient(), which must not be freed.
   at::Tensor named_gradient(int64_t parameter) const { return view_in(gradients_, parameter); }
@@ -134,8 +141,11 @@ class FlatAdamW {
   at::Tensor bucket_state(const at::Tensor& states, int64_t bucket) const;
   at::Tensor squared_on_device() const;
   /// Names and members of moments and master data; undefined if the parameters' dtype needs none.
-  static const std::array<std::pair<const char*, at::Tensor FlatAdamW::*>, 4> kStates;
+  static const std::array<std::pair<const char*, at::Tensor FlatOptimizer::*>, 4> kStates;
   void step_split_slices(double lr, double scale);
+  void add_momenta(double scale);
+  /// Returns true if parameters in the bucket have that state.
+  bool has_state(at::Tensor FlatOptimizer::*state, int64_t bucket) const;
   void bind_parameters();
   void bind_gradients();
   std::vector<at::Tensor> states() const;
@@ -144,6 +154,7 @@ class FlatAdamW {
   void await_states() const;
 
   AdamWConfig config_;
+  MuonConfig muon_;
   SliceOptions slices_;
   std::vector<std::string> names_;
   std::vector<at::Tensor> tensors_;
@@ -154,8 +165,8 @@ class FlatAdamW {
   Buffers parameter_slices_, gradient_slices_;  // this rank's slices; parameters only while the bucket is not whole
   at::Tensor low_bits_;                         // [N / num_slices] int16, for bfloat16: low bits of the masters
   at::Tensor masters_;                          // [N / num_slices] float32, for float16
-  at::Tensor first_moment_;                     // [N / num_slices] float32
-  at::Tensor second_moment_;                    // [N / num_slices] float32
+  at::Tensor first_moment_;                     // [N / num_slices] float32; with Muon, its momentum
+  at::Tensor second_moment_;                    // [muon_begin / num_slices] float32
   int64_t num_steps_ = 0;
   at::Device device_ = at::kCPU;  // the parameters' device before offload()
   bool keeps_parameters_ = true;

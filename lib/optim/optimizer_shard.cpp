@@ -167,7 +167,7 @@ class ShardFiles {
   int64_t num_steps_ = 0;
 };
 
-PieceLocation locate_piece(const FlatAdamW& optimizer, const ParameterShards* parts, const StatePiece& piece) {
+PieceLocation locate_piece(const FlatOptimizer& optimizer, const ParameterShards* parts, const StatePiece& piece) {
   const std::string& name = optimizer.names()[piece.parameter];
   const TensorShard part = parts ? parts->part(name) : TensorShard{};
   return {optimizer.shape(piece.parameter).vec(), part.dim, std::max<int64_t>(part.begin, 0), piece.begin, piece.end};
@@ -175,7 +175,7 @@ PieceLocation locate_piece(const FlatAdamW& optimizer, const ParameterShards* pa
 
 }  // namespace
 
-OptimizerShard optimizer_shard(const FlatAdamW& optimizer, const ParameterShards* parts) {
+OptimizerShard optimizer_shard(const FlatOptimizer& optimizer, const ParameterShards* parts) {
   OptimizerShard shard{{{"steps", optimizer.num_steps()}, {"parameters", Json::object()}}, {}};
   for (const StatePiece& piece : optimizer.state_pieces()) {
     const std::string& name = optimizer.names()[piece.parameter];
@@ -196,7 +196,7 @@ FileSums write_optimizer_shard(const fs::path& folder, const std::string& name, 
           {about, write_file_atomic(folder / about, shard.about.dump() + "\n")}};
 }
 
-void load_optimizer(FlatAdamW& optimizer, const ParameterShards* parts, const fs::path& folder,
+void load_optimizer(FlatOptimizer& optimizer, const ParameterShards* parts, const fs::path& folder,
                     const std::string& name) {
   const at::NoGradGuard no_grad;
   const ShardFiles shards(folder, name);

@@ -25,7 +25,7 @@ struct OptimizerShard {
 };
 
 /// Returns this rank's state. parts: split of the parameters over tensor-parallel ranks; null: they are not split.
-OptimizerShard optimizer_shard(const FlatAdamW& optimizer, const ParameterShards* parts);
+OptimizerShard optimizer_shard(const FlatOptimizer& optimizer, const ParameterShards* parts);
 
 /// Writes folder/<name>.{safetensors,json} and returns the checksums of both files. name: unique among ranks. Throws
 /// SystemError if a file cannot be written.
@@ -36,7 +36,7 @@ FileSums write_optimizer_shard(const std::filesystem::path& folder, const std::s
 /// folder/<name>_*.json, under any parallel layout. Must be called after the weights are loaded: if the shards have no
 /// masters of this dtype, the masters stay the loaded, rounded weights. Throws UserError if a file is damaged, or a
 /// parameter's state is missing or has another shape.
-void load_optimizer(FlatAdamW& optimizer, const ParameterShards* parts, const std::filesystem::path& folder,
+void load_optimizer(FlatOptimizer& optimizer, const ParameterShards* parts, const std::filesystem::path& folder,
                     const std::string& name);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
 // One AdamW step over bfloat16 parameters whose float32 master weights are the parameters plus 16 low bits
-// (cuda/adamw_step.h), for FlatAdamW, on CPU and GPU.
+// (cuda/adamw_step.h), for FlatOptimizer, on CPU and GPU.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -21,6 +21,10 @@ void with_adapter_key(const ModelArgs& args, const F& f) {
 void check_adapters(const WorkerConfig& trained, Checker& check) {
   const ModelArgs& args = trained.model_args;
   if (args.trains_adapters()) {
+    // The factors of a low-rank matrix are no maps between hidden vectors, as Muon assumes.
+    check.require(
+        !trained.training_args.uses_muon(), trained.training_args.optimizer,
+        "updates whole matrices, but lora_* trains adapters, which AdamW updates; set adamw, or remove lora_*");
     if (args.lora_target.empty())
       check.note(check.name(args.lora_rank) + ": lora_target is not set, so it is all-linear");
     return;

@@ -134,6 +134,7 @@ void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::
   Trained shared_by_all, expert_group;  // sharded over all ranks; over ranks with the same experts
   for (const auto& parameter : held_by(parameters, 0, ep)) {
     FlatParameter shard = largest_shard(parameter, tp);
+    shard.uses_muon = worker.training_args.uses_muon() && parameter.is_projection;
     if (pp > 1 && parameter.is_at_both_ends) shard.copies *= 2;
     const bool is_base = has_adapters && !parameter.is_adapter;
     if (is_base || parameter.is_constant || is_frozen(parameter.name, worker.model_args.freeze_module_prefix)) {
@@ -147,13 +148,27 @@ void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::
   for (const Trained* group : {&shared_by_all, &expert_group}) {
     if (group->parameters.empty()) continue;
     const int64_t shards = !shares ? 1 : group == &expert_group ? holders / ep : holders;
-    const auto numel =
-        static_cast<double>(plan_flat_layout(group->parameters, shards, bucket_elements_for(group->numel)).total);
+    const FlatLayout layout = plan_flat_layout(group->parameters, shards, bucket_elements_for(group->numel));
+    const auto numel = static_cast<double>(layout.total), has_two_moments = static_cast<double>(layout.muon_begin());
     memory.weights += (has_adapters ? 4 : bytes) * numel;
     memory.gradients += 4 * numel;
-    memory.optimizer += (8 + master) * numel / static_cast<double>(shards);
+    memory.optimizer += (4 * has_two_moments + (4 + master) * numel) / static_cast<double>(shards);
   }
   subtract_gathered_layers(memory, worker, parameters, bytes);
+}
+
+/// Returns the bytes that Muon's update takes: some copies of the largest matrix, and a rank's share of the matrices if
+/// tensor ranks put them together.
+double muon_bytes(const WorkerConfig& worker, const std::vector<ParameterShape>& parameters) {
+  double largest = 0, all = 0;
+  for (const ParameterShape& parameter : parameters) {
+    if (!worker.training_args.uses_muon() || !parameter.is_projection) continue;
+    largest = std::max(largest, static_cast<double>(largest_shard(parameter, 1).numel));
+    all += shard_numel(parameter, tensor_ranks(worker));
+  }
+  const int64_t tp = tensor_ranks(worker), pp = worker.strategy_args.strategy_config.pipeline_parallel();
+  const double shared = tp > 1 ? all * static_cast<double>(tp * pp) / static_cast<double>(worker.ranks.size()) : 0;
+  return 4 * (4 * largest + shared);
 }
 
 /// Returns the activation rule of a role's largest micro-batch, in training or in a forward pass.
@@ -315,6 +330,7 @@ class RankMemory {
       if (update.role != kPolicyRole) memory_.offloaded += memory_.weights - before.weights;
     }
     raise_activations(training_bytes(config_, update, spec, stage, on_gpu_));
+    raise_activations(muon_bytes(worker, held));
     if (const PlannedPass* pass = plan_.find_pass(worker))
       raise_activations(forward_bytes(config_, *pass, spec, stage, on_gpu_));
     memory_.checkpoint += memory_.optimizer - before.optimizer;

@@ -23,7 +23,7 @@ inline constexpr double kProgramOnCpu = 0.15e9;
 struct MemoryEstimate {
   double weights = 0;      // all models; includes the sampler's copy if it cannot share the trainer's tensors
   double gradients = 0;    // policy and critic, float32
-  double optimizer = 0;    // Adam's moments, and extra bytes for float32 master weights
+  double optimizer = 0;    // moments of AdamW and Muon, and extra bytes for float32 master weights
   double activations = 0;  // largest micro-batch, in training or a forward pass
   double kv_cache = 0;     // max_running_requests full-length sequences; a GPU uses less if memory is short
   double merged = 0;       // GPU sampler's copy of the layers with adapters merged in

@@ -4,7 +4,9 @@
 
 #include <utility>
 
+#include "optim/learner.h"
 #include "settings/agentic.h"
+#include "settings/batch_plan.h"
 #include "settings/training_plan.h"
 
 namespace roll {
@@ -35,8 +37,20 @@ StepCost step_cost(const Config& config, const RoleShapes& models) {
     const double recomputed = update.worker->recomputation().recomputed_share(spec->second.num_layers);
     cost.training += static_cast<double>(config.ppo_epochs) *
                      step_forward_flops(config, spec->second, update.has_lm_head) * (3 + recomputed);
+    cost.training +=
+        static_cast<double>(updates_per_step(config, *update.worker)) * muon_flops(*update.worker, spec->second);
   }
   return cost;
+}
+
+double muon_flops(const WorkerConfig& worker, const ModelSpec& spec) {
+  if (!worker.training_args.uses_muon()) return 0;
+  double flops = 0;
+  const auto parameters = shared_policy_parameters(spec);
+  for (const ParameterShape& parameter : *parameters)
+    if (parameter.is_projection && !is_frozen(parameter.name, worker.model_args.freeze_module_prefix))
+      flops += muon_flops(parameter.shape[0], parameter.shape[1], worker.training_args.muon.num_steps);
+  return flops;
 }
 
 std::string cost_text(const StepCost& cost) {

@@ -6,13 +6,22 @@
 #include <optional>
 
 #include "config/keys.h"
+#include "optim/muon.h"
 #include "optim/schedule.h"
 
 namespace roll {
 
+/// Values of the key optimizer.
+enum class OptimizerKind { kAdamW, kMuon };
+constexpr auto enum_names(OptimizerKind) {
+  return std::to_array<Named<OptimizerKind>>({{OptimizerKind::kAdamW, "adamw"}, {OptimizerKind::kMuon, "muon"}});
+}
+
 struct TrainingArgs {
   double learning_rate = 5e-5;
   double weight_decay = 0;
+  OptimizerKind optimizer = OptimizerKind::kAdamW;
+  MuonConfig muon;
   std::optional<int64_t> train_batch_size;
   int64_t per_device_train_batch_size = 8;
   int64_t gradient_accumulation_steps = 1;
@@ -25,11 +34,20 @@ struct TrainingArgs {
   double adam_epsilon = 1e-8;
   std::optional<int64_t> num_train_epochs;
 
+  bool uses_muon() const { return optimizer == OptimizerKind::kMuon; }
+
   void fields(Keys& v) {
     // AdamW moves every weight by about this much an update, and the weights of language models are around 0.02.
-    v("learning_rate", learning_rate, "peak learning rate of AdamW: about how far an update moves each weight",
-      within(0, 0.1));
+    v("learning_rate", learning_rate,
+      "peak learning rate: about how far an update moves each weight, with AdamW and with Muon", within(0, 0.1));
     v("weight_decay", weight_decay, "decoupled weight decay of matrices (not of norms and biases)", within(0, 1e41));
+    v("optimizer", optimizer,
+      "adamw, or muon: momentum is orthogonalised for the matrices of attention and MLPs (also of experts), and AdamW "
+      "updates embeddings, heads, routers, norms and biases (configs/muon.md)");
+    v("muon_momentum", muon.momentum, "Muon's decay of the gradient's mean (Nesterov)", from_below(0, 1),
+      only_if(uses_muon(), optimizer));
+    v("muon_num_ns_steps", muon.num_steps, "Muon's Newton-Schulz steps: more bring singular values nearer to 1",
+      within(1, 99), only_if(uses_muon(), optimizer));
     v("train_batch_size", train_batch_size,
       "sequences of a mini-batch (one update) of all ranks together, so that any number of ranks makes the same "
       "updates; null: per_device_train_batch_size x gradient_accumulation_steps on each data-parallel rank, as in ROLL",
@@ -56,8 +74,9 @@ struct TrainingArgs {
             "the key at the top level decides");
     v.noted({"bf16", "fp16"}, "model_args.dtype decides");
     v.noted({"max_grad_norm"}, "max_grad_norm at the top level decides");
-    v.noted({"optim", "ddp_timeout", "dataloader_num_workers", "save_total_limit", "report_to",
-             "per_device_eval_batch_size", "save_strategy", "remove_unused_columns"},
+    v.noted({"optim"}, "the key optimizer decides");
+    v.noted({"ddp_timeout", "dataloader_num_workers", "save_total_limit", "report_to", "per_device_eval_batch_size",
+             "save_strategy", "remove_unused_columns"},
             "ROLL's own pipeline does not read it");
   }
 };

@@ -57,6 +57,10 @@ def rlvr(folder, model="dense", dtype="fp32", **model_args):
                 rewards=dict(math_rule=dict(type="math_rule", tag_included=["t"], format_pattern="[a-z]", format_reward=1)))
 
 
+def with_muon(config, *roles):
+    return config | {role: config[role] | dict(training_args=config[role]["training_args"] | dict(optimizer="muon")) for role in roles}
+
+
 def agentic(folder, **model_args):
     """Turns with prompts of their own."""
     lake = dict(env_manager_cls="StepConcatEnvManager", env_type="frozen_lake", max_steps=4, max_tokens_per_step=4, history_length=1,
@@ -112,6 +116,10 @@ KINDS = {
     "dpo adapters": ("dpo", ("actor_train",), ("reference",), lambda folder: dpo(folder, **LORA), PLAIN, 5 * OF_ADAPTERS, {}),
     "distill": ("distill", ("student",), ("teacher",), distill, PLAIN, FULL, {}),
     "distill adapters": ("distill", ("student",), ("teacher",), lambda folder: distill(folder, **LORA), PLAIN, OF_ADAPTERS, {}),
+    "rlvr muon": ("train", ("actor_train", "critic"), ("reference",), lambda folder: with_muon(rlvr(folder), "actor_train", "critic"), PLAIN, FULL, {}),
+    "rlvr muon bf16": ("train", ("actor_train", "critic"), ("reference",), lambda folder: with_muon(rlvr(folder, dtype="bf16"), "actor_train", "critic"), PLAIN, OF_HALVES, {}),
+    "rlvr muon experts": ("train", ("actor_train", "critic"), ("reference",), lambda folder: with_muon(rlvr(folder, "biased"), "actor_train", "critic"), OF_EXPERTS, FULL, COSTS),
+    "sft muon": ("sft", ("sft_train",), (), lambda folder: with_muon(sft(folder), "sft_train"), PLAIN, FULL, {}),
 }
 
 

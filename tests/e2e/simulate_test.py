@@ -21,6 +21,7 @@ FIRST_LAYERS = {f"{role}.strategy_args.strategy_config.{key}": value for role in
 BF16 = {f"{role}.model_args": "{dtype: bf16}" for role in ROLES if role != "actor_infer"}
 SHARED = {f"{role}.share_prompts": "true" for role in (*BOTH, "reference")}
 DEEP = dict(model="deep", packing=PACKED)
+MUON = dict(adam=replay.SHARP + ", optimizer: muon")
 # Name -> data, context and tensor ranks, and what else the run is given, stages among it.
 BIAS_RATE = "actor_train.strategy_args.strategy_config.moe_router_bias_update_rate"
 LAYOUTS = {
@@ -52,6 +53,10 @@ LAYOUTS = {
     "2 context x 2 tensor ranks, gated delta nets": (1, 2, 2, dict(model="delta")),
     "2 data x 2 tensor ranks that share experts": (2, 1, 2, dict(model="mixture", ep=2)),
     "2 data ranks that share experts, whose routers have biases": (2, 1, 1, dict(model="biased", ep=2) | {BIAS_RATE: 0.01}),
+    "2 data x 2 tensor ranks, Muon": (2, 1, 2, DEEP | MUON),
+    "2 data ranks, Muon, whole optimizers": (2, 1, 1, MUON | WHOLE_OPTIMIZER),
+    "2 data x 2 tensor ranks, Muon, gathered": (2, 1, 2, MUON | GATHERED | RECOMPUTED),
+    "2 data x 2 tensor ranks that share experts, Muon": (2, 1, 2, dict(model="mixture", ep=2) | MUON),
 }
 failures = []
 

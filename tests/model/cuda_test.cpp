@@ -190,7 +190,7 @@ TEST_CASE("a model of kernels and packed products is trained on CUDA as on the C
     if (own.dim() == 1) own.add_(at::linspace(-0.5, 0.5, own.numel(), own.options()));  // norms and biases
     cpu.parameters()[i].second.detach().copy_(own);                                     // as they were rounded
   }
-  FlatAdamW buffers(gpu.parameters(), {});  // where packed products are one, and gradients float32
+  FlatOptimizer buffers(gpu.parameters(), {});  // where packed products are one, and gradients float32
   const std::vector<std::vector<int64_t>> ids = {{5}, {1, 2, 3, 4, 5, 6, 7}, std::vector<int64_t>(200, 9), {8, 8, 8}};
   for (const Transformer* model : {&gpu, &cpu})
     token_log_probs(*model, pack_tokens(ids, model->device()), 1.0, false).log_probs.sum().backward();

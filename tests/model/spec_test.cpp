@@ -114,6 +114,18 @@ TEST_CASE("which layers have experts, and how these are chosen, is read, in both
   }
 }
 
+TEST_CASE("projections are matrices of attention and MLPs, also of experts, but not of routers and heads", "[model]") {
+  Json config = qwen3_moe();
+  config.update({{"model_type", "qwen2_moe"}, {"num_experts", 2}, {"shared_expert_intermediate_size", 12}});
+  std::vector<ParameterShape> all = policy_parameters(parse_spec(config, "config.json"));
+  std::ranges::move(critic_parameters(parse_spec(qwen2(), "config.json")), std::back_inserter(all));
+  for (const ParameterShape& parameter : all) {
+    INFO(parameter.name);
+    CHECK(parameter.is_projection == parameter.name.ends_with("_proj.weight"));
+  }
+  CHECK(std::ranges::count_if(all, &ParameterShape::is_projection) == 4 * 7 + 4 + 3 * 3 + 2 * 7);
+}
+
 TEST_CASE("what a mixture costs a token is its own experts' products", "[model]") {
   Json config = qwen3_moe();
   config["decoder_sparse_step"] = 1;

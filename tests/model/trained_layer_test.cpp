@@ -91,7 +91,7 @@ struct LayerOnDevice {
   ModelSpec spec;
   Transformer on_host;
   NamedTensors parameters;
-  std::optional<FlatAdamW> optimizer;
+  std::optional<FlatOptimizer> optimizer;
 
   LayerOnDevice(const ModelSpec& s, at::ScalarType dtype, bool has_optimizer)
       : spec(s), on_host(Transformer::init(s, 1, at::kCPU, dtype)) {

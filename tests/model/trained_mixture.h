@@ -41,7 +41,7 @@ inline void check_trained_mixture(const ModelSpec& spec, at::Device device, at::
     if (own.dim() == 2) own.mul_(3);
     here.parameters()[i].second.detach().copy_(own);  // as they were rounded
   }
-  FlatAdamW buffers(there.parameters(), {});  // where experts are one stack, and gradients float32
+  FlatOptimizer buffers(there.parameters(), {});  // where experts are one stack, and gradients float32
   std::vector<std::vector<int64_t>> ids = {{5}, {1, 2, 3, 4, 5, 6, 7}, {}, {8, 8, 8}};
   for (int64_t i = 0; i < 60; ++i) ids[2].push_back(i * i * 37 % spec.vocab_size);
   for (const Transformer* model : {&std::as_const(there), &here}) {

@@ -54,6 +54,19 @@ TEST_CASE("matrices come before vectors and copies last, in buckets that slices 
   CHECK(layout.reduce_order == Numbers{1, 0, 2, 3, 4});
 }
 
+TEST_CASE("what Muon updates lies behind what AdamW updates, and leaves in backward's order", "[train]") {
+  const FlatLayout layout = plan_flat_layout({{.numel = 8, .is_matrix = true},  // an embedding
+                                              {.numel = 6, .is_matrix = true, .uses_muon = true},
+                                              {.numel = 3},
+                                              {.numel = 9, .is_matrix = true, .uses_muon = true},
+                                              {.numel = 4, .is_matrix = true, .copies = 2, .uses_muon = true}},
+                                             2, 4);
+  CHECK(layout.offsets == Numbers{0, 32, 16, 48, 64});
+  CHECK(layout.muon_begin() == 32);
+  CHECK(layout.reduce_order == Numbers{3, 2, 0, 1, 4});
+  CHECK(plan_flat_layout({{.numel = 3}}, 2, 4).muon_begin() == 16);
+}
+
 TEST_CASE("every parameter has its own place, and every bucket is of one kind and divisible", "[train]") {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     const auto parameters = random_parameters(seed);

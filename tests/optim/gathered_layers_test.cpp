@@ -28,6 +28,7 @@ struct Way {
   bool gathers = true;
   Recomputation recompute = kEveryLayer;
   at::ScalarType dtype = at::kFloat;
+  bool uses_muon = false;
 };
 
 /// Of the layers' matrices those that are there.
@@ -50,12 +51,14 @@ struct Trained {
 Trained train_by(const std::filesystem::path& folder, Communicator& ranks, const Way& way) {
   Transformer model = Transformer::load(folder, at::kCPU, way.dtype);
   Trained outcome;
+  Mesh mesh(ranks, {});
   Learner learner("test", model.trained(),
                   {.adamw = {.epsilon = 1e-4, .weight_decay = 0.1},
+                   .muon = way.uses_muon ? std::optional(MuonConfig()) : std::nullopt,
                    .schedule = {.type = LrScheduleType::kConstant, .peak_lr = 1e-2},
                    .max_grad_norm = 0.5,
                    .gathers_layers = way.gathers},
-                  ranks);
+                  {mesh, model.parts()});
   model.backbone().use_store(learner.layer_store());
   for (int64_t update = 0; update < 2; ++update) {
     learner.keep_gradients(update == 0);
@@ -126,7 +129,7 @@ TEST_CASE("while a layer is computed the next one comes, and of one layer there 
   const auto said = run_local_ranks(2, [&](Communicator& ranks) {
     using Pass = LayerStore::Pass;
     const Transformer model = Transformer::load(folder.path(), at::kCPU, at::kFloat);
-    FlatAdamW optimizer(model.trained(), {}, {.num_slices = 2, .index = ranks.rank(), .unit = layer_number});
+    FlatOptimizer optimizer(model.trained(), {}, {.num_slices = 2, .index = ranks.rank(), .unit = layer_number});
     GatheredLayers layers(optimizer, model.trained(), ranks);
     std::vector<LayerStore::Weights> weights(kNumLayers);
     for (const auto& [name, tensor] : model.trained())
@@ -186,7 +189,7 @@ TEST_CASE("what tensor ranks have copies of is not gathered, nor is anything on 
                                                .head_dim = 4},
                                               1);
   const auto copies = [](const std::string& name) { return name.find("k_proj") == std::string::npos ? 1 : 2; };
-  const FlatAdamW optimizer(model.trained(), {}, {.num_slices = 2, .copies = copies, .unit = layer_number});
+  const FlatOptimizer optimizer(model.trained(), {}, {.num_slices = 2, .copies = copies, .unit = layer_number});
   for (size_t i = 0; i < model.trained().size(); ++i) {
     const auto& [name, tensor] = model.trained()[i];
     INFO(name);
@@ -203,6 +206,7 @@ TEST_CASE("ranks that gather layers train as those that have them whole", "[opti
   check({.recompute = {.layers = 1}}, /*tie=*/true, 1e-6);
   check({.recompute = {}}, /*tie=*/true, 1e-6);
   check({.dtype = at::kBFloat16}, /*tie=*/true, 2e-2);
+  check({.uses_muon = true}, /*tie=*/true, 1e-5);
 }
 
 }  // namespace roll

@@ -25,13 +25,13 @@ NamedTensors parameters_on(at::Device device, at::ScalarType dtype) {
   return parameters;
 }
 
-void train_once(const NamedTensors& parameters, FlatAdamW& optimizer) {
+void train_once(const NamedTensors& parameters, FlatOptimizer& optimizer) {
   optimizer.zero_grad();
   for (const auto& [name, p] : parameters) (p * p).sum().backward();
   optimizer.step(1e-2, 1.0, 0.5);
 }
 
-std::vector<at::Tensor> numbers_of_all(const NamedTensors& parameters, const FlatAdamW& optimizer) {
+std::vector<at::Tensor> numbers_of_all(const NamedTensors& parameters, const FlatOptimizer& optimizer) {
   std::vector<at::Tensor> found;
   for (const auto& [name, p] : parameters) found.push_back(p.detach().cpu());
   for (const StatePiece& piece : optimizer.state_pieces())
@@ -47,7 +47,7 @@ TEST_CASE("training that goes to the host and comes back each step is the same t
   const bool keeps_parameters = GENERATE(true, false);
   const at::Device device = test::fake_device();
   const NamedTensors stayed = parameters_on(device, dtype), moved = parameters_on(device, dtype);
-  FlatAdamW a(stayed, {.weight_decay = 0.1}), b(moved, {.weight_decay = 0.1});
+  FlatOptimizer a(stayed, {.weight_decay = 0.1}), b(moved, {.weight_decay = 0.1});
   const int64_t numel = b.layout().total, states = b.state_bytes();
   for (int step = 0; step < 3; ++step) {
     train_once(stayed, a);

@@ -28,11 +28,11 @@ struct SlicedOptimizer {
   SlicedOptimizer(at::ScalarType dtype, int64_t num_slices, int64_t own)
       : parameters(some_parameters(dtype)), optimizer(parameters, {}, {.num_slices = num_slices, .index = own}) {}
   NamedTensors parameters;
-  FlatAdamW optimizer;
+  FlatOptimizer optimizer;
 };
 
 /// Another number for each element of each parameter's states, whoever holds it.
-void fill(FlatAdamW& optimizer) {
+void fill(FlatOptimizer& optimizer) {
   for (const StatePiece& piece : optimizer.state_pieces())
     for (size_t k = 0; k < piece.states.size(); ++k)
       at::Tensor(piece.states[k].second)

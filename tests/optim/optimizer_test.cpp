@@ -29,8 +29,8 @@ NamedTensors start_parameters(const Json& g, at::ScalarType dtype = at::kFloat) 
   return parameters;
 }
 
-FlatAdamW make_optimizer(const Json& g, const NamedTensors& parameters) {
-  return FlatAdamW(
+FlatOptimizer make_optimizer(const Json& g, const NamedTensors& parameters) {
+  return FlatOptimizer(
       parameters,
       {.beta1 = g["beta1"], .beta2 = g["beta2"], .epsilon = g["epsilon"], .weight_decay = g["weight_decay"]});
 }
@@ -54,10 +54,10 @@ TEST_CASE("learning-rate schedules equal those of transformers", "[train]") {
   }
 }
 
-TEST_CASE("FlatAdamW with clipping and per-shape decay equals torch.optim.AdamW", "[train]") {
+TEST_CASE("FlatOptimizer with clipping and per-shape decay equals torch.optim.AdamW", "[train]") {
   const Json g = golden("adamw.json");
   const NamedTensors parameters = start_parameters(g);
-  FlatAdamW optimizer = make_optimizer(g, parameters);
+  FlatOptimizer optimizer = make_optimizer(g, parameters);
   for (const Json& step : g["steps"]) {
     optimizer.zero_grad();
     // Through autograd, and in two backwards, so that the in-place accumulation is what is tested.
@@ -80,7 +80,7 @@ TEST_CASE("FlatAdamW with clipping and per-shape decay equals torch.optim.AdamW"
 TEST_CASE("bfloat16 parameters follow a float32 master copy", "[train]") {
   const Json g = golden("adamw.json");
   const NamedTensors parameters = start_parameters(g, at::kBFloat16);
-  FlatAdamW optimizer = make_optimizer(g, parameters);
+  FlatOptimizer optimizer = make_optimizer(g, parameters);
   for (int i = 0; i < 2; ++i) {
     parameters[1].second.sum().backward();
   }
@@ -101,7 +101,7 @@ TEST_CASE("an optimizer that was put away goes on as if it had not been", "[trai
   const Json g = golden("adamw.json");
   const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
   const NamedTensors stayed = start_parameters(g, dtype), moved = start_parameters(g, dtype);
-  FlatAdamW a = make_optimizer(g, stayed), b = make_optimizer(g, moved);
+  FlatOptimizer a = make_optimizer(g, stayed), b = make_optimizer(g, moved);
   for (int step = 0; step < 3; ++step) {
     for (auto [optimizer, parameters] : {std::pair{&a, &stayed}, std::pair{&b, &moved}}) {
       optimizer->zero_grad();
@@ -118,7 +118,7 @@ TEST_CASE("an optimizer that was put away goes on as if it had not been", "[trai
 TEST_CASE("the flat gradient is the concatenation of the named ones", "[train]") {
   const Json g = golden("adamw.json");
   const NamedTensors parameters = start_parameters(g);
-  FlatAdamW optimizer = make_optimizer(g, parameters);
+  FlatOptimizer optimizer = make_optimizer(g, parameters);
   optimizer.zero_grad();
   for (const auto& [name, p] : parameters) (p * p).sum().backward();
   double squares = 0;

@@ -237,7 +237,7 @@ TEST_CASE("a bfloat16 gradient is gone as soon as it is added to the float32 one
 TEST_CASE("a reducer must know the last backward, and leaves no hook behind", "[train]") {
   const auto alone = make_communicator({.kind = Transport::kSingle});
   const NamedTensors parameters = {{"w", at::ones({2, 2}).requires_grad_()}};
-  FlatAdamW optimizer(parameters, {});
+  FlatOptimizer optimizer(parameters, {});
   {
     GradientReducer reducer(optimizer, parameters, *alone, true);
     CHECK(torch::autograd::impl::post_acc_grad_hooks(parameters[0].second) != nullptr);

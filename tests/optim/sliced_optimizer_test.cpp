@@ -35,7 +35,7 @@ void add_to_gradient(at::Tensor& parameter, const at::Tensor& gradient) {
 
 struct Sliced {
   NamedTensors parameters;
-  FlatAdamW optimizer;
+  FlatOptimizer optimizer;
   Sliced(at::ScalarType dtype, int64_t num_slices, int64_t own)
       : parameters(sliced_parameters(dtype)),
         optimizer(parameters, {.weight_decay = 0.1}, {.num_slices = num_slices, .index = own}) {}
@@ -102,14 +102,14 @@ TEST_CASE("what n ranks hold copies of counts once in the norm", "[train]") {
   const NamedTensors parameters = {{"cut", at::zeros({4}).requires_grad_()},
                                    {"copied", at::zeros({4}).requires_grad_()}};
   const auto copies = [](const std::string& name) { return name == "copied" ? 4 : 1; };
-  FlatAdamW optimizer(parameters, {}, {.num_slices = 1, .index = 0, .copies = copies});
+  FlatOptimizer optimizer(parameters, {}, {.num_slices = 1, .index = 0, .copies = copies});
   for (auto& [name, p] : parameters) at::Tensor(p).mutable_grad().fill_(name == "copied" ? 6 : 1);
   CHECK(optimizer.squared_gradient().item<double>() == 4 * 1 + 4 * 36 / 4.0);
 }
 
 TEST_CASE("the norm of many small gradients is added in float64", "[train]") {
   const NamedTensors parameters = {{"w", at::zeros({1 << 20}).requires_grad_()}};
-  FlatAdamW optimizer(parameters, {});
+  FlatOptimizer optimizer(parameters, {});
   parameters[0].second.mutable_grad().fill_(0.1);
   CHECK(optimizer.squared_gradient().item<double>() == Approx((1 << 20) * std::pow(0.1f, 2.0)).epsilon(1e-11));
 }
@@ -119,7 +119,7 @@ TEST_CASE("the optimizer's state takes 1 / slices of the memory, as the allocato
   const int64_t num_slices = GENERATE(1, 2, 3);
   const test::Allocated allocated;
   const NamedTensors parameters = sliced_parameters(dtype);
-  FlatAdamW optimizer(parameters, {}, {.num_slices = num_slices, .index = num_slices - 1});
+  FlatOptimizer optimizer(parameters, {}, {.num_slices = num_slices, .index = num_slices - 1});
   const int64_t total = optimizer.layout().total, element = dtype == at::kFloat ? 4 : 2;
   const int64_t states = dtype == at::kFloat ? 8 : 10;  // moments, and the low bits of bfloat16's masters
   const int64_t parameters_and_gradients = (element + 4) * total;

@@ -44,6 +44,7 @@ struct Case {
   bool is_fp32, shares, tied_head;
   int num_ranks;
   std::vector<std::string> frozen = {};
+  bool uses_muon = false;
 };
 
 }  // namespace
@@ -51,17 +52,23 @@ struct Case {
 TEST_CASE("weights, gradients and optimizer are estimated to the byte", "[train]") {
   const Case c = GENERATE(Case{true, true, true, 1}, Case{false, true, true, 1}, Case{true, false, false, 2},
                           Case{true, true, false, 2}, Case{false, false, true, 3}, Case{false, true, false, 3},
-                          Case{false, true, false, 2, {"model.embed_tokens", "model.layers.1."}});
+                          Case{false, true, false, 2, {"model.embed_tokens", "model.layers.1."}},
+                          Case{true, true, true, 2, {}, true}, Case{false, false, false, 2, {"model.layers.1."}, true});
   const ModelSpec spec = small_spec(c.tied_head);
   Config config = config_of(c.is_fp32, c.shares, c.frozen);
+  if (c.uses_muon) config.actor_train.training_args.optimizer = OptimizerKind::kMuon;
   place_roles(config, c.num_ranks);
   REQUIRE_FALSE(config.uses_reference());
   const double expected = model_bytes(estimate_memory(config, {{"actor_train", spec}}, true, 0));
   const auto bytes = test::run_local_ranks(c.num_ranks, [&](Communicator& ranks) {
     const test::Allocated allocated;
     const Transformer model = Transformer::init(spec, 1, at::kCPU, c.is_fp32 ? at::kFloat : at::kBFloat16);
-    const Learner learner("actor", model.parameters(), {.frozen_prefixes = c.frozen, .shares_optimizer = c.shares},
-                          ranks);
+    Mesh mesh(ranks, {});
+    const Learner learner("actor", model.parameters(),
+                          {.muon = c.uses_muon ? std::optional(MuonConfig()) : std::nullopt,
+                           .frozen_prefixes = c.frozen,
+                           .shares_optimizer = c.shares},
+                          {mesh, model.parts()});
     return fmt::format("{}", allocated_bytes(allocated, spec));
   });
   for (const std::string& found : bytes) CHECK(found == fmt::format("{}", expected));
