@@ -48,7 +48,8 @@ class HfFolder {
   /// Makes find() and read() return the tensor `stored` also under `name`, and adds a note. entries() stays as it is.
   /// `stored` must exist. Throws Bug if the folder has a tensor `name`.
   void read_as(const std::string& name, const std::string& stored);
-  /// Gives all tensors the names known_name() returns, here and in entries(). Throws UserError if two get the same name.
+  /// Gives all tensors the names known_name() returns, here and in entries(). Throws UserError if two get the same
+  /// name.
   void rename(const std::vector<NamePrefix>& prefixes);
   /// True if rename() changed a name.
   bool is_renamed() const { return !stored_names_.empty(); }
@@ -77,7 +78,7 @@ class HfFolder {
   std::shared_ptr<const gguf::Weights> gguf_;  // null if the weights are in safetensors files
   std::vector<TensorEntry> entries_;
   std::unordered_map<std::string, TensorPosition> position_by_name_;
-  std::unordered_map<std::string, std::string> stored_names_;  // of the tensors that rename() gave other names
+  std::unordered_map<std::string, std::string> stored_names_;  // by the names that rename() gave
   std::vector<std::string> notes_;
   std::set<std::string> unindexed_;
 };

@@ -38,11 +38,11 @@ enum class NormPlace { kBefore, kAfter, kBoth };
 enum class Windows {
   kNone,     // no layer
   kRefused,  // no layer; parse_spec() throws UserError if use_sliding_window is true and sliding_window is set
-  kOptIn,  // if use_sliding_window is true: the layers that layer_types marks, or else those from max_window_layers on
-  kLate,   // like kOptIn, if sliding_window is set; use_sliding_window does not count
-  kAll,    // all layers, if sliding_window is set
-  kTyped,  // the layers that layer_types marks, or else all layers, if sliding_window is set
-  kMarked,   // the layers that layer_types marks
+  kOptIn,   // if use_sliding_window is true: the layers that layer_types marks, or else those from max_window_layers on
+  kLate,    // like kOptIn, if sliding_window is set; use_sliding_window does not count
+  kAll,     // all layers, if sliding_window is set
+  kTyped,   // the layers that layer_types marks, or else all layers, if sliding_window is set
+  kMarked,  // the layers that layer_types marks
   kPattern,  // the layers that layer_types marks; without layer_types all but every window_pattern-th layer
 };
 
@@ -51,13 +51,14 @@ enum class Windows {
 /// one tensor: kByHeads groups its rows by key head, kSideBySide concatenates the projections.
 enum class DeltaNets { kNone, kByHeads, kSideBySide };
 
-/// Layers without RoPE. kNone: no layer; kListed: the layers for which the key no_rope_layers has 0; kWithoutWindow: the
-/// layers without a window, if the key sliding_window is set.
+/// Layers without RoPE. kNone: no layer; kListed: the layers for which the key no_rope_layers has 0; kWithoutWindow:
+/// the layers without a window, if the key sliding_window is set.
 enum class NoRope { kNone, kListed, kWithoutWindow };
 
 /// Kind of mixture of experts, and the model family whose keys describe it. kNone: no experts. kQwen: Qwen's keys.
-/// kByType: Qwen's keys, but mlp_layer_types says which layers have experts. kMixtral: Mixtral's keys, all layers have experts, whose size is intermediate_size. kDeepSeek: DeepSeek-V3's keys,
-/// sigmoid routers with a bias. kBesideMlps: Gemma 4's keys, experts beside each MLP if enable_moe_block is true.
+/// kByType: Qwen's keys, but mlp_layer_types says which layers have experts. kMixtral: Mixtral's keys, all layers have
+/// experts, whose size is intermediate_size. kDeepSeek: DeepSeek-V3's keys, sigmoid routers with a bias. kBesideMlps:
+/// Gemma 4's keys, experts beside each MLP if enable_moe_block is true.
 enum class Mixtures { kNone, kQwen, kByType, kMixtral, kDeepSeek, kBesideMlps };
 
 /// HF's names of the modules with weights, without ".weight"; the defaults are Llama's, which most later models use.
@@ -130,25 +131,25 @@ struct Architecture {
   double usual_logit_cap = 0;   // default of final_logit_softcapping; 0: no cap
   Mixtures mixtures = Mixtures::kNone;
   bool has_shared_expert = false;  // Qwen's mixtures: beside the routed experts, one expert that all tokens use
-  bool renormalises = false;    // default of norm_topk_prob: the weights of a token's experts are scaled to the sum 1
-  bool always_renormalises = false;  // `renormalises` holds whatever norm_topk_prob says
-  bool fixed_mixture = false;   // Qwen's mixtures: all layers have experts; keys that say otherwise are ignored
-  bool sigmoid_routers = false;  // Mixtral's mixtures: routers take sigmoids and have a bias, like DeepSeek-V3's
-  bool stacks_experts = false;  // the folder stacks the experts of a layer in one tensor per kind of weight
+  bool renormalises = false;  // default of norm_topk_prob: the weights of a token's experts are scaled to the sum 1
+  bool always_renormalises = false;    // `renormalises` holds whatever norm_topk_prob says
+  bool fixed_mixture = false;          // Qwen's mixtures: all layers have experts; keys that say otherwise are ignored
+  bool sigmoid_routers = false;        // Mixtral's mixtures: routers take sigmoids and have a bias, like DeepSeek-V3's
+  bool stacks_experts = false;         // the folder stacks the experts of a layer in one tensor per kind of weight
   bool may_transpose_experts = false;  // with stacks_experts: a folder's stacks may be [experts, inputs, outputs]
-  bool gated_attention = false;  // attention's output is gated (Attention::gate); the folder fuses gate and q
+  bool gated_attention = false;        // attention's output is gated (Attention::gate); the folder fuses gate and q
   DeltaNets delta_nets = DeltaNets::kNone;
   bool is_multimodal = false;  // the folder holds other models, too (vision); text_config has the language model's keys
   std::string text_type = "";  // with is_multimodal: text_config's model_type, if rows of the same name differ in it
   std::string text_row = "";   // with is_multimodal: name of the row of the language model alone
-  bool may_be_flat = false;    // with is_multimodal: without text_config, config.json itself has the language model's keys
+  bool may_be_flat = false;    // with is_multimodal: the language model's keys may lie outside of text_config
   std::vector<std::string> kept = {};  // name prefixes of the other models' weights; they are saved again unchanged
-  std::vector<NamePrefix> other_prefixes = {};  // of names in folders that another version of transformers wrote
+  std::vector<NamePrefix> other_prefixes = {};  // names that other versions of transformers wrote
   WeightNames weights = {};
-  bool has_mtp_layers = false;  // the folder may have further layers (multi-token prediction), saved again unchanged
+  bool has_mtp_layers = false;   // the folder may have further layers (multi-token prediction), saved again unchanged
   bool ignores_dropout = false;  // released folders ask for dropout, which roll never applies; others are refused
   std::vector<std::pair<const char*, int64_t>> defaults = {};  // values of keys that config.json lacks
-  std::vector<std::string> needed_keys = {};  // keys without which transformers takes unusual default values
+  std::vector<std::string> needed_keys = {};   // keys without which transformers takes unusual default values
   std::vector<const char*> refused_keys = {};  // keys of computations that roll lacks; only null is accepted
   std::vector<Layer> (*layers)(const ModelSpec& spec) = dense_layers;  // describes the layers of a model
 

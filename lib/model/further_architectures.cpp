@@ -134,6 +134,11 @@ Architectures mixtures_like_mixtral() {
        .stacks_experts = true,
        .weights = granite,
        .layers = mixture_layers},
+  };
+}
+
+Architectures mixtures_like_olmo() {
+  return {
       {.name = "olmoe",
        .causal_class = "OlmoeForCausalLM",
        .value_class = "OlmoeForSequenceClassification",
@@ -213,7 +218,7 @@ Architectures further_dense() {
 }
 
 Architectures further_mixtures() {
-  return joined(mixtures_like_mixtral(), mixtures_like_qwen_and_glm());
+  return joined(joined(mixtures_like_mixtral(), mixtures_like_olmo()), mixtures_like_qwen_and_glm());
 }
 
 }  // namespace roll

@@ -54,10 +54,10 @@ std::vector<std::string> ignored_keys(const Json& whole, const std::string& orig
   std::vector<std::string> notes;
   const auto note = [&](const std::string& key, const Json& value) {
     const bool is_dropout = key.ends_with("_dropout");
-    notes.push_back(fmt::format("{}: {} = {} is ignored{}", origin, key, to_line(value),
-                                is_dropout ? std::string(": roll trains without dropout")
-                                           : fmt::format(", as in transformers: {} models do not have this option",
-                                                         spec.architecture->name)));
+    notes.push_back(fmt::format(
+        "{}: {} = {} is ignored{}", origin, key, to_line(value),
+        is_dropout ? std::string(": roll trains without dropout")
+                   : fmt::format(", as in transformers: {} models do not have this option", spec.architecture->name)));
   };
   const auto look_in = [&](const Json& object, const std::string& prefix, const IdleKey& key) {
     const auto found = object.find(key.name);

@@ -90,13 +90,10 @@ RotatedHeads make_heads(const Attention& attention, const LayerWeights& weights,
     return normed(heads(all), norm, weights, pass);
   };
   const auto normed_and_rotated = [&](const at::Tensor& all, const NormShape& norm, bool is_query) {
-    if (!attention.norms_after_rope)
-      return apply_rope(normed_heads(all, norm), attention.rotary, pass, is_query);
+    if (!attention.norms_after_rope) return apply_rope(normed_heads(all, norm), attention.rotary, pass, is_query);
     return normed(apply_rope(heads(all), attention.rotary, pass, is_query), norm, weights, pass);
   };
-  const auto queries = [&] {
-    return normed_and_rotated(apply(weights[attention.q], x, pass), attention.q_norm, true);
-  };
+  const auto queries = [&] { return normed_and_rotated(apply(weights[attention.q], x, pass), attention.q_norm, true); };
   if (attention.k.outputs == 0) {
     const KeysAndValues& read = carried.heads[static_cast<size_t>(attention.shared)];
     return {queries(), read.keys, read.values};

@@ -261,10 +261,7 @@ std::vector<Layer> mixture_layers(const ModelSpec& spec) {
                   .router = {.name = names.router, .outputs = mixture.routing.count, .inputs = spec.hidden_size},
                   .parts = make_expert_parts(spec)};
   if (spec.architecture->has_sigmoid_routers())
-    experts.bias = {.name = names.router_bias,
-                    .shape = {mixture.routing.count},
-                    .is_constant = true,
-                    .is_wide = true};
+    experts.bias = {.name = names.router_bias, .shape = {mixture.routing.count}, .is_constant = true, .is_wide = true};
   if (mixture.shared_inner > 0)
     experts.shared = make_mlp(spec, is_deepseek ? shared_names : shared_name, mixture.shared_inner);
   if (experts.shared && !is_deepseek)

@@ -85,7 +85,8 @@ ModelSpec read_spec(const std::filesystem::path& folder, const Architectures& kn
 bool has_value_head(const std::filesystem::path& folder, const Architectures& known) {
   const ModelSpec spec = read_spec(folder, known);
   const std::string head = value_head_parameters(spec).front().name;
-  return open_renamed(folder, *spec.architecture).find(head) || (is_peft_folder(folder) && PeftFolder(folder).find(head));
+  return open_renamed(folder, *spec.architecture).find(head) ||
+         (is_peft_folder(folder) && PeftFolder(folder).find(head));
 }
 
 ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, const std::string& origin) {

@@ -1,4 +1,4 @@
-// Rows of multimodal folders, of which roll trains the language model on texts.
+// Rows of multimodal folders. roll trains their language models on texts.
 #include "model/architecture_families.h"
 
 namespace roll {
@@ -33,8 +33,12 @@ Architectures llava(const Architectures& rows) {
   Architecture gemma3 =
       like_llava(find_architecture("gemma3_text", "", rows), "gemma3", "Gemma3ForConditionalGeneration");
   gemma3.value_class = "Gemma3ForSequenceClassification";
-  gemma3.defaults = {{"vocab_size", 262208},          {"hidden_size", 2304},      {"intermediate_size", 9216},
-                     {"num_hidden_layers", 26},       {"num_attention_heads", 8}, {"num_key_value_heads", 4},
+  gemma3.defaults = {{"vocab_size", 262208},
+                     {"hidden_size", 2304},
+                     {"intermediate_size", 9216},
+                     {"num_hidden_layers", 26},
+                     {"num_attention_heads", 8},
+                     {"num_key_value_heads", 4},
                      {"max_position_embeddings", 131072}};
   const auto mistral3 = [&](const char* text) {
     return like_llava(find_architecture(text, "", rows), "mistral3", "Mistral3ForConditionalGeneration");

@@ -24,10 +24,10 @@ std::vector<char> read_slides(const ConfigReader& config, const ModelSpec& spec)
                                                      std::max<int64_t>(1, row.window_pattern))
                                       : 1;
   for (int64_t i = 0; i < spec.num_layers; ++i)
-    slides[i] = has_pattern                           ? (i + 1) % pattern != 0
-                : row.windows == Windows::kMarked     ? 0
-                : row.no_rope == NoRope::kListed      ? ModelSpec::is_marked(spec.no_rope, i)
-                                                      : i >= first;
+    slides[i] = has_pattern                       ? (i + 1) % pattern != 0
+                : row.windows == Windows::kMarked ? 0
+                : row.no_rope == NoRope::kListed  ? ModelSpec::is_marked(spec.no_rope, i)
+                                                  : i >= first;
   if (types && (!types->is_array() || types->size() != slides.size()))
     config.fail("layer_types", fmt::format("a list of {} layer types is needed", slides.size()));
   for (size_t i = 0; types && i < slides.size(); ++i) slides[i] = (*types)[i] == "sliding_attention";

@@ -170,8 +170,7 @@ std::vector<std::string> difference(const Patterns& all, const Patterns& skipped
   return left;
 }
 
-
-/// What a known architecture, read from the unknown one's config.json, and the folder have of each other's tensors.
+/// Differences between the tensors of a folder and those of a known architecture with the folder's config.json.
 struct Comparison {
   std::string name;
   std::vector<std::string> only_in_folder, only_in_model;
@@ -189,7 +188,7 @@ Comparison compare(const Json& config, const Architecture& row, const std::vecto
   return {row.name, difference(found_patterns, own_patterns), difference(own_patterns, found_patterns)};
 }
 
-/// Returns config.json as that of a known architecture, without what it may say of layers and RoPE.
+/// Changes a config.json into one of a known architecture. Its keys of layers and RoPE are left out.
 Json as_row(Json config, const Architecture& row) {
   config["model_type"] = row.name;
   Json& text = row.is_multimodal && config.contains("text_config") ? config["text_config"] : config;

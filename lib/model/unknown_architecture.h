@@ -13,7 +13,8 @@ namespace roll {
 /// similar tensors.
 std::string explain_unknown(const Json& config, const std::filesystem::path& folder, const Architectures& known);
 
-/// Throws UserError with explain_unknown() if `known` has no row for the folder's model_type. `config`: its config.json.
+/// Throws UserError with explain_unknown() if `known` has no row for the folder's model_type. `config`: its
+/// config.json.
 void check_architecture(const Json& config, const std::filesystem::path& folder, const Architectures& known);
 
 }  // namespace roll

@@ -120,9 +120,9 @@ NamedTensors select_parameters(const NamedTensors& parameters, const std::vector
 /// Selects the parameters that this rank holds (whole or a shard) under expert and pipeline parallelism.
 std::vector<ParameterShape> held_by(const std::vector<ParameterShape>& parameters, const ModelParallel& parallel);
 
-/// Returns the form of a folder from open_weights(). Its `kept` are, as they are stored, the tensors that the model does
-/// not compute with but saves again: other models' (Architecture::kept), multi-token-prediction layers, and k and v
-/// weights of layers that compute no keys and values.
+/// Returns the form of a folder from open_weights(). Its `kept` are, as they are stored, the tensors that the model
+/// does not compute with but saves again: other models' (Architecture::kept), multi-token-prediction layers, and k and
+/// v weights of layers that compute no keys and values.
 FolderForm folder_form(const HfFolder& folder, const ModelSpec& spec);
 /// True if the tensor with this name is among FolderForm::kept.
 bool is_kept(const ModelSpec& spec, const std::string& name);

@@ -86,9 +86,11 @@ TEST_CASE("which layers have experts is read of their types, layers with late wi
 }
 
 TEST_CASE("what an architecture cannot do, or takes from unusual defaults, is refused by its key", "[model]") {
-  CHECK_THAT(refusal("olmoe", {{"clip_qkv", 8.0}}), Contains("clip_qkv = 8.0: roll supports this architecture without"));
+  CHECK_THAT(refusal("olmoe", {{"clip_qkv", 8.0}}),
+             Contains("clip_qkv = 8.0: roll supports this architecture without"));
   CHECK(refusal("olmoe", {{"clip_qkv", nullptr}}) == "no exception");
-  CHECK_THAT(refusal("cwm", {{"layer_types", nullptr}}), Contains("layer_types = (absent): missing; transformers would"));
+  CHECK_THAT(refusal("cwm", {{"layer_types", nullptr}}),
+             Contains("layer_types = (absent): missing; transformers would"));
   CHECK_THAT(refusal("cwm", {{"rope_parameters", nullptr}}), Contains("rope_parameters = (absent): missing"));
   CHECK_THAT(refusal("mixtral", {{"num_experts_per_tok", 9}}), Contains("must be at most num_local_experts (6)"));
   CHECK_THAT(refusal("mixtral", {{"hidden_act", "gelu_new"}}), Contains("only silu is supported in this architecture"));

@@ -45,7 +45,8 @@ TEST_CASE("of an unknown model it is said what is lacking", "[model]") {
   CHECK_FALSE(found.is_known);
   CHECK_THAT(found.text, Contains("model_type = olmo9: roll does not know this architecture; did you mean 'olmo2'?\n"));
   CHECK_THAT(found.text, Contains("roll does not read: num_memory_tokens\nnearest architecture: olmo2\n"));
-  CHECK_THAT(found.text, EndsWith("its tensors are the same; if it also computes the same, write model_type = olmo2\n"));
+  CHECK_THAT(found.text,
+             EndsWith("its tensors are the same; if it also computes the same, write model_type = olmo2\n"));
 }
 
 TEST_CASE("a command that loads an unknown model says which is nearest, and what differs", "[model]") {
@@ -63,9 +64,10 @@ TEST_CASE("a command that loads an unknown model says which is nearest, and what
              EndsWith("\nnearest architecture: exaone4\n"
                       "tensors that only the folder has: model.layers.*.last_norm.weight (2)\n"
                       "tensors that only this architecture has: model.layers.*.post_feedforward_layernorm.weight (2)"));
-  CHECK_THAT(refusal("mixtral", "w1", "w9"), Contains("nearest architecture: mixtral\n") &&
-                                                Contains("only the folder has: model.layers.*.block_sparse_moe.experts."
-                                                         "*.w9.weight (12)\n"));
+  CHECK_THAT(refusal("mixtral", "w1", "w9"),
+             Contains("nearest architecture: mixtral\n") &&
+                 Contains("only the folder has: model.layers.*.block_sparse_moe.experts."
+                          "*.w9.weight (12)\n"));
   CHECK_THAT(refusal("qwen3_vl", "model.language_model.norm", "model.language_model.last_norm"),
              Contains("nearest architecture: qwen3_vl\n"));
 }

@@ -23,8 +23,8 @@ namespace {
 
 at::Tensor text_log_probs(const std::filesystem::path& folder) {
   const at::NoGradGuard no_grad;
-  return token_log_probs(Transformer::load(folder), pack_tokens({{7, 8, 9, 1, 3, 5, 60, 33, 21, 4, 4, 17}, {2, 5}}), 1.0,
-                         false)
+  return token_log_probs(Transformer::load(folder), pack_tokens({{7, 8, 9, 1, 3, 5, 60, 33, 21, 4, 4, 17}, {2, 5}}),
+                         1.0, false)
       .log_probs;
 }
 
