@@ -180,6 +180,8 @@ Architectures mixtures_like_qwen_and_glm() {
        .mixtures = Mixtures::kByType,
        .renormalises = true,
        .kept = {"mtp."},
+       .needed_keys = {"rope_parameters"},
+       .refused_keys = {"rope_scaling"},
        .layers = mixture_layers},
       {.name = "dots1",
        .causal_class = "Dots1ForCausalLM",

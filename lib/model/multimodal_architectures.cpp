@@ -9,7 +9,6 @@ namespace {
 Architecture like_llava(const Architecture& text, const std::string& name, const std::string& model_class) {
   Architecture row = beside_others(text, {"model.vision_tower.", "model.multi_modal_projector."});
   row.name = name;
-  row.text_type = text.name;
   row.causal_class = model_class;
   row.tied_head = true;
   row.other_prefixes = {{"language_model.model.", "model.language_model."},
@@ -22,7 +21,6 @@ Architecture like_llava(const Architecture& text, const std::string& name, const
 Architecture with_vision(const Architecture& text, const std::string& name, const std::string& model_class) {
   Architecture row = beside_others(text, {"model.visual."});
   row.name = name;
-  row.text_type = name + "_text";
   row.causal_class = model_class + "ForConditionalGeneration";
   row.value_class = model_class + "ForTokenClassification";
   row.rope.has_sections = true;
@@ -41,7 +39,9 @@ Architectures llava(const Architectures& rows) {
                      {"num_key_value_heads", 4},
                      {"max_position_embeddings", 131072}};
   const auto mistral3 = [&](const char* text) {
-    return like_llava(find_architecture(text, "", rows), "mistral3", "Mistral3ForConditionalGeneration");
+    Architecture row = like_llava(find_architecture(text, "", rows), "mistral3", "Mistral3ForConditionalGeneration");
+    row.text_type = text;
+    return row;
   };
   return {gemma3, mistral3("mistral"), mistral3("ministral3")};
 }

@@ -335,14 +335,13 @@ Json hf_config(const ModelSpec& spec) {
   write_rope(spec.rope, spec.head_dim, config);
   Json full_rope = config.value("rope_scaling", Json{{"rope_type", "default"}});
   full_rope["rope_theta"] = spec.rope.theta;
-  if (row.needs("rope_parameters")) {
-    config["rope_parameters"] = full_rope;
-    config.erase("rope_scaling");
-  }
-  if (row.local_theta < 0)  // else transformers 5 uses rope_theta in some layers only
+  if (row.local_theta < 0 || (row.needs("rope_parameters") && spec.local_rope))  // rope_theta is not all layers'
     config["rope_parameters"] = {
         {"full_attention", full_rope},
         {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", spec.local_rope.value().theta}}}};
+  else if (row.needs("rope_parameters"))
+    config["rope_parameters"] = full_rope;
+  if (row.needs("rope_parameters")) config.erase("rope_scaling");
   write_features(spec, config);
   if (spec.full_heads) write_full_heads(spec, config);
   write_mixture(spec, config);
