@@ -89,6 +89,7 @@ std::vector<ParameterShape> as_stored_in(const HfFolder& folder, std::vector<Par
     const TensorEntry* entry = folder.find(fused.name);
     if (!entry && folder.find(parameter.name)) fused = {};
     if (!entry || !fused.may_be_transposed) continue;
+    fused.is_transposed = false;
     std::vector<int64_t> shape = fused.whole_shape(parameter.shape);
     const bool is_usual = entry->shape == shape;
     std::swap(shape[1], shape[2]);

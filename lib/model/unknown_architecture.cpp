@@ -216,7 +216,7 @@ std::optional<Comparison> nearest_row(const Json& config, const std::vector<std:
   return best;
 }
 
-std::string join_names(std::vector<std::string> names) {
+std::string list_names(std::vector<std::string> names) {
   constexpr size_t kShown = 8;
   const size_t num_hidden = names.size() > kShown ? names.size() - kShown : 0;
   names.resize(names.size() - num_hidden);
@@ -230,7 +230,7 @@ std::string explain_unknown(const Json& config, const std::filesystem::path& fol
   std::vector<std::string> keys;
   for (const auto& [key, value] : config.items())
     if (std::ranges::find(kKnownKeys, std::string_view(key)) == std::end(kKnownKeys)) keys.push_back(key);
-  std::string text = fmt::format("keys of config.json that roll does not read: {}\n", join_names(keys));
+  std::string text = fmt::format("keys of config.json that roll does not read: {}\n", list_names(keys));
   const std::vector<std::string> names = tensor_names(folder);
   if (names.empty()) return text + "the folder has no weights to compare\n";
   const std::optional<Comparison> nearest = nearest_row(config, names, known);
@@ -239,8 +239,8 @@ std::string explain_unknown(const Json& config, const std::filesystem::path& fol
   if (nearest->distance() == 0)
     return text + fmt::format("its tensors are the same; if it also computes the same, write model_type = {}\n",
                               nearest->name);
-  text += fmt::format("tensors that only the folder has: {}\n", join_names(nearest->only_in_folder));
-  return text + fmt::format("tensors that only this architecture has: {}\n", join_names(nearest->only_in_model));
+  text += fmt::format("tensors that only the folder has: {}\n", list_names(nearest->only_in_folder));
+  return text + fmt::format("tensors that only this architecture has: {}\n", list_names(nearest->only_in_model));
 }
 
 void check_architecture(const Json& config, const std::filesystem::path& folder, const Architectures& known) {

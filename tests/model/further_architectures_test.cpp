@@ -45,7 +45,7 @@ TEST_CASE("a folder that is not trained is written back as it is", "[model]") {
 }
 
 TEST_CASE("EXAONE's layers without a window have no RoPE, if there are windows", "[model]") {
-  const ModelSpec windows = parse_spec(config_with("exaone4", {}), "c");
+  const ModelSpec windows = parse_spec(config_with("exaone4", Json::object()), "c");
   CHECK(windows.slides == std::vector<char>{1, 0});
   CHECK(windows.no_rope == std::vector<char>{0, 1});
   // EXAONE-4.0-32B writes the pattern as a text, too.
@@ -54,11 +54,11 @@ TEST_CASE("EXAONE's layers without a window have no RoPE, if there are windows",
   const ModelSpec unused = parse_spec(config_with("exaone4", {{"layer_types", full}}), "c");
   CHECK(unused.slides.empty());
   CHECK(unused.no_rope == std::vector<char>{1, 1});
-  CHECK(parse_spec(config_with("exaone4_no_window", {}), "c").no_rope.empty());
+  CHECK(parse_spec(config_with("exaone4_no_window", Json::object()), "c").no_rope.empty());
 }
 
 TEST_CASE("dynamic RoPE with alpha is RoPE of a larger theta, in Hunyuan alone", "[model]") {
-  const Json config = config_with("hunyuan_alpha", {});
+  const Json config = config_with("hunyuan_alpha", Json::object());
   const Rope rope = parse_spec(config, "c").rope;
   CHECK(rope.kind == RopeKind::kDefault);
   CHECK(rope.theta == Approx(1e4 * std::pow(50.0, 12.0 / 10)));
@@ -68,13 +68,13 @@ TEST_CASE("dynamic RoPE with alpha is RoPE of a larger theta, in Hunyuan alone",
 }
 
 TEST_CASE("MiniMax's rotary_dim is the rotating part of a head", "[model]") {
-  CHECK(parse_spec(config_with("minimax_m2", {}), "c").rope.dim == 6);
+  CHECK(parse_spec(config_with("minimax_m2", Json::object()), "c").rope.dim == 6);
   CHECK(parse_spec(config_with("minimax_m2", {{"rotary_dim", nullptr}}), "c").rope.dim == 12);
   CHECK_THAT(refusal("minimax_m2", {{"rotary_dim", 13}}), Contains("rotary_dim = 13: a whole number of 1 to 12"));
 }
 
 TEST_CASE("which layers have experts is read of their types, layers with late windows of their number", "[model]") {
-  const ModelSpec mellum = parse_spec(config_with("mellum", {}), "c");
+  const ModelSpec mellum = parse_spec(config_with("mellum", Json::object()), "c");
   CHECK_FALSE(mellum.mixture->has_experts(0));
   CHECK(mellum.mixture->has_experts(1));
   CHECK_THAT(refusal("mellum", {{"mlp_layer_types", {"dense"}}}), Contains("a list of 2 types, sparse or dense"));
@@ -83,6 +83,22 @@ TEST_CASE("which layers have experts is read of their types, layers with late wi
   CHECK(parse_spec(config, "c").slides == std::vector<char>{0, 1});
   config.erase("max_window_layers");
   CHECK(parse_spec(config, "c").slides.empty());
+}
+
+TEST_CASE("windows lie in the layers that are marked; if none is, in none of Mellum's and all of Ministral's", "[model]") {
+  CHECK(parse_spec(config_with("mellum", Json::object()), "c").slides == std::vector<char>{1, 0});
+  CHECK(parse_spec(config_with("mellum", {{"layer_types", nullptr}}), "c").slides.empty());
+  CHECK(parse_spec(config_with("ministral", Json::object()), "c").slides == std::vector<char>{1, 0});
+  CHECK(parse_spec(config_with("ministral", {{"layer_types", nullptr}}), "c").slides == std::vector<char>{1, 1});
+}
+
+TEST_CASE("weights of experts are scaled to the sum 1 where norm_topk_prob does not count", "[model]") {
+  for (const char* name : {"mixtral", "minimax_m2", "granitemoe"})
+    CHECK(parse_spec(config_with(name, {{"norm_topk_prob", false}}), "c").mixture->routing.renormalises);
+  CHECK_FALSE(parse_spec(config_with("flex_olmo", {{"norm_topk_prob", false}}), "c").mixture->routing.renormalises);
+  Json vision = config_with("qwen3_vl_moe", Json::object());
+  vision["text_config"]["norm_topk_prob"] = false;
+  CHECK(parse_spec(vision, "c").mixture->routing.renormalises);
 }
 
 TEST_CASE("what an architecture cannot do, or takes from unusual defaults, is refused by its key", "[model]") {

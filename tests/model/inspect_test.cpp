@@ -60,10 +60,10 @@ TEST_CASE("a command that loads an unknown model says which is nearest, and what
     test::save_folder(folder / golden, numbers["config"], weights, {});
     return test::message_of([&] { read_spec(folder / golden); });
   };
-  CHECK_THAT(refusal("exaone4", "post_feedforward_layernorm", "last_norm"),
+  CHECK_THAT(refusal("exaone4", "q_norm", "query_norm"),
              EndsWith("\nnearest architecture: exaone4\n"
-                      "tensors that only the folder has: model.layers.*.last_norm.weight (2)\n"
-                      "tensors that only this architecture has: model.layers.*.post_feedforward_layernorm.weight (2)"));
+                      "tensors that only the folder has: model.layers.*.self_attn.query_norm.weight (2)\n"
+                      "tensors that only this architecture has: model.layers.*.self_attn.q_norm.weight (2)"));
   CHECK_THAT(refusal("mixtral", "w1", "w9"),
              Contains("nearest architecture: mixtral\n") &&
                  Contains("only the folder has: model.layers.*.block_sparse_moe.experts."

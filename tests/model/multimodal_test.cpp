@@ -133,7 +133,8 @@ TEST_CASE("stacks of experts may be transposed, as on the hub, and are saved so"
 TEST_CASE("Qwen2.5-VL's configuration may have no text_config, and names M-RoPE", "[model]") {
   Json flat = config_of("qwen2_5_vl");
   const ModelSpec nested = parse_spec(flat, "c");
-  flat.update(flat["text_config"]);
+  const Json text = flat["text_config"];
+  flat.update(text);
   flat.erase("text_config");
   flat["model_type"] = "qwen2_5_vl";
   flat.erase("rope_parameters");
