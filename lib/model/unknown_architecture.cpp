@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -128,9 +129,14 @@ constexpr const char* kKnownKeys[] = {"_name_or_path",
                                       "vocab_size",
                                       "vocab_size_per_layer_input"};
 
-/// Number of tensors per name pattern: "model.layers.11.mlp.up_proj.weight" counts for
+/// Tensors whose names have the same pattern: "model.layers.11.mlp.up_proj.weight" has
 /// "model.layers.*.mlp.up_proj.weight".
-using Patterns = std::map<std::string, int64_t>;
+struct Tensors {
+  int64_t count = 0;
+  std::vector<int64_t> shape = {};  // the first one's
+};
+using Patterns = std::map<std::string, Tensors>;
+using NamedShape = std::pair<std::string, std::vector<int64_t>>;
 
 std::string name_pattern(const std::string& name) {
   std::string pattern;
@@ -144,19 +150,22 @@ std::string name_pattern(const std::string& name) {
   return pattern;
 }
 
-Patterns patterns(const std::vector<std::string>& names) {
+Patterns patterns(const std::vector<NamedShape>& tensors) {
   Patterns found;
-  for (const std::string& name : names) ++found[name_pattern(name)];
+  for (const auto& [name, shape] : tensors) {
+    Tensors& same = found[name_pattern(name)];
+    if (same.count++ == 0) same.shape = shape;
+  }
   return found;
 }
 
-/// Returns the names of a folder's tensors; none if it has no weights.
-std::vector<std::string> tensor_names(const std::filesystem::path& folder) {
-  std::vector<std::string> names;
+/// Returns the names and shapes of a folder's tensors; none if it has no weights.
+std::vector<NamedShape> tensor_shapes(const std::filesystem::path& folder) {
+  std::vector<NamedShape> names;
   try {
     const HfFolder opened = HfFolder::open(folder);
     for (const TensorEntry& entry : opened.entries())
-      if (!is_derived_buffer(entry.name)) names.push_back(entry.name);
+      if (!is_derived_buffer(entry.name)) names.emplace_back(entry.name, entry.shape);
   } catch (const UserError&) {
     // config.json suffices for the report.
   }
@@ -165,27 +174,41 @@ std::vector<std::string> tensor_names(const std::filesystem::path& folder) {
 
 std::vector<std::string> difference(const Patterns& all, const Patterns& skipped) {
   std::vector<std::string> left;
-  for (const auto& [pattern, count] : all)
-    if (!skipped.contains(pattern)) left.push_back(count > 1 ? fmt::format("{} ({})", pattern, count) : pattern);
+  for (const auto& [pattern, same] : all)
+    if (!skipped.contains(pattern))
+      left.push_back(same.count > 1 ? fmt::format("{} ({})", pattern, same.count) : pattern);
   return left;
+}
+
+/// Returns the patterns whose tensors have other shapes in the other list.
+std::vector<std::string> reshaped(const Patterns& found, const Patterns& known) {
+  std::vector<std::string> list;
+  for (const auto& [pattern, same] : found)
+    if (const auto other = known.find(pattern); other != known.end() && other->second.shape != same.shape)
+      list.push_back(
+          fmt::format("{} {} instead of {}", pattern, shape_text(same.shape), shape_text(other->second.shape)));
+  return list;
 }
 
 /// Differences between the tensors of a folder and those of a known architecture with the folder's config.json.
 struct Comparison {
   std::string name;
-  std::vector<std::string> only_in_folder, only_in_model;
+  std::vector<std::string> only_in_folder, only_in_model, other_shapes;
 
-  size_t distance() const { return only_in_folder.size() + only_in_model.size(); }
+  size_t distance() const { return only_in_folder.size() + only_in_model.size() + other_shapes.size(); }
 };
 
-Comparison compare(const Json& config, const Architecture& row, const std::vector<std::string>& names) {
+Comparison compare(const Json& config, const Architecture& row, const std::vector<NamedShape>& tensors) {
   const ModelSpec spec = parse_spec(config, row.name);
-  std::vector<std::string> own, found;
-  for (const ParameterShape& parameter : in_folder(policy_parameters(spec))) own.push_back(parameter.name);
-  for (const std::string& stored : names)
-    if (const std::string name = known_name(row.other_prefixes, stored); !is_kept(spec, name)) found.push_back(name);
-  const Patterns own_patterns = patterns(own), found_patterns = patterns(found);
-  return {row.name, difference(found_patterns, own_patterns), difference(own_patterns, found_patterns)};
+  std::vector<NamedShape> model, found;
+  for (const ParameterShape& parameter : in_folder(policy_parameters(spec)))
+    model.emplace_back(parameter.name, parameter.shape);
+  for (const auto& [stored, shape] : tensors)
+    if (const std::string name = known_name(row.other_prefixes, stored); !is_kept(spec, name))
+      found.emplace_back(name, shape);
+  const Patterns known_patterns = patterns(model), found_patterns = patterns(found);
+  return {row.name, difference(found_patterns, known_patterns), difference(known_patterns, found_patterns),
+          reshaped(found_patterns, known_patterns)};
 }
 
 /// Changes a config.json into one of a known architecture. Its keys of layers and RoPE are left out.
@@ -202,12 +225,12 @@ Json as_row(Json config, const Architecture& row) {
   return config;
 }
 
-std::optional<Comparison> nearest_row(const Json& config, const std::vector<std::string>& names,
+std::optional<Comparison> nearest_row(const Json& config, const std::vector<NamedShape>& tensors,
                                       const Architectures& known) {
   std::optional<Comparison> best;
   for (const Architecture& row : known) {
     try {
-      const Comparison found = compare(as_row(config, row), row, names);
+      const Comparison found = compare(as_row(config, row), row, tensors);
       if (!best || found.distance() < best->distance()) best = found;
     } catch (const UserError&) {
       // This config.json does not fit the architecture.
@@ -231,16 +254,18 @@ std::string explain_unknown(const Json& config, const std::filesystem::path& fol
   for (const auto& [key, value] : config.items())
     if (std::ranges::find(kKnownKeys, std::string_view(key)) == std::end(kKnownKeys)) keys.push_back(key);
   std::string text = fmt::format("keys of config.json that roll does not read: {}\n", list_names(keys));
-  const std::vector<std::string> names = tensor_names(folder);
-  if (names.empty()) return text + "the folder has no weights to compare\n";
-  const std::optional<Comparison> nearest = nearest_row(config, names, known);
+  const std::vector<NamedShape> tensors = tensor_shapes(folder);
+  if (tensors.empty()) return text + "the folder has no weights to compare\n";
+  const std::optional<Comparison> nearest = nearest_row(config, tensors, known);
   if (!nearest) return text + "config.json fits no architecture that roll supports\n";
   text += fmt::format("nearest architecture: {}\n", nearest->name);
   if (nearest->distance() == 0)
     return text + fmt::format("its tensors are the same; if it also computes the same, write model_type = {}\n",
                               nearest->name);
   text += fmt::format("tensors that only the folder has: {}\n", list_names(nearest->only_in_folder));
-  return text + fmt::format("tensors that only this architecture has: {}\n", list_names(nearest->only_in_model));
+  text += fmt::format("tensors that only this architecture has: {}\n", list_names(nearest->only_in_model));
+  if (nearest->other_shapes.empty()) return text;
+  return text + fmt::format("tensors of other shapes: {}\n", list_names(nearest->other_shapes));
 }
 
 void check_architecture(const Json& config, const std::filesystem::path& folder, const Architectures& known) {

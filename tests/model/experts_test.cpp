@@ -156,7 +156,8 @@ void fill_expert_adapters(const Transformer& model) {
 }  // namespace
 
 TEST_CASE("ranks that share experts have the whole model's gradient, costs of routers among it", "[model]") {
-  const char* const arch = GENERATE("qwen2_moe", "qwen3_moe", "glm4_moe", "gemma4_text", "minimax_m2", "granitemoe", "olmoe");
+  const char* const arch =
+      GENERATE("qwen2_moe", "qwen3_moe", "glm4_moe", "gemma4_text", "minimax_m2", "granitemoe", "olmoe");
   const auto [dp, cp, tp, ep] = GENERATE(ExpertLayout{2, 1, 1, 2}, ExpertLayout{1, 2, 1, 2}, ExpertLayout{2, 1, 2, 2},
                                          ExpertLayout{4, 1, 1, 4}, ExpertLayout{4, 1, 1, 2}, ExpertLayout{1, 2, 1, 1},
                                          ExpertLayout{1, 1, 2, 1}, ExpertLayout{3, 1, 1, 3}, ExpertLayout{2, 2, 1, 4});

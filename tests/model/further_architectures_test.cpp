@@ -85,7 +85,8 @@ TEST_CASE("which layers have experts is read of their types, layers with late wi
   CHECK(parse_spec(config, "c").slides.empty());
 }
 
-TEST_CASE("windows lie in the layers that are marked; if none is, in none of Mellum's and all of Ministral's", "[model]") {
+TEST_CASE("windows lie in the layers that are marked; if none is, in none of Mellum's and all of Ministral's",
+          "[model]") {
   CHECK(parse_spec(config_with("mellum", Json::object()), "c").slides == std::vector<char>{1, 0});
   CHECK(parse_spec(config_with("mellum", {{"layer_types", nullptr}}), "c").slides.empty());
   CHECK(parse_spec(config_with("ministral", Json::object()), "c").slides == std::vector<char>{1, 0});

@@ -64,6 +64,8 @@ TEST_CASE("a command that loads an unknown model says which is nearest, and what
              EndsWith("\nnearest architecture: exaone4\n"
                       "tensors that only the folder has: model.layers.*.self_attn.query_norm.weight (2)\n"
                       "tensors that only this architecture has: model.layers.*.self_attn.q_norm.weight (2)"));
+  CHECK_THAT(refusal("ministral", "not there", ""),
+             Contains("nearest architecture: llama\nits tensors are the same; if it also computes the same"));
   CHECK_THAT(refusal("mixtral", "w1", "w9"),
              Contains("nearest architecture: mixtral\n") &&
                  Contains("only the folder has: model.layers.*.block_sparse_moe.experts."

@@ -322,7 +322,8 @@ TEST_CASE("layers see a window where config.json says so", "[model]") {
 TEST_CASE("Ministral 3 says how its heads turn, and so do models of it that are made here", "[model]") {
   Json config = qwen2();
   config["model_type"] = "ministral3";
-  CHECK_THAT(message_of([&] { parse_spec(config, "c"); }), Contains("rope_parameters = (absent): missing; transformers"));
+  CHECK_THAT(message_of([&] { parse_spec(config, "c"); }),
+             Contains("rope_parameters = (absent): missing; transformers"));
   InitSizes sizes;
   sizes.arch = "ministral3";
   sizes.vocab = 77;
