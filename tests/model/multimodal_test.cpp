@@ -96,6 +96,21 @@ TEST_CASE("a multimodal folder is saved under the names that it has, with its ot
   CHECK(again.find(weights.back().first)->dtype == at::kBFloat16);
 }
 
+TEST_CASE("a text of 16 bits stays so beside vision of 32", "[model]") {
+  const Json golden = test::read_golden("gemma3_vision");
+  NamedTensors weights = test::golden_weights(golden, false);
+  for (auto& [name, tensor] : weights) tensor = tensor.to(at::kBFloat16);
+  weights.emplace_back("model.vision_tower.encoder.weight", at::randn({3, 5}));
+  const TemporaryFolder folder;
+  test::save_folder(folder / "m", golden["config"], weights, {});
+  rewrite_folder(folder / "m", folder / "again", {}, false);
+  const HfFolder again = HfFolder::open(folder / "again");
+  for (const auto& [name, tensor] : weights) {
+    CHECK(again.find(name)->dtype == tensor.scalar_type());
+    CHECK(at::equal(again.read(name), tensor));
+  }
+}
+
 TEST_CASE("a critic of a multimodal folder keeps its names and its other parts", "[model]") {
   const Json golden = test::read_golden("gemma3_vision");
   const NamedTensors weights = whole_weights(golden, kOtherNames[0], true);
