@@ -163,8 +163,8 @@ void HfFolder::rename(const std::vector<NamePrefix>& prefixes) {
     const std::string name = known_name(prefixes, entry.name);
     if (name == entry.name) continue;
     if (find(name))
-      throw user_error("{}: {}: the folder holds this tensor twice, also as {}; remove one",
-                       tensor_file(entry.name), entry.name, name);
+      throw user_error("{}: {}: the folder holds this tensor twice, also as {}; remove one", tensor_file(entry.name),
+                       entry.name, name);
     auto position = position_by_name_.extract(entry.name);
     position.key() = name;
     position_by_name_.insert(std::move(position));
