@@ -112,6 +112,7 @@ void read_object(const ConfigReader& config, const ConfigReader& object, int64_t
   if (rope.kind == RopeKind::kProportional) return read_proportional(object, head_dim, part, rope);
   rope.dim = rotated_elements(object, head_dim, rotated_share(object, defaults, part, rope.kind));
   if (defaults.reads_alpha && rope.kind == RopeKind::kDynamic && object.find("alpha")) {
+    if (rope.dim < 4) object.fail("alpha", "needs heads of 4 elements or more");
     const auto dim = static_cast<double>(rope.dim);
     rope.theta *= std::pow(object.positive("alpha"), dim / (dim - 2));
     rope.kind = RopeKind::kDefault;

@@ -65,6 +65,7 @@ TEST_CASE("dynamic RoPE with alpha is RoPE of a larger theta, in Hunyuan alone",
   Json llama = config;
   llama["model_type"] = "llama";
   CHECK(parse_spec(llama, "c").rope.kind == RopeKind::kDynamic);
+  CHECK_THAT(refusal("hunyuan_alpha", {{"head_dim", 2}}), Contains("alpha = 50.0: needs heads of 4 elements or more"));
 }
 
 TEST_CASE("MiniMax's rotary_dim is the rotating part of a head", "[model]") {
