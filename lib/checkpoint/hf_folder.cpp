@@ -158,6 +158,22 @@ void HfFolder::read_as(const std::string& name, const std::string& stored) {
   notes_.push_back(fmt::format("{}: has no {}; roll reads {} instead", path_.string(), name, stored));
 }
 
+void HfFolder::rename(const std::vector<NamePrefix>& prefixes) {
+  for (TensorEntry& entry : entries_) {
+    const std::string name = known_name(prefixes, entry.name);
+    if (name == entry.name) continue;
+    if (find(name))
+      throw user_error("{}: {}: the folder holds this tensor twice, also as {}; remove one", tensor_file(entry.name),
+                       entry.name, name);
+    auto position = position_by_name_.extract(entry.name);
+    position.key() = name;
+    position_by_name_.insert(std::move(position));
+    if (unindexed_.erase(entry.name) > 0) unindexed_.insert(name);
+    stored_names_[name] = entry.name;
+    entry.name = name;
+  }
+}
+
 const TensorEntry* HfFolder::find(const std::string& name) const {
   const auto found = position_by_name_.find(name);
   return found == position_by_name_.end() ? nullptr : &entries_[found->second.entry];
@@ -172,7 +188,9 @@ at::Tensor HfFolder::read(const std::string& name) const {
   const auto found = position_by_name_.find(name);
   if (found == position_by_name_.end()) throw user_error("{}: holds no tensor {}", path_.string(), name);
   if (gguf_) return gguf_->read(found->second.entry);
-  return files_[found->second.file].read(entries_[found->second.entry].name);
+  const std::string& entry_name = entries_[found->second.entry].name;
+  const auto stored = stored_names_.find(entry_name);
+  return files_[found->second.file].read(stored == stored_names_.end() ? entry_name : stored->second);
 }
 
 namespace {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "checkpoint/name_prefix.h"
 #include "checkpoint/safetensors.h"
 
 namespace roll {
@@ -47,6 +48,11 @@ class HfFolder {
   /// Makes find() and read() return the tensor `stored` also under `name`, and adds a note. entries() stays as it is.
   /// `stored` must exist. Throws Bug if the folder has a tensor `name`.
   void read_as(const std::string& name, const std::string& stored);
+  /// Gives all tensors the names known_name() returns, here and in entries(). Throws UserError if two get the same
+  /// name.
+  void rename(const std::vector<NamePrefix>& prefixes);
+  /// True if rename() changed a name.
+  bool is_renamed() const { return !stored_names_.empty(); }
   /// Returns the tensor's header entry, valid as long as this object; nullptr if the folder has no such tensor.
   const TensorEntry* find(const std::string& name) const;
   /// Returns the path of the file that holds the tensor: "folder/model-00001-of-00002.safetensors". The tensor must
@@ -72,6 +78,7 @@ class HfFolder {
   std::shared_ptr<const gguf::Weights> gguf_;  // null if the weights are in safetensors files
   std::vector<TensorEntry> entries_;
   std::unordered_map<std::string, TensorPosition> position_by_name_;
+  std::unordered_map<std::string, std::string> stored_names_;  // by the names that rename() gave
   std::vector<std::string> notes_;
   std::set<std::string> unindexed_;
 };

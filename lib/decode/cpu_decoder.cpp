@@ -237,6 +237,7 @@ void CpuDecoder<T>::store_heads(Member& member, const AttentionBlock& block) {
   rows.q_norm = data_or_null(block.q_norm);
   rows.k_norm = data_or_null(block.k_norm);
   rows.norms_together = block.norms_together;
+  rows.norms_after_rope = block.norms_after_rope;
   rows.scale = block.scale;
   rows.eps = eps_;
   for_rows(member, std::ssize(rows_), [&](int64_t i) {

@@ -31,7 +31,7 @@ using CpuMixers = MixerKinds<Attention, GatedMlp, Experts, GatedDeltaNet>;
 inline constexpr Features kCpuFeatures = {
     Feature::kWindow,     Feature::kSoftCap,    Feature::kScoreScale, Feature::kRotary,      Feature::kWideHeadNorm,
     Feature::kNormOffset, Feature::kOutputNorm, Feature::kActivation, Feature::kBranchScale, Feature::kEmbeddingScale,
-    Feature::kLogitScale, Feature::kLogitCap,   Feature::kOutputGate, Feature::kRecurrence};
+    Feature::kLogitScale, Feature::kLogitCap,   Feature::kOutputGate, Feature::kRecurrence,  Feature::kLateHeadNorm};
 
 /// Returns true if CpuDecoder supports the model: its dtype is float32 or bfloat16, it is on the CPU, and CpuMixers and
 /// kCpuFeatures include all its mixers and features.
@@ -76,8 +76,9 @@ class CpuDecoder : public Decoder {
     RotaryRule rotary;
     int64_t window = 0;           // tokens that a query sees; 0: all
     bool norms_together = false;  // true: one q/k norm over all heads; false: one per head
-    float scale = 1;              // factor of scores
-    float cap = 0;                // soft cap of scores; 0: none
+    bool norms_after_rope = false;
+    float scale = 1;  // factor of scores
+    float cap = 0;    // soft cap of scores; 0: none
 
     int64_t qkv_width() const { return (heads + 2 * kv_heads) * head_dim; }
   };

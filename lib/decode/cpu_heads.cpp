@@ -50,8 +50,9 @@ void CpuHeads::finish(float* qkv, int64_t position) const {
   const auto rotate = rope_.interleaved ? rotate_head_interleaved : rotate_head;
   for (float* head = q; head < v; head += head_dim) {
     const float* const norm = head < k ? q_norm : k_norm;
-    if (norm && !norms_together) norm_row(head, norm, head, head_dim, eps);
+    if (norm && !norms_together && !norms_after_rope) norm_row(head, norm, head, head_dim, eps);
     if (cos_) rotate(head, cos_ + position * half_, sin_ + position * half_, 2 * half_);
+    if (norm && norms_after_rope) norm_row(head, norm, head, head_dim, eps);
   }
   const float factor = growth_ ? scale * growth_[position] : scale;
   for (float* x = q; x < k; ++x) *x *= factor;

@@ -40,9 +40,10 @@ struct CpuHeads {
   const float* bias = nullptr;                    // [(heads + 2 kv_heads) head_dim]; null: none
   /// Weights, [head_dim] each; if norms_together, [heads head_dim] and [kv_heads head_dim]. Null: no norms.
   const float *q_norm = nullptr, *k_norm = nullptr;
-  bool norms_together = false;  // true: one norm over all query heads, one over all key heads; false: one per head
-  float scale = 1;              // factor of the queries
-  float eps = 0;                // added to the mean square in the norms
+  bool norms_together = false;    // true: one norm over all query heads, one over all key heads; false: one per head
+  bool norms_after_rope = false;  // the norms of each head follow RoPE
+  float scale = 1;                // factor of the queries
+  float eps = 0;                  // added to the mean square in the norms
 
   /// Processes a row in place: adds the bias, norms and rotates queries and keys, scales queries. qkv: [(heads + 2
   /// kv_heads) head_dim], queries, keys, values. position: index of the token in its sequence, below max_length.

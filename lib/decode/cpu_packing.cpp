@@ -77,6 +77,7 @@ void CpuDecoder<T>::add_block(const Attention& attention, const Block& block, co
                                  .rotary = attention.rotary,
                                  .window = attention.window,
                                  .norms_together = attention.q_norm.width > attention.head_dim,
+                                 .norms_after_rope = attention.norms_after_rope,
                                  .scale = static_cast<float>(attention.scale()),
                                  .cap = static_cast<float>(attention.soft_cap)};
   push_block(std::move(attention_block), block, weights, weights[attention.o].bias);

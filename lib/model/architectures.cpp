@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/nearest.h"
+#include "model/architecture_families.h"
 #include "model/spec.h"
 
 namespace roll {
@@ -39,14 +42,20 @@ Architectures mistral_and_smollm() {
       {.name = "mistral",
        .causal_class = "MistralForCausalLM",
        .value_class = "MistralForTokenClassification",
-       .windows = Windows::kAll,
+       .windows = Windows::kTyped,
+       .usual_window = 4096},
+      {.name = "ministral",
+       .causal_class = "MinistralForCausalLM",
+       .value_class = "MinistralForTokenClassification",
+       .windows = Windows::kTyped,
        .usual_window = 4096},
       {.name = "ministral3",
        .causal_class = "Ministral3ForCausalLM",
        .value_class = "Ministral3ForTokenClassification",
        .head_dim = 128,
        .norm_eps = 1e-5,
-       .windows = Windows::kAll},
+       .windows = Windows::kAll,
+       .needed_keys = {"rope_parameters"}},
       {.name = "smollm3",
        .causal_class = "SmolLM3ForCausalLM",
        .value_class = "SmolLM3ForTokenClassification",
@@ -55,7 +64,7 @@ Architectures mistral_and_smollm() {
        .mlp_bias = Bias::kByConfig,
        .tied_head = true,
        .rope = {.theta = 2e6},
-       .has_no_rope_layers = true,
+       .no_rope = NoRope::kListed,
        .windows = Windows::kOptIn},
       {.name = "granite",
        .causal_class = "GraniteForCausalLM",
@@ -131,7 +140,8 @@ Architectures mixtures() {
       {.name = "qwen2_moe",
        .causal_class = "Qwen2MoeForCausalLM",
        .value_class = "Qwen2MoeForTokenClassification",
-       .qkv_bias = Bias::kByQkvBias,
+       .qkv_bias = Bias::kUsually,
+       .bias_keys = {.qkv = "qkv_bias"},
        .windows = Windows::kRefused,
        .mixtures = Mixtures::kQwen,
        .has_shared_expert = true,
@@ -215,8 +225,10 @@ Architectures gemma() {
   };
 }
 
-/// Makes the row of a multimodal folder: the language model beside other models with these name prefixes.
+}  // namespace
+
 Architecture beside_others(Architecture row, const std::vector<std::string>& others) {
+  row.text_row = row.name;
   row.is_multimodal = true;
   row.kept.insert(row.kept.end(), others.begin(), others.end());
   WeightNames& names = row.weights;
@@ -225,6 +237,8 @@ Architecture beside_others(Architecture row, const std::vector<std::string>& oth
     name->insert(name->find('.'), ".language_model");
   return row;
 }
+
+namespace {
 
 /// Gemma 4: layers with a window and layers without have different heads.
 Architectures gemma4() {
@@ -249,7 +263,12 @@ Architectures gemma4() {
                        .value_norm = true,
                        .mixtures = Mixtures::kBesideMlps,
                        .stacks_experts = true,
-                       .weights = {.before_mlp = "pre_feedforward_layernorm", .layer_scale = "layer_scalar"},
+                       .weights = {.before_mlp = "pre_feedforward_layernorm",
+                                   .experts = "experts",
+                                   .stacked_gate_up = "experts.gate_up_proj",
+                                   .stacked_down = "experts.down_proj",
+                                   .router = "router.proj",
+                                   .layer_scale = "layer_scalar"},
                        .layers = layers_beside_experts};
   Architecture with_vision =
       beside_others(text, {"model.vision_tower.", "model.embed_vision.", "model.audio_tower.", "model.embed_audio."});
@@ -268,7 +287,7 @@ Architecture hybrid(Architecture row) {
   row.gated_attention = true;
   row.kept = {"mtp."};  // multi-token prediction
   if (row.has_experts()) row.has_shared_expert = row.renormalises = true;
-  row.fixed_mixture = row.delta_nets == DeltaNets::kSideBySide;
+  row.fixed_mixture = row.always_renormalises = row.delta_nets == DeltaNets::kSideBySide;
   if (row.has_experts()) row.layers = mixture_layers;
   return row;
 }
@@ -301,29 +320,41 @@ Architectures hybrids() {
 
 }  // namespace
 
+bool Architecture::needs(const std::string& key) const {
+  return std::ranges::find(needed_keys, key) != needed_keys.end();
+}
+
 const Architectures& architectures() {
   static const Architectures rows = [] {
     Architectures all;
-    for (const auto family : {llama_and_qwen, mistral_and_smollm, olmo, phi_and_glm, gemma, gemma4, mixtures, hybrids})
+    for (const auto family : {llama_and_qwen, mistral_and_smollm, olmo, phi_and_glm, gemma, gemma4, mixtures, hybrids,
+                              further_dense, further_mixtures})
       for (Architecture& row : family()) all.push_back(std::move(row));
+    for (Architecture& row : multimodal(all)) all.push_back(std::move(row));
     return all;
   }();
   return rows;
 }
 
 std::string architecture_list(const std::string& last_word, const Architectures& known) {
-  std::string list = known.front().name;
-  for (size_t i = 1; i < known.size(); ++i)
-    list += (i + 1 < known.size() ? ", " : fmt::format(" {} ", last_word)) + known[i].name;
+  std::vector<std::string> names;
+  for (const Architecture& row : known)
+    if (std::ranges::find(names, row.name) == names.end()) names.push_back(row.name);
+  std::string list = names.front();
+  for (size_t i = 1; i < names.size(); ++i)
+    list += (i + 1 < names.size() ? ", " : fmt::format(" {} ", last_word)) + names[i];
   return list;
 }
 
+const Architecture* look_up_architecture(const std::string& name, const Architectures& known) {
+  const auto found = std::ranges::find(known, name, &Architecture::name);
+  return found == known.end() ? nullptr : &*found;
+}
+
 const Architecture& find_architecture(const std::string& name, const std::string& origin, const Architectures& known) {
+  if (const Architecture* found = look_up_architecture(name, known)) return *found;
   std::vector<std::string> names;
-  for (const Architecture& row : known) {
-    if (row.name == name) return row;
-    names.push_back(row.name);
-  }
+  for (const Architecture& row : known) names.push_back(row.name);
   throw user_error("{} = {}: only {} are supported{}", origin, name, architecture_list("and", known),
                    did_you_mean(name, names));
 }

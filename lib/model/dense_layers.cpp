@@ -80,6 +80,7 @@ Attention make_attention(const ModelSpec& spec, size_t layer, const LinearMaker&
           .o = linear(names.o, hidden, heads * size, spec.o_bias, {.dim = 1, .count = heads, .width = size}),
           .q_norm = norm(names.q_norm, heads),
           .k_norm = reads ? NormShape() : norm(names.k_norm, kv_heads),
+          .norms_after_rope = spec.qk_norm && spec.architecture->norms_after_rope,
           .norms_values = spec.architecture->value_norm,
           .shared = shared_keys(spec, layer),
           .gate = gated ? query_part(names.q_gate, size) : LinearShape(),

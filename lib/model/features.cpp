@@ -19,6 +19,7 @@ Features mixer_features(const Attention& attention) {
   found.add(Feature::kWideHeadNorm, attention.q_norm.width > attention.head_dim);
   found.add(Feature::kNormOffset, attention.q_norm.offset != 0);
   found.add(Feature::kOutputGate, attention.gate.outputs > 0);
+  found.add(Feature::kLateHeadNorm, attention.norms_after_rope);
   found.add(Feature::kValueNorm, attention.norms_values);
   found.add(Feature::kKeysAsValues, attention.v.outputs == 0 && attention.k.outputs > 0);
   found.add(Feature::kSharedKeys, attention.shared >= 0);
@@ -76,16 +77,27 @@ Features layer_features(const ModelSpec& spec) {
 
 std::vector<std::string> feature_names(Features features) {
   constexpr std::pair<Feature, const char*> kWords[] = {
-      {Feature::kWindow, "sliding-window attention"},   {Feature::kSoftCap, "capped scores"},
-      {Feature::kScoreScale, "scaled scores"},          {Feature::kRotary, "another RoPE"},
-      {Feature::kWideHeadNorm, "norms over all heads"}, {Feature::kNormOffset, "norm weights around 1"},
-      {Feature::kOutputNorm, "norms after blocks"},     {Feature::kActivation, "another activation"},
-      {Feature::kBranchScale, "scaled blocks"},         {Feature::kEmbeddingScale, "scaled embeddings"},
-      {Feature::kLogitScale, "scaled logits"},          {Feature::kLogitCap, "capped logits"},
-      {Feature::kOutputGate, "gated attention"},        {Feature::kRecurrence, "gated delta nets"},
-      {Feature::kValueNorm, "normed values"},           {Feature::kKeysAsValues, "keys used as values"},
-      {Feature::kLayerScale, "scaled layers"},          {Feature::kSharedKeys, "keys and values shared between layers"},
-      {Feature::kLayerInput, "per-layer inputs"},       {Feature::kScaledRouting, "scaled routing"},
+      {Feature::kWindow, "sliding-window attention"},
+      {Feature::kSoftCap, "capped scores"},
+      {Feature::kScoreScale, "scaled scores"},
+      {Feature::kRotary, "another RoPE"},
+      {Feature::kWideHeadNorm, "norms over all heads"},
+      {Feature::kNormOffset, "norm weights around 1"},
+      {Feature::kOutputNorm, "norms after blocks"},
+      {Feature::kActivation, "another activation"},
+      {Feature::kBranchScale, "scaled blocks"},
+      {Feature::kEmbeddingScale, "scaled embeddings"},
+      {Feature::kLogitScale, "scaled logits"},
+      {Feature::kLogitCap, "capped logits"},
+      {Feature::kOutputGate, "gated attention"},
+      {Feature::kRecurrence, "gated delta nets"},
+      {Feature::kValueNorm, "normed values"},
+      {Feature::kKeysAsValues, "keys used as values"},
+      {Feature::kLayerScale, "scaled layers"},
+      {Feature::kSharedKeys, "keys and values shared between layers"},
+      {Feature::kLayerInput, "per-layer inputs"},
+      {Feature::kScaledRouting, "scaled routing"},
+      {Feature::kLateHeadNorm, "norms of heads behind RoPE"},
   };
   std::vector<std::string> words;
   for (const auto& [feature, text] : kWords)

@@ -35,6 +35,7 @@ enum class Feature : uint32_t {
   kSharedKeys = 1 << 17,     // layers read keys and values of other layers
   kLayerInput = 1 << 18,     // per-layer inputs (LayerInput)
   kScaledRouting = 1 << 19,  // routers' inputs and experts' outputs are scaled
+  kLateHeadNorm = 1 << 20,   // queries and keys are normed behind RoPE
 };
 
 /// A set of features.

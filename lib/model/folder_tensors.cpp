@@ -46,12 +46,15 @@ std::set<std::string> wide_names(const std::vector<ParameterShape>& parameters) 
 }
 
 FolderTensors folder_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors,
-                             const NamedTensors& kept) {
+                             const FolderForm& form) {
   const std::set<std::string> wide = wide_names(parameters);
   FolderTensors all;
-  for (auto& named : fused_tensors(parameters, tensors))
-    (wide.contains(named.first) ? all.kept : all.weights).push_back(std::move(named));
-  all.kept.insert(all.kept.end(), kept.begin(), kept.end());
+  for (const auto& [name, tensor] : fused_tensors(parameters, tensors))
+    (wide.contains(name) ? all.kept : all.weights)
+        .emplace_back(name, form.transposed.contains(name) ? tensor.transpose(1, 2).contiguous() : tensor);
+  all.kept.insert(all.kept.end(), form.kept.begin(), form.kept.end());
+  for (NamedTensors* tensors_in_folder : {&all.weights, &all.kept})
+    for (auto& named : *tensors_in_folder) named.first = folder_name(form.prefixes, named.first);
   return all;
 }
 
@@ -79,6 +82,22 @@ NamedTensors merged_parameters(const Backbone& backbone, const NamedTensors& par
   return merged;
 }
 
+std::vector<ParameterShape> as_stored_in(const HfFolder& folder, std::vector<ParameterShape> wanted) {
+  for (ParameterShape& parameter : wanted) {
+    FolderRows& fused = parameter.fused;
+    if (fused.name.empty()) continue;
+    const TensorEntry* entry = folder.find(fused.name);
+    if (!entry && folder.find(parameter.name)) fused = {};
+    if (!entry || !fused.may_be_transposed) continue;
+    fused.is_transposed = false;
+    std::vector<int64_t> shape = fused.whole_shape(parameter.shape);
+    const bool is_usual = entry->shape == shape;
+    std::swap(shape[1], shape[2]);
+    fused.is_transposed = !is_usual && entry->shape == shape;
+  }
+  return wanted;
+}
+
 bool is_kept(const ModelSpec& spec, const std::string& name) {
   const auto begins = [&](const std::string& begin) { return name.starts_with(begin); };
   const WeightNames& names = spec.architecture->weights;
@@ -90,15 +109,25 @@ bool is_kept(const ModelSpec& spec, const std::string& name) {
   return std::ranges::any_of(spec.architecture->kept, begins);
 }
 
-NamedTensors kept_tensors(const HfFolder& folder, const ModelSpec& spec) {
-  NamedTensors kept;
+FolderForm folder_form(const HfFolder& folder, const ModelSpec& spec) {
+  FolderForm form;
+  if (folder.is_renamed()) form.prefixes = spec.architecture->other_prefixes;
   for (const TensorEntry& entry : folder.entries())
-    if (is_kept(spec, entry.name)) kept.emplace_back(entry.name, folder.read(entry.name));
-  return kept;
+    if (is_kept(spec, entry.name)) form.kept.emplace_back(entry.name, folder.read(entry.name));
+  if (spec.architecture->may_transpose_experts)
+    for (const ParameterShape& parameter : as_stored_in(folder, backbone_parameters(spec)))
+      if (parameter.fused.is_transposed) form.transposed.insert(parameter.fused.name);
+  return form;
+}
+
+HfFolder open_renamed(const std::filesystem::path& folder, const Architecture& architecture) {
+  HfFolder opened = HfFolder::open(base_folder(folder));
+  opened.rename(architecture.other_prefixes);
+  return opened;
 }
 
 HfFolder open_weights(const std::filesystem::path& folder, const ModelSpec& spec) {
-  HfFolder opened = HfFolder::open(base_folder(folder));
+  HfFolder opened = open_renamed(folder, *spec.architecture);
   const std::string embedding = spec.architecture->weights.embedding + ".weight";
   const std::string head = spec.architecture->weights.lm_head + ".weight";
   const auto stand_in = [&](const std::string& name, const std::string& other) {

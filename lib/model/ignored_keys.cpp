@@ -21,20 +21,26 @@ std::vector<IdleKey> idle_keys(const ModelSpec& spec) {
   add(!row.rope.allows_partial && spec.rope.kind != RopeKind::kProportional, "partial_rotary_factor", 1.0);
   add(row.full_heads, "rope_theta", nullptr);
   add(row.local_theta == 0, "rope_local_base_freq", nullptr);
-  add(row.qkv_bias == Bias::kNever && row.o_bias == Bias::kNever, "attention_bias", false);
-  add(row.qkv_bias == Bias::kAlways || row.qkv_bias == Bias::kByQkvBias, "attention_bias", true);
-  add(row.qkv_bias != Bias::kByQkvBias, "qkv_bias", spec.qkv_bias);
-  add(row.mlp_bias == Bias::kNever, "mlp_bias", false);
+  const auto reads = [&](const std::string_view key) {
+    const auto by = [&](Bias bias, const char* name) {
+      return (bias == Bias::kByConfig || bias == Bias::kUsually) && key == name;
+    };
+    return by(row.qkv_bias, row.bias_keys.qkv) || by(row.o_bias, row.bias_keys.o) ||
+           by(row.mlp_bias, row.bias_keys.mlp);
+  };
+  for (const char* name : {"attention_bias", "qkv_bias"}) add(!reads(name), name, spec.qkv_bias);
+  add(!reads("mlp_bias"), "mlp_bias", spec.mlp_bias);
+  for (const char* name : {"attention_dropout", "residual_dropout"}) add(row.ignores_dropout, name, 0);
   add(!row.optional_qk_norm, "use_qk_norm", spec.qk_norm);
   add(row.windows == Windows::kNone, "use_sliding_window", false);
-  add(!row.has_no_rope_layers, "no_rope_layers", Json::array());
+  add(row.no_rope != NoRope::kListed, "no_rope_layers", Json::array());
   add(row.usual_score_cap == 0, "attn_logit_softcapping", nullptr);
   add(!row.query_scalar && !row.unit_scores, "final_logit_softcapping", nullptr);
   add(!row.query_scalar, "query_pre_attn_scalar", nullptr);
   for (const char* name : {"embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"})
     add(!row.multipliers, name, 1.0);
   add(!row.has_bidirectional_key, "use_bidirectional_attention", false);
-  add(row.fixed_mixture, "norm_topk_prob", true);
+  add(row.always_renormalises, "norm_topk_prob", true);
   add(row.fixed_mixture, "decoder_sparse_step", 1);
   add(row.fixed_mixture, "mlp_only_layers", Json::array());
   return idle;
@@ -43,12 +49,15 @@ std::vector<IdleKey> idle_keys(const ModelSpec& spec) {
 }  // namespace
 
 std::vector<std::string> ignored_keys(const Json& whole, const std::string& origin, const ModelSpec& spec) {
-  const bool has_more = spec.architecture->is_multimodal;
-  const Json& config = has_more ? whole["text_config"] : whole;
+  const bool has_text = spec.architecture->is_multimodal && whole.contains("text_config");
+  const Json& config = has_text ? whole["text_config"] : whole;
   std::vector<std::string> notes;
   const auto note = [&](const std::string& key, const Json& value) {
-    notes.push_back(fmt::format("{}: {} = {} is ignored, as in transformers: {} models do not have this option", origin,
-                                key, to_line(value), spec.architecture->name));
+    const bool is_dropout = key.ends_with("_dropout");
+    notes.push_back(fmt::format(
+        "{}: {} = {} is ignored{}", origin, key, to_line(value),
+        is_dropout ? std::string(": roll trains without dropout")
+                   : fmt::format(", as in transformers: {} models do not have this option", spec.architecture->name)));
   };
   const auto look_in = [&](const Json& object, const std::string& prefix, const IdleKey& key) {
     const auto found = object.find(key.name);

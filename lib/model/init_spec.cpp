@@ -19,14 +19,14 @@ int64_t vocabulary(const InitSizes& sizes, std::optional<int64_t> needed) {
 MixtureSpec make_mixture(const InitSizes& sizes, const Architecture& row) {
   MixtureSpec mixture{.routing = {.count = sizes.experts.value_or(8),
                                   .chosen = sizes.experts_per_token.value_or(2),
-                                  .is_sigmoid = row.mixtures == Mixtures::kDeepSeek,
+                                  .is_sigmoid = row.has_sigmoid_routers(),
                                   .renormalises = row.renormalises || !row.has_shared_expert},
                       .inner = sizes.expert_intermediate.value_or(sizes.hidden)};
   const RoutingRule& rule = mixture.routing;
   if (rule.chosen > rule.count)
     throw user_error("--experts-per-token = {}: must be at most --experts ({})", rule.chosen, rule.count);
-  if (row.has_shared_expert || rule.is_sigmoid) mixture.shared_inner = mixture.inner;
-  if (rule.is_sigmoid) mixture.dense_layers = {0};
+  if (row.has_shared_expert || row.mixtures == Mixtures::kDeepSeek) mixture.shared_inner = mixture.inner;
+  if (row.mixtures == Mixtures::kDeepSeek) mixture.dense_layers = {0};
   return mixture;
 }
 
@@ -80,10 +80,11 @@ ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
         sizes.arch);
   read_features(row.full_heads ? usual_full_heads(spec, sizes) : Json::object(), "--arch", spec);
   if (row.is_multimodal)
-    throw user_error("--arch = {}: has parts that init-model cannot make; use {}_text", sizes.arch, sizes.arch);
+    throw user_error("--arch = {}: has parts that init-model cannot make; use {}", sizes.arch, row.text_row);
   const bool wants_experts = sizes.experts || sizes.experts_per_token || sizes.expert_intermediate;
   if (row.has_experts() || (row.mixtures == Mixtures::kBesideMlps && wants_experts))
     spec.mixture = make_mixture(sizes, row);
+  if (row.mixtures == Mixtures::kMixtral) spec.intermediate_size = spec.mixture->inner;
   if (spec.delta) {
     spec.delta->key_heads = spec.num_kv_heads;
     spec.delta->value_heads = spec.num_heads;

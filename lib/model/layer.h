@@ -52,6 +52,7 @@ struct FusedRows {
   std::string_view tensor_name;  // empty: the part has a separate tensor
   int64_t begin = 0, rows = 0, groups = 1;
   int64_t stacked = 0;  // above 0: the tensor is [stacked, rows, columns], and its name has no ".weight"; 0: a matrix
+  bool may_be_transposed = false;  // with stacked: a folder may have [stacked, columns, rows]
 };
 
 /// Linear layer y = x W^T + b. Names are HF's, relative to the layer; they point into an Architecture or to literals.
@@ -130,9 +131,10 @@ struct RotaryRule {
 /// Causal grouped-query attention with RoPE.
 struct Attention {
   int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
-  LinearShape q, k, v, o;     // v with 0 outputs: the values are the keys before their norm and RoPE
-  NormShape q_norm, k_norm;   // norms of queries and keys; width head_dim: over each head; larger: over all heads
-  bool norms_values = false;  // RMSNorm without weight over each head of v
+  LinearShape q, k, v, o;         // v with 0 outputs: the values are the keys before their norm and RoPE
+  NormShape q_norm, k_norm;       // norms of queries and keys; width head_dim: over each head; larger: over all heads
+  bool norms_after_rope = false;  // q_norm and k_norm follow RoPE
+  bool norms_values = false;      // RMSNorm without weight over each head of v
   // Index (0 or 1) in the model's keys and values that several layers share. This layer computes them, or reads them if
   // k has 0 outputs. -1: the layer has keys and values that no other layer reads.
   int64_t shared = -1;

@@ -89,10 +89,11 @@ RotatedHeads make_heads(const Attention& attention, const LayerWeights& weights,
     if (norm.width > attention.head_dim) return heads(shared_norm(all, norm, weights, pass));
     return normed(heads(all), norm, weights, pass);
   };
-  const auto queries = [&] {
-    return apply_rope(normed_heads(apply(weights[attention.q], x, pass), attention.q_norm), attention.rotary, pass,
-                      true);
+  const auto normed_and_rotated = [&](const at::Tensor& all, const NormShape& norm, bool is_query) {
+    if (!attention.norms_after_rope) return apply_rope(normed_heads(all, norm), attention.rotary, pass, is_query);
+    return normed(apply_rope(heads(all), attention.rotary, pass, is_query), norm, weights, pass);
   };
+  const auto queries = [&] { return normed_and_rotated(apply(weights[attention.q], x, pass), attention.q_norm, true); };
   if (attention.k.outputs == 0) {
     const KeysAndValues& read = carried.heads[static_cast<size_t>(attention.shared)];
     return {queries(), read.keys, read.values};
@@ -100,7 +101,7 @@ RotatedHeads make_heads(const Attention& attention, const LayerWeights& weights,
   // Autograd adds the gradients of x in the reverse order.
   const at::Tensor values = attention.v.outputs > 0 ? apply(weights[attention.v], x, pass) : at::Tensor();
   const at::Tensor keys = apply(weights[attention.k], x, pass);
-  const at::Tensor k = apply_rope(normed_heads(keys, attention.k_norm), attention.rotary, pass, false);
+  const at::Tensor k = normed_and_rotated(keys, attention.k_norm, false);
   const at::Tensor q = queries();
   at::Tensor v = heads(values.defined() ? values : keys);
   if (attention.norms_values) v = rms_norm(v, at::ones({attention.head_dim}, v.options()), pass.eps);

@@ -29,30 +29,36 @@ GatedMlp make_mlp(const ModelSpec& spec, const std::vector<std::string>& names, 
           .down = linear(names[2], hidden, inner, columns)};
 }
 
-std::vector<std::string> product_names(const std::string& module) {
-  return {module + ".gate_proj", module + ".up_proj", module + ".down_proj"};
+std::vector<std::string> product_names(const WeightNames& names, const std::string& module) {
+  return {module + "." + names.expert_gate, module + "." + names.expert_up, module + "." + names.expert_down};
 }
 
-/// Makes the experts' products of `module`.
-std::shared_ptr<const ExpertParts> make_expert_parts(const ModelSpec& spec, const std::string& module) {
+/// Makes the experts' products.
+std::shared_ptr<const ExpertParts> make_expert_parts(const ModelSpec& spec) {
+  const WeightNames& names = spec.architecture->weights;
   const MixtureSpec& mixture = *spec.mixture;
   const auto parts = std::make_shared<ExpertParts>();
   for (int64_t e = 0; e < mixture.routing.count; ++e)
-    parts->names.push_back(product_names(fmt::format("{}.{}", module, e)));
-  parts->names.push_back({module + ".gate_up_proj", module + ".down_proj"});
+    parts->names.push_back(product_names(names, fmt::format("{}.{}", names.experts, e)));
+  parts->names.push_back({names.stacked_gate_up, names.stacked_down});
   std::vector<LinearShape> downs;
   for (int64_t e = 0; e < mixture.routing.count; ++e) {
     GatedMlp mlp = make_mlp(spec, parts->names[e], mixture.inner);
     if (spec.architecture->stacks_experts) {
       const int64_t count = mixture.routing.count, rows = 2 * mixture.inner;
-      const FusedRows gate_up = {
-          .tensor_name = parts->names.back()[0], .begin = e * rows, .rows = count * rows, .stacked = count};
+      const bool may_be_transposed = spec.architecture->may_transpose_experts;
+      const FusedRows gate_up = {.tensor_name = parts->names.back()[0],
+                                 .begin = e * rows,
+                                 .rows = count * rows,
+                                 .stacked = count,
+                                 .may_be_transposed = may_be_transposed};
       mlp.gate.fused = mlp.up.fused = gate_up;
       mlp.up.fused.begin += mixture.inner;
       mlp.down.fused = {.tensor_name = parts->names.back()[1],
                         .begin = e * spec.hidden_size,
                         .rows = count * spec.hidden_size,
-                        .stacked = count};
+                        .stacked = count,
+                        .may_be_transposed = may_be_transposed};
     }
     for (LinearShape* part : {&mlp.gate, &mlp.up, &mlp.down}) {
       part->expert = ExpertPlace{e, mixture.routing.count};
@@ -73,25 +79,66 @@ bool MixtureSpec::has_experts(int64_t layer) const {
 
 namespace {
 
-/// Reads the keys that all families have; `count` and `chosen` name two, which differ.
-void read_counts(const ConfigReader& config, const char* count, const char* chosen, MixtureSpec& mixture) {
+/// Reads the keys that all families have; `count`, `chosen` and `inner` name three, which differ.
+void read_counts(const ConfigReader& config, const char* count, const char* chosen, MixtureSpec& mixture,
+                 const char* inner = "moe_intermediate_size") {
   RoutingRule& rule = mixture.routing;
   rule.count = config.count(count, SizeLimits::kExperts);
   rule.chosen = config.count(chosen, SizeLimits::kExperts);
   if (rule.chosen > rule.count) config.fail(chosen, fmt::format("must be at most {} ({})", count, rule.count));
-  mixture.inner = config.count("moe_intermediate_size", SizeLimits::kIntermediate);
+  mixture.inner = config.count(inner, SizeLimits::kIntermediate);
 }
 
-/// transformers 5 writes Qwen3-MoE's num_experts as num_local_experts.
-MixtureSpec read_qwen(const ConfigReader& config, const ModelSpec& spec) {
+/// Returns the key of the number of experts; versions of transformers write one or the other.
+const char* count_key(const ConfigReader& config) {
   const bool is_local = !config.find("num_experts") && config.find("num_local_experts");
+  return is_local ? "num_local_experts" : "num_experts";
+}
+
+bool read_renormalises(const ConfigReader& config, const Architecture& row) {
+  return row.always_renormalises || config.flag("norm_topk_prob", row.renormalises);
+}
+
+/// Returns the layers without experts by mlp_layer_types; without that key there are none.
+std::vector<int64_t> read_dense_types(const ConfigReader& config, int64_t num_layers) {
+  const Json* types = config.find("mlp_layer_types");
+  if (!types) return {};
+  const auto is_type = [](const Json& type) { return type == "sparse" || type == "dense"; };
+  if (!types->is_array() || std::ssize(*types) != num_layers || !std::ranges::all_of(*types, is_type))
+    config.fail("mlp_layer_types", fmt::format("a list of {} types, sparse or dense, is needed", num_layers));
+  std::vector<int64_t> dense;
+  for (int64_t i = 0; i < num_layers; ++i)
+    if ((*types)[static_cast<size_t>(i)] == "dense") dense.push_back(i);
+  return dense;
+}
+
+MixtureSpec read_mixtral(const ConfigReader& config, const ModelSpec& spec) {
   MixtureSpec mixture;
-  read_counts(config, is_local ? "num_local_experts" : "num_experts", "num_experts_per_tok", mixture);
+  read_counts(config, count_key(config), "num_experts_per_tok", mixture, "intermediate_size");
+  mixture.routing.is_sigmoid = spec.architecture->sigmoid_routers;
+  mixture.routing.renormalises = read_renormalises(config, *spec.architecture);
+  return mixture;
+}
+
+void write_mixtral(const MixtureSpec& mixture, Json& config) {
+  config.update({{"num_local_experts", mixture.routing.count},
+                 {"num_experts", mixture.routing.count},
+                 {"num_experts_per_tok", mixture.routing.chosen},
+                 {"intermediate_size", mixture.inner},
+                 {"norm_topk_prob", mixture.routing.renormalises}});
+}
+
+MixtureSpec read_qwen(const ConfigReader& config, const ModelSpec& spec) {
+  MixtureSpec mixture;
+  read_counts(config, count_key(config), "num_experts_per_tok", mixture);
   if (spec.architecture->has_shared_expert)
     mixture.shared_inner = config.count("shared_expert_intermediate_size", SizeLimits::kIntermediate);
-  mixture.routing.renormalises = spec.architecture->renormalises;
+  mixture.routing.renormalises = read_renormalises(config, *spec.architecture);
   if (spec.architecture->fixed_mixture) return mixture;
-  mixture.routing.renormalises = config.flag("norm_topk_prob", spec.architecture->renormalises);
+  if (spec.architecture->mixtures == Mixtures::kByType) {
+    mixture.dense_layers = read_dense_types(config, spec.num_layers);
+    return mixture;
+  }
   mixture.sparse_step = config.count("decoder_sparse_step", SizeLimits::kLayers, 1);
   if (const Json* dense = config.find("mlp_only_layers")) {
     const auto is_layer = [&](const Json& layer) {
@@ -171,7 +218,10 @@ std::optional<MixtureSpec> read_mixture(const ConfigReader& config, const ModelS
     case Mixtures::kNone:
       return {};
     case Mixtures::kQwen:
+    case Mixtures::kByType:
       return read_qwen(config, spec);
+    case Mixtures::kMixtral:
+      return read_mixtral(config, spec);
     case Mixtures::kDeepSeek:
       return read_deepseek(config, spec);
     case Mixtures::kBesideMlps:
@@ -185,8 +235,14 @@ void write_mixture(const ModelSpec& spec, Json& config) {
   switch (spec.architecture->mixtures) {
     case Mixtures::kNone:
       return;
+    case Mixtures::kByType:
+      for (int64_t i = 0; i < spec.num_layers; ++i)
+        config["mlp_layer_types"].push_back(spec.mixture->has_experts(i) ? "sparse" : "dense");
+      [[fallthrough]];
     case Mixtures::kQwen:
       return write_qwen(*spec.mixture, config);
+    case Mixtures::kMixtral:
+      return write_mixtral(*spec.mixture, config);
     case Mixtures::kDeepSeek:
       return write_deepseek(*spec.mixture, config);
     case Mixtures::kBesideMlps:
@@ -195,22 +251,20 @@ void write_mixture(const ModelSpec& spec, Json& config) {
 }
 
 std::vector<Layer> mixture_layers(const ModelSpec& spec) {
-  static const std::vector<std::string> shared_name = product_names("mlp.shared_expert");
-  static const std::vector<std::string> shared_names = product_names("mlp.shared_experts");
+  static const std::vector<std::string> shared_name = product_names({}, "mlp.shared_expert");
+  static const std::vector<std::string> shared_names = product_names({}, "mlp.shared_experts");
   const MixtureSpec& mixture = *spec.mixture;
+  const WeightNames& names = spec.architecture->weights;
   const bool is_deepseek = spec.architecture->mixtures == Mixtures::kDeepSeek;
   Experts experts{.routing = mixture.routing,
                   .inner = mixture.inner,
-                  .router = {.name = "mlp.gate",
+                  .router = {.name = names.router,
                              .outputs = mixture.routing.count,
                              .inputs = spec.hidden_size,
                              .weighs_experts = true},
-                  .parts = make_expert_parts(spec, "mlp.experts")};
-  if (is_deepseek)
-    experts.bias = {.name = "mlp.gate.e_score_correction_bias",
-                    .shape = {mixture.routing.count},
-                    .is_constant = true,
-                    .is_wide = true};
+                  .parts = make_expert_parts(spec)};
+  if (spec.architecture->has_sigmoid_routers())
+    experts.bias = {.name = names.router_bias, .shape = {mixture.routing.count}, .is_constant = true, .is_wide = true};
   if (mixture.shared_inner > 0)
     experts.shared = make_mlp(spec, is_deepseek ? shared_names : shared_name, mixture.shared_inner);
   if (experts.shared && !is_deepseek)
@@ -232,11 +286,11 @@ std::vector<Layer> layers_beside_experts(const ModelSpec& spec) {
   Experts experts{.routing = mixture.routing,
                   .inner = mixture.inner,
                   .activation = spec.activation,
-                  .router = {.name = "router.proj",
+                  .router = {.name = spec.architecture->weights.router,
                              .outputs = mixture.routing.count,
                              .inputs = spec.hidden_size,
                              .weighs_experts = true},
-                  .parts = make_expert_parts(spec, "experts")};
+                  .parts = make_expert_parts(spec)};
   experts.router_scale = {.name = "router.scale", .shape = {spec.hidden_size}, .initial = 1};
   experts.expert_scales = {.name = "router.per_expert_scale", .shape = {mixture.routing.count}, .initial = 1};
   const auto norm = [&](const char* name) { return NormShape{name, spec.hidden_size, spec.norm_offset()}; };

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "model/peft_config.h"
+#include "model/unknown_architecture.h"
 #include "model/weights.h"
 
 namespace roll {
@@ -27,6 +28,13 @@ void check_expert_adapters(const ModelSpec& spec, const LoraSpec& lora) {
                                [&](const AdaptedLinear& p) { return p.is_expert && last_part(p.name) == name; });
   };
   const WeightNames& names = spec.architecture->weights;
+  const bool has_known_names =
+      names.expert_gate == last_part(names.gate) && names.stacked_gate_up.ends_with("experts.gate_up_proj");
+  if (!has_known_names && std::ranges::any_of(products, &AdaptedLinear::is_expert))
+    throw user_error(
+        "lora_target: adapters of experts are not supported in {} models; name other layers, such as q_proj, k_proj, "
+        "v_proj and o_proj",
+        spec.architecture->name);
   const std::string gate = last_part(names.gate), up = last_part(names.up);
   if (adapts(gate) != adapts(up))
     throw user_error(
@@ -55,7 +63,7 @@ bool has_own_head(const HfFolder& folder, const ModelSpec& spec) {
 /// Missing or unreadable weights are no error here; the code that needs them reports them.
 bool unties_head(const std::filesystem::path& folder, const ModelSpec& spec) {
   try {
-    return spec.tied_head && has_own_head(HfFolder::open(folder), spec);
+    return spec.tied_head && has_own_head(open_renamed(folder, *spec.architecture), spec);
   } catch (const UserError&) {
     return false;
   }
@@ -65,7 +73,9 @@ bool unties_head(const std::filesystem::path& folder, const ModelSpec& spec) {
 
 ModelSpec read_spec(const std::filesystem::path& folder, const Architectures& known) {
   const std::filesystem::path base = base_folder(folder);
-  ModelSpec spec = parse_spec(HfFolder::read_config(base), (base / "config.json").string(), known);
+  const Json config = HfFolder::read_config(base);
+  check_architecture(config, base, known);
+  ModelSpec spec = parse_spec(config, (base / "config.json").string(), known);
   spec.unties_head = unties_head(base, spec);
   spec.tied_head = spec.tied_head && !spec.unties_head;
   if (is_peft_folder(folder)) read_adapters(folder, spec);
@@ -73,8 +83,10 @@ ModelSpec read_spec(const std::filesystem::path& folder, const Architectures& kn
 }
 
 bool has_value_head(const std::filesystem::path& folder, const Architectures& known) {
-  const std::string head = value_head_parameters(read_spec(folder, known)).front().name;
-  return HfFolder::open(base_folder(folder)).find(head) || (is_peft_folder(folder) && PeftFolder(folder).find(head));
+  const ModelSpec spec = read_spec(folder, known);
+  const std::string head = value_head_parameters(spec).front().name;
+  return open_renamed(folder, *spec.architecture).find(head) ||
+         (is_peft_folder(folder) && PeftFolder(folder).find(head));
 }
 
 ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, const std::string& origin) {

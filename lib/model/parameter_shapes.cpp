@@ -13,7 +13,12 @@ namespace {
 
 FolderRows make_folder_rows(const std::string& whole, const FusedRows& fused) {
   if (fused.tensor_name.empty()) return {};
-  return {.name = whole, .begin = fused.begin, .rows = fused.rows, .groups = fused.groups, .stacked = fused.stacked};
+  return {.name = whole,
+          .begin = fused.begin,
+          .rows = fused.rows,
+          .groups = fused.groups,
+          .stacked = fused.stacked,
+          .may_be_transposed = fused.may_be_transposed};
 }
 
 void add(std::vector<ParameterShape>& list, const std::string& prefix, const LinearShape& linear) {
@@ -135,6 +140,7 @@ std::vector<int64_t> FolderRows::whole_shape(std::vector<int64_t> part) const {
   if (stacked == 0) return part;
   part[0] /= stacked;
   part.insert(part.begin(), stacked);
+  if (is_transposed) std::swap(part[1], part[2]);
   return part;
 }
 

@@ -174,7 +174,8 @@ std::string other_parts(const Architecture& row) {
 
 std::vector<AdaptedLinear> adapted_linears(const ModelSpec& spec) {
   const WeightNames& names = spec.architecture->weights;
-  const std::set<std::string> mlp_parts = {last_part(names.gate), last_part(names.up), last_part(names.down)};
+  const std::set<std::string> mlp_parts = {last_part(names.gate), last_part(names.up), last_part(names.down),
+                                           names.expert_gate,     names.expert_up,     names.expert_down};
   std::set<AdaptedLinear> found;
   const auto add_if_adapted = [&](const auto& part) {
     if constexpr (requires { part.adapter; })

@@ -16,7 +16,7 @@ at::ScalarType stored_dtype(const HfFolder& folder, const ModelSpec& spec) {
   const std::set<std::string> wide = wide_names(backbone_parameters(spec));
   at::ScalarType widest = at::kByte;
   for (const TensorEntry& entry : folder.entries())
-    if (!is_bitsandbytes_part(entry.name) && !wide.contains(entry.name))
+    if (!is_bitsandbytes_part(entry.name) && !wide.contains(entry.name) && !is_kept(spec, entry.name))
       widest = at::promote_types(widest, entry.dtype);
   return at::isFloatingType(widest) ? widest : at::kFloat;
 }
@@ -32,9 +32,10 @@ void rewrite_folder(const std::filesystem::path& from, const std::filesystem::pa
                     bool merges, const Architectures& known) {
   if (is_there(to)) throw user_error("--out = {}: exists; name a new folder or remove it", to.string());
   check_merge(from, merges);
-  const HfFolder folder = HfFolder::open(base_folder(from));
+  const ModelSpec spec = read_spec(from, known);
+  const HfFolder folder = open_renamed(from, *spec.architecture);
   if (folder.entries().empty()) throw user_error("{}: holds no tensors", from.string());
-  const at::ScalarType dtype = stored_dtype(folder, read_spec(from, known));
+  const at::ScalarType dtype = stored_dtype(folder, spec);
   for (const TensorEntry& entry : folder.entries())
     if (at::isFloatingType(entry.dtype) && at::elementSize(entry.dtype) >= 2)  // others are refused below
       check_values(folder.read(entry.name), options.dtype.value_or(dtype),

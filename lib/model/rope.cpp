@@ -27,9 +27,10 @@ constexpr KindName kKinds[] = {{"default", RopeKind::kDefault},
                                {"su", RopeKind::kLongRope},  // LongRoPE's first name
                                {"proportional", RopeKind::kProportional}};
 
-RopeKind read_kind(const ConfigReader& rope) {
+RopeKind read_kind(const ConfigReader& rope, const RopeDefaults& defaults) {
   const char* key = rope.find("rope_type") ? "rope_type" : "type";
   const std::string name = rope.text(key, "default");
+  if (name == "mrope" && defaults.has_sections) return RopeKind::kDefault;
   const auto* const found = std::ranges::find(kKinds, name, [](const KindName& row) { return std::string(row.name); });
   if (found == std::end(kKinds))
     rope.fail(key, "only default, linear, dynamic, yarn, longrope, llama3 and proportional are supported");
@@ -107,9 +108,15 @@ void read_object(const ConfigReader& config, const ConfigReader& object, int64_t
                  const RopeDefaults& defaults, Rope& rope) {
   rope.theta = object.positive("rope_theta", rope.theta);
   const double part = object.positive("partial_rotary_factor", defaults.partial);
-  rope.kind = read_kind(object);
+  rope.kind = read_kind(object, defaults);
   if (rope.kind == RopeKind::kProportional) return read_proportional(object, head_dim, part, rope);
   rope.dim = rotated_elements(object, head_dim, rotated_share(object, defaults, part, rope.kind));
+  if (defaults.reads_alpha && rope.kind == RopeKind::kDynamic && object.find("alpha")) {
+    if (rope.dim < 4) object.fail("alpha", "needs heads of 4 elements or more");
+    const auto dim = static_cast<double>(rope.dim);
+    rope.theta *= std::pow(object.positive("alpha"), dim / (dim - 2));
+    rope.kind = RopeKind::kDefault;
+  }
   if (rope.kind == RopeKind::kDefault) return;
   const bool keeps_original =
       rope.kind == RopeKind::kYarn || rope.kind == RopeKind::kLongRope || rope.kind == RopeKind::kLlama3;
@@ -182,7 +189,9 @@ void check_scaling_by_kind(const ConfigReader& config, const std::string_view ke
 void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positions, const RopeDefaults& usual,
                 Rope& rope, Rope* local, double local_theta) {
   RopeDefaults defaults = usual;
-  defaults.partial = config.positive("partial_rotary_factor", usual.partial);
+  if (usual.reads_rotary_dim && config.find("rotary_dim"))
+    defaults.partial = static_cast<double>(config.count("rotary_dim", head_dim)) / static_cast<double>(head_dim);
+  defaults.partial = config.positive("partial_rotary_factor", defaults.partial);
   rope.theta = config.positive("rope_theta", usual.theta);
   rope.interleaved = usual.interleaved;
   rope.dim = rotated_elements(config, head_dim, rotated_share(config, defaults, defaults.partial, RopeKind::kDefault));

@@ -51,6 +51,11 @@ struct RopeDefaults {
   double partial = 1;           // share of a head that rotates (partial_rotary_factor)
   bool allows_partial = false;  // partial_rotary_factor has an effect; false: only in proportional RoPE
   bool interleaved = false;
+  bool reads_alpha = false;       // dynamic RoPE with the key alpha is RoPE with a larger theta (Hunyuan)
+  bool reads_rotary_dim = false;  // rotary_dim is the number of a head's elements that rotate (MiniMax)
+  // M-RoPE (rope_type mrope, mrope_section): pairs rotate by a token's time, row or column in an image. All three are
+  // its position in text, so that RoPE of a text is the plain one, however pairs are assigned.
+  bool has_sections = false;
 };
 
 /// Reads rope_scaling, or else rope_parameters: one object, or one per kind of layer (full_attention,

@@ -17,15 +17,17 @@ std::vector<char> read_slides(const ConfigReader& config, const ModelSpec& spec)
   const Architecture& row = *spec.architecture;
   std::vector<char> slides(static_cast<size_t>(spec.num_layers), 1);
   const Json* types = config.find("layer_types");
-  // transformers loads a Mistral that has layer_types as a Ministral.
-  if (row.windows == Windows::kAll && (!types || row.name != "mistral")) return slides;
-  const int64_t pattern =
-      config.count("sliding_window_pattern", SizeLimits::kLayers, std::max<int64_t>(1, row.window_pattern));
+  if (row.windows == Windows::kAll || (row.windows == Windows::kTyped && !types)) return slides;
   const int64_t first = config.count("max_window_layers", SizeLimits::kLayers, 28, 0);
+  const bool has_pattern = row.windows == Windows::kPattern && !types;  // EXAONE's may be text beside layer_types
+  const int64_t pattern = has_pattern ? config.count("sliding_window_pattern", SizeLimits::kLayers,
+                                                     std::max<int64_t>(1, row.window_pattern))
+                                      : 1;
   for (int64_t i = 0; i < spec.num_layers; ++i)
-    slides[i] = row.windows == Windows::kPattern ? (i + 1) % pattern != 0
-                : row.has_no_rope_layers         ? ModelSpec::is_marked(spec.no_rope, i)
-                                                 : i >= first;
+    slides[i] = has_pattern                       ? (i + 1) % pattern != 0
+                : row.windows == Windows::kMarked ? 0
+                : row.no_rope == NoRope::kListed  ? ModelSpec::is_marked(spec.no_rope, i)
+                                                  : i >= first;
   if (types && (!types->is_array() || types->size() != slides.size()))
     config.fail("layer_types", fmt::format("a list of {} layer types is needed", slides.size()));
   for (size_t i = 0; types && i < slides.size(); ++i) slides[i] = (*types)[i] == "sliding_attention";
@@ -52,7 +54,7 @@ void read_window(const ConfigReader& config, ModelSpec& spec) {
   const bool is_usual = !config.names("sliding_window") && row.usual_window > 0;
   const bool is_wanted = row.windows != Windows::kOptIn || config.flag("use_sliding_window");
   if (!is_wanted || (!config.find("sliding_window") && !is_usual)) {
-    if (config.find("layer_types") && row.windows != Windows::kAll)
+    if (config.find("layer_types") && row.windows != Windows::kAll && row.windows != Windows::kTyped)
       for (const Json& type : *config.find("layer_types"))
         if (type == "sliding_attention")
           config.fail("layer_types", "some layers are sliding_attention, but sliding_window is not in use");
@@ -60,11 +62,13 @@ void read_window(const ConfigReader& config, ModelSpec& spec) {
   }
   spec.window = is_usual ? row.usual_window : config.count("sliding_window", SizeLimits::kPositions);
   spec.slides = read_slides(config, spec);
+  if (row.no_rope == NoRope::kWithoutWindow)
+    for (const char slides : spec.slides) spec.no_rope.push_back(!slides);
   if (std::ranges::all_of(spec.slides, [](char slides) { return slides == 0; })) spec.slides.clear(), spec.window = 0;
 }
 
 void read_no_rope_layers(const ConfigReader& config, ModelSpec& spec) {
-  if (!spec.architecture->has_no_rope_layers) return;
+  if (spec.architecture->no_rope != NoRope::kListed) return;
   const auto layers = static_cast<size_t>(spec.num_layers);
   const int64_t interval = config.count("no_rope_layer_interval", SizeLimits::kLayers, 4);
   for (size_t i = 0; i < layers; ++i) spec.no_rope.push_back((i + 1) % interval == 0);
@@ -128,7 +132,10 @@ Activation read_activation(const ConfigReader& config, const Architecture& row) 
 
 void refuse_unknown_maths(const ConfigReader& config, const Architecture& row) {
   for (const char* key : {"attention_dropout", "resid_pdrop", "embd_pdrop"})
-    if (const Json* dropout = config.find(key); dropout && *dropout != 0) config.fail(key, "only 0 is supported");
+    if (const Json* dropout = config.find(key); dropout && *dropout != 0 && !row.ignores_dropout)
+      config.fail(key, "only 0 is supported");
+  for (const char* key : row.refused_keys)
+    if (config.find(key)) config.fail(key, "roll supports this architecture without it only, with the value null");
   const char* const both = "use_bidirectional_attention";
   const bool is_for_images =
       row.full_heads && config.find(both) && *config.find(both) == "vision";  // there are no image tokens
@@ -163,18 +170,15 @@ void read_features(const Json& json, const std::string& origin, ModelSpec& spec)
   const ConfigReader config(json, origin);
   const Architecture& row = *spec.architecture;
   const auto has = [&](Bias bias, const char* key) {
-    return bias == Bias::kAlways || (bias == Bias::kByConfig && config.flag(key)) ||
-           (bias == Bias::kUsually && config.flag(key, true)) ||
-           (bias == Bias::kByQkvBias && config.flag("qkv_bias", true));
+    return bias == Bias::kAlways || (bias != Bias::kNever && config.flag(key, bias == Bias::kUsually));
   };
   spec.qk_norm = row.wide_qk_norm || (row.qk_norm && (!row.optional_qk_norm || config.flag("use_qk_norm")));
-  spec.qkv_bias = has(row.qkv_bias, "attention_bias");
-  spec.o_bias = has(row.o_bias, "attention_bias");
-  spec.mlp_bias = has(row.mlp_bias, "mlp_bias");
+  spec.qkv_bias = has(row.qkv_bias, row.bias_keys.qkv);
+  spec.o_bias = has(row.o_bias, row.bias_keys.o);
+  spec.mlp_bias = has(row.mlp_bias, row.bias_keys.mlp);
   spec.tied_head = config.flag("tie_word_embeddings", row.tied_head);
   spec.activation = read_activation(config, row);
-  const bool is_mixed = row.mixtures == Mixtures::kQwen || row.mixtures == Mixtures::kDeepSeek;
-  if (spec.activation != row.activation && (is_mixed || row.delta_nets != DeltaNets::kNone))
+  if (spec.activation != row.activation && (row.has_experts() || row.delta_nets != DeltaNets::kNone))
     config.fail(row.activation_key, "only silu is supported in this architecture");
   read_scales(config, spec);
   read_no_rope_layers(config, spec);
@@ -197,13 +201,41 @@ void read_features(const Json& json, const std::string& origin, ModelSpec& spec)
 namespace {
 
 /// Returns the language model's keys, if config.json describes other models beside it.
-Json language_config(const Json& json, const ConfigReader& config) {
+Json language_config(const Json& json, const ConfigReader& config, const Architecture& row) {
+  if (!config.find("text_config") && row.may_be_flat) return json;
   if (!config.find("text_config")) config.fail("text_config", "the language model's configuration is needed");
   config.object("text_config");
   Json language = json["text_config"];
+  // transformers ties the head of the whole model by the outer key alone.
+  if (row.tied_head) language.erase("tie_word_embeddings");
   for (const char* key : {"tie_word_embeddings", "quantization_config"})
     if (config.find(key)) language[key] = json[key];
   return language;
+}
+
+/// Chooses among the rows of a multimodal model by the type of its language model.
+const Architecture& find_text(const Architecture& first, const ConfigReader& config, const Architectures& known) {
+  if (first.text_type.empty() || !config.find("text_config")) return first;
+  const ConfigReader text = config.object("text_config");
+  const std::string type = text.text("model_type", first.text_type.c_str());
+  std::string types;
+  for (const Architecture& row : known) {
+    if (row.name != first.name) continue;
+    if (row.text_type == type) return row;
+    types += (types.empty() ? "" : ", ") + row.text_type;
+  }
+  text.fail("model_type", fmt::format("beside {}, only {} is supported", first.name, types));
+}
+
+/// Adds the row's defaults. Refuses a file that lacks keys without which transformers computes with unusual values.
+void complete(const Architecture& row, const ConfigReader& config, Json& json) {
+  for (const std::string& key : row.needed_keys) {
+    const bool has_older = key == "rope_parameters" && config.find("rope_scaling");
+    if (!config.find(key.c_str()) && !has_older)
+      config.fail(key.c_str(), "missing; transformers would use default values, so write these out");
+  }
+  for (const auto& [key, value] : row.defaults)
+    if (!json.contains(key)) json[key] = value;
 }
 
 }  // namespace
@@ -213,15 +245,15 @@ ModelSpec parse_spec(const Json& whole, const std::string& whole_origin, const A
   if (!outer.find("model_type"))
     throw user_error("{}: model_type: missing; only {} are supported", whole_origin, architecture_list("and", known));
   ModelSpec spec;
-  spec.architecture = &find_architecture(outer.text("model_type", ""), whole_origin + ": model_type", known);
+  spec.architecture =
+      &find_text(find_architecture(outer.text("model_type", ""), whole_origin + ": model_type", known), outer, known);
   const bool has_more = spec.architecture->is_multimodal;
-  const Json json = has_more ? language_config(whole, outer) : whole;
-  const std::string origin = has_more ? whole_origin + ": text_config" : whole_origin;
+  Json json = has_more ? language_config(whole, outer, *spec.architecture) : whole;
+  const std::string origin = has_more && outer.find("text_config") ? whole_origin + ": text_config" : whole_origin;
   const ConfigReader config(json, origin);
+  complete(*spec.architecture, config, json);
   read_sizes(config, spec);
   spec.rms_norm_eps = config.positive("rms_norm_eps", spec.architecture->norm_eps);
-  if (spec.architecture->name == "ministral3" && !config.find("rope_parameters"))
-    config.fail("rope_parameters", "missing; transformers would use YaRN with default values, so write these out");
   read_features(json, origin, spec);
   spec.mixture = read_mixture(config, spec);
   refuse_unknown_maths(config, *spec.architecture);
@@ -257,12 +289,11 @@ void write_features(const ModelSpec& spec, Json& config) {
   if (row.local_theta > 0) config["rope_local_base_freq"] = spec.local_rope.value().theta;
   if (row.has_windows()) config["sliding_window"] = spec.window > 0 ? Json(spec.window) : Json();
   if (row.windows == Windows::kOptIn && spec.window > 0) config["use_sliding_window"] = true;
-  if (spec.window > 0 && row.windows != Windows::kAll) {
-    Json types = Json::array();
-    for (const char slides : spec.slides) types.push_back(slides ? "sliding_attention" : "full_attention");
-    config["layer_types"] = types;
-  }
-  if (row.has_no_rope_layers) {
+  const bool has_types = spec.window > 0 && row.windows != Windows::kAll && row.windows != Windows::kTyped;
+  if (has_types || row.needs("layer_types"))
+    for (size_t i = 0; i < static_cast<size_t>(spec.num_layers); ++i)
+      config["layer_types"].push_back(ModelSpec::is_marked(spec.slides, i) ? "sliding_attention" : "full_attention");
+  if (row.no_rope == NoRope::kListed) {
     Json rope_flags = Json::array();
     for (const char lacks_rope : spec.no_rope) rope_flags.push_back(lacks_rope ? 0 : 1);
     config["no_rope_layers"] = rope_flags;
@@ -295,20 +326,22 @@ Json hf_config(const ModelSpec& spec) {
                  {"max_position_embeddings", spec.most_positions()},
                  {"rms_norm_eps", spec.rms_norm_eps},
                  {"tie_word_embeddings", spec.tied_head}};
-  if (row.qkv_bias == Bias::kByConfig || row.qkv_bias == Bias::kUsually) config["attention_bias"] = spec.qkv_bias;
-  if (row.qkv_bias == Bias::kByQkvBias) config["qkv_bias"] = spec.qkv_bias;
-  if (row.mlp_bias == Bias::kByConfig) config["mlp_bias"] = spec.mlp_bias;
+  const auto write_bias = [&](Bias bias, const char* key, bool is_there) {
+    if (bias == Bias::kByConfig || bias == Bias::kUsually) config[key] = is_there;
+  };
+  write_bias(row.o_bias, row.bias_keys.o, spec.o_bias);
+  write_bias(row.mlp_bias, row.bias_keys.mlp, spec.mlp_bias);
+  write_bias(row.qkv_bias, row.bias_keys.qkv, spec.qkv_bias);
   write_rope(spec.rope, spec.head_dim, config);
   Json full_rope = config.value("rope_scaling", Json{{"rope_type", "default"}});
   full_rope["rope_theta"] = spec.rope.theta;
-  if (row.name == "ministral3") {
-    config["rope_parameters"] = full_rope;
-    config.erase("rope_scaling");
-  }
-  if (row.local_theta < 0)  // else transformers 5 uses rope_theta in some layers only
+  if (row.local_theta < 0 || (row.needs("rope_parameters") && spec.local_rope))  // rope_theta is not all layers'
     config["rope_parameters"] = {
         {"full_attention", full_rope},
         {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", spec.local_rope.value().theta}}}};
+  else if (row.needs("rope_parameters"))
+    config["rope_parameters"] = full_rope;
+  if (row.needs("rope_parameters")) config.erase("rope_scaling");
   write_features(spec, config);
   if (spec.full_heads) write_full_heads(spec, config);
   write_mixture(spec, config);

@@ -126,6 +126,7 @@ struct FolderRows {
   std::string name = {};  // the fused tensor's name; empty: the parameter has a separate tensor
   int64_t begin = 0, rows = 0, groups = 1;
   int64_t stacked = 0;  // above 0: the tensor is [stacked, rows, columns]; 0: it has the parameter's dimensions
+  bool may_be_transposed = false, is_transposed = false;  // with stacked: it may be, or is, [stacked, columns, rows]
 
   /// Returns the fused tensor's shape, given the shape of a parameter in it.
   std::vector<int64_t> whole_shape(std::vector<int64_t> part) const;

@@ -42,7 +42,7 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
                                     device, dtype, {path, lora ? lora->seed : 0, base});
   Transformer model{spec, parts, parallel, std::move(parameters), make_hf_config(folder, spec), find_companions(path)};
   model.base_ = folder.path();
-  model.kept_ = kept_tensors(folder, spec);
+  model.form_ = folder_form(folder, spec);
   return model;
 }
 
@@ -102,7 +102,7 @@ at::Tensor Transformer::gather_vocabulary(const at::Tensor& local) const {
 FileSums Transformer::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
                                   const HfSaveOptions& options) const {
   if (!spec().lora) {
-    const FolderTensors all = folder_tensors(policy_parameters(spec()), whole, kept_);
+    const FolderTensors all = folder_tensors(policy_parameters(spec()), whole, form_);
     return write_hf_files(folder, *config_, all.weights, *companions_, options, all.kept);
   }
   NamedTensors fused = fused_tensors(policy_parameters(spec()), whole);
@@ -115,7 +115,7 @@ void Transformer::save(const std::filesystem::path& folder, const HfSaveOptions&
   ModelSpec plain = spec();
   plain.lora.reset();
   const std::vector<ParameterShape> shapes = policy_parameters(plain);
-  const FolderTensors merged = folder_tensors(shapes, merged_parameters(backbone_, parameters_, shapes), kept_);
+  const FolderTensors merged = folder_tensors(shapes, merged_parameters(backbone_, parameters_, shapes), form_);
   write_folder_atomic(folder, [&](const std::filesystem::path& temporary) {
     write_hf_files(temporary, *config_, merged.weights, *companions_, options, merged.kept);
   });

@@ -12,6 +12,7 @@
 
 #include "checkpoint/hf_folder.h"
 #include "model/backbone.h"
+#include "model/folder_form.h"
 #include "model/packed.h"
 #include "model/parameter_shards.h"
 #include "model/spec.h"
@@ -114,7 +115,7 @@ class Transformer {
   std::shared_ptr<const Json> config_;
   std::shared_ptr<const Companions> companions_;  // files of the source folder
   std::filesystem::path base_{};                  // folder with the base model's weights
-  NamedTensors kept_{};  // weights in the folder that this model does not compute with, saved unchanged
+  FolderForm form_{};
 };
 
 }  // namespace roll

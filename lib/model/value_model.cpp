@@ -93,7 +93,7 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
                    value_config(make_hf_config(folder, spec), *spec.architecture),
                    find_companions(path)};
   model.base_ = folder.path();
-  model.kept_ = kept_tensors(folder, spec);
+  model.form_ = folder_form(folder, spec);
   return model;
 }
 
@@ -115,7 +115,7 @@ at::Tensor ValueModel::values(const PackedTokens& tokens, const Recomputation& r
 FileSums ValueModel::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
                                  const HfSaveOptions& options) const {
   if (!spec().lora) {
-    const FolderTensors all = folder_tensors(critic_parameters(spec()), whole, kept_);
+    const FolderTensors all = folder_tensors(critic_parameters(spec()), whole, form_);
     return write_hf_files(folder, *config_, all.weights, *companions_, options, all.kept);
   }
   NamedTensors fused = fused_tensors(critic_parameters(spec()), whole);
@@ -128,7 +128,7 @@ void ValueModel::save(const std::filesystem::path& folder, const HfSaveOptions& 
   ModelSpec plain = spec();
   plain.lora.reset();
   const std::vector<ParameterShape> shapes = critic_parameters(plain);
-  const FolderTensors merged = folder_tensors(shapes, merged_parameters(backbone_, parameters_, shapes), kept_);
+  const FolderTensors merged = folder_tensors(shapes, merged_parameters(backbone_, parameters_, shapes), form_);
   write_folder_atomic(folder, [&](const std::filesystem::path& temporary) {
     write_hf_files(temporary, *config_, merged.weights, *companions_, options, merged.kept);
   });

@@ -32,15 +32,6 @@ std::vector<std::string> parameter_names(const std::vector<ParameterShape>& want
   return names;
 }
 
-/// A folder may store the parts of a fused tensor by themselves, under their own names (experts, as transformers writes
-/// them).
-std::vector<ParameterShape> as_stored_in(const HfFolder& folder, std::vector<ParameterShape> wanted) {
-  for (ParameterShape& parameter : wanted)
-    if (!parameter.fused.name.empty() && !folder.find(parameter.fused.name) && folder.find(parameter.name))
-      parameter.fused = {};
-  return wanted;
-}
-
 void check_nothing_unexpected(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
                               const std::function<bool(const std::string&)>& may_ignore) {
   const std::vector<std::string> names = parameter_names(wanted);
@@ -74,9 +65,14 @@ void check_tensor(const HfFolder& folder, const ParameterShape& wanted) {
 /// Reads a parameter from a folder's tensors.
 template <class Folder>
 at::Tensor read_parameter(const Folder& folder, const ParameterShape& parameter) {
-  const at::Tensor stored = folder.read(parameter.name_in_folder());
   const FolderRows& fused = parameter.fused;
+  at::Tensor stored = folder.read(parameter.name_in_folder());
   if (fused.name.empty()) return stored;
+  if (fused.is_transposed) {
+    const int64_t row_in_stack = fused.begin % (fused.rows / fused.stacked);
+    const at::Tensor rows = stored[fused.begin / (fused.rows / fused.stacked)].transpose(0, 1);
+    return rows.narrow(0, row_in_stack, parameter.shape[0]);
+  }
   std::vector<int64_t> runs = parameter.shape;
   runs[0] = fused.rows;
   runs.insert(runs.begin(), fused.groups);

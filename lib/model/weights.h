@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "checkpoint/hf_folder.h"
+#include "model/folder_form.h"
 #include "model/parameter_shards.h"
 #include "model/spec.h"
 #include "model/token_layout.h"
@@ -37,10 +38,17 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
                              const std::function<bool(const std::string& name)>& may_ignore, at::Device device,
                              at::ScalarType dtype, const AdapterSource& adapters = {});
 
+/// Opens an HF folder, or a PEFT folder's base model, with the names of Architecture::other_prefixes changed to roll's.
+HfFolder open_renamed(const std::filesystem::path& folder, const Architecture& architecture);
+
 /// Opens the weights of an HF folder, or of a PEFT folder's base model, under the spec's names. If a tied model's
 /// folder has only the head, it is read as the embedding. If the spec's head is untied (unties_head) and the folder has
 /// none, the embedding is read as the head. Throws UserError like HfFolder::open(), such as for missing files.
 HfFolder open_weights(const std::filesystem::path& folder, const ModelSpec& spec);
+
+/// Returns the parameters as the folder has them. It may store the parts of a fused tensor by themselves, under their
+/// own names (experts, as transformers writes them), or stacks transposed.
+std::vector<ParameterShape> as_stored_in(const HfFolder& folder, std::vector<ParameterShape> wanted);
 
 /// Checks the headers of a folder's files, without reading values: throws UserError if one of `wanted` that is not an
 /// adapter is missing, has another shape or is not floating-point.
@@ -80,9 +88,9 @@ struct FolderTensors {
   NamedTensors weights;  // may be converted to the folder's dtype
   NamedTensors kept;     // keep their dtype
 };
-/// Returns fused_tensors(), with is_wide parameters and the given `kept` (from kept_tensors()) in `kept`.
+/// Returns fused_tensors() in the given form, with is_wide parameters and the form's `kept` in `kept`.
 FolderTensors folder_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors,
-                             const NamedTensors& kept);
+                             const FolderForm& form);
 
 /// Returns tensors without data (meta tensors) for this rank's shards, with the dtypes and requires_grad of
 /// load_parameters(); for forecasts.
@@ -112,11 +120,11 @@ NamedTensors select_parameters(const NamedTensors& parameters, const std::vector
 /// Selects the parameters that this rank holds (whole or a shard) under expert and pipeline parallelism.
 std::vector<ParameterShape> held_by(const std::vector<ParameterShape>& parameters, const ModelParallel& parallel);
 
-/// Reads, as they are stored, the folder's tensors that the model does not compute with but saves again. These are
-/// other models' tensors (Architecture::kept), multi-token-prediction layers, and k and v weights of layers that
-/// compute no keys and values.
-NamedTensors kept_tensors(const HfFolder& folder, const ModelSpec& spec);
-/// True if kept_tensors() reads the tensor with this name.
+/// Returns the form of a folder from open_weights(). Its `kept` are, as they are stored, the tensors that the model
+/// does not compute with but saves again: other models' (Architecture::kept), multi-token-prediction layers, and k and
+/// v weights of layers that compute no keys and values.
+FolderForm folder_form(const HfFolder& folder, const ModelSpec& spec);
+/// True if the tensor with this name is among FolderForm::kept.
 bool is_kept(const ModelSpec& spec, const std::string& name);
 
 /// True for names of buffers that old checkpoints contain although config.json determines them: they are not read.

@@ -173,4 +173,24 @@ TEST_CASE("a tensor is read under another name as well, and a note says so", "[c
   CHECK_THAT(opened.notes().at(0), Contains("has no other; roll reads c instead"));
 }
 
+TEST_CASE("tensors get other prefixes, unless they have them already", "[checkpoint]") {
+  const TemporaryFolder folder;
+  const NamedTensors tensors = {{"text.a", at::ones({2})}, {"all.text.b", at::zeros({2})}, {"c", at::ones({3})}};
+  const std::vector<NamePrefix> prefixes = {{"text.", "all.text."}};
+  save_folder(folder / "model", kConfig, tensors, {});
+  HfFolder opened = HfFolder::open(folder / "model");
+  CHECK_FALSE(opened.is_renamed());
+  opened.rename(prefixes);
+  CHECK(opened.is_renamed());
+  CHECK(opened.find("text.a") == nullptr);
+  CHECK(at::equal(opened.read("all.text.a"), tensors[0].second));
+  CHECK(at::equal(opened.read("all.text.b"), tensors[1].second));
+  CHECK(opened.find("c") != nullptr);
+  CHECK(folder_name(prefixes, "all.text.a") == "text.a");
+  CHECK(folder_name(prefixes, "c") == "c");
+  save_folder(folder / "twice", kConfig, {{"text.a", at::ones({2})}, {"all.text.a", at::ones({2})}}, {});
+  CHECK_THAT(message_of([&] { HfFolder::open(folder / "twice").rename(prefixes); }),
+             Contains("text.a: the folder holds this tensor twice, also as all.text.a; remove one"));
+}
+
 }  // namespace roll

@@ -22,7 +22,7 @@ inline const std::vector<std::string> kGoldenModels = {
     "qwen3_moe_dense_layer", "qwen3_moe_sparse_step", "qwen2_moe_shared",
     "qwen2_moe_one_of_four"};
 
-/// Those of tests/oracles/make_golden_architectures.py.
+/// Those of tests/oracles/make_golden_architectures.py, and from seed_oss on those of make_golden_further.py.
 inline const std::vector<std::string> kGoldenArchitectures = {"mistral_window",
                                                               "ministral3_yarn",
                                                               "smollm3",
@@ -42,7 +42,33 @@ inline const std::vector<std::string> kGoldenArchitectures = {"mistral_window",
                                                               "gemma3",
                                                               "llama_linear",
                                                               "llama_dynamic",
-                                                              "granite"};
+                                                              "granite",
+                                                              "seed_oss",
+                                                              "ernie4_5",
+                                                              "helium",
+                                                              "cwm",
+                                                              "ministral",
+                                                              "exaone4",
+                                                              "exaone4_no_window",
+                                                              "hunyuan",
+                                                              "hunyuan_alpha",
+                                                              "internlm3",
+                                                              "mixtral",
+                                                              "minimax_m2",
+                                                              "granitemoe",
+                                                              "olmoe",
+                                                              "flex_olmo",
+                                                              "mellum",
+                                                              "dots1",
+                                                              "solar_open",
+                                                              "gemma3_vision",
+                                                              "mistral3",
+                                                              "mistral3_ministral",
+                                                              "qwen2_5_vl",
+                                                              "qwen3_vl",
+                                                              "qwen3_vl_moe",
+                                                              "glm4v",
+                                                              "glm4v_moe"};
 
 /// Those of tests/oracles/make_golden_delta_nets.py.
 inline const std::vector<std::string> kGoldenDeltaNets = {"qwen3_next", "qwen3_5", "qwen3_5_moe"};

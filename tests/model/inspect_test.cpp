@@ -6,10 +6,12 @@
 #include "base/file.h"
 #include "checkpoint/temporary_folder.h"
 #include "model/golden.h"
+#include "model/model_folder.h"
 
 namespace roll {
 
 using Catch::Contains;
+using Catch::EndsWith;
 
 TEST_CASE("a known model is described", "[model]") {
   const test::TemporaryFolder folder;
@@ -41,8 +43,35 @@ TEST_CASE("of an unknown model it is said what is lacking", "[model]") {
   write_file_atomic(folder / "m" / "config.json", config.dump());
   const Inspection found = inspect_folder(folder / "m");
   CHECK_FALSE(found.is_known);
-  CHECK_THAT(found.text, Contains("model_type = olmo9") && Contains("roll does not read: num_memory_tokens\n"));
-  CHECK_THAT(found.text, Contains("nearest architecture: olmo2") && Contains("only the folder has: none"));
+  CHECK_THAT(found.text, Contains("model_type = olmo9: roll does not know this architecture; did you mean 'olmo2'?\n"));
+  CHECK_THAT(found.text, Contains("roll does not read: num_memory_tokens\nnearest architecture: olmo2\n"));
+  CHECK_THAT(found.text,
+             EndsWith("its tensors are the same; if it also computes the same, write model_type = olmo2\n"));
+}
+
+TEST_CASE("a command that loads an unknown model says which is nearest, and what differs", "[model]") {
+  const test::TemporaryFolder folder;
+  const auto refusal = [&](const char* golden, const std::string& from, const std::string& to) {
+    Json numbers = test::read_golden(golden);
+    NamedTensors weights = test::golden_weights(numbers, false);
+    for (auto& [name, tensor] : weights)
+      if (const size_t at = name.find(from); at != std::string::npos) name.replace(at, from.size(), to);
+    numbers["config"]["model_type"] = "mystery";
+    test::save_folder(folder / golden, numbers["config"], weights, {});
+    return test::message_of([&] { read_spec(folder / golden); });
+  };
+  CHECK_THAT(refusal("exaone4", "q_norm", "query_norm"),
+             EndsWith("\nnearest architecture: exaone4\n"
+                      "tensors that only the folder has: model.layers.*.self_attn.query_norm.weight (2)\n"
+                      "tensors that only this architecture has: model.layers.*.self_attn.q_norm.weight (2)"));
+  CHECK_THAT(refusal("ministral", "not there", ""),
+             Contains("nearest architecture: llama\nits tensors are the same; if it also computes the same"));
+  CHECK_THAT(refusal("mixtral", "w1", "w9"),
+             Contains("nearest architecture: mixtral\n") &&
+                 Contains("only the folder has: model.layers.*.block_sparse_moe.experts."
+                          "*.w9.weight (12)\n"));
+  CHECK_THAT(refusal("qwen3_vl", "model.language_model.norm", "model.language_model.last_norm"),
+             Contains("nearest architecture: qwen3_vl\n"));
 }
 
 }  // namespace roll

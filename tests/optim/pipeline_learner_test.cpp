@@ -187,6 +187,12 @@ TEST_CASE("Stages of a pipeline train together as one rank trains the whole", "[
   SECTION("the same, two, context ranks, a value head") {
     check_stages<ValueModel>({{.cp = 2, .pp = 2}, {2, 1}, true, true, false, {}, "gemma4_text", 5, 1});
   }
+  SECTION("two, tensor ranks, of layers with windows and one without RoPE") {
+    check_stages<Transformer>({{.tp = 2, .pp = 2}, {2, 2}, false, true, false, {}, "exaone4"});
+  }
+  SECTION("two, of mixtures with sigmoid routers and norms over all heads") {
+    check_stages<Transformer>({{.pp = 2}, {1, 2}, false, true, false, {}, "minimax_m2"});
+  }
   SECTION("three, a value head") {
     check_stages<ValueModel>({{.pp = 3}, {1, 1, 1}});
   }

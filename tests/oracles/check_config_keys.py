@@ -19,6 +19,7 @@ import transformers
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from check_hf import VARIANTS, hf_log_probs, random_model
+from make_golden_further import DENSE, MIXTURES
 from make_golden_gemma4 import ROWS as GEMMA4
 from make_golden_model import EAGER
 
@@ -27,6 +28,7 @@ BASES = {"llama": "llama", "qwen2": "qwen2", "qwen3": "qwen3 gqa", "mistral": "m
          "smollm3": "smollm3", "granite": "granite", "olmo2": "olmo2", "olmo3": "olmo3_yarn", "phi3": "phi3", "glm": "glm", "glm4": "glm4",
          "glm4_moe": "glm4_moe", "gemma": "gemma", "gemma2": "gemma2", "gemma3_text": "gemma3", "qwen2_moe": "qwen2 moe",
          "qwen3_moe": "qwen3 moe", "qwen3_next": "qwen3_next", "qwen3_5_text": "qwen3_5", "qwen3_5_moe_text": "qwen3_5_moe"}
+BASES |= {name: name for name in [*DENSE, *MIXTURES] if name != "internlm3"}
 CONFIGS = {name: VARIANTS[row][0] for name, row in BASES.items()} | {"gemma4_text": GEMMA4["gemma4"], "gemma4_text mixture": GEMMA4["gemma4_mixture"]}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 16}
@@ -54,7 +56,8 @@ def changes(config):
               "num_key_value_heads": ["null", 1], "hidden_size_per_layer_input": [4], "global_head_dim": [8], "num_global_key_value_heads": [2],
               "num_kv_shared_layers": [1], "use_double_wide_mlp": [True], "enable_moe_block": [True], "attn_output_gate": [False],
               "linear_conv_kernel_dim": [2], "max_position_embeddings": [64], "scoring_func": ["softmax"], "topk_method": ["greedy"],
-              "scale_embedding": [True], "rope_interleaved": [True], "logit_scale": [2.0], "attention_chunk_size": [3], "clip_qkv": [0.1],
+              "scale_embedding": [True], "rope_interleaved": [True], "logit_scale": [2.0], "attention_chunk_size": [3], "clip_qkv": [0.1], "use_bias": [True, False],
+              "attention_out_bias": [True, False], "rotary_dim": [4], "residual_dropout": [0.2], "mlp_layer_types": [["dense"] * layers],
               "use_parallel_residual": [True], "num_experts": [3], "moe_layer_freq": [2], "num_nextn_predict_layers": [1]}
     for key, choices in values.items():
         for value in choices:

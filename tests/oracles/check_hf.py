@@ -13,12 +13,13 @@ import tempfile
 
 import torch
 import transformers
-from transformers import (AutoModelForCausalLM, AutoModelForTokenClassification, LlamaConfig, Qwen2Config, Qwen2MoeConfig, Qwen3Config,
+from transformers import (AutoModelForTokenClassification, LlamaConfig, Qwen2Config, Qwen2MoeConfig, Qwen3Config,
                           Qwen3MoeConfig)
 
 from make_golden_architectures import ROWS
-from make_golden_model import EAGER
+from make_golden_model import EAGER, language_model
 from make_golden_delta_nets import ROWS as DELTA_NETS
+from make_golden_further import MIXTURES, ROWS as FURTHER
 
 LIMIT = 2e-5
 LENGTHS = [1, 2, 3, 7, 31, 64, 65, 127, 128, 129, 255, 300, 511, 512, 513, 640, 699, 700]
@@ -53,12 +54,12 @@ VARIANTS = {
     "qwen2 moe": (Qwen2MoeConfig(**SIZES, num_attention_heads=6, num_key_value_heads=6, num_experts=10, num_experts_per_tok=4,
                                  moe_intermediate_size=36, shared_expert_intermediate_size=90), torch.float32, "5GB"),
 }
-VARIANTS |= {name: (config, torch.float32, "5GB") for name, config in (ROWS | DELTA_NETS).items()}
+VARIANTS |= {name: (config, torch.float32, "5GB") for name, config in (ROWS | DELTA_NETS | FURTHER).items()}
 
 
 def random_model(config):
     """Biases and norms too: what is 0 or 1 hides a mistake; attention and logits must not be flat."""
-    model = AutoModelForCausalLM.from_config(config, **EAGER)
+    model = language_model(config).from_config(config, **EAGER)
     with torch.no_grad():
         biases = [(name, buffer) for name, buffer in model.named_buffers() if name.endswith(".e_score_correction_bias")]
         for name, weight in [*model.named_parameters(), *biases]:
@@ -113,13 +114,14 @@ def check_critic(binary, name, config, dtype, folder):
 def check(binary, name, config, dtype, shard_size, folder):
     torch.manual_seed(sum(map(ord, name)))
     random_model(config).to(dtype).save_pretrained(folder / "in", max_shard_size=shard_size)
-    longest = config.max_position_embeddings
-    rows = [torch.randint(0, config.vocab_size, (n,)).tolist() for n in LENGTHS if n <= longest]
+    text = config.get_text_config()
+    longest = text.max_position_embeddings
+    rows = [torch.randint(0, text.vocab_size, (n,)).tolist() for n in LENGTHS if n <= longest]
     # Of LongRoPE's lists transformers takes one for each row, a run of ours one for all rows.
-    has_lists = config.rope_parameters.get("rope_type") == "longrope"
+    has_lists = text.rope_parameters.get("rope_type") == "longrope"
     original = config.rope_parameters["original_max_position_embeddings"] if has_lists else longest
     within, beyond = [row for row in rows if len(row) <= original], [row for row in rows if len(row) > original]
-    model = AutoModelForCausalLM.from_pretrained(folder / "in", dtype=torch.float32, attn_implementation="eager", **EAGER).eval()
+    model = language_model(config).from_pretrained(folder / "in", dtype=torch.float32, attn_implementation="eager", **EAGER).eval()
     theirs = hf_log_probs(model, rows)
     ours = roll_log_probs(binary, folder / "in", within)
     if beyond:
@@ -127,11 +129,11 @@ def check(binary, name, config, dtype, shard_size, folder):
     difference = worst(ours, theirs)
     subprocess.run([binary, "export", "--model", folder / "in", "--out", folder / "out", "--max-shard-size", "200KB"],
                    check=True, stderr=subprocess.DEVNULL)
-    again = AutoModelForCausalLM.from_pretrained(folder / "out", dtype=torch.float32, attn_implementation="eager", **EAGER).eval()
+    again = language_model(config).from_pretrained(folder / "out", dtype=torch.float32, attn_implementation="eager", **EAGER).eval()
     reopened = worst(hf_log_probs(again, rows), theirs)
     spread = torch.cat(theirs).std().item()
     limit = 2e-4 if name in DELTA_NETS else LIMIT  # where transformers in float32 is as far from itself in float64
-    close = 1e-6 if "moe" in name else 0  # grouped products of transformers depend on where weights lie
+    close = 1e-6 if "moe" in name or name in MIXTURES else 0  # grouped products of transformers depend on where weights lie
     ok = difference <= limit and reopened <= close and check_critic(binary, name, config, dtype, folder)
     print(f"{'ok  ' if ok else 'FAIL'} {name:36} max |difference| {difference:.2e} nats (log-probs spread {spread:.2f}); "
           f"exported and opened by transformers: {reopened:.1e}", flush=True)

@@ -60,7 +60,7 @@ def check(binary, name, config, folder):
     model = random_model(config).float()
     model.save_pretrained(folder)
     write_tokenizer(pathlib.Path(folder))
-    prompts = [torch.randint(0, config.vocab_size, (n,)).tolist() for n in torch.randint(1, 60, (NUM_PROMPTS,)).tolist()]
+    prompts = [torch.randint(0, config.get_text_config().vocab_size, (n,)).tolist() for n in torch.randint(1, 60, (NUM_PROMPTS,)).tolist()]
     equal, stopped, difference = 0, 0, 0.0
     for penalty in (1.0, 1.3):
         _, ours = roll(binary, folder, prompts, "--temperature", 0, "--repetition-penalty", penalty)

@@ -10,11 +10,11 @@ import json
 import sys
 
 import torch
-from transformers import AutoModelForCausalLM, AutoModelForTokenClassification
+from transformers import AutoModelForTokenClassification
 from transformers import (Gemma2Config, Gemma3TextConfig, GemmaConfig, Glm4Config, Glm4MoeConfig, GlmConfig, GraniteConfig, LlamaConfig,
                           Ministral3Config, MistralConfig, Olmo2Config, Olmo3Config, Phi3Config, Qwen2Config, SmolLM3Config)
 
-from make_golden_model import EAGER, OUT, SIZES, causal, fill, probe, rounded, rows
+from make_golden_model import EAGER, OUT, SIZES, causal, fill, language_model, probe, rounded, rows
 
 TOKENS = dict(pad_token_id=None, eos_token_id=1, bos_token_id=2)
 YARN = {"rope_type": "yarn", "rope_theta": 1e6, "factor": 16.0, "original_max_position_embeddings": 32, "beta_fast": 32.0,
@@ -91,7 +91,7 @@ def critic(config, all_ids):
 
 @torch.no_grad()
 def greedy(config, ids):
-    model = fill(AutoModelForCausalLM.from_config(config, dtype=torch.float32, **EAGER), "float32")
+    model = fill(language_model(config).from_config(config, dtype=torch.float32, **EAGER), "float32")
     whole = list(ids)
     for _ in range(12):  # without a cache, whose use must not change anything
         whole.append(model(torch.tensor([whole]), use_cache=False).logits[0, -1].argmax().item())

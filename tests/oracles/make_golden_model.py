@@ -9,7 +9,7 @@ import json
 import pathlib
 
 import torch
-from transformers import (AutoModelForCausalLM, AutoModelForTokenClassification, LlamaConfig, Qwen2Config, Qwen2MoeConfig,
+from transformers import (AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForTokenClassification, LlamaConfig, Qwen2Config, Qwen2MoeConfig,
                           Qwen3Config, Qwen3MoeConfig)
 
 OUT = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/model"
@@ -51,20 +51,43 @@ def weight(k, numel):
     return x.double() / 2**31 - 1
 
 
+def language_model(config):
+    """The class whose logits are compared: the whole model, also where it has parts for images."""
+    return AutoModelForImageTextToText if hasattr(config, "vision_config") else AutoModelForCausalLM
+
+
+# Names of the model's modules and of its files, by model_type; the others have the same. "" splits no stacks of experts.
+FILE_NAMES = {
+    "mixtral": {".mlp.": ".block_sparse_moe.", "experts": ["w1", "w3", "w2"]},
+    "minimax_m2": {".mlp.": ".block_sparse_moe.", "experts": ["w1", "w3", "w2"]},
+    "granitemoe": {".experts.gate_up_proj": ".input_linear.weight", ".experts.down_proj": ".output_linear.weight",
+                   ".router.": ".router.layer."},
+    "qwen3_vl_moe": {"experts": []},
+}
+OTHER_PARTS = ("model.visual.", "model.vision_tower.", "model.multi_modal_projector.")
+
+
 def saved(model, of=lambda p: p.data):
     """Views of the parameters under the names that their files have: of each expert its own, which transformers 5 fuses. Beside
-    them the buffers that are weights: Gemma 4's numbers of layers, whose experts are fused in files too, and biases of routers."""
+    them the buffers that are weights: Gemma 4's numbers of layers, whose experts are fused in files too, and biases of routers.
+    Parts for images are left out."""
     found = {}
+    renamed = FILE_NAMES.get(model.config.model_type, {})
+    products = renamed.get("experts", ["gate_proj", "up_proj", "down_proj"])
     buffers = [(name, buffer) for name, buffer in model.named_buffers() if name.endswith((".layer_scalar", ".e_score_correction_bias"))]
     for name, parameter in [*model.named_parameters(), *buffers]:
-        tensor = of(parameter)
-        if ".mlp.experts." not in name:
+        if name.startswith(OTHER_PARTS):
+            continue
+        tensor, is_split = of(parameter), ".mlp.experts." in name and products
+        for ours, file in renamed.items():
+            name = name if ours == "experts" else name.replace(ours, file)
+        if not is_split:
             found[name] = tensor
             continue
         module, kind = name.rsplit(".", 1)
         for e in range(tensor.shape[0]):
             parts = tensor[e].chunk(2) if kind == "gate_up_proj" else [tensor[e]]
-            for part, own in zip(["gate_proj", "up_proj"] if kind == "gate_up_proj" else ["down_proj"], parts):
+            for part, own in zip(products[:2] if kind == "gate_up_proj" else products[2:], parts):
                 found[f"{module}.{e}.{part}.weight"] = own
     return dict(sorted(found.items()))
 
@@ -95,7 +118,7 @@ def probe(model):
 
 
 def causal(config, dtype, all_ids):
-    model = fill(AutoModelForCausalLM.from_config(config, dtype=torch.float64, **EAGER), dtype)
+    model = fill(language_model(config).from_config(config, dtype=torch.float64, **EAGER), dtype)
     result = {"log_probs": [], "entropy": [], "log_probs_hot": []}
     loss = 0
     for ids in all_ids:
