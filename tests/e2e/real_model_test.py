@@ -38,7 +38,7 @@ def main():
         expect(last["step"] == 2 and 0 < last["actor/grad_norm"] < 100, f"the last step: {last}")
         expect(last["rollout/repeated_text"] < 0.4, f"repeated text: {last['rollout/repeated_text']}")
         text = done.stdout
-        for word in ("english_lowercase", "no_comma", "all  ", "report.html"):
+        for word in ("number_sentences_at_least", "postscript", "all  ", "report.html"):
             expect(word in text, f"{word} is not in the output:\n{text[-3000:]}")
     finish("real_model_test")
 

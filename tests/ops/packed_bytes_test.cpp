@@ -130,19 +130,22 @@ TEST_CASE("each processor's products of panels are float64's, and a row's bits a
       at::Tensor pairs = at::zeros({padded_pairs(kInputs), kPanelWidth, 2}, at::kBFloat16);
       pairs.slice(0, 0, kInputs / 2).copy_(narrow.view({kInputs / 2, 2, kPanelWidth}).transpose(1, 2));
       const auto* const pair_words = static_cast<const uint32_t*>(pairs.const_data_ptr());
-      const auto multiply_pairs = [&](int64_t first, int64_t count) {
+      const auto multiply_pairs = [&](const at::Tensor& from, int64_t first, int64_t count) {
         at::Tensor y = at::zeros({count, kStride});
         products.pairs(
             pair_words, kInputs,
-            {narrow_x[first].const_data_ptr<c10::BFloat16>(), kInputs, count, y.mutable_data_ptr<float>(), kStride},
+            {from[first].const_data_ptr<c10::BFloat16>(), kInputs, count, y.mutable_data_ptr<float>(), kStride},
             pair_words);
         CHECK(y.slice(1, kPanelWidth).abs().sum().item<float>() == 0);
         return y.slice(1, 0, kPanelWidth).clone();
       };
-      const at::Tensor all = multiply_pairs(0, kRows);
+      const at::Tensor all = multiply_pairs(narrow_x, 0, kRows);
       CHECK(at::allclose(all.to(at::kDouble), at::mm(narrow_x.to(at::kDouble), narrow.to(at::kDouble)), 1e-5, 1e-4));
       for (const int64_t count : {1, 2, 5, 6, 7, 8, 16, 17, 33, 49})
-        CHECK(at::equal(multiply_pairs(4, count), all.slice(0, 4, 4 + count)));
+        CHECK(at::equal(multiply_pairs(narrow_x, 4, count), all.slice(0, 4, 4 + count)));
+      at::Tensor beside = narrow_x.clone();
+      beside[5].fill_(std::numeric_limits<float>::quiet_NaN());
+      CHECK(at::equal(multiply_pairs(beside, 4, 1), all.slice(0, 4, 5)));
     }
     for (const bool is_bytes : {false, true}) {
       const at::Tensor all = multiply(is_bytes, 0, kRows);
