@@ -24,6 +24,12 @@ def line(name, before, after):
     return f"{name:28} {shares[0]:6.2f} -> {shares[1]:.2f} {lengths[0]:8.0f} -> {lengths[1]:.0f} tokens"
 
 
+def question(prompt):
+    """The last line that is not the chat template's alone."""
+    lines = [line for line in prompt.splitlines() if not line.startswith("<|")]
+    return lines[-1].removesuffix("<|im_end|>") if lines else ""
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rollouts", type=pathlib.Path)
@@ -40,7 +46,7 @@ def main():
     print(line("all", [before[key] for key in shared], [after[key] for key in shared]))
     learnt = [key for key in shared if before[key]["score"] < 1 <= after[key]["score"]]
     for key in learnt[:: max(1, len(learnt) // max(1, arguments.answers))][: arguments.answers]:
-        print(f"\nprompt  {before[key]['prompt'].splitlines()[-1] if before[key]['prompt'].splitlines() else ''}")
+        print(f"\nprompt  {question(before[key]['prompt'])}")
         for name, row in (("before", before[key]), ("after", after[key])):
             print(textwrap.indent(textwrap.fill(row["response"].strip(), 100, replace_whitespace=False), f"{name:7} "))
 
