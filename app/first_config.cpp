@@ -221,9 +221,8 @@ FirstConfig first_config(const NewRun& run, const ModelSpec& spec, std::optional
     if (!limit_gb) return {yaml, ""};
     const std::optional<double> needed = memory_gb(yaml, spec, run.on_gpu);
     if (needed && *needed <= kUsableMemory * *limit_gb) return {yaml, ""};
-    if (first.yaml.empty()) first.yaml = yaml;
+    if (needed || first.yaml.empty()) first.yaml = yaml;
     if (!needed) continue;  // the checks refuse this layout, with a reason if no other can be had
-    first.yaml = yaml;
     first.warning = fmt::format(
         "a device would need about {:.0f} GB, but has {:.0f} GB; use more devices, a smaller model, or a smaller "
         "response_length",

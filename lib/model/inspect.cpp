@@ -89,11 +89,8 @@ Inspection inspect_folder(const std::filesystem::path& folder) {
     for (const std::string& note : notes_or_none(folder)) text += "note: " + note + "\n";
     return {text, true};
   } catch (const UserError& e) {
-    const std::string reason = e.what();
-    const bool is_explained = reason.find('\n') != std::string::npos;  // by check_architecture()
-    return {fmt::format("not supported: {}\n{}", reason,
-                        is_explained ? "" : explain_unknown(config, base, architectures())),
-            false};
+    const std::string why = is_unknown(config, architectures()) ? "" : explain_unknown(config, base, architectures());
+    return {fmt::format("not supported: {}\n{}", e.what(), why), false};
   }
 }
 

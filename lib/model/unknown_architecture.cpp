@@ -268,15 +268,20 @@ std::string explain_unknown(const Json& config, const std::filesystem::path& fol
   return text + fmt::format("tensors of other shapes: {}\n", list_names(nearest->other_shapes));
 }
 
-void check_architecture(const Json& config, const std::filesystem::path& folder, const Architectures& known) {
+bool is_unknown(const Json& config, const Architectures& known) {
   const auto type = config.find("model_type");
-  if (type == config.end() || !type->is_string() || look_up_architecture(type->get<std::string>(), known)) return;
+  return type != config.end() && type->is_string() && !look_up_architecture(type->get<std::string>(), known);
+}
+
+void check_architecture(const Json& config, const std::filesystem::path& folder, const Architectures& known) {
+  if (!is_unknown(config, known)) return;
+  const auto type = config["model_type"].get<std::string>();
   std::vector<std::string> names;
   for (const Architecture& row : known) names.push_back(row.name);
   std::string text = explain_unknown(config, folder, known);
   text.pop_back();
   throw user_error("{}: model_type = {}: roll does not know this architecture{}\n{}", (folder / "config.json").string(),
-                   type->get<std::string>(), did_you_mean(type->get<std::string>(), names), text);
+                   type, did_you_mean(type, names), text);
 }
 
 }  // namespace roll

@@ -13,8 +13,10 @@ namespace roll {
 /// similar tensors.
 std::string explain_unknown(const Json& config, const std::filesystem::path& folder, const Architectures& known);
 
-/// Throws UserError with explain_unknown() if `known` has no row for the folder's model_type. `config`: its
-/// config.json.
+/// Returns true if config.json names an architecture that is not in `known`.
+bool is_unknown(const Json& config, const Architectures& known);
+
+/// Throws UserError with explain_unknown() if is_unknown(). `config`: the folder's config.json.
 void check_architecture(const Json& config, const std::filesystem::path& folder, const Architectures& known);
 
 }  // namespace roll

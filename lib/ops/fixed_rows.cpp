@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "ops/simd.h"
 #include "ops/wide.h"
 
 namespace roll {
@@ -33,14 +34,13 @@ template <class T>
 ROLL_INLINE void write_row(const T* x, int64_t inputs, uint8_t* row) {
   float largest = 0, probe = 0;
   find_largest(x, inputs, largest, probe);
-  const bool is_zero = std::isnan(probe) || largest < kSmallest;
-  const float scale = std::isnan(probe) ? std::numeric_limits<float>::quiet_NaN()
-                      : is_zero         ? 0
-                                        : largest / kLargestStep;
+  const float scale = std::isnan(probe)     ? std::numeric_limits<float>::quiet_NaN()
+                      : largest < kSmallest ? 0
+                                            : largest / kLargestStep;
   std::memcpy(row, &scale, sizeof(scale));
   const int64_t plane = fixed_plane(inputs);
   uint8_t *const low = row + kFixedHeader, *const middle = low + plane, *const top = middle + plane;
-  const float steps = is_zero ? 0 : kLargestStep / largest;
+  const float steps = scale > 0 ? kLargestStep / largest : 0;
 #pragma omp simd
   for (int64_t k = 0; k < inputs; ++k) {
     const float shifted = widen(x[k]) * steps + 12582912.0f;  // + 1.5 * 2^23 rounds to a whole number

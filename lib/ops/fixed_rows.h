@@ -9,8 +9,6 @@
 
 #include <cstdint>
 
-#include "ops/simd.h"
-
 namespace roll {
 
 constexpr int64_t kFixedDigits = 3;
@@ -31,17 +29,5 @@ constexpr int64_t fixed_row_bytes(int64_t inputs) {
 /// 1e-30, they count as 0.
 void fix_row(const float* x, int64_t inputs, uint8_t* row);
 void fix_row(const c10::BFloat16* x, int64_t inputs, uint8_t* row);
-
-/// Sets y to the products of a row with several outputs. digit_sums[d]: sums over K of digit d times the output's
-/// codes. offsets: kTopOffset times the sum of the output's codes. row_scale, scales: of the row and of the outputs.
-/// Ints and Floats are vectors of as many elements.
-template <class Ints, class Floats>
-ROLL_INLINE void combine_digits(const Ints (&digit_sums)[kFixedDigits], const Ints& offsets, float row_scale,
-                                const Floats& scales, Floats& y) {
-  // Products with powers of two are exact, so a fused multiply-add has the same bits.
-  const Floats top = __builtin_convertvector(digit_sums[2] - offsets, Floats) * 16384.0f;
-  const Floats middle = __builtin_convertvector(digit_sums[1], Floats) * 128.0f;
-  y = ((top + middle) + __builtin_convertvector(digit_sums[0], Floats)) * row_scale * scales;
-}
 
 }  // namespace roll

@@ -52,10 +52,11 @@ ByteColumn round_row(const float* weights, int64_t inputs, int64_t output, int8_
   return {is_finite ? scale : std::numeric_limits<float>::quiet_NaN(), kTopOffset * sum};
 }
 
-/// Calls multiply(first row, count) for blocks of rows.
-template <class F>
-void for_row_blocks(int64_t rows, const F& multiply) {
-  for (int64_t row = 0; row < rows; row += kRowsAtOnce) multiply(row, std::min(kRowsAtOnce, rows - row));
+/// Calls multiply() for blocks of rows.
+template <class T, class F>
+void for_row_blocks(const RowsOfPanel<T>& rows, const F& multiply) {
+  for (int64_t row = 0; row < rows.count; row += kRowsAtOnce)
+    multiply(rows.part(row, std::min(kRowsAtOnce, rows.count - row)));
 }
 
 }  // namespace
@@ -130,13 +131,10 @@ void PackedWeight::fill_bytes(int64_t first_output, const at::Tensor& weight) {
 
 void PackedWeight::multiply(int64_t panel, const float* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
                             int64_t next_panel) const {
-  const auto *const weight = reinterpret_cast<const float*>(panel_words(panel)), *const next =
-                                                                                     reinterpret_cast<const float*>(
-                                                                                         panel_words(next_panel));
-  for_row_blocks(rows, [&](int64_t row, int64_t count) {
-    panel_products().front().floats(weight, inputs_,
-                                    {x + row * x_stride, x_stride, count, y + row * y_stride, y_stride}, next);
-  });
+  const auto* const weight = reinterpret_cast<const float*>(panel_words(panel));
+  const auto* const next = reinterpret_cast<const float*>(panel_words(next_panel));
+  for_row_blocks(PanelRows{x, x_stride, rows, y, y_stride},
+                 [&](const PanelRows& part) { panel_products().front().floats(weight, inputs_, part, next); });
 }
 
 void PackedWeight::multiply(int64_t panel, const uint8_t* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
@@ -145,27 +143,24 @@ void PackedWeight::multiply(int64_t panel, const uint8_t* x, int64_t x_stride, i
                          scales_.const_data_ptr<float>() + panel * kPanelWidth,
                          offsets_.const_data_ptr<int32_t>() + panel * kPanelWidth};
   const auto* const next = reinterpret_cast<const int8_t*>(panel_words(next_panel));
-  for_row_blocks(rows, [&](int64_t row, int64_t count) {
-    panel_products().front().bytes(weight, inputs_, {x + row * x_stride, x_stride, count, y + row * y_stride, y_stride},
-                                   next);
-  });
+  for_row_blocks(FixedPanelRows{x, x_stride, rows, y, y_stride},
+                 [&](const FixedPanelRows& part) { panel_products().front().bytes(weight, inputs_, part, next); });
 }
 
 void PackedWeight::multiply(int64_t panel, const c10::BFloat16* x, int64_t x_stride, int64_t rows, float* y,
                             int64_t y_stride, int64_t next_panel) const {
+  const NarrowPanelRows all{x, x_stride, rows, y, y_stride};
   if (order_ == Order::kPairs) {
     const auto* const weight = reinterpret_cast<const uint32_t*>(panel_words(panel));
     const auto* const next = reinterpret_cast<const uint32_t*>(panel_words(next_panel));
-    return for_row_blocks(rows, [&](int64_t row, int64_t count) {
-      panel_products().front().pairs(weight, inputs_,
-                                     {x + row * x_stride, x_stride, count, y + row * y_stride, y_stride}, next);
-    });
+    return for_row_blocks(
+        all, [&](const NarrowPanelRows& part) { panel_products().front().pairs(weight, inputs_, part, next); });
   }
-  for_row_blocks(rows, [&](int64_t row, int64_t count) {
+  for_row_blocks(all, [&](const NarrowPanelRows& part) {
     static thread_local std::vector<float> wide;
     wide.resize(static_cast<size_t>(kRowsAtOnce * inputs_));
-    for (int64_t i = 0; i < count; ++i) widen_row(x + (row + i) * x_stride, wide.data() + i * inputs_, inputs_);
-    multiply(panel, wide.data(), inputs_, count, y + row * y_stride, y_stride, next_panel);
+    for (int64_t i = 0; i < part.count; ++i) widen_row(part.x + i * x_stride, wide.data() + i * inputs_, inputs_);
+    multiply(panel, wide.data(), inputs_, part.count, part.y, y_stride, next_panel);
   });
 }
 

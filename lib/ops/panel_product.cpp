@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "ops/byte_products.h"
 #include "ops/simd.h"
 #include "ops/tile_product.h"
 
@@ -69,32 +70,7 @@ ROLL_INLINE void multiply_ahead(const float* panel, int64_t inputs, const PanelR
     multiply_rows<R, C, 1>(panel, inputs, rows, next);
 }
 
-/// Vector types of `Lanes` elements: one register of the processor.
-template <int Lanes>
-struct Register {
-  typedef float Floats __attribute__((vector_size(4 * Lanes), aligned(alignof(float)), may_alias));
-  typedef int32_t Ints __attribute__((vector_size(4 * Lanes), aligned(alignof(int32_t)), may_alias));
-};
-
-constexpr int64_t kGroup = 4;       // inputs whose codes are neighbours in a panel of 8-bit weights
-constexpr int64_t kGroupLine = 64;  // bytes of such a panel per group: the codes of 16 outputs
-
-float row_scale(const uint8_t* row) {
-  float scale = 0;
-  std::memcpy(&scale, row, sizeof(scale));
-  return scale;
-}
-
-/// Writes one vector of products: a row times the outputs from `column` on.
-template <int Lanes>
-ROLL_INLINE void finish_bytes(const typename Register<Lanes>::Ints (&sums)[kFixedDigits], const BytePanel& panel,
-                              int64_t column, float row_scale, float* y) {
-  using Floats = typename Register<Lanes>::Floats;
-  Floats products;
-  combine_digits(sums, *reinterpret_cast<const typename Register<Lanes>::Ints*>(panel.offsets + column), row_scale,
-                 *reinterpret_cast<const Floats*>(panel.scales + column), products);
-  *reinterpret_cast<Floats*>(y + column) = products;
-}
+constexpr int64_t kGroup = 4;  // inputs whose codes are neighbours in a panel of 8-bit weights
 
 #ifdef ROLL_V4
 // 7 x 4 sums and 4 weights fill the 32 registers of AVX-512.
@@ -132,7 +108,7 @@ ROLL_V3 void multiply_bytes_v3(const BytePanel& panel, int64_t inputs, const Fix
         }
       }
       for (int c = 0; c < kColumns; ++c)
-        finish_bytes<kLanes>(sums[c], panel, first + c * kLanes, row_scale(x), rows.y + row * rows.y_stride);
+        write_byte_products<kLanes>(sums[c], panel, first + c * kLanes, x, rows.y + row * rows.y_stride);
     }
   }
 }
@@ -141,20 +117,21 @@ ROLL_V3 void multiply_bytes_v3(const BytePanel& panel, int64_t inputs, const Fix
 
 /// Computes R rows x all outputs: R x 3 x 4 sums.
 template <int R>
-ROLL_V4_VNNI void multiply_vnni_block(const BytePanel& panel, int64_t plane, const uint8_t* x, int64_t x_stride,
-                                      float* y, int64_t y_stride, const int8_t* next) {
+ROLL_V4_VNNI void multiply_vnni_block(const BytePanel& panel, int64_t inputs, const FixedPanelRows& rows,
+                                      const int8_t* next) {
+  const int64_t plane = fixed_plane(inputs);
   Register<kLine>::Ints sums[R][kVectors][kFixedDigits] = {};
-  for (int64_t group = 0; group < plane / kGroup; ++group) {
+  for (int64_t k = 0; k < plane; k += kGroup) {
     __m512i weights[kVectors];
     for (int c = 0; c < kVectors; ++c) {
-      const int64_t place = c * plane * kLine + group * kGroupLine;
+      const int64_t place = code_place(inputs, c * kLine, k);
       weights[c] = _mm512_loadu_si512(panel.codes + place);
       if (next) __builtin_prefetch(next + place, 0, 2);
     }
     for (int r = 0; r < R; ++r)
       for (int d = 0; d < kFixedDigits; ++d) {
         int32_t four = 0;
-        std::memcpy(&four, x + r * x_stride + kFixedHeader + d * plane + group * kGroup, sizeof(four));
+        std::memcpy(&four, rows.x + r * rows.x_stride + kFixedHeader + d * plane + k, sizeof(four));
         const __m512i digit = _mm512_set1_epi32(four);
         for (int c = 0; c < kVectors; ++c)
           sums[r][c][d] = reinterpret_cast<Register<kLine>::Ints>(
@@ -163,20 +140,17 @@ ROLL_V4_VNNI void multiply_vnni_block(const BytePanel& panel, int64_t plane, con
   }
   for (int r = 0; r < R; ++r)
     for (int c = 0; c < kVectors; ++c)
-      finish_bytes<kLine>(sums[r][c], panel, c * kLine, row_scale(x + r * x_stride), y + r * y_stride);
+      write_byte_products<kLine>(sums[r][c], panel, c * kLine, rows.x + r * rows.x_stride, rows.y + r * rows.y_stride);
 }
 
 ROLL_V4_VNNI void multiply_bytes_vnni(const BytePanel& panel, int64_t inputs, const FixedPanelRows& rows,
                                       const int8_t* next) {
-  const int64_t plane = fixed_plane(inputs);
   for (int64_t row = 0; row < rows.count; row += 2) {
-    const uint8_t* const x = rows.x + row * rows.x_stride;
-    float* const y = rows.y + row * rows.y_stride;
     const int8_t* const prefetched = row == 0 ? next : nullptr;
     if (row + 1 < rows.count)
-      multiply_vnni_block<2>(panel, plane, x, rows.x_stride, y, rows.y_stride, prefetched);
+      multiply_vnni_block<2>(panel, inputs, rows.part(row, 2), prefetched);
     else
-      multiply_vnni_block<1>(panel, plane, x, rows.x_stride, y, rows.y_stride, prefetched);
+      multiply_vnni_block<1>(panel, inputs, rows.part(row, 1), prefetched);
   }
 }
 
@@ -244,7 +218,7 @@ void multiply_bytes_plain(const BytePanel& panel, int64_t inputs, const FixedPan
     for (int64_t column = 0; column < kPanelWidth; column += kLanes) {
       Register<kLanes>::Ints parts[kFixedDigits];
       for (int d = 0; d < kFixedDigits; ++d) std::memcpy(&parts[d], sums[d] + column, sizeof(parts[d]));
-      finish_bytes<kLanes>(parts, panel, column, row_scale(x), rows.y + row * rows.y_stride);
+      write_byte_products<kLanes>(parts, panel, column, x, rows.y + row * rows.y_stride);
     }
   }
 }

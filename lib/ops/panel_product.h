@@ -30,6 +30,11 @@ struct RowsOfPanel {
   int64_t x_stride, count;  // count: N
   float* y;                 // [N, 64], rows y_stride elements apart
   int64_t y_stride;
+
+  /// Returns `num_rows` rows from row `first` on.
+  RowsOfPanel part(int64_t first, int64_t num_rows) const {
+    return {x + first * x_stride, x_stride, num_rows, y + first * y_stride, y_stride};
+  }
 };
 using PanelRows = RowsOfPanel<float>;
 using NarrowPanelRows = RowsOfPanel<c10::BFloat16>;

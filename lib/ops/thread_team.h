@@ -54,8 +54,8 @@ class ThreadTeam {
 
   /// Runs body(member) on at::get_num_threads() threads at once, and returns when all have ended. Inside another
   /// parallel region the team is the calling thread alone. If tasks throw, the later stages still run, and then run()
-  /// rethrows the first exception. A body that throws outside of tasks ends the program, because the other
-  /// members would wait for ever.
+  /// rethrows the first exception. A body that throws outside of tasks ends the program, because the
+  /// other members would wait for ever.
   void run(const std::function<void(Member&)>& body);
 
  private:

@@ -2,7 +2,7 @@
 
 #include "ops/simd.h"
 
-#if defined(ROLL_V4) && defined(__linux__)
+#ifdef ROLL_V4
 #define ROLL_TILES __attribute__((target("arch=x86-64-v4,amx-tile,amx-bf16,amx-int8")))
 #include <immintrin.h>
 #include <sys/syscall.h>
@@ -13,12 +13,11 @@
 #include <array>
 #include <cstring>
 
-#include "base/error.h"
-#include "ops/fixed_rows.h"
+#include "ops/byte_products.h"
 
 namespace roll {
 
-#ifdef ROLL_TILES
+#ifdef ROLL_V4
 
 namespace {
 
@@ -135,8 +134,6 @@ ROLL_TILES void set_shapes(const std::array<int64_t, 8>& rows) {
   _tile_loadconfig(&shapes);
 }
 
-constexpr int64_t kStepBytes = kTileRows * kTileBytes;  // bytes of an 8-bit panel per tile instruction
-
 /// Sums of the digits of up to 16 rows times the codes of 16 outputs.
 struct DigitSums {
   alignas(64) int32_t sums[kFixedDigits][kTileRows][kTileColumns];
@@ -144,15 +141,15 @@ struct DigitSums {
 
 /// Computes sums of at most 16 rows for the outputs from `column` on. Tiles 0 to 2 hold the sums of each digit, tiles 3
 /// to 5 digits, tile 6 weights.
-ROLL_TILES void sum_digits(const BytePanel& panel, int64_t plane, const FixedPanelRows& rows, int64_t column,
+ROLL_TILES void sum_digits(const BytePanel& panel, int64_t inputs, const FixedPanelRows& rows, int64_t column,
                            const int8_t* next, DigitSums& out) {
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
-  const uint8_t* const digits = rows.x + kFixedHeader;
-  for (int64_t step = 0; step < plane / kTileBytes; ++step) {
-    const int64_t from = column * plane + step * kStepBytes;
-    const uint8_t* const x = digits + step * kTileBytes;
+  const int64_t plane = fixed_plane(inputs);
+  for (int64_t k = 0; k < plane; k += kTileBytes) {
+    const int64_t from = code_place(inputs, column, k);
+    const uint8_t* const x = rows.x + kFixedHeader + k;
     _tile_loadd(6, panel.codes + from, kTileBytes);
     _tile_loadd(3, x, rows.x_stride);
     _tile_loadd(4, x + plane, rows.x_stride);
@@ -166,25 +163,6 @@ ROLL_TILES void sum_digits(const BytePanel& panel, int64_t plane, const FixedPan
   _tile_stored(0, out.sums[0], kTileBytes);
   _tile_stored(1, out.sums[1], kTileBytes);
   _tile_stored(2, out.sums[2], kTileBytes);
-}
-
-/// Writes y from the sums.
-ROLL_TILES void write_products(const DigitSums& found, const BytePanel& panel, const FixedPanelRows& rows,
-                               int64_t column) {
-  typedef int32_t Ints __attribute__((vector_size(64)));
-  typedef float Floats __attribute__((vector_size(64), aligned(alignof(float)), may_alias));
-  typedef int32_t LooseInts __attribute__((vector_size(64), aligned(alignof(int32_t)), may_alias));
-  const Ints offsets = *reinterpret_cast<const LooseInts*>(panel.offsets + column);
-  const Floats scales = *reinterpret_cast<const Floats*>(panel.scales + column);
-  for (int64_t row = 0; row < rows.count; ++row) {
-    Ints sums[kFixedDigits];
-    for (int d = 0; d < kFixedDigits; ++d) std::memcpy(&sums[d], found.sums[d][row], sizeof(Ints));
-    float scale = 0;
-    std::memcpy(&scale, rows.x + row * rows.x_stride, sizeof(scale));
-    Floats products;
-    combine_digits(sums, offsets, scale, scales, products);
-    *reinterpret_cast<Floats*>(rows.y + row * rows.y_stride + column) = products;
-  }
 }
 
 }  // namespace
@@ -201,18 +179,17 @@ bool has_tiles() {
 ROLL_TILES void multiply_pairs_tiled(const uint32_t* panel, int64_t inputs, const NarrowPanelRows& rows,
                                      const uint32_t* next) {
   for (int64_t row = 0; row < rows.count; row += 2 * kTileRows) {
-    const int64_t count = std::min(2 * kTileRows, rows.count - row), second = std::max<int64_t>(0, count - kTileRows);
-    const TiledRows tiled(rows.x + row * rows.x_stride, rows.x_stride, count, inputs);
-    float* const y = rows.y + row * rows.y_stride;
+    const NarrowPanelRows part = rows.part(row, std::min(2 * kTileRows, rows.count - row));
+    const int64_t second = std::max<int64_t>(0, part.count - kTileRows), first = part.count - second;
+    const TiledRows tiled(part.x, part.x_stride, part.count, inputs);
     const uint32_t* const prefetched = row == 0 ? next : nullptr;
-    const int64_t first = count - second;
     if (second == 0) {
       set_shapes({first, first, first, first, first, kTilePairs, kTilePairs, kTilePairs});
-      multiply_one_tile(panel, tiled, y, rows.y_stride, prefetched);
+      multiply_one_tile(panel, tiled, part.y, part.y_stride, prefetched);
     } else {
       set_shapes({first, first, second, second, first, second, kTilePairs, kTilePairs});
-      multiply_two_tiles(panel, tiled, 0, y, rows.y_stride, prefetched);
-      multiply_two_tiles(panel, tiled, 2 * kTileColumns, y, rows.y_stride, prefetched);
+      multiply_two_tiles(panel, tiled, 0, part.y, part.y_stride, prefetched);
+      multiply_two_tiles(panel, tiled, 2 * kTileColumns, part.y, part.y_stride, prefetched);
     }
   }
 }
@@ -221,12 +198,16 @@ ROLL_TILES void multiply_bytes_tiled(const BytePanel& panel, int64_t inputs, con
                                      const int8_t* next) {
   DigitSums sums;
   for (int64_t row = 0; row < rows.count; row += kTileRows) {
-    const FixedPanelRows part{rows.x + row * rows.x_stride, rows.x_stride, std::min(kTileRows, rows.count - row),
-                              rows.y + row * rows.y_stride, rows.y_stride};
+    const FixedPanelRows part = rows.part(row, std::min(kTileRows, rows.count - row));
     set_shapes({part.count, part.count, part.count, part.count, part.count, part.count, kTileRows, kTileRows});
     for (int64_t column = 0; column < kPanelWidth; column += kTileColumns) {
-      sum_digits(panel, fixed_plane(inputs), part, column, row == 0 ? next : nullptr, sums);
-      write_products(sums, panel, part, column);
+      sum_digits(panel, inputs, part, column, row == 0 ? next : nullptr, sums);
+      for (int64_t i = 0; i < part.count; ++i) {
+        Register<kTileColumns>::Ints row_sums[kFixedDigits];
+        for (int d = 0; d < kFixedDigits; ++d) std::memcpy(&row_sums[d], sums.sums[d][i], sizeof(row_sums[d]));
+        write_byte_products<kTileColumns>(row_sums, panel, column, part.x + i * part.x_stride,
+                                          part.y + i * part.y_stride);
+      }
     }
   }
 }
@@ -236,18 +217,6 @@ ROLL_TILES void release_tiles() {
 }
 
 #else
-
-bool has_tiles() {
-  return false;
-}
-
-void multiply_pairs_tiled(const uint32_t*, int64_t, const NarrowPanelRows&, const uint32_t*) {
-  throw Bug("a product with tiles on a processor without them");
-}
-
-void multiply_bytes_tiled(const BytePanel&, int64_t, const FixedPanelRows&, const int8_t*) {
-  throw Bug("a product with tiles on a processor without them");
-}
 
 void release_tiles() {}
 

@@ -4,9 +4,11 @@
 #pragma once
 
 #include "ops/panel_product.h"
+#include "ops/simd.h"
 
 namespace roll {
 
+#ifdef ROLL_V4
 /// Returns true if the processor has tiles for bfloat16 and bytes, and Linux lets this process use them (the first call
 /// asks).
 bool has_tiles();
@@ -16,9 +18,10 @@ void multiply_pairs_tiled(const uint32_t* panel, int64_t inputs, const NarrowPan
 
 /// PanelProducts::bytes with tiles. May be called only if has_tiles().
 void multiply_bytes_tiled(const BytePanel& panel, int64_t inputs, const FixedPanelRows& rows, const int8_t* next);
+#endif
 
-/// Releases the calling thread's tiles, so that Linux need not save them when it switches threads. Does nothing if
-/// has_tiles() is false.
+/// Releases the calling thread's tiles, so that Linux need not save them when it switches threads. Does nothing without
+/// tiles.
 void release_tiles();
 
 }  // namespace roll

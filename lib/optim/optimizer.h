@@ -102,8 +102,8 @@ class FlatOptimizer {
   /// Makes one AdamW step (Loshchilov & Hutter 2019) with bias correction on this rank's slices; the caller then
   /// gathers the parameters of the other slices. Where Muon updates, instead replaces the gradient by the direction of
   /// the update: the caller then calls make_muon_updates() (muon_ranks.h) and descend(). If max_norm > 0, first scales
-  /// the gradient by min(1, max_norm / (norm
-  /// + 1e-6)), like torch.nn.utils.clip_grad_norm_. norm: L2 norm of the whole gradient, over all ranks.
+  /// the gradient by min(1, max_norm / (norm + 1e-6)), like torch.nn.utils.clip_grad_norm_. norm: L2 norm of the whole
+  /// gradient, over all ranks.
   void step(double lr, double norm, double max_norm);
   /// Ends the step of step(lr, ...) where Muon updates: subtracts lr times the gradient, which holds the updates.
   void descend(double lr);
