@@ -8,6 +8,7 @@
 #include "app/cli/streams.h"
 #include "base/env.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/nearest.h"
 #include "checkpoint/hub_cache.h"
