@@ -11,6 +11,7 @@ mapfile -t sources < <(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh')
 
 failed=0
 python3 scripts/check_layers.py || failed=1
+python3 scripts/check_includes.py || failed=1
 python3 scripts/check_house.py || failed=1
 if badly=$("$formatter" --dry-run -Werror "${sources[@]}" 2>&1); then
   echo "format: ${#sources[@]} source files are as clang-format writes them"

@@ -13,6 +13,7 @@
 #include "pipeline/stage.h"
 #include "reward/shaped.h"
 #include "rollout/engine.h"
+#include "settings/placement.h"
 #include "step/step_index.h"
 #include "step/step_settings.h"
 #include "step/step_trainer.h"
