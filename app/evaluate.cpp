@@ -52,7 +52,7 @@ std::pair<std::string, std::string> parse_set_word(const std::string& flag, cons
   const size_t equals = word.find('=');
   const auto [name, file] = equals == std::string::npos ? std::pair(data_name(word), word)
                                                         : std::pair(word.substr(0, equals), word.substr(equals + 1));
-  if (!is_set_name(name))
+  if (!is_valid_set_name(name))
     throw user_error(
         "{} = {}: the set would be called '{}'; a name has only letters, digits, - and _; write {} NAME={}", flag, word,
         name, flag, file);
@@ -113,7 +113,7 @@ void recompute(const EvaluateFlags& flags) {
     int64_t num_samples = 1;
     for (const JudgedSample& sample : samples) num_samples = std::max(num_samples, sample.number + 1);
     sets[name] = measured(samples, num_samples);
-    for (const auto& [metric, value] : set_metrics(name, sets[name]).values()) metrics[metric] = value;
+    for (const auto& [metric, value] : evaluation_metrics(name, sets[name]).values()) metrics[metric] = value;
   }
   if (!flags.output) return print_data(evaluation_table(sets) + compare_sets(recorded));
   check_parent_folder("--out", *flags.output);

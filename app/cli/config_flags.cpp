@@ -54,7 +54,7 @@ void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>
   });
 }
 
-std::string override_for_flag(const CLI::App& sub, const std::string& flag, const std::string& next) {
+std::string override_hint(const CLI::App& sub, const std::string& flag, const std::string& next) {
   if (!sub.get_option_no_throw(kOverrides)) return "";
   const size_t equals = std::min(flag.find('='), flag.size());
   std::string name = flag.substr(0, equals);

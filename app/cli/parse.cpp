@@ -96,7 +96,7 @@ UserError unknown_word(const CLI::App& app, int argc, char** argv) {
   const auto [where, command] = chosen_command(app);
   for (std::string word : app.remaining(true)) {
     if (!word.starts_with('-') || word == "--") continue;
-    const std::string key = override_for_flag(*where, word, word_behind(word, argc, argv));
+    const std::string key = override_hint(*where, word, word_behind(word, argc, argv));
     word = word.substr(0, word.find('='));
     const std::string flag = word.starts_with("--") ? word : word.substr(0, 2);  // -n2 is -n with the value 2
     if (const auto own_hint = hint_own_name(*where, flag); !own_hint.empty())

@@ -34,16 +34,22 @@ class EnvironmentPool {
   EnvironmentPool& operator=(const EnvironmentPool&) = delete;
 
   /// Starts a trajectory of an environment without agents and returns its number; does not wait for a free program or
-  /// thread. `observation`: first observation that the level of `seed` must show. If it shows another one, a fast
-  /// built-in environment throws EnvironmentFailed here; others report a fault as their first answer.
+  /// thread. `observation`: the level's first observation, which the caller knows from the data row, so that take()
+  /// returns nothing before the first step(). The level of `seed` must show the same observation. If it shows another
+  /// one or cannot begin, a fast built-in environment throws EnvironmentFailed here. Others then answer the first
+  /// step() with a fault.
   int64_t begin(const std::string& tag, uint64_t seed, std::string observation);
-  /// Starts a trajectory driven by an agent and returns its number; take() returns the agent's first request.
+  /// Starts a trajectory that an agent drives, and returns its number. take() returns the agent's first request once it
+  /// has come.
   int64_t begin(const std::string& tag, AgentSessions::Terms terms);
-  /// Returns the sessions of the agents that play this trajectory's environment; its number there is `trajectory`.
+  /// Returns the sessions of the agents that play this trajectory's environment. They know the trajectory by the same
+  /// number. The caller passes the model's tokens and turns to the agent by their stream_tokens() and finish_turn().
   AgentSessions& sessions(int64_t trajectory);
-  /// Sends the model's message; not for trajectories driven by an agent. take() the answer before the next step().
+  /// Sends the model's message to the environment. The caller must take() the answer before the next step(). Not for
+  /// trajectories that an agent drives, which gets the message by sessions().
   void step(int64_t trajectory, std::string message);
-  /// Returns the answer to the last step(), once; for an agent, AgentSessions::next(). Returns nullopt if there is none
+  /// Returns the environment's answer to the last step(), once. If an agent drives the trajectory, returns the result
+  /// of AgentSessions::next(): the agent's next request, or how its session ended. Returns nullopt if there is none
   /// yet.
   std::optional<TurnAnswer> take(int64_t trajectory);
   /// Ends the trajectory and frees its environment. Call it once.

@@ -143,8 +143,9 @@ std::vector<RolloutRecord> RolloutWorker::finish(RolloutJob& job) {
   job.statistics.rewards_s += watch.seconds();
   warn_of_faults(local, job.request.step);
   for (const std::string& domain : domains_) {
-    const RewardedResponses responses = job.statistics.add_rewards(domain, local, rewards_.take_use(domain), mesh_);
-    if (responses.rewarded > 0) rewards_.mark_all_answered(domain);
+    const RewardedResponses responses =
+        job.statistics.add_rewards(domain, local, rewards_.take_statistics(domain), mesh_);
+    if (responses.rewarded > 0) rewards_.mark_services_answered(domain);
     if (responses.without_environment < responses.total) played_.insert(domain);
     const bool is_training = job.request.sampling.purpose == Purpose::kSample;  // validations may have few levels
     if (is_training && responses.total > 0 && !played_.contains(domain))

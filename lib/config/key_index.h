@@ -14,8 +14,9 @@ namespace roll {
 /// Index of a configuration's members. All functions throw Bug if the given member has no key.
 class KeyIndex {
  public:
-  /// `config` is a struct with fields(), which must not move while the index is used. `set` holds the keys that the
-  /// file and overrides set, by path; `origin` is the file's name (both from LoadedKeys in load.h).
+  /// `config`: the configuration, any struct with fields(), which converts to AnyMember. It must not move while the
+  /// index is used, because members are found by their addresses. `set` holds the keys that the file and overrides set,
+  /// by path; `origin` is the file's name (both from LoadedKeys in load.h).
   KeyIndex(const AnyMember& config, std::map<std::string, SetKey> set, std::string origin);
 
   /// Returns the key's path: "actor_train.training_args.learning_rate".
@@ -24,10 +25,11 @@ class KeyIndex {
   bool is_set(const Address& member) const { return set_.contains(key(member)); }
   /// Returns the member at `address`, with access to its value.
   const AnyMember& member(const Address& address) const { return find(address).member; }
-  /// Returns the place of the key's value; if the key was not set, a Place with only the file's name.
+  /// Returns the place of the key's value: file, line and column, or the command line for an override. If the key was
+  /// not set, it is a Place with only the file's name.
   Place place(const Address& member) const;
-  /// Returns path and value for messages: "rollout_batch_size = 96", or "rollout_batch_size = 64 (not set in the file)"
-  /// for a default.
+  /// Returns how messages name the key, which is path and value: "rollout_batch_size = 96". For a default it is
+  /// "rollout_batch_size = 64 (not set in the file)". The path alone is key().
   std::string name(const Address& member) const;
 
  private:

@@ -1,6 +1,7 @@
-// Sends typed messages over collectives. M is a struct with kMessage and fields() (base/message.h), the same on all
-// ranks. Every function but decode_messages() is **Collective** over `ranks`. `name` identifies the call in errors.
-// Malformed bytes throw decode_message()'s errors, which name the sender.
+// Sends typed messages between ranks. M is a struct with kMessage and fields() (base/message.h); all ranks send the
+// same type. `ranks` is the communicator of the ranks that take part. Every function but decode_messages() is
+// **Collective** over them. `name` identifies the call in errors. Malformed bytes throw decode_message()'s errors,
+// which name the sender.
 #pragma once
 
 #include <string>
@@ -34,7 +35,8 @@ std::vector<M> gather_messages(const M& local, Communicator& ranks, std::string_
   return decode_messages<M>(ranks.gather_bytes(encode_message(local), name), ranks.group());
 }
 
-/// Returns the message of rank `root` on all ranks; other ranks' `local` is ignored.
+/// Returns the `local` of rank `root` on all ranks; that of other ranks is ignored. `root`: a rank number within
+/// `ranks`.
 template <class M>
 M broadcast_message(const M& local, int root, Communicator& ranks, std::string_view name = M::kMessage.name) {
   const bool is_root = ranks.rank() == root;
@@ -42,8 +44,8 @@ M broadcast_message(const M& local, int root, Communicator& ranks, std::string_v
                            {root, ranks.group()});
 }
 
-/// Returns on all ranks of role.world() the message `local` of the role's ranks, where it must be equal; other ranks'
-/// `local` is ignored. **Collective** over role.world().
+/// Sends the message of the role's ranks to all ranks of role.world(), and returns it on each rank. `local` must be
+/// equal on the role's ranks; on other ranks it is ignored. **Collective** over role.world().
 template <class M>
 M broadcast_message(const M& local, RoleMesh& role, std::string_view name = M::kMessage.name) {
   return role.is_everywhere() ? local : broadcast_message(local, role.ranks().front(), role.world(), name);

@@ -32,13 +32,13 @@ PromptSamples judged_answers(const std::vector<JudgedSample>& group) {
   return judged;
 }
 
-std::vector<std::string> silent_domains(const std::vector<JudgedSample>& samples) {
+std::vector<std::string> find_domains_without_answers(const std::vector<JudgedSample>& samples) {
   std::map<std::string, bool> extracts_answer;
   for (const JudgedSample& sample : samples) extracts_answer[sample.domain] |= sample.answer.has_value();
-  std::vector<std::string> silent;
+  std::vector<std::string> domains;
   for (const auto& [domain, extracts] : extracts_answer)
-    if (!extracts) silent.push_back(domain);
-  return silent;
+    if (!extracts) domains.push_back(domain);
+  return domains;
 }
 
 /// Returns the mean over a prompt's responses.
@@ -62,8 +62,9 @@ std::vector<int64_t> pass_at_ks(int64_t num_samples) {
 }
 
 MeasuredSet measured(std::vector<JudgedSample> samples, int64_t num_samples) {
-  MeasuredSet set{.num_samples = num_samples, .numbers = {}, .silent = silent_domains(samples)};
-  const bool has_answers = set.silent.empty();
+  MeasuredSet set{
+      .num_samples = num_samples, .numbers = {}, .domains_without_answers = find_domains_without_answers(samples)};
+  const bool has_answers = set.domains_without_answers.empty();
   const Groups groups = group_by_prompt(std::move(samples));
   set.num_prompts = std::ssize(groups);
   std::vector<PromptSamples> judged;
@@ -105,12 +106,12 @@ const Estimate* MeasuredSet::find(const std::string& name) const {
   return found == numbers.end() ? nullptr : &found->second;
 }
 
-bool is_set_name(const std::string& name) {
+bool is_valid_set_name(const std::string& name) {
   const auto is_usual = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; };
   return !name.empty() && std::ranges::all_of(name, is_usual);
 }
 
-Metrics set_metrics(const std::string& set, const MeasuredSet& numbers) {
+Metrics evaluation_metrics(const std::string& set, const MeasuredSet& numbers) {
   Metrics metrics;
   for (const auto& [name, estimate] : numbers.numbers) {
     metrics.add(fmt::format("val/{}/{}@mean", set, name), estimate.mean);
@@ -119,7 +120,7 @@ Metrics set_metrics(const std::string& set, const MeasuredSet& numbers) {
   return metrics;
 }
 
-std::vector<std::string> set_metric_names(const std::string& set, int64_t num_samples) {
+std::vector<std::string> evaluation_metric_names(const std::string& set, int64_t num_samples) {
   std::vector<std::string> names{at_k("avg", num_samples)};
   for (const char* name : {"pass", "maj"})
     for (const int64_t k : pass_at_ks(num_samples)) names.push_back(at_k(name, k));
@@ -181,8 +182,9 @@ std::string evaluation_table(const std::map<std::string, MeasuredSet>& sets) {
     }
     text += "\n";
   }
-  text += set_line(sets, "without maj@k and no answer, because these rewards extract no answers",
-                   [](const MeasuredSet& set) { return fmt::format("{}", fmt::join(set.silent, ", ")); });
+  text +=
+      set_line(sets, "without maj@k and no answer, because these rewards extract no answers",
+               [](const MeasuredSet& set) { return fmt::format("{}", fmt::join(set.domains_without_answers, ", ")); });
   return text + set_line(sets, "share of responses without a score", [](const MeasuredSet& set) {
            const Estimate* unjudged = set.find("unjudged");
            return unjudged && unjudged->mean > 0 ? format_cell(unjudged) : "";

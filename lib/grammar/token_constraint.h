@@ -13,7 +13,8 @@ class ConstraintState {
  public:
   virtual ~ConstraintState() = default;
   /// Returns the tokens that may come next, as bits: bit t % 32 (0: lowest) of word t / 32 is set if token t may come.
-  /// The span has a bit for every token of the vocabulary; at least one is set. Valid until accept().
+  /// The span has a bit for every token of the vocabulary; at least one is set. Once the response can only
+  /// end, the allowed tokens are those that end a response. The span is valid until accept().
   virtual std::span<const uint32_t> allowed() = 0;
   /// Appends a sampled token, which must be allowed, to the response.
   virtual void accept(int64_t token) = 0;
@@ -25,7 +26,7 @@ class TokenConstraint {
   virtual ~TokenConstraint() = default;
   /// Returns the state of a new, empty response. Thread-safe.
   virtual std::unique_ptr<ConstraintState> begin() const = 0;
-  /// Returns the bytes of memory of the constraint.
+  /// Returns the memory that the constraint takes, in bytes, for limits on all constraints together.
   virtual size_t num_bytes() const = 0;
 };
 

@@ -20,7 +20,7 @@ double inverse(double count) {
   return count > 0 ? 1 / count : 0;
 }
 
-/// Returns the weight of each masked token of one sequence.
+/// Returns the weight of each selected token of one sequence.
 double sequence_factor(AggMode mode, int64_t tokens, int64_t prompt_tokens, const MaskCounts& counts, double divisor) {
   const auto samples = static_cast<double>(counts.global_valid_samples);
   switch (mode) {

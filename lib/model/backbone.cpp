@@ -128,7 +128,7 @@ std::vector<HeadRotation> Backbone::head_rotations(const at::Tensor& positions, 
     HeadRotation head_rotation{make_rotation(inverse_frequencies_[i], at::arange(num_positions, positions.options()),
                                              positions, ropes[i].attention_factor)};
     head_rotation.rotation.interleaved = ropes[i].interleaved;
-    if (ropes[i].query_growth != 0) head_rotation.growth = query_growth(ropes[i], positions).view({-1, 1, 1});
+    if (ropes[i].query_growth != 0) head_rotation.query_scale = query_growth(ropes[i], positions).view({-1, 1, 1});
     all.push_back(std::move(head_rotation));
   }
   return all;

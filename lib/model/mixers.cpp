@@ -73,7 +73,8 @@ at::Tensor apply_rope(const at::Tensor& x, const RotaryRule& rotary, const Layer
   if (rotary.rope < 0) return x;
   const HeadRotation& head_rotation = pass.head_rotations[static_cast<size_t>(rotary.rope)];
   const at::Tensor rotated = rotate(x, head_rotation.rotation);
-  return is_query && head_rotation.growth.defined() ? rotated * head_rotation.growth.to(x.scalar_type()) : rotated;
+  return is_query && head_rotation.query_scale.defined() ? rotated * head_rotation.query_scale.to(x.scalar_type())
+                                                         : rotated;
 }
 
 RotatedHeads make_heads(const Attention& attention, const LayerWeights& weights, const at::Tensor& x,

@@ -25,15 +25,16 @@ class Transformer {
  public:
   /// Loads an HF folder, or a PEFT folder with adapters for the model of another folder; converts weights to `dtype`.
   /// Loads this rank's part under `parallel`, whose communicators must outlive the model; every rank reads the folder.
-  /// `known`: supported architectures. `lora`: adapters to train (the folder's, or else new ones); null: the folder's,
-  /// or none. `base`: parameters() of a loaded model with the same base weights, layout and dtype, whose frozen tensors
-  /// this model shares; null: loads its own. Throws UserError if a tensor is missing or has another shape or dtype.
+  /// `known`: supported architectures. `lora`: adapters that the model must have; it gets the folder's, or new ones if
+  /// the folder has none. Null: it has adapters only if the folder does. `base`: parameters() of a loaded model with
+  /// the same base weights, layout and dtype, whose frozen tensors this model shares; null: loads its own. Throws
+  /// UserError if a tensor is missing or has another shape or dtype.
   static Transformer load(const std::filesystem::path& folder, at::Device device = at::kCPU,
                           at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {},
                           const Architectures& known = architectures(), const std::optional<LoraSpec>& lora = {},
                           const NamedTensors* base = nullptr);
 
-  /// Returns the base model: the same tensors without adapters. Its trained() is empty.
+  /// Returns the base model: the same tensors without adapters. It is not to be trained; its trained() is empty.
   Transformer without_adapters() const;
   /// Returns the model with the same tensors for a run whose sequences have up to `longest` tokens. It differs only for
   /// LongRoPE models, which load() limits to the original context (see for_length() in spec.h).
@@ -43,8 +44,8 @@ class Transformer {
   static Transformer init(const ModelSpec& spec, uint64_t seed, at::Device device = at::kCPU,
                           at::ScalarType dtype = at::kFloat);
 
-  /// Makes this rank's part of a model without data, for forecasts (ops/planned_tensors.h): it computes only shapes,
-  /// and its collectives are counted like a real model's.
+  /// Makes this rank's part of a model without data: it computes only shapes. Forecasts of the communication between
+  /// ranks (ops/planned_tensors.h) count its collectives, which are those of a real model.
   static Transformer planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel);
 
   const ModelSpec& spec() const { return backbone_.spec(); }
@@ -55,7 +56,7 @@ class Transformer {
   /// embedding. Trained ones are leaf tensors that require gradients. Update them in place: the model holds the same.
   NamedTensors& parameters() { return parameters_; }
   const NamedTensors& parameters() const { return parameters_; }
-  /// The trained tensors among parameters(): the adapters if there are any, else all.
+  /// The trained tensors among parameters(): the adapters if there are any, else all; none after without_adapters().
   const NamedTensors& trained() const { return trained_; }
 
   Backbone& backbone() { return backbone_; }
@@ -76,7 +77,8 @@ class Transformer {
   at::Tensor forward(const PackedTokens& tokens, const Recomputation& recompute = {}) const {
     return forward(lay_out(tokens, parallel()), recompute);
   }
-  /// Returns the input of the lm head for N new tokens, [N, E], and adds them to the KV cache, see Backbone::extend().
+  /// Returns the input of the lm head for N new tokens, [N, E], on every tensor rank, and adds them to the KV cache.
+  /// For sampling without gradients, by a model without pipeline stages and expert ranks. **Collective** over tp.
   at::Tensor extend(const CachedTokens& tokens, const KvRows& cache) const {
     return for_head(backbone_.extend(tokens, cache));
   }
@@ -96,9 +98,10 @@ class Transformer {
   /// Writes a new HF folder that transformers opens, with adapters merged into the weights, and the tokenizer files of
   /// the folder that was loaded. For a model that one process holds whole.
   void save(const std::filesystem::path& folder, const HfSaveOptions& options = {}) const;
-  /// Writes the files of a model into an existing folder, from one rank: PEFT files if there are adapters, else HF
-  /// files. `whole`: the result of parts().gather_all(trained(), true). Returns the checksums of the files. Checkpoints
-  /// use it, which rename the folder when it is complete.
+  /// Writes the files of a model into an existing folder: PEFT files if there are adapters, else HF files. Called by
+  /// one rank only. `whole`: all trained tensors of the model, from parts().gather_all(trained(), keep), with `keep`
+  /// true on this rank and false on others. Returns the checksums of the files. The writer of checkpoints (run/saver.h)
+  /// calls it for a new folder, which is renamed when it is complete.
   FileSums write_files(const std::filesystem::path& folder, const NamedTensors& whole,
                        const HfSaveOptions& options = {}) const;
 

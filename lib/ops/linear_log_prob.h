@@ -1,7 +1,8 @@
 // Computes the lm head, log-probs of labels, and entropy as one differentiable operation, for model/log_probs.h. It
 // works on chunks of rows (a row is a token's hidden state), so the logits of all tokens never exist together. Backward
 // recomputes each chunk's logits; if all rows fit in one chunk, its logits are kept instead.
-// Legend: T rows, N rows with a label, E hidden size, V vocabulary (with a shard: this rank's ids), k ids of a row.
+// Legend: T rows, N rows with a label (in wide_logits() and top_logits(): any rows), E hidden size, V vocabulary (with
+// a shard: this rank's ids), k ids of a row.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,8 +14,8 @@ namespace roll {
 /// This rank's shard of the lm head, whose rows (one per token id) are split over the tensor-parallel ranks.
 struct VocabularyShard {
   int64_t begin = 0;  // token id of this rank's first row
-  /// Returns the ranks' tensors, all of one shape, stacked in rank order. **Collective** over the ranks. Null: the head
-  /// is not split.
+  /// Returns the ranks' tensors `local`, all of one shape, along a new first dimension [ranks, ...] in rank order.
+  /// Gradients need not flow through it. **Collective** over the ranks. Null: the head is not split.
   std::function<at::Tensor(const at::Tensor& local)> gather{};
 };
 
@@ -61,8 +62,9 @@ struct TopLogits {
 TopLogits top_logits(const at::Tensor& hidden, const at::Tensor& weight, int64_t k, int64_t vocabulary,
                      const LogProbOptions& options);
 
-/// Returns log softmax(hidden weight^T / temperature) at the labels, and the results that the options request: hidden
-/// [T, E], weight [V, E], labels [T] int64. Rows with label -1 are skipped: their results are 0, without gradient.
+/// Returns log softmax(logits / temperature) at the labels, and the results that the options request: hidden [T, E],
+/// weight [V, E], labels [T] int64. The logits are hidden weight^T, capped by options.cap. Rows with label -1 are
+/// skipped: their results are 0, without gradient.
 /// With a shard, `weight` holds this rank's rows, but labels are ids of the whole vocabulary. The call is then
 /// **collective** over the shard's ranks, and all get the same results. The gradient of `hidden` is this rank's part,
 /// which the caller must sum over the ranks.

@@ -1,5 +1,6 @@
-// RowGroups holds the number of rows of each group, for rows that are sorted by group (the expert that they go to), for
-// grouped_linear.h and sorted_rows.h. A GPU may have computed the numbers; only counts() waits for the GPU.
+// RowGroups holds the number of rows of each group. It describes rows that are sorted by group, where a group is the
+// expert that they go to. grouped_linear.h and sorted_rows.h use it. A GPU may have computed the numbers; only counts()
+// waits for the GPU.
 // Legend: G groups.
 #pragma once
 

@@ -156,7 +156,7 @@ std::map<int64_t, RewardResult> RewardPool::take_done_locked() {
   return results;
 }
 
-RewardUse RewardPool::take_use() {
+RewardUse RewardPool::take_statistics() {
   const std::lock_guard lock(mutex_);
   return std::exchange(use_, {});
 }

@@ -60,11 +60,11 @@ class RewardPool {
   /// Discards a response, with its result or exception; ignores numbers that are not in the pool.
   void drop(int64_t number);
 
-  /// Tells the workers that some process got rewards for this domain (SharedByWorkers::mark_all_answered()).
-  void mark_all_answered() { shared_->mark_all_answered(); }
+  /// Tells the workers that some process got rewards for this domain (SharedByWorkers::mark_services_answered()).
+  void mark_services_answered() { shared_->mark_services_answered(); }
 
   /// Returns the statistics since the last call, and resets them.
-  RewardUse take_use();
+  RewardUse take_statistics();
 
  private:
   struct Entry {

@@ -24,7 +24,7 @@ std::atomic<bool>& SharedByWorkers::answered_flag(const std::string& service) {
   return answered_flags_[service];
 }
 
-void SharedByWorkers::mark_all_answered() {
+void SharedByWorkers::mark_services_answered() {
   const std::lock_guard lock(mutex_);
   for (auto& [service, has_answered] : answered_flags_) has_answered = true;
 }

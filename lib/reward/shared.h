@@ -37,7 +37,7 @@ class SharedByWorkers {
   /// as this object.
   std::atomic<bool>& answered_flag(const std::string& service);
   /// Sets all flags that answered_flag() has returned to true. Called if any process got rewards of this domain.
-  void mark_all_answered();
+  void mark_services_answered();
   /// Logs `text` as a warning in the first call. Later calls do nothing, even with another text.
   void warn_once(const std::string& text);
 

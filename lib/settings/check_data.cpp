@@ -198,8 +198,8 @@ void check_domain_names(const Config& config, Checker& check) {
 
 /// Checks a set's name, which is part of file and metric names.
 void check_set_name(const std::string& name, const auto& sets, Checker& check) {
-  check.require(is_set_name(name), sets, "the set is named '{}'; a name may contain only letters, digits, - and _",
-                name);
+  check.require(is_valid_set_name(name), sets,
+                "the set is named '{}'; a name may contain only letters, digits, - and _", name);
 }
 
 /// Returns the domains' rewards, except those that cannot be made.

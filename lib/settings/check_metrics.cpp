@@ -77,7 +77,8 @@ void check_set_metric(const Config& config, Checker& check) {
   const std::string& name = config.checkpoints.metric_for_best_model;
   std::vector<std::string> known;
   for (const auto& [set, args] : config.validation.sets)
-    for (const std::string& metric : set_metric_names(set, args.generating_args.num_return_sequences.value_or(1)))
+    for (const std::string& metric :
+         evaluation_metric_names(set, args.generating_args.num_return_sequences.value_or(1)))
       known.push_back(metric);
   check.require(std::ranges::find(known, name) != known.end(), config.checkpoints.metric_for_best_model,
                 "no validation set has this metric; there is {}{}",

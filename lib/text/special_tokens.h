@@ -19,12 +19,14 @@ struct NamedToken {
 };
 
 /// Reads the named tokens like transformers: special_tokens_map.json overrides tokenizer_config.json, but is ignored if
-/// the latter has added_tokens_decoder. A null value removes a name. Throws UserError if a file is malformed.
+/// the latter has added_tokens_decoder. A null in special_tokens_map.json removes the token that tokenizer_config.json
+/// gives. Throws UserError if a file is malformed.
 std::vector<NamedToken> read_named_tokens(const std::filesystem::path& folder);
 
-/// End tokens and added tokens of a model folder, besides those in tokenizer.json.
+/// End tokens and added tokens that the files beside tokenizer.json give.
 struct SpecialTokens {
-  /// Spelling of eos_token from read_named_tokens(), else from special_tokens_map.json; nullopt: neither has it.
+  /// Spelling of eos_token from read_named_tokens(). If that has none, the one in special_tokens_map.json, even if
+  /// read_named_tokens() ignores the file. Nullopt: neither has it.
   std::optional<std::string> eos;
   std::string eos_place;  // for messages: "FILE: eos_token"
   /// eos_token_id of generation_config.json, else of config.json; empty: neither has it.

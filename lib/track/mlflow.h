@@ -11,8 +11,8 @@ namespace roll {
 
 /// Identity of a run in a file store.
 struct MlflowRun {
-  std::filesystem::path store;  // folder of the store: "mlruns"
-  std::string experiment;       // name of the experiment
+  std::filesystem::path store;  // folder with all experiments: "mlruns"
+  std::string experiment;       // name of the experiment, a group of runs
   std::string run;              // run id, constant over restarts
   std::string name;             // display name
 };

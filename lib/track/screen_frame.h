@@ -26,10 +26,10 @@ struct ScreenState {
   RunFace face;
   int64_t step = 0;                         // last finished step; 0: none
   int64_t last_step = 0;                    // step at which the run ends
-  double step_s = 0;                        // seconds per step; NaN: not known yet
+  double step_s = 0;                        // mean seconds per step of the newest 20 steps; NaN: no step has ended
   double in_step_s = 0;                     // seconds since the last step ended
   double elapsed_s = 0;                     // seconds since the run began
-  std::string goal;                         // result of goal_text(); "" if there is no value yet
+  std::string goal;                         // goal_text() (step_line.h): "score 0.71 (best 0.78 @ 3)"; "": no value yet
   std::vector<std::vector<double>> curves;  // [curve][i] values of face.curves, in the order of steps
   std::string status;                       // newest activity, e.g. the line of a Progress
   bool is_active = false;                   // true: the activity of `status` goes on; false: it has ended

@@ -94,7 +94,7 @@ Metrics log_sets(const std::string& title, const std::map<std::string, MeasuredS
   Metrics metrics;
   if (sets.empty()) return metrics;
   log.say("{}:\n{}", title, evaluation_table(sets));
-  for (const auto& [name, numbers] : sets) metrics.merge(set_metrics(name, numbers));
+  for (const auto& [name, numbers] : sets) metrics.merge(evaluation_metrics(name, numbers));
   return metrics;
 }
 

@@ -43,7 +43,7 @@ TEST_CASE("a set is measured whatever the order of its responses", "[evaluation]
   CHECK(value(numbers, "truncated") == 0.5);
   CHECK(value(numbers, "no_answer") == 0.25);
   std::ranges::reverse(samples);
-  CHECK(set_metrics("a", measured(samples, 2)).values() == set_metrics("a", numbers).values());
+  CHECK(evaluation_metrics("a", measured(samples, 2)).values() == evaluation_metrics("a", numbers).values());
 }
 
 TEST_CASE("where one domain's reward finds no answers, there is no majority", "[evaluation]") {
@@ -57,7 +57,7 @@ TEST_CASE("where one domain's reward finds no answers, there is no majority", "[
   const MeasuredSet set = measured(samples, 2);
   CHECK(measured_names(set) ==
         std::vector<std::string>{"avg@2", "pass@2", "score", "response_length", "truncated", "unjudged"});
-  CHECK(set.silent == std::vector<std::string>{"code"});
+  CHECK(set.domains_without_answers == std::vector<std::string>{"code"});
 }
 
 TEST_CASE("what nobody judged counts in no estimate, and its prompt in none that needs more", "[evaluation]") {
@@ -91,11 +91,11 @@ TEST_CASE("metrics of a set have names that can be foretold, with errors beside 
   CHECK(pass_at_ks(1).empty());
   CHECK(pass_at_ks(6) == std::vector<int64_t>{2, 4, 6});
   CHECK(pass_at_ks(8) == std::vector<int64_t>{2, 4, 8});
-  const auto names = set_metric_names("aime", 4);
+  const auto names = evaluation_metric_names("aime", 4);
   std::vector<JudgedSample> samples;
   for (int64_t prompt = 0; prompt < 3; ++prompt)
     for (int64_t number = 0; number < 4; ++number) samples.push_back(sample(prompt, number, number == prompt, "1"));
-  const MetricValues values = set_metrics("aime", measured(samples, 4)).values();
+  const MetricValues values = evaluation_metrics("aime", measured(samples, 4)).values();
   CHECK(values.size() == names.size());
   for (const auto& [name, number] : values) CHECK(std::ranges::count(names, name) == 1);
   CHECK(names.front() == "val/aime/avg@4");

@@ -147,13 +147,13 @@ TEST_CASE("the pool says what scoring took and how many waited", "[reward]") {
   RewardPool pool(reward, 0);
   for (int i = 0; i < 3; ++i) pool.submit(query_of("", ""));
   pool.collect();
-  const RewardUse use = pool.take_use();
+  const RewardUse use = pool.take_statistics();
   CHECK(use.num_scored == 3);
   CHECK(use.total_s >= 0.06);
   CHECK(use.longest_s >= 0.02);
   CHECK(use.longest_s <= use.total_s);
   CHECK((use.most_waiting >= 2 && use.most_waiting <= 3));
-  CHECK(pool.take_use().num_scored == 0);
+  CHECK(pool.take_statistics().num_scored == 0);
 }
 
 }  // namespace roll
