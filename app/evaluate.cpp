@@ -214,7 +214,9 @@ void add_evaluate(CLI::App& app) {
       "instead of a configuration: rows to answer, [SET=]FILE, folder or glob; their columns are detected");
   data->allow_extra_args(false)->type_name("[SET=]ROWS");  // key=value may follow
   for (CLI::Option* option :
-       {sub->add_option("--reward", flags->reward, "with --data: reward type; default: detected from the rows"),
+       {sub->add_option(
+            "--reward", flags->reward,
+            "with --data: reward type, or your function as FILE.py:FUNCTION; default: detected from the rows"),
         sub->add_option("--samples", flags->samples, "with --data: responses to each prompt")
             ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}))
             ->capture_default_str(),

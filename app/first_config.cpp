@@ -34,6 +34,12 @@ constexpr double kUsableMemory = 0.9;  // share of a device; the rest is for the
 RewardArgs reward_args(const std::string& name) {
   RewardArgs args;
   RewardType type;
+  if (const NewRun run{.reward = name}; run.has_python_reward()) {
+    PythonFunctionArgs function;
+    function.python = name;
+    args.type = function;
+    return args;
+  }
   read_flag("--reward", name, type, finite());
   args.type = type;
   return args;
@@ -79,7 +85,7 @@ GeneratedConfig generate_config(const FirstFlags& flags, int64_t num_ranks, bool
   if (flags.validation) run.validation = find_validation_file(*flags.validation);
   GuessedReward reward{.type = flags.reward.value_or(""), .why = "as given"};
   if (flags.reward)
-    check_reward_name(*flags.reward);
+    reward.type = checked_reward(*flags.reward);
   else
     reward = guess_reward(run.data);
   run.reward = reward.type;
@@ -141,16 +147,24 @@ std::string find_validation_file(const std::string& file) {
   return fs::canonical(find_files_of_split("--validation", {file}, kValidationSplits).front()).string();
 }
 
-void check_reward_name(const std::string& name) {
+std::string checked_reward(const std::string& given) {
+  NewRun run{.reward = given};
+  if (run.has_python_reward()) {
+    const size_t colon = given.rfind(':');
+    run.reward = fs::absolute(given.substr(0, colon)).lexically_normal().string() + given.substr(colon);
+  }
+  const std::string& name = run.reward;
   const RewardArgs args = reward_args(name);
   try {
     if (needs_model(*args.type)) throw UserError("it needs a model");
-    make_reward(args, 1, "");
+    make_reward(args, 1, "")->check_files();
   } catch (const UserError& e) {
+    if (run.has_python_reward()) throw user_error("--reward = {}: {}", given, e.what());
     throw user_error(
         "--reward = {}: needs other keys besides its name ({}); use math_rule, and change it in the configuration file",
-        name, e.what());
+        given, e.what());
   }
+  return name;
 }
 
 NewAlgorithm parse_algorithm(const std::string& name) {
@@ -191,9 +205,9 @@ RowsReport measure_rows(NewRun& run, const fs::path& model) {
   const Tokenizer tokenizer = Tokenizer::load(model);
   run.chat_template = choose_template(model, tokenizer);
   DomainRules rules;
-  rules[run.reward] = make_reward(reward_args(run.reward), 0, "");
+  rules[run.reward_domain()] = make_reward(reward_args(run.reward), 0, "");
   DataInspection question;
-  question.one_domain = run.reward;
+  question.one_domain = run.reward_domain();
   question.tokenizer = &tokenizer;
   question.source.model_folder = model;
   question.source.data.file_name = run.data;

@@ -33,8 +33,9 @@ std::vector<std::string> find_rows(const std::vector<std::string>& patterns,
 /// Returns the absolute path of a file of validation rows: of `file`, or, if that is a folder, of the first file of its
 /// validation split.
 std::string find_validation_file(const std::string& file);
-/// Checks that the reward type `name` exists. Throws UserError also if it needs a model or keys besides its type.
-void check_reward_name(const std::string& name);
+/// Returns `given`, a reward type or a Python function as FILE.py:FUNCTION, whose path becomes absolute. Throws
+/// UserError if there is no such type, function or file, or if the type needs a model or further keys.
+std::string checked_reward(const std::string& given);
 /// Parses the name of an algorithm, in upper or lower case.
 NewAlgorithm parse_algorithm(const std::string& name);
 

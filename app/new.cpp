@@ -112,9 +112,12 @@ std::string ask_reward(const NewFlags& flags, const std::vector<std::string>& da
     } catch (const UserError&) {
       if (flags.yes || ::isatty(STDIN_FILENO) != 1) throw;
     }
-  return ask_or_default(flags, "reward", flags.reward,
-                        "the reward type: math_rule, exact_match, multiple_choice, ifeval, code_sandbox, ...",
-                        default_value, check_reward_name);
+  std::string reward;
+  ask_or_default(
+      flags, "reward", flags.reward,
+      "the reward type: math_rule, exact_match, multiple_choice, ifeval, code_sandbox, ..., or FILE.py:FUNCTION",
+      default_value, [&](const std::string& given) { reward = checked_reward(given); });
+  return reward;
 }
 
 NewAlgorithm ask_algorithm(const NewFlags& flags) {
@@ -283,7 +286,8 @@ void add_new(CLI::App& app) {
   sub->add_option("--model", flags->model, "folder, GGUF file or Hub name");
   sub->add_option("--data", flags->data, "training rows: JSON lines, paths or globs");
   sub->add_option("--validation", flags->validation, "validation rows, which are never trained on");
-  sub->add_option("--reward", flags->reward, "reward type; default: detected from the rows");
+  sub->add_option("--reward", flags->reward,
+                  "reward type, or your function as FILE.py:FUNCTION; default: detected from the rows");
   sub->add_option("--algorithm", flags->algorithm, "grpo, ppo or reinforce; default: grpo");
   sub->add_option("--devices", flags->devices,
                   "number of GPUs, or of processes without GPUs; default: this machine's GPUs, or 1");

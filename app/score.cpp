@@ -60,7 +60,9 @@ RewardSetup setup_from_flags(const ScoreFlags& flags) {
         "inference");
   if (worker.has_own_model() != flags.judge_model.has_value())
     throw flags.judge_model
-        ? user_error("--judge-model = {}: this reward runs no model in this program; leave it out", *flags.judge_model)
+        ? user_error(
+              "--judge-model = {}: this reward has no judging model, or calls one on a server; leave the flag out",
+              *flags.judge_model)
         : UserError("--judge-model: missing; name the judging model's folder or Hub name, or use --config");
   worker.model.model_args.model_name_or_path = flags.judge_model;
   return {std::move(config), "--"};

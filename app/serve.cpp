@@ -9,6 +9,7 @@
 
 #include "app/cli/max_length.h"
 #include "app/cli/model_notes.h"
+#include "app/cli/speculation_flag.h"
 #include "app/commands.h"
 #include "base/clock.h"
 #include "base/env.h"
@@ -54,6 +55,7 @@ struct ServeFlags {
   std::string model, name, template_name = "native", device = "auto", dtype = "auto", tool_calls = "marked";
   ServerSettings server{.max_body_bytes = 8, .timeout_s = 600};  // max_body_bytes holds MiB until serve() converts it
   int64_t max_length = 0, max_waiting = 1024, kv_cache_mib = 0, page_size = 16, max_running_requests = 128;
+  std::shared_ptr<TokenGuesser> guesser;  // null: no speculation
 };
 
 std::optional<ChatTemplate> load_template(const ServeFlags& flags, Log& log) {
@@ -117,6 +119,7 @@ void serve(ServeFlags flags) {
                                 .max_running_requests = flags.max_running_requests,
                                 .max_length = limits.max_length,
                                 .continues_responses = true,
+                                .guesser = flags.guesser,
                                 .shares_steps = true};
   catch_stop_signals();
   Grammars grammars([&] { return token_texts(tokenizer, model.spec().vocab_size); });
@@ -168,6 +171,7 @@ void add_serve(CLI::App& app) {
                   "Gemma 4, Phi-4-mini, Granite, OLMo 3), or llama3 or glm4, without a mark")
       ->check(CLI::IsMember(Words<ToolCallForm>::all()))
       ->capture_default_str();
+  add_speculation_flag(*sub, flags->guesser);
   add_max_length(*sub, flags->max_length, "the model's positions, at most 32768");
   sub->add_option("--max-running-requests", flags->max_running_requests, "sequences sampled together")
       ->check(CLI::Range(int64_t{1}, int64_t{65536}))

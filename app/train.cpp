@@ -104,7 +104,8 @@ void add_first_flags(CLI::App& sub, FirstFlags& flags) {
   sub.add_option("--data", flags.data,
                  "with --model: the training rows, a file, folder or glob; their columns are detected")
       ->allow_extra_args(false);  // key=value may follow
-  sub.add_option("--reward", flags.reward, "with --model: reward type; default: detected from the rows");
+  sub.add_option("--reward", flags.reward,
+                 "with --model: reward type, or your function as FILE.py:FUNCTION; default: detected from the rows");
   sub.add_option("--algorithm", flags.algorithm, "with --model: grpo, ppo or reinforce; default: grpo");
   sub.add_option("--memory-gb", flags.memory_gb, "with --model: GB of one device, to choose the parallel layout")
       ->check(CLI::PositiveNumber);

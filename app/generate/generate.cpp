@@ -8,6 +8,7 @@
 #include "app/cli/field_flags.h"
 #include "app/cli/max_length.h"
 #include "app/cli/model_notes.h"
+#include "app/cli/speculation_flag.h"
 #include "app/cli/streams.h"
 #include "app/commands.h"
 #include "base/error.h"
@@ -58,7 +59,7 @@ const std::vector<Exclusion>& exclusions() {
       {"--bench",
        {"--prompt", "--input", "--out", "--samples", "--as-message", "--system", "--template", "--stop",
         "--include-stop", "--keep-special", "--processed-log-probs", "--ignore-eos", "--no-prefix-caching",
-        "--max-running-requests", "--kv-cache-mib", "--seed", "--max-length"},
+        "--max-running-requests", "--kv-cache-mib", "--seed", "--max-length", "--speculation"},
        "a benchmark makes its own prompts and responses of fixed length"},
   };
   return exclusion_list;
@@ -140,6 +141,7 @@ void add_machine_flags(CLI::App& sub, GenerateFlags& flags) {
   sub.add_option("--block-size", flags.page_size, "tokens per page of the KV cache")->capture_default_str();
   sub.add_flag("!--no-prefix-caching", flags.sampling.shares_prefill,
                "compute common prefixes of prompts again for each prompt");
+  add_speculation_flag(sub, flags.sampling.guesser);
   sub.add_flag("--bench", flags.benches,
                "measure tokens per second of prefill and decoding, and their share of this machine's measured limits");
   sub.add_option("--batch", flags.batches, "for --bench: sequences at once")

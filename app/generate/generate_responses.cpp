@@ -91,10 +91,10 @@ std::string summary_line(const GenerationRequest& request, const Generation& gen
 std::string describe_counts(const SamplerCounts& counts, double seconds) {
   return fmt::format(
       "{:.2f} s: {:.0f} response tokens/s; {} prompt tokens computed, {} shared; "
-      "{:.0f} % of {} slots busy; {} of {} KV pages used; {} evictions",
+      "{:.0f} % of {} slots busy; {} of {} KV pages used; {} evictions; {} of {} guessed tokens right",
       seconds, static_cast<double>(counts.drawn) / seconds, counts.prompt_tokens, counts.shared_tokens,
       100 * static_cast<double>(counts.decoded) / static_cast<double>(std::max<int64_t>(1, counts.slot_steps)),
-      counts.num_slots, counts.most_pages, counts.num_pages, counts.evictions);
+      counts.num_slots, counts.most_pages, counts.num_pages, counts.evictions, counts.guessed_right, counts.guessed);
 }
 
 /// Shows progress: responses, tokens per second and the time left.

@@ -25,6 +25,7 @@ RolloutManager::RolloutManager(SamplingPlan plan, Data data, PolicyEngine& engin
       validations_(std::move(data.validations)),
       prompts_(std::move(data.prompts)) {
   if (prompts_) prompts_state_ = prompts_->state();
+  if (plan_.speculates) guesser_ = std::make_shared<TokenGuesser>();
   if (plan_.steps_ahead > 0) training_ended_ = world.split(all_ranks(world.size()), "training_ended");
 }
 
@@ -36,7 +37,8 @@ SamplingParams RolloutManager::params_for(Purpose purpose, int64_t step, const S
           .step = static_cast<uint32_t>(step),
           .max_running_requests = plan_.max_running_requests,
           .shares_prefill = plan_.shares_prefill,
-          .continues_responses = plan_.plays};
+          .continues_responses = plan_.plays,
+          .guesser = guesser_};
 }
 
 void RolloutManager::load_prompts_state(const Json& state) {

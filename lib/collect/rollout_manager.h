@@ -74,6 +74,7 @@ class RolloutManager {
   SamplingParams params_for(Purpose purpose, int64_t step, const SamplingSettings& generating) const;
   SamplingPlan plan_;
   PolicyEngine& engine_;
+  std::shared_ptr<TokenGuesser> guesser_;  // null: no speculation; keeps the responses of earlier steps
   RolloutWorker* worker_;
   RewardModels& reward_models_;
   Communicator& world_;

@@ -21,10 +21,10 @@ double ratio(int64_t part, int64_t whole) {
 }  // namespace
 
 void RolloutStatistics::add_counts(const SamplerCounts& local, Mesh& mesh) {
-  int64_t* const sums[] = {&counts.prompt_tokens, &counts.shared_tokens, &counts.decoded,
-                           &counts.drawn,         &counts.evictions,     &counts.slot_steps};
-  const int64_t local_counts[] = {local.prompt_tokens, local.shared_tokens, local.decoded,
-                                  local.drawn,         local.evictions,     local.slot_steps};
+  int64_t* const sums[] = {&counts.prompt_tokens, &counts.shared_tokens, &counts.decoded,   &counts.drawn,
+                           &counts.guessed,       &counts.guessed_right, &counts.evictions, &counts.slot_steps};
+  const int64_t local_counts[] = {local.prompt_tokens, local.shared_tokens, local.decoded,   local.drawn,
+                                  local.guessed,       local.guessed_right, local.evictions, local.slot_steps};
   at::Tensor reduced = at::zeros({std::ssize(local_counts)}, at::kLong);
   if (mesh.is_leader()) std::ranges::copy(local_counts, reduced.data_ptr<int64_t>());
   mesh.world().all_reduce_sum(reduced, "sampler counts");
@@ -67,6 +67,9 @@ void RolloutStatistics::add_to(Metrics& metrics) const {
   metrics.add("time/step_rewards", rewards_s);
   metrics.add("rollout/tokens_per_s", static_cast<double>(counts.drawn) / (generate_s + wait_s));
   metrics.add("rollout/slots_busy", ratio(counts.decoded, counts.slot_steps));
+  metrics.add("rollout/guessed@sum", static_cast<double>(counts.guessed));
+  metrics.add("rollout/guessed_right", ratio(counts.guessed_right, counts.guessed));
+  metrics.add("rollout/guess_speedup", ratio(counts.drawn, counts.drawn - counts.guessed_right));
   metrics.add("rollout/kv_pages_used", ratio(counts.most_pages, counts.num_pages));
   metrics.add("rollout/prefix_hits", ratio(counts.shared_tokens, counts.shared_tokens + counts.prompt_tokens));
   metrics.add("rollout/evictions@sum", static_cast<double>(counts.evictions));

@@ -56,8 +56,9 @@ void combine_advantages(Conversion& c) {
     throw c.refused(kEstimator, "not a supported estimator");
   }
   if (name == "rloo" && penalises_reward(c))
-    throw c.refused("init_kl_coef", fmt::format("OpenRLHF's rloo compares rewards without the KL; roll's rloo includes "
-                                                "the KL in the reward: give --use_kl_loss, or 0"));
+    throw c.refused("init_kl_coef",
+                    "OpenRLHF's rloo compares rewards before it adds the KL, roll's afterwards; add "
+                    "--use_kl_loss (the KL becomes a loss term), or set --init_kl_coef 0 (no KL)");
   if (name == "gae") c.set("whiten_advantages", "true", "always on in the source trainer");
   if (c.is_true("no_advantage_std_norm") && (discounts || name == "reinforce_baseline"))
     throw c.refused("no_advantage_std_norm",

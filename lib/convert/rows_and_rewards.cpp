@@ -83,7 +83,9 @@ void set_reward(Conversion& conversion, const char* model, const std::string& fu
   } else {
     conversion.set(domain + "type", "math_rule",
                    "the answer must equal ground_truth as mathematics; `roll keys type` lists other types");
-    conversion.differs("reward: this file checks mathematics (math_rule); `type: python` calls your own function");
+    conversion.differs(
+        "reward: your own reward is not converted; here the type math_rule checks mathematical answers. To call a "
+        "Python function, write type: python and python: FILE.py:FUNCTION");
   }
 }
 

@@ -116,7 +116,9 @@ constexpr ForeignRow kRows[] = {
     {"entropy_coef_*", kNothing, "no effect without use_adaptive_entropy"},
     {"entropy_target", kNothing, "no effect without use_adaptive_entropy"},
     {"router_aux_loss_coef", kRefused,
-     "transformers' load-balancing loss is not supported; moe_aux_loss_coeff is Megatron's", "0.001"},
+     "transformers' load-balancing loss is not supported; set it to 0. roll's moe_aux_loss_coeff is another loss, "
+     "Megatron's",
+     "0.001"},
     {"rloo_trainer", kCombined, "", "false"},
     {"normalize_advantages", kCombined, "", "false"},
     {"reward_clip_range", kCombined},

@@ -212,8 +212,9 @@ std::string roles_text(const NewRun& run, const Sizes& sizes, const NewLayout& l
 
 std::string rewards_text(const NewRun& run) {
   std::string text = "\nrewards:\n";
-  for (const std::string& domain : run.domains.empty() ? std::vector{run.reward} : run.domains)
-    text += fmt::format("  {}:\n    type: {}\n", yaml_text(domain), run.reward);
+  for (const std::string& domain : run.domains.empty() ? std::vector{run.reward_domain()} : run.domains)
+    text += fmt::format("  {}:\n    {}: {}\n", yaml_text(domain), run.has_python_reward() ? "python" : "type",
+                        yaml_text(run.reward));
   if (!run.validation) return text;
   return text + fmt::format("\nvalidation:\n  data_args:\n    file_name: {}\n  generating_args: {{temperature: 0}}\n",
                             yaml_text(*run.validation));

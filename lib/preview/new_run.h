@@ -27,8 +27,8 @@ struct NewRun {
   std::string model;                         // absolute folder or Hub name
   std::vector<std::string> data;             // files of training rows
   std::optional<std::string> validation;     // file of validation rows
-  std::string reward;                        // reward type
-  std::vector<std::string> domains;          // domains named by the rows; empty: one domain, named after the type
+  std::string reward;                        // reward type, or a Python function as absolute FILE.py:FUNCTION
+  std::vector<std::string> domains;          // domains named by the rows; empty: one domain, reward_domain()
   std::optional<RowColumns> layout;          // columns of the rows, unless they are roll's own
   bool has_messages = true;                  // prompts are chats; false: raw text
   std::optional<std::string> chat_template;  // value of data_args.template; set if the model has no template
@@ -40,6 +40,11 @@ struct NewRun {
   int64_t num_rows = 0;           // training rows
   LengthSummary prompts;          // tokens of the prompts
   bool keeps_all = false;  // true: prompt_length fits the longest prompt; false: a few very long ones may be dropped
+
+  /// True if the reward is a Python function.
+  bool has_python_reward() const { return reward.find(".py:") != std::string::npos; }
+  /// Returns the name of the domain if there is one: the function's name or the reward type.
+  std::string reward_domain() const { return has_python_reward() ? reward.substr(reward.rfind(':') + 1) : reward; }
 };
 
 /// How the devices share the model.

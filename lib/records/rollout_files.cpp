@@ -82,11 +82,14 @@ void check_baselines(const std::vector<RolloutRecord>& baselines, int64_t num_gr
   for (int64_t group = 0; group < std::max(num_groups, std::ssize(baselines)); ++group) {
     const RolloutRecord* const found = group < std::ssize(baselines) ? &baselines[group] : nullptr;
     if (found && group < num_groups && found->group_index == group && found->sample_index == group_size) continue;
+    const int64_t wrong = found ? std::min(group, found->group_index) : group;
+    const auto count = std::ranges::count_if(baselines, [&](const RolloutRecord& record) {
+      return record.group_index == wrong && record.sample_index == group_size;
+    });
     throw user_error(
-        "{}: group {}: the estimator subtracts the reward of one greedy response, a line with is_baseline: true and "
-        "sample_index {}; this line is missing or occurs twice; replay rollouts of a run with this estimator, or "
-        "choose another estimator",
-        origin, found ? std::min(group, found->group_index) : group, group_size);
+        "{}: group {}: greedy responses: {} (lines with is_baseline: true and sample_index {}), but adv_estimator "
+        "needs exactly one; replay rollouts of a run with the same adv_estimator, or choose another",
+        origin, wrong, count, group_size);
   }
 }
 

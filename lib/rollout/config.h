@@ -1,5 +1,5 @@
-// Keys of `generating_args` in the YAML configuration, which control sampling. sampling_settings() (settings.h) checks
-// them and resolves unset ones.
+// Keys of the YAML configuration that control sampling: those of `generating_args`, which sampling_settings()
+// (settings.h) checks and resolves, and `speculation`.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "base/names.h"
 #include "config/keys.h"
 
 namespace roll {
+
+/// When the sampler guesses tokens (token_guesser.h).
+enum class Speculation { kAuto, kNone };
+constexpr auto enum_names(Speculation) {
+  return std::to_array<Named<Speculation>>({{Speculation::kAuto, "auto"}, {Speculation::kNone, "none"}});
+}
+/// Help text of the key and of the flag --speculation.
+inline constexpr const char* kSpeculationHelp =
+    "auto: guesses tokens where text repeats, and computes several in one step; the responses stay the same, bit by "
+    "bit; only on a CPU, for models without recurrent layers. none: one token per step";
 
 /// Values of the keys; fields() describes each.
 struct GeneratingArgs {

@@ -1,6 +1,7 @@
 // StepModel over a Decoder, with state and draws on the host; and make_step_model(), which picks the implementation.
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "decode/cpu_decoder.h"
 #include "decode/decoder.h"
@@ -10,6 +11,7 @@
 #include "rollout/device_steps.h"
 #include "rollout/slot_draws.h"
 #include "rollout/step_model.h"
+#include "rollout/step_times.h"
 
 namespace roll {
 
@@ -65,6 +67,9 @@ class DecoderSteps : public StepModel {
         draws_(limits.num_slots, model.spec().vocab_size,
                model.parallel().tp_size() > 1 ? model.parallel().tp : nullptr),
         vocab_size_(model.spec().vocab_size),
+        // A delta net's page holds the state behind its last token, which a wrong guess would change.
+        takes_guesses_(has_cpu_decoder(model) && !model.spec().delta),
+        measures_time_(model.parallel().tp_size() == 1),  // times differ between ranks
         slots_(limits.num_slots) {
     for (Slot& slot : slots_) slot.pages.resize(pages_for(limits.max_length, limits.page_size));
   }
@@ -89,17 +94,25 @@ class DecoderSteps : public StepModel {
     for (const auto& [from, to] : plan.copies) decoder_->copy_page(from, to);
     rows_.clear();
     logit_rows_.clear();
-    drawing_slots_.clear();
-    logit_indices_.clear();
+    slot_rows_.clear();
+    const Stopwatch watch;
     for (const PromptPiece& piece : plan.pieces) add_piece(piece);
-    for (const int64_t slot : plan.decoding) add_decoding(slot);
+    for (const DecodingSlot& decoding : plan.decoding) add_decoding(decoding);
     const LogitRows logits = decoder_->run(rows_, logit_rows_);
-    std::vector<const float*> slot_logits;
-    for (const int64_t row : logit_indices_) slot_logits.push_back(logits.row(row));
-    drawn_ = draws_.draw(drawing_slots_, slot_logits);
+    std::vector<SlotDraw> draws;
+    for (const SlotRows& rows : slot_rows_) {
+      draws.push_back({.slot = rows.slot, .rows = {}, .guesses = rows.guesses});
+      for (int64_t i = 0; i <= std::ssize(rows.guesses); ++i) draws.back().rows.push_back(logits.row(rows.first + i));
+    }
+    drawn_ = draws_.draw(draws);
+    for (const Drawn& drawn : drawn_) slots_[drawn.slot].length += slots_[drawn.slot].is_decoding ? 1 : 0;
+    if (plan.pieces.empty()) times_.add(std::ssize(rows_), watch.seconds());
   }
 
   std::vector<Drawn> collect() override { return std::move(drawn_); }
+
+  bool takes_guesses() const override { return takes_guesses_; }
+  double fixed_rows() const override { return measures_time_ ? times_.fixed_rows() : StepTimes().fixed_rows(); }
 
   std::vector<int16_t> routed_experts(int64_t slot, int64_t length) const override {
     return decoder_->experts().sequence_experts(slots_[slot].pages.data(), length);
@@ -107,41 +120,51 @@ class DecoderSteps : public StepModel {
 
  private:
   struct Slot {
-    int64_t length = 0;  // position of the next token
+    int64_t length = 0;        // position of the next token to compute
+    bool is_decoding = false;  // it draws behind its last drawn token, not behind its prompt
     std::vector<int32_t> pages;
+  };
+  /// A slot that draws, and its logits: those of its guesses follow those of its last token.
+  struct SlotRows {
+    int64_t slot = 0, first = 0;  // first: index in logit_rows_
+    std::vector<int64_t> guesses;
   };
 
   void add_piece(const PromptPiece& piece) {
     for (int64_t i = 0; i < std::ssize(piece.ids); ++i)
       rows_.push_back({.token = piece.ids[i], .position = piece.begin + i, .pages = slots_[piece.slot].pages.data()});
-    if (!piece.draws.empty()) add_draws(piece.draws);
-  }
-
-  void add_decoding(int64_t slot) {
-    rows_.push_back(
-        {.token = draws_.last_token(slot), .position = slots_[slot].length++, .pages = slots_[slot].pages.data()});
-    add_draws({&slot, 1});
-  }
-
-  /// Lets the slots draw from the last row.
-  void add_draws(std::span<const int64_t> slots) {
-    logit_rows_.push_back(std::ssize(rows_) - 1);
-    for (const int64_t slot : slots) {
-      drawing_slots_.push_back(slot);
-      logit_indices_.push_back(std::ssize(logit_rows_) - 1);
+    if (piece.draws.empty()) return;
+    for (const int64_t slot : piece.draws) {
+      slots_[slot].is_decoding = false;
+      slot_rows_.push_back({.slot = slot, .first = std::ssize(logit_rows_), .guesses = {}});
     }
+    logit_rows_.push_back(std::ssize(rows_) - 1);
+  }
+
+  void add_decoding(const DecodingSlot& decoding) {
+    Slot& slot = slots_[decoding.slot];
+    slot.is_decoding = true;
+    slot_rows_.push_back({.slot = decoding.slot, .first = std::ssize(logit_rows_), .guesses = decoding.guesses});
+    const auto add_row = [&](int64_t token, int64_t position) {
+      logit_rows_.push_back(std::ssize(rows_));
+      rows_.push_back({.token = token, .position = position, .pages = slot.pages.data()});
+    };
+    add_row(draws_.last_token(decoding.slot), slot.length);
+    for (int64_t i = 0; i < std::ssize(decoding.guesses); ++i) add_row(decoding.guesses[i], slot.length + 1 + i);
   }
 
   DecoderSizes sizes_;
   std::unique_ptr<Decoder> decoder_;
   SlotDraws draws_;
   int64_t vocab_size_;
+  bool takes_guesses_, measures_time_;
   std::vector<Slot> slots_;
+  StepTimes times_;
 
   // State of the current step.
   std::vector<DecoderRow> rows_;
-  std::vector<int64_t> logit_rows_;                     // rows whose logits are needed
-  std::vector<int64_t> drawing_slots_, logit_indices_;  // slots that draw, and the index in logit_rows_ of each
+  std::vector<int64_t> logit_rows_;  // rows whose logits are needed
+  std::vector<SlotRows> slot_rows_;
   std::vector<Drawn> drawn_;
 };
 

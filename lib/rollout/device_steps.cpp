@@ -219,9 +219,9 @@ class DeviceSteps : public StepModel {
       for (const int64_t slot : piece.draws) add_draw(slot, false);
     }
     num_prompt_rows_ = std::ssize(rows_);
-    for (const int64_t slot : plan.decoding) {
-      rows_.push_back({.token = -1, .position = 0, .slot = static_cast<int32_t>(slot)});
-      add_draw(slot, true);
+    for (const DecodingSlot& decoding : plan.decoding) {
+      rows_.push_back({.token = -1, .position = 0, .slot = static_cast<int32_t>(decoding.slot)});
+      add_draw(decoding.slot, true);
     }
     if (!plan.pieces.empty()) return;
     const auto padded = static_cast<size_t>(GraphCache::padded(std::ssize(rows_), num_slots_));

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "rollout/settings.h"
 #include "rollout/step_model.h"
 #include "rollout/stop_strings.h"
+#include "rollout/token_guesser.h"
 
 namespace roll {
 
@@ -77,7 +79,10 @@ struct SamplingParams {
   int64_t max_length = 0;              // prompt + response, in tokens; 0: the engine's limit
   bool shares_prefill = true;          // computes common prefixes of prompts once
   bool continues_responses = false;    // keeps responses in the prefix cache, for multi-turn prompts
-  bool shares_steps = false;           // a prompt that needs several steps leaves a quarter of each to later prompts
+  /// Guesses tokens, which are computed together with the one before them. The responses stay the same, bit by bit.
+  /// Null, or a model that does not take guesses: no guesses. It may serve several calls, one after another.
+  std::shared_ptr<TokenGuesser> guesser{};
+  bool shares_steps = false;  // a prompt that needs several steps leaves a quarter of each to later prompts
 };
 
 /// Throws UserError if max_running_requests < 1.
@@ -93,6 +98,8 @@ struct SamplerCounts {
   int64_t shared_tokens = 0;  // prompt tokens taken from the prefix cache or from a request with the same prompt
   int64_t decoded = 0;        // slots that decode, summed over all steps
   int64_t drawn = 0;          // response tokens
+  int64_t guessed = 0;        // guessed tokens that were computed
+  int64_t guessed_right = 0;  // guessed tokens that were drawn
   int64_t evictions = 0;      // how often a running sequence lost its pages to others
   int64_t slot_steps = 0;     // num_slots, summed over all steps
   int64_t most_pages = 0;     // peak number of held pages

@@ -62,6 +62,7 @@ BenchResult bench_sampler(StepModel& model, PagePool& pages, const SamplingParam
   const DecodeText no_text = [](std::span<const int64_t>, bool) { return std::string(); };
   SamplingParams run_params = params;
   run_params.ignore_eos = true;
+  run_params.guesser = nullptr;  // each step then draws one token per sequence
   SamplerCounts counts;
   const auto run = [&](const auto& requests, int64_t new_tokens, const OnGenerated& on_done, SamplerHooks hooks) {
     run_params.generating.max_new_tokens = new_tokens;

@@ -2,6 +2,8 @@
 // computes. Requests start in order. Consecutive requests with the same prompt start together and share its prefill and
 // pages; the page in which their responses begin is copied. Chunked prefill runs together with decoding. If pages run
 // out, the sequence that started last is evicted: it frees its pages, keeps its tokens, and is recomputed later.
+// Speculative decoding: a step may compute guesses of a sequence's next tokens (token_guesser.h), and keeps those that
+// equal the tokens it draws.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +48,7 @@ class Scheduler {
     int64_t slot = 0;
     std::vector<int64_t> ids;      // known tokens of prompt and response
     int64_t num_computed = 0;      // prefix of ids already in prefill steps
-    int64_t num_pending = 0;       // tokens launched but not yet collected
+    int64_t num_pending = 0;       // tokens launched but not yet collected, without guesses
     int64_t max_tokens = 0;        // limit of prompt + response
     bool is_decoding = false;      // the prompt is computed; every step draws a token
     bool is_follower = false;      // shares the prefill of the nearest earlier sequence that is not a follower
@@ -54,6 +56,7 @@ class Scheduler {
     std::vector<int32_t> pages;
     int64_t num_sent_pages = 0;  // pages that are in the model's page table
     StopWatcher stops;
+    TokenGuesser::Response guessed = 0;  // only if guesser_
 
     int64_t length() const { return std::ssize(ids) + num_pending; }
   };
@@ -73,6 +76,8 @@ class Scheduler {
   void step();
   StepPlan plan(Launch& launch);
   void plan_decoding(StepPlan& plan, Launch& launch);
+  void add_guesses(StepPlan& plan);
+  int64_t most_guesses(Sequence& sequence, int64_t count);
   void plan_prompts(StepPlan& plan, Launch& launch, int64_t num_free_rows);
   PromptPiece next_piece(Sequence& sequence, int64_t num_free_rows);
   void extend(PromptPiece& piece, int64_t count);
@@ -88,6 +93,7 @@ class Scheduler {
   void remember_computed(const Sequence& sequence);
   void take_drawn();
   void append_token(Sequence& sequence, const Drawn& drawn);
+  bool ends_response(int64_t token) const;
   void finish(Sequence& sequence, FinishReason reason);
   void release(Sequence& sequence);
   void abort_all();
@@ -101,6 +107,7 @@ class Scheduler {
   const SamplingParams& params_;
   const OnGenerated& on_done_;
   const SamplerHooks& hooks_;
+  TokenGuesser* guesser_;  // null: no guesses
 
   std::deque<GenerationRequest> requests_;
   std::unordered_set<uint64_t> sequence_ids_;

@@ -31,58 +31,67 @@ void SlotDraws::seat(int64_t slot, const Seat& seat) {
   for (const int64_t token : seat.drawn) slots_[slot].add(token);
 }
 
-std::vector<Drawn> SlotDraws::draw(std::span<const int64_t> slots, std::span<const float* const> rows) {
-  std::vector<Drawn> drawn(slots.size());
-  if (ranks_)
-    draw_on_first_rank(slots, rows, drawn);
-  else
-    draw_local(slots, rows, drawn);
-  for (const auto& [slot, token, log_prob, processed_log_prob] : drawn) {
-    slots_[slot].token = token;
-    slots_[slot].add(token);
-    ++slots_[slot].name.position;
+std::vector<Drawn> SlotDraws::draw(std::span<const SlotDraw> draws) {
+  std::vector<Drawn> drawn;
+  for (const Draws& of_slot : ranks_ ? draw_on_first_rank(draws) : draw_local(draws))
+    drawn.insert(drawn.end(), of_slot.begin(), of_slot.end());
+  return drawn;
+}
+
+std::vector<SlotDraws::Draws> SlotDraws::draw_local(std::span<const SlotDraw> draws) {
+  std::vector<Draws> drawn(draws.size());
+  at::parallel_for(0, std::ssize(draws), rows_per_task(vocab_size_), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) drawn[i] = draw_slot(draws[i], samplers_[at::get_thread_num()]);
+  });
+  return drawn;
+}
+
+SlotDraws::Draws SlotDraws::draw_slot(const SlotDraw& draw, RowSampler& sampler) {
+  Slot& slot = slots_[draw.slot];
+  Draws drawn;
+  for (size_t i = 0; i < draw.rows.size(); ++i) {
+    const DrawnToken token = sampler.draw({draw.rows[i], static_cast<size_t>(vocab_size_)}, slot.sampling,
+                                          slot.history.touched(), random_bits(slot.name),
+                                          slot.constraint ? slot.constraint->allowed() : std::span<const uint32_t>());
+    drawn.push_back({draw.slot, token.token, token.log_prob, token.processed_log_prob});
+    slot.take(token.token);
+    if (i < draw.guesses.size() && draw.guesses[i] != token.token) break;
   }
   return drawn;
 }
 
-void SlotDraws::draw_local(std::span<const int64_t> slots, std::span<const float* const> rows,
-                           std::vector<Drawn>& drawn) {
-  at::parallel_for(0, std::ssize(slots), rows_per_task(vocab_size_), [&](int64_t begin, int64_t end) {
-    RowSampler& sampler = samplers_[at::get_thread_num()];
-    for (int64_t i = begin; i < end; ++i) {
-      const Slot& slot = slots_[slots[i]];
-      const DrawnToken draw = sampler.draw({rows[i], static_cast<size_t>(vocab_size_)}, slot.sampling,
-                                           slot.history.touched(), random_bits(slot.name),
-                                           slot.constraint ? slot.constraint->allowed() : std::span<const uint32_t>());
-      drawn[i] = {slots[i], draw.token, draw.log_prob, draw.processed_log_prob};
-    }
-  });
-}
-
 /// Draws on the first rank and broadcasts the result. Logits can differ between ranks in the last bit, so that separate
 /// draws could diverge.
-void SlotDraws::draw_on_first_rank(std::span<const int64_t> slots, std::span<const float* const> rows,
-                                   std::vector<Drawn>& drawn) {
-  if (slots.empty()) return;
-  at::Tensor shared = at::full({std::ssize(slots), 3}, -1.0, at::kDouble);  // token, log-probs; all exact in float64
-  auto row = shared.accessor<double, 2>();
+std::vector<SlotDraws::Draws> SlotDraws::draw_on_first_rank(std::span<const SlotDraw> draws) {
+  if (draws.empty()) return {};
+  int64_t most = 0;
+  for (const SlotDraw& draw : draws) most = std::max(most, std::ssize(draw.rows));
+  // Token and log-probs of each draw, all exact in float64; -1: not drawn.
+  at::Tensor shared = at::full({std::ssize(draws), most, 3}, -1.0, at::kDouble);
+  auto row = shared.accessor<double, 3>();
   std::exception_ptr failure;
   if (ranks_->is_first()) try {
-      draw_local(slots, rows, drawn);
-      for (int64_t i = 0; i < row.size(0); ++i) {
-        row[i][0] = static_cast<double>(drawn[i].token);
-        row[i][1] = static_cast<double>(drawn[i].log_prob);
-        row[i][2] = static_cast<double>(drawn[i].processed_log_prob);
-      }
+      const std::vector<Draws> drawn = draw_local(draws);
+      for (int64_t i = 0; i < std::ssize(drawn); ++i)
+        for (int64_t j = 0; j < std::ssize(drawn[i]); ++j) {
+          row[i][j][0] = static_cast<double>(drawn[i][j].token);
+          row[i][j][1] = static_cast<double>(drawn[i][j].log_prob);
+          row[i][j][2] = static_cast<double>(drawn[i][j].processed_log_prob);
+        }
     } catch (...) {
       failure = std::current_exception();  // the other ranks wait for the broadcast; -1 reports the failure
     }
   ranks_->broadcast(shared, 0, "drawn tokens");
   if (failure) std::rethrow_exception(failure);
-  if (row[0][0] < 0) throw AnotherRankFailed(0, 1);
-  for (int64_t i = 0; i < row.size(0); ++i)
-    drawn[i] = {slots[i], static_cast<int64_t>(row[i][0]), static_cast<float>(row[i][1]),
-                static_cast<float>(row[i][2])};
+  if (row[0][0][0] < 0) throw AnotherRankFailed(0, 1);
+  std::vector<Draws> drawn(draws.size());
+  for (int64_t i = 0; i < std::ssize(draws); ++i)
+    for (int64_t j = 0; j < most && row[i][j][0] >= 0; ++j) {
+      const auto token = static_cast<int64_t>(row[i][j][0]);
+      drawn[i].push_back({draws[i].slot, token, static_cast<float>(row[i][j][1]), static_cast<float>(row[i][j][2])});
+      if (!ranks_->is_first()) slots_[draws[i].slot].take(token);
+    }
+  return drawn;
 }
 
 }  // namespace roll

@@ -13,6 +13,14 @@
 
 namespace roll {
 
+/// A slot that draws. If there are guesses of the tokens that it will draw, it also draws behind each guess, as long as
+/// the draws before equal the guesses.
+struct SlotDraw {
+  int64_t slot = 0;
+  std::vector<const float*> rows;  // vocab_size logits each: of the next token, then behind each guess
+  std::vector<int64_t> guesses{};
+};
+
 class SlotDraws {
  public:
   /// `ranks`: the model's tensor-parallel ranks; the first rank draws for all. Null: the model is on one rank. `ranks`
@@ -24,10 +32,10 @@ class SlotDraws {
   /// Returns the token that the slot drew last; -1 if it has drawn none since seat().
   int64_t last_token(int64_t slot) const { return slots_[slot].token; }
 
-  /// Draws a token for each of `slots` (each at most once) and returns the draws in this order. rows[i]: the vocab_size
-  /// logits from which slots[i] draws; read only on the first rank. Throws SystemError if a row has no finite logit, or
-  /// a logit is NaN or +infinity. **Collective** over `ranks`.
-  std::vector<Drawn> draw(std::span<const int64_t> slots, std::span<const float* const> rows);
+  /// Returns the draws of `draws` in this order; for each slot, which may occur once, one or more. Reads the logits
+  /// only on the first rank. Throws SystemError if a row has no finite logit, or a logit is NaN or +infinity.
+  /// **Collective** over `ranks`.
+  std::vector<Drawn> draw(std::span<const SlotDraw> draws);
 
  private:
   struct Slot {
@@ -41,11 +49,18 @@ class SlotDraws {
       history.add(drawn);
       if (constraint) constraint->accept(drawn);
     }
+    void take(int64_t drawn) {
+      token = drawn;
+      add(drawn);
+      ++name.position;
+    }
   };
+  /// The draws of one slot.
+  using Draws = std::vector<Drawn>;
 
-  void draw_local(std::span<const int64_t> slots, std::span<const float* const> rows, std::vector<Drawn>& drawn);
-  void draw_on_first_rank(std::span<const int64_t> slots, std::span<const float* const> rows,
-                          std::vector<Drawn>& drawn);
+  std::vector<Draws> draw_local(std::span<const SlotDraw> draws);
+  Draws draw_slot(const SlotDraw& draw, RowSampler& sampler);
+  std::vector<Draws> draw_on_first_rank(std::span<const SlotDraw> draws);
 
   int64_t vocab_size_;
   Communicator* ranks_;

@@ -1,7 +1,8 @@
 // Interface through which the scheduler (scheduler.h) runs a language model with a paged KV cache. A slot is the place
 // of one running sequence; its page table lists the pages with its keys and values. A step computes chunks of prompts
-// and one token for each decoding slot, and draws the next tokens. The model keeps all sampling state between steps;
-// the scheduler only receives the drawn tokens. A row is one token that a step computes.
+// and of each decoding slot the last token, perhaps with guesses of the next ones, and draws the next tokens. The model
+// keeps all sampling state between steps; the scheduler only receives the drawn tokens. A row is one token that a step
+// computes.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +39,18 @@ struct PageCopy {
   int32_t from = 0, to = 0;  // page numbers
 };
 
+/// A slot that computes its last drawn token and draws the next one. While the draws equal the guesses, it draws a
+/// further token behind each guess: from 1 to 1 + guesses.size() tokens.
+struct DecodingSlot {
+  int64_t slot = 0;
+  std::vector<int64_t> guesses{};  // empty unless StepModel::takes_guesses()
+};
+
 /// Plan of one step. Pages are copied first, then all tokens are computed together.
 struct StepPlan {
   std::vector<PageCopy> copies;
   std::vector<PromptPiece> pieces;
-  std::vector<int64_t> decoding;  // slots that compute their last drawn token and draw the next
+  std::vector<DecodingSlot> decoding;
 
   /// Returns true if the step computes no token.
   bool is_empty() const { return pieces.empty() && decoding.empty(); }
@@ -67,7 +75,7 @@ class StepModel {
   virtual int64_t page_size() const = 0;
   /// Most tokens of a sequence, prompt and response.
   virtual int64_t max_length() const = 0;
-  /// Most tokens (rows) of a step: prompt pieces and decoding slots together.
+  /// Most tokens (rows) of a step: of prompt pieces and decoding slots, with their guesses.
   virtual int64_t max_rows() const = 0;
   virtual int64_t vocab_size() const = 0;
 
@@ -80,11 +88,18 @@ class StepModel {
   /// Starts a step of at most max_rows() tokens; may return before it is done. `plan` must not be empty.
   virtual void launch(const StepPlan& plan) = 0;
   /// Returns the draws of the oldest launch that is not collected: for each prompt piece, those of piece.draws; then
-  /// those of plan.decoding. Throws SystemError if a logit is NaN or +infinity, or no logit of a row is finite.
+  /// those of each slot in plan.decoding, one or, with guesses, several. Throws SystemError if a logit is NaN or
+  /// +infinity, or no logit of a row is finite.
   virtual std::vector<Drawn> collect() = 0;
   /// Returns how many launches should be uncollected when the next one starts, so that the device never waits for the
   /// host. 0: collect each launch at once.
   virtual int64_t depth() const { return 0; }
+  /// Returns true if DecodingSlot::guesses may be set. Then depth() is 0, and the draws are the same as without
+  /// guesses, bit by bit.
+  virtual bool takes_guesses() const { return false; }
+  /// Returns how many rows take as long as the part of a decode step that does not depend on its rows; the same on all
+  /// ranks. Only with takes_guesses().
+  virtual double fixed_rows() const { return 0; }
   /// Returns the experts chosen for the first `length` tokens of the slot's sequence: [length, choices_per_token()]
   /// (model/mixture.h), row-major, each row ordered by MoE layer. Empty unless EngineLimits::records_experts.
   virtual std::vector<int16_t> routed_experts(int64_t /*slot*/, int64_t /*length*/) const { return {}; }

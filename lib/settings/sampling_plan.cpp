@@ -12,6 +12,7 @@ SamplingPlan sampling_plan(const Config& config) {
                     .with_baseline = config.experience.adv_estimator->samples_baseline,
                     .seed = static_cast<uint64_t>(config.seed),
                     .max_running_requests = config.max_running_requests,
+                    .speculates = config.actor_infer.speculation == Speculation::kAuto,
                     .shares_prefill = engine.enable_prefix_caching,
                     .most_prompts = config.most_prompts(),
                     .num_additional_prompts = config.additional_prompts(),

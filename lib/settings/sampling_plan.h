@@ -27,6 +27,7 @@ struct SamplingPlan {
   bool with_baseline = false;          // one more response per prompt, sampled greedily; its reward is the baseline
   uint64_t seed = 0;                   // seed of all random numbers
   int64_t max_running_requests = 1;    // sequences that an engine (a group of sampler ranks) samples at once
+  bool speculates = true;              // guesses tokens, if the sampler's model takes guesses
   bool shares_prefill = true;          // responses to one prompt share its KV cache
   int64_t most_prompts = 0;            // most prompts of a training step in progress at once, over all engines
   int64_t num_additional_prompts = 0;  // prompts in progress beyond the step's number, per domain with a group filter

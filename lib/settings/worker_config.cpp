@@ -52,6 +52,10 @@ void WorkerConfig::model_fields(Keys& v) {
   v("device_mapping", device_mapping, "devices of the role: list(range(0,8)), [0,1,2], or a sum of such lists",
     may_change());
   if (duties.samples)
+    v("speculation", speculation, kSpeculationHelp, may_change());
+  else
+    v.noted({"speculation"}, "only actor_infer samples");
+  if (duties.samples)
     v("num_gpus_per_worker", num_gpus_per_worker, "ROLL's devices per sampling engine; must equal its parallel size",
       rank_range(), may_change());
   else

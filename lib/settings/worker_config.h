@@ -40,6 +40,7 @@ struct WorkerConfig {
   TrainingArgs training_args;
   DataArgs data_args;
   GeneratingArgs generating_args;
+  Speculation speculation = Speculation::kAuto;
   StrategyArgs strategy_args;
   std::optional<DeviceMapping> device_mapping;
   std::vector<int> ranks{0};  // not a key: global ranks that hold the role, ascending; place_roles() fills them

@@ -87,13 +87,19 @@ TEST_CASE("greedy tokens are the argmax of the packed forward pass", "[rollout]"
   }
 }
 
-TEST_CASE("responses do not depend on slots, pages, pieces or evictions, to the bit", "[rollout]") {
+TEST_CASE("responses do not depend on slots, pages, pieces, evictions or guesses, to the bit", "[rollout]") {
   const auto [is_narrow, int8_weights] = GENERATE(table<bool, bool>({{false, false}, {true, false}, {false, true}}));
   const Transformer model = is_narrow ? test::Rounded(tiny_model()).in(at::kBFloat16) : tiny_model();
   const auto requests = make_requests();
   SamplingParams params = test::sampling_params(1);
   const auto together = run(model, params, 100, requests, int8_weights);
   params.shares_prefill = GENERATE(true, false);
+  const bool guesses = GENERATE(false, true);
+  if (guesses) {
+    params.guesser = std::make_shared<TokenGuesser>();
+    const auto guessed = run(model, params, 100, requests, int8_weights);  // makes the next guesses right
+    for (size_t i = 0; i < requests.size(); ++i) REQUIRE(guessed[i].log_probs == together[i].log_probs);
+  }
   const auto [num_slots, pages, max_rows] =
       GENERATE(table<int64_t, int64_t, int64_t>({{1, 8, 100}, {4, 32, 5}, {18, 10, 20}, {18, 60, 512}}));
   const auto steps = make_step_model(model, {.num_slots = num_slots,
@@ -105,6 +111,7 @@ TEST_CASE("responses do not depend on slots, pages, pieces or evictions, to the 
   SamplerCounts counts;
   const auto apart = generate_with(*steps, requests, params, {}, {.counts = &counts});
   CHECK((counts.evictions > 0) == (pages == 10));
+  CHECK((counts.guessed_right > 0) == guesses);
   if (int8_weights) CHECK(run(model, params, 100, requests)[0].log_probs != together[0].log_probs);
   for (size_t i = 0; i < requests.size(); ++i) {
     REQUIRE(apart[i].ids == together[i].ids);

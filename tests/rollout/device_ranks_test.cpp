@@ -100,7 +100,7 @@ TEST_CASE("nothing of a decoding step of tensor ranks comes to the host but its 
       steps->set_pages(slot, 0, std::vector<int32_t>{static_cast<int32_t>(slot), static_cast<int32_t>(2 + slot)});
       first.pieces.push_back({.slot = slot, .begin = 0, .ids = prompt, .draws = {slot}});
     }
-    const StepPlan decoding{.copies = {}, .pieces = {}, .decoding = {0, 1}};
+    const StepPlan decoding{.copies = {}, .pieces = {}, .decoding = {{.slot = 0}, {.slot = 1}}};
     steps->launch(first);
     steps->launch(decoding), steps->collect();
     steps->collect();

@@ -111,7 +111,7 @@ TEST_CASE("a step that decodes takes nine dispatches a layer, and nothing else f
   }
   steps->launch(first);
   CHECK(std::ranges::count(log, "update") == 1);
-  const StepPlan decoding{.copies = {}, .pieces = {}, .decoding = {0, 1, 2}};
+  const StepPlan decoding{.copies = {}, .pieces = {}, .decoding = {{.slot = 0}, {.slot = 1}, {.slot = 2}}};
   for (int step = 0; step < 4; ++step) {
     log.clear();
     steps->launch(decoding);

@@ -21,6 +21,7 @@ struct FakeSizes {
   int64_t num_pages = 0;  // 0: for all slots at their longest
   int64_t max_rows = 8192;
   int64_t depth = 0;
+  bool takes_guesses = false;
 };
 
 class FakeModel : public StepModel {
@@ -40,6 +41,8 @@ class FakeModel : public StepModel {
   int64_t max_rows() const override { return sizes_.max_rows; }
   int64_t vocab_size() const override { return sizes_.vocab_size; }
   int64_t depth() const override { return sizes_.depth; }
+  bool takes_guesses() const override { return sizes_.takes_guesses; }
+  double fixed_rows() const override { return 16; }
 
   void seat(int64_t slot, const Seat& seat) override {
     slots_[slot] = {.length = std::ssize(seat.prompt) + std::ssize(seat.drawn), .pages = {}};
@@ -61,22 +64,35 @@ class FakeModel : public StepModel {
       rows += std::ssize(piece.ids);
       prompt_tokens += std::ssize(piece.ids);
     }
-    for (const int64_t slot : plan.decoding) write(slot, slots_[slot].length, draws_.last_token(slot));
+    for (const auto& [slot, guesses] : plan.decoding) {
+      write(slot, slots_[slot].length, draws_.last_token(slot));
+      for (size_t i = 0; i < guesses.size(); ++i)
+        write(slot, slots_[slot].length + 1 + static_cast<int64_t>(i), guesses[i]);
+      rows += std::ssize(guesses);
+    }
     ROLL_CHECK(rows <= sizes_.max_rows, "a step has no more rows than it may");
-    std::vector<int64_t> drawing;
-    std::vector<std::vector<float>> logits;
+    std::vector<SlotDraw> draws;
+    std::deque<std::vector<float>> logits;
+    const auto add_row = [&](const std::vector<int64_t>& ids) {
+      logits.push_back(row_after(ids));
+      draws.back().rows.push_back(logits.back().data());
+    };
     for (const PromptPiece& piece : plan.pieces)
       for (const int64_t slot : piece.draws) {
-        drawing.push_back(slot);
-        logits.push_back(row_after(read(piece.slot, piece.begin + std::ssize(piece.ids))));
+        draws.push_back({.slot = slot, .rows = {}});
+        add_row(read(piece.slot, piece.begin + std::ssize(piece.ids)));
       }
-    for (const int64_t slot : plan.decoding) {
-      drawing.push_back(slot);
-      logits.push_back(row_after(read(slot, ++slots_[slot].length)));
+    const size_t num_prompts = draws.size();
+    for (const auto& [slot, guesses] : plan.decoding) {
+      draws.push_back({.slot = slot, .rows = {}, .guesses = guesses});
+      for (int64_t i = 0; i <= std::ssize(guesses); ++i) add_row(read(slot, slots_[slot].length + 1 + i));
     }
-    std::vector<const float*> data;
-    for (const auto& row : logits) data.push_back(row.data());
-    drawn_.push_back(draws_.draw(drawing, data));
+    drawn_.push_back(draws_.draw(draws));
+    for (const Drawn& drawn : drawn_.back()) {
+      const auto same_slot = [&](const SlotDraw& draw) { return draw.slot == drawn.slot; };
+      if (std::ranges::find_if(draws, same_slot) - draws.begin() >= static_cast<int64_t>(num_prompts))
+        ++slots_[drawn.slot].length;
+    }
     ROLL_CHECK(std::ssize(drawn_) <= sizes_.depth + 1, "no more launches than the model wants");
     ++num_steps;
     largest_step = std::max(largest_step, rows);

@@ -17,7 +17,8 @@ namespace {
 class SharedModel : public FakeModel {
  public:
   explicit SharedModel(Communicator* ranks)
-      : FakeModel({.num_slots = 3, .max_length = 40}, ranks), is_first_(!ranks || ranks->is_first()) {}
+      : FakeModel({.num_slots = 3, .max_length = 40, .takes_guesses = true}, ranks),
+        is_first_(!ranks || ranks->is_first()) {}
 
   std::vector<float> row_after(const std::vector<int64_t>& ids) const override {
     std::vector<float> row = FakeModel::row_after(ids);
@@ -35,9 +36,10 @@ class SharedModel : public FakeModel {
   bool is_first_;
 };
 
-std::string responses(SharedModel& model, double temperature) {
+std::string responses(SharedModel& model, double temperature, bool guesses = false) {
   SamplingParams params = test::sampling_params(temperature);
   params.generating.max_new_tokens = 12;
+  if (guesses) params.guesser = std::make_shared<TokenGuesser>();
   std::vector<GenerationRequest> requests;
   for (uint64_t i = 0; i < 8; ++i) requests.push_back({{static_cast<int64_t>(1 + i % 3), 7}, i});
   std::string text;
@@ -53,11 +55,12 @@ std::string responses(SharedModel& model, double temperature) {
 
 TEST_CASE("ranks that share a model all take the first one's draws", "[rollout]") {
   const double temperature = GENERATE(0.0, 1.0);
+  const bool guesses = GENERATE(false, true);
   SharedModel one(nullptr);
   const std::string alone = responses(one, temperature);
   for (const auto& said : test::run_local_ranks(2, [&](Communicator& ranks) {
          SharedModel model(&ranks);
-         return responses(model, temperature);
+         return responses(model, temperature, guesses);
        }))
     CHECK(said == alone);
 }
