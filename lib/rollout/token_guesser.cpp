@@ -11,6 +11,7 @@ namespace {
 constexpr int64_t kGram = 3;           // tokens that must repeat before a guess
 constexpr int64_t kMostPlaces = 24;    // places that a search compares
 constexpr int64_t kMostCompared = 64;  // tokens that a search compares at a place
+constexpr double kAssumed = 4;         // weight of the rates assumed before measurements, in tokens
 constexpr double kMemory = 0.99;       // weight of the past at each new measurement
 
 uint64_t mixed(uint64_t key, int64_t token) {
@@ -41,6 +42,14 @@ int64_t TokenGuesser::token_at(const Texts& texts, Place place, int64_t back) {
     index += std::ssize(texts.tokens[0]);
   }
   return index < 0 ? -1 : texts.tokens[text][index];
+}
+
+/// Before measurements, the longer a repetition, the likelier it goes on.
+TokenGuesser::TokenGuesser(int64_t max_tokens) : max_tokens_(max_tokens) {
+  for (int64_t length = 0; length < kMostCompared; ++length) {
+    const auto x = static_cast<double>(length);
+    rates_[rate_index(length)] = {.right = kAssumed * x / (x + 6), .tried = kAssumed};
+  }
 }
 
 TokenGuesser::Response TokenGuesser::begin(std::span<const int64_t> prompt, std::span<const int64_t> drawn) {

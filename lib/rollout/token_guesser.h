@@ -22,7 +22,7 @@ namespace roll {
 class TokenGuesser {
  public:
   /// `max_tokens`: most tokens to search; about 60 bytes each.
-  explicit TokenGuesser(int64_t max_tokens = int64_t{1} << 22) : max_tokens_(max_tokens) {}
+  explicit TokenGuesser(int64_t max_tokens = int64_t{1} << 22);
 
   /// Identifies a running response.
   using Response = int64_t;
@@ -57,7 +57,7 @@ class TokenGuesser {
   };
   /// Moving share of right guesses.
   struct Rate {
-    double right = 1, tried = 2;
+    double right = 0, tried = 0;
     void add(bool is_right);
     double value() const { return right / tried; }
   };
