@@ -17,7 +17,7 @@ for line in sys.stdin:
 """
 # What depends on the clock, on what was sampled beside what, or on how much of a run one process has done.
 CLOCKED = ("utc", "time/", "throughput/", "memory/", "perf/", "comm/", "system/", "wait", "tokens_per", "mfu", "rollout/slots_busy",
-           "reward/seconds", "rollout/kv_pages_used", "rollout/prefix_hits", "rollout/evictions", "rollout/groups_aborted")
+           "reward/seconds", "rollout/kv_pages_used", "rollout/prefix_hits", "rollout/guess", "rollout/evictions", "rollout/groups_aborted")
 
 
 def config(folder, **changes):

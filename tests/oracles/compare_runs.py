@@ -25,7 +25,7 @@ import one_step  # noqa: E402
 import replay  # noqa: E402
 
 TIMED = ("utc", "time/", "perf/", "system/tps")
-TIMED_ENDS = ("_s", "/resident_bytes", "reward/seconds/mean", "reward/seconds/max", "reward/waiting")
+TIMED_ENDS = ("_s", "rollout/guessed", "rollout/guessed_right", "rollout/guess_speedup", "/resident_bytes", "reward/seconds/mean", "reward/seconds/max", "reward/waiting")
 failures, new_metrics, compared = [], set(), 0
 
 
