@@ -6,7 +6,7 @@ namespace roll {
 
 namespace {
 
-constexpr double kDecay = 0.98;       // weight of the past at each new step
+constexpr double kDecay = 0.98;        // weight of the past at each new step
 constexpr double kAssumedRows = 16;    // fixed rows before measurements
 constexpr double kAssumedWeight = 20;  // weight of the assumption, in steps x rows^2
 
