@@ -23,7 +23,7 @@ def chain(rng):
     numbers = [rng.randint(2, 99) for _ in range(8)]
     lines, so_far = [], numbers[0]
     for number in numbers[1:]:
-        lines.append(f"{so_far} + {number} = {so_far + number}, and there are {len(numbers) - 2 - len(lines)} numbers left to add.")
+        lines.append(f"The sum so far is {so_far}. The next number in the list is {number}. I add it: {so_far} + {number} = {so_far + number}.")
         so_far += number
     return f"Add these numbers step by step: {', '.join(map(str, numbers))}", "\n".join(lines) + f"\nThe sum is {so_far}."
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 
 namespace roll {
 
@@ -108,17 +107,22 @@ void TokenGuesser::append(Texts& texts, int32_t text, int64_t token) {
 void TokenGuesser::add(Response response, int64_t token) {
   Running& running = running_.at(response);
   Texts& texts = *running.texts;
+  const auto has_next = [&] {
+    return running.match.next >= 0 && running.match.next < std::ssize(texts.tokens[running.match.text]);
+  };
   bool is_right = false;
-  if (running.match.next >= 0 && running.match.next < std::ssize(texts.tokens[running.match.text])) {
+  if (has_next()) {
     is_right = texts.tokens[running.match.text][running.match.next] == token;
     rates_[rate_index(running.length)].add(is_right);
+    ++running.match.next;
+    running.length += is_right ? 1 : 0;
   }
   append(texts, running.text, token);
-  if (is_right) {
-    ++running.match.next;
-    ++running.length;
-  }
-  if (!is_right || running.match.next >= std::ssize(texts.tokens[running.match.text])) find_match(running);
+  if (is_right && has_next()) return;
+  // A text often goes on as before behind a token that differs: a renamed variable, another number.
+  const Place behind_change = running.length > 0 && has_next() ? running.match : Place{};
+  find_match(running);
+  if (running.match.next < 0) running.match = behind_change;
 }
 
 /// Sets the match to the place behind the longest repetition of the response's last tokens; the latest of equal ones.

@@ -3,7 +3,8 @@
 // never changes a response.
 //
 // A guess continues the place where the last tokens of a response occurred before: in its prompt, in itself, or in
-// another response to the same prompt (as in suffix decoding). How often such guesses are right is measured for each
+// another response to the same prompt (as in suffix decoding); or it continues behind the one token that changed there.
+// How often such guesses are right is measured for each
 // length of the repeated text, on every token, whether or not a step computes guesses.
 #pragma once
 
@@ -52,8 +53,9 @@ class TokenGuesser {
   struct Running {
     std::shared_ptr<Texts> texts;
     int32_t text = 0;
-    Place match;         // the place whose next tokens are the guesses
-    int64_t length = 0;  // tokens before `match` that equal the response's last ones, as far as compared
+    Place match;  // the place whose next tokens are the guesses
+    int64_t length =
+        0;  // tokens before `match` that equal the response's last ones, as far as compared; 0: one differs
   };
   /// Moving share of right guesses.
   struct Rate {
