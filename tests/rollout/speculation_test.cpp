@@ -1,4 +1,5 @@
 // Speculative decoding: guesses change the number of steps, never a response.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "rollout/fake_model.h"
@@ -25,6 +26,24 @@ class RepeatingModel : public FakeModel {
 
  private:
   int64_t memory_;
+};
+
+/// Allows all tokens until the end token; behind it, it must not be asked.
+class EndsOnce : public TokenConstraint {
+ public:
+  std::unique_ptr<ConstraintState> begin() const override {
+    struct State : ConstraintState {
+      bool has_ended = false;
+      std::vector<uint32_t> all{~uint32_t{0}};
+      void accept(int64_t token) override { has_ended = token == 0; }
+      std::span<const uint32_t> allowed() override {
+        if (has_ended) throw SystemError("a token was drawn behind the end token");
+        return all;
+      }
+    };
+    return std::make_unique<State>();
+  }
+  size_t num_bytes() const override { return 0; }
 };
 
 SamplingParams guessing(SamplingParams params) {
@@ -104,6 +123,19 @@ TEST_CASE("a guesser that serves several calls guesses from earlier responses to
   CHECK(second.num_steps < 20);
 }
 
+TEST_CASE("no token is drawn behind an end token that was guessed", "[rollout]") {
+  const FakeSizes sizes{.num_slots = 1, .max_length = 80, .vocab_size = kVocab, .takes_guesses = true};
+  SamplingParams params = guessing(params_of(70));
+  params.generating.constraint = std::make_shared<EndsOnce>();
+  auto requests = make_requests(1, 40);
+  for (auto& request : requests) request.prompt_ids = {5, 6, 7, 0, 5, 6, 7, 0, 5, 6, 7, 0, 5, 6, 7};
+  RepeatingModel model(sizes, 2);
+  SamplerCounts counts;
+  const auto responses = generate_with(model, requests, params, {}, {.counts = &counts});
+  CHECK(std::ranges::count(responses, FinishReason::kStop, &Generation::finish_reason) > 10);
+  CHECK(counts.guessed > 0);
+}
+
 TEST_CASE("where guesses are wrong, they end", "[rollout]") {
   SamplingParams params = guessing(params_of(2000));
   params.ignore_eos = true;
@@ -130,6 +162,18 @@ TEST_CASE("a guess continues the longest repetition, and forgets what is too old
   for (int64_t i = 0; i < 9; ++i) guesser.end(guesser.begin(std::vector<int64_t>{i, 11, 12, 13, 14, 15}, {}));
   const auto late = guesser.begin(prompt, std::vector<int64_t>{7, 5, 2});
   CHECK(guesser.guess(late, 3, 0.01).empty());
+}
+
+TEST_CASE("a guess goes on behind one token that differs", "[rollout]") {
+  TokenGuesser guesser;
+  std::vector<int64_t> prompt{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  const auto response = guesser.begin(prompt, std::vector<int64_t>{1, 2, 3});
+  CHECK(guesser.guess(response, 2, 0.1) == std::vector<int64_t>{4, 5});
+  guesser.add(response, 20);  // for 4
+  CHECK(guesser.guess(response, 2, 0) == std::vector<int64_t>{5, 6});
+  CHECK(guesser.guess(response, 2, 0.1).empty());  // not measured yet
+  guesser.add(response, 21);                       // for 5: the second in a row
+  CHECK(guesser.guess(response, 2, 0).empty());
 }
 
 TEST_CASE("the fixed part of a step is measured", "[rollout]") {
