@@ -38,10 +38,6 @@ void DomainRewards::release() {
   }
 }
 
-bool DomainRewards::is_open() const {
-  return std::ranges::any_of(domains_, [](const auto& domain) { return !domain.second.submitted.empty(); });
-}
-
 std::map<int64_t, RewardResult> DomainRewards::take_done() {
   std::map<int64_t, RewardResult> results;
   for (auto& [name, domain] : domains_)

@@ -41,8 +41,6 @@ class DomainRewards {
   std::map<std::string, HeldQueries>& held() { return held_; }
   /// Queues all held responses for scoring. Call it when nothing is left to sample and the models have judged them.
   void release();
-  /// Returns true if there are queued responses whose results have not been taken yet. Held responses do not count.
-  bool is_open() const;
   /// Returns the results that are ready and not taken before, by the caller's index. Does not wait. Rethrows an
   /// exception that ended the scoring of a response.
   std::map<int64_t, RewardResult> take_done();

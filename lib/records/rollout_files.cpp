@@ -88,8 +88,9 @@ void check_baselines(const std::vector<RolloutRecord>& baselines, int64_t num_gr
     });
     throw user_error(
         "{}: group {}: greedy responses: {} (lines with is_baseline: true and sample_index {}), but adv_estimator "
-        "needs exactly one; replay rollouts of a run with the same adv_estimator, or choose another",
-        origin, wrong, count, group_size);
+        "needs exactly one in each of groups 0 to {}; replay rollouts of a run with the same adv_estimator, or choose "
+        "another",
+        origin, wrong, count, group_size, num_groups - 1);
   }
 }
 

@@ -23,7 +23,7 @@ namespace roll {
 class TokenGuesser {
  public:
   /// `max_tokens`: most tokens to search; about 60 bytes each.
-  explicit TokenGuesser(int64_t max_tokens = int64_t{1} << 22);
+  explicit TokenGuesser(int64_t max_tokens = int64_t{1} << 20);
 
   /// Identifies a running response.
   using Response = int64_t;

@@ -67,7 +67,8 @@ class Job {
     std::vector<std::filesystem::path> found;
     for (const auto& process : std::filesystem::directory_iterator("/proc")) {
       std::ifstream file(process.path() / "environ");  // no process, or another user's: nothing to read
-      const std::string environment{std::istreambuf_iterator<char>(file), {}};
+      std::string environment;
+      std::getline(file, environment);  // fails quietly if the process ends meanwhile
       if (environment.find(mark()) != std::string::npos) found.push_back(process);
     }
     return found;

@@ -192,8 +192,10 @@ TEST_CASE("a replay gives baselines to those that want them, one to each group",
   CHECK_THROWS_WITH(replay({}, true), Catch::Contains("step_000003.jsonl: group 0: greedy responses: 0 "));
   CHECK_THROWS_WITH(replay({baseline(0)}, true), Catch::Contains("group 1: greedy responses: 0 "));
   CHECK_THROWS_WITH(replay({baseline(1)}, true), Catch::Contains("group 0: greedy responses: 0 "));
-  CHECK_THROWS_WITH(replay({baseline(0), baseline(0), baseline(1)}, true), Catch::Contains("group 0: the estimator"));
-  CHECK_THROWS_WITH(replay({baseline(0), baseline(1), baseline(2)}, true), Catch::Contains("group 2: the estimator"));
+  CHECK_THROWS_WITH(replay({baseline(0), baseline(0), baseline(1)}, true),
+                    Catch::Contains("group 0: greedy responses: 2 "));
+  CHECK_THROWS_WITH(replay({baseline(0), baseline(1), baseline(2)}, true),
+                    Catch::Contains("group 2: greedy responses: 1 "));
   CHECK_THROWS_WITH(replay({baseline(0), baseline(1, 3)}, true), Catch::Contains("sample_index 2"));
 }
 

@@ -53,7 +53,8 @@ int num_running(const std::string& word) {
   int num = 0;
   for (const fs::path& folder : list_folder("/proc")) {
     std::ifstream file(folder / "cmdline");
-    const std::string line((std::istreambuf_iterator<char>(file)), {});
+    std::string line;
+    std::getline(file, line);  // fails quietly if the process ends meanwhile
     num += line.find(word) != std::string::npos ? 1 : 0;
   }
   return num;
