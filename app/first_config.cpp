@@ -34,7 +34,7 @@ constexpr double kUsableMemory = 0.9;  // share of a device; the rest is for the
 RewardArgs reward_args(const std::string& name) {
   RewardArgs args;
   RewardType type;
-  if (const NewRun run{.reward = name}; run.has_python_reward()) {
+  if (python_reward(name)) {
     PythonFunctionArgs function;
     function.python = name;
     args.type = function;
@@ -148,18 +148,15 @@ std::string find_validation_file(const std::string& file) {
 }
 
 std::string checked_reward(const std::string& given) {
-  NewRun run{.reward = given};
-  if (run.has_python_reward()) {
-    const size_t colon = given.rfind(':');
-    run.reward = fs::absolute(given.substr(0, colon)).lexically_normal().string() + given.substr(colon);
-  }
-  const std::string& name = run.reward;
+  const auto function = python_reward(given);
+  const std::string name =
+      function ? fs::absolute(function->source).lexically_normal().string() + ":" + function->name : given;
   const RewardArgs args = reward_args(name);
   try {
     if (needs_model(*args.type)) throw UserError("it needs a model");
     make_reward(args, 1, "")->check_files();
   } catch (const UserError& e) {
-    if (run.has_python_reward()) throw user_error("--reward = {}: {}", given, e.what());
+    if (function) throw user_error("--reward = {}: {}", given, e.what());
     throw user_error(
         "--reward = {}: needs other keys besides its name ({}); use math_rule, and change it in the configuration file",
         given, e.what());

@@ -12,7 +12,7 @@ void add_speculation_flag(CLI::App& sub, std::shared_ptr<TokenGuesser>& guesser)
            if (named<Speculation>(value) == Speculation::kNone) guesser.reset();
          },
          kSpeculationHelp)
-      ->check(CLI::IsMember({"auto", "none"}))
+      ->check(CLI::IsMember(Words<Speculation>::all()))
       ->default_str("auto");
 }
 

@@ -48,9 +48,8 @@ class EnvironmentPool {
   /// Sends the model's message to the environment. The caller must take() the answer before the next step(). Not for
   /// trajectories that an agent drives, which gets the message by sessions().
   void step(int64_t trajectory, std::string message);
-  /// Returns the environment's answer to the last step(), once. If an agent drives the trajectory, returns the result
-  /// of AgentSessions::next(): the agent's next request, or how its session ended. Returns nullopt if there is none
-  /// yet.
+  /// Returns the environment's answer to the last step(), once. For a trajectory that an agent drives, returns the
+  /// agent's next request or how its session ended (AgentSessions::next()). Returns nullopt if there is none yet.
   std::optional<TurnAnswer> take(int64_t trajectory);
   /// Ends the trajectory and frees its environment. Call it once.
   void end(int64_t trajectory);

@@ -21,14 +21,16 @@ double ratio(int64_t part, int64_t whole) {
 }  // namespace
 
 void RolloutStatistics::add_counts(const SamplerCounts& local, Mesh& mesh) {
-  int64_t* const sums[] = {&counts.prompt_tokens, &counts.shared_tokens, &counts.decoded,   &counts.drawn,
-                           &counts.guessed,       &counts.guessed_right, &counts.evictions, &counts.slot_steps};
-  const int64_t local_counts[] = {local.prompt_tokens, local.shared_tokens, local.decoded,   local.drawn,
-                                  local.guessed,       local.guessed_right, local.evictions, local.slot_steps};
-  at::Tensor reduced = at::zeros({std::ssize(local_counts)}, at::kLong);
-  if (mesh.is_leader()) std::ranges::copy(local_counts, reduced.data_ptr<int64_t>());
+  constexpr int64_t SamplerCounts::*kSummed[] = {&SamplerCounts::prompt_tokens, &SamplerCounts::shared_tokens,
+                                                 &SamplerCounts::decoded,       &SamplerCounts::drawn,
+                                                 &SamplerCounts::guessed,       &SamplerCounts::guessed_right,
+                                                 &SamplerCounts::evictions,     &SamplerCounts::slot_steps};
+  at::Tensor reduced = at::zeros({std::ssize(kSummed)}, at::kLong);
+  auto* const sums = reduced.data_ptr<int64_t>();
+  if (mesh.is_leader())
+    for (int64_t i = 0; i < std::ssize(kSummed); ++i) sums[i] = local.*kSummed[i];
   mesh.world().all_reduce_sum(reduced, "sampler counts");
-  for (int64_t i = 0; i < std::ssize(local_counts); ++i) *sums[i] += reduced.const_data_ptr<int64_t>()[i];
+  for (int64_t i = 0; i < std::ssize(kSummed); ++i) counts.*kSummed[i] += sums[i];
   counts.most_pages = std::max(counts.most_pages, mesh.world().all_reduce_max(local.most_pages, "KV pages"));
   counts.num_pages = std::max(counts.num_pages, local.num_pages);
 }

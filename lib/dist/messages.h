@@ -1,7 +1,7 @@
 // Sends typed messages between ranks. M is a struct with kMessage and fields() (base/message.h); all ranks send the
 // same type. `ranks` is the communicator of the ranks that take part. Every function but decode_messages() is
-// **Collective** over them. `name` identifies the call in errors. Malformed bytes throw decode_message()'s errors,
-// which name the sender.
+// **Collective** over them. `name` identifies the call in errors. Malformed bytes throw decode_message()'s errors;
+// these name the sender.
 #pragma once
 
 #include <string>

@@ -31,8 +31,8 @@ struct HeadRotation {
   at::Tensor query_scale{};  // [T, 1, 1] float32: factor of rotated queries (query_growth() in rope.h); undefined: 1
 };
 
-/// Expert indices of the pass's tokens: [T, choices_per_token()] int16 each (mixture.h). A token's row has the indices
-/// of the experts that it uses in the first MoE layer of the model, then those in the second, and so on.
+/// Expert indices of the pass's tokens: [T, choices_per_token()] int16 each (mixture.h). A token's row lists
+/// the experts that it uses in the first MoE layer of the model, then those in the second, and so on.
 struct RoutedExperts {
   at::Tensor replayed;  // input: experts to use; -1: the router chooses; undefined: it chooses everywhere
   at::Tensor recorded;  // output, written in place: experts that were used; undefined: not recorded

@@ -213,7 +213,7 @@ std::string roles_text(const NewRun& run, const Sizes& sizes, const NewLayout& l
 std::string rewards_text(const NewRun& run) {
   std::string text = "\nrewards:\n";
   for (const std::string& domain : run.domains.empty() ? std::vector{run.reward_domain()} : run.domains)
-    text += fmt::format("  {}:\n    {}: {}\n", yaml_text(domain), run.has_python_reward() ? "python" : "type",
+    text += fmt::format("  {}:\n    {}: {}\n", yaml_text(domain), python_reward(run.reward) ? "python" : "type",
                         yaml_text(run.reward));
   if (!run.validation) return text;
   return text + fmt::format("\nvalidation:\n  data_args:\n    file_name: {}\n  generating_args: {{temperature: 0}}\n",
@@ -240,6 +240,15 @@ save_steps: 0  # updates between checkpoints; 0: only at the end
 }
 
 }  // namespace
+
+std::optional<PythonName> python_reward(const std::string& reward) {
+  return reward.find(".py:") == std::string::npos ? std::nullopt : std::optional(parse_python_name(reward, "--reward"));
+}
+
+std::string NewRun::reward_domain() const {
+  const auto function = python_reward(reward);
+  return function ? function->name : reward;
+}
 
 std::string new_sft_config(const NewRun& run, const ModelSpec& spec) {
   const int64_t length = std::min<int64_t>(choose_length(run.prompts), spec.most_positions());

@@ -10,6 +10,7 @@
 #include "data/row_columns.h"
 #include "model/spec.h"
 #include "preview/lengths.h"
+#include "process/python_name.h"
 
 namespace roll {
 
@@ -41,11 +42,13 @@ struct NewRun {
   LengthSummary prompts;          // tokens of the prompts
   bool keeps_all = false;  // true: prompt_length fits the longest prompt; false: a few very long ones may be dropped
 
-  /// True if the reward is a Python function.
-  bool has_python_reward() const { return reward.find(".py:") != std::string::npos; }
   /// Returns the name of the domain if there is one: the function's name or the reward type.
-  std::string reward_domain() const { return has_python_reward() ? reward.substr(reward.rfind(':') + 1) : reward; }
+  std::string reward_domain() const;
 };
+
+/// Returns the parts of a reward that is FILE.py:FUNCTION; nullopt if it is a type. Throws UserError if the function
+/// has no name.
+std::optional<PythonName> python_reward(const std::string& reward);
 
 /// How the devices share the model.
 struct NewLayout {

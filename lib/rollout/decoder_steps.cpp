@@ -64,8 +64,8 @@ class DecoderSteps : public StepModel {
   DecoderSteps(const Transformer& model, const EngineLimits& limits)
       : sizes_(decoder_sizes(model, limits)),
         decoder_(make_decoder(model, sizes_)),
-        draws_(limits.num_slots, model.spec().vocab_size,
-               model.parallel().tp_size() > 1 ? model.parallel().tp : nullptr),
+        slot_draws_(limits.num_slots, model.spec().vocab_size,
+                    model.parallel().tp_size() > 1 ? model.parallel().tp : nullptr),
         vocab_size_(model.spec().vocab_size),
         // A delta net's page holds the state behind its last token, which a wrong guess would change.
         takes_guesses_(has_cpu_decoder(model) && !model.spec().delta),
@@ -83,7 +83,7 @@ class DecoderSteps : public StepModel {
 
   void seat(int64_t slot, const Seat& seat) override {
     slots_[slot].length = std::ssize(seat.prompt) + std::ssize(seat.drawn);
-    draws_.seat(slot, seat);
+    slot_draws_.seat(slot, seat);
   }
 
   void set_pages(int64_t slot, int64_t first, std::span<const int32_t> pages) override {
@@ -94,25 +94,20 @@ class DecoderSteps : public StepModel {
     for (const auto& [from, to] : plan.copies) decoder_->copy_page(from, to);
     rows_.clear();
     logit_rows_.clear();
-    slot_rows_.clear();
+    draws_.clear();
     const Stopwatch watch;
     for (const PromptPiece& piece : plan.pieces) add_piece(piece);
     for (const DecodingSlot& decoding : plan.decoding) add_decoding(decoding);
     const LogitRows logits = decoder_->run(rows_, logit_rows_);
-    std::vector<SlotDraw> draws;
-    for (const SlotRows& rows : slot_rows_) {
-      draws.push_back({.slot = rows.slot, .rows = {}, .guesses = rows.guesses});
-      for (int64_t i = 0; i <= std::ssize(rows.guesses); ++i) draws.back().rows.push_back(logits.row(rows.first + i));
-    }
-    drawn_ = draws_.draw(draws);
-    for (const Drawn& drawn : drawn_) slots_[drawn.slot].length += slots_[drawn.slot].is_decoding ? 1 : 0;
-    if (plan.pieces.empty()) times_.add(std::ssize(rows_), watch.seconds());
+    drawn_ = slot_draws_.draw(draws_, logits);
+    for (const Drawn& drawn : drawn_) ++slots_[drawn.slot].length;
+    if (plan.pieces.empty() && measures_time_) times_.add(std::ssize(rows_), watch.seconds());
   }
 
   std::vector<Drawn> collect() override { return std::move(drawn_); }
 
   bool takes_guesses() const override { return takes_guesses_; }
-  double fixed_rows() const override { return measures_time_ ? times_.fixed_rows() : StepTimes().fixed_rows(); }
+  double fixed_rows() const override { return times_.fixed_rows(); }
 
   std::vector<int16_t> routed_experts(int64_t slot, int64_t length) const override {
     return decoder_->experts().sequence_experts(slots_[slot].pages.data(), length);
@@ -120,42 +115,32 @@ class DecoderSteps : public StepModel {
 
  private:
   struct Slot {
-    int64_t length = 0;        // position of the next token to compute
-    bool is_decoding = false;  // it draws behind its last drawn token, not behind its prompt
+    int64_t length = 0;  // known tokens: prompt and drawn ones
     std::vector<int32_t> pages;
-  };
-  /// A slot that draws, and its logits: those of its guesses follow those of its last token.
-  struct SlotRows {
-    int64_t slot = 0, first = 0;  // first: index in logit_rows_
-    std::vector<int64_t> guesses;
   };
 
   void add_piece(const PromptPiece& piece) {
     for (int64_t i = 0; i < std::ssize(piece.ids); ++i)
       rows_.push_back({.token = piece.ids[i], .position = piece.begin + i, .pages = slots_[piece.slot].pages.data()});
     if (piece.draws.empty()) return;
-    for (const int64_t slot : piece.draws) {
-      slots_[slot].is_decoding = false;
-      slot_rows_.push_back({.slot = slot, .first = std::ssize(logit_rows_), .guesses = {}});
-    }
+    for (const int64_t slot : piece.draws) draws_.push_back({.slot = slot, .row = std::ssize(logit_rows_)});
     logit_rows_.push_back(std::ssize(rows_) - 1);
   }
 
   void add_decoding(const DecodingSlot& decoding) {
-    Slot& slot = slots_[decoding.slot];
-    slot.is_decoding = true;
-    slot_rows_.push_back({.slot = decoding.slot, .first = std::ssize(logit_rows_), .guesses = decoding.guesses});
+    const Slot& slot = slots_[decoding.slot];
+    draws_.push_back({.slot = decoding.slot, .row = std::ssize(logit_rows_), .guesses = decoding.guesses});
     const auto add_row = [&](int64_t token, int64_t position) {
       logit_rows_.push_back(std::ssize(rows_));
       rows_.push_back({.token = token, .position = position, .pages = slot.pages.data()});
     };
-    add_row(draws_.last_token(decoding.slot), slot.length);
-    for (int64_t i = 0; i < std::ssize(decoding.guesses); ++i) add_row(decoding.guesses[i], slot.length + 1 + i);
+    add_row(slot_draws_.last_token(decoding.slot), slot.length - 1);
+    for (int64_t i = 0; i < std::ssize(decoding.guesses); ++i) add_row(decoding.guesses[i], slot.length + i);
   }
 
   DecoderSizes sizes_;
   std::unique_ptr<Decoder> decoder_;
-  SlotDraws draws_;
+  SlotDraws slot_draws_;
   int64_t vocab_size_;
   bool takes_guesses_, measures_time_;
   std::vector<Slot> slots_;
@@ -164,7 +149,7 @@ class DecoderSteps : public StepModel {
   // State of the current step.
   std::vector<DecoderRow> rows_;
   std::vector<int64_t> logit_rows_;  // rows whose logits are needed
-  std::vector<SlotRows> slot_rows_;
+  std::vector<SlotDraw> draws_;      // refers to the guesses of the plan
   std::vector<Drawn> drawn_;
 };
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "decode/decoder.h"
 #include "dist/communicator.h"
 #include "ops/sample_row.h"
 #include "rollout/row_sampling.h"
@@ -13,12 +14,11 @@
 
 namespace roll {
 
-/// A slot that draws. If there are guesses of the tokens that it will draw, it also draws behind each guess, as long as
-/// the draws before equal the guesses.
+/// A slot that draws from the logits of row `row`. If there are guesses of the tokens that it will draw, it also draws
+/// behind each guess, from the rows that follow, as long as the draws before equal the guesses.
 struct SlotDraw {
-  int64_t slot = 0;
-  std::vector<const float*> rows;  // vocab_size logits each: of the next token, then behind each guess
-  std::vector<int64_t> guesses{};
+  int64_t slot = 0, row = 0;
+  std::span<const int64_t> guesses{};
 };
 
 class SlotDraws {
@@ -32,10 +32,10 @@ class SlotDraws {
   /// Returns the token that the slot drew last; -1 if it has drawn none since seat().
   int64_t last_token(int64_t slot) const { return slots_[slot].token; }
 
-  /// Returns the draws of `draws` in this order; for each slot, which may occur once, one or more. Reads the logits
-  /// only on the first rank. Throws SystemError if a row has no finite logit, or a logit is NaN or +infinity.
-  /// **Collective** over `ranks`.
-  std::vector<Drawn> draw(std::span<const SlotDraw> draws);
+  /// Returns the draws of `draws` in this order; for each slot, which may occur once, one or more. `logits`: rows of
+  /// vocab_size logits, read only on the first rank. Throws SystemError if a row has no finite logit, or a logit is NaN
+  /// or +infinity. **Collective** over `ranks`.
+  std::vector<Drawn> draw(std::span<const SlotDraw> draws, const LogitRows& logits);
 
  private:
   struct Slot {
@@ -58,9 +58,9 @@ class SlotDraws {
   /// The draws of one slot.
   using Draws = std::vector<Drawn>;
 
-  std::vector<Draws> draw_local(std::span<const SlotDraw> draws);
-  Draws draw_slot(const SlotDraw& draw, RowSampler& sampler);
-  std::vector<Draws> draw_on_first_rank(std::span<const SlotDraw> draws);
+  std::vector<Draws> draw_local(std::span<const SlotDraw> draws, const LogitRows& logits);
+  Draws draw_slot(const SlotDraw& draw, const LogitRows& logits, RowSampler& sampler);
+  std::vector<Draws> draw_on_first_rank(std::span<const SlotDraw> draws, const LogitRows& logits);
 
   int64_t vocab_size_;
   Communicator* ranks_;

@@ -87,8 +87,8 @@ class StepModel {
 
   /// Starts a step of at most max_rows() tokens; may return before it is done. `plan` must not be empty.
   virtual void launch(const StepPlan& plan) = 0;
-  /// Returns the draws of the oldest launch that is not collected: for each prompt piece, those of piece.draws; then
-  /// those of each slot in plan.decoding, one or, with guesses, several. Throws SystemError if a logit is NaN or
+  /// Returns the draws of the oldest launch that is not collected. Each slot in piece.draws of each prompt piece has
+  /// one, then each slot in plan.decoding one or, with guesses, several. Throws SystemError if a logit is NaN or
   /// +infinity, or no logit of a row is finite.
   virtual std::vector<Drawn> collect() = 0;
   /// Returns how many launches should be uncollected when the next one starts, so that the device never waits for the

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace roll {
 
@@ -41,6 +42,19 @@ int64_t TokenGuesser::token_at(const Texts& texts, Place place, int64_t back) {
     index += std::ssize(texts.tokens[0]);
   }
   return index < 0 ? -1 : texts.tokens[text][index];
+}
+
+/// Returns true if a token lies behind the place.
+bool TokenGuesser::has_next(const Texts& texts, Place place) {
+  return place.next >= 0 && place.next < std::ssize(texts.tokens[place.text]);
+}
+
+/// Returns the key of the kGram tokens before the place; nullopt if there are fewer.
+std::optional<uint64_t> TokenGuesser::gram_key(const Texts& texts, Place place) {
+  if (token_at(texts, place, kGram) < 0) return std::nullopt;
+  uint64_t key = 0;
+  for (int64_t back = 1; back <= kGram; ++back) key = mixed(key, token_at(texts, place, back));
+  return key;
 }
 
 /// Before measurements, the longer a repetition, the likelier it goes on.
@@ -84,6 +98,8 @@ std::shared_ptr<TokenGuesser::Texts> TokenGuesser::texts_for(std::span<const int
 /// Forgets prompts until half of the tokens are free. Running responses keep theirs.
 void TokenGuesser::forget_oldest() {
   if (num_tokens_ < max_tokens_) return;
+  num_tokens_ = 0;  // counted anew: forgotten prompts may have grown while responses to them ran
+  for (const auto& texts : prompts_) num_tokens_ += texts->num_tokens;
   while (!prompts_.empty() && num_tokens_ > max_tokens_ / 2) {
     num_tokens_ -= prompts_.front()->num_tokens;
     prompts_.pop_front();
@@ -95,32 +111,27 @@ void TokenGuesser::append(Texts& texts, int32_t text, int64_t token) {
   texts.tokens[text].push_back(static_cast<int32_t>(token));
   const Place place{.text = text, .next = static_cast<int32_t>(texts.tokens[text].size())};
   texts.earlier[text].emplace_back();
-  if (num_tokens_ >= max_tokens_ || token_at(texts, place, kGram) < 0) return;
+  const auto key = gram_key(texts, place);
+  if (num_tokens_ >= max_tokens_ || !key) return;
   ++num_tokens_;
   ++texts.num_tokens;
-  uint64_t key = 0;
-  for (int64_t back = 1; back <= kGram; ++back) key = mixed(key, token_at(texts, place, back));
-  std::swap(texts.last.try_emplace(key).first->second, texts.earlier[text].back());
-  texts.last[key] = place;
+  texts.earlier[text].back() = std::exchange(texts.last[*key], place);
 }
 
 void TokenGuesser::add(Response response, int64_t token) {
   Running& running = running_.at(response);
   Texts& texts = *running.texts;
-  const auto has_next = [&] {
-    return running.match.next >= 0 && running.match.next < std::ssize(texts.tokens[running.match.text]);
-  };
   bool is_right = false;
-  if (has_next()) {
+  if (has_next(texts, running.match)) {
     is_right = texts.tokens[running.match.text][running.match.next] == token;
     rates_[rate_index(running.length)].add(is_right);
     ++running.match.next;
     running.length += is_right ? 1 : 0;
   }
   append(texts, running.text, token);
-  if (is_right && has_next()) return;
+  if (is_right && has_next(texts, running.match)) return;
   // A text often goes on as before behind a token that differs: a renamed variable, another number.
-  const Place behind_change = running.length > 0 && has_next() ? running.match : Place{};
+  const Place behind_change = running.length > 0 && has_next(texts, running.match) ? running.match : Place{};
   find_match(running);
   if (running.match.next < 0) running.match = behind_change;
 }
@@ -131,19 +142,15 @@ void TokenGuesser::find_match(Running& running) const {
   running.length = 0;
   const Texts& texts = *running.texts;
   const Place end{.text = running.text, .next = static_cast<int32_t>(texts.tokens[running.text].size())};
-  if (token_at(texts, end, kGram) < 0) return;
-  uint64_t key = 0;
-  for (int64_t back = 1; back <= kGram; ++back) key = mixed(key, token_at(texts, end, back));
-  const auto found = texts.last.find(key);
-  if (found == texts.last.end()) return;
-  Place place = found->second;
+  const auto key = gram_key(texts, end);
+  const auto found = key ? texts.last.find(*key) : texts.last.end();
+  Place place = found == texts.last.end() ? Place{} : found->second;
   for (int64_t i = 0; i < kMostPlaces && place.next >= 0; ++i) {
     int64_t length = 0;
     while (length < kMostCompared && token_at(texts, place, length + 1) >= 0 &&
            token_at(texts, place, length + 1) == token_at(texts, end, length + 1))
       ++length;
-    const bool has_next = place.next < std::ssize(texts.tokens[place.text]);
-    if (has_next && length >= kGram && length > running.length) {
+    if (has_next(texts, place) && length >= kGram && length > running.length) {
       running.match = place;
       running.length = length;
     }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -45,7 +46,7 @@ class TokenGuesser {
   /// A prompt and the responses to it.
   struct Texts {
     uint64_t prompt_key = 0;
-    int64_t num_running = 0, num_tokens = 0;
+    int64_t num_tokens = 0;                    // searchable ones
     std::vector<std::vector<int32_t>> tokens;  // [0]: the prompt; then the responses
     std::vector<std::vector<Place>> earlier;   // for each token, the previous place behind the same kGram tokens
     std::unordered_map<uint64_t, Place> last;  // key of kGram tokens -> last place behind them
@@ -66,6 +67,8 @@ class TokenGuesser {
   static constexpr size_t kNumRates = 12;
 
   static int64_t token_at(const Texts& texts, Place place, int64_t back);
+  static bool has_next(const Texts& texts, Place place);
+  static std::optional<uint64_t> gram_key(const Texts& texts, Place place);
   static size_t rate_index(int64_t length);
   std::shared_ptr<Texts> texts_for(std::span<const int64_t> prompt);
   void forget_oldest();

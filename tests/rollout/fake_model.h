@@ -65,34 +65,30 @@ class FakeModel : public StepModel {
       prompt_tokens += std::ssize(piece.ids);
     }
     for (const auto& [slot, guesses] : plan.decoding) {
-      write(slot, slots_[slot].length, draws_.last_token(slot));
+      write(slot, slots_[slot].length - 1, draws_.last_token(slot));
       for (size_t i = 0; i < guesses.size(); ++i)
-        write(slot, slots_[slot].length + 1 + static_cast<int64_t>(i), guesses[i]);
+        write(slot, slots_[slot].length + static_cast<int64_t>(i), guesses[i]);
       rows += std::ssize(guesses);
     }
     ROLL_CHECK(rows <= sizes_.max_rows, "a step has no more rows than it may");
     std::vector<SlotDraw> draws;
-    std::deque<std::vector<float>> logits;
+    std::vector<float> logits;
+    const auto num_rows = [&] { return std::ssize(logits) / sizes_.vocab_size; };
     const auto add_row = [&](const std::vector<int64_t>& ids) {
-      logits.push_back(row_after(ids));
-      draws.back().rows.push_back(logits.back().data());
+      const std::vector<float> row = row_after(ids);
+      logits.insert(logits.end(), row.begin(), row.end());
     };
     for (const PromptPiece& piece : plan.pieces)
       for (const int64_t slot : piece.draws) {
-        draws.push_back({.slot = slot, .rows = {}});
+        draws.push_back({.slot = slot, .row = num_rows()});
         add_row(read(piece.slot, piece.begin + std::ssize(piece.ids)));
       }
-    const size_t num_prompts = draws.size();
     for (const auto& [slot, guesses] : plan.decoding) {
-      draws.push_back({.slot = slot, .rows = {}, .guesses = guesses});
-      for (int64_t i = 0; i <= std::ssize(guesses); ++i) add_row(read(slot, slots_[slot].length + 1 + i));
+      draws.push_back({.slot = slot, .row = num_rows(), .guesses = guesses});
+      for (int64_t i = 0; i <= std::ssize(guesses); ++i) add_row(read(slot, slots_[slot].length + i));
     }
-    drawn_.push_back(draws_.draw(draws));
-    for (const Drawn& drawn : drawn_.back()) {
-      const auto same_slot = [&](const SlotDraw& draw) { return draw.slot == drawn.slot; };
-      if (std::ranges::find_if(draws, same_slot) - draws.begin() >= static_cast<int64_t>(num_prompts))
-        ++slots_[drawn.slot].length;
-    }
+    drawn_.push_back(draws_.draw(draws, {.data = logits.data(), .stride = sizes_.vocab_size}));
+    for (const Drawn& drawn : drawn_.back()) ++slots_[drawn.slot].length;
     ROLL_CHECK(std::ssize(drawn_) <= sizes_.depth + 1, "no more launches than the model wants");
     ++num_steps;
     largest_step = std::max(largest_step, rows);
