@@ -162,9 +162,10 @@ std::vector<RolloutRecord> read_replay(const fs::path& folder, int64_t step, int
       records.push_back(std::move(record));
     }
   sort_records(records);
-  const auto first_baseline = std::ranges::stable_partition(records, std::logical_not(), &RolloutRecord::is_baseline);
-  std::vector<RolloutRecord> baselines(first_baseline.begin(), first_baseline.end());
-  records.erase(first_baseline.begin(), first_baseline.end());
+  const auto first_baseline = std::stable_partition(records.begin(), records.end(),
+                                                    [](const RolloutRecord& record) { return !record.is_baseline; });
+  std::vector<RolloutRecord> baselines(first_baseline, records.end());
+  records.erase(first_baseline, records.end());
   check_groups(records, group_size, origin);
   if (with_baselines) {
     check_baselines(baselines, std::ssize(records) / group_size, group_size, origin);

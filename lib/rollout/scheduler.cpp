@@ -135,9 +135,10 @@ void Scheduler::take_drawn() {
   const Launch launch = std::move(launched_.front());
   launched_.pop_front();
   size_t next = 0;
-  for (const auto& [slot, serial] : launch) {
+  for (const DrawingSlot& drawing : launch) {
+    const int64_t slot = drawing.slot;
     ROLL_CHECK(next < drawn.size() && drawn[next].slot == slot, "every slot of the plan draws");
-    const auto is_running = [&] { return slot_sequences_[slot] && slot_sequences_[slot]->serial == serial; };
+    const auto is_running = [&] { return slot_sequences_[slot] && slot_sequences_[slot]->serial == drawing.serial; };
     if (is_running()) --slot_sequences_[slot]->num_pending;
     for (const size_t first = next; next < drawn.size() && drawn[next].slot == slot; ++next) {
       if (!is_running()) continue;
