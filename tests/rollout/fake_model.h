@@ -126,6 +126,7 @@ class FakeModel : public StepModel {
   }
   void write(int64_t slot, int64_t position, int64_t token) {
     ROLL_CHECK(position < sizes_.max_length, "a slot may not overflow");
+    ROLL_CHECK(token >= 0, "what is written was drawn, on every rank");
     place(slot, position) = token;
   }
   std::vector<int64_t> read(int64_t slot, int64_t length) {

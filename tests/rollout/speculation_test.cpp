@@ -154,6 +154,9 @@ TEST_CASE("a guess continues the longest repetition, and forgets what is too old
   guesser.add(response, 4);
   CHECK(guesser.guess(response, 1, 0.1) == std::vector<int64_t>{8});  // behind 5 2 3 4, not behind 2 3 4
   CHECK(guesser.guess(response, 4, 0.1) == std::vector<int64_t>{8});
+  const std::vector<int64_t> whole{7, 5, 2, 3, 4};
+  TokenGuesser searching;  // finds the place at once, not token by token
+  CHECK(searching.guess(searching.begin(prompt, whole), 1, 0.1) == std::vector<int64_t>{8});
   CHECK(guesser.guess(response, 1, 0.9).empty());
   const auto other = guesser.begin(prompt, std::vector<int64_t>{7, 5, 2});
   CHECK(guesser.guess(other, 3, 0.01) == std::vector<int64_t>{3, 4});  // as the other response goes on
