@@ -186,7 +186,9 @@ std::string data_name(const std::string& name) {
   fs::path last = short_name(name);
   for (const char* extension : {".gz", ".zst", ".parquet", ".jsonl", ".json", ".csv", ".tsv"})
     if (last.extension() == extension) last = last.stem();
-  return last.string();
+  const fs::path data_set = fs::path(name).parent_path();  // the data set in NAME/CONFIGURATION
+  const bool has_configuration = data_set.has_parent_path() && !is_there(name);
+  return has_configuration ? fmt::format("{}-{}", short_name(data_set.string()), last.string()) : last.string();
 }
 
 std::optional<std::string> choose_template(const fs::path& model, const Tokenizer& tokenizer) {

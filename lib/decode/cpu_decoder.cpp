@@ -71,6 +71,10 @@ void CpuDecoder<T>::make_buffers() {
       rates = std::max(rates, net->ba.padded_outputs());
       mixed = std::max(mixed, net->heads.value_heads * net->heads.value_dim);
       branch = std::max(branch, net->o.padded_outputs());
+    } else if (const auto* latent = std::get_if<LatentBlock>(&block.mixer)) {
+      qkv = std::max(qkv, latent->down.padded_outputs());
+      mixed = std::max(mixed, latent->heads * latent->value_dim);
+      branch = std::max(branch, latent->o.padded_outputs());
     }
   }
   const auto tensor_rows = [&](int64_t width, at::ScalarType dtype = at::kFloat) {
@@ -90,7 +94,9 @@ void CpuDecoder<T>::make_buffers() {
   expert_input_ = choice_rows(hidden_, kDtype);
   expert_gated_ = choice_rows(expert_gated, kDtype);
   expert_results_ = choice_rows(branch, at::kFloat);
-  const int64_t widest = std::max({hidden_, mixed, gated, expert_gated});
+  make_latent_buffers();
+  const int64_t query_latents = query_latents_.defined() ? query_latents_.size(1) : 0;
+  const int64_t widest = std::max({hidden_, mixed, gated, expert_gated, query_latents});
   if (sizes_.int8_weights)
     fixed_ = at::empty({sizes_.max_rows * std::max<int64_t>(1, chosen), fixed_row_bytes(widest)}, at::kByte);
 }
@@ -104,6 +110,8 @@ void CpuDecoder<T>::copy_page(int64_t from, int64_t to) {
       copy(attention->keys), copy(attention->values);
     else if (const auto* net = std::get_if<DeltaBlock>(&block.mixer))
       copy(net->states), copy(net->tails);
+    else if (const auto* latent = std::get_if<LatentBlock>(&block.mixer))
+      copy(latent->pages);
 }
 
 template <class T>

@@ -26,12 +26,13 @@
 
 namespace roll {
 
-using CpuMixers = MixerKinds<Attention, GatedMlp, Experts, GatedDeltaNet>;
+using CpuMixers = MixerKinds<Attention, GatedMlp, Experts, GatedDeltaNet, LatentAttention>;
 /// Supported model features; with tensor parallelism, has_cpu_decoder() excludes kWideHeadNorm.
 inline constexpr Features kCpuFeatures = {
-    Feature::kWindow,     Feature::kSoftCap,    Feature::kScoreScale, Feature::kRotary,      Feature::kWideHeadNorm,
-    Feature::kNormOffset, Feature::kOutputNorm, Feature::kActivation, Feature::kBranchScale, Feature::kEmbeddingScale,
-    Feature::kLogitScale, Feature::kLogitCap,   Feature::kOutputGate, Feature::kRecurrence,  Feature::kLateHeadNorm};
+    Feature::kWindow,       Feature::kSoftCap,        Feature::kScoreScale,   Feature::kRotary,
+    Feature::kWideHeadNorm, Feature::kNormOffset,     Feature::kOutputNorm,   Feature::kActivation,
+    Feature::kBranchScale,  Feature::kEmbeddingScale, Feature::kLogitScale,   Feature::kLogitCap,
+    Feature::kOutputGate,   Feature::kRecurrence,     Feature::kLateHeadNorm, Feature::kLatents};
 
 /// Returns true if CpuDecoder supports the model: its dtype is float32 or bfloat16, it is on the CPU, and CpuMixers and
 /// kCpuFeatures include all its mixers and features.
@@ -107,7 +108,23 @@ class CpuDecoder : public Decoder {
     at::Tensor norm;            // [Dv]
     at::Tensor states, tails;   // [P, Hv * Dk * Dv], [P, (num_taps - 1) * (q k v)]: after the last token of each page
   };
-  using MixerBlock = std::variant<AttentionBlock, GatedBlock, ExpertsBlock, DeltaBlock>;
+  struct LatentBlock {
+    int64_t heads, latent_dim, key_dim, rotated_dim, value_dim;  // heads: on this rank
+    int64_t query_dim;  // elements of the queries' latent; 0: `down` makes queries
+    PackedWeight down;  // from x: the queries' latent (or queries), then the latent, then the rotated key
+    PackedWeight q, o;  // q: from the queries' latent; no outputs if query_dim is 0
+    // Per head and in the model's dtype: from the query's key_dim elements to latent_dim, and from there to value_dim.
+    std::vector<PackedWeight> keys_up, values_up;
+    at::Tensor pages;  // [P, page_size * (latent_dim + rotated_dim)] of type T
+    at::Tensor down_bias, q_norm, latent_norm;
+    RotaryRule rotary;
+    float scale = 1;     // factor of scores
+    float norm_eps = 0;  // epsilon of q_norm and latent_norm
+
+    int64_t query_width() const { return heads * (key_dim + rotated_dim); }
+    int64_t cached_dim() const { return latent_dim + rotated_dim; }
+  };
+  using MixerBlock = std::variant<AttentionBlock, GatedBlock, ExpertsBlock, DeltaBlock, LatentBlock>;
   struct DecoderBlock {
     at::Tensor norm;  // norm of the mixer's input
     MixerBlock mixer;
@@ -140,6 +157,11 @@ class CpuDecoder : public Decoder {
   // Gated delta nets, in decode/cpu_delta.cpp.
   int64_t room_for(const GatedDeltaNet& net, const LayerWeights& weights) const;
   void add_block(const GatedDeltaNet& net, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
+  // Latent attention, in decode/cpu_latents.cpp.
+  int64_t room_for(const LatentAttention& attention, const LayerWeights& weights) const;
+  void add_block(const LatentAttention& attention, const Block& block, const LayerWeights& weights,
+                 StreamedMemory& memory);
+  void make_latent_buffers();
   /// Fills blocks_, lm_head_, embedding_ and final_norm_.
   void pack_weights();
   void make_buffers();
@@ -168,6 +190,7 @@ class CpuDecoder : public Decoder {
   void mix(Member& member, const GatedBlock& block);
   void mix(Member& member, const ExpertsBlock& block);
   void mix(Member& member, const DeltaBlock& block);
+  void mix(Member& member, const LatentBlock& block);
   /// Weights of a gated MLP or of one expert.
   struct GatePart {
     const PackedWeight &gate, &up;
@@ -194,6 +217,12 @@ class CpuDecoder : public Decoder {
   /// Updates the states [value heads of the key head, Dk, Dv] with a row and writes its output. x: q, k, v after the
   /// convolution.
   void step_heads(const DeltaBlock& block, int64_t row, int64_t key_head, float* x, float* states);
+  /// Returns the queries of all rows and heads, from input_; writes latents and rotated keys to their pages.
+  Rows project_latents(Member& member, const LatentBlock& block);
+  /// Sets latent_queries_ from the queries.
+  void absorb_queries(Member& member, const LatentBlock& block, Rows queries);
+  /// Sets latent_reads_ to the attention output.
+  void attend_latents(Member& member, const LatentBlock& block);
   /// Applies bias, q/k norm and RoPE to qkv_, and writes keys and values to their pages.
   void store_heads(Member& member, const AttentionBlock& block);
   /// Sets mixed_ to the attention output.
@@ -228,6 +257,9 @@ class CpuDecoder : public Decoder {
   ExpertRecord record_;
   // MoE: router logits; input, gated and result of each (row, expert) choice, sorted by expert.
   at::Tensor router_logits_, expert_input_, expert_gated_, expert_results_;
+  // Latent attention: input of the products to queries, queries without their rotated elements, and what heads read
+  // of latents, all of type T; queries, and queries over latents, both float32.
+  at::Tensor query_latents_, plain_queries_, latent_reads_, queries_, latent_queries_;
   at::Tensor rates_;  // delta nets: b of each value head, then a of each
 
   // State of the current run().

@@ -11,15 +11,20 @@ namespace roll {
 TensorDecoder::TensorDecoder(const Transformer& model, const DecoderSizes& sizes)
     : model_(model), sizes_(sizes), record_(model.spec(), sizes) {
   const auto options = at::TensorOptions().dtype(model.dtype()).device(model.device());
-  const auto add_cache = [&](int64_t width) {
-    for (auto* tensors : {&cache_.keys, &cache_.values})
-      if (width > 0) tensors->push_back(at::empty({sizes.num_pages * sizes.page_size, width / 2}, options));
+  const auto add_rows = [&](std::vector<at::Tensor>& tensors, int64_t width) {
+    tensors.push_back(at::empty({sizes.num_pages * sizes.page_size, width}, options));
   };
   const int64_t tp = model.parallel().tp_size();
   const auto state_options = options.dtype(model.dtype() == at::kDouble ? at::kDouble : at::kFloat);
   for (const Layer& layer : model.spec().layers())
     for (const Block& block : layer) {
-      add_cache(std::visit([tp](const auto& mixer) { return mixer.own_cost(tp).cached; }, block.mixer));
+      const int64_t width = std::visit([tp](const auto& mixer) { return mixer.own_cost(tp).cached; }, block.mixer);
+      if (std::holds_alternative<LatentAttention>(block.mixer)) {
+        add_rows(cache_.keys, width);
+        cache_.values.push_back(cache_.keys.back());  // latents are keys and values
+      } else if (width > 0) {
+        for (auto* tensors : {&cache_.keys, &cache_.values}) add_rows(*tensors, width / 2);
+      }
       if (const auto* net = std::get_if<GatedDeltaNet>(&block.mixer))
         cache_.states.push_back(
             {.heads = at::empty({sizes.num_pages, net->value_heads / tp, net->key_dim, net->value_dim}, state_options),

@@ -157,6 +157,20 @@ MixerBytes mixer_bytes(const Attention& attention, int64_t hidden, const Element
   return found;
 }
 
+/// Attention over heads, the products before it, and padded copies of heads.
+MixerBytes mixer_bytes(const LatentAttention& attention, int64_t hidden, const ElementSizes& n) {
+  const Attention heads = attention.over_heads();
+  const int64_t own = attention.num_heads / n.rule.tp;
+  const double query = n.num_bytes(own * (attention.key_dim + attention.rotated_dim)),
+               up = n.num_bytes(own * (attention.key_dim + attention.value_dim)),
+               latents = n.num_bytes(2 * attention.q_down.outputs + 2 * attention.cached_dim());
+  MixerBytes found = mixer_bytes(heads, hidden, n);
+  found.kept += latents + n.num_bytes(own * attention.value_dim);
+  found.forward += latents + query + up;
+  found.backward += latents + query + up;
+  return found;
+}
+
 /// Mostly float32: rows around the convolution, heads in chunks, token pairs of a chunk, one state per chunk.
 MixerBytes mixer_bytes(const GatedDeltaNet& net, int64_t hidden, const ElementSizes& n) {
   const auto tp = static_cast<double>(n.rule.tp), chunk = static_cast<double>(std::min<int64_t>(64, n.rule.longest));

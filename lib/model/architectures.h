@@ -56,10 +56,10 @@ enum class DeltaNets { kNone, kByHeads, kSideBySide };
 enum class NoRope { kNone, kListed, kWithoutWindow };
 
 /// Kind of mixture of experts, and the model family whose keys describe it. kNone: no experts. kQwen: Qwen's keys.
-/// kByType: Qwen's keys, but mlp_layer_types says which layers have experts. kMixtral: Mixtral's keys, all layers have
-/// experts, whose size is intermediate_size. kDeepSeek: DeepSeek-V3's keys, sigmoid routers with a bias. kBesideMlps:
-/// Gemma 4's keys, experts beside each MLP if enable_moe_block is true.
-enum class Mixtures { kNone, kQwen, kByType, kMixtral, kDeepSeek, kBesideMlps };
+/// kMixtral: Mixtral's keys, all layers have experts, whose size is intermediate_size. kDeepSeek2: DeepSeek-V2's keys.
+/// kDeepSeek: DeepSeek-V3's keys, sigmoid routers with a bias. kBesideMlps: Gemma 4's keys, experts beside each MLP if
+/// enable_moe_block is true.
+enum class Mixtures { kNone, kQwen, kMixtral, kDeepSeek2, kDeepSeek, kBesideMlps };
 
 /// HF's names of the modules with weights, without ".weight"; the defaults are Llama's, which most later models use.
 struct WeightNames {
@@ -112,6 +112,7 @@ struct Architecture {
   double norm_offset = 0;                // added to the weights of all RMSNorms (Gemma: 1)
   NormPlace norms = NormPlace::kBefore;
   RopeDefaults rope = {};
+  bool has_latents = false;            // latent attention in all layers (latent_attention.h)
   bool has_bidirectional_key = false;  // reads use_bidirectional_attention, and refuses the value true
   // Default RoPE theta of layers with a window; -1: the value of rope_theta; 0: they share the other layers' RoPE.
   double local_theta = 0;
@@ -133,6 +134,7 @@ struct Architecture {
   bool has_shared_expert = false;  // Qwen's mixtures: beside the routed experts, one expert that all tokens use
   bool renormalises = false;  // default of norm_topk_prob: the weights of a token's experts are scaled to the sum 1
   bool always_renormalises = false;    // `renormalises` holds whatever norm_topk_prob says
+  bool typed_mlps = false;             // mlp_layer_types says which layers have experts
   bool fixed_mixture = false;          // Qwen's mixtures: all layers have experts; keys that say otherwise are ignored
   bool sigmoid_routers = false;        // Mixtral's mixtures: routers take sigmoids and have a bias, like DeepSeek-V3's
   bool stacks_experts = false;         // the folder stacks the experts of a layer in one tensor per kind of weight
@@ -157,6 +159,8 @@ struct Architecture {
   bool has_windows() const { return windows != Windows::kNone && windows != Windows::kRefused; }
   /// True if experts replace MLPs (in all layers or some).
   bool has_experts() const { return mixtures != Mixtures::kNone && mixtures != Mixtures::kBesideMlps; }
+  /// True if the keys and names of mixtures are DeepSeek's.
+  bool is_deepseek() const { return mixtures == Mixtures::kDeepSeek || mixtures == Mixtures::kDeepSeek2; }
   /// True if routers take sigmoids and have a bias.
   bool has_sigmoid_routers() const { return sigmoid_routers || mixtures == Mixtures::kDeepSeek; }
   /// True if config.json must have the key.

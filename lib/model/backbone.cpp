@@ -280,7 +280,7 @@ at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) con
   size_t cached = 0;                  // attention blocks computed so far that have a cache
   std::array<size_t, 2> shared = {};  // cache index of each shared pair of keys and values
   const Attend attend = [&](const Attention& attention, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-    const bool reads_shared = attention.k.outputs == 0;
+    const bool reads_shared = attention.shared >= 0 && attention.k.outputs == 0;
     const auto shared_index = static_cast<size_t>(std::max<int64_t>(0, attention.shared));
     const size_t cache_index = reads_shared ? shared[shared_index] : cached++;
     if (attention.shared >= 0) shared[shared_index] = cache_index;
@@ -300,6 +300,7 @@ at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) con
   const LayerPass pass = {.eps = spec_.rms_norm_eps,
                           .head_rotations = head_rotations(tokens.positions, tokens.num_positions),
                           .attend = attend,
+                          .is_cached = true,
                           .recur = recur,
                           .flow = sampling_flow(),
                           .tp = parallel_.tp,

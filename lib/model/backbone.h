@@ -74,8 +74,10 @@ struct ParallelFlow {
 
 /// KV cache of R rows, one per cached token, in P pages of equally many rows.
 struct KvRows {
-  std::vector<at::Tensor> keys, values;  // [R, Hkv D] for each attention block that computes keys, in layer order
-  std::vector<DeltaStates> states;       // for each delta net, in layer order: the states after each page's last token
+  // [R, Hkv D] for each attention block that computes keys, in layer order. With latent attention keys and values are
+  // the same tensor, [R, LatentAttention::cached_dim()].
+  std::vector<at::Tensor> keys, values;
+  std::vector<DeltaStates> states;  // for each delta net, in layer order: the states after each page's last token
 };
 
 /// A group of new tokens through which delta nets advance their states together: of each of B sequences, consecutive

@@ -120,8 +120,9 @@ std::vector<Layer> dense_layers(const ModelSpec& spec) {
                                     const FusedRows& fused) {
       return linear(name, outputs, inputs, false, cut, fused);
     };
-    const Mixer token_mixer = ModelSpec::is_marked(spec.recurs, i) ? Mixer(make_delta_net(spec, unbiased))
-                                                                   : Mixer(make_attention(spec, i, linear));
+    const Mixer token_mixer = spec.latent                            ? Mixer(make_latent_attention(spec, unbiased))
+                              : ModelSpec::is_marked(spec.recurs, i) ? Mixer(make_delta_net(spec, unbiased))
+                                                                     : Mixer(make_attention(spec, i, linear));
     layers.push_back({block(token_mixer, names.before_attention, names.after_attention),
                       block(make_mlp(spec, i, linear), names.before_mlp, names.after_mlp)});
     if (spec.layer_inputs) {

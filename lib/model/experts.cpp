@@ -152,7 +152,7 @@ at::Tensor largest_indices(const at::Tensor& rows, int64_t kept) {
 /// Returns [T, N] with -infinity for experts outside the best groups.
 at::Tensor mask_other_groups(const at::Tensor& compared, const RoutingRule& rule) {
   const at::Tensor groups = compared.unflatten(1, {rule.groups, rule.group_size()});
-  const at::Tensor sums = std::get<0>(groups.topk(2, 2)).sum(2);
+  const at::Tensor sums = std::get<0>(groups.topk(rule.ranks_by_largest ? 1 : 2, 2)).sum(2);
   const at::Tensor is_left_out =
       at::ones_like(sums, at::kBool).scatter(1, largest_indices(sums, rule.chosen_groups), false);
   return groups.masked_fill(is_left_out.unsqueeze(2), -std::numeric_limits<double>::infinity()).flatten(1);

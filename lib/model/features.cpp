@@ -30,6 +30,10 @@ Features mixer_features(const GatedDeltaNet&) {
   return {Feature::kRecurrence};
 }
 
+Features mixer_features(const LatentAttention&) {
+  return {Feature::kLatents};
+}
+
 Features mixer_features(const LayerInput&) {
   return {Feature::kLayerInput};
 }
@@ -98,6 +102,7 @@ std::vector<std::string> feature_names(Features features) {
       {Feature::kLayerInput, "per-layer inputs"},
       {Feature::kScaledRouting, "scaled routing"},
       {Feature::kLateHeadNorm, "norms of heads behind RoPE"},
+      {Feature::kLatents, "latent attention"},
   };
   std::vector<std::string> words;
   for (const auto& [feature, text] : kWords)

@@ -36,6 +36,7 @@ enum class Feature : uint32_t {
   kLayerInput = 1 << 18,     // per-layer inputs (LayerInput)
   kScaledRouting = 1 << 19,  // routers' inputs and experts' outputs are scaled
   kLateHeadNorm = 1 << 20,   // queries and keys are normed behind RoPE
+  kLatents = 1 << 21,        // latent attention
 };
 
 /// A set of features.

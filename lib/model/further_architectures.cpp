@@ -177,8 +177,9 @@ Architectures mixtures_like_qwen_and_glm() {
        .local_theta = 10000,
        .windows = Windows::kMarked,
        .usual_window = 1024,
-       .mixtures = Mixtures::kByType,
+       .mixtures = Mixtures::kQwen,
        .renormalises = true,
+       .typed_mlps = true,
        .kept = {"mtp."},
        .needed_keys = {"rope_parameters"},
        .refused_keys = {"rope_scaling"},
@@ -208,6 +209,37 @@ Architectures mixtures_like_qwen_and_glm() {
   };
 }
 
+/// DeepSeek's latent attention and mixtures.
+Architectures with_latents() {
+  const Architecture deepseek = {
+      .name = "deepseek_v3",
+      .causal_class = "DeepseekV3ForCausalLM",
+      .value_class = "DeepseekV3ForTokenClassification",
+      .qkv_bias = Bias::kByConfig,
+      .o_bias = Bias::kByConfig,
+      .rope = {.interleaved = true, .reads_interleave = true},
+      .has_latents = true,
+      .mixtures = Mixtures::kDeepSeek,
+      .renormalises = true,
+      .has_mtp_layers = true,
+      .needed_keys = {"first_k_dense_replace", "n_group", "topk_group", "n_shared_experts", "routed_scaling_factor"},
+      .layers = mixture_layers};
+  Architecture kimi = deepseek, glm = deepseek, older = deepseek;
+  kimi.name = "kimi_k2";  // the same model under another name; transformers reads its folders by code of their own
+  glm.name = "glm4_moe_lite";
+  glm.causal_class = "Glm4MoeLiteForCausalLM";
+  glm.value_class = "Glm4MoeLiteForTokenClassification";
+  glm.norm_eps = 1e-5;
+  glm.typed_mlps = true;
+  glm.needed_keys = older.needed_keys = {"n_shared_experts", "routed_scaling_factor"};
+  older.name = "deepseek_v2";
+  older.causal_class = "DeepseekV2ForCausalLM";
+  older.value_class = "DeepseekV2ForSequenceClassification";
+  older.rope.reads_interleave = older.renormalises = older.has_mtp_layers = false;
+  older.mixtures = Mixtures::kDeepSeek2;
+  return {deepseek, kimi, glm, older};
+}
+
 Architectures joined(Architectures rows, const Architectures& more) {
   rows.insert(rows.end(), more.begin(), more.end());
   return rows;
@@ -220,7 +252,8 @@ Architectures further_dense() {
 }
 
 Architectures further_mixtures() {
-  return joined(joined(mixtures_like_mixtral(), mixtures_like_olmo()), mixtures_like_qwen_and_glm());
+  return joined(joined(mixtures_like_mixtral(), mixtures_like_olmo()),
+                joined(mixtures_like_qwen_and_glm(), with_latents()));
 }
 
 }  // namespace roll

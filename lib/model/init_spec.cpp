@@ -25,8 +25,8 @@ MixtureSpec make_mixture(const InitSizes& sizes, const Architecture& row) {
   const RoutingRule& rule = mixture.routing;
   if (rule.chosen > rule.count)
     throw user_error("--experts-per-token = {}: must be at most --experts ({})", rule.chosen, rule.count);
-  if (row.has_shared_expert || row.mixtures == Mixtures::kDeepSeek) mixture.shared_inner = mixture.inner;
-  if (row.mixtures == Mixtures::kDeepSeek) mixture.dense_layers = {0};
+  if (row.has_shared_expert || row.is_deepseek()) mixture.shared_inner = mixture.inner;
+  if (row.is_deepseek()) mixture.dense_layers = {0};
   return mixture;
 }
 
@@ -46,6 +46,15 @@ Json usual_full_heads(const ModelSpec& spec, const InitSizes& sizes) {
     for (int64_t i = 0; i < sizes.layers; ++i)
       config["layer_types"].push_back(i % 2 == 0 ? "sliding_attention" : "full_attention");
   return config;
+}
+
+/// Returns sizes of latent attention for heads of spec.head_dim elements, in the ratios of DeepSeek-V3.
+LatentSpec usual_latents(const ModelSpec& spec) {
+  return {.query_dim = spec.hidden_size / 2,
+          .latent_dim = 4 * spec.head_dim,
+          .key_dim = spec.head_dim,
+          .rotated_dim = std::max<int64_t>(2, spec.head_dim / 4 * 2),
+          .value_dim = spec.head_dim};
 }
 
 /// Checks that sizes, each within its range, fit together.
@@ -74,6 +83,11 @@ ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
   spec.max_positions = sizes.max_positions;
   check_sizes(spec);
   const Architecture& row = *spec.architecture;
+  if (row.has_latents) {
+    if (sizes.kv_heads) throw user_error("--kv-heads: has no effect in {}; leave it out", sizes.arch);
+    spec.latent = usual_latents(spec);
+    spec.head_dim = spec.latent->key_dim + spec.latent->rotated_dim;
+  }
   if (!row.full_heads && (sizes.layer_input > 0 || sizes.keyless_layers > 0))
     throw user_error(
         "--arch = {}: has no per-layer inputs and no keyless layers; leave out --layer-input and --keyless-layers",

@@ -56,6 +56,29 @@ std::string Attention::sharing_rule(int64_t tp) const {
   return fmt::format("must divide the model's {} key/value heads, or be a multiple of that number", num_kv_heads);
 }
 
+Attention LatentAttention::over_heads() const {
+  return {.num_heads = num_heads,
+          .num_kv_heads = num_heads,
+          .head_dim = std::max(key_dim + rotated_dim, value_dim),
+          .score_scale = score_scale > 0 ? score_scale : 1.0 / std::sqrt(static_cast<double>(key_dim + rotated_dim))};
+}
+
+Attention LatentAttention::over_latents() const {
+  Attention shared = over_heads();
+  shared.num_kv_heads = 1;
+  shared.head_dim = cached_dim();
+  return shared;
+}
+
+LayerCost LatentAttention::own_cost(int64_t) const {
+  // FLOPs per pair of tokens as in Attention::own_cost(), with the sizes of training.
+  return {.square_flops = static_cast<double>(num_heads * (key_dim + rotated_dim + value_dim)), .cached = cached_dim()};
+}
+
+std::string LatentAttention::sharing_rule(int64_t tp) const {
+  return num_heads % tp == 0 ? "" : fmt::format("must divide the model's {} attention heads", num_heads);
+}
+
 std::string GatedMlp::sharing_rule(int64_t tp) const {
   return tp <= inner ? "" : fmt::format("must be at most {}, the size of the model's MLPs", inner);
 }

@@ -80,6 +80,7 @@ struct NormShape {
   int64_t width = 0;
   double offset = 0;  // added to the weight, which is 1 - offset in a new model (Gemma: 1)
   Cut cut = {};       // sharding of a norm over all heads
+  double eps = 0;     // added to the mean square; 0: the model's rms_norm_eps
 };
 
 /// A tensor that is neither a linear layer's nor a norm's. `name` is complete: no ".weight" follows.
@@ -156,6 +157,42 @@ struct Attention {
   /// Returns the key/value heads per tensor rank; if there are more ranks than heads, each rank has a copy of one.
   int64_t kv_heads_per_rank(int64_t tp) const { return std::max<int64_t>(1, num_kv_heads / tp); }
   double scale() const;  // score_scale, or its default
+  LayerCost own_cost(int64_t tp) const;
+  std::string sharing_rule(int64_t tp) const;
+};
+
+/// Multi-head latent attention (model/latent_attention.h). All heads' keys and values are made from one short vector
+/// per token, the latent l = latent_norm(the first latent_dim outputs of kv_down(x)). A head's key is its key_dim rows
+/// of kv_up times l, then rotated_dim elements behind RoPE, which all heads share: the last outputs of kv_down(x). Its
+/// value is its value_dim other rows of kv_up times l. Queries have key_dim + rotated_dim elements.
+struct LatentAttention {
+  int64_t num_heads = 0, latent_dim = 0, key_dim = 0, rotated_dim = 0, value_dim = 0;
+  LinearShape q_down, q;  // queries are q(q_norm(q_down(x))); if q_down has 0 outputs, q(x)
+  LinearShape kv_down, kv_up, o;
+  NormShape q_norm, latent_norm;
+  RotaryRule rotary = {};
+  double score_scale = 0;  // factor of query-key products; 0: 1 / sqrt(key_dim + rotated_dim)
+
+  template <class F>
+  void for_each_part(const F& f) const {
+    if (q_down.outputs > 0) {
+      f(q_down);
+      f(q_norm);
+    }
+    f(q);
+    f(kv_down);
+    f(latent_norm);
+    f(kv_up);
+    f(o);
+  }
+  /// Elements of a token's latent and rotated key, which a sampler caches.
+  int64_t cached_dim() const { return latent_dim + rotated_dim; }
+  /// Describes the same attention as training computes it: each head has its own keys and values, both padded with
+  /// zeros to one size.
+  Attention over_heads() const;
+  /// Describes the same attention as sampling computes it: the heads share one key, latent and rotated elements, whose
+  /// latent is also their value. A head's query is multiplied by its rows of kv_up beforehand, its result afterwards.
+  Attention over_latents() const;
   LayerCost own_cost(int64_t tp) const;
   std::string sharing_rule(int64_t tp) const;
 };
@@ -267,7 +304,7 @@ struct LayerInput {
   std::string sharing_rule(int64_t) const { return ""; }
 };
 
-using Mixer = std::variant<Attention, GatedMlp, Experts, GatedDeltaNet, LayerInput, MlpBesideExperts>;
+using Mixer = std::variant<Attention, GatedMlp, Experts, GatedDeltaNet, LayerInput, MlpBesideExperts, LatentAttention>;
 
 /// Computes x = output_scale * (x + scale * after(mixer(norm(x)))).
 struct Block {

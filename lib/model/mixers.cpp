@@ -54,7 +54,7 @@ at::Tensor apply_packed(const LayerWeights& weights, const std::vector<const Lin
 constexpr Features kOutsideOfKernels = {Feature::kWindow, Feature::kSoftCap, Feature::kScoreScale};
 
 at::Tensor normed(const at::Tensor& x, const NormShape& norm, const LayerWeights& weights, const LayerPass& pass) {
-  return norm.width > 0 ? rms_norm(x, weights[norm], pass.eps, norm.offset) : x;
+  return norm.width > 0 ? rms_norm(x, weights[norm], norm.eps > 0 ? norm.eps : pass.eps, norm.offset) : x;
 }
 
 /// RMSNorm over elements that tensor ranks share; x: [T, this rank's elements].
@@ -116,6 +116,45 @@ at::Tensor mix(const Attention& attention, const LayerWeights& weights, const at
   at::Tensor mixed = pass.attend(attention, heads.q, heads.k, heads.v).reshape({x.size(0), -1});
   if (attention.gate.outputs > 0) mixed = mixed * at::sigmoid(apply(weights[attention.gate], x, pass));
   return apply_columns(weights[attention.o], mixed, pass);
+}
+
+/// Returns x [T, H, D] with zeros behind each head's elements, up to head size `dim`.
+at::Tensor padded(const at::Tensor& x, int64_t dim) {
+  return x.size(2) == dim ? x : at::constant_pad_nd(x, {0, dim - x.size(2)});
+}
+
+at::Tensor mix(const LatentAttention& attention, const LayerWeights& weights, const at::Tensor& x,
+               const LayerPass& pass) {
+  const int64_t key = attention.key_dim, rotated = attention.rotated_dim, latent = attention.latent_dim;
+  const auto rows = [&](const at::Tensor& all, int64_t size) { return all.view({x.size(0), -1, size}); };
+  const auto rope = [&](const at::Tensor& all, bool is_query) {
+    return apply_rope(all.narrow(2, all.size(2) - rotated, rotated), attention.rotary, pass, is_query);
+  };
+  const at::Tensor query_input =
+      attention.q_down.outputs > 0 ? normed(apply(weights[attention.q_down], x, pass), attention.q_norm, weights, pass)
+                                   : x;
+  const at::Tensor q = rows(apply(weights[attention.q], query_input, pass), key + rotated);
+  const at::Tensor q_plain = q.narrow(2, 0, key), q_rotated = rope(q, true);
+  const at::Tensor down = apply(weights[attention.kv_down], x, pass);
+  const at::Tensor k_rotated = rope(rows(down, latent + rotated), false);
+  const at::Tensor latents = normed(down.narrow(1, 0, latent), attention.latent_norm, weights, pass);
+  at::Tensor mixed;  // [T, H, value_dim]
+  if (pass.is_cached) {
+    const at::Tensor up = merged_weight(weights[attention.kv_up]).view({q.size(1), key + attention.value_dim, latent});
+    const at::Tensor q_latent = at::einsum("thk,hkl->thl", {q_plain, up.narrow(1, 0, key)});
+    const at::Tensor cached = at::cat({latents.unsqueeze(1), k_rotated}, 2);
+    const Attention shared = attention.over_latents();
+    const at::Tensor read = pass.attend(shared, at::cat({q_latent, q_rotated}, 2), cached, cached);
+    mixed = at::einsum("thl,hvl->thv", {read.narrow(2, 0, latent), up.narrow(1, key, attention.value_dim)});
+  } else {
+    const Attention heads = attention.over_heads();
+    const at::Tensor up = rows(apply(weights[attention.kv_up], latents, pass), key + attention.value_dim);
+    const at::Tensor k = at::cat({up.narrow(2, 0, key), k_rotated.expand({-1, up.size(1), -1})}, 2);
+    const at::Tensor v = padded(up.narrow(2, key, attention.value_dim), heads.head_dim);
+    const at::Tensor q_all = padded(at::cat({q_plain, q_rotated}, 2), heads.head_dim);
+    mixed = pass.attend(heads, q_all, padded(k, heads.head_dim), v).narrow(2, 0, attention.value_dim);
+  }
+  return apply_columns(weights[attention.o], mixed.reshape({x.size(0), -1}), pass);
 }
 
 at::Tensor mix(const LayerInput& input, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass,
@@ -190,6 +229,10 @@ bool takes(const GatedDeltaNet&, const LayerWeights&, const at::Tensor&) {
 }
 
 bool takes(const LayerInput&, const LayerWeights&, const at::Tensor&) {
+  return false;
+}
+
+bool takes(const LatentAttention&, const LayerWeights&, const at::Tensor&) {
   return false;
 }
 

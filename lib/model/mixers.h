@@ -43,9 +43,10 @@ struct LayerPass {
   double eps = 0;                            // epsilon of norms
   std::vector<HeadRotation> head_rotations;  // indexed by RotaryRule::rope
   Attend attend;
-  Recur recur;                 // null without delta nets
-  ParallelFlow flow;           // collectives over `tp` before and after matrices that its ranks share (backbone.h)
-  Communicator* tp = nullptr;  // ranks that share each weight matrix; null: this rank alone
+  bool is_cached = false;  // attend() keeps keys and values for later tokens: latent attention then gives it latents
+  Recur recur;             // null without delta nets
+  ParallelFlow flow;       // collectives over `tp` before and after matrices that its ranks share (backbone.h)
+  Communicator* tp = nullptr;                 // ranks that share each weight matrix; null: this rank alone
   const LayerLauncher* launcher = nullptr;    // GPU kernels between matrix products; null: layer_ops.h and LibTorch
   Communicator* experts = nullptr;            // ranks that share the experts; null: all experts are here
   std::shared_ptr<RouterTraining> routers{};  // null: routers are not trained

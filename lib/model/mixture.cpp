@@ -89,6 +89,12 @@ void read_counts(const ConfigReader& config, const char* count, const char* chos
   mixture.inner = config.count(inner, SizeLimits::kIntermediate);
 }
 
+std::vector<int64_t> first_layers(int64_t count) {
+  std::vector<int64_t> numbers(static_cast<size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
 /// Returns the key of the number of experts; versions of transformers write one or the other.
 const char* count_key(const ConfigReader& config) {
   const bool is_local = !config.find("num_experts") && config.find("num_local_experts");
@@ -99,10 +105,10 @@ bool read_renormalises(const ConfigReader& config, const Architecture& row) {
   return row.always_renormalises || config.flag("norm_topk_prob", row.renormalises);
 }
 
-/// Returns the layers without experts by mlp_layer_types; without that key there are none.
-std::vector<int64_t> read_dense_types(const ConfigReader& config, int64_t num_layers) {
+/// Returns the layers without experts by mlp_layer_types; without that key the first `absent` ones.
+std::vector<int64_t> read_dense_types(const ConfigReader& config, int64_t num_layers, int64_t absent) {
   const Json* types = config.find("mlp_layer_types");
-  if (!types) return {};
+  if (!types) return first_layers(absent);
   const auto is_type = [](const Json& type) { return type == "sparse" || type == "dense"; };
   if (!types->is_array() || std::ssize(*types) != num_layers || !std::ranges::all_of(*types, is_type))
     config.fail("mlp_layer_types", fmt::format("a list of {} types, sparse or dense, is needed", num_layers));
@@ -135,8 +141,8 @@ MixtureSpec read_qwen(const ConfigReader& config, const ModelSpec& spec) {
     mixture.shared_inner = config.count("shared_expert_intermediate_size", SizeLimits::kIntermediate);
   mixture.routing.renormalises = read_renormalises(config, *spec.architecture);
   if (spec.architecture->fixed_mixture) return mixture;
-  if (spec.architecture->mixtures == Mixtures::kByType) {
-    mixture.dense_layers = read_dense_types(config, spec.num_layers);
+  if (spec.architecture->typed_mlps) {
+    mixture.dense_layers = read_dense_types(config, spec.num_layers, 0);
     return mixture;
   }
   mixture.sparse_step = config.count("decoder_sparse_step", SizeLimits::kLayers, 1);
@@ -161,26 +167,38 @@ void write_qwen(const MixtureSpec& mixture, Json& config) {
   if (mixture.shared_inner > 0) config["shared_expert_intermediate_size"] = mixture.shared_inner;
 }
 
+/// Refuses what DeepSeek-V2's own code and transformers compute differently, or what roll lacks.
+void check_softmax_router(const ConfigReader& config, const RoutingRule& rule) {
+  const std::string method = config.text("topk_method", "greedy");
+  if (method != "greedy" && method != "group_limited_greedy")
+    config.fail("topk_method", "only greedy and group_limited_greedy are supported");
+  if (rule.renormalises) config.fail("norm_topk_prob", "only false is supported; transformers ignores true");
+  if (config.flag("mlp_bias")) config.fail("mlp_bias", "only false is supported in this architecture");
+}
+
 MixtureSpec read_deepseek(const ConfigReader& config, const ModelSpec& spec) {
   MixtureSpec mixture;
   read_counts(config, "n_routed_experts", "num_experts_per_tok", mixture);
   RoutingRule& rule = mixture.routing;
-  rule.is_sigmoid = true;
+  rule.is_sigmoid = spec.architecture->has_sigmoid_routers();
   rule.renormalises = config.flag("norm_topk_prob", spec.architecture->renormalises);
   rule.scale = config.positive("routed_scaling_factor", 1.0);
-  rule.groups = config.count("n_group", SizeLimits::kExperts, 1);
+  if (!rule.is_sigmoid) check_softmax_router(config, rule);
+  const bool has_groups = rule.is_sigmoid || config.text("topk_method", "greedy") == "group_limited_greedy";
+  rule.groups = has_groups ? config.count("n_group", SizeLimits::kExperts, 1) : 1;
+  rule.ranks_by_largest = !rule.is_sigmoid && rule.groups > 1;
   if (rule.count % rule.groups != 0 || (rule.groups > 1 && rule.group_size() < 2))
     config.fail("n_group", fmt::format("must divide n_routed_experts ({}) into groups of 2 or more", rule.count));
-  rule.chosen_groups = config.count("topk_group", SizeLimits::kExperts, 1);
+  rule.chosen_groups = has_groups ? config.count("topk_group", SizeLimits::kExperts, 1) : 1;
   if (rule.chosen_groups > rule.groups)
     config.fail("topk_group", fmt::format("must be at most n_group ({})", rule.groups));
   if (rule.chosen > rule.chosen_groups * rule.group_size())
     config.fail("num_experts_per_tok", fmt::format("must be at most the experts of topk_group groups ({})",
                                                    rule.chosen_groups * rule.group_size()));
   mixture.shared_inner = mixture.inner * config.count("n_shared_experts", SizeLimits::kExperts, 0, /*least=*/0);
-  const int64_t dense = config.count("first_k_dense_replace", spec.num_layers, 0, /*least=*/0);
-  mixture.dense_layers.resize(static_cast<size_t>(dense));
-  std::iota(mixture.dense_layers.begin(), mixture.dense_layers.end(), 0);
+  mixture.dense_layers = spec.architecture->typed_mlps
+                             ? read_dense_types(config, spec.num_layers, 1)
+                             : first_layers(config.count("first_k_dense_replace", spec.num_layers, 0, /*least=*/0));
   return mixture;
 }
 
@@ -218,10 +236,10 @@ std::optional<MixtureSpec> read_mixture(const ConfigReader& config, const ModelS
     case Mixtures::kNone:
       return {};
     case Mixtures::kQwen:
-    case Mixtures::kByType:
       return read_qwen(config, spec);
     case Mixtures::kMixtral:
       return read_mixtral(config, spec);
+    case Mixtures::kDeepSeek2:
     case Mixtures::kDeepSeek:
       return read_deepseek(config, spec);
     case Mixtures::kBesideMlps:
@@ -232,17 +250,18 @@ std::optional<MixtureSpec> read_mixture(const ConfigReader& config, const ModelS
 }
 
 void write_mixture(const ModelSpec& spec, Json& config) {
+  for (int64_t i = 0; spec.architecture->typed_mlps && i < spec.num_layers; ++i)
+    config["mlp_layer_types"].push_back(spec.mixture->has_experts(i) ? "sparse" : "dense");
   switch (spec.architecture->mixtures) {
     case Mixtures::kNone:
       return;
-    case Mixtures::kByType:
-      for (int64_t i = 0; i < spec.num_layers; ++i)
-        config["mlp_layer_types"].push_back(spec.mixture->has_experts(i) ? "sparse" : "dense");
-      [[fallthrough]];
     case Mixtures::kQwen:
       return write_qwen(*spec.mixture, config);
     case Mixtures::kMixtral:
       return write_mixtral(*spec.mixture, config);
+    case Mixtures::kDeepSeek2:
+      config["topk_method"] = spec.mixture->routing.groups > 1 ? "group_limited_greedy" : "greedy";
+      [[fallthrough]];
     case Mixtures::kDeepSeek:
       return write_deepseek(*spec.mixture, config);
     case Mixtures::kBesideMlps:
@@ -255,7 +274,7 @@ std::vector<Layer> mixture_layers(const ModelSpec& spec) {
   static const std::vector<std::string> shared_names = product_names({}, "mlp.shared_experts");
   const MixtureSpec& mixture = *spec.mixture;
   const WeightNames& names = spec.architecture->weights;
-  const bool is_deepseek = spec.architecture->mixtures == Mixtures::kDeepSeek;
+  const bool is_deepseek = spec.architecture->is_deepseek();
   Experts experts{.routing = mixture.routing,
                   .inner = mixture.inner,
                   .router = {.name = names.router,

@@ -41,11 +41,6 @@ const char* enum_name(RopeKind kind) {
   return std::ranges::find(kKinds, kind, &KindName::kind)->name;
 }
 
-/// Returns YaRN's temperature (Peng et al. 2023, section 3.4).
-double yarn_temperature(double factor, double by) {
-  return factor <= 1 ? 1 : 0.1 * by * std::log(factor) + 1;
-}
-
 void read_yarn(const ConfigReader& object, Rope& rope) {
   rope.beta_fast = object.positive("beta_fast", 32.0);
   rope.beta_slow = object.positive("beta_slow", 1.0);
@@ -55,6 +50,7 @@ void read_yarn(const ConfigReader& object, Rope& rope) {
     rope.attention_factor = yarn_temperature(rope.factor, object.positive("mscale")) /
                             yarn_temperature(rope.factor, object.positive("mscale_all_dim"));
   rope.attention_factor = object.positive("attention_factor", rope.attention_factor);
+  if (object.find("mscale_all_dim")) rope.mscale_all_dim = object.positive("mscale_all_dim");
 }
 
 void read_longrope(const ConfigReader& object, int64_t max_positions, Rope& rope) {
@@ -193,7 +189,7 @@ void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positi
     defaults.partial = static_cast<double>(config.count("rotary_dim", head_dim)) / static_cast<double>(head_dim);
   defaults.partial = config.positive("partial_rotary_factor", defaults.partial);
   rope.theta = config.positive("rope_theta", usual.theta);
-  rope.interleaved = usual.interleaved;
+  rope.interleaved = usual.reads_interleave ? config.flag("rope_interleave", usual.interleaved) : usual.interleaved;
   rope.dim = rotated_elements(config, head_dim, rotated_share(config, defaults, defaults.partial, RopeKind::kDefault));
   if (local && local_theta < 0 && rope.theta != usual.theta && !config.find("rope_parameters"))
     config.fail(
@@ -263,6 +259,7 @@ void write_rope(const Rope& rope, int64_t head_dim, Json& config) {
     scaling["beta_fast"] = rope.beta_fast;
     scaling["beta_slow"] = rope.beta_slow;
     scaling["truncate"] = rope.truncate;
+    if (rope.mscale_all_dim > 0) scaling["mscale_all_dim"] = rope.mscale_all_dim;
   }
   if (rope.kind == RopeKind::kLongRope) {
     scaling["short_factor"] = rope.short_factor;
@@ -294,6 +291,10 @@ at::Tensor inverse_frequencies(const Rope& rope) {
       return frequencies;
   }
   return {};
+}
+
+double yarn_temperature(double factor, double mscale) {
+  return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
 }
 
 at::Tensor query_growth(const Rope& rope, const at::Tensor& positions) {

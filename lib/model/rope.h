@@ -41,6 +41,7 @@ struct Rope {
   // A query at position p is scaled by 1 + query_growth * log(1 + floor(p / original_positions)) (Llama 4); 0: not
   // scaled.
   double query_growth = 0;
+  double mscale_all_dim = 0;  // YaRN: latent attention also multiplies its scores by this temperature's square; 0: not
 
   bool operator==(const Rope&) const = default;
 };
@@ -51,6 +52,7 @@ struct RopeDefaults {
   double partial = 1;           // share of a head that rotates (partial_rotary_factor)
   bool allows_partial = false;  // partial_rotary_factor has an effect; false: only in proportional RoPE
   bool interleaved = false;
+  bool reads_interleave = false;  // the key rope_interleave says whether pairs are interleaved (DeepSeek)
   bool reads_alpha = false;       // dynamic RoPE with the key alpha is RoPE with a larger theta (Hunyuan)
   bool reads_rotary_dim = false;  // rotary_dim is the number of a head's elements that rotate (MiniMax)
   // M-RoPE (rope_type mrope, mrope_section): pairs rotate by a token's time, row or column in an image. All three are
@@ -85,5 +87,9 @@ at::Tensor inverse_frequencies(const Rope& rope);
 
 /// Returns the factors of queries at these positions (Rope::query_growth): float32, in the shape of `positions`.
 at::Tensor query_growth(const Rope& rope, const at::Tensor& positions);
+
+/// Returns YaRN's temperature (Peng et al. 2023, section 3.4) for a context extended by `factor`; mscale: config.json's
+/// key of that name, 1 in the paper.
+double yarn_temperature(double factor, double mscale);
 
 }  // namespace roll

@@ -155,6 +155,7 @@ void read_sizes(const ConfigReader& config, ModelSpec& spec) {
   spec.max_positions = config.count("max_position_embeddings", SizeLimits::kPositions);
   if (spec.num_heads % spec.num_kv_heads != 0)
     config.fail("num_key_value_heads", fmt::format("must divide num_attention_heads ({})", spec.num_heads));
+  if (spec.architecture->has_latents) return read_latent(config, spec);
   const std::optional<int64_t> usual = spec.architecture->head_dim;
   const bool has_head_dim = usual || config.find("head_dim");
   if (!has_head_dim && spec.hidden_size % spec.num_heads != 0)
@@ -194,8 +195,9 @@ void read_features(const Json& json, const std::string& origin, ModelSpec& spec)
                               spec.local_rope.emplace());
   }
   if (row.local_theta != 0) spec.local_rope.emplace();
-  read_ropes(config, spec.head_dim, spec.max_positions, row.rope, spec.rope,
+  read_ropes(config, spec.latent ? spec.latent->rotated_dim : spec.head_dim, spec.max_positions, row.rope, spec.rope,
              spec.local_rope ? &*spec.local_rope : nullptr, row.local_theta);
+  if (spec.latent) spec.score_scale = latent_score_scale(spec);
 }
 
 namespace {
@@ -284,6 +286,7 @@ namespace {
 void write_features(const ModelSpec& spec, Json& config) {
   const Architecture& row = *spec.architecture;
   const auto cap = [](double value) { return value > 0 ? Json(value) : Json(); };
+  if (row.rope.reads_interleave) config["rope_interleave"] = spec.rope.interleaved;
   if (row.optional_qk_norm) config["use_qk_norm"] = spec.qk_norm;
   if (row.activation != Activation::kSilu) config["hidden_activation"] = enum_name(spec.activation);
   if (row.local_theta > 0) config["rope_local_base_freq"] = spec.local_rope.value().theta;
@@ -332,7 +335,7 @@ Json hf_config(const ModelSpec& spec) {
   write_bias(row.o_bias, row.bias_keys.o, spec.o_bias);
   write_bias(row.mlp_bias, row.bias_keys.mlp, spec.mlp_bias);
   write_bias(row.qkv_bias, row.bias_keys.qkv, spec.qkv_bias);
-  write_rope(spec.rope, spec.head_dim, config);
+  write_rope(spec.rope, spec.latent ? spec.latent->rotated_dim : spec.head_dim, config);
   Json full_rope = config.value("rope_scaling", Json{{"rope_type", "default"}});
   full_rope["rope_theta"] = spec.rope.theta;
   if (row.local_theta < 0 || (row.needs("rope_parameters") && spec.local_rope))  // rope_theta is not all layers'
@@ -344,6 +347,7 @@ Json hf_config(const ModelSpec& spec) {
   if (row.needs("rope_parameters")) config.erase("rope_scaling");
   write_features(spec, config);
   if (spec.full_heads) write_full_heads(spec, config);
+  if (spec.latent) write_latent(spec, config);
   write_mixture(spec, config);
   if (spec.delta) write_delta(spec, config);
   return config;

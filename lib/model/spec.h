@@ -15,6 +15,7 @@
 #include "model/architectures.h"
 #include "model/delta_net.h"
 #include "model/full_heads.h"
+#include "model/latent_attention.h"
 #include "model/lora.h"
 #include "model/mixture.h"
 
@@ -47,6 +48,7 @@ struct ModelSpec {
   std::vector<char> slides = {};        // by layer: 1 if it has a window of `window` tokens; empty: no layer has one
   int64_t window = 0;                   // tokens that a token sees there, itself included
   std::optional<FullHeads> full_heads = {};      // head sizes of layers without a window; null: the sizes above
+  std::optional<LatentSpec> latent = {};         // sizes of latent attention; null: layers have plain attention
   std::optional<LayerInputs> layer_inputs = {};  // null: the model has no per-layer inputs
   // The last `keyless_layers` layers compute no keys and values: each reads those of the last of the other layers that,
   // like it, has or has no window.

@@ -41,7 +41,7 @@ void mask_other_groups(const RoutingRule& rule, std::vector<float>& scores) {
       next = std::max(next, std::min(best, scores[e]));
       best = std::max(best, scores[e]);
     }
-    group_scores.push_back(best + next);
+    group_scores.push_back(rule.ranks_by_largest ? best : best + next);
   }
   rank_best(group_scores, rule.groups, order);
   for (int64_t left_out = rule.chosen_groups; left_out < rule.groups; ++left_out)

@@ -14,8 +14,10 @@ struct RoutingRule {
   bool is_sigmoid = false;
   bool renormalises = false;  // the weights of a token's chosen experts are divided by their sum
   // Experts are in `groups` equal groups of consecutive ones. A token chooses only among the experts of the
-  // `chosen_groups` groups whose two largest scores have the largest sum. Equal numbers: no restriction.
+  // `chosen_groups` best groups. Equal numbers: no restriction. A group is as good as the sum of its two largest
+  // scores, or with `ranks_by_largest` as its largest score (DeepSeek-V2).
   int64_t groups = 1, chosen_groups = 1;
+  bool ranks_by_largest = false;
   double scale = 1;  // factor of the weights, after all else
 
   /// Experts per group.

@@ -119,7 +119,31 @@ ROLL_INLINE void mix_all(const float* weights, int64_t stride, const T* const* s
     }
 }
 
-// score_W_Q() computes scores, and mix_W_Q() outputs, of Q queries of equal length.
+/// Like mix_all(), where values are the first elements of keys, in strips [D, W]. The last strip may have fewer than W
+/// tokens; what lies behind them is not read.
+template <int W, int Q, class T>
+ROLL_INLINE void mix_keys(const float* weights, int64_t stride, const T* const* strips, int64_t length,
+                          int64_t value_dim, const float* sums, T* const* out) {
+  using V = Floats<W>;
+  const int64_t whole = length / W;
+  for (int64_t d = 0; d < value_dim; ++d) {
+    V mixed[Q] = {};
+    for (int64_t n = 0; n < whole; ++n) {
+      V keys;
+      load<W>(strips[n] + d * W, keys);
+      for (int i = 0; i < Q; ++i) mixed[i] += *reinterpret_cast<const V*>(weights + i * stride + n * W) * keys;
+    }
+    for (int i = 0; i < Q; ++i) {
+      float sum = 0;
+      for (int lane = 0; lane < W; ++lane) sum += mixed[i][lane];
+      for (int64_t j = whole * W; j < length; ++j)
+        sum += weights[i * stride + j] * widen(strips[whole][d * W + j - whole * W]);
+      out[i][d] = narrow<T>(sum / sums[i]);
+    }
+  }
+}
+
+// score_W_Q() computes scores, and mix_W_Q() and mix_keys_W_Q() outputs, of Q queries of equal length.
 #define ROLL_ATTENTION_PARTS(T, W, Q)                                                                                 \
   ROLL_SIMD void score_##W##_##Q(const float* const* q, const T* const* strips, int64_t num_strips, int64_t head_dim, \
                                  float* scores) {                                                                     \
@@ -128,6 +152,10 @@ ROLL_INLINE void mix_all(const float* weights, int64_t stride, const T* const* s
   ROLL_SIMD void mix_##W##_##Q(const float* weights, int64_t stride, const T* const* strips, int64_t length,          \
                                int64_t head_dim, const float* sums, T* const* out) {                                  \
     mix_all<W, Q>(weights, stride, strips, length, head_dim, sums, out);                                              \
+  }                                                                                                                   \
+  ROLL_SIMD void mix_keys_##W##_##Q(const float* weights, int64_t stride, const T* const* strips, int64_t length,     \
+                                    int64_t value_dim, const float* sums, T* const* out) {                            \
+    mix_keys<W, Q>(weights, stride, strips, length, value_dim, sums, out);                                            \
   }
 #define ROLL_ATTENTION_FOR(T)    \
   ROLL_ATTENTION_PARTS(T, 16, 1) \
@@ -141,12 +169,13 @@ ROLL_ATTENTION_FOR(c10::BFloat16)
 
 /// Computes one or two queries of equal length.
 template <class T>
-void attend_together(std::span<const PagedQuery<T>> queries, int64_t width, int64_t head_dim, float cap,
+void attend_together(std::span<const PagedQuery<T>> queries, int64_t width, const KvPages<T>& pages, float cap,
                      AttentionScratch<T>& scratch) {
   using Score = void (*)(const float* const*, const T* const*, int64_t, int64_t, float*);
   using Mix = void (*)(const float*, int64_t, const T* const*, int64_t, int64_t, const float*, T* const*);
   static constexpr Score kScores[2][2] = {{score_8_1, score_8_2}, {score_16_1, score_16_2}};
   static constexpr Mix kMixes[2][2] = {{mix_8_1, mix_8_2}, {mix_16_1, mix_16_2}};
+  static constexpr Mix kKeyMixes[2][2] = {{mix_keys_8_1, mix_keys_8_2}, {mix_keys_16_1, mix_keys_16_2}};
   // Strips before the first seen token are skipped; earlier tokens of its strip get weight 0.
   const int64_t skipped = queries[0].first / width, first = queries[0].first - skipped * width;
   const int64_t length = queries[0].length - skipped * width, num_strips = (length + width - 1) / width,
@@ -157,7 +186,7 @@ void attend_together(std::span<const PagedQuery<T>> queries, int64_t width, int6
   const float* const q[] = {queries[0].q, last.q};
   T* const out[] = {queries[0].out, last.out};
   float* const scores = scratch.scores.data();
-  kScores[is_wide][is_pair](q, scratch.keys.data() + skipped, num_strips, head_dim, scores);
+  kScores[is_wide][is_pair](q, scratch.keys.data() + skipped, num_strips, pages.head_dim, scores);
   float sums[2];
   for (size_t i = 0; i < queries.size(); ++i) {
     float* const query_scores = scores + static_cast<int64_t>(i) * row;
@@ -165,7 +194,10 @@ void attend_together(std::span<const PagedQuery<T>> queries, int64_t width, int6
     sums[i] = exponentiate_scores(query_scores + first, length - first);
     std::fill_n(query_scores, first, 0.0f);
   }
-  kMixes[is_wide][is_pair](scores, row, scratch.values.data() + skipped, length, head_dim, sums, out);
+  if (pages.values)
+    kMixes[is_wide][is_pair](scores, row, scratch.values.data() + skipped, length, pages.head_dim, sums, out);
+  else
+    kKeyMixes[is_wide][is_pair](scores, row, scratch.keys.data() + skipped, length, pages.value_dim, sums, out);
 }
 
 }  // namespace
@@ -177,11 +209,10 @@ void store_token(const KvPages<T>& pages, const int32_t* table, int64_t position
   for (int64_t head = 0; head < pages.kv_heads; ++head) {
     const int64_t base = page + head * pages.page_size * dim;
     T* const key = pages.keys + base + page_offset / width * width * dim + page_offset % width;
+    for (int64_t d = 0; d < dim; ++d) key[d * width] = narrow<T>(k[head * dim + d]);
+    if (!pages.values) continue;
     T* const value = pages.values + base + page_offset * dim;
-    for (int64_t d = 0; d < dim; ++d) {
-      key[d * width] = narrow<T>(k[head * dim + d]);
-      value[d] = narrow<T>(v[head * dim + d]);
-    }
+    for (int64_t d = 0; d < dim; ++d) value[d] = narrow<T>(v[head * dim + d]);
   }
 }
 
@@ -195,11 +226,12 @@ void attend_pages(const KvPages<T>& pages, const int32_t* table, int64_t kv_head
   for (int64_t n = 0; n * width < longest; ++n) {
     const int64_t offset = table[n / per_page] * pages.page_elements() +
                            (kv_head * pages.page_size + n % per_page * width) * pages.head_dim;
-    scratch.keys.push_back(pages.keys + offset), scratch.values.push_back(pages.values + offset);
+    scratch.keys.push_back(pages.keys + offset);
+    if (pages.values) scratch.values.push_back(pages.values + offset);
   }
   for (size_t i = 0; i < queries.size();) {
     const bool is_pair = i + 1 < queries.size() && queries[i + 1].length == queries[i].length;
-    attend_together(queries.subspan(i, is_pair ? 2 : 1), width, pages.head_dim, cap, scratch);
+    attend_together(queries.subspan(i, is_pair ? 2 : 1), width, pages, cap, scratch);
     i += is_pair ? 2 : 1;
   }
 }

@@ -14,18 +14,21 @@
 namespace roll {
 
 /// KV cache of one layer, in memory that the caller owns. keys: [P, Hkv, page_size / W, D, W], so that one vector
-/// register holds one element of W keys. values: [P, Hkv, page_size, D].
+/// register holds one element of W keys. values: [P, Hkv, page_size, D]; null: a token's value is the first value_dim
+/// elements of its key (latent attention).
 template <class T>
 struct KvPages {
   T *keys = nullptr, *values = nullptr;
   int64_t page_size = 16;  // tokens per page; a multiple of 8
   int64_t kv_heads = 0, head_dim = 0;
+  int64_t value_dim = 0;  // read only if `values` is null
 
   int64_t page_elements() const { return page_size * kv_heads * head_dim; }  // elements of keys per page, and of values
 };
 
-/// Writes a token's k and v, [Hkv, D] each, to the cache. `position`: the token's index in its sequence. `table`: page
-/// numbers of its sequence; page table[i] holds positions i * page_size .. (i + 1) * page_size - 1.
+/// Writes a token's k and v, [Hkv, D] each, to the cache; v is not read if the cache has no values. `position`: the
+/// token's index in its sequence. `table`: page numbers of its sequence; page table[i] holds positions i * page_size ..
+/// (i + 1) * page_size - 1.
 template <class T>
 void store_token(const KvPages<T>& pages, const int32_t* table, int64_t position, const float* k, const float* v);
 
@@ -33,7 +36,7 @@ void store_token(const KvPages<T>& pages, const int32_t* table, int64_t position
 template <class T>
 struct PagedQuery {
   const float* q;  // [D], already multiplied by the score scale
-  T* out;          // [D]: attend_pages() writes it
+  T* out;          // [D], or [value_dim] if the cache has no values: attend_pages() writes it
   int64_t length, first = 0;
 };
 

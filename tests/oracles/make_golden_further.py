@@ -7,8 +7,8 @@ dtype; here they are float64, so that gradients are exact.
 """
 import sys
 
-from transformers import (CwmConfig, Dots1Config, Ernie4_5Config, Exaone4Config, FlexOlmoConfig, Gemma3Config, Glm4vConfig, Glm4vMoeConfig,
-                          GraniteMoeConfig, HeliumConfig, HunYuanDenseV1Config, LlamaConfig, MellumConfig, MiniMaxM2Config, MinistralConfig,
+from transformers import (CwmConfig, DeepseekV2Config, DeepseekV3Config, Dots1Config, Ernie4_5Config, Exaone4Config, FlexOlmoConfig,
+                          Gemma3Config, Glm4MoeLiteConfig, Glm4vConfig, Glm4vMoeConfig, GraniteMoeConfig, HeliumConfig, HunYuanDenseV1Config, LlamaConfig, MellumConfig, MiniMaxM2Config, MinistralConfig,
                           Mistral3Config, MixtralConfig, OlmoeConfig, Qwen2_5_VLConfig, Qwen3VLConfig, Qwen3VLMoeConfig, SeedOssConfig,
                           SolarOpenConfig)
 
@@ -52,6 +52,24 @@ MIXTURES = {
                          max_window_layers=1, routed_scaling_factor=2.5, norm_topk_prob=True),
     "solar_open": SolarOpenConfig(**PARTS | SIGMOIDS, head_dim=10, n_shared_experts=2, attention_bias=True),
 }
+LATENTS = SIZES | TOKENS | dict(num_attention_heads=4, num_key_value_heads=4, kv_lora_rank=10, qk_rope_head_dim=6, qk_nope_head_dim=8,
+                                v_head_dim=12)
+STRETCHED = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32, "rope_theta": 1e4, "mscale": 0.8,
+             "mscale_all_dim": 1.2}
+LATENT = {
+    "deepseek_v3": DeepseekV3Config(**LATENTS, n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=14, q_lora_rank=14,
+                                    n_group=4, topk_group=2, first_k_dense_replace=1, attention_bias=True),
+    "deepseek_v3_yarn": DeepseekV3Config(**LATENTS | dict(v_head_dim=16), n_routed_experts=6, num_experts_per_tok=2,
+                                         moe_intermediate_size=14, q_lora_rank=None, n_group=1, topk_group=1, first_k_dense_replace=1,
+                                         n_shared_experts=2, rope_interleave=False, rope_parameters=STRETCHED),
+    "deepseek_v2": DeepseekV2Config(**LATENTS, n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=14, q_lora_rank=14,
+                                    n_group=4, topk_group=2, topk_method="group_limited_greedy", first_k_dense_replace=1,
+                                    routed_scaling_factor=2.0, rope_parameters=STRETCHED | {"mscale": 0.7, "mscale_all_dim": 0.7}),
+    "deepseek_v2_lite": DeepseekV2Config(**LATENTS, n_routed_experts=6, num_experts_per_tok=2, moe_intermediate_size=14, q_lora_rank=None,
+                                         mlp_bias=False, tie_word_embeddings=True),
+    "glm4_moe_lite": Glm4MoeLiteConfig(**LATENTS, n_routed_experts=6, num_experts_per_tok=2, moe_intermediate_size=14, q_lora_rank=14,
+                                       rope_parameters={"rope_type": "default", "rope_theta": 1e6}),
+}
 BOXES = dict(hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2, patch_size=4, image_size=8)
 VISUAL = dict(depth=1, hidden_size=16, num_heads=2, intermediate_size=24, out_hidden_size=24)
 DEEP = dict(VISUAL, deepstack_visual_indexes=[0], num_position_embeddings=16)
@@ -75,7 +93,7 @@ MULTIMODAL = {
     "glm4v_moe": Glm4vMoeConfig(vision_config=VISUAL, text_config=dict(
         PARTS | SIGMOIDS, head_dim=12, first_k_dense_replace=1, rope_parameters=SECTIONS | {"partial_rotary_factor": 0.5})),
 }
-ROWS = DENSE | MIXTURES | MULTIMODAL
+ROWS = DENSE | MIXTURES | LATENT | MULTIMODAL
 # What a folder says where transformers, or another class of it, has other keys.
 FOLDERS = {"internlm3": dict(model_type="internlm3", qkv_bias=True, bias=True, attention_bias=None, mlp_bias=None),
            "minimax_m2": dict(rotary_dim=6, rope_parameters=None, rope_theta=1e6)}
