@@ -65,8 +65,8 @@ def check_adapters(folder, replayed):
 
 
 def check_biases(folder, rollouts):
-    """Routers of sigmoids, two of four groups, whose biases each update moves by one step towards even loads."""
-    replay.make_model(folder, "biased", "glm4_moe", "--layers", 4, "--no-tie", True, "--experts", 8, "--experts-per-token", 2, "--expert-intermediate", 24)
+    """Routers of sigmoids, two of four groups, whose biases each update moves by one step towards even loads; and latent attention."""
+    replay.make_model(folder, "biased", "deepseek_v3", "--layers", 4, "--no-tie", True, "--experts", 8, "--experts-per-token", 2, "--expert-intermediate", 24)
     file = folder / "biased/config.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | dict(n_group=4, topk_group=2, routed_scaling_factor=1.5)))
     rate = "actor_train.strategy_args.strategy_config.moe_router_bias_update_rate"

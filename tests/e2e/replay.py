@@ -83,8 +83,10 @@ def roll(*arguments):
 
 def make_model(folder, name="model", arch="qwen2", *options):
     """`options`: flags of init-model with their values, True for a flag without one."""
-    sizes = {"--seed": 3, "--hidden": 32, "--intermediate": 64, "--layers": 2} | dict(zip(options[::2], options[1::2]))
-    roll("init-model", "--arch", arch, "--heads", 4, "--kv-heads", 2, "--tokenizer", "builtin", "--out", folder / name,
+    has_latents = arch.startswith("deepseek")
+    sizes = {"--seed": 3, "--hidden": 32, "--intermediate": 64, "--layers": 2} | ({} if has_latents else {"--kv-heads": 2})
+    sizes |= dict(zip(options[::2], options[1::2]))
+    roll("init-model", "--arch", arch, "--heads", 4, "--tokenizer", "builtin", "--out", folder / name,
          *[word for size in sizes.items() for word in size if word is not True])
     file = folder / name / "model.safetensors"
     rng = numpy.random.default_rng(1)  # init-model's biases are 0, those of real models aren't
