@@ -20,7 +20,7 @@ MixtureSpec make_mixture(const InitSizes& sizes, const Architecture& row) {
   MixtureSpec mixture{.routing = {.count = sizes.experts.value_or(8),
                                   .chosen = sizes.experts_per_token.value_or(2),
                                   .is_sigmoid = row.has_sigmoid_routers(),
-                                  .renormalises = row.renormalises || !row.has_shared_expert},
+                                  .renormalises = row.renormalises || !(row.has_shared_expert || row.is_deepseek())},
                       .inner = sizes.expert_intermediate.value_or(sizes.hidden)};
   const RoutingRule& rule = mixture.routing;
   if (rule.chosen > rule.count)

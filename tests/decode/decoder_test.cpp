@@ -31,7 +31,8 @@ constexpr int64_t kVocab = 71;
 /// Sizes that fill no panel, strip or vector: what is left over must count too.
 Transformer odd_model(const char* arch, bool tie = true) {
   InitSizes sizes;
-  sizes.arch = arch, sizes.vocab = kVocab, sizes.hidden = 40, sizes.layers = 2, sizes.heads = 6, sizes.kv_heads = 2;
+  sizes.arch = arch, sizes.vocab = kVocab, sizes.hidden = 40, sizes.layers = 2, sizes.heads = 6;
+  if (!find_architecture(arch, "--arch").has_latents) sizes.kv_heads = 2;
   sizes.intermediate = 90, sizes.tie = tie;
   sizes.head_dim = std::string_view(arch) == "glm4_moe" ? 20 : 22;  // half of which turns
   return test::telling_model(sizes);
@@ -145,7 +146,8 @@ TEST_CASE("a page holds the keys and values of all attention", "[decode]") {
 TEST_CASE("what is computed beside a sequence, and in which pieces, does not change its logits, to the bit",
           "[decode]") {
   const at::NoGradGuard no_grad;
-  const Transformer model = odd_model_in(GENERATE(at::kFloat, at::kBFloat16), GENERATE("qwen3", "qwen2_moe"));
+  const Transformer model =
+      odd_model_in(GENERATE(at::kFloat, at::kBFloat16), GENERATE("qwen3", "qwen2_moe", "deepseek_v3"));
   DecoderSizes sizes = sizes_of(16);
   sizes.int8_weights = GENERATE(false, true);
   const auto decoder = make(true, model, sizes);
@@ -164,10 +166,13 @@ TEST_CASE("what is computed beside a sequence, and in which pieces, does not cha
 
 TEST_CASE("a decoder in bfloat16 is no further from float32 than the packed forward pass in bfloat16", "[decode]") {
   const at::NoGradGuard no_grad;
-  const Rounded rounded(odd_model(GENERATE("qwen2", "qwen3", "llama")));
+  const std::string arch = GENERATE("qwen2", "qwen3", "llama", "deepseek_v2");
+  const Rounded rounded(odd_model(arch.c_str()));
   const Transformer exact = rounded.in(at::kFloat), model = rounded.in(at::kBFloat16);
   const DecoderSizes sizes = sizes_of(GENERATE(8, 16));
-  const auto decoder = make(GENERATE(true, false), model, sizes);
+  const bool is_fast = GENERATE(true, false);
+  INFO(arch << (is_fast ? ", fast" : ", of tensors"));
+  const auto decoder = make(is_fast, model, sizes);
   const std::vector<int64_t> ids = some_ids(100, 3);
   Decoding sequences(*decoder, sizes, kVocab, 1);
   sequences.step({{0, {ids.begin(), ids.begin() + 60}}});
@@ -178,7 +183,8 @@ TEST_CASE("a decoder in bfloat16 is no further from float32 than the packed forw
     packed += (packed_logits(model, ids, i) - right).abs().mean().item<double>();
     size += right.abs().mean().item<double>();
   }
-  CHECK(own < 1.1 * packed);
+  // LibTorch's operators also round latent attention's queries after their product with kv_up.
+  CHECK(own < (arch == "deepseek_v2" && !is_fast ? 1.2 : 1.1) * packed);
   CHECK(packed < 0.03 * size);
   CHECK(packed > 0);
 }
@@ -239,7 +245,7 @@ TEST_CASE("a decoder of 8 bits is the decoder of a model with rounded products",
 
 TEST_CASE("a fork decodes as its original, which stays as it was", "[decode]") {
   const at::NoGradGuard no_grad;
-  const Transformer model = odd_model("qwen2");
+  const Transformer model = odd_model(GENERATE("qwen2", "deepseek_v3"));
   const DecoderSizes sizes = sizes_of(8);
   const auto decoder = make(GENERATE(true, false), model, sizes);
   const int64_t length = GENERATE(16, 21);
@@ -256,7 +262,7 @@ TEST_CASE("a fork decodes as its original, which stays as it was", "[decode]") {
 
 TEST_CASE("what a page held before its tokens were written never shows", "[decode]") {
   const at::NoGradGuard no_grad;
-  const Transformer model = odd_model_in(GENERATE(at::kFloat, at::kBFloat16), "qwen3");
+  const Transformer model = odd_model_in(GENERATE(at::kFloat, at::kBFloat16), GENERATE("qwen3", "deepseek_v3"));
   const DecoderSizes sizes{.page_size = 16, .num_pages = 8, .max_length = 100, .max_rows = 100};
   const auto decoder = make(GENERATE(true, false), model, sizes);
   const auto decode = [&] {

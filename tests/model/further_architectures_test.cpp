@@ -103,6 +103,26 @@ TEST_CASE("weights of experts are scaled to the sum 1 where norm_topk_prob does 
   CHECK(parse_spec(vision, "c").mixture->routing.renormalises);
 }
 
+TEST_CASE("latent attention has its own sizes, scores and router rules, and refuses what they cannot be", "[model]") {
+  const ModelSpec stretched = parse_spec(config_with("deepseek_v3_yarn", Json::object()), "c");
+  CHECK(stretched.latent == LatentSpec{.latent_dim = 10, .key_dim = 8, .rotated_dim = 6, .value_dim = 16});
+  CHECK(stretched.score_scale == Approx(std::pow(1 + 0.12 * std::log(4.0), 2) / std::sqrt(14.0)));
+  CHECK_FALSE(stretched.rope.interleaved);
+  CHECK(parse_spec(config_with("glm4_moe_lite", {{"mlp_layer_types", nullptr}}), "c").mixture->dense_layers ==
+        std::vector<int64_t>{0});
+  CHECK(parse_spec(config_with("deepseek_v3", {{"model_type", "kimi_k2"}}), "c").latent->query_dim == 14);
+  CHECK_FALSE(parse_spec(config_with("deepseek_v2", {{"topk_method", "greedy"}}), "c").mixture->routing.groups > 1);
+  CHECK_THAT(refusal("deepseek_v3", {{"num_key_value_heads", 2}}), Contains("must equal num_attention_heads (4)"));
+  CHECK_THAT(refusal("deepseek_v3", {{"qk_rope_head_dim", 5}}), Contains("must be even"));
+  CHECK_THAT(refusal("deepseek_v3", {{"n_group", nullptr}}), Contains("n_group = (absent): missing"));
+  CHECK_THAT(refusal("deepseek_v2", {{"norm_topk_prob", true}}), Contains("only false is supported"));
+  CHECK_THAT(refusal("deepseek_v2", {{"mlp_bias", true}}), Contains("only false is supported"));
+  CHECK_THAT(refusal("deepseek_v2", {{"topk_method", "noaux_tc"}}), Contains("only greedy and group_limited_greedy"));
+  Json config = config_with("deepseek_v3", Json::object());
+  config.erase("q_lora_rank");
+  CHECK_THAT(message_of([&] { parse_spec(config, "c"); }), Contains("a whole number is needed, or null for none"));
+}
+
 TEST_CASE("what an architecture cannot do, or takes from unusual defaults, is refused by its key", "[model]") {
   CHECK_THAT(refusal("olmoe", {{"clip_qkv", 8.0}}),
              Contains("clip_qkv = 8.0: roll supports this architecture without"));

@@ -64,6 +64,7 @@ TEST_CASE("the CPU's sampler and training choose alike, whatever the rule", "[mo
                          .renormalises = has_bias,
                          .groups = groups,
                          .chosen_groups = (groups + 1) / 2,
+                         .ranks_by_largest = GENERATE(false, true),
                          .scale = 1.5};
   const at::Tensor logits = at::randn({200, 12}), bias = has_bias ? 0.2 * at::randn({12}) : at::Tensor();
   const Routing found = route(logits, rule, bias);
