@@ -261,6 +261,7 @@ void CpuDecoder<T>::attend(Member& member, const AttentionBlock& block) {
   const int64_t head_dim = block.head_dim, kv_heads = block.kv_heads, group = block.heads / kv_heads;
   const Rows qkv = tensor_rows(qkv_);
   const Inputs mixed = tensor_rows<T>(mixed_);
+  const float* const sinks = data_or_null(block.sinks);
   member.share(std::ssize(runs_) * kv_heads, [&](int64_t task) {
     static thread_local AttentionScratch<T> scratch;
     static thread_local std::vector<PagedQuery<T>> queries;
@@ -272,7 +273,8 @@ void CpuDecoder<T>::attend(Member& member, const AttentionBlock& block) {
         queries.push_back({.q = qkv[i] + head * head_dim,
                            .out = mixed[i] + head * head_dim,
                            .length = rows_[i].position + 1,
-                           .first = block.window > 0 ? std::max<int64_t>(0, rows_[i].position + 1 - block.window) : 0});
+                           .first = block.window > 0 ? std::max<int64_t>(0, rows_[i].position + 1 - block.window) : 0,
+                           .sink = sinks ? sinks[head] : PagedQuery<T>{}.sink});
     attend_pages<T>(pages, rows_[first].pages, kv_head, queries, scratch, block.cap);
     if (block.is_gated) apply_output_gate(block, {first, count}, kv_head);
   });
@@ -322,6 +324,8 @@ void CpuDecoder<T>::gate_panel(const GatePart& part, int64_t panel, int64_t next
       T* const out = gated[first + i] + column;
       if (part.activation == Activation::kGeluTanh)
         gelu_gate_row(g, u, gate_bias, up_bias, out, width);
+      else if (part.activation == Activation::kClampedSwiglu)
+        clamped_gate_row(g, u, gate_bias, up_bias, out, width);
       else
         gate_row(g, u, gate_bias, up_bias, out, width);
     }

@@ -29,10 +29,10 @@ namespace roll {
 using CpuMixers = MixerKinds<Attention, GatedMlp, Experts, GatedDeltaNet, LatentAttention>;
 /// Supported model features; with tensor parallelism, has_cpu_decoder() excludes kWideHeadNorm.
 inline constexpr Features kCpuFeatures = {
-    Feature::kWindow,       Feature::kSoftCap,        Feature::kScoreScale,   Feature::kRotary,
-    Feature::kWideHeadNorm, Feature::kNormOffset,     Feature::kOutputNorm,   Feature::kActivation,
-    Feature::kBranchScale,  Feature::kEmbeddingScale, Feature::kLogitScale,   Feature::kLogitCap,
-    Feature::kOutputGate,   Feature::kRecurrence,     Feature::kLateHeadNorm, Feature::kLatents};
+    Feature::kWindow,     Feature::kSoftCap,    Feature::kScoreScale, Feature::kRotary,      Feature::kWideHeadNorm,
+    Feature::kNormOffset, Feature::kOutputNorm, Feature::kActivation, Feature::kBranchScale, Feature::kEmbeddingScale,
+    Feature::kLogitScale, Feature::kLogitCap,   Feature::kOutputGate, Feature::kRecurrence,  Feature::kLateHeadNorm,
+    Feature::kLatents,    Feature::kSinks,      Feature::kExpertBias};
 
 /// Returns true if CpuDecoder supports the model: its dtype is float32 or bfloat16, it is on the CPU, and CpuMixers and
 /// kCpuFeatures include all its mixers and features.
@@ -78,8 +78,9 @@ class CpuDecoder : public Decoder {
     int64_t window = 0;           // tokens that a query sees; 0: all
     bool norms_together = false;  // true: one q/k norm over all heads; false: one per head
     bool norms_after_rope = false;
-    float scale = 1;  // factor of scores
-    float cap = 0;    // soft cap of scores; 0: none
+    float scale = 1;   // factor of scores
+    float cap = 0;     // soft cap of scores; 0: none
+    at::Tensor sinks;  // [heads]; undefined: none
 
     int64_t qkv_width() const { return (heads + 2 * kv_heads) * head_dim; }
   };
@@ -91,8 +92,11 @@ class CpuDecoder : public Decoder {
   };
   struct ExpertsBlock {
     RoutingRule routing;
-    int64_t number;                               // index of this mixture among the model's mixtures
-    at::Tensor bias;                              // [experts] float32, for the choice of experts; undefined: none
+    int64_t number;   // index of this mixture among the model's mixtures
+    at::Tensor bias;  // [experts] float32, for the choice of experts; undefined: none
+    // Biases of the router [experts], and of the experts [experts, outputs]; undefined: none.
+    at::Tensor router_bias, gate_biases, up_biases, down_biases;
+    Activation activation;
     PackedWeight router;                          // float32; if gates_shared, the last row is the shared expert's gate
     bool gates_shared;                            // the shared expert's output is multiplied by the sigmoid of its gate
     std::vector<PackedWeight> gates, ups, downs;  // [experts]

@@ -20,6 +20,20 @@ at::Tensor router_rows(const Experts& experts, const LayerWeights& weights) {
   return rows.detach().to(at::kFloat);
 }
 
+/// Returns the biases of experts' products, [experts, outputs]; undefined if they have none. `first`: the first one's
+/// entry, from which the others lie `step` entries apart.
+at::Tensor stacked_biases(const std::pair<std::string_view, Linear>* first, int64_t step, int64_t experts) {
+  if (!first->second.bias.defined()) return {};
+  std::vector<at::Tensor> biases;
+  for (int64_t e = 0; e < experts; ++e) biases.push_back(first[e * step].second.bias);
+  return as_float(at::stack(biases));
+}
+
+/// Returns an expert's row; null if there are no biases.
+const float* bias_of_expert(const at::Tensor& biases, int64_t expert) {
+  return biases.defined() ? biases.const_data_ptr<float>() + expert * biases.size(1) : nullptr;
+}
+
 }  // namespace
 
 template <class T>
@@ -36,6 +50,11 @@ void CpuDecoder<T>::add_block(const Experts& experts, const Block& block, const 
   ExpertsBlock experts_block{.routing = experts.routing,
                              .number = experts.number,
                              .bias = {},
+                             .router_bias = as_float(weights[experts.router].bias),
+                             .gate_biases = {},
+                             .up_biases = {},
+                             .down_biases = {},
+                             .activation = experts.activation,
                              .router = PackedWeight(router.size(0), hidden_, at::kFloat, memory),
                              .gates_shared = experts.shared_gate.outputs > 0,
                              .gates = {},
@@ -47,6 +66,10 @@ void CpuDecoder<T>::add_block(const Experts& experts, const Block& block, const 
   if (!experts.bias.name.empty()) experts_block.bias = weights[experts.bias].detach().to(at::kFloat).contiguous();
   const auto* const parts = weights.from(experts.parts->linears.front());
   experts_block.inner = parts[0].second.outputs();
+  const int64_t count = experts.routing.count;
+  experts_block.gate_biases = stacked_biases(parts, 2, count);
+  experts_block.up_biases = stacked_biases(parts + 1, 2, count);
+  if (backbone_.parallel().tp_rank() == 0) experts_block.down_biases = stacked_biases(parts + 2 * count, 1, count);
   for (int64_t e = 0; e < experts.routing.count; ++e) {
     experts_block.gates.push_back(packed_together({parts[2 * e].second}, memory));
     experts_block.ups.push_back(packed_together({parts[2 * e + 1].second}, memory));
@@ -77,6 +100,8 @@ void CpuDecoder<T>::choose(Member& member, const ExpertsBlock& block) {
   const float* const bias = block.bias.defined() ? block.bias.template const_data_ptr<float>() : nullptr;
   member.share(std::ssize(rows_), [&](int64_t i) {
     int32_t* const choices = choices_.data() + i * chosen;
+    if (block.router_bias.defined())
+      add_to_row(logits[i], block.router_bias.template const_data_ptr<float>(), nullptr, block.routing.count);
     choose_experts(logits[i], block.routing, bias, choices, choice_weights_.data() + i * chosen);
     if (record_.is_kept()) std::copy_n(choices, chosen, record_.entries(rows_[i]) + block.number * chosen);
   });
@@ -111,10 +136,10 @@ void CpuDecoder<T>::run_experts(Member& member, const ExpertsBlock& block) {
     const auto [expert, first, count] = expert_rows_[task / panels];
     const GatePart part = {.gate = block.gates[expert],
                            .up = block.ups[expert],
-                           .gate_bias = nullptr,
-                           .up_bias = nullptr,
+                           .gate_bias = bias_of_expert(block.gate_biases, expert),
+                           .up_bias = bias_of_expert(block.up_biases, expert),
                            .inner = block.inner,
-                           .activation = Activation::kSilu};
+                           .activation = block.activation};
     gate_panel(part, task % panels, task % panels, gate_input, gated, first, first + count);
   });
   const Operand down_input = operand(member, block.downs[0], gated, std::ssize(choices_));
@@ -137,6 +162,8 @@ void CpuDecoder<T>::combine(Member& member, const ExpertsBlock& block) {
     for (int64_t c = i * block.routing.chosen; c < (i + 1) * block.routing.chosen; ++c) {
       const float* const row = results[choice_indices_[c]];
       for (int64_t e = 0; e < hidden_; ++e) sum[e] += choice_weights_[c] * row[e];
+      if (const float* const bias = bias_of_expert(block.down_biases, choices_[c]))
+        for (int64_t e = 0; e < hidden_; ++e) sum[e] += choice_weights_[c] * bias[e];
     }
   });
 }

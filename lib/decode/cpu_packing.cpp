@@ -63,23 +63,25 @@ void CpuDecoder<T>::add_block(const Attention& attention, const Block& block, co
   const auto pages = [&] {
     return memory.take({sizes_.num_pages, kv_heads * sizes_.page_size * attention.head_dim}, kDtype);
   };
-  AttentionBlock attention_block{.heads = parts[0].outputs() / attention.head_dim,
-                                 .kv_heads = kv_heads,
-                                 .head_dim = attention.head_dim,
-                                 .qkv = packed_together(parts, memory),
-                                 .o = packed_together({weights[attention.o]}, memory),
-                                 .keys = pages(),
-                                 .values = pages(),
-                                 .q_norm = norm_weight(weights, attention.q_norm),
-                                 .k_norm = norm_weight(weights, attention.k_norm),
-                                 .qkv_bias = biases.empty() ? at::Tensor() : as_float(at::cat(biases)),
-                                 .is_gated = attention.gate.outputs > 0,
-                                 .rotary = attention.rotary,
-                                 .window = attention.window,
-                                 .norms_together = attention.q_norm.width > attention.head_dim,
-                                 .norms_after_rope = attention.norms_after_rope,
-                                 .scale = static_cast<float>(attention.scale()),
-                                 .cap = static_cast<float>(attention.soft_cap)};
+  AttentionBlock attention_block{
+      .heads = parts[0].outputs() / attention.head_dim,
+      .kv_heads = kv_heads,
+      .head_dim = attention.head_dim,
+      .qkv = packed_together(parts, memory),
+      .o = packed_together({weights[attention.o]}, memory),
+      .keys = pages(),
+      .values = pages(),
+      .q_norm = norm_weight(weights, attention.q_norm),
+      .k_norm = norm_weight(weights, attention.k_norm),
+      .qkv_bias = biases.empty() ? at::Tensor() : as_float(at::cat(biases)),
+      .is_gated = attention.gate.outputs > 0,
+      .rotary = attention.rotary,
+      .window = attention.window,
+      .norms_together = attention.q_norm.width > attention.head_dim,
+      .norms_after_rope = attention.norms_after_rope,
+      .scale = static_cast<float>(attention.scale()),
+      .cap = static_cast<float>(attention.soft_cap),
+      .sinks = attention.sinks.name.empty() ? at::Tensor() : as_float(weights[attention.sinks])};
   push_block(std::move(attention_block), block, weights, weights[attention.o].bias);
 }
 

@@ -73,7 +73,7 @@ struct WeightNames {
   std::string after_attention = "post_attention_layernorm";  // norm of attention's result
   std::string after_mlp = "post_feedforward_layernorm";      // norm of the MLP's result
   std::string q = "self_attn.q_proj", k = "self_attn.k_proj", v = "self_attn.v_proj", o = "self_attn.o_proj";
-  std::string q_norm = "self_attn.q_norm", k_norm = "self_attn.k_norm";
+  std::string q_norm = "self_attn.q_norm", k_norm = "self_attn.k_norm", sinks = "self_attn.sinks";
   std::string gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
   // Experts: their module, and each one's products in it; the two tensors of a folder that stacks them, whose names are
   // complete; router, and bias of a sigmoid router.
@@ -112,6 +112,7 @@ struct Architecture {
   double norm_offset = 0;                // added to the weights of all RMSNorms (Gemma: 1)
   NormPlace norms = NormPlace::kBefore;
   RopeDefaults rope = {};
+  bool has_sinks = false;              // attention has sinks (Attention::sinks)
   bool has_latents = false;            // latent attention in all layers (latent_attention.h)
   bool has_bidirectional_key = false;  // reads use_bidirectional_attention, and refuses the value true
   // Default RoPE theta of layers with a window; -1: the value of rope_theta; 0: they share the other layers' RoPE.
@@ -133,11 +134,14 @@ struct Architecture {
   Mixtures mixtures = Mixtures::kNone;
   bool has_shared_expert = false;  // Qwen's mixtures: beside the routed experts, one expert that all tokens use
   bool renormalises = false;  // default of norm_topk_prob: the weights of a token's experts are scaled to the sum 1
-  bool always_renormalises = false;    // `renormalises` holds whatever norm_topk_prob says
-  bool typed_mlps = false;             // mlp_layer_types says which layers have experts
-  bool fixed_mixture = false;          // Qwen's mixtures: all layers have experts; keys that say otherwise are ignored
-  bool sigmoid_routers = false;        // Mixtral's mixtures: routers take sigmoids and have a bias, like DeepSeek-V3's
-  bool stacks_experts = false;         // the folder stacks the experts of a layer in one tensor per kind of weight
+  bool always_renormalises = false;  // `renormalises` holds whatever norm_topk_prob says
+  bool typed_mlps = false;           // mlp_layer_types says which layers have experts
+  bool fixed_mixture = false;        // Qwen's mixtures: all layers have experts; keys that say otherwise are ignored
+  bool sigmoid_routers = false;      // Mixtral's mixtures: routers take sigmoids and have a bias, like DeepSeek-V3's
+  bool stacks_experts = false;       // the folder stacks the experts of a layer in one tensor per kind of weight
+  bool transposes_experts = false;   // with stacks_experts: the folder's stacks are [experts, inputs, outputs]
+  bool weaves_experts = false;  // with stacks_experts: rows of gate and up alternate in a stack, else up follows gate
+  bool expert_bias = false;     // routers and experts have biases
   bool may_transpose_experts = false;  // with stacks_experts: a folder's stacks may be [experts, inputs, outputs]
   bool gated_attention = false;        // attention's output is gated (Attention::gate); the folder fuses gate and q
   DeltaNets delta_nets = DeltaNets::kNone;

@@ -211,11 +211,11 @@ std::shared_ptr<const LayerPass> Backbone::training_pass(const TokenLayout& layo
                       : pieces_on(layout.ids.device(), layout.cu_queries, layout.cu_keys);
   pieces.key_rows = layout.keys;
   const Attend attend = [pieces, cp = parallel_.cp](const Attention& attention, const at::Tensor& q,
-                                                    const at::Tensor& k, const at::Tensor& v) {
+                                                    const at::Tensor& k, const at::Tensor& v, const at::Tensor& sinks) {
     const ScoreRule rule = score_rule(attention);
-    if (!cp) return packed_attention(q, k, v, pieces, rule);
+    if (!cp) return packed_attention(q, k, v, pieces, rule, sinks);
     const at::Tensor all = gather_rows(at::stack({k, v}, 1), *cp, "keys and values");
-    return packed_attention(q, all.select(1, 0), all.select(1, 1), pieces, rule);
+    return packed_attention(q, all.select(1, 0), all.select(1, 1), pieces, rule, sinks);
   };
   return std::make_shared<const LayerPass>(LayerPass{
       .eps = spec_.rms_norm_eps,
@@ -279,7 +279,8 @@ at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) con
   const Pieces pieces = pieces_on(tokens.ids.device(), tokens.cu_queries, tokens.cu_keys);
   size_t cached = 0;                  // attention blocks computed so far that have a cache
   std::array<size_t, 2> shared = {};  // cache index of each shared pair of keys and values
-  const Attend attend = [&](const Attention& attention, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+  const Attend attend = [&](const Attention& attention, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const at::Tensor& sinks) {
     const bool reads_shared = attention.shared >= 0 && attention.k.outputs == 0;
     const auto shared_index = static_cast<size_t>(std::max<int64_t>(0, attention.shared));
     const size_t cache_index = reads_shared ? shared[shared_index] : cached++;
@@ -291,7 +292,7 @@ at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) con
       values.index_copy_(0, tokens.rows, v.contiguous());
     }
     return packed_attention(q, keys.index_select(0, tokens.seen), values.index_select(0, tokens.seen), pieces,
-                            score_rule(attention));
+                            score_rule(attention), sinks);
   };
   size_t delta_index = 0;  // delta nets computed so far
   const Recur recur = [&](const DeltaHeads& heads, const DeltaRows& rows) {

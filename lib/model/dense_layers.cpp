@@ -83,6 +83,9 @@ Attention make_attention(const ModelSpec& spec, size_t layer, const LinearMaker&
           .norms_after_rope = spec.qk_norm && spec.architecture->norms_after_rope,
           .norms_values = spec.architecture->value_norm,
           .shared = shared_keys(spec, layer),
+          .sinks = spec.architecture->has_sinks
+                       ? TensorShape{.name = names.sinks, .shape = {heads}, .cut = {.dim = 0, .count = heads}}
+                       : TensorShape{},
           .gate = gated ? query_part(names.q_gate, size) : LinearShape(),
           .rotary = make_rotary_rule(spec, layer),
           .window = slides ? spec.window : 0,

@@ -8,6 +8,7 @@
 
 #include "device/transfers.h"
 #include "dist/parallel_ops.h"
+#include "model/activate.h"
 #include "model/router_training.h"
 #include "ops/accumulating_linear.h"
 #include "ops/fused_layer.h"
@@ -52,27 +53,39 @@ at::Tensor adapter_products(const GroupProducts& products, const at::Tensor& x, 
   return added.size() == 1 ? added.front() : at::cat(added, 1);
 }
 
-/// Multiplies, adapters included: x [T, in] -> [T, parts * out].
-at::Tensor multiplied(const GroupProducts& products, const at::Tensor& x, const RowGroups& groups) {
+/// Returns the bias of each row's expert: [T, out].
+at::Tensor row_biases(const GroupProducts& products, const RowGroups& groups) {
+  std::vector<at::Tensor> biases;
+  for (int64_t g = 0; g < groups.size(); ++g) biases.push_back(products.at(g).bias);
+  const at::Tensor all = at::stack(biases);
+  const at::Tensor counts = copy_to_device(at::tensor(groups.counts(), at::kLong), all.device());
+  return at::repeat_interleave(all, counts, 0);
+}
+
+/// Multiplies, adapters included: x [T, in] -> [T, parts * out]. Biases are added if `adds_bias`, for one part.
+at::Tensor multiplied(const GroupProducts& products, const at::Tensor& x, const RowGroups& groups,
+                      bool adds_bias = true) {
   std::vector<at::Tensor> weights;
   for (int64_t i = 0; i < groups.size() * products.parts; ++i) weights.push_back(products.at(i).weight);
   const at::Tensor base = grouped_linear(x, groups, weights, products.parts);
-  if (!products.at(0).adapter) return base;
-  return at::add(base, adapter_products(products, x, groups), products.at(0).adapter->scale).to(base.scalar_type());
+  const at::Tensor sum =
+      products.at(0).adapter
+          ? at::add(base, adapter_products(products, x, groups), products.at(0).adapter->scale).to(base.scalar_type())
+          : base;
+  return products.at(0).bias.defined() && adds_bias ? sum + row_biases(products, groups) : sum;
 }
 
 /// Runs the MLPs of experts first, first + 1, ...; x holds the rows of each, contiguous.
 at::Tensor run_experts(const Experts& experts, const LayerWeights& weights, const at::Tensor& x,
-                       const RowGroups& groups, int64_t first, const LayerLauncher* launcher) {
+                       const RowGroups& groups, int64_t first, const ExpertPass& pass) {
   const NamedLinear* const parts = weights.from(experts.parts->linears.front());
   const NamedLinear *const gate_up = parts + 2 * first, *const down = parts + 2 * experts.routing.count + first;
   const bool is_silu = experts.activation == Activation::kSilu;
-  const auto activate = is_silu ? swiglu : geglu;
-  const bool is_fused = is_silu && launcher && takes_layer(x, {down->second.inputs()}, {});
-  const at::Tensor gated = is_fused ? fused_gate(*launcher, multiplied({.first = gate_up, .parts = 2}, x, groups))
-                                    : activate(multiplied({.first = gate_up, .step = 2}, x, groups),
+  const bool is_fused = is_silu && pass.launcher && takes_layer(x, {down->second.inputs()}, {});
+  const at::Tensor gated = is_fused ? fused_gate(*pass.launcher, multiplied({.first = gate_up, .parts = 2}, x, groups))
+                                    : activate(experts.activation, multiplied({.first = gate_up, .step = 2}, x, groups),
                                                multiplied({.first = gate_up + 1, .step = 2}, x, groups));
-  return multiplied({.first = down}, gated, groups);
+  return multiplied({.first = down}, gated, groups, pass.adds_bias);
 }
 
 /// Rows of all ranks for this rank's experts: they arrive by [rank][expert] and are multiplied by [expert][rank].
@@ -124,7 +137,7 @@ at::Tensor run_everywhere(const Experts& experts, const LayerWeights& weights, c
   const at::Tensor received = exchange_rows_beside(x, rows.send, rows.receive, ranks, "rows to experts", work);
   const at::Tensor results =
       run_experts(experts, weights, select_rows(received, rows.order), RowGroups(rows.rows_per_expert),
-                  ranks.rank() * std::ssize(rows.rows_per_expert), pass.launcher);
+                  ranks.rank() * std::ssize(rows.rows_per_expert), pass);
   return exchange_rows(select_rows(results, rows.inverse_order), rows.receive, rows.send, ranks, "rows from experts");
 }
 
@@ -138,7 +151,7 @@ at::Tensor normalise_router_input(const Experts& experts, const LayerWeights& we
 
 at::Tensor run_shared_expert(const Experts& experts, const LayerWeights& weights, const at::Tensor& x) {
   const GatedMlp& mlp = *experts.shared;
-  const at::Tensor gated = swiglu(product(weights[mlp.gate], x), product(weights[mlp.up], x));
+  const at::Tensor gated = activate(mlp.activation, product(weights[mlp.gate], x), product(weights[mlp.up], x));
   const at::Tensor result = product(weights[mlp.down], gated);
   if (experts.shared_gate.outputs == 0) return result;
   return at::sigmoid(product(weights[experts.shared_gate], x)) * result;
@@ -192,11 +205,12 @@ Routing route(at::Tensor logits, const RoutingRule& rule, const at::Tensor& bias
 at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, const at::Tensor& x,
                        const ExpertPass& pass) {
   const at::ScalarType wide = wide_dtype(x);
-  const at::Tensor& router = weights[experts.router].weight;
+  const at::Tensor &router = weights[experts.router].weight, &router_bias = weights[experts.router].bias;
   const at::Tensor router_x =
       normalise_router_input(experts, weights, pass.router_input.defined() ? pass.router_input : x, pass.eps);
-  const at::Tensor logits =
+  at::Tensor logits =
       wide == x.scalar_type() ? accumulating_linear(router_x, router) : at::linear(router_x.to(wide), router.to(wide));
+  if (router_bias.defined()) logits = logits + router_bias.to(wide);
   const int64_t chosen = experts.routing.chosen;
   const auto select_own = [&](const at::Tensor& all) {
     return all.defined() ? all.narrow(1, experts.number * chosen, chosen) : at::Tensor();
@@ -218,7 +232,7 @@ at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, cons
   if (!pass.ranks) run_shared();
   const at::Tensor results = pass.ranks
                                  ? run_everywhere(experts, weights, spread, rows.groups.counts(), pass, run_shared)
-                                 : run_experts(experts, weights, spread, rows.groups, 0, pass.launcher);
+                                 : run_experts(experts, weights, spread, rows.groups, 0, pass);
   const at::Tensor sum = combine_rows(results, routing.weights, rows);
   return shared_result.defined() ? sum + shared_result : sum;
 }

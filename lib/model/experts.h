@@ -22,6 +22,7 @@ struct ExpertPass {
   RoutedExperts routed{};                   // experts of all mixtures of the model, to replay or to record
   at::Tensor router_input{};                // [T, E]: input of the router (and its norm, if any); undefined: x
   double eps = 0;                           // epsilon of the router's norm
+  bool adds_bias = true;                    // adds the biases of experts' results: on one tensor rank only
 };
 
 /// Returns the weighted sum of the experts' results for each token: x [T, E] -> [T, E]. Under tensor parallelism it is

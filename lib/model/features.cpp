@@ -23,6 +23,7 @@ Features mixer_features(const Attention& attention) {
   found.add(Feature::kValueNorm, attention.norms_values);
   found.add(Feature::kKeysAsValues, attention.v.outputs == 0 && attention.k.outputs > 0);
   found.add(Feature::kSharedKeys, attention.shared >= 0);
+  found.add(Feature::kSinks, !attention.sinks.name.empty());
   return found;
 }
 
@@ -47,6 +48,7 @@ Features mixer_features(const GatedMlp& mlp) {
 Features mixer_features(const Experts& experts) {
   Features found;
   found.add(Feature::kActivation, experts.activation != Activation::kSilu);
+  found.add(Feature::kExpertBias, experts.router.has_bias);
   found.add(Feature::kScaledRouting, !experts.router_scale.name.empty() || !experts.expert_scales.name.empty());
   return found;
 }
@@ -103,6 +105,8 @@ std::vector<std::string> feature_names(Features features) {
       {Feature::kScaledRouting, "scaled routing"},
       {Feature::kLateHeadNorm, "norms of heads behind RoPE"},
       {Feature::kLatents, "latent attention"},
+      {Feature::kSinks, "attention sinks"},
+      {Feature::kExpertBias, "biases of experts"},
   };
   std::vector<std::string> words;
   for (const auto& [feature, text] : kWords)

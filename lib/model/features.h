@@ -37,6 +37,8 @@ enum class Feature : uint32_t {
   kScaledRouting = 1 << 19,  // routers' inputs and experts' outputs are scaled
   kLateHeadNorm = 1 << 20,   // queries and keys are normed behind RoPE
   kLatents = 1 << 21,        // latent attention
+  kSinks = 1 << 22,          // attention sinks
+  kExpertBias = 1 << 23,     // routers and experts with biases
 };
 
 /// A set of features.

@@ -5,12 +5,30 @@
 #include <cstdlib>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "checkpoint/base_folder.h"
 #include "model/backbone.h"
 #include "model/weights.h"
 
 namespace roll {
+
+namespace {
+
+/// Joins the parts of a fused tensor, in order; a part's `shape`.
+at::Tensor joined_parts(const std::vector<at::Tensor>& parts, FolderRows rows, const std::vector<int64_t>& shape) {
+  std::vector<at::Tensor> woven;  // parts whose rows alternate, joined
+  for (size_t i = 0; i < parts.size(); i += static_cast<size_t>(rows.step)) {
+    const std::vector<at::Tensor> some(parts.begin() + static_cast<std::ptrdiff_t>(i),
+                                       parts.begin() + static_cast<std::ptrdiff_t>(i) + rows.step);
+    woven.push_back(rows.step == 1 ? some[0] : at::stack(some, 2).flatten(1, 2));
+  }
+  const bool is_transposed = std::exchange(rows.is_transposed, false);
+  const at::Tensor all = at::cat(woven, 1).reshape(rows.whole_shape(shape));
+  return is_transposed ? all.transpose(1, 2).contiguous() : all;
+}
+
+}  // namespace
 
 NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors) {
   std::unordered_map<std::string_view, const ParameterShape*> fused;  // parts, by their names
@@ -33,7 +51,7 @@ NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const 
     std::vector<at::Tensor> parts;  // [groups, rows of a group, ...] each
     for (const auto& [begin, part_name] : part_names[folder_rows.name])
       parts.push_back(all[part_name].unflatten(0, {folder_rows.groups, all[part_name].size(0) / folder_rows.groups}));
-    list.emplace_back(folder_rows.name, at::cat(parts, 1).reshape(folder_rows.whole_shape(part->second->shape)));
+    list.emplace_back(folder_rows.name, joined_parts(parts, folder_rows, part->second->shape));
   }
   return list;
 }

@@ -209,8 +209,34 @@ Architectures mixtures_like_qwen_and_glm() {
   };
 }
 
-/// DeepSeek's latent attention and mixtures.
-Architectures with_latents() {
+Architecture gpt_oss() {
+  return {.name = "gpt_oss",
+          .causal_class = "GptOssForCausalLM",
+          .value_class = "GptOssForTokenClassification",
+          .qkv_bias = Bias::kUsually,
+          .o_bias = Bias::kUsually,
+          .head_dim = 64,
+          .norm_eps = 1e-5,
+          .rope = {.theta = 150000},
+          .has_sinks = true,
+          .windows = Windows::kPattern,
+          .window_pattern = 2,
+          .usual_window = 128,
+          .activation = Activation::kClampedSwiglu,
+          .mixtures = Mixtures::kMixtral,
+          .renormalises = true,
+          .always_renormalises = true,
+          .stacks_experts = true,
+          .transposes_experts = true,
+          .weaves_experts = true,
+          .expert_bias = true,
+          .weights = {.router = "mlp.router"},
+          .needed_keys = {"rope_parameters"},
+          .layers = mixture_layers};
+}
+
+/// DeepSeek's latent attention and mixtures, and attention with sinks.
+Architectures with_latents_or_sinks() {
   const Architecture deepseek = {
       .name = "deepseek_v3",
       .causal_class = "DeepseekV3ForCausalLM",
@@ -237,7 +263,7 @@ Architectures with_latents() {
   older.value_class = "DeepseekV2ForSequenceClassification";
   older.rope.reads_interleave = older.renormalises = older.has_mtp_layers = false;
   older.mixtures = Mixtures::kDeepSeek2;
-  return {deepseek, kimi, glm, older};
+  return {deepseek, kimi, glm, older, gpt_oss()};
 }
 
 Architectures joined(Architectures rows, const Architectures& more) {
@@ -253,7 +279,7 @@ Architectures further_dense() {
 
 Architectures further_mixtures() {
   return joined(joined(mixtures_like_mixtral(), mixtures_like_olmo()),
-                joined(mixtures_like_qwen_and_glm(), with_latents()));
+                joined(mixtures_like_qwen_and_glm(), with_latents_or_sinks()));
 }
 
 }  // namespace roll

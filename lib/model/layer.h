@@ -53,6 +53,8 @@ struct FusedRows {
   int64_t begin = 0, rows = 0, groups = 1;
   int64_t stacked = 0;  // above 0: the tensor is [stacked, rows, columns], and its name has no ".weight"; 0: a matrix
   bool may_be_transposed = false;  // with stacked: a folder may have [stacked, columns, rows]
+  bool is_transposed = false;      // with stacked: all folders have [stacked, columns, rows]
+  int64_t step = 1;                // rows from one row of the part to its next one in a group
 };
 
 /// Linear layer y = x W^T + b. Names are HF's, relative to the layer; they point into an Architecture or to literals.
@@ -139,7 +141,8 @@ struct Attention {
   // Index (0 or 1) in the model's keys and values that several layers share. This layer computes them, or reads them if
   // k has 0 outputs. -1: the layer has keys and values that no other layer reads.
   int64_t shared = -1;
-  LinearShape gate = {};  // the heads' output is multiplied by sigmoid(gate(x)) before o; 0 outputs: no gate
+  TensorShape sinks = {};  // [num_heads]: score of a key per head that all queries see, with value 0; no name: none
+  LinearShape gate = {};   // the heads' output is multiplied by sigmoid(gate(x)) before o; 0 outputs: no gate
   RotaryRule rotary = {};
   int64_t window = 0;   // number of last tokens that a token sees, itself included; 0: it sees all tokens up to itself
   double soft_cap = 0;  // c: scores become c tanh(score / c); 0: no cap
@@ -153,6 +156,7 @@ struct Attention {
       if (linear->outputs > 0) f(*linear);
     for (const NormShape* norm : {&q_norm, &k_norm})
       if (norm->width > 0) f(*norm);
+    if (!sinks.name.empty()) f(sinks);
   }
   /// Returns the key/value heads per tensor rank; if there are more ranks than heads, each rank has a copy of one.
   int64_t kv_heads_per_rank(int64_t tp) const { return std::max<int64_t>(1, num_kv_heads / tp); }
@@ -197,7 +201,9 @@ struct LatentAttention {
   std::string sharing_rule(int64_t tp) const;
 };
 
-enum class Activation { kSilu, kGeluTanh };
+/// Activation of an MLP's gate, which is multiplied by up. kClampedSwiglu (gpt-oss) also changes up: clamped_swiglu()
+/// in ops/layer_ops.h.
+enum class Activation { kSilu, kGeluTanh, kClampedSwiglu };
 
 /// down(activation(gate(x)) * up(x)).
 struct GatedMlp {

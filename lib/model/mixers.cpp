@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dist/parallel_ops.h"
+#include "model/activate.h"
 #include "model/experts.h"
 #include "model/features.h"
 #include "ops/accumulating_linear.h"
@@ -51,7 +52,7 @@ at::Tensor apply_packed(const LayerWeights& weights, const std::vector<const Lin
 }
 
 // Features that layer kernels need not support: the attention call computes them.
-constexpr Features kOutsideOfKernels = {Feature::kWindow, Feature::kSoftCap, Feature::kScoreScale};
+constexpr Features kOutsideOfKernels = {Feature::kWindow, Feature::kSoftCap, Feature::kScoreScale, Feature::kSinks};
 
 at::Tensor normed(const at::Tensor& x, const NormShape& norm, const LayerWeights& weights, const LayerPass& pass) {
   return norm.width > 0 ? rms_norm(x, weights[norm], norm.eps > 0 ? norm.eps : pass.eps, norm.offset) : x;
@@ -113,7 +114,8 @@ RotatedHeads make_heads(const Attention& attention, const LayerWeights& weights,
 at::Tensor mix(const Attention& attention, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass,
                Carried& carried) {
   const RotatedHeads heads = make_heads(attention, weights, x, pass, carried);
-  at::Tensor mixed = pass.attend(attention, heads.q, heads.k, heads.v).reshape({x.size(0), -1});
+  const at::Tensor sinks = attention.sinks.name.empty() ? at::Tensor() : weights[attention.sinks];
+  at::Tensor mixed = pass.attend(attention, heads.q, heads.k, heads.v, sinks).reshape({x.size(0), -1});
   if (attention.gate.outputs > 0) mixed = mixed * at::sigmoid(apply(weights[attention.gate], x, pass));
   return apply_columns(weights[attention.o], mixed, pass);
 }
@@ -144,7 +146,7 @@ at::Tensor mix(const LatentAttention& attention, const LayerWeights& weights, co
     const at::Tensor q_latent = at::einsum("thk,hkl->thl", {q_plain, up.narrow(1, 0, key)});
     const at::Tensor cached = at::cat({latents.unsqueeze(1), k_rotated}, 2);
     const Attention shared = attention.over_latents();
-    const at::Tensor read = pass.attend(shared, at::cat({q_latent, q_rotated}, 2), cached, cached);
+    const at::Tensor read = pass.attend(shared, at::cat({q_latent, q_rotated}, 2), cached, cached, {});
     mixed = at::einsum("thl,hvl->thv", {read.narrow(2, 0, latent), up.narrow(1, key, attention.value_dim)});
   } else {
     const Attention heads = attention.over_heads();
@@ -152,18 +154,17 @@ at::Tensor mix(const LatentAttention& attention, const LayerWeights& weights, co
     const at::Tensor k = at::cat({up.narrow(2, 0, key), k_rotated.expand({-1, up.size(1), -1})}, 2);
     const at::Tensor v = padded(up.narrow(2, key, attention.value_dim), heads.head_dim);
     const at::Tensor q_all = padded(at::cat({q_plain, q_rotated}, 2), heads.head_dim);
-    mixed = pass.attend(heads, q_all, padded(k, heads.head_dim), v).narrow(2, 0, attention.value_dim);
+    mixed = pass.attend(heads, q_all, padded(k, heads.head_dim), v, {}).narrow(2, 0, attention.value_dim);
   }
   return apply_columns(weights[attention.o], mixed.reshape({x.size(0), -1}), pass);
 }
 
 at::Tensor mix(const LayerInput& input, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass,
                const Carried& carried) {
-  const auto activate = input.activation == Activation::kGeluTanh ? geglu : swiglu;
   const at::Tensor token_keys = pass.local_dropout_keys(x);
   const at::Tensor gate = product(weights[input.gate], x, token_keys);
-  return product(weights[input.projection], activate(gate, carried.inputs.select(1, input.layer - carried.first)),
-                 token_keys);
+  const at::Tensor own_input = carried.inputs.select(1, input.layer - carried.first);
+  return product(weights[input.projection], activate(input.activation, gate, own_input), token_keys);
 }
 
 at::Tensor mix(const GatedDeltaNet& net, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
@@ -186,17 +187,19 @@ at::Tensor mix(const GatedDeltaNet& net, const LayerWeights& weights, const at::
 }
 
 at::Tensor mix(const GatedMlp& mlp, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
-  const auto activate = mlp.activation == Activation::kGeluTanh ? geglu : swiglu;
-  const at::Tensor gated = pass.launcher
-                               ? fused_gate(*pass.launcher, apply_packed(weights, {&mlp.gate, &mlp.up}, x, pass))
-                               : activate(apply(weights[mlp.gate], x, pass), apply(weights[mlp.up], x, pass));
+  const at::Tensor gated =
+      pass.launcher ? fused_gate(*pass.launcher, apply_packed(weights, {&mlp.gate, &mlp.up}, x, pass))
+                    : activate(mlp.activation, apply(weights[mlp.gate], x, pass), apply(weights[mlp.up], x, pass));
   return apply_columns(weights[mlp.down], gated, pass);
 }
 
 at::Tensor mix(const Experts& experts, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
-  return pass.flow.leave(mix_experts(
-      experts, weights, x,
-      {.ranks = pass.experts, .routers = pass.routers.get(), .launcher = pass.launcher, .routed = pass.routed}));
+  return pass.flow.leave(mix_experts(experts, weights, x,
+                                     {.ranks = pass.experts,
+                                      .routers = pass.routers.get(),
+                                      .launcher = pass.launcher,
+                                      .routed = pass.routed,
+                                      .adds_bias = !pass.tp || pass.tp->rank() == 0}));
 }
 
 at::Tensor mix(const MlpBesideExperts& both, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {

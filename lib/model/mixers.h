@@ -18,9 +18,10 @@
 namespace roll {
 
 /// Computes attention: q [T, H, D], k and v [T, Hkv, D] -> output of the heads, [T, H, D]. In training k and v are all
-/// keys and values; in sampling, the new tokens' ones, which the function adds to the KV cache.
+/// keys and values; in sampling, the new tokens' ones, which the function adds to the KV cache. sinks [H], or
+/// undefined: Attention::sinks.
 using Attend = std::function<at::Tensor(const Attention& attention, const at::Tensor& q, const at::Tensor& k,
-                                        const at::Tensor& v)>;
+                                        const at::Tensor& v, const at::Tensor& sinks)>;
 
 /// Computes the recurrence of a delta net (ops/delta_rule.h): returns the heads' output, [T, value heads, value dim].
 using Recur = std::function<at::Tensor(const DeltaHeads& heads, const DeltaRows& rows)>;

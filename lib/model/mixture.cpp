@@ -13,17 +13,19 @@ namespace roll {
 namespace {
 
 /// Makes a gated MLP from HF's names of its products.
-GatedMlp make_mlp(const ModelSpec& spec, const std::vector<std::string>& names, int64_t inner) {
+GatedMlp make_mlp(const ModelSpec& spec, const std::vector<std::string>& names, int64_t inner, bool has_bias = false) {
   const int64_t hidden = spec.hidden_size;
   const Cut rows = {.dim = 0, .count = inner}, columns = {.dim = 1, .count = inner};
   const auto linear = [&](const std::string& name, int64_t outputs, int64_t inputs, const Cut& cut) {
     return LinearShape{.name = name,
                        .outputs = outputs,
                        .inputs = inputs,
+                       .has_bias = has_bias,
                        .cut = cut,
                        .adapter = spec.lora ? spec.lora->adapter_shape(name) : AdapterShape{}};
   };
   return {.inner = inner,
+          .activation = spec.activation,
           .gate = linear(names[0], inner, hidden, rows),
           .up = linear(names[1], inner, hidden, rows),
           .down = linear(names[2], hidden, inner, columns)};
@@ -43,22 +45,25 @@ std::shared_ptr<const ExpertParts> make_expert_parts(const ModelSpec& spec) {
   parts->names.push_back({names.stacked_gate_up, names.stacked_down});
   std::vector<LinearShape> downs;
   for (int64_t e = 0; e < mixture.routing.count; ++e) {
-    GatedMlp mlp = make_mlp(spec, parts->names[e], mixture.inner);
-    if (spec.architecture->stacks_experts) {
+    const Architecture& row = *spec.architecture;
+    GatedMlp mlp = make_mlp(spec, parts->names[e], mixture.inner, row.expert_bias);
+    if (row.stacks_experts) {
       const int64_t count = mixture.routing.count, rows = 2 * mixture.inner;
-      const bool may_be_transposed = spec.architecture->may_transpose_experts;
       const FusedRows gate_up = {.tensor_name = parts->names.back()[0],
                                  .begin = e * rows,
                                  .rows = count * rows,
                                  .stacked = count,
-                                 .may_be_transposed = may_be_transposed};
+                                 .may_be_transposed = row.may_transpose_experts,
+                                 .is_transposed = row.transposes_experts,
+                                 .step = row.weaves_experts ? 2 : 1};
       mlp.gate.fused = mlp.up.fused = gate_up;
-      mlp.up.fused.begin += mixture.inner;
+      mlp.up.fused.begin += row.weaves_experts ? 1 : mixture.inner;
       mlp.down.fused = {.tensor_name = parts->names.back()[1],
                         .begin = e * spec.hidden_size,
                         .rows = count * spec.hidden_size,
                         .stacked = count,
-                        .may_be_transposed = may_be_transposed};
+                        .may_be_transposed = row.may_transpose_experts,
+                        .is_transposed = row.transposes_experts};
     }
     for (LinearShape* part : {&mlp.gate, &mlp.up, &mlp.down}) {
       part->expert = ExpertPlace{e, mixture.routing.count};
@@ -277,9 +282,11 @@ std::vector<Layer> mixture_layers(const ModelSpec& spec) {
   const bool is_deepseek = spec.architecture->is_deepseek();
   Experts experts{.routing = mixture.routing,
                   .inner = mixture.inner,
+                  .activation = spec.activation,
                   .router = {.name = names.router,
                              .outputs = mixture.routing.count,
                              .inputs = spec.hidden_size,
+                             .has_bias = spec.architecture->expert_bias,
                              .weighs_experts = true},
                   .parts = make_expert_parts(spec)};
   if (spec.architecture->has_sigmoid_routers())

@@ -18,7 +18,9 @@ FolderRows make_folder_rows(const std::string& whole, const FusedRows& fused) {
           .rows = fused.rows,
           .groups = fused.groups,
           .stacked = fused.stacked,
-          .may_be_transposed = fused.may_be_transposed};
+          .may_be_transposed = fused.may_be_transposed,
+          .is_transposed = fused.is_transposed,
+          .step = fused.step};
 }
 
 void add(std::vector<ParameterShape>& list, const std::string& prefix, const LinearShape& linear) {
@@ -37,8 +39,13 @@ void add(std::vector<ParameterShape>& list, const std::string& prefix, const Lin
                   .is_projection = !linear.weighs_experts});
   // If a product's columns are sharded, its bias is whole and added once, to the sum.
   const Cut output_cut = cuts_rows ? linear.cut : Cut{};
-  if (linear.has_bias)
-    list.push_back({.name = name + ".bias", .shape = {linear.outputs}, .cut = output_cut, .fused = fused(".bias")});
+  if (linear.has_bias) {
+    ParameterShape bias = {.name = name + ".bias", .shape = {linear.outputs}, .cut = output_cut};
+    bias.fused = is_stacked ? make_folder_rows(whole + "_bias", linear.fused) : fused(".bias");
+    bias.fused.may_be_transposed = bias.fused.is_transposed = false;
+    bias.expert = linear.expert;
+    list.push_back(bias);
+  }
   const AdapterShape& adapter = linear.adapter;
   if (adapter.rank == 0) return;
   if (is_stacked || linear.fused.begin == 0)  // fused products share one A
@@ -171,8 +178,10 @@ std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec) {
     const size_t from = list.size();
     for_each_part(layers[i], [&, prefix = layer_prefix(spec, i)](const auto& part) { add(list, prefix, part); });
     // Makes experts' weights adjacent (stack_experts() in weights.cpp).
-    std::stable_partition(list.begin() + static_cast<std::ptrdiff_t>(from), list.end(),
-                          [](const ParameterShape& p) { return !p.is_adapter || !p.expert; });
+    const auto begin = list.begin() + static_cast<std::ptrdiff_t>(from);
+    const auto weights_end =
+        std::stable_partition(begin, list.end(), [](const ParameterShape& p) { return !p.is_adapter || !p.expert; });
+    std::stable_partition(begin, weights_end, [](const ParameterShape& p) { return !p.expert || p.shape.size() > 1; });
     set_layer(list, from, static_cast<int64_t>(i));
   }
   add(list, "", NormShape{names.final_norm, spec.hidden_size, spec.norm_offset()});

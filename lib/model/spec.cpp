@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "model/config_reader.h"
+#include "ops/layer_ops.h"
 
 namespace roll {
 
@@ -114,7 +115,8 @@ constexpr ActivationName kActivations[] = {{"silu", Activation::kSilu},
                                            {"gelu_new", Activation::kGeluTanh},
                                            {"gelu_fast", Activation::kGeluTanh},
                                            {"gelu_accurate", Activation::kGeluTanh},
-                                           {"gelu_python_tanh", Activation::kGeluTanh}};
+                                           {"gelu_python_tanh", Activation::kGeluTanh},
+                                           {"silu", Activation::kClampedSwiglu}};  // gpt-oss says silu, too
 
 const char* enum_name(Activation activation) {
   return std::ranges::find(kActivations, activation, &ActivationName::activation)->name;
@@ -122,6 +124,12 @@ const char* enum_name(Activation activation) {
 
 Activation read_activation(const ConfigReader& config, const Architecture& row) {
   const std::string key = row.activation_key, name = config.text(row.activation_key, enum_name(row.activation));
+  if (row.activation == Activation::kClampedSwiglu) {
+    if (name != "silu") config.fail(row.activation_key, "only silu is supported in this architecture");
+    for (const auto& [limit_key, only] : {std::pair("swiglu_limit", kSwigluLimit), {"swiglu_alpha", kSwigluSlope}})
+      if (config.positive(limit_key, only) != only) config.fail(limit_key, fmt::format("only {} is supported", only));
+    return row.activation;
+  }
   // Gemma 1's folders say gelu, and transformers takes the tanh approximation.
   if (name == "gelu" && row.activation == Activation::kGeluTanh && key == "hidden_act") return row.activation;
   for (const ActivationName& known : kActivations)
@@ -288,7 +296,7 @@ void write_features(const ModelSpec& spec, Json& config) {
   const auto cap = [](double value) { return value > 0 ? Json(value) : Json(); };
   if (row.rope.reads_interleave) config["rope_interleave"] = spec.rope.interleaved;
   if (row.optional_qk_norm) config["use_qk_norm"] = spec.qk_norm;
-  if (row.activation != Activation::kSilu) config["hidden_activation"] = enum_name(spec.activation);
+  if (row.activation == Activation::kGeluTanh) config["hidden_activation"] = enum_name(spec.activation);
   if (row.local_theta > 0) config["rope_local_base_freq"] = spec.local_rope.value().theta;
   if (row.has_windows()) config["sliding_window"] = spec.window > 0 ? Json(spec.window) : Json();
   if (row.windows == Windows::kOptIn && spec.window > 0) config["use_sliding_window"] = true;

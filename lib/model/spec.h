@@ -129,6 +129,7 @@ struct FolderRows {
   int64_t begin = 0, rows = 0, groups = 1;
   int64_t stacked = 0;  // above 0: the tensor is [stacked, rows, columns]; 0: it has the parameter's dimensions
   bool may_be_transposed = false, is_transposed = false;  // with stacked: it may be, or is, [stacked, columns, rows]
+  int64_t step = 1;  // rows from one row of the parameter to its next one in a group
 
   /// Returns the fused tensor's shape, given the shape of a parameter in it.
   std::vector<int64_t> whole_shape(std::vector<int64_t> part) const;

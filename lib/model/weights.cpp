@@ -71,12 +71,13 @@ at::Tensor read_parameter(const Folder& folder, const ParameterShape& parameter)
   if (fused.is_transposed) {
     const int64_t row_in_stack = fused.begin % (fused.rows / fused.stacked);
     const at::Tensor rows = stored[fused.begin / (fused.rows / fused.stacked)].transpose(0, 1);
-    return rows.narrow(0, row_in_stack, parameter.shape[0]);
+    return rows.slice(0, row_in_stack, row_in_stack + parameter.shape[0] * fused.step, fused.step);
   }
   std::vector<int64_t> runs = parameter.shape;
   runs[0] = fused.rows;
   runs.insert(runs.begin(), fused.groups);
-  return stored.reshape(runs).narrow(1, fused.begin, parameter.shape[0] / fused.groups).reshape(parameter.shape);
+  const int64_t end = fused.begin + parameter.shape[0] / fused.groups * fused.step;
+  return stored.reshape(runs).slice(1, fused.begin, end, fused.step).reshape(parameter.shape);
 }
 
 /// Returns this rank's shard of a whole tensor, as a copy: training must not write into pages of a file.

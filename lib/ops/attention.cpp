@@ -32,6 +32,23 @@ at::Tensor sum_key_row_gradients(const at::Tensor& grad, const at::Tensor& x, co
   return at::zeros(x.sizes(), wide.options()).index_add_(0, rows, wide).to(x.scalar_type());
 }
 
+/// A head's sink joins the softmax of each query: changes out [T, H, D] and logsumexp [T, H] accordingly.
+void add_sinks(at::Tensor& out, at::Tensor& logsumexp, const at::Tensor& sinks) {
+  if (!sinks.defined()) return;
+  const at::Tensor joined = at::logaddexp(logsumexp, sinks.detach().to(logsumexp.scalar_type()));
+  out = (out * at::exp(logsumexp - joined).unsqueeze(2)).to(out.scalar_type());
+  logsumexp = joined;
+}
+
+/// Returns the gradient of the sinks, given what add_sinks() made; undefined without sinks.
+at::Tensor sink_gradient(const at::Tensor& grad_out, const at::Tensor& out, const at::Tensor& logsumexp,
+                         const at::Tensor& sinks) {
+  if (!sinks.defined()) return {};
+  const at::Tensor shares = at::exp(sinks.detach().to(logsumexp.scalar_type()) - logsumexp);  // the sinks' [T, H]
+  const at::Tensor read = (grad_out.to(shares.scalar_type()) * out.to(shares.scalar_type())).sum(2);
+  return -(shares * read).sum(0).to(sinks.scalar_type());
+}
+
 void save_rule(AutogradContext* ctx, const ScoreRule& rule) {
   ctx->saved_data["scale"] = rule.scale;
   ctx->saved_data["window"] = rule.window;
@@ -45,11 +62,13 @@ ScoreRule saved_rule(AutogradContext* ctx) {
 class CpuAttention : public torch::autograd::Function<CpuAttention> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in,
-                            const at::Tensor& v_in, const Pieces& pieces, const ScoreRule& rule) {
+                            const at::Tensor& v_in, const at::Tensor& sinks, const Pieces& pieces,
+                            const ScoreRule& rule) {
     const at::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous();
-    const AttentionResult result = attention_forward_cpu(widened(q), widened(k), widened(v), pieces, rule);
+    AttentionResult result = attention_forward_cpu(widened(q), widened(k), widened(v), pieces, rule);
+    add_sinks(result.out, result.logsumexp, sinks);
     const at::Tensor out = result.out.to(q.scalar_type());
-    ctx->save_for_backward({q, k, v, out, result.logsumexp, pieces.key_rows});
+    ctx->save_for_backward({q, k, v, out, result.logsumexp, pieces.key_rows, sinks});
     ctx->saved_data["cu_queries"] = pieces.cu_queries;
     ctx->saved_data["cu_keys"] = pieces.cu_keys;
     save_rule(ctx, rule);
@@ -63,18 +82,25 @@ class CpuAttention : public torch::autograd::Function<CpuAttention> {
     pieces.key_rows = rows;
     const AttentionGrads found = attention_backward_cpu(widened(grads[0]), widened(q), widened(k), widened(v),
                                                         {widened(saved[3]), saved[4]}, pieces, saved_rule(ctx));
-    return {found.q.to(q.scalar_type()), sum_key_row_gradients(found.k, k, rows),
-            sum_key_row_gradients(found.v, v, rows), at::Tensor(), at::Tensor()};
+    return {found.q.to(q.scalar_type()),
+            sum_key_row_gradients(found.k, k, rows),
+            sum_key_row_gradients(found.v, v, rows),
+            sink_gradient(grads[0], saved[3], saved[4], saved[6]),
+            at::Tensor(),
+            at::Tensor()};
   }
 };
 
 class FlashAttention : public torch::autograd::Function<FlashAttention> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const Pieces& pieces, const ScoreRule& rule) {
+                            const at::Tensor& sinks, const Pieces& pieces, const ScoreRule& rule) {
     const at::Tensor& rows = pieces.key_rows;
-    const FlashResult r = flash_forward(q, select_key_rows(k, rows), select_key_rows(v, rows), pieces, rule);
-    ctx->save_for_backward({q, k, v, r.out, r.logsumexp, r.rng_state, r.unused, r.cu_queries, r.cu_keys, rows});
+    FlashResult r = flash_forward(q, select_key_rows(k, rows), select_key_rows(v, rows), pieces, rule);
+    at::Tensor logsumexp = r.logsumexp.t();  // LibTorch's is [H, T]
+    add_sinks(r.out, logsumexp, sinks);
+    if (sinks.defined()) r.logsumexp = logsumexp.t().contiguous();
+    ctx->save_for_backward({q, k, v, r.out, r.logsumexp, r.rng_state, r.unused, r.cu_queries, r.cu_keys, rows, sinks});
     ctx->saved_data["longest_queries"] = longest_sequence(pieces.cu_queries);
     ctx->saved_data["longest_keys"] = longest_sequence(pieces.cu_keys);
     save_rule(ctx, rule);
@@ -87,8 +113,12 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
         grads[0].contiguous(), s[0], select_key_rows(s[1], s[9]), select_key_rows(s[2], s[9]),
         {s[3], s[4], s[5], s[6], s[7], s[8]},
         {ctx->saved_data["longest_queries"].toInt(), ctx->saved_data["longest_keys"].toInt()}, saved_rule(ctx));
-    return {found[0], sum_key_row_gradients(found[1], s[1], s[9]), sum_key_row_gradients(found[2], s[2], s[9]),
-            at::Tensor(), at::Tensor()};
+    return {found[0],
+            sum_key_row_gradients(found[1], s[1], s[9]),
+            sum_key_row_gradients(found[2], s[2], s[9]),
+            sink_gradient(grads[0], s[3], s[4].t(), s[10]),
+            at::Tensor(),
+            at::Tensor()};
   }
 };
 
@@ -116,16 +146,19 @@ at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::
 }
 
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,
-                            const ScoreRule& rule) {
+                            const ScoreRule& rule, const at::Tensor& sinks) {
   const auto& [cu_queries, cu_keys, queries_on_device, keys_on_device, rows] = pieces;
   ROLL_CHECK_EQ(cu_queries.back(), q.size(0), "cu_queries covers every query");
   ROLL_CHECK_EQ(cu_keys.back(), rows.defined() ? rows.size(0) : k.size(0), "cu_keys covers every key");
   ROLL_CHECK_EQ(cu_queries.size(), cu_keys.size(), "every piece has queries and keys");
   ROLL_CHECK_EQ(q.size(1) % k.size(1), 0, "key/value heads divide query heads");
-  if (q.is_meta()) return q + (k.sum() + v.sum());  // planned run: the right shape and dependencies
-  if (q.is_cpu()) return CpuAttention::apply(q, k, v, pieces, rule);
-  if (has_flash_kernel(q, rule)) return FlashAttention::apply(q, k, v, pieces, rule);
-  return packed_attention_by_piece(q, select_key_rows(k, rows), select_key_rows(v, rows), pieces, rule);
+  if (q.is_meta()) {  // planned run: the right shape and dependencies
+    const at::Tensor keys = k.sum() + v.sum();
+    return q + (sinks.defined() ? keys + sinks.sum() : keys);
+  }
+  if (q.is_cpu()) return CpuAttention::apply(q, k, v, sinks, pieces, rule);
+  if (has_flash_kernel(q, rule)) return FlashAttention::apply(q, k, v, sinks, pieces, rule);
+  return packed_attention_by_piece(q, select_key_rows(k, rows), select_key_rows(v, rows), pieces, rule, sinks);
 }
 
 }  // namespace roll

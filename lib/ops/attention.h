@@ -41,9 +41,10 @@ Pieces pieces_on(at::Device device, std::vector<int64_t> cu_queries, std::vector
 /// last query of a piece sees all keys of the piece, each earlier query one key less, within rule.window. A piece must
 /// have at least as many keys as queries. With key_rows, several pieces may share a row of k and v (prefix sharing);
 /// the row's gradient is then the sum over them. Differentiable. The CPU computes in float32 or float64, and rounds the
-/// result to q's dtype. Throws Bug if bounds and sizes do not fit.
+/// result to q's dtype. Throws Bug if bounds and sizes do not fit. `sinks` [H]: the score of a key per head that every
+/// query sees, and whose value is 0 (gpt-oss); undefined: none.
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,
-                            const ScoreRule& rule);
+                            const ScoreRule& rule, const at::Tensor& sinks = {});
 /// The same for a single call: makes the Pieces from the bounds.
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const std::vector<int64_t>& cu_queries, const std::vector<int64_t>& cu_keys,

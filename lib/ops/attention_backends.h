@@ -68,8 +68,8 @@ std::vector<at::Tensor> flash_backward(const at::Tensor& grad_out, const at::Ten
                                        const ScoreRule& rule);
 
 /// Computes attention piece by piece with LibTorch's differentiable operators, for any device, dtype and rule. Ignores
-/// pieces.key_rows, like flash_forward().
+/// pieces.key_rows, like flash_forward(). sinks: see packed_attention().
 at::Tensor packed_attention_by_piece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                     const Pieces& pieces, const ScoreRule& rule);
+                                     const Pieces& pieces, const ScoreRule& rule, const at::Tensor& sinks = {});
 
 }  // namespace roll

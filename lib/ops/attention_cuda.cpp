@@ -20,14 +20,20 @@ at::Tensor seen_keys(int64_t queries, int64_t keys, int64_t window, const at::Te
   return window > 0 ? seen.triu(keys - queries + 1 - window) : seen;
 }
 
-at::Tensor capped_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& seen,
-                            const ScoreRule& rule) {
+/// Computes what scaled_dot_product_attention() lacks: capped scores, and sinks.
+at::Tensor plain_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& seen,
+                           const ScoreRule& rule, const at::Tensor& sinks) {
   const int64_t group = q.size(1) / k.size(1);
   const auto shared = [&](const at::Tensor& x) { return group > 1 ? x.repeat_interleave(group, 1) : x; };
   const at::Tensor scores = at::matmul(q, shared(k).transpose(2, 3)).mul(rule.scale);
-  const at::Tensor capped = (scores.to(at::promote_types(q.scalar_type(), at::kFloat)) / rule.cap).tanh() * rule.cap;
-  const at::Tensor masked = capped.masked_fill(seen.logical_not(), -INFINITY);
-  return at::matmul(masked.softmax(-1).to(q.scalar_type()), shared(v));
+  const at::Tensor wide = scores.to(at::promote_types(q.scalar_type(), at::kFloat));
+  const at::Tensor capped = rule.cap > 0 ? (wide / rule.cap).tanh() * rule.cap : wide;
+  at::Tensor masked = capped.masked_fill(seen.logical_not(), -INFINITY);
+  if (sinks.defined()) {
+    const at::Tensor scores_of_sinks = sinks.to(wide.scalar_type()).view({1, -1, 1, 1});
+    masked = at::cat({masked, scores_of_sinks.expand({1, -1, masked.size(2), 1})}, 3);
+  }
+  return at::matmul(masked.softmax(-1).narrow(3, 0, k.size(2)).to(q.scalar_type()), shared(v));
 }
 
 }  // namespace
@@ -58,8 +64,9 @@ std::vector<at::Tensor> flash_backward(const at::Tensor& grad_out, const at::Ten
 }
 
 at::Tensor packed_attention_by_piece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                     const Pieces& pieces, const ScoreRule& rule) {
+                                     const Pieces& pieces, const ScoreRule& rule, const at::Tensor& sinks) {
   std::vector<at::Tensor> outputs;
+  const bool is_plain = rule.cap > 0 || sinks.defined();
   for (size_t c = 0; c + 1 < pieces.cu_queries.size(); ++c) {
     const auto part = [&](const at::Tensor& x, const std::vector<int64_t>& cu) {
       return x.slice(0, cu[c], cu[c + 1]).transpose(0, 1).unsqueeze(0);
@@ -67,13 +74,12 @@ at::Tensor packed_attention_by_piece(const at::Tensor& q, const at::Tensor& k, c
     const at::Tensor queries = part(q, pieces.cu_queries), keys = part(k, pieces.cu_keys);
     const int64_t earlier = keys.size(2) - queries.size(2);
     std::optional<at::Tensor> seen;  // LibTorch's own causal mask lets the first query see the first key only
-    const bool has_own_mask = earlier > 0 || rule.window > 0 || rule.cap > 0;
+    const bool has_own_mask = earlier > 0 || rule.window > 0 || is_plain;
     if (has_own_mask) seen = seen_keys(queries.size(2), keys.size(2), rule.window, q.options());
     const at::Tensor values = part(v, pieces.cu_keys);
-    const at::Tensor out = rule.cap > 0
-                               ? capped_attention(queries, keys, values, *seen, rule)
-                               : at::scaled_dot_product_attention(queries, keys, values, seen, 0.0, !has_own_mask,
-                                                                  rule.scale, q.size(1) != k.size(1));
+    const at::Tensor out = is_plain ? plain_attention(queries, keys, values, *seen, rule, sinks)
+                                    : at::scaled_dot_product_attention(queries, keys, values, seen, 0.0, !has_own_mask,
+                                                                       rule.scale, q.size(1) != k.size(1));
     outputs.push_back(out.squeeze(0).transpose(0, 1));
   }
   return at::cat(outputs, 0);

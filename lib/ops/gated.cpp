@@ -109,6 +109,11 @@ at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {
   return gate.is_cpu() ? Gate<Silu>::apply(gate, up) : at::silu(gate) * up;
 }
 
+at::Tensor clamped_swiglu(const at::Tensor& gate, const at::Tensor& up) {
+  const at::Tensor low = gate.clamp_max(kSwigluLimit);
+  return low * at::sigmoid(low * kSwigluSlope) * (up.clamp(-kSwigluLimit, kSwigluLimit) + 1);
+}
+
 at::Tensor geglu(const at::Tensor& gate, const at::Tensor& up) {
   return gate.is_cpu() ? Gate<GeluTanh>::apply(gate, up) : at::gelu(gate, "tanh") * up;
 }

@@ -26,6 +26,10 @@ at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up);
 /// Returns gelu(gate) * up with the tanh approximation of gelu, both [N, I].
 at::Tensor geglu(const at::Tensor& gate, const at::Tensor& up);
 
+/// Returns gate sigmoid(1.702 gate) (up + 1), where gate is at most 7 and up within -7 and 7 (gpt-oss); both [N, I].
+at::Tensor clamped_swiglu(const at::Tensor& gate, const at::Tensor& up);
+inline constexpr double kSwigluLimit = 7, kSwigluSlope = 1.702;
+
 /// Cosines and sines of the RoPE angles of every token: a table by position, and each token's row in it.
 struct Rotation {
   at::Tensor cos, sin;       // [P, R/2] float32: row p has the angles of pairs i = 0 .. R/2 - 1 at one position

@@ -70,10 +70,11 @@ ROLL_INLINE void score_all(const float* const* q, const T* const* strips, int64_
   }
 }
 
-/// Replaces scores by exp(score - largest); returns their sum.
-ROLL_SIMD float exponentiate_scores(float* scores, int64_t length) {
+/// Replaces scores by exp(score - largest); returns their sum, to which the sink's is added.
+ROLL_SIMD float exponentiate_scores(float* scores, int64_t length, float sink) {
   float top;
-  return exponentiate_row(scores, length, top);
+  const float sum = exponentiate_row(scores, length, top);
+  return std::isinf(sink) ? sum : sum + fast_exp(sink - top);
 }
 
 /// Writes 16 C elements of each query's output: the weighted values of `length` tokens in strips [W, D]. Even and odd
@@ -191,7 +192,7 @@ void attend_together(std::span<const PagedQuery<T>> queries, int64_t width, cons
   for (size_t i = 0; i < queries.size(); ++i) {
     float* const query_scores = scores + static_cast<int64_t>(i) * row;
     for (int64_t j = first; cap > 0 && j < length; ++j) query_scores[j] = cap * std::tanh(query_scores[j] / cap);
-    sums[i] = exponentiate_scores(query_scores + first, length - first);
+    sums[i] = exponentiate_scores(query_scores + first, length - first, queries[i].sink);
     std::fill_n(query_scores, first, 0.0f);
   }
   if (pages.values)

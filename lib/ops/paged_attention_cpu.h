@@ -8,6 +8,7 @@
 #include <c10/util/BFloat16.h>
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct PagedQuery {
   const float* q;  // [D], already multiplied by the score scale
   T* out;          // [D], or [value_dim] if the cache has no values: attend_pages() writes it
   int64_t length, first = 0;
+  float sink = -std::numeric_limits<float>::infinity();  // score of a further key with value 0; -infinity: none
 };
 
 /// Scratch memory of one thread, reused between calls; the caller need not set it.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "ops/layer_ops.h"
 #include "ops/wide.h"
 
 namespace roll {
@@ -49,11 +50,21 @@ ROLL_INLINE void norm_into(const float* x, const float* weight, T* out, int64_t 
   for (int64_t i = 0; i < width; ++i) out[i] = narrow<T>(x[i] * scale * weight[i]);
 }
 
-// Gates g sigmoid(s(g)); negated() returns -s(g).
-struct Silu {
+// Gates g sigmoid(s(g)); negated() returns -s(g). gate() and up() change the operands beforehand.
+struct Plain {
+  static ROLL_INLINE float gate(float g) { return g; }
+  static ROLL_INLINE float up(float u) { return u; }
+};
+struct Silu : Plain {
   static ROLL_INLINE float negated(float g) { return -g; }
 };
-struct GeluTanh {
+struct ClampedSwiglu {
+  static constexpr float kLimit = static_cast<float>(kSwigluLimit), kSlope = static_cast<float>(kSwigluSlope);
+  static ROLL_INLINE float gate(float g) { return g < kLimit ? g : kLimit; }
+  static ROLL_INLINE float up(float u) { return (u < -kLimit ? -kLimit : u > kLimit ? kLimit : u) + 1.0f; }
+  static ROLL_INLINE float negated(float g) { return -kSlope * g; }
+};
+struct GeluTanh : Plain {
   static ROLL_INLINE float negated(float g) {
     constexpr float kTwice = 1.5957691216057308f, kCubic = 0.044715f;  // 2 sqrt(2 / pi); see gated.cpp
     return -kTwice * g * (1.0f + kCubic * g * g);
@@ -66,12 +77,15 @@ ROLL_INLINE void gate_into(const float* gate, const float* up, const float* gate
   if (gate_bias) {
 #pragma omp simd
     for (int64_t i = 0; i < width; ++i) {
-      const float g = gate[i] + gate_bias[i];
-      out[i] = narrow<T>(g / (1.0f + fast_exp(Gate::negated(g))) * (up[i] + up_bias[i]));
+      const float g = Gate::gate(gate[i] + gate_bias[i]);
+      out[i] = narrow<T>(g / (1.0f + fast_exp(Gate::negated(g))) * Gate::up(up[i] + up_bias[i]));
     }
   } else {
 #pragma omp simd
-    for (int64_t i = 0; i < width; ++i) out[i] = narrow<T>(gate[i] / (1.0f + fast_exp(Gate::negated(gate[i]))) * up[i]);
+    for (int64_t i = 0; i < width; ++i) {
+      const float g = Gate::gate(gate[i]);
+      out[i] = narrow<T>(g / (1.0f + fast_exp(Gate::negated(g))) * Gate::up(up[i]));
+    }
   }
 }
 
@@ -89,6 +103,10 @@ ROLL_INLINE void gate_into(const float* gate, const float* up, const float* gate
   ROLL_SIMD void gelu_gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias,    \
                                T* out, int64_t width) {                                                             \
     gate_into<GeluTanh>(gate, up, gate_bias, up_bias, out, width);                                                  \
+  }                                                                                                                 \
+  ROLL_SIMD void clamped_gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, \
+                                  T* out, int64_t width) {                                                          \
+    gate_into<ClampedSwiglu>(gate, up, gate_bias, up_bias, out, width);                                             \
   }                                                                                                                 \
   ROLL_SIMD void sigmoid_gate_row(const float* gate, const float* gate_bias, T* x, int64_t width) {                 \
     for (int64_t i = 0; i < width; ++i)                                                                             \

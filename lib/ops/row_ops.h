@@ -33,6 +33,12 @@ void gelu_gate_row(const float* gate, const float* up, const float* gate_bias, c
 void gelu_gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, c10::BFloat16* out,
                    int64_t width);
 
+/// Like gate_row(), for clamped_swiglu() (layer_ops.h).
+void clamped_gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, float* out,
+                      int64_t width);
+void clamped_gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias,
+                      c10::BFloat16* out, int64_t width);
+
 /// Applies attention's output gate in place: x *= sigmoid(gate + gate_bias); a null bias counts as 0.
 void sigmoid_gate_row(const float* gate, const float* gate_bias, float* x, int64_t width);
 void sigmoid_gate_row(const float* gate, const float* gate_bias, c10::BFloat16* x, int64_t width);

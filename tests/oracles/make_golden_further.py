@@ -8,7 +8,7 @@ dtype; here they are float64, so that gradients are exact.
 import sys
 
 from transformers import (CwmConfig, DeepseekV2Config, DeepseekV3Config, Dots1Config, Ernie4_5Config, Exaone4Config, FlexOlmoConfig,
-                          Gemma3Config, Glm4MoeLiteConfig, Glm4vConfig, Glm4vMoeConfig, GraniteMoeConfig, HeliumConfig, HunYuanDenseV1Config, LlamaConfig, MellumConfig, MiniMaxM2Config, MinistralConfig,
+                          Gemma3Config, Glm4MoeLiteConfig, Glm4vConfig, Glm4vMoeConfig, GptOssConfig, GraniteMoeConfig, HeliumConfig, HunYuanDenseV1Config, LlamaConfig, MellumConfig, MiniMaxM2Config, MinistralConfig,
                           Mistral3Config, MixtralConfig, OlmoeConfig, Qwen2_5_VLConfig, Qwen3VLConfig, Qwen3VLMoeConfig, SeedOssConfig,
                           SolarOpenConfig)
 
@@ -70,6 +70,9 @@ LATENT = {
     "glm4_moe_lite": Glm4MoeLiteConfig(**LATENTS, n_routed_experts=6, num_experts_per_tok=2, moe_intermediate_size=14, q_lora_rank=14,
                                        rope_parameters={"rope_type": "default", "rope_theta": 1e6}),
 }
+SINKS = {"gpt_oss": GptOssConfig(**PARTS | EXPERTS, head_dim=12, sliding_window=7, rope_parameters={
+    "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32, "rope_theta": 1e4, "truncate": False})}
+SINKS["gpt_oss"]._attn_implementation = "eager"  # others have no sinks
 BOXES = dict(hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2, patch_size=4, image_size=8)
 VISUAL = dict(depth=1, hidden_size=16, num_heads=2, intermediate_size=24, out_hidden_size=24)
 DEEP = dict(VISUAL, deepstack_visual_indexes=[0], num_position_embeddings=16)
@@ -93,7 +96,7 @@ MULTIMODAL = {
     "glm4v_moe": Glm4vMoeConfig(vision_config=VISUAL, text_config=dict(
         PARTS | SIGMOIDS, head_dim=12, first_k_dense_replace=1, rope_parameters=SECTIONS | {"partial_rotary_factor": 0.5})),
 }
-ROWS = DENSE | MIXTURES | LATENT | MULTIMODAL
+ROWS = DENSE | MIXTURES | LATENT | SINKS | MULTIMODAL
 # What a folder says where transformers, or another class of it, has other keys.
 FOLDERS = {"internlm3": dict(model_type="internlm3", qkv_bias=True, bias=True, attention_bias=None, mlp_bias=None),
            "minimax_m2": dict(rotary_dim=6, rope_parameters=None, rope_theta=1e6)}
