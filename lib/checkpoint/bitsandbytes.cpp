@@ -81,7 +81,7 @@ void require_finite(const at::Tensor& scales, const HfFolder& folder, const std:
 
 bool is_quantised(const HfFolder& folder) {
   const auto section = folder.config().find(bitsandbytes::kSection);
-  return section != folder.config().end() && !section->is_null();
+  return section != folder.config().end() && !section->is_null() && !block_floats(folder.config(), "");
 }
 
 std::unordered_set<std::string> bitsandbytes_names(const std::string& weight) {

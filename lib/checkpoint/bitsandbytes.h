@@ -15,7 +15,7 @@
 
 namespace roll {
 
-/// Returns true if the folder's config.json has a quantization_config, of any kind.
+/// Returns true if the folder's config.json has a quantization_config, of any kind but block_floats().
 bool is_quantised(const HfFolder& folder);
 
 /// Returns the names of all tensors that may be stored beside the codes of the weight with name `weight`.

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/regex.h"
+#include "checkpoint/block_floats.h"
 
 namespace roll {
 
@@ -54,10 +55,11 @@ std::optional<BitsandbytesConfig> bitsandbytes_config(const Json& config, const 
   if (section == config.end() || section->is_null()) return {};
   const std::string where = fmt::format("{}: {}", origin, kSection);
   if (!section->is_object()) throw user_error("{}: {} where an object is needed", where, section->type_name());
+  if (block_floats(config, origin)) return {};
   const auto method = typed_value<std::string>(*section, where, "quant_method", "(absent)");
   if (method != "bitsandbytes")
-    throw user_error("{}: quant_method = {}: must be bitsandbytes, the only quantisation that roll reads; {}", where,
-                     method, kGivePlain);
+    throw user_error("{}: quant_method = {}: roll reads bitsandbytes, mxfp4 and fp8 only; {}", where, method,
+                     kGivePlain);
   BitsandbytesConfig found;
   if (typed_value(*section, where, "load_in_8bit", false)) {
     found.kind = Quantisation::kInt8;

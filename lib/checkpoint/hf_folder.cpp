@@ -85,7 +85,39 @@ HfFolder HfFolder::open(const fs::path& folder) {
                      pickled ? "pickled weights (pytorch_model.bin) are not read, save the model as safetensors"
                              : "give the folder that holds the weights, or fetch them");
   }
+  result.show_block_weights();
   return result;
+}
+
+void HfFolder::show_block_weights() {
+  const std::optional<BlockFloats> kind = block_floats(config_, (path_ / "config.json").string());
+  if (!kind || gguf_) return;
+  std::unordered_map<std::string, TensorEntry> weights;  // by the names of their codes
+  for (const BlockEntry& found :
+       find_block_weights(*kind, entries_, [&](const auto& name) { return tensor_file(name); })) {
+    for (const std::string& part : {found.codes, found.scales}) block_files_[part] = position_by_name_.at(part).file;
+    weights.emplace(found.codes, found.weight);
+    block_weights_.emplace(found.weight.name, found);
+  }
+  const std::vector<TensorEntry> stored = std::exchange(entries_, {});
+  const auto positions = std::exchange(position_by_name_, {});
+  for (const TensorEntry& entry : stored) {
+    const auto weight = weights.find(entry.name);
+    if (weight == weights.end() && block_files_.contains(entry.name)) continue;  // scales
+    const size_t file = positions.at(entry.name).file;
+    entries_.push_back(weight == weights.end() ? entry : weight->second);
+    position_by_name_[entries_.back().name] = {file, entries_.size() - 1};
+  }
+}
+
+at::Tensor HfFolder::read_block_weight(const BlockEntry& entry) const {
+  if (last_block_read_.first != entry.weight.name) {
+    const auto read_part = [&](const std::string& name) { return files_[block_files_.at(name)].read(name); };
+    last_block_read_ = {};
+    last_block_read_ = {entry.weight.name,
+                        read_blocks(*block_floats(config_, ""), read_part(entry.codes), read_part(entry.scales))};
+  }
+  return last_block_read_.second;
 }
 
 void HfFolder::add_file(const std::string& name) {
@@ -189,8 +221,10 @@ at::Tensor HfFolder::read(const std::string& name) const {
   if (found == position_by_name_.end()) throw user_error("{}: holds no tensor {}", path_.string(), name);
   if (gguf_) return gguf_->read(found->second.entry);
   const std::string& entry_name = entries_[found->second.entry].name;
-  const auto stored = stored_names_.find(entry_name);
-  return files_[found->second.file].read(stored == stored_names_.end() ? entry_name : stored->second);
+  const auto renamed = stored_names_.find(entry_name);
+  const std::string& stored = renamed == stored_names_.end() ? entry_name : renamed->second;
+  const auto blocks = block_weights_.find(stored);
+  return blocks != block_weights_.end() ? read_block_weight(blocks->second) : files_[found->second.file].read(stored);
 }
 
 namespace {

@@ -13,9 +13,11 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
+#include "checkpoint/block_floats.h"
 #include "checkpoint/name_prefix.h"
 #include "checkpoint/safetensors.h"
 
@@ -25,7 +27,8 @@ namespace gguf {
 class Weights;
 }  // namespace gguf
 
-/// An opened folder; tensors are read on demand. The files must not change while it is in use.
+/// An opened folder; tensors are read on demand. The files must not change while it is in use. Weights stored with a
+/// scale per block (block_floats.h) appear as bfloat16 tensors. Not safe for use by several threads.
 class HfFolder {
  public:
   /// Reads config.json and the headers of all weight files. Throws UserError if the folder, config.json or the weights
@@ -70,12 +73,18 @@ class HfFolder {
   void add_gguf(const std::filesystem::path& file);
   void add_shards(const FileJson& weight_map);
   void note_unread_shards();
+  /// Replaces the tensors that store weights with a scale per block by those weights.
+  void show_block_weights();
+  at::Tensor read_block_weight(const BlockEntry& entry) const;
 
   std::filesystem::path path_;
   Json config_;
   std::vector<std::string> file_names_;
   std::vector<SafetensorsFile> files_;
-  std::shared_ptr<const gguf::Weights> gguf_;  // null if the weights are in safetensors files
+  std::unordered_map<std::string, BlockEntry> block_weights_;   // by stored name
+  std::unordered_map<std::string, size_t> block_files_;         // files of their codes and scales, by name
+  mutable std::pair<std::string, at::Tensor> last_block_read_;  // a stack's experts are read one after the other
+  std::shared_ptr<const gguf::Weights> gguf_;                   // null if the weights are in safetensors files
   std::vector<TensorEntry> entries_;
   std::unordered_map<std::string, TensorPosition> position_by_name_;
   std::unordered_map<std::string, std::string> stored_names_;  // by the names that rename() gave

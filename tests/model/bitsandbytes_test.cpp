@@ -145,8 +145,7 @@ TEST_CASE("other quantisations are refused in words", "[bitsandbytes]") {
     CHECK_THROWS_WITH(changed.load(), Contains("config.json: quantization_config: ") && Contains(message));
   };
   for (const char* method : {"gptq", "awq", "fp8", "compressed-tensors"})
-    refused("nf4", "quant_method", method,
-            "must be bitsandbytes, the only quantisation that roll reads; use the unquantised");
+    refused("nf4", "quant_method", method, "roll reads bitsandbytes, mxfp4 and fp8 only; use the unquantised");
   refused("nf4", "quant_method", 4, "quant_method = 4: is not of this key's type");
   refused("nf4", "bnb_4bit_quant_type", "fp4", "bnb_4bit_quant_type = fp4: only nf4 is read");
   refused("nf4", "bnb_4bit_quant_storage", "bfloat16", "bnb_4bit_quant_storage = bfloat16: only uint8");

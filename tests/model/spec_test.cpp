@@ -240,7 +240,7 @@ TEST_CASE("a config that would be computed wrongly is refused by key and value",
   CHECK(refusal("time_step_limit", {0.0, HUGE_VAL}) == "no exception");  // nothing here reads it
   CHECK_THAT(refusal("tie_word_embeddings", "yes"), Contains("true or false"));
   CHECK_THAT(refusal("attention_dropout", 0.1), Contains("only 0"));
-  CHECK_THAT(refusal("quantization_config", {{"bits", 4}}), Contains("must be bitsandbytes"));
+  CHECK_THAT(refusal("quantization_config", {{"bits", 4}}), Contains("roll reads bitsandbytes, mxfp4 and fp8 only"));
   CHECK_THAT(refusal("rope_scaling", {{"type", "mrope"}, {"factor", 4}}),
              Contains("type = \"mrope\"") && Contains("llama3"));
   CHECK_THAT(refusal("rope_scaling", {{"rope_type", "llama3"}}),
