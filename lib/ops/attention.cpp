@@ -34,16 +34,14 @@ at::Tensor sum_key_row_gradients(const at::Tensor& grad, const at::Tensor& x, co
 
 /// A head's sink joins the softmax of each query: changes out [T, H, D] and logsumexp [T, H] accordingly.
 void add_sinks(at::Tensor& out, at::Tensor& logsumexp, const at::Tensor& sinks) {
-  if (!sinks.defined()) return;
   const at::Tensor joined = at::logaddexp(logsumexp, sinks.detach().to(logsumexp.scalar_type()));
   out = (out * at::exp(logsumexp - joined).unsqueeze(2)).to(out.scalar_type());
   logsumexp = joined;
 }
 
-/// Returns the gradient of the sinks, given what add_sinks() made; undefined without sinks.
+/// Returns the gradient of the sinks, given what add_sinks() made.
 at::Tensor sink_gradient(const at::Tensor& grad_out, const at::Tensor& out, const at::Tensor& logsumexp,
                          const at::Tensor& sinks) {
-  if (!sinks.defined()) return {};
   const at::Tensor shares = at::exp(sinks.detach().to(logsumexp.scalar_type()) - logsumexp);  // the sinks' [T, H]
   const at::Tensor read = (grad_out.to(shares.scalar_type()) * out.to(shares.scalar_type())).sum(2);
   return -(shares * read).sum(0).to(sinks.scalar_type());
@@ -66,7 +64,7 @@ class CpuAttention : public torch::autograd::Function<CpuAttention> {
                             const ScoreRule& rule) {
     const at::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous();
     AttentionResult result = attention_forward_cpu(widened(q), widened(k), widened(v), pieces, rule);
-    add_sinks(result.out, result.logsumexp, sinks);
+    if (sinks.defined()) add_sinks(result.out, result.logsumexp, sinks);
     const at::Tensor out = result.out.to(q.scalar_type());
     ctx->save_for_backward({q, k, v, out, result.logsumexp, pieces.key_rows, sinks});
     ctx->saved_data["cu_queries"] = pieces.cu_queries;
@@ -85,7 +83,7 @@ class CpuAttention : public torch::autograd::Function<CpuAttention> {
     return {found.q.to(q.scalar_type()),
             sum_key_row_gradients(found.k, k, rows),
             sum_key_row_gradients(found.v, v, rows),
-            sink_gradient(grads[0], saved[3], saved[4], saved[6]),
+            saved[6].defined() ? sink_gradient(grads[0], saved[3], saved[4], saved[6]) : at::Tensor(),
             at::Tensor(),
             at::Tensor()};
   }
@@ -97,9 +95,11 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
                             const at::Tensor& sinks, const Pieces& pieces, const ScoreRule& rule) {
     const at::Tensor& rows = pieces.key_rows;
     FlashResult r = flash_forward(q, select_key_rows(k, rows), select_key_rows(v, rows), pieces, rule);
-    at::Tensor logsumexp = r.logsumexp.t();  // LibTorch's is [H, T]
-    add_sinks(r.out, logsumexp, sinks);
-    if (sinks.defined()) r.logsumexp = logsumexp.t().contiguous();
+    if (sinks.defined()) {
+      at::Tensor logsumexp = r.logsumexp.t();  // LibTorch's is [H, T]
+      add_sinks(r.out, logsumexp, sinks);
+      r.logsumexp = logsumexp.t().contiguous();
+    }
     ctx->save_for_backward({q, k, v, r.out, r.logsumexp, r.rng_state, r.unused, r.cu_queries, r.cu_keys, rows, sinks});
     ctx->saved_data["longest_queries"] = longest_sequence(pieces.cu_queries);
     ctx->saved_data["longest_keys"] = longest_sequence(pieces.cu_keys);
@@ -116,7 +116,7 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
     return {found[0],
             sum_key_row_gradients(found[1], s[1], s[9]),
             sum_key_row_gradients(found[2], s[2], s[9]),
-            sink_gradient(grads[0], s[3], s[4].t(), s[10]),
+            s[10].defined() ? sink_gradient(grads[0], s[3], s[4].t(), s[10]) : at::Tensor(),
             at::Tensor(),
             at::Tensor()};
   }

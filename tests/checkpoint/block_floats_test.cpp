@@ -41,7 +41,7 @@ at::Tensor tensor_from(const Json& rows) {
 
 void write_folder(const std::filesystem::path& folder, const Json& section, const NamedTensors& tensors) {
   std::filesystem::create_directories(folder);
-  write_file(folder / "config.json", Json{{"quantization_config", section}}.dump());
+  write_file_atomic(folder / "config.json", Json{{"quantization_config", section}}.dump());
   write_safetensors(folder / "model.safetensors", tensors);
 }
 

@@ -74,7 +74,7 @@ class FakeAttention : public torch::autograd::Function<FakeAttention> {
 LayerPass pass_on(at::Device device, const ModelSpec& spec, const LayerLauncher* launcher) {
   const at::Tensor positions = at::remainder(at::arange(kTokens), 28).to(device);
   const auto attend = [device](const Attention& attention, const at::Tensor& q, const at::Tensor& k,
-                               const at::Tensor& v) -> at::Tensor {
+                               const at::Tensor& v, const at::Tensor&) -> at::Tensor {
     if (device.is_cpu()) return packed_attention(q, k, v, kBounds, kBounds, attention.scale());
     return FakeAttention::apply(q, k, v, attention.scale());
   };

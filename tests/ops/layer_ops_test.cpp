@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "ops/recompute.h"
+#include "ops/row_ops.h"
 #include "ops/simd.h"
 
 namespace roll {
@@ -70,6 +71,23 @@ TEST_CASE("swiglu equals the plain operators, forward and backward", "[ops]") {
   const auto dtype = GENERATE(at::kFloat, at::kDouble);
   const at::Tensor gate = random({37, 23}, dtype), up = random({37, 23}, dtype);
   check_like(swiglu(gate * 3, up), at::silu(gate * 3) * up, {gate, up});
+}
+
+TEST_CASE("the clamped swiglu is gpt-oss's, in training and in the decoder's rows", "[ops]") {
+  const at::Tensor gate = at::tensor({-9.0F, -2.0F, 0.5F, 6.9F, 7.5F, 40.0F}),
+                   up = at::tensor({8.0F, -7.5F, 1.0F, -3.0F, 6.0F, -1.0F});
+  std::vector<float> expected, row(6);
+  for (int64_t i = 0; i < 6; ++i) {
+    const double g = std::min(gate[i].item<double>(), 7.0), u = std::clamp(up[i].item<double>(), -7.0, 7.0);
+    expected.push_back(static_cast<float>((u + 1) * g / (1 + std::exp(-1.702 * g))));
+  }
+  CHECK(at::allclose(clamped_swiglu(gate, up), at::tensor(expected), 1e-5, 1e-6));
+  clamped_gate_row(gate.const_data_ptr<float>(), up.const_data_ptr<float>(), nullptr, nullptr, row.data(), 6);
+  CHECK(at::allclose(at::tensor(row), at::tensor(expected), 1e-5, 1e-6));
+  const at::Tensor half = at::full({6}, 0.5F);
+  clamped_gate_row((gate - half).const_data_ptr<float>(), (up - half).const_data_ptr<float>(),
+                   half.const_data_ptr<float>(), half.const_data_ptr<float>(), row.data(), 6);
+  CHECK(at::allclose(at::tensor(row), at::tensor(expected), 1e-5, 1e-6));
 }
 
 TEST_CASE("swiglu survives gates of any size", "[ops]") {
