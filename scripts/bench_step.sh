@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # A GRPO step with a KL loss to the reference (8 prompts x 8 responses, one update) against TRL's GRPOTrainer: same model,
 # prompts, response lengths and threads, in turn:
-#   scripts/bench_step.sh [build/roll] [rounds] [case...]
+#   scripts/bench_step.sh [--model FOLDER] [build/roll] [rounds] [case...]
+# --model: a Hugging Face folder (of a GGUF file: roll export --model FILE.gguf --out FOLDER), with 64 response tokens;
+# cases model_fp32 and model_bf16.
 # Random Qwen2 models of `roll init-model`, responses as long as allowed. Ratios are medians over the rounds of response
 # tokens a second of whole steps, sampling, rewards (each response's length), reference, log-probs and update; the first
 # step, which warms up, and loading are left out; share_prompts is auto, as by default. Cases of bfloat16 are measured against TRL's float32, its autocast and its
@@ -9,7 +11,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export OMP_NUM_THREADS=${THREADS:-2} TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1
-exec "${BENCH_PYTHON:-python3}" - "${1:-build/roll}" "${2:-3}" "${@:3}" <<'PYTHON'
+given=
+[[ ${1:-} != --model ]] || { given=$2; shift 2; }
+exec "${BENCH_PYTHON:-python3}" - "$given" "${1:-build/roll}" "${2:-3}" "${@:3}" <<'PYTHON'
 import json, os, pathlib, shutil, statistics, subprocess, sys, tempfile, time
 
 import datasets, torch, transformers, trl
@@ -20,7 +24,7 @@ from bench_replay import never_ends, prepare_step
 transformers.logging.set_verbosity_error()
 datasets.disable_progress_bars()
 torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-binary, rounds, wanted = pathlib.Path(sys.argv[1]).resolve(), int(sys.argv[2]), sys.argv[3:]
+given, binary, rounds, wanted = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), int(sys.argv[3]), sys.argv[4:]
 MODELS = {"small": dict(hidden=256, layers=4, heads=4, kv=2, intermediate=704),
           "large": dict(hidden=512, layers=8, heads=8, kv=2, intermediate=1408)}
 VOCABULARY = {"small": 512, "large": 8192}
@@ -28,6 +32,8 @@ SHARED = "shared"
 # model, response tokens, our dtype
 CASES = {"small_32": ("small", 32, "fp32"), "small_256": ("small", 256, "fp32"), "large_128": ("large", 128, "fp32"),
          "large_128_bf16": ("large", 128, "bf16"), SHARED: ("large", 512, "fp32")}
+if given:
+    CASES = {f"model_{dtype}": ("model", 64, dtype) for dtype in ("fp32", "bf16")}
 PROMPTS, RESPONSES, STEPS = 8, 8, 3
 TEXTS = [f"{17 * i + 3} plus {29 * i + 11} is " for i in range(PROMPTS)]
 LONG = "".join(f"{(i * 7919) % 9973:04d}" for i in range(128))  # a token each character
@@ -37,7 +43,11 @@ def make_model(folder, vocabulary, hidden, layers, heads, kv, intermediate):
     subprocess.run([binary, "init-model", "--out", folder, "--hidden", str(hidden), "--layers", str(layers), "--heads", str(heads),
                     "--kv-heads", str(kv), "--intermediate", str(intermediate), "--vocab", str(vocabulary), "--tokenizer", "builtin", "--tie"],
                    check=True, capture_output=True)
-    # No response of ours ends early; TRL's are told so by min_new_tokens.
+    add_endless(folder, vocabulary)
+
+
+def add_endless(folder, vocabulary):
+    """No response of ours ends early; TRL's are told so by min_new_tokens."""
     endless = folder.with_name(folder.name + "_endless")
     shutil.copytree(folder, endless)
     never_ends(endless, vocabulary)
@@ -55,6 +65,11 @@ def ours(folder, case, model, tokens, dtype):
         steps = [json.loads(line) for line in open(work / "run/metrics.jsonl")]
     assert all(step["token/response_length/mean"] == tokens for step in steps), "no response ends early"
     return statistics.median(tokens * step["system/samples"] / step["time/step_total"] for step in steps[1:])
+
+
+def as_prompt(text):
+    """A given model's prompts go through its chat template, on both sides."""
+    return [{"role": "user", "content": text}] if given else text
 
 
 def length_reward(completion_ids, **kwargs):
@@ -86,7 +101,7 @@ def peer(folder, case, model, tokens, kind):
                           top_k=0, max_steps=STEPS, learning_rate=1e-6, use_cpu=True, bf16=kind == "autocast", gradient_checkpointing=False,
                           logging_strategy="no", save_strategy="no", report_to=[], disable_tqdm=True, shuffle_dataset=False)
     trainer = trl.GRPOTrainer(transformers.AutoModelForCausalLM.from_pretrained(model, dtype=weights), length_reward, args,
-                              train_dataset=datasets.Dataset.from_dict({"prompt": texts}), callbacks=[watch],
+                              train_dataset=datasets.Dataset.from_dict({"prompt": [as_prompt(text) for text in texts]}), callbacks=[watch],
                               processing_class=transformers.AutoTokenizer.from_pretrained(model))
     trainer.remove_callback(transformers.PrinterCallback)
     trainer.train()
@@ -99,7 +114,10 @@ with tempfile.TemporaryDirectory() as place:
         if wanted and case not in wanted:
             continue
         model = place / name
-        if not model.exists():
+        if given and not model.exists():
+            shutil.copytree(given, model)
+            add_endless(model, json.loads((model / "config.json").read_text())["vocab_size"])
+        elif not model.exists():
             make_model(model, VOCABULARY[name], **MODELS[name])
         kinds = ["float32"] if dtype == "fp32" else ["float32", "autocast", "bf16 weights"]
         mine, theirs = [], {kind: [] for kind in kinds}

@@ -7,10 +7,11 @@ dtype; here they are float64, so that gradients are exact.
 """
 import sys
 
-from transformers import (CwmConfig, DeepseekV2Config, DeepseekV3Config, Dots1Config, Ernie4_5Config, Exaone4Config, FlexOlmoConfig,
-                          Gemma3Config, Glm4MoeLiteConfig, Glm4vConfig, Glm4vMoeConfig, GptOssConfig, GraniteMoeConfig, HeliumConfig, HunYuanDenseV1Config, LlamaConfig, MellumConfig, MiniMaxM2Config, MinistralConfig,
-                          Mistral3Config, MixtralConfig, OlmoeConfig, Qwen2_5_VLConfig, Qwen3VLConfig, Qwen3VLMoeConfig, SeedOssConfig,
-                          SolarOpenConfig)
+from transformers import (CwmConfig, DeepseekV2Config, DeepseekV3Config, Dots1Config, Ernie4_5Config, Exaone4Config,
+                          FlexOlmoConfig, Gemma3Config, Glm4MoeLiteConfig, Glm4vConfig, Glm4vMoeConfig, GptOssConfig,
+                          GraniteMoeConfig, HeliumConfig, HunYuanDenseV1Config, IQuestCoderConfig, LlamaConfig, MellumConfig,
+                          MiniMaxM2Config, MinistralConfig, Mistral3Config, MixtralConfig, OlmoeConfig, Qwen2_5_VLConfig,
+                          Qwen3VLConfig, Qwen3VLMoeConfig, SeedOssConfig, SolarOpenConfig)
 
 from make_golden_architectures import TOKENS, YARN, write_golden
 from make_golden_delta_nets import in_float64
@@ -36,6 +37,7 @@ DENSE = {
     "hunyuan": HunYuanDenseV1Config(**PARTS, head_dim=10, attention_bias=True),
     "hunyuan_alpha": HunYuanDenseV1Config(**PARTS, head_dim=12, tie_word_embeddings=True,
                                           rope_parameters={"rope_type": "dynamic", "alpha": 50.0, "factor": 1.0, "rope_theta": 1e4}),
+    "iquestcoder": IQuestCoderConfig(**PARTS, head_dim=10, attention_bias=True),
     "internlm3": LlamaConfig(**PARTS, attention_bias=True, mlp_bias=True),
 }
 MIXTURES = {
