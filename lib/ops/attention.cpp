@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <optional>
+
 #include "base/error.h"
 #include "device/transfers.h"
 #include "ops/attention_backends.h"
@@ -60,13 +62,13 @@ ScoreRule saved_rule(AutogradContext* ctx) {
 class CpuAttention : public torch::autograd::Function<CpuAttention> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in,
-                            const at::Tensor& v_in, const at::Tensor& sinks, const Pieces& pieces,
+                            const at::Tensor& v_in, const std::optional<at::Tensor>& sinks, const Pieces& pieces,
                             const ScoreRule& rule) {
     const at::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous();
     AttentionResult result = attention_forward_cpu(widened(q), widened(k), widened(v), pieces, rule);
-    if (sinks.defined()) add_sinks(result.out, result.logsumexp, sinks);
+    if (sinks) add_sinks(result.out, result.logsumexp, *sinks);
     const at::Tensor out = result.out.to(q.scalar_type());
-    ctx->save_for_backward({q, k, v, out, result.logsumexp, pieces.key_rows, sinks});
+    ctx->save_for_backward({q, k, v, out, result.logsumexp, pieces.key_rows, sinks.value_or(at::Tensor())});
     ctx->saved_data["cu_queries"] = pieces.cu_queries;
     ctx->saved_data["cu_keys"] = pieces.cu_keys;
     save_rule(ctx, rule);
@@ -92,15 +94,16 @@ class CpuAttention : public torch::autograd::Function<CpuAttention> {
 class FlashAttention : public torch::autograd::Function<FlashAttention> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const at::Tensor& sinks, const Pieces& pieces, const ScoreRule& rule) {
+                            const std::optional<at::Tensor>& sinks, const Pieces& pieces, const ScoreRule& rule) {
     const at::Tensor& rows = pieces.key_rows;
     FlashResult r = flash_forward(q, select_key_rows(k, rows), select_key_rows(v, rows), pieces, rule);
-    if (sinks.defined()) {
+    if (sinks) {
       at::Tensor logsumexp = r.logsumexp.t();  // LibTorch's is [H, T]
-      add_sinks(r.out, logsumexp, sinks);
+      add_sinks(r.out, logsumexp, *sinks);
       r.logsumexp = logsumexp.t().contiguous();
     }
-    ctx->save_for_backward({q, k, v, r.out, r.logsumexp, r.rng_state, r.unused, r.cu_queries, r.cu_keys, rows, sinks});
+    ctx->save_for_backward({q, k, v, r.out, r.logsumexp, r.rng_state, r.unused, r.cu_queries, r.cu_keys, rows,
+                            sinks.value_or(at::Tensor())});
     ctx->saved_data["longest_queries"] = longest_sequence(pieces.cu_queries);
     ctx->saved_data["longest_keys"] = longest_sequence(pieces.cu_keys);
     save_rule(ctx, rule);
@@ -156,8 +159,9 @@ at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::
     const at::Tensor keys = k.sum() + v.sum();
     return q + (sinks.defined() ? keys + sinks.sum() : keys);
   }
-  if (q.is_cpu()) return CpuAttention::apply(q, k, v, sinks, pieces, rule);
-  if (has_flash_kernel(q, rule)) return FlashAttention::apply(q, k, v, sinks, pieces, rule);
+  const auto given = sinks.defined() ? std::optional(sinks) : std::nullopt;
+  if (q.is_cpu()) return CpuAttention::apply(q, k, v, given, pieces, rule);
+  if (has_flash_kernel(q, rule)) return FlashAttention::apply(q, k, v, given, pieces, rule);
   return packed_attention_by_piece(q, select_key_rows(k, rows), select_key_rows(v, rows), pieces, rule, sinks);
 }
 

@@ -89,7 +89,7 @@ TEST_CASE("an architecture samples as it trains, and greedily as transformers", 
 TEST_CASE("what is computed beside an architecture's sequence does not change its logits, to the bit", "[decode]") {
   const at::NoGradGuard no_grad;
   const std::string name =
-      GENERATE(values<std::string>({"mistral_window", "olmo3_yarn", "smollm3_window", "deepseek_v3"}),
+      GENERATE(values<std::string>({"mistral_window", "olmo3_yarn", "smollm3_window", "deepseek_v3", "gpt_oss"}),
                from_range(test::kGoldenDeltaNets));
   const Golden golden = load(name);
   const auto decoder = make_tiny(true, golden.model);

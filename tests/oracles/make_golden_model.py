@@ -63,6 +63,7 @@ FILE_NAMES = {
     "granitemoe": {".experts.gate_up_proj": ".input_linear.weight", ".experts.down_proj": ".output_linear.weight",
                    ".router.": ".router.layer."},
     "qwen3_vl_moe": {"experts": []},
+    "gpt_oss": {"experts": []},
 }
 OTHER_PARTS = ("model.visual.", "model.vision_tower.", "model.multi_modal_projector.")
 
