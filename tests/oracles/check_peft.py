@@ -34,7 +34,7 @@ ROWS = [[1, 2, 3], [7, 11, 200, 4, 5, 99, 31], list(range(3, 90))]
 VARIANTS = {"lora": {}, "rslora": dict(use_rslora=True, lora_target="q_proj,down_proj"), "dora": dict(use_dora=True),
             "saved": dict(additional_target="lm_head,embed_tokens"), "mixture": dict(lora_target="all-linear")}
 MIXTURES = {name: MODELS[name][0] for name in ("qwen2 moe", "qwen3 moe", "glm4_moe", "qwen3_next", "qwen3_5_moe")}
-MIXTURES |= {name: GEMMA4[name] for name in ("gemma4_mixture", "gemma4_inputs")}
+MIXTURES |= {name: MODELS[name][0] for name in ("deepseek_v3",)} | {name: GEMMA4[name] for name in ("gemma4_mixture", "gemma4_inputs")}
 TARGETS = {"all": dict(lora_target="all-linear"), "rslora": dict(lora_target="all-linear", use_rslora=True),
            "pairs": dict(lora_target="q_proj,gate_proj,up_proj"), "downs": dict(lora_target="down_proj"),
            "shared": dict(lora_target="shared_expert.gate_proj,shared_experts.up_proj,o_proj")}
