@@ -62,7 +62,8 @@ TEST_CASE("a GGUF file is found as a folder with config, tokenizer and weights",
   CHECK(read_json(folder / "generation_config.json")["eos_token_id"] == Json{3});
 }
 
-TEST_CASE("a GGUF file's folder is made once, by whoever is first, and anew for another file", "[checkpoint]") {
+TEST_CASE("a GGUF file's folder is made once, by whoever is first, and anew if its files would differ",
+          "[checkpoint]") {
   const OwnCache cache;
   const fs::path file = cache.write("small.gguf", small_gguf().whole());
   std::vector<std::thread> ranks;
@@ -82,6 +83,10 @@ TEST_CASE("a GGUF file's folder is made once, by whoever is first, and anew for 
   CHECK(gguf_folder(file) == folders[0]);
   CHECK(fs::last_write_time(folders[0] / "config.json") == made);
   fs::last_write_time(file, fs::last_write_time(file) + std::chrono::seconds(2));
+  CHECK(gguf_folder(file) == folders[0]);
+  test::GgufBytes other = test::small_gguf();
+  other.add("tokenizer.ggml.bos_token_id", 4, uint32_t{3});
+  cache.write("small.gguf", other.whole());
   CHECK(gguf_folder(file) != folders[0]);
 }
 

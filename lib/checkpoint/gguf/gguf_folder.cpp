@@ -24,8 +24,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kMakerVersion = 1;  // another one makes other folders of the same file
-
 /// Caches in the order in which they are tried.
 std::vector<fs::path> caches() {
   std::vector<fs::path> all;
@@ -49,13 +47,12 @@ bool make_private(const fs::path& folder) {
   return is_own && ::access(folder.c_str(), W_OK | X_OK) == 0;
 }
 
-/// Returns a folder name that changes with the file's path, size and time of change.
-std::string cache_name(const fs::path& file) {
-  struct stat info = {};
-  if (::stat(file.c_str(), &info) != 0) throw user_error("{}: cannot open{}", file.string(), errno_text());
+/// Returns a folder name that changes with the file's path and with what the folder holds: another version of this
+/// program may make other files.
+std::string cache_name(const fs::path& file, const std::map<std::string, std::string>& files) {
   RunningSum sum;
-  sum.add(fmt::format("{}\n{}\n{}.{:09}\n{}", file.string(), info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec,
-                      kMakerVersion));
+  sum.add(file.string());
+  for (const auto& [name, text] : files) sum.add(fmt::format("\n{}\n{}", name, text));
   return fmt::format("{}-{}", file.stem().string(), sum.sum().xxh3.substr(0, 16));
 }
 
@@ -91,11 +88,11 @@ bool is_gguf(const std::string& name) {
 fs::path gguf_folder(const fs::path& file) {
   const fs::path model = fs::absolute(gguf::first_part(file)).lexically_normal();
   if (!is_there(model)) throw user_error("{}: no such file; fetch all parts of the model", model.string());
-  const std::string name = cache_name(model);
+  const std::map<std::string, std::string> files = files_of(model);
+  const std::string name = cache_name(model, files);
   const std::vector<fs::path> places = caches();
   for (const fs::path& cache : places)
     if (is_there(cache / name / "config.json") && make_private(cache)) return cache / name;
-  const std::map<std::string, std::string> files = files_of(model);
   for (const fs::path& cache : places) {
     if (!make_private(cache)) continue;
     try {

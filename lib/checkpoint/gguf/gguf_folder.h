@@ -1,5 +1,5 @@
 // Presents a GGUF file as a Hugging Face folder, so that code that reads model folders reads GGUF models too. The
-// folder holds config.json, the tokenizer's files and a link to the GGUF file. It is written once, in a cache:
+// folder holds config.json, the tokenizer's files and a link to the GGUF file. It lies in a cache:
 // $XDG_CACHE_HOME/roll/gguf, or ~/.cache/roll/gguf if the variable is unset. If that cannot be written, the cache is
 // roll-gguf-UID in the folder for temporary files.
 #pragma once
@@ -17,8 +17,9 @@ inline constexpr const char* kGgufLink = "model.gguf";
 bool is_gguf(const std::string& name);
 
 /// Returns the Hugging Face folder of a GGUF file; makes the folder if the cache lacks it. `file`: the file, or any
-/// part of a split model (NAME-00001-of-00003.gguf). Several processes may call it at once. A file whose path, size or
-/// time of change differs gets a new folder. Throws UserError if the file is missing or damaged, or its model is of a
+/// part of a split model (NAME-00001-of-00003.gguf). Several processes may call it at once. The contents are made each
+/// time: if they differ from those in the cache (the file changed, or this is another version of the program), they get
+/// a new folder. Throws UserError if the file is missing or damaged, or its model is of a
 /// kind that roll cannot read; SystemError if no cache can be written.
 std::filesystem::path gguf_folder(const std::filesystem::path& file);
 
