@@ -184,6 +184,8 @@ void check_softmax_router(const ConfigReader& config, const RoutingRule& rule) {
 MixtureSpec read_deepseek(const ConfigReader& config, const ModelSpec& spec) {
   MixtureSpec mixture;
   read_counts(config, "n_routed_experts", "num_experts_per_tok", mixture);
+  if (config.count("moe_layer_freq", SizeLimits::kLayers, 1) != 1)
+    config.fail("moe_layer_freq", "only 1 is supported; transformers ignores other values");
   RoutingRule& rule = mixture.routing;
   rule.is_sigmoid = spec.architecture->has_sigmoid_routers();
   rule.renormalises = config.flag("norm_topk_prob", spec.architecture->renormalises);

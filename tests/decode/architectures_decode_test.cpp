@@ -10,9 +10,11 @@
 #include "decode/decoding.h"
 #include "decode/device_decoder.h"
 #include "decode/tensor_decoder.h"
+#include "dist/local_ranks.h"
 #include "model/features.h"
 #include "model/golden.h"
 #include "model/init_spec.h"
+#include "model/parallel_outcome.h"
 
 namespace roll {
 
@@ -84,6 +86,31 @@ TEST_CASE("an architecture samples as it trains, and greedily as transformers", 
   // Evicted: from the start, in one piece; the fork's origin goes on as if nothing had been.
   CHECK(largest_difference(sequences.step({{2, ids}})[0], expected[std::ssize(ids) - 1]) < close);
   CHECK(largest_difference(sequences.step({{0, part(begun, prompt)}})[0], expected[prompt - 1]) < close);
+}
+
+TEST_CASE("tensor ranks sample an architecture as one rank does", "[decode]") {
+  const at::NoGradGuard no_grad;
+  const std::string name = GENERATE("gpt_oss", "deepseek_v3", "deepseek_v2_lite", "solar_open");
+  const bool is_fast = GENERATE(true, false);
+  INFO(name << (is_fast ? ", fast" : ", of tensors"));
+  const Json golden = test::read_golden(name);
+  const test::TemporaryFolder folder;
+  test::write_golden_folder(golden, false, folder / "m");
+  const std::vector<int64_t> ids = golden["ids"].back();
+  const auto logits_of = [&](const ModelParallel& parallel) {
+    const Transformer model = Transformer::load(folder / "m", at::kCPU, at::kFloat, parallel);
+    const auto decoder = make_tiny(is_fast, model);
+    Decoding sequences(*decoder, kTinySizes, kTinyVocab, 1);
+    sequences.step({{0, ids}});
+    return sequences.step({{0, {3}}})[0];
+  };
+  const at::Tensor alone = logits_of({});
+  for (const auto& wrong : test::run_local_ranks(2, [&](Communicator& world) -> std::string {
+         Mesh mesh(world, {.tp = 2});
+         const double difference = largest_difference(logits_of(test::parallel_of(mesh)), alone);
+         return difference < kClose ? "" : fmt::format("differs by {}", difference);
+       }))
+    CHECK(wrong == "");
 }
 
 TEST_CASE("what is computed beside an architecture's sequence does not change its logits, to the bit", "[decode]") {

@@ -116,6 +116,9 @@ TEST_CASE("latent attention has its own sizes, scores and router rules, and refu
   CHECK_THAT(refusal("deepseek_v3", {{"qk_rope_head_dim", 5}}), Contains("must be even"));
   CHECK_THAT(refusal("deepseek_v3", {{"n_group", nullptr}}), Contains("n_group = (absent): missing"));
   CHECK_THAT(refusal("deepseek_v2", {{"norm_topk_prob", true}}), Contains("only false is supported"));
+  CHECK_THAT(refusal("deepseek_v3", {{"moe_layer_freq", 2}}), Contains("only 1 is supported"));
+  CHECK_THAT(refusal("gpt_oss", {{"swiglu_limit", 6.0}}), Contains("only 7 is supported"));
+  CHECK_THAT(refusal("gpt_oss", {{"hidden_act", "gelu_new"}}), Contains("only silu is supported"));
   CHECK_THAT(refusal("deepseek_v2", {{"mlp_bias", true}}), Contains("only false is supported"));
   CHECK_THAT(refusal("deepseek_v2", {{"topk_method", "noaux_tc"}}), Contains("only greedy and group_limited_greedy"));
   Json config = config_with("deepseek_v3", Json::object());
