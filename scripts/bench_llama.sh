@@ -7,9 +7,10 @@
 # bandwidth or matrix products allow. Needs a Python with llama_cpp, built on this machine so that it uses its processor:
 #   pip install --no-binary :all: llama-cpp-python     (BENCH_PYTHON). THREADS: 2.
 set -euo pipefail
+given=$(realpath "$1")
 cd "$(dirname "$0")/.."
 export OMP_NUM_THREADS=${THREADS:-2}
-exec "${BENCH_PYTHON:-python3}" - "$1" "${2:-build/roll}" "${3:-3}" "${@:4}" <<'PYTHON'
+exec "${BENCH_PYTHON:-python3}" - "$given" "${2:-build/roll}" "${3:-3}" "${@:4}" <<'PYTHON'
 import ctypes, json, os, pathlib, random, statistics, subprocess, sys, tempfile, time
 
 import llama_cpp

@@ -4,15 +4,15 @@
 #   scripts/bench_step.sh [--model FOLDER] [build/roll] [rounds] [case...]
 # --model: a Hugging Face folder (of a GGUF file: roll export --model FILE.gguf --out FOLDER), with 64 response tokens;
 # cases model_fp32 and model_bf16.
-# Random Qwen2 models of `roll init-model`, responses as long as allowed. Ratios are medians over the rounds of response
+# Without --model: random Qwen2 models of `roll init-model`, responses as long as allowed. Ratios are medians over the rounds of response
 # tokens a second of whole steps, sampling, rewards (each response's length), reference, log-probs and update; the first
 # step, which warms up, and loading are left out; share_prompts is auto, as by default. Cases of bfloat16 are measured against TRL's float32, its autocast and its
 # bfloat16 weights, whichever is fastest. "shared" is one prompt of 512 tokens with 8 responses of as many, under share_prompts. Needs a Python with torch, transformers, datasets and trl (BENCH_PYTHON). THREADS: 2.
 set -euo pipefail
+given=
+[[ ${1:-} != --model ]] || { given=$(realpath "$2"); shift 2; }
 cd "$(dirname "$0")/.."
 export OMP_NUM_THREADS=${THREADS:-2} TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1
-given=
-[[ ${1:-} != --model ]] || { given=$2; shift 2; }
 exec "${BENCH_PYTHON:-python3}" - "$given" "${1:-build/roll}" "${2:-3}" "${@:3}" <<'PYTHON'
 import json, os, pathlib, shutil, statistics, subprocess, sys, tempfile, time
 

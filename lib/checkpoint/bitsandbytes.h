@@ -15,7 +15,8 @@
 
 namespace roll {
 
-/// Returns true if the folder's config.json has a quantization_config, of any kind but block_floats().
+/// Returns true if the folder's config.json has a quantization_config other than MXFP4 and FP8, which HfFolder shows as
+/// plain weights.
 bool is_quantised(const HfFolder& folder);
 
 /// Returns the names of all tensors that may be stored beside the codes of the weight with name `weight`.

@@ -14,9 +14,9 @@
 
 namespace roll {
 
-/// Ways to store a weight in two tensors. kMxfp4: codes of 4 bits [..., rows, columns / 32, 16], an exponent for each
-/// 32 elements; the weight is [..., columns, rows]. kFp8: float8_e4m3fn [rows, columns], a scale for each 128 x 128
-/// elements.
+/// Ways to store a weight in two tensors. kMxfp4: codes of 4 bits as bytes [..., rows, columns / 32, 16], a byte holds
+/// two codes, the first in its low half; each 32 elements have a byte s that means 2^(s - 127); the weight is [...,
+/// columns, rows]. kFp8: float8_e4m3fn [rows, columns], a scale for each 128 x 128 elements.
 enum class BlockFloats { kMxfp4, kFp8 };
 
 /// Returns how config.json says that weights are stored; null if they are stored in none of these ways. Throws

@@ -53,16 +53,19 @@ at::Tensor adapter_products(const GroupProducts& products, const at::Tensor& x, 
   return added.size() == 1 ? added.front() : at::cat(added, 1);
 }
 
-/// Returns the bias of each row's expert: [T, out].
-at::Tensor row_biases(const GroupProducts& products, const RowGroups& groups) {
+/// Returns x [T, out] plus the bias of each row's expert. Gradients of biases are summed in float32 or wider.
+at::Tensor with_row_biases(const at::Tensor& x, const GroupProducts& products, const RowGroups& groups) {
   std::vector<at::Tensor> biases;
   for (int64_t g = 0; g < groups.size(); ++g) biases.push_back(products.at(g).bias);
-  const at::Tensor all = at::stack(biases);
-  const at::Tensor counts = copy_to_device(at::tensor(groups.counts(), at::kLong), all.device());
-  return at::repeat_interleave(all, counts, 0);
+  const at::Tensor all = at::stack(biases).to(wide_dtype(x));
+  const at::Tensor groups_of_rows =
+      x.is_meta() ? at::empty({x.size(0)}, x.options().dtype(at::kLong))
+                  : at::searchsorted(groups.ends(x.device()), at::arange(x.size(0), x.options().dtype(at::kInt)),
+                                     /*out_int32=*/false, /*right=*/true);
+  return (x + select_rows(all, groups_of_rows)).to(x.scalar_type());
 }
 
-/// Multiplies, adapters included: x [T, in] -> [T, parts * out]. Biases are added if `adds_bias`, for one part.
+/// Multiplies, adapters included: x [T, in] -> [T, parts * out]. adds_bias: adds the experts' biases; needs parts = 1.
 at::Tensor multiplied(const GroupProducts& products, const at::Tensor& x, const RowGroups& groups,
                       bool adds_bias = true) {
   std::vector<at::Tensor> weights;
@@ -72,7 +75,7 @@ at::Tensor multiplied(const GroupProducts& products, const at::Tensor& x, const 
       products.at(0).adapter
           ? at::add(base, adapter_products(products, x, groups), products.at(0).adapter->scale).to(base.scalar_type())
           : base;
-  return products.at(0).bias.defined() && adds_bias ? sum + row_biases(products, groups) : sum;
+  return products.at(0).bias.defined() && adds_bias ? with_row_biases(sum, products, groups) : sum;
 }
 
 /// Runs the MLPs of experts first, first + 1, ...; x holds the rows of each, contiguous.

@@ -10,7 +10,7 @@
 namespace roll {
 
 struct FolderForm {
-  NamedTensors kept = {};                 // weights that the model does not compute with, saved unchanged
+  NamedTensors kept = {};                 // weights that the model does not compute with, saved as they are read
   std::vector<NamePrefix> prefixes = {};  // the folder's names, if they are not roll's
   std::set<std::string> transposed = {};  // roll's names of stacked experts that the folder has transposed
 };

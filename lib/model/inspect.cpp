@@ -46,6 +46,10 @@ std::string describe(const ModelSpec& spec) {
       "layers: {}, each with {} query heads over {} key/value heads of size {}, and an MLP of size {}; hidden size "
       "{}\n",
       spec.num_layers, spec.num_heads, spec.num_kv_heads, spec.head_dim, spec.intermediate_size, spec.hidden_size);
+  if (spec.latent)
+    text +=
+        fmt::format("latent attention: a latent of {} elements per token, keys of {} + {} elements, values of {}\n",
+                    spec.latent->latent_dim, spec.latent->key_dim, spec.latent->rotated_dim, spec.latent->value_dim);
   if (sliding > 0) text += fmt::format("window: {} tokens in {} of the layers\n", spec.window, sliding);
   if (spec.full_heads)
     text += fmt::format("layers without a window: {} query heads over {} key/value heads of size {}{}\n",

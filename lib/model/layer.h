@@ -45,16 +45,17 @@ struct ExpertPlace {
 };
 
 /// Rows of a part in a fused tensor, which the model folder stores in place of several parts (q, k and v, say). The
-/// tensor has `groups` groups of `rows` rows each; the part has consecutive rows in every group, from row `begin` of
+/// tensor has `groups` groups of `rows` rows each; the part has every `step`-th row in each group, from row `begin` of
 /// the group on. (With one group per head, a group holds the head's query rows, then its gate rows.) The parts of a
 /// tensor share the matrix A of their adapters, except if stacked > 0.
 struct FusedRows {
   std::string_view tensor_name;  // empty: the part has a separate tensor
   int64_t begin = 0, rows = 0, groups = 1;
-  int64_t stacked = 0;  // above 0: the tensor is [stacked, rows, columns], and its name has no ".weight"; 0: a matrix
+  // Above 0: the tensor is [stacked, rows / stacked, columns], and its name has no ".weight"; 0: a matrix.
+  int64_t stacked = 0;
   bool may_be_transposed = false;  // with stacked: a folder may have [stacked, columns, rows]
   bool is_transposed = false;      // with stacked: all folders have [stacked, columns, rows]
-  int64_t step = 1;                // rows from one row of the part to its next one in a group
+  int64_t step = 1;                // 2: rows of two parts alternate
 };
 
 /// Linear layer y = x W^T + b. Names are HF's, relative to the layer; they point into an Architecture or to literals.

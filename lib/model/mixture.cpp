@@ -186,8 +186,14 @@ MixtureSpec read_deepseek(const ConfigReader& config, const ModelSpec& spec) {
   read_counts(config, "n_routed_experts", "num_experts_per_tok", mixture);
   if (config.count("moe_layer_freq", SizeLimits::kLayers, 1) != 1)
     config.fail("moe_layer_freq", "only 1 is supported; transformers ignores other values");
+  const bool takes_sigmoids = spec.architecture->has_sigmoid_routers();
+  const char* const scores = takes_sigmoids ? "sigmoid" : "softmax";
+  if (config.text("scoring_func", scores) != scores)
+    config.fail("scoring_func", fmt::format("only {} is supported in this architecture", scores));
+  if (takes_sigmoids && config.text("topk_method", "noaux_tc") != "noaux_tc")
+    config.fail("topk_method", "only noaux_tc is supported in this architecture");
   RoutingRule& rule = mixture.routing;
-  rule.is_sigmoid = spec.architecture->has_sigmoid_routers();
+  rule.is_sigmoid = takes_sigmoids;
   rule.renormalises = config.flag("norm_topk_prob", spec.architecture->renormalises);
   rule.scale = config.positive("routed_scaling_factor", 1.0);
   if (!rule.is_sigmoid) check_softmax_router(config, rule);

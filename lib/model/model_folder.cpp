@@ -28,8 +28,9 @@ void check_expert_adapters(const ModelSpec& spec, const LoraSpec& lora) {
                                [&](const AdaptedLinear& p) { return p.is_expert && last_part(p.name) == name; });
   };
   const WeightNames& names = spec.architecture->weights;
-  const bool has_known_names =
-      names.expert_gate == last_part(names.gate) && names.stacked_gate_up.ends_with("experts.gate_up_proj");
+  const bool has_known_names = names.expert_gate == last_part(names.gate) &&
+                               names.stacked_gate_up.ends_with("experts.gate_up_proj") &&
+                               !spec.architecture->weaves_experts;
   if (!has_known_names && std::ranges::any_of(products, &AdaptedLinear::is_expert))
     throw user_error(
         "lora_target: adapters of experts are not supported in {} models; name other layers, such as q_proj, k_proj, "

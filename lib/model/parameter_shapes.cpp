@@ -177,7 +177,7 @@ std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec) {
   for (size_t i = 0; i < layers.size(); ++i) {
     const size_t from = list.size();
     for_each_part(layers[i], [&, prefix = layer_prefix(spec, i)](const auto& part) { add(list, prefix, part); });
-    // Makes experts' weights adjacent (stack_experts() in weights.cpp).
+    // Makes experts' weights adjacent (stack_experts() in weights.cpp): their biases and adapters follow.
     const auto begin = list.begin() + static_cast<std::ptrdiff_t>(from);
     const auto weights_end =
         std::stable_partition(begin, list.end(), [](const ParameterShape& p) { return !p.is_adapter || !p.expert; });

@@ -16,7 +16,8 @@ at::ScalarType stored_dtype(const HfFolder& folder, const ModelSpec& spec) {
   const std::set<std::string> wide = wide_names(backbone_parameters(spec));
   at::ScalarType widest = at::kByte;
   for (const TensorEntry& entry : folder.entries())
-    if (!is_bitsandbytes_part(entry.name) && !wide.contains(entry.name) && !is_kept(spec, entry.name))
+    if (!is_bitsandbytes_part(entry.name) && !wide.contains(entry.name) && !is_kept(spec, entry.name) &&
+        !is_derived_buffer(entry.name))
       widest = at::promote_types(widest, entry.dtype);
   return at::isFloatingType(widest) ? widest : at::kFloat;
 }

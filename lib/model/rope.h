@@ -41,7 +41,8 @@ struct Rope {
   // A query at position p is scaled by 1 + query_growth * log(1 + floor(p / original_positions)) (Llama 4); 0: not
   // scaled.
   double query_growth = 0;
-  double mscale_all_dim = 0;  // YaRN: latent attention also multiplies its scores by this temperature's square; 0: not
+  // YaRN: latent attention multiplies its scores by the square of yarn_temperature(factor, mscale_all_dim).
+  double mscale_all_dim = 0;
 
   bool operator==(const Rope&) const = default;
 };

@@ -36,6 +36,28 @@ at::Tensor plain_attention(const at::Tensor& q, const at::Tensor& k, const at::T
   return at::matmul(masked.softmax(-1).narrow(3, 0, k.size(2)).to(q.scalar_type()), shared(v));
 }
 
+/// Computes attention over one key head without masks of LibTorch's own: the query heads become rows, so that keys are
+/// not repeated for them. Blocks of queries bound the scores. q [n, H, D], k and v [K, 1, D] -> [n, H, D].
+at::Tensor shared_key_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const ScoreRule& rule) {
+  constexpr int64_t kMostScores = 64 << 20;
+  const int64_t heads = q.size(1), keys = k.size(0), earlier = keys - q.size(0);
+  const int64_t block = std::max<int64_t>(1, kMostScores / std::max<int64_t>(1, heads * keys));
+  const at::Tensor all_keys = k.squeeze(1), all_values = v.squeeze(1);
+  std::vector<at::Tensor> outputs;
+  for (int64_t first = 0; first < q.size(0); first += block) {
+    const int64_t count = std::min(block, q.size(0) - first);
+    const at::Tensor seen = seen_keys(count, earlier + first + count, rule.window, q.options());
+    const at::Tensor rows = q.narrow(0, first, count).reshape({count * heads, -1});
+    const at::Tensor scores = at::matmul(rows, all_keys.narrow(0, 0, seen.size(1)).t())
+                                  .to(at::promote_types(q.scalar_type(), at::kFloat))
+                                  .view({count, heads, -1})
+                                  .mul(rule.scale)
+                                  .masked_fill(seen.logical_not().unsqueeze(1), -INFINITY);
+    outputs.push_back(at::matmul(scores.softmax(-1).to(q.scalar_type()), all_values.narrow(0, 0, seen.size(1))));
+  }
+  return at::cat(outputs, 0);
+}
+
 }  // namespace
 
 bool has_flash_kernel(const at::Tensor& q, const ScoreRule& rule) {
@@ -68,6 +90,12 @@ at::Tensor packed_attention_by_piece(const at::Tensor& q, const at::Tensor& k, c
   std::vector<at::Tensor> outputs;
   const bool is_plain = rule.cap > 0 || sinks.defined();
   for (size_t c = 0; c + 1 < pieces.cu_queries.size(); ++c) {
+    if (!is_plain && k.size(1) == 1 && q.size(1) > 1) {
+      outputs.push_back(shared_key_attention(q.slice(0, pieces.cu_queries[c], pieces.cu_queries[c + 1]),
+                                             k.slice(0, pieces.cu_keys[c], pieces.cu_keys[c + 1]),
+                                             v.slice(0, pieces.cu_keys[c], pieces.cu_keys[c + 1]), rule));
+      continue;
+    }
     const auto part = [&](const at::Tensor& x, const std::vector<int64_t>& cu) {
       return x.slice(0, cu[c], cu[c + 1]).transpose(0, 1).unsqueeze(0);
     };

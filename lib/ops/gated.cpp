@@ -13,8 +13,17 @@ namespace {
 
 constexpr int64_t kElementsPerTask = 16384;
 
+/// The gated result is an activation of the gate times factor(up), which is up itself unless a kind says otherwise.
+struct PlainFactor {
+  template <class W>
+  static ROLL_INLINE void factor(W up, W& y, W& slope) {
+    y = up;
+    slope = W(1);
+  }
+};
+
 /// Computes y = silu(x) and its derivative.
-struct Silu {
+struct Silu : PlainFactor {
   template <class W>
   static ROLL_INLINE void compute(W x, W& y, W& slope) {
     const W whole = W(1) + fast_exp(-x), sigmoid = W(1) / whole;
@@ -24,7 +33,7 @@ struct Silu {
 };
 
 /// The tanh approximation of gelu: with u = sqrt(2 / pi) (x + 0.044715 x^3), x (1 + tanh(u)) / 2 = x sigmoid(2 u).
-struct GeluTanh {
+struct GeluTanh : PlainFactor {
   template <class W>
   static ROLL_INLINE void compute(W x, W& y, W& slope) {
     constexpr W kTwice = W(1.5957691216057308), kCubic = W(0.044715);  // 2 sqrt(2 / pi)
@@ -34,13 +43,32 @@ struct GeluTanh {
   }
 };
 
+/// clamped_swiglu(): where an operand is clamped, its derivative is 0.
+struct ClampedSwiglu {
+  template <class W>
+  static ROLL_INLINE void compute(W x, W& y, W& slope) {
+    constexpr W kLimit = W(kSwigluLimit), kSlope = W(kSwigluSlope);
+    const W low = x < kLimit ? x : kLimit;
+    const W sigmoid = W(1) / (W(1) + fast_exp(-kSlope * low));
+    y = low * sigmoid;
+    slope = x > kLimit ? W(0) : sigmoid * (W(1) + kSlope * low * (W(1) - sigmoid));
+  }
+  template <class W>
+  static ROLL_INLINE void factor(W up, W& y, W& slope) {
+    constexpr W kLimit = W(kSwigluLimit);
+    y = (up < -kLimit ? -kLimit : up > kLimit ? kLimit : up) + W(1);
+    slope = up < -kLimit || up > kLimit ? W(0) : W(1);
+  }
+};
+
 template <class F, class T, class W = Wide<T>>
 ROLL_INLINE void gate_forward(const T* gate, const T* up, T* y, int64_t n) {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    W gated, slope;
+    W gated, slope, factor, factor_slope;
     F::compute(widen(gate[i]), gated, slope);
-    y[i] = narrow<T>(gated * widen(up[i]));
+    F::factor(widen(up[i]), factor, factor_slope);
+    y[i] = narrow<T>(gated * factor);
   }
 }
 
@@ -49,10 +77,11 @@ ROLL_INLINE void gate_backward(const T* gate, const T* up, const T* dy, T* dgate
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
     const W d = widen(dy[i]);
-    W gated, slope;
+    W gated, slope, factor, factor_slope;
     F::compute(widen(gate[i]), gated, slope);
-    dgate[i] = narrow<T>(d * widen(up[i]) * slope);
-    dup[i] = narrow<T>(d * gated);
+    F::factor(widen(up[i]), factor, factor_slope);
+    dgate[i] = narrow<T>(d * factor * slope);
+    dup[i] = narrow<T>(d * gated * factor_slope);
   }
 }
 
@@ -69,6 +98,9 @@ ROLL_GATE_LOOPS(Silu, double, )
 ROLL_GATE_LOOPS(GeluTanh, float, ROLL_SIMD)
 ROLL_GATE_LOOPS(GeluTanh, c10::BFloat16, ROLL_SIMD)
 ROLL_GATE_LOOPS(GeluTanh, double, )
+ROLL_GATE_LOOPS(ClampedSwiglu, float, ROLL_SIMD)
+ROLL_GATE_LOOPS(ClampedSwiglu, c10::BFloat16, ROLL_SIMD)
+ROLL_GATE_LOOPS(ClampedSwiglu, double, )
 #undef ROLL_GATE_LOOPS
 
 template <class F>
@@ -110,6 +142,7 @@ at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {
 }
 
 at::Tensor clamped_swiglu(const at::Tensor& gate, const at::Tensor& up) {
+  if (gate.is_cpu()) return Gate<ClampedSwiglu>::apply(gate, up);
   const at::Tensor low = gate.clamp_max(kSwigluLimit);
   return low * at::sigmoid(low * kSwigluSlope) * (up.clamp(-kSwigluLimit, kSwigluLimit) + 1);
 }

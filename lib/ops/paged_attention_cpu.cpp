@@ -120,28 +120,37 @@ ROLL_INLINE void mix_all(const float* weights, int64_t stride, const T* const* s
     }
 }
 
-/// Like mix_all(), where values are the first elements of keys, in strips [D, W]. The last strip may have fewer than W
-/// tokens; what lies behind them is not read.
+/// Writes D elements of each query's output, from element `first` on, where values are the first elements of keys, in
+/// strips [head size, W]. The last strip may have fewer than W tokens; what lies behind them is not read.
+template <int W, int D, int Q, class T>
+ROLL_INLINE void mix_key_elements(const float* weights, int64_t stride, const T* const* strips, int64_t first,
+                                  int64_t length, const float* sums, T* const* out) {
+  using V = Floats<W>;
+  const int64_t whole = length / W;
+  V mixed[Q][D] = {};
+  for (int64_t n = 0; n < whole; ++n)
+    for (int d = 0; d < D; ++d) {
+      V keys;
+      load<W>(strips[n] + (first + d) * W, keys);
+      for (int i = 0; i < Q; ++i) mixed[i][d] += *reinterpret_cast<const V*>(weights + i * stride + n * W) * keys;
+    }
+  for (int i = 0; i < Q; ++i)
+    for (int d = 0; d < D; ++d) {
+      float sum = 0;
+      for (int lane = 0; lane < W; ++lane) sum += mixed[i][d][lane];
+      for (int64_t j = whole * W; j < length; ++j)
+        sum += weights[i * stride + j] * widen(strips[whole][(first + d) * W + j - whole * W]);
+      out[i][first + d] = narrow<T>(sum / sums[i]);
+    }
+}
+
+/// Like mix_all(), where values are the first elements of keys. Four elements of a strip fill whole cache lines.
 template <int W, int Q, class T>
 ROLL_INLINE void mix_keys(const float* weights, int64_t stride, const T* const* strips, int64_t length,
                           int64_t value_dim, const float* sums, T* const* out) {
-  using V = Floats<W>;
-  const int64_t whole = length / W;
-  for (int64_t d = 0; d < value_dim; ++d) {
-    V mixed[Q] = {};
-    for (int64_t n = 0; n < whole; ++n) {
-      V keys;
-      load<W>(strips[n] + d * W, keys);
-      for (int i = 0; i < Q; ++i) mixed[i] += *reinterpret_cast<const V*>(weights + i * stride + n * W) * keys;
-    }
-    for (int i = 0; i < Q; ++i) {
-      float sum = 0;
-      for (int lane = 0; lane < W; ++lane) sum += mixed[i][lane];
-      for (int64_t j = whole * W; j < length; ++j)
-        sum += weights[i * stride + j] * widen(strips[whole][d * W + j - whole * W]);
-      out[i][d] = narrow<T>(sum / sums[i]);
-    }
-  }
+  int64_t d = 0;
+  for (; d + 4 <= value_dim; d += 4) mix_key_elements<W, 4, Q>(weights, stride, strips, d, length, sums, out);
+  for (; d < value_dim; ++d) mix_key_elements<W, 1, Q>(weights, stride, strips, d, length, sums, out);
 }
 
 // score_W_Q() computes scores, and mix_W_Q() and mix_keys_W_Q() outputs, of Q queries of equal length.

@@ -43,7 +43,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> fake_flas
   const AttentionResult found = attention_forward_cpu(wide_memory(q), wide_memory(k), wide_memory(v),
                                                       pieces_of(cu_queries, cu_keys), rule_of(*scale, earlier));
   const at::Tensor none = at::empty({0}, at::TensorOptions(test::fake_device()).dtype(at::kLong));
-  return {filled(found.out, q.scalar_type()), filled(found.logsumexp, at::kFloat), none, none, none};
+  return {filled(found.out, q.scalar_type()), filled(found.logsumexp.t(), at::kFloat), none, none, none};
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> fake_flash_backward(
@@ -56,9 +56,10 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> fake_flash_backward(
   const int64_t pieces = cu_queries.numel() - 1, heads = q.size(1), width = (q.size(2) + 31) / 32 * 32;
   const int64_t splits =
       at::globalContext().deterministicAlgorithms() ? (kProcessors + pieces * heads - 1) / (pieces * heads) : 1;
-  const AttentionGrads found = attention_backward_cpu(wide_memory(d_out), wide_memory(q), wide_memory(k),
-                                                      wide_memory(v), {wide_memory(out), wide_memory(logsumexp)},
-                                                      pieces_of(cu_queries, cu_keys), rule_of(*scale, earlier));
+  const AttentionGrads found =
+      attention_backward_cpu(wide_memory(d_out), wide_memory(q), wide_memory(k), wide_memory(v),
+                             {wide_memory(out), wide_memory(logsumexp).t().contiguous()},
+                             pieces_of(cu_queries, cu_keys), rule_of(*scale, earlier));
   const at::Tensor dq = filled(found.q, q.scalar_type());
   const at::TensorOptions wide = dq.options().dtype(at::kFloat);
   const int64_t rows = q.size(0) + kMore * pieces;
@@ -83,8 +84,13 @@ TEST_CASE("the fake device's flash attention is the CPU's", "[ops]") {
     here.push_back(at::randn({20, heads, 8}).to(at::kBFloat16).requires_grad_());
     there.push_back(here.back().detach().to(test::fake_device()).requires_grad_());
   }
+  if (GENERATE(false, true)) {
+    here.push_back(at::randn({4}).requires_grad_());  // sinks
+    there.push_back(here.back().detach().to(test::fake_device()).requires_grad_());
+  }
   const auto attend = [&](const std::vector<at::Tensor>& x) {
-    return packed_attention(x[0], x[1], x[2], bounds, bounds, {0.3, window});
+    return packed_attention(x[0], x[1], x[2], pieces_on(x[0].device(), bounds, bounds), {0.3, window},
+                            x.size() > 3 ? x[3] : at::Tensor());
   };
   const at::Tensor expected = attend(here), found = attend(there), slopes = at::randn_like(expected);
   CHECK(at::equal(found.detach().cpu(), expected.detach()));

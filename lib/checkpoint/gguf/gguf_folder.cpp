@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <mutex>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -70,6 +71,13 @@ void make(const fs::path& folder, const std::map<std::string, std::string>& file
     throw system_error("{}: cannot be made{}", folder.string(), errno_text());
 }
 
+/// Returns text that changes when the file is written again.
+std::string file_state(const fs::path& file) {
+  struct stat info = {};
+  if (::stat(file.c_str(), &info) != 0) throw user_error("{}: cannot open{}", file.string(), errno_text());
+  return fmt::format("{}\n{}\n{}.{:09}", file.string(), info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+}
+
 std::map<std::string, std::string> files_of(const fs::path& model) {
   const gguf::File file(model);
   gguf::folder_tensors(file);  // an unknown tensor is refused at once
@@ -78,16 +86,8 @@ std::map<std::string, std::string> files_of(const fs::path& model) {
   return files;
 }
 
-}  // namespace
-
-bool is_gguf(const std::string& name) {
-  std::error_code ec;
-  return name.ends_with(".gguf") && fs::exists(name, ec) && !fs::is_directory(name, ec);
-}
-
-fs::path gguf_folder(const fs::path& file) {
-  const fs::path model = fs::absolute(gguf::first_part(file)).lexically_normal();
-  if (!is_there(model)) throw user_error("{}: no such file; fetch all parts of the model", model.string());
+/// Returns the folder in the first cache that has it or can take it.
+fs::path find_or_make(const fs::path& model) {
   const std::map<std::string, std::string> files = files_of(model);
   const std::string name = cache_name(model, files);
   const std::vector<fs::path> places = caches();
@@ -104,6 +104,25 @@ fs::path gguf_folder(const fs::path& file) {
   }
   throw system_error("{}: no folder for its configuration can be written; set XDG_CACHE_HOME to one that can",
                      model.string());
+}
+
+}  // namespace
+
+bool is_gguf(const std::string& name) {
+  std::error_code ec;
+  return name.ends_with(".gguf") && fs::exists(name, ec) && !fs::is_directory(name, ec);
+}
+
+fs::path gguf_folder(const fs::path& file) {
+  const fs::path model = fs::absolute(gguf::first_part(file)).lexically_normal();
+  if (!is_there(model)) throw user_error("{}: no such file; fetch all parts of the model", model.string());
+  // A process asks again and again; reading a large vocabulary takes a second.
+  static std::mutex mutex;
+  static std::map<std::string, fs::path> made;
+  const std::scoped_lock lock(mutex);
+  fs::path& folder = made[file_state(model)];
+  if (folder.empty() || !is_there(folder / "config.json")) folder = find_or_make(model);
+  return folder;
 }
 
 std::optional<fs::path> gguf_file_in(const fs::path& folder) {
