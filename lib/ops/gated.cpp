@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "ops/layer_ops.h"
+#include "ops/products.h"
 #include "ops/wide.h"
 
 namespace roll {
@@ -135,6 +136,37 @@ class Gate : public torch::autograd::Function<Gate<F>> {
   }
 };
 
+/// clamped_swiglu() with LibTorch's operators, in float32. Keeps its two operands alone.
+class ClampedOnDevice : public torch::autograd::Function<ClampedOnDevice> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& gate, const at::Tensor& up) {
+    ctx->save_for_backward({gate, up});
+    const Parts parts(gate, up);
+    return (parts.low * parts.sigmoid * parts.factor).to(gate.scalar_type());
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 const torch::autograd::variable_list& grads) {
+    const auto saved = ctx->get_saved_variables();
+    const at::Tensor &gate = saved[0], &up = saved[1];
+    const Parts parts(gate, up);
+    const at::Tensor dy = grads[0].to(parts.low.scalar_type());
+    const at::Tensor slope = parts.sigmoid * (1 + kSwigluSlope * parts.low * (1 - parts.sigmoid));
+    const at::Tensor dgate = (dy * parts.factor * slope).masked_fill(gate.gt(kSwigluLimit), 0);
+    const at::Tensor dup = (dy * parts.low * parts.sigmoid).masked_fill(up.abs().gt(kSwigluLimit), 0);
+    return {dgate.to(gate.scalar_type()), dup.to(up.scalar_type())};
+  }
+
+ private:
+  struct Parts {
+    Parts(const at::Tensor& gate, const at::Tensor& up)
+        : low(gate.to(wide_dtype(gate)).clamp_max(kSwigluLimit)),
+          sigmoid(at::sigmoid(low * kSwigluSlope)),
+          factor(up.to(low.scalar_type()).clamp(-kSwigluLimit, kSwigluLimit) + 1) {}
+    at::Tensor low, sigmoid, factor;
+  };
+};
+
 }  // namespace
 
 at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {
@@ -142,9 +174,8 @@ at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {
 }
 
 at::Tensor clamped_swiglu(const at::Tensor& gate, const at::Tensor& up) {
-  if (gate.is_cpu()) return Gate<ClampedSwiglu>::apply(gate, up);
-  const at::Tensor low = gate.clamp_max(kSwigluLimit);
-  return low * at::sigmoid(low * kSwigluSlope) * (up.clamp(-kSwigluLimit, kSwigluLimit) + 1);
+  if (gate.is_meta()) return at::silu(gate) * up;  // planned run: the right shape and dependencies
+  return gate.is_cpu() ? Gate<ClampedSwiglu>::apply(gate, up) : ClampedOnDevice::apply(gate, up);
 }
 
 at::Tensor geglu(const at::Tensor& gate, const at::Tensor& up) {

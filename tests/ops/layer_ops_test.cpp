@@ -82,6 +82,10 @@ TEST_CASE("the clamped swiglu is gpt-oss's, in training and in the decoder's row
     expected.push_back(static_cast<float>((u + 1) * g / (1 + std::exp(-1.702 * g))));
   }
   CHECK(at::allclose(clamped_swiglu(gate, up), at::tensor(expected), 1e-5, 1e-6));
+  const at::Tensor wide_gate = gate.to(at::kDouble).requires_grad_(), wide_up = up.to(at::kDouble).requires_grad_();
+  const at::Tensor low = wide_gate.clamp_max(7);
+  check_like(clamped_swiglu(wide_gate, wide_up), low * at::sigmoid(1.702 * low) * (wide_up.clamp(-7, 7) + 1),
+             {wide_gate, wide_up});
   clamped_gate_row(gate.const_data_ptr<float>(), up.const_data_ptr<float>(), nullptr, nullptr, row.data(), 6);
   CHECK(at::allclose(at::tensor(row), at::tensor(expected), 1e-5, 1e-6));
   const at::Tensor half = at::full({6}, 0.5F);
