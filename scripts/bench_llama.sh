@@ -5,7 +5,8 @@
 # sequences, 64 tokens in, 64 out, all sequences decode in every step. llama.cpp computes logits and draws no tokens; roll
 # draws. Ratios are medians over the rounds, with the least and the largest; `limit` is roll's share of what memory
 # bandwidth or matrix products allow. Needs a Python with llama_cpp, built on this machine so that it uses its processor:
-#   pip install --no-binary :all: llama-cpp-python     (BENCH_PYTHON). THREADS: 2.
+#   pip install --no-binary llama-cpp-python llama-cpp-python     (BENCH_PYTHON). THREADS: 2.
+# llama-cpp-python 0.3.36 crashes with Q8_0 on processors with AMX.
 set -euo pipefail
 given=$(realpath "$1")
 cd "$(dirname "$0")/.."

@@ -1,5 +1,4 @@
 #include "ops/fake_device.h"
-#include "ops/layer_ops.h"
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
@@ -384,20 +383,6 @@ TEST_CASE("the fake device computes as the host, and counts what a device is ask
   counts = test::take_device_counts();
   CHECK(counts.waits ==
         std::map<std::string, int64_t>{{"aten::_local_scalar_dense", 1}, {"aten::nonzero", 1}, {"copy", 1}});
-}
-
-TEST_CASE("a device's clamped swiglu is the CPU's, forward and backward", "[ops]") {
-  std::vector<at::Tensor> here, there;
-  for (int i = 0; i < 2; ++i) {
-    here.push_back((6 * at::randn({5, 8})).requires_grad_());
-    there.push_back(here.back().detach().to(test::fake_device()).requires_grad_());
-  }
-  const at::Tensor expected = clamped_swiglu(here[0], here[1]), found = clamped_swiglu(there[0], there[1]);
-  CHECK(at::allclose(found.detach().cpu(), expected.detach(), 1e-5, 1e-5));
-  const at::Tensor slopes = at::randn_like(expected);
-  expected.backward(slopes);
-  found.backward(slopes.to(test::fake_device()));
-  for (size_t i = 0; i < here.size(); ++i) CHECK(at::allclose(there[i].grad().cpu(), here[i].grad(), 1e-4, 1e-4));
 }
 
 }  // namespace roll

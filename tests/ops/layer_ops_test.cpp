@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "ops/fake_device.h"
 #include "ops/recompute.h"
 #include "ops/row_ops.h"
 #include "ops/simd.h"
@@ -92,6 +93,20 @@ TEST_CASE("the clamped swiglu is gpt-oss's, in training and in the decoder's row
   clamped_gate_row((gate - half).const_data_ptr<float>(), (up - half).const_data_ptr<float>(),
                    half.const_data_ptr<float>(), half.const_data_ptr<float>(), row.data(), 6);
   CHECK(at::allclose(at::tensor(row), at::tensor(expected), 1e-5, 1e-6));
+}
+
+TEST_CASE("a device's clamped swiglu is the CPU's, forward and backward", "[ops]") {
+  std::vector<at::Tensor> here, there;
+  for (int i = 0; i < 2; ++i) {
+    here.push_back((6 * at::randn({5, 8})).requires_grad_());
+    there.push_back(here.back().detach().to(test::fake_device()).requires_grad_());
+  }
+  const at::Tensor expected = clamped_swiglu(here[0], here[1]), found = clamped_swiglu(there[0], there[1]);
+  CHECK(at::allclose(found.detach().cpu(), expected.detach(), 1e-5, 1e-5));
+  const at::Tensor slopes = at::randn_like(expected);
+  expected.backward(slopes);
+  found.backward(slopes.to(test::fake_device()));
+  for (size_t i = 0; i < here.size(); ++i) CHECK(at::allclose(there[i].grad().cpu(), here[i].grad(), 1e-4, 1e-4));
 }
 
 TEST_CASE("swiglu survives gates of any size", "[ops]") {
