@@ -9,6 +9,8 @@ namespace roll {
 
 namespace {
 
+constexpr int64_t kLargestFlashHead = 256;
+
 /// Returns the number of keys in the window before the query's own; nullopt without a window.
 std::optional<int64_t> earlier_keys(const ScoreRule& rule) {
   return rule.window > 0 ? std::optional<int64_t>(rule.window - 1) : std::nullopt;
@@ -62,7 +64,7 @@ at::Tensor shared_key_attention(const at::Tensor& q, const at::Tensor& k, const 
 
 bool has_flash_kernel(const at::Tensor& q, const ScoreRule& rule) {
   const bool is_half = q.scalar_type() == at::kBFloat16 || q.scalar_type() == at::kHalf;
-  return rule.cap == 0 && is_half && q.size(2) % 8 == 0 && q.size(2) <= 256;
+  return rule.cap == 0 && is_half && q.size(2) % 8 == 0 && q.size(2) <= kLargestFlashHead;
 }
 
 FlashResult flash_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,
@@ -90,7 +92,7 @@ at::Tensor packed_attention_by_piece(const at::Tensor& q, const at::Tensor& k, c
   std::vector<at::Tensor> outputs;
   const bool is_plain = rule.cap > 0 || sinks.defined();
   for (size_t c = 0; c + 1 < pieces.cu_queries.size(); ++c) {
-    if (!is_plain && k.size(1) == 1 && q.size(1) > 1) {
+    if (!is_plain && k.size(1) == 1 && q.size(1) > 1 && q.size(2) > kLargestFlashHead) {  // latents in sampling
       outputs.push_back(shared_key_attention(q.slice(0, pieces.cu_queries[c], pieces.cu_queries[c + 1]),
                                              k.slice(0, pieces.cu_keys[c], pieces.cu_keys[c + 1]),
                                              v.slice(0, pieces.cu_keys[c], pieces.cu_keys[c + 1]), rule));

@@ -144,8 +144,9 @@ TEST_CASE("other quantisations are refused in words", "[bitsandbytes]") {
     INFO(key << " " << value);
     CHECK_THROWS_WITH(changed.load(), Contains("config.json: quantization_config: ") && Contains(message));
   };
-  for (const char* method : {"gptq", "awq", "fp8", "compressed-tensors"})
+  for (const char* method : {"gptq", "awq", "compressed-tensors"})
     refused("nf4", "quant_method", method, "roll reads bitsandbytes, mxfp4 and fp8 only; use the unquantised");
+  refused("nf4", "quant_method", "fp8", "weight_block_size = null: only [128, 128] is read");
   refused("nf4", "quant_method", 4, "quant_method = 4: is not of this key's type");
   refused("nf4", "bnb_4bit_quant_type", "fp4", "bnb_4bit_quant_type = fp4: only nf4 is read");
   refused("nf4", "bnb_4bit_quant_storage", "bfloat16", "bnb_4bit_quant_storage = bfloat16: only uint8");

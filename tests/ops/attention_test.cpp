@@ -108,6 +108,17 @@ TEST_CASE("keys that several pieces name get the sum of their gradients", "[ops]
   }
 }
 
+TEST_CASE("attention piece by piece, over one wide key head or with sinks, is the CPU kernel's", "[ops]") {
+  const bool has_sinks = GENERATE(false, true);
+  const ScoreRule rule = {0.2, GENERATE(0, 3)};
+  const int64_t size = has_sinks ? 8 : 288, key_heads = has_sinks ? 2 : 1;
+  const at::Tensor q = at::randn({9, 4, size}), k = at::randn({14, key_heads, size}), v = at::randn_like(k);
+  const at::Tensor sinks = has_sinks ? at::randn({4}) : at::Tensor();
+  const Pieces pieces = {{0, 3, 9}, {0, 6, 14}};
+  const at::Tensor expected = packed_attention(q, k, v, pieces, rule, sinks);
+  CHECK(at::allclose(packed_attention_by_piece(q, k, v, pieces, rule, sinks), expected, 1e-4, 1e-5));
+}
+
 TEST_CASE("bounds that do not fit the queries and keys are a bug", "[ops]") {
   const Heads x = make_heads(6, 4, 2, 8, at::kFloat);
   CHECK_THROWS_AS(packed_attention(x.q, x.k, x.v, {0, 5}, {0, 6}, 1.0), Bug);
