@@ -86,6 +86,7 @@ ROLL_INLINE void gate_backward(const T* gate, const T* up, const T* dy, T* dgate
   }
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): F and T are types
 #define ROLL_GATE_LOOPS(F, T, ATTRIBUTE)                                                                  \
   ATTRIBUTE void forward_loop(F, const T* gate, const T* up, T* y, int64_t n) {                           \
     gate_forward<F>(gate, up, y, n);                                                                      \
@@ -103,6 +104,7 @@ ROLL_GATE_LOOPS(ClampedSwiglu, float, ROLL_SIMD)
 ROLL_GATE_LOOPS(ClampedSwiglu, c10::BFloat16, ROLL_SIMD)
 ROLL_GATE_LOOPS(ClampedSwiglu, double, )
 #undef ROLL_GATE_LOOPS
+// NOLINTEND(bugprone-macro-parentheses)
 
 template <class F>
 class Gate : public torch::autograd::Function<Gate<F>> {
