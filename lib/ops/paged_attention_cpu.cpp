@@ -47,14 +47,14 @@ ROLL_INLINE void score_strips(const float* const* q, const T* const* strips, int
       for (int i = 0; i < Q; ++i) sums[i][n] += q[i][d] * keys;
     }
   for (int i = 0; i < Q; ++i)
-    for (int n = 0; n < N; ++n) *reinterpret_cast<V*>(scores + i * stride + n * W) = sums[i][n];
+    for (int n = 0; n < N; ++n) *reinterpret_cast<V*>(scores + i * stride + int64_t{n} * W) = sums[i][n];
 }
 
 template <int W, int Q, class T>
 ROLL_INLINE void score_all(const float* const* q, const T* const* strips, int64_t num_strips, int64_t head_dim,
                            float* scores) {
   const int64_t stride = num_strips * W;
-  for (; num_strips >= 6; num_strips -= 6, strips += 6, scores += 6 * W)
+  for (; num_strips >= 6; num_strips -= 6, strips += 6, scores += int64_t{6} * W)
     score_strips<W, 6, Q>(q, strips, head_dim, scores, stride);
   switch (num_strips) {
     case 5:
@@ -88,20 +88,20 @@ ROLL_INLINE void mix_columns(const float* weights, int64_t stride, const T* cons
     const T* const values = strips[j / W] + j % W * head_dim + offset;
     for (int c = 0; c < C; ++c) {
       V row;
-      load<16>(values + 16 * c, row);
+      load<16>(values + int64_t{16} * c, row);
       for (int i = 0; i < Q; ++i) sums[i][0][c] += weights[i * stride + j] * row;
     }
     if (++j == length) break;
     for (int c = 0; c < C; ++c) {
       V row;
-      load<16>(values + head_dim + 16 * c, row);
+      load<16>(values + head_dim + int64_t{16} * c, row);
       for (int i = 0; i < Q; ++i) sums[i][1][c] += weights[i * stride + j] * row;
     }
   }
   for (int i = 0; i < Q; ++i)
     for (int c = 0; c < C; ++c) {
       const V mixed = (sums[i][0][c] + sums[i][1][c]) / weight_sums[i];
-      for (int lane = 0; lane < 16; ++lane) out[i][offset + 16 * c + lane] = narrow<T>(mixed[lane]);
+      for (int lane = 0; lane < 16; ++lane) out[i][offset + int64_t{16} * c + lane] = narrow<T>(mixed[lane]);
     }
 }
 
@@ -154,6 +154,7 @@ ROLL_INLINE void mix_keys(const float* weights, int64_t stride, const T* const* 
 }
 
 // score_W_Q() computes scores, and mix_W_Q() and mix_keys_W_Q() outputs, of Q queries of equal length.
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define ROLL_ATTENTION_PARTS(T, W, Q)                                                                                 \
   ROLL_SIMD void score_##W##_##Q(const float* const* q, const T* const* strips, int64_t num_strips, int64_t head_dim, \
                                  float* scores) {                                                                     \
@@ -176,6 +177,7 @@ ROLL_ATTENTION_FOR(float)
 ROLL_ATTENTION_FOR(c10::BFloat16)
 #undef ROLL_ATTENTION_FOR
 #undef ROLL_ATTENTION_PARTS
+// NOLINTEND(bugprone-macro-parentheses)
 
 /// Computes one or two queries of equal length.
 template <class T>
@@ -246,6 +248,7 @@ void attend_pages(const KvPages<T>& pages, const int32_t* table, int64_t kv_head
   }
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define ROLL_PAGED_ATTENTION(T)                                                                          \
   template void store_token(const KvPages<T>&, const int32_t*, int64_t, const float*, const float*);     \
   template void attend_pages(const KvPages<T>&, const int32_t*, int64_t, std::span<const PagedQuery<T>>, \
@@ -253,5 +256,6 @@ void attend_pages(const KvPages<T>& pages, const int32_t* table, int64_t kv_head
 ROLL_PAGED_ATTENTION(float)
 ROLL_PAGED_ATTENTION(c10::BFloat16)
 #undef ROLL_PAGED_ATTENTION
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace roll
