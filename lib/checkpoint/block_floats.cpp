@@ -124,7 +124,7 @@ std::vector<BlockEntry> find_block_weights(BlockFloats kind, const std::vector<T
       throw user_error("{}: {}: {} {} and its scales {} {} do not fit; fetch the folder again", tensor_path(entry.name),
                        entry.name, dtype_name(entry.dtype), shape_text(entry.shape), dtype_name(scales->second->dtype),
                        shape_text(scales->second->shape));
-    BlockEntry& one = found.emplace_back(BlockEntry{entry, entry.name, scales->second->name});
+    BlockEntry& one = found.emplace_back(BlockEntry{kind, entry, entry.name, scales->second->name});
     one.weight.name = module + ends.weight;
     one.weight.dtype = at::kBFloat16;
     one.weight.shape = weight_shape(kind, entry.shape);

@@ -25,6 +25,7 @@ std::optional<BlockFloats> block_floats(const Json& config, const std::string& o
 
 /// A weight and the two tensors that it is stored in.
 struct BlockEntry {
+  BlockFloats kind;
   TensorEntry weight;  // name and shape when read; its dtype is bfloat16
   std::string codes, scales;
 };

@@ -114,8 +114,7 @@ at::Tensor HfFolder::read_block_weight(const BlockEntry& entry) const {
   if (last_block_read_.first != entry.weight.name) {
     const auto read_part = [&](const std::string& name) { return files_[block_files_.at(name)].read(name); };
     last_block_read_ = {};
-    last_block_read_ = {entry.weight.name,
-                        read_blocks(*block_floats(config_, ""), read_part(entry.codes), read_part(entry.scales))};
+    last_block_read_ = {entry.weight.name, read_blocks(entry.kind, read_part(entry.codes), read_part(entry.scales))};
   }
   return last_block_read_.second;
 }

@@ -95,8 +95,7 @@ void CpuDecoder<T>::make_buffers() {
   expert_gated_ = choice_rows(expert_gated, kDtype);
   expert_results_ = choice_rows(branch, at::kFloat);
   make_latent_buffers();
-  const int64_t query_latents = query_latents_.defined() ? query_latents_.size(1) : 0;
-  const int64_t widest = std::max({hidden_, mixed, gated, expert_gated, query_latents});
+  const int64_t widest = std::max({hidden_, mixed, gated, expert_gated, query_latents_.size(1)});
   if (sizes_.int8_weights)
     fixed_ = at::empty({sizes_.max_rows * std::max<int64_t>(1, chosen), fixed_row_bytes(widest)}, at::kByte);
 }

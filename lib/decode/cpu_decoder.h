@@ -170,6 +170,7 @@ class CpuDecoder : public Decoder {
   void pack_weights();
   void make_buffers();
   KvPages<T> kv_pages(const AttentionBlock& block) const;
+  KvPages<T> kv_pages(const LatentBlock& block) const;
 
   // Functions with a Member run on all threads of the team, which share the work.
 
@@ -261,8 +262,8 @@ class CpuDecoder : public Decoder {
   ExpertRecord record_;
   // MoE: router logits; input, gated and result of each (row, expert) choice, sorted by expert.
   at::Tensor router_logits_, expert_input_, expert_gated_, expert_results_;
-  // Latent attention: input of the products to queries, queries without their rotated elements, and what heads read
-  // of latents, all of type T; queries, and queries over latents, both float32.
+  // Latent attention. Type T: input of the products to queries, queries without their rotated elements, and what heads
+  // read from latents. float32: queries, and queries over latents.
   at::Tensor query_latents_, plain_queries_, latent_reads_, queries_, latent_queries_;
   at::Tensor rates_;  // delta nets: b of each value head, then a of each
 

@@ -70,10 +70,10 @@ void CpuDecoder<T>::add_block(const Experts& experts, const Block& block, const 
   experts_block.gate_biases = stacked_biases(parts, 2, count);
   experts_block.up_biases = stacked_biases(parts + 1, 2, count);
   if (backbone_.parallel().tp_rank() == 0) experts_block.down_biases = stacked_biases(parts + 2 * count, 1, count);
-  for (int64_t e = 0; e < experts.routing.count; ++e) {
+  for (int64_t e = 0; e < count; ++e) {
     experts_block.gates.push_back(packed_together({parts[2 * e].second}, memory));
     experts_block.ups.push_back(packed_together({parts[2 * e + 1].second}, memory));
-    experts_block.downs.push_back(packed_together({parts[2 * experts.routing.count + e].second}, memory));
+    experts_block.downs.push_back(packed_together({parts[2 * count + e].second}, memory));
   }
   if (experts.shared) experts_block.shared = packed_mlp(*experts.shared, weights, memory);
   push_block(std::move(experts_block), block, weights, /*out_bias=*/at::Tensor());
@@ -97,11 +97,10 @@ template <class T>
 void CpuDecoder<T>::choose(Member& member, const ExpertsBlock& block) {
   const Rows logits = tensor_rows(router_logits_);
   const int64_t chosen = block.routing.chosen;
-  const float* const bias = block.bias.defined() ? block.bias.template const_data_ptr<float>() : nullptr;
+  const float *const bias = data_or_null(block.bias), *const router_bias = data_or_null(block.router_bias);
   member.share(std::ssize(rows_), [&](int64_t i) {
     int32_t* const choices = choices_.data() + i * chosen;
-    if (block.router_bias.defined())
-      add_to_row(logits[i], block.router_bias.template const_data_ptr<float>(), nullptr, block.routing.count);
+    if (router_bias) add_to_row(logits[i], router_bias, nullptr, block.routing.count);
     choose_experts(logits[i], block.routing, bias, choices, choice_weights_.data() + i * chosen);
     if (record_.is_kept()) std::copy_n(choices, chosen, record_.entries(rows_[i]) + block.number * chosen);
   });

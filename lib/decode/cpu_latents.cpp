@@ -108,6 +108,15 @@ void CpuDecoder<T>::make_latent_buffers() {
 }
 
 template <class T>
+KvPages<T> CpuDecoder<T>::kv_pages(const LatentBlock& block) const {
+  return {.keys = block.pages.template mutable_data_ptr<T>(),
+          .page_size = sizes_.page_size,
+          .kv_heads = 1,
+          .head_dim = block.cached_dim(),
+          .value_dim = block.latent_dim};
+}
+
+template <class T>
 typename CpuDecoder<T>::Rows CpuDecoder<T>::project_latents(Member& member, const LatentBlock& block) {
   const int64_t count = std::ssize(rows_);
   multiply(member, block.down, tensor_rows<T>(input_), count, tensor_rows(qkv_));
@@ -115,22 +124,18 @@ typename CpuDecoder<T>::Rows CpuDecoder<T>::project_latents(Member& member, cons
   const Angles& angles = angles_[static_cast<size_t>(block.rotary.rope)];
   const auto rotate = block.rotary.interleaved ? rotate_head_interleaved : rotate_head;
   const int64_t before = block.query_dim > 0 ? block.query_dim : block.query_width(), rotated = block.rotated_dim;
-  const KvPages<T> pages = {.keys = block.pages.template mutable_data_ptr<T>(),
-                            .page_size = sizes_.page_size,
-                            .kv_heads = 1,
-                            .head_dim = block.cached_dim()};
+  const KvPages<T> pages = kv_pages(block);
+  const float *const cos = data_or_null(angles.cos), *const sin = data_or_null(angles.sin);
+  const float *const bias = data_or_null(block.down_bias), *const q_norm = data_or_null(block.q_norm),
+                     *const latent_norm = data_or_null(block.latent_norm);
   const auto turn = [&](float* head, int64_t position) {
-    rotate(head, angles.cos.template const_data_ptr<float>() + position * rotated / 2,
-           angles.sin.template const_data_ptr<float>() + position * rotated / 2, rotated);
+    rotate(head, cos + position * rotated / 2, sin + position * rotated / 2, rotated);
   };
   member.share(count, [&](int64_t i) {
     float* const latent = down[i] + before;
-    if (block.down_bias.defined())
-      add_to_row(down[i], block.down_bias.template const_data_ptr<float>(), nullptr, before + block.cached_dim());
-    if (block.query_dim > 0)
-      norm_row(down[i], block.q_norm.template const_data_ptr<float>(), tensor_rows<T>(query_latents_)[i],
-               block.query_dim, block.norm_eps);
-    norm_row(latent, block.latent_norm.template const_data_ptr<float>(), latent, block.latent_dim, block.norm_eps);
+    if (bias) add_to_row(down[i], bias, nullptr, before + block.cached_dim());
+    if (q_norm) norm_row(down[i], q_norm, tensor_rows<T>(query_latents_)[i], block.query_dim, block.norm_eps);
+    norm_row(latent, latent_norm, latent, block.latent_dim, block.norm_eps);
     turn(latent + block.latent_dim, rows_[i].position);
     store_token<T>(pages, rows_[i].pages, rows_[i].position, latent, nullptr);
   });
@@ -165,11 +170,7 @@ void CpuDecoder<T>::absorb_queries(Member& member, const LatentBlock& block, Row
 
 template <class T>
 void CpuDecoder<T>::attend_latents(Member& member, const LatentBlock& block) {
-  const KvPages<T> pages = {.keys = block.pages.template mutable_data_ptr<T>(),
-                            .page_size = sizes_.page_size,
-                            .kv_heads = 1,
-                            .head_dim = block.cached_dim(),
-                            .value_dim = block.latent_dim};
+  const KvPages<T> pages = kv_pages(block);
   const int64_t groups = (block.heads + kHeadsPerTask - 1) / kHeadsPerTask;
   member.share(std::ssize(runs_) * groups, [&](int64_t task) {
     static thread_local AttentionScratch<T> scratch;

@@ -287,11 +287,13 @@ at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) con
     if (attention.shared >= 0) shared[shared_index] = cache_index;
     const auto as_heads = [&](const at::Tensor& rows) { return rows.view({rows.size(0), -1, k.size(2)}); };
     at::Tensor keys = as_heads(cache.keys[cache_index]), values = as_heads(cache.values[cache_index]);
+    const bool are_one = cache.keys[cache_index].is_same(cache.values[cache_index]);  // latents
     if (!reads_shared) {
       keys.index_copy_(0, tokens.rows, k.contiguous());
-      values.index_copy_(0, tokens.rows, v.contiguous());
+      if (!are_one) values.index_copy_(0, tokens.rows, v.contiguous());
     }
-    return packed_attention(q, keys.index_select(0, tokens.seen), values.index_select(0, tokens.seen), pieces,
+    const at::Tensor seen_keys = keys.index_select(0, tokens.seen);
+    return packed_attention(q, seen_keys, are_one ? seen_keys : values.index_select(0, tokens.seen), pieces,
                             score_rule(attention), sinks);
   };
   size_t delta_index = 0;  // delta nets computed so far

@@ -51,8 +51,8 @@ LatentAttention make_latent_attention(const ModelSpec& spec, const MakeLinear& l
   const LatentSpec& l = *spec.latent;
   const int64_t heads = spec.num_heads, hidden = spec.hidden_size, query = l.key_dim + l.rotated_dim;
   const auto by_heads = [&](int64_t dim, int64_t width) { return Cut{.dim = dim, .count = heads, .width = width}; };
-  const auto biased = [&](const std::string& name, int64_t outputs, int64_t inputs, bool has_bias) {
-    LinearShape made = linear(name, outputs, inputs, {}, {});
+  const auto biased = [&](const std::string& name, int64_t outputs, int64_t inputs, bool has_bias, Cut cut = {}) {
+    LinearShape made = linear(name, outputs, inputs, cut, {});
     made.has_bias = has_bias;
     return made;
   };
@@ -61,7 +61,8 @@ LatentAttention make_latent_attention(const ModelSpec& spec, const MakeLinear& l
                            kKvDown = "self_attn.kv_a_proj_with_mqa", kKvUp = "self_attn.kv_b_proj",
                            kOut = "self_attn.o_proj";
   const bool has_down = l.query_dim > 0;
-  LatentAttention attention = {
+  const Rope rope = spec.ropes().front();
+  return {
       .num_heads = heads,
       .latent_dim = l.latent_dim,
       .key_dim = l.key_dim,
@@ -71,14 +72,11 @@ LatentAttention make_latent_attention(const ModelSpec& spec, const MakeLinear& l
       .q = linear(has_down ? kQUp : kQ, heads * query, has_down ? l.query_dim : hidden, by_heads(0, query), {}),
       .kv_down = biased(kKvDown, l.latent_dim + l.rotated_dim, hidden, spec.qkv_bias),
       .kv_up = linear(kKvUp, heads * (l.key_dim + l.value_dim), l.latent_dim, by_heads(0, l.key_dim + l.value_dim), {}),
-      .o = linear(kOut, hidden, heads * l.value_dim, by_heads(1, l.value_dim), {}),
+      .o = biased(kOut, hidden, heads * l.value_dim, spec.o_bias, by_heads(1, l.value_dim)),
       .q_norm = {.name = "self_attn.q_a_layernorm", .width = l.query_dim, .eps = kNormEps},
       .latent_norm = {.name = "self_attn.kv_a_layernorm", .width = l.latent_dim, .eps = kNormEps},
+      .rotary = {.dim = rope.dim, .interleaved = rope.interleaved, .scale = rope.attention_factor},
       .score_scale = spec.score_scale};
-  attention.o.has_bias = spec.o_bias;
-  const Rope rope = spec.ropes().front();
-  attention.rotary = {.dim = rope.dim, .interleaved = rope.interleaved, .scale = rope.attention_factor};
-  return attention;
 }
 
 }  // namespace roll

@@ -60,7 +60,7 @@ Attention LatentAttention::over_heads() const {
   return {.num_heads = num_heads,
           .num_kv_heads = num_heads,
           .head_dim = std::max(key_dim + rotated_dim, value_dim),
-          .score_scale = score_scale > 0 ? score_scale : 1.0 / std::sqrt(static_cast<double>(key_dim + rotated_dim))};
+          .score_scale = score_scale};
 }
 
 Attention LatentAttention::over_latents() const {

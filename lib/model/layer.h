@@ -167,16 +167,16 @@ struct Attention {
 };
 
 /// Multi-head latent attention (model/latent_attention.h). All heads' keys and values are made from one short vector
-/// per token, the latent l = latent_norm(the first latent_dim outputs of kv_down(x)). A head's key is its key_dim rows
-/// of kv_up times l, then rotated_dim elements behind RoPE, which all heads share: the last outputs of kv_down(x). Its
-/// value is its value_dim other rows of kv_up times l. Queries have key_dim + rotated_dim elements.
+/// per token, the latent l = latent_norm(the first latent_dim outputs of kv_down(x)). Each head has key_dim rows of
+/// kv_up and value_dim further ones. Its key is the former times l, then rotated_dim elements behind RoPE, which all
+/// heads share: the last outputs of kv_down(x). Its value is the latter times l. Queries are as long as keys.
 struct LatentAttention {
   int64_t num_heads = 0, latent_dim = 0, key_dim = 0, rotated_dim = 0, value_dim = 0;
   LinearShape q_down, q;  // queries are q(q_norm(q_down(x))); if q_down has 0 outputs, q(x)
   LinearShape kv_down, kv_up, o;
   NormShape q_norm, latent_norm;
   RotaryRule rotary = {};
-  double score_scale = 0;  // factor of query-key products; 0: 1 / sqrt(key_dim + rotated_dim)
+  double score_scale = 1;  // factor of query-key products
 
   template <class F>
   void for_each_part(const F& f) const {

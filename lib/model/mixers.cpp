@@ -227,19 +227,9 @@ bool takes(const GatedMlp& mlp, const LayerWeights& weights, const at::Tensor& x
   return takes_layer(x, {weights[mlp.gate].weight.size(0)}, {});
 }
 
-bool takes(const GatedDeltaNet&, const LayerWeights&, const at::Tensor&) {
-  return false;
-}
-
-bool takes(const LayerInput&, const LayerWeights&, const at::Tensor&) {
-  return false;
-}
-
-bool takes(const LatentAttention&, const LayerWeights&, const at::Tensor&) {
-  return false;
-}
-
-bool takes(const MlpBesideExperts&, const LayerWeights&, const at::Tensor&) {
+/// Other kinds have no kernels.
+template <class Kind>
+bool takes(const Kind&, const LayerWeights&, const at::Tensor&) {
   return false;
 }
 

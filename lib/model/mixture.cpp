@@ -43,9 +43,9 @@ std::shared_ptr<const ExpertParts> make_expert_parts(const ModelSpec& spec) {
   for (int64_t e = 0; e < mixture.routing.count; ++e)
     parts->names.push_back(product_names(names, fmt::format("{}.{}", names.experts, e)));
   parts->names.push_back({names.stacked_gate_up, names.stacked_down});
+  const Architecture& row = *spec.architecture;
   std::vector<LinearShape> downs;
   for (int64_t e = 0; e < mixture.routing.count; ++e) {
-    const Architecture& row = *spec.architecture;
     GatedMlp mlp = make_mlp(spec, parts->names[e], mixture.inner, row.expert_bias);
     if (row.stacks_experts) {
       const int64_t count = mixture.routing.count, rows = 2 * mixture.inner;
@@ -172,9 +172,17 @@ void write_qwen(const MixtureSpec& mixture, Json& config) {
   if (mixture.shared_inner > 0) config["shared_expert_intermediate_size"] = mixture.shared_inner;
 }
 
-/// Refuses what DeepSeek-V2's own code and transformers compute differently, or what roll lacks.
-void check_softmax_router(const ConfigReader& config, const RoutingRule& rule) {
-  const std::string method = config.text("topk_method", "greedy");
+/// Refuses what DeepSeek's own code and transformers compute differently, or what roll lacks. `method`: topk_method.
+void check_deepseek(const ConfigReader& config, const RoutingRule& rule, const std::string& method) {
+  if (config.count("moe_layer_freq", SizeLimits::kLayers, 1) != 1)
+    config.fail("moe_layer_freq", "only 1 is supported; transformers ignores other values");
+  const char* const scores = rule.is_sigmoid ? "sigmoid" : "softmax";
+  if (config.text("scoring_func", scores) != scores)
+    config.fail("scoring_func", fmt::format("only {} is supported in this architecture", scores));
+  if (rule.is_sigmoid) {
+    if (method != "noaux_tc") config.fail("topk_method", "only noaux_tc is supported in this architecture");
+    return;
+  }
   if (method != "greedy" && method != "group_limited_greedy")
     config.fail("topk_method", "only greedy and group_limited_greedy are supported");
   if (rule.renormalises) config.fail("norm_topk_prob", "only false is supported; transformers ignores true");
@@ -184,20 +192,13 @@ void check_softmax_router(const ConfigReader& config, const RoutingRule& rule) {
 MixtureSpec read_deepseek(const ConfigReader& config, const ModelSpec& spec) {
   MixtureSpec mixture;
   read_counts(config, "n_routed_experts", "num_experts_per_tok", mixture);
-  if (config.count("moe_layer_freq", SizeLimits::kLayers, 1) != 1)
-    config.fail("moe_layer_freq", "only 1 is supported; transformers ignores other values");
-  const bool takes_sigmoids = spec.architecture->has_sigmoid_routers();
-  const char* const scores = takes_sigmoids ? "sigmoid" : "softmax";
-  if (config.text("scoring_func", scores) != scores)
-    config.fail("scoring_func", fmt::format("only {} is supported in this architecture", scores));
-  if (takes_sigmoids && config.text("topk_method", "noaux_tc") != "noaux_tc")
-    config.fail("topk_method", "only noaux_tc is supported in this architecture");
   RoutingRule& rule = mixture.routing;
-  rule.is_sigmoid = takes_sigmoids;
+  rule.is_sigmoid = spec.architecture->has_sigmoid_routers();
   rule.renormalises = config.flag("norm_topk_prob", spec.architecture->renormalises);
   rule.scale = config.positive("routed_scaling_factor", 1.0);
-  if (!rule.is_sigmoid) check_softmax_router(config, rule);
-  const bool has_groups = rule.is_sigmoid || config.text("topk_method", "greedy") == "group_limited_greedy";
+  const std::string method = config.text("topk_method", rule.is_sigmoid ? "noaux_tc" : "greedy");
+  check_deepseek(config, rule, method);
+  const bool has_groups = method != "greedy";
   rule.groups = has_groups ? config.count("n_group", SizeLimits::kExperts, 1) : 1;
   rule.ranks_by_largest = !rule.is_sigmoid && rule.groups > 1;
   if (rule.count % rule.groups != 0 || (rule.groups > 1 && rule.group_size() < 2))
