@@ -111,7 +111,8 @@ if(ROLL_XGRAMMAR)
     ${ROLL_XGRAMMAR_ROOT}/3rdparty/picojson ${ROLL_XGRAMMAR_ROOT}/3rdparty/dlpack/include)
   target_compile_definitions(roll_xgrammar PRIVATE XGRAMMAR_ENABLE_CPPTRACE=0 XGRAMMAR_ENABLE_INTERNAL_CHECK=0)
   target_compile_options(roll_xgrammar PRIVATE -w -O1)
-  set_target_properties(roll_xgrammar PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
+  set_target_properties(roll_xgrammar PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+    UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 9)
   target_link_libraries(roll_xgrammar PUBLIC pthread)
 endif()
 

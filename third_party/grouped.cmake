@@ -1,10 +1,10 @@
-# grouped(out TARGET source...): `out` becomes what TARGET compiles instead of these sources: files that include up to 24 of
-# one folder each, or of all folders that have fewer than small_folder, which pays once for what their header leaves to instantiate.
+# grouped(out TARGET source...): `out` becomes what TARGET compiles instead of these sources: files that include up to 30 of
+# one folder each, or of all folders that have fewer than small_folder, since each file pays once for what its header leaves to instantiate.
 # Names in anonymous namespaces must therefore differ within a folder, and within those small ones. Sources with options of
 # their own stay alone. Unlike CMake's UNITY_BUILD, the groups name their sources from the root, so that the compiler cache
 # serves every checkout.
 option(ROLL_UNITY "Compile the library's sources in groups: quicker as a whole, slower where one is edited" ON)
-set(small_folder 4)  # sources
+set(small_folder 8)  # sources
 function(grouped out target)
   set(compiled "")
   set(folders "")
@@ -21,17 +21,22 @@ function(grouped out target)
     list(APPEND sources_of_${folder} ${source})
   endforeach()
   list(REMOVE_DUPLICATES folders)
-  set(groups "")
   foreach(folder ${folders})
     list(LENGTH sources_of_${folder} count)
-    set(place ${folder})
     if(count LESS small_folder)
-      set(place small_folders)
+      list(APPEND sources_of_small_folders ${sources_of_${folder}})
+      list(REMOVE_ITEM folders ${folder})
     endif()
-    foreach(source ${sources_of_${folder}})
-      math(EXPR group "0${number_in_${place}} / 24")
-      math(EXPR number_in_${place} "0${number_in_${place}} + 1")
-      set(group ${CMAKE_BINARY_DIR}/groups/${target}/${place}_${group}.cpp)
+  endforeach()
+  set(groups "")
+  foreach(place ${folders} small_folders)
+    list(LENGTH sources_of_${place} count)
+    math(EXPR num_groups "(${count} + 29) / 30")
+    set(index 0)
+    foreach(source ${sources_of_${place}})
+      math(EXPR number "${index} * ${num_groups} / ${count}")
+      math(EXPR index "${index} + 1")
+      set(group ${CMAKE_BINARY_DIR}/groups/${target}/${place}_${number}.cpp)
       string(APPEND text_of_${group} "#include \"${source}\"\n")
       list(APPEND groups ${group})
     endforeach()

@@ -16,7 +16,7 @@ namespace roll {
 
 namespace {
 
-constexpr int kLayers = 4, kRanks = 3, kMicro_batches = 2;
+constexpr int kLayers = 4, kThreadRanks = 3, kMicro_batches = 2;
 
 void update(Transformer& model, Communicator& ranks, const Recomputation& recompute) {
   Learner learner("test", model.trained(), {.gathers_layers = true}, ranks);
@@ -34,7 +34,7 @@ std::string text_of(const std::string& key, int64_t calls, int64_t bytes) {
 
 /// Of the first rank.
 std::string sent_by_run(const ModelSpec& spec, const Recomputation& recompute) {
-  return test::run_local_ranks(kRanks, [&](Communicator& ranks) {
+  return test::run_local_ranks(kThreadRanks, [&](Communicator& ranks) {
     Transformer model = Transformer::init(spec, 1);
     ranks.traffic().take();
     update(model, ranks, recompute);
@@ -48,7 +48,7 @@ std::string sent_by_run(const ModelSpec& spec, const Recomputation& recompute) {
 std::string sent_by_plan(const ModelSpec& spec, const Recomputation& recompute) {
   std::string text;
   const PlannedWorld world = {
-      .requested_rank = all_ranks(kRanks), .num_requested = kRanks, .running = all_ranks(kRanks)};
+      .requested_rank = all_ranks(kThreadRanks), .num_requested = kThreadRanks, .running = all_ranks(kThreadRanks)};
   run_planned_ranks(
       world, [](Communicator&) {}, [](int, std::string_view) { return std::string(); },
       [&](int rank, Communicator& ranks, RankTraffic& traffic) {

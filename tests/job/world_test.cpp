@@ -13,9 +13,9 @@ using namespace roll;
 namespace {
 
 /// The variables that launchers set are gone but for the given ones, until the end of the scope.
-class Environment {
+class Variables {
  public:
-  explicit Environment(const std::map<std::string, std::string>& wanted) {
+  explicit Variables(const std::map<std::string, std::string>& wanted) {
     for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
                              "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK", "RANK", "WORLD_SIZE",
                              "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "SLURM_STEP_ID",
@@ -26,7 +26,7 @@ class Environment {
     }
     for (const auto& [name, value] : wanted) set_env(name, value);
   }
-  ~Environment() {
+  ~Variables() {
     for (const std::string& name : names_) ::unsetenv(name.c_str());
     for (const auto& [name, value] : before_) set_env(name, value);
   }
@@ -39,13 +39,13 @@ class Environment {
 }  // namespace
 
 TEST_CASE("a process without a launcher is alone", "[dist]") {
-  const Environment environment({});
+  const Variables environment({});
   CHECK(detect_world().launcher == Launcher::kNone);
   CHECK(detect_world().size == 1);
 }
 
 TEST_CASE("mpirun's variables tell rank, size and place on the host", "[dist]") {
-  const Environment environment({{"OMPI_COMM_WORLD_RANK", "5"},
+  const Variables environment({{"OMPI_COMM_WORLD_RANK", "5"},
                                  {"OMPI_COMM_WORLD_SIZE", "8"},
                                  {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
                                  {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}});
@@ -62,7 +62,7 @@ TEST_CASE("torchrun's variables need all four, and sizes that fit", "[dist]") {
                                                    {"LOCAL_RANK", "1"},   {"LOCAL_WORLD_SIZE", "2"},
                                                    {"MASTER_ADDR", "h1"}, {"MASTER_PORT", "29500"}};
   {
-    const Environment environment(good);
+    const Variables environment(good);
     const World world = detect_world();
     CHECK(world.launcher == Launcher::kVariables);
     CHECK(world.rank == 3);
@@ -74,7 +74,7 @@ TEST_CASE("torchrun's variables need all four, and sizes that fit", "[dist]") {
   const auto with = [&](const std::string& name, const std::string& value) {
     auto changed = good;
     value.empty() ? void(changed.erase(name)) : void(changed.insert_or_assign(name, value));
-    const Environment environment(changed);
+    const Variables environment(changed);
     return detect_world();
   };
   CHECK_THROWS_WITH(with("MASTER_ADDR", ""), Catch::Contains("MASTER_ADDR is not; set it"));
@@ -93,19 +93,19 @@ TEST_CASE("an srun step whose tasks cannot find each other is refused, not run a
                                              {"SLURM_STEP_NUM_NODES", "2"},
                                              {"SLURM_LOCALID", "3"}};
   {
-    const Environment environment(step);
+    const Variables environment(step);
     CHECK_THROWS_WITH(detect_world(), Catch::Contains("srun started 8 tasks") && Catch::Contains("--mpi=pmix"));
   }
   step.emplace("PMIX_RANK", "3");
   {
-    const Environment environment(step);
+    const Variables environment(step);
     CHECK(detect_world().launcher == Launcher::kMpi);
     CHECK(detect_world().local_size == 4);
   }
   step.erase("PMIX_RANK");
   step.emplace("MASTER_ADDR", "h1");
   step.emplace("MASTER_PORT", "29500");
-  const Environment environment(step);
+  const Variables environment(step);
   CHECK(detect_world().launcher == Launcher::kVariables);
   CHECK(detect_world().rank == 3);
   CHECK(detect_world().local_rank == 3);
@@ -128,7 +128,7 @@ TEST_CASE("mpirun is told what root, containers and shared cores need", "[dist]"
 
 TEST_CASE("several hosts are filled in order, get the variables that ranks need, and more arguments for mpirun",
           "[dist]") {
-  const Environment environment({});
+  const Variables environment({});
   set_env("NCCL_SOCKET_IFNAME", "eth0");
   set_env("ROLL_STANDING_BY", "1");
   set_env("GOMP_SPINCOUNT", GENERATE("3000", "77"));

@@ -24,14 +24,14 @@ LossSettings settings_from(const Json& config) {
   return loss_settings(testing::config_from<LossConfig>(config), testing::config_from<PolicyArgs>(config));
 }
 
-struct Golden {
+struct GoldenLoss {
   Json json = testing::golden_maths("loss");
   TokenAxis axis;
   ActorInputs actor;
   CriticInputs critic;
   MiniBatchCounts counts;
 
-  Golden() {
+  GoldenLoss() {
     std::vector<int64_t> lengths = json["prompt_lengths"];
     const std::vector<int64_t> responses = json["response_lengths"];
     for (size_t b = 0; b < lengths.size(); ++b) lengths[b] += responses[b];
@@ -100,7 +100,7 @@ at::Tensor gradient_of(const at::Tensor& leaf) {
 }  // namespace
 
 TEST_CASE("the actor loss, its metrics and its gradient are those of PyTorch in float64", "[loss]") {
-  Golden golden;
+  GoldenLoss golden;
   for (const Json& expected : golden.json["actor"]) {
     INFO(expected["config"].dump());
     ActorInputs in = golden.actor;
@@ -118,7 +118,7 @@ TEST_CASE("the actor loss, its metrics and its gradient are those of PyTorch in 
 }
 
 TEST_CASE("the reductions of other trainers are settings of ours", "[loss]") {
-  Golden golden;
+  GoldenLoss golden;
   golden.actor.final_response_mask = golden.actor.response_mask;  // their formulae know no row without a token
   golden.counts.set("final_response_mask", local_counts(golden.actor.response_mask, golden.axis, 3));
   for (const Json& other : golden.json["frameworks"]) {
@@ -129,7 +129,7 @@ TEST_CASE("the reductions of other trainers are settings of ours", "[loss]") {
 }
 
 TEST_CASE("the critic loss, its metrics and its gradient are those of PyTorch in float64", "[loss]") {
-  Golden golden;
+  GoldenLoss golden;
   for (const Json& expected : golden.json["critic"]) {
     INFO(expected["config"].dump());
     CriticInputs in = golden.critic;
@@ -142,7 +142,7 @@ TEST_CASE("the critic loss, its metrics and its gradient are those of PyTorch in
 }
 
 TEST_CASE("however a mini-batch is cut and ordered, the summed loss and the gradient are the same", "[loss]") {
-  Golden golden;
+  GoldenLoss golden;
   for (const Json& expected : golden.json["actor"]) {
     const LossSettings settings = settings_from(expected["config"]);
     ActorInputs mini_batch = golden.actor;
@@ -186,7 +186,7 @@ TEST_CASE("however a mini-batch is cut and ordered, the summed loss and the grad
 }
 
 TEST_CASE("without old log-probs the ratio is one and the gradient is that of the advantage", "[loss]") {
-  Golden golden;
+  GoldenLoss golden;
   ActorInputs in = golden.actor;
   in.old_log_probs = at::Tensor();
   in.ref_log_probs = at::Tensor();
@@ -218,7 +218,7 @@ TEST_CASE("the entropy bonus asks for weights in the mode of the loss", "[loss]"
 }
 
 TEST_CASE("what lies outside the masks reaches neither loss nor gradient, not even infinities", "[loss]") {
-  Golden golden;
+  GoldenLoss golden;
   const LossSettings settings{.kl_coef = 0.1, .entropy_coef = 0.1};
   const at::Tensor outside = golden.actor.response_mask.eq(0);
   const double inf = std::numeric_limits<double>::infinity();
@@ -239,7 +239,7 @@ TEST_CASE("what lies outside the masks reaches neither loss nor gradient, not ev
 }
 
 TEST_CASE("a log-ratio that overflows gives neither NaN nor infinity, whatever the advantage", "[loss]") {
-  Golden golden;
+  GoldenLoss golden;
   LossSettings settings{.dual_clip_c = 1.4, .kl_coef = 0.1};
   for (const PolicyLossKind& kind : registry(static_cast<const PolicyLossKind*>(nullptr)))
     for (const ImportanceSampling sampling : {ImportanceSampling::kToken, ImportanceSampling::kSequence})
@@ -265,7 +265,7 @@ TEST_CASE("a log-ratio that overflows gives neither NaN nor infinity, whatever t
 }
 
 TEST_CASE("a reducer of the policy term gets its sample weights", "[loss]") {
-  Golden golden;
+  GoldenLoss golden;
   const PolicyReducer sum = [](const at::Tensor& token_loss) { return LossResult{token_loss.sum(), {}}; };
   ActorInputs in = golden.actor;
   in.log_probs = in.log_probs.clone().requires_grad_();
@@ -292,7 +292,7 @@ TEST_CASE("every policy loss is reached by its name", "[loss]") {
 }
 
 TEST_CASE("a mini-batch without a valid token gives loss 0 and gradient 0, never NaN", "[loss]") {
-  Golden golden;
+  GoldenLoss golden;
   for (const std::string& mode : Words<AggMode>::all()) {
     ActorInputs in = golden.actor;
     in.log_probs = in.log_probs.clone().requires_grad_();
@@ -311,7 +311,7 @@ TEST_CASE("a mini-batch without a valid token gives loss 0 and gradient 0, never
 }
 
 TEST_CASE("a filler micro-batch without sequences adds nothing", "[loss]") {
-  Golden golden;
+  GoldenLoss golden;
   ActorInputs in = part_of(golden.actor, {});
   in.log_probs.requires_grad_();
   const LossResult result = actor_loss(in, golden.counts, {});
@@ -322,7 +322,7 @@ TEST_CASE("a filler micro-batch without sequences adds nothing", "[loss]") {
 }
 
 TEST_CASE("a loss whose mask was not counted is refused, not normalised locally", "[loss]") {
-  Golden golden;
+  GoldenLoss golden;
   MiniBatchCounts counts;
   counts.set("response_mask", golden.counts.at("response_mask"));
   CHECK_THROWS_WITH(actor_loss(golden.actor, counts, {}),
@@ -332,7 +332,7 @@ TEST_CASE("a loss whose mask was not counted is refused, not normalised locally"
 }
 
 TEST_CASE("terms that the configuration asks for need their tensors", "[loss]") {
-  Golden golden;
+  GoldenLoss golden;
   ActorInputs in = golden.actor;
   in.ref_log_probs = at::Tensor();
   CHECK_THROWS_AS(actor_loss(in, golden.counts, {.kl_coef = 0.1}), Bug);

@@ -20,14 +20,14 @@ std::vector<float> numbers(int64_t count, int seed) {
   return found;
 }
 
-struct Case {
+struct Product {
   int64_t rows, columns, inner;
   Op op;
   bool adds;
 };
 
 /// c of the case, its gaps included, by one version; those of rows [first, first + count) only.
-std::vector<float> product_of(const Case& of, void (*version)(const BlockProduct<float>&), int64_t first,
+std::vector<float> product_of(const Product& of, void (*version)(const BlockProduct<float>&), int64_t first,
                               int64_t count) {
   const int64_t a_stride = (of.op == Op::kPlain ? of.inner : of.rows) + kGap, stride = of.columns + kGap;
   const std::vector<float> a = numbers(std::max(of.rows, of.inner) * a_stride, 1), b = numbers(of.inner * stride, 2);
@@ -45,7 +45,7 @@ std::vector<float> product_of(const Case& of, void (*version)(const BlockProduct
   return c;
 }
 
-double expected(const Case& of, int64_t row, int64_t column) {
+double expected(const Product& of, int64_t row, int64_t column) {
   const int64_t a_stride = (of.op == Op::kPlain ? of.inner : of.rows) + kGap, stride = of.columns + kGap;
   const std::vector<float> a = numbers(std::max(of.rows, of.inner) * a_stride, 1), b = numbers(of.inner * stride, 2);
   double sum = 0;
@@ -61,8 +61,8 @@ TEST_CASE("small products of every kind of processor equal sums in double precis
   for (const auto version : block_products())
     for (const int64_t rows : {1, 7, 9})
       for (const int64_t columns : {16, 48, 112})
-        for (const Case of : {Case{rows, columns, 1, Op::kPlain, false}, Case{rows, columns, 33, Op::kPlain, true},
-                              Case{rows, columns, 33, Op::kTransposed, false}}) {
+        for (const Product of : {Product{rows, columns, 1, Op::kPlain, false}, Product{rows, columns, 33, Op::kPlain, true},
+                              Product{rows, columns, 33, Op::kTransposed, false}}) {
           const std::vector<float> c = product_of(of, version, 0, rows);
           double worst = 0;
           for (int64_t row = 0; row < rows; ++row)
@@ -77,7 +77,7 @@ TEST_CASE("small products of every kind of processor equal sums in double precis
 }
 
 TEST_CASE("a row of a small product has the bits that it has alone", "[ops]") {
-  const Case of{9, 48, 33, Op::kPlain, false};
+  const Product of{9, 48, 33, Op::kPlain, false};
   for (const auto version : block_products()) {
     const std::vector<float> all = product_of(of, version, 0, 9);
     for (int64_t row = 0; row < 9; ++row) {
