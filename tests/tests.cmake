@@ -105,7 +105,7 @@ foreach(folder cli e2e)
 endforeach()
 
 # What takes longest begins first; ctest itself knows no times in a fresh folder.
-set(kSlow build_tests cli/hostile_clients_test cli/growth_test e2e/packages_test e2e/code_sandbox_test e2e/resume_test e2e/mesh_test job e2e/judge_test e2e/hosts_test e2e/resume_kinds_test e2e/ahead_test cli/math_verify_test
+set(kSlow build_tests cli/hostile_clients_test cli/growth_test e2e/packages_test e2e/code_sandbox_test e2e/resume_test e2e/mesh_test job e2e/judge_test e2e/hosts_test e2e/resume_kinds_test e2e/ahead_test
   e2e/restarts_test e2e/full_disk_test e2e/apart_ends_test e2e/failing_rewards_test e2e/layout_test e2e/stops_test
   e2e/hostile_test e2e/large_rows_test e2e/real_model_test model rollout e2e/memory_test cli/broken_parquet_test e2e/screen_test e2e/placement_test e2e/plugin_test
   e2e/new_run_test experience forecast dist e2e/five_domains_test e2e/simulate_test cli/run_broken e2e/curriculum_test cli/parquet_rows_test preview e2e/step_test)

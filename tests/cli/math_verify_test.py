@@ -2,7 +2,8 @@
 
     $ROLL_PYTHON tests/cli/math_verify_test.py BINARY [DATA.jsonl ...]
 
-Ground truths come from the data files (rows with "ground_truth"), else from tests/golden/reward/answers.txt. Each is
+Ground truths come from the data files (rows with "ground_truth"), else from tests/golden/reward/answers.txt; for these,
+math_verify.json beside them holds math-verify's verdicts, so that the package is not needed. Each is
 scored against itself, rewritten forms and wrong answers (answer_cases.py). Ends 0 when the verdicts agree on at least
 97 % of all of them, of the ground truths, of the rewritten and of the wrong ones: no case is left out of these shares.
 
@@ -12,6 +13,7 @@ The odd_* categories (answer_forms.odd_forms) are correct answers in forms that 
 math-verify mostly misreads; the form alone decides, not the verdicts. They are counted apart, and our verdict must be
 "same" in at least 97 % of them.
 """
+import hashlib
 import json
 import logging
 import pathlib
@@ -43,7 +45,7 @@ def score(binary, rows):
 
 
 def oracle(rows):
-    """math-verify's verdict per row."""
+    """math-verify 0.9.0's verdict per row."""
     from math_verify import parse, verify
     logging.disable(logging.CRITICAL)
     golds, verdicts = {}, []
@@ -53,6 +55,18 @@ def oracle(rows):
             golds[gold] = parse(f"\\boxed{{{gold}}}", parsing_timeout=60)
         verdicts.append(bool(verify(golds[gold], parse(row["response"], parsing_timeout=60), timeout_seconds=60)))
     return verdicts
+
+
+def digest(rows):
+    return hashlib.sha256(json.dumps([(row["ground_truth"], row["response"]) for row in rows]).encode()).hexdigest()
+
+
+def stored_oracle(rows):
+    """The same, from what make_golden_reward.py wrote."""
+    for kept in json.loads((HERE.parent / "golden/reward/math_verify.json").read_text())["sets"]:
+        if kept["sha256"] == digest(rows):
+            return [verdict == "1" for verdict in kept["verdicts"]]
+    sys.exit("tests/golden/reward/math_verify.json was made for other answers: run tests/oracles/make_golden_reward.py")
 
 
 def report(rows, ours, theirs):
@@ -97,7 +111,7 @@ def judged_rows():
         yield {"ground_truth": truth, "response": f"\\boxed{{{answer}}}", "category": category, "same": line[0] == "="}
 
 
-def compare_on_judged(binary):
+def compare_on_judged(binary, oracle):
     """Every judged pair as people judged it; the table says what math-verify makes of them."""
     rows = list(judged_rows())
     ours, theirs = [r["reward"] == 1 for r in score(binary, rows)[0]], oracle(rows)
@@ -115,24 +129,20 @@ def compare_on_judged(binary):
 
 
 def main(binary, files):
-    try:
-        import math_verify  # noqa: F401
-    except ImportError:
-        print("SKIPPED: the Python package math-verify is not installed; scripts/test.sh installs it")
-        return 77
     missing = [f for f in files if not pathlib.Path(f).is_file()]
     if missing:
         print(f"SKIPPED these data files, which are absent: {' '.join(missing)}; own answers instead")
         files = [f for f in files if f not in missing]
+    verdicts_of = oracle if files else stored_oracle
     rows = answer_cases.cases(golds_of(files), seed=1)
     results, rate = score(binary, rows)
     if len(results) != len(rows):
         sys.exit(f"{len(rows)} rows in, {len(results)} out")
-    groups = report(rows, [r["reward"] == 1 for r in results], oracle(rows))
+    groups = report(rows, [r["reward"] == 1 for r in results], verdicts_of(rows))
     for name, agreement in groups.items():
         print(f"  {name}: {agreement:.2%} (at least 97% is needed)")
     print(f"  {len(rows)} answers, {rate:.0f} answers/s")
-    wrong = compare_on_judged(binary)
+    wrong = compare_on_judged(binary, verdicts_of)
     return 0 if wrong == 0 and all(agreement >= 0.97 for agreement in groups.values()) else 1
 
 

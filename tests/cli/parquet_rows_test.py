@@ -18,7 +18,7 @@ from arrow_program import binary  # before pyarrow: it skips where that is missi
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-NUM_ROWS = int(sys.argv[2]) if len(sys.argv) > 2 else 5000
+NUM_ROWS = int(sys.argv[2]) if len(sys.argv) > 2 else 3000
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 WORDS = ["one", "zwei", "三", "\U0001f600", "a\nb", 'say "x"', "\\frac{1}{2}", ""]
 SCHEMA = pa.schema([

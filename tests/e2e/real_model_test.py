@@ -23,7 +23,7 @@ def main():
             sys.exit(77)
         subprocess.run([sys.executable, ROOT / "scripts/make_everyday_rows.py", "--out", folder / "rows"], check=True)
         few = folder / "few.jsonl"
-        few.write_text("".join(line + "\n" for line in (folder / "rows/heldout.jsonl").read_text().splitlines()[:40]))
+        few.write_text("".join(line + "\n" for line in (folder / "rows/heldout.jsonl").read_text().splitlines()[:20]))
         done = subprocess.run([ROOT / "scripts/real_model.sh", "max_steps=2", "eval_steps=2", "save_steps=0", "rollout_batch_size=2", "track_with=[jsonl]",
                                "actor_train.training_args.train_batch_size=16", f"validation.data_args.file_name={few}"],
                               env={**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder / "reached")},  # not downloaded twice

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/reward/verdicts.jsonl: answers with the verdict that a right comparison gives.
+"""Writes tests/golden/reward/verdicts.jsonl: answers with the verdict that a right comparison gives; and math_verify.json: math-verify's
+verdicts of what tests/cli/math_verify_test.py compares.
 
-Run by hand where math-verify is installed:  python3 tests/oracles/make_golden_reward.py
+Run by hand where math-verify 0.9.0 is installed (with antlr4-python3-runtime 4.13.2):  python3 tests/oracles/make_golden_reward.py
 A case is kept when math-verify gives the verdict by which it was built, or when its form is odd
 (answer_forms.odd_forms); of the rest nobody is sure.
 """
@@ -25,3 +26,8 @@ lines = [json.dumps({"made_by": "tests/oracles/make_golden_reward.py", "cases": 
 lines += [json.dumps(row, ensure_ascii=False) for row in kept]
 (ROOT / "tests/golden/reward/verdicts.jsonl").write_text("\n".join(lines) + "\n")
 print(f"{len(kept)} of {len(rows)} cases kept")
+
+sets = [answer_cases.cases(golds, seed=1), list(math_verify_test.judged_rows())]
+made = {"made_by": "tests/oracles/make_golden_reward.py", "sets": [
+    {"sha256": math_verify_test.digest(rows), "verdicts": "".join(str(int(v)) for v in math_verify_test.oracle(rows))} for rows in sets]}
+(ROOT / "tests/golden/reward/math_verify.json").write_text(json.dumps(made, indent=1) + "\n")
