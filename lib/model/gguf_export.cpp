@@ -145,7 +145,7 @@ class GgufExporter {
       notes_.push_back(fmt::format("{} tensors are {}: their rows are not whole blocks of {}, which has {} numbers",
                                    count, name, format_.name, format_.block_size));
     const bool is_phi = architecture_ == "phi3";
-    if (spec_.window > 0 && (is_phi || spec_.architecture->name == "mistral"))
+    if (spec_.window > 0 && (is_phi || architecture_ == "llama"))
       notes_.push_back(
           fmt::format("{}: sliding_window = {}: llama.cpp ignores it in such models, so that it computes "
                       "longer texts otherwise",

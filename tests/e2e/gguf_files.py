@@ -7,9 +7,9 @@ from gguf import GGMLQuantizationType as Kind
 from gguf import TokenType
 from safetensors.numpy import load_file
 
-ARCHITECTURES = dict(mistral="llama", qwen3_moe="qwen3moe", gemma3_text="gemma3", olmo3="olmo2")
+ARCHITECTURES = dict(mistral="llama", mixtral="llama", qwen3_moe="qwen3moe", gemma3_text="gemma3", olmo3="olmo2")
 REORDERED = {"llama", "smollm3", "granite"}
-EXPERT_PARTS = ("gate_proj", "up_proj", "down_proj")
+EXPERTS = dict(qwen3_moe=("mlp", ["gate_proj", "up_proj", "down_proj"]), mixtral=("block_sparse_moe", ["w1", "w2", "w3"]))  # by model_type
 
 
 def architecture(config):
@@ -22,15 +22,20 @@ def reordered(rows, heads):
     return rows.reshape(heads, 2, rows.shape[0] // heads // 2, -1).swapaxes(1, 2).reshape(rows.shape)
 
 
+def num_experts(config):
+    return config.get("num_experts") or config.get("num_local_experts")
+
+
 def stored_tensors(config, tensors):
     """(name, numbers) as in GGUF."""
     name, layers = architecture(config), config["num_hidden_layers"]
     names = gguf.get_tensor_name_map(next(arch for arch, text in gguf.MODEL_ARCH_NAMES.items() if text == name), layers)
     tensors = dict(tensors)
-    for layer in range(layers if name == "qwen3moe" else 0):
-        for part in EXPERT_PARTS:
-            experts = [tensors.pop(f"model.layers.{layer}.mlp.experts.{i}.{part}.weight") for i in range(config["num_experts"])]
-            tensors[f"model.layers.{layer}.mlp.experts.{part}.weight"] = numpy.stack(experts)
+    block, parts = EXPERTS.get(config["model_type"], ("", []))
+    for layer in range(layers):
+        for part in parts:
+            prefix = f"model.layers.{layer}.{block}.experts"
+            tensors[f"{prefix}.{part}.weight"] = numpy.stack([tensors.pop(f"{prefix}.{i}.{part}.weight") for i in range(num_experts(config))])
     for tensor, numbers in tensors.items():
         numbers = numbers.astype(numpy.float32)
         if name in REORDERED and ".q_proj." in tensor:
@@ -75,9 +80,10 @@ def add_sizes(writer, config):
     writer.add_vocab_size(config["vocab_size"])
     if config.get("sliding_window"):
         writer.add_sliding_window(config["sliding_window"])
-    if config.get("num_experts"):
-        writer.add_expert_count(config["num_experts"])
+    if num_experts(config):
+        writer.add_expert_count(num_experts(config))
         writer.add_expert_used_count(config["num_experts_per_tok"])
+    if config.get("moe_intermediate_size"):
         writer.add_expert_feed_forward_length(config["moe_intermediate_size"])
     for key, add in dict(attention_multiplier=writer.add_attention_scale, embedding_multiplier=writer.add_embedding_scale,
                          residual_multiplier=writer.add_residual_scale, logits_scaling=writer.add_logit_scale,

@@ -21,6 +21,7 @@ SHAPES = {  # flags of init-model, and changes of its config.json
     "qwen2": (["--arch", "qwen2", "--tie"], {}),
     "qwen3": (["--arch", "qwen3", "--head-dim", "16"], {}),
     "qwen3_moe": (["--arch", "qwen3_moe", "--experts", "5", "--expert-intermediate", "12", "--head-dim", "16"], {}),
+    "mixtral": (["--arch", "mixtral", "--experts", "5", "--expert-intermediate", "40"], {}),
     "gemma": (["--arch", "gemma", "--tie", "--head-dim", "12"], {}),
     "gemma2": (["--arch", "gemma2", "--tie", "--head-dim", "12"], dict(query_pre_attn_scalar=12, sliding_window=6, attn_logit_softcapping=2.5,
                                                                    final_logit_softcapping=4.0)),

@@ -134,7 +134,7 @@ def check_refusals(folder):
     cases = {
         "attn_sinks.weight: a tensor that models of llama": dict(extra=extra_tensor),
         "llama.attention.clamp_kqv = 8: a key that may change": dict(change=lambda writer: writer.add_clamp_kqv(8.0)),
-        "llama.expert_count = 4: Mixtral": dict(change=lambda writer: writer.add_expert_count(4)),
+        "llama.expert_used_count: missing; a whole number is needed": dict(change=lambda writer: writer.add_expert_count(4)),
         "rope.scaling.type = longlong": dict(change=lambda writer: writer.add_string("llama.rope.scaling.type", "longlong")),
         "rope_freqs.weight: no scaling": dict(extra=[("rope_freqs.weight", numpy.array([1, 2, 1, 8], numpy.float32))]),
         "tokenizer.ggml.model = t5": dict(change=lambda writer: writer.add_tokenizer_model("t5")),

@@ -22,7 +22,8 @@ const std::map<std::string, const char*> kClasses = {
     {"qwen3", "Qwen3ForCausalLM"},     {"qwen3_moe", "Qwen3MoeForCausalLM"}, {"gemma", "GemmaForCausalLM"},
     {"gemma2", "Gemma2ForCausalLM"},   {"gemma3_text", "Gemma3ForCausalLM"}, {"phi3", "Phi3ForCausalLM"},
     {"smollm3", "SmolLM3ForCausalLM"}, {"olmo2", "Olmo2ForCausalLM"},        {"olmo3", "Olmo3ForCausalLM"},
-    {"granite", "GraniteForCausalLM"}, {"glm4", "Glm4ForCausalLM"}};
+    {"granite", "GraniteForCausalLM"}, {"glm4", "Glm4ForCausalLM"},
+    {"mixtral", "MixtralForCausalLM"}};
 
 /// Keys that change nothing in the computation.
 const std::set<std::string> kIdle = {"vocab_size", "tensor_data_layout", "rope.scaling.finetuned",
@@ -117,14 +118,15 @@ class ConfigMaker {
   }
 
   void add_llama() {
-    if (const auto experts = optional_count("expert_count"); experts && *experts > 0)
-      file_.fail(key("expert_count"), "Mixtral's experts are not read");
+    const int64_t experts = optional_count("expert_count").value_or(0);
+    const int64_t window = optional_count("attention.sliding_window").value_or(0);
     key("expert_used_count");
-    const auto window = optional_count("attention.sliding_window");
-    if (window && *window > 0) {
-      config_["model_type"] = "mistral";
-      config_["sliding_window"] = *window;
+    if (experts > 0) {
+      config_["num_local_experts"] = experts;
+      config_["num_experts_per_tok"] = count("expert_used_count");
     }
+    if (window > 0) config_["sliding_window"] = window;
+    if (experts > 0 || window > 0) config_["model_type"] = experts > 0 ? "mixtral" : "mistral";
     const std::vector<double> divisors = small_tensor(file_, "rope_freqs.weight");
     if (divisors.empty()) return;
     if (std::ssize(divisors) * 2 != head_dim_)

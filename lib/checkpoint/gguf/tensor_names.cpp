@@ -42,6 +42,10 @@ const LayerNames kExperts = {{"ffn_gate_inp", "mlp.gate"},
                              {"ffn_gate_exps", "mlp.experts.{}.gate_proj"},
                              {"ffn_up_exps", "mlp.experts.{}.up_proj"},
                              {"ffn_down_exps", "mlp.experts.{}.down_proj"}};
+const LayerNames kMixtral = {{"ffn_gate_inp", "block_sparse_moe.gate"},
+                             {"ffn_gate_exps", "block_sparse_moe.experts.{}.w1"},
+                             {"ffn_up_exps", "block_sparse_moe.experts.{}.w3"},
+                             {"ffn_down_exps", "block_sparse_moe.experts.{}.w2"}};
 
 /// Names outside layers.
 const LayerNames kOuter = {{"token_embd.weight", "model.embed_tokens.weight"},
@@ -60,7 +64,8 @@ struct ArchitectureRow {
 const std::vector<ArchitectureRow>& rows() {
   static const std::vector<ArchitectureRow> kRows = {
       {.name = "llama",
-       .model_types = {"llama", "mistral"},
+       .model_types = {"llama", "mistral", "mixtral"},
+       .own = kMixtral,
        .reorders_heads = true,
        .read_elsewhere = {"rope_freqs.weight"}},
       {.name = "qwen2", .model_types = {"qwen2"}},
@@ -116,11 +121,10 @@ const char* folder_name(const ArchitectureRow& row, const std::string& part) {
 
 /// The inverse of folder_name(). `part` may hold an expert's number: "mlp.experts.7.up_proj".
 const char* stored_part(const ArchitectureRow& row, std::string part) {
-  constexpr std::string_view kExpertPrefix = "mlp.experts.";
-  if (part.starts_with(kExpertPrefix)) {
-    const size_t end = part.find_first_not_of("0123456789", kExpertPrefix.size());
-    if (end != kExpertPrefix.size() && end != std::string::npos)
-      part.replace(kExpertPrefix.size(), end - kExpertPrefix.size(), "{}");
+  constexpr std::string_view kNumbered = ".experts.";
+  if (const size_t found = part.find(kNumbered); found != std::string::npos) {
+    const size_t begin = found + kNumbered.size(), end = part.find_first_not_of("0123456789", begin);
+    if (end != begin && end != std::string::npos) part.replace(begin, end - begin, "{}");
   }
   for (const LayerNames* names : {&row.own, &kCommon})
     for (const LayerName& known : *names)
