@@ -14,7 +14,7 @@ namespace roll {
 
 namespace {
 
-constexpr std::string_view kBetween = " \t\r\n\v\f";
+constexpr std::string_view kWhitespace = " \t\r\n\v\f";
 constexpr std::string_view kOpening = "*_`\"'#[](){}<$ \t\r\n\v\f";  // before a word or number; > marks a quotation
 constexpr std::string_view kClosing = "*_`\"'#[](){}>$.,;!: \t\r\n\v\f";  // "7." is 7, ".7" is not
 constexpr std::array<std::string_view, 7> kWrapping{"\\boxed", "\\text", "\u3002", "\uFF01",
@@ -219,7 +219,7 @@ std::vector<std::string_view> filled_lines(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
-    if (text.find_first_not_of(kBetween) < end) lines.push_back(text.substr(0, end));
+    if (text.find_first_not_of(kWhitespace) < end) lines.push_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
