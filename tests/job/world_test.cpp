@@ -46,9 +46,9 @@ TEST_CASE("a process without a launcher is alone", "[dist]") {
 
 TEST_CASE("mpirun's variables tell rank, size and place on the host", "[dist]") {
   const Variables environment({{"OMPI_COMM_WORLD_RANK", "5"},
-                                 {"OMPI_COMM_WORLD_SIZE", "8"},
-                                 {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
-                                 {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}});
+                               {"OMPI_COMM_WORLD_SIZE", "8"},
+                               {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                               {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}});
   const World world = detect_world();
   CHECK(world.launcher == Launcher::kMpi);
   CHECK(world.rank == 5);

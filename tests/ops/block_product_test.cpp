@@ -61,8 +61,9 @@ TEST_CASE("small products of every kind of processor equal sums in double precis
   for (const auto version : block_products())
     for (const int64_t rows : {1, 7, 9})
       for (const int64_t columns : {16, 48, 112})
-        for (const Product of : {Product{rows, columns, 1, Op::kPlain, false}, Product{rows, columns, 33, Op::kPlain, true},
-                              Product{rows, columns, 33, Op::kTransposed, false}}) {
+        for (const Product of :
+             {Product{rows, columns, 1, Op::kPlain, false}, Product{rows, columns, 33, Op::kPlain, true},
+              Product{rows, columns, 33, Op::kTransposed, false}}) {
           const std::vector<float> c = product_of(of, version, 0, rows);
           double worst = 0;
           for (int64_t row = 0; row < rows; ++row)

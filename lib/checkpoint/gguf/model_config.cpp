@@ -22,8 +22,7 @@ const std::map<std::string, const char*> kClasses = {
     {"qwen3", "Qwen3ForCausalLM"},     {"qwen3_moe", "Qwen3MoeForCausalLM"}, {"gemma", "GemmaForCausalLM"},
     {"gemma2", "Gemma2ForCausalLM"},   {"gemma3_text", "Gemma3ForCausalLM"}, {"phi3", "Phi3ForCausalLM"},
     {"smollm3", "SmolLM3ForCausalLM"}, {"olmo2", "Olmo2ForCausalLM"},        {"olmo3", "Olmo3ForCausalLM"},
-    {"granite", "GraniteForCausalLM"}, {"glm4", "Glm4ForCausalLM"},
-    {"mixtral", "MixtralForCausalLM"}};
+    {"granite", "GraniteForCausalLM"}, {"glm4", "Glm4ForCausalLM"},          {"mixtral", "MixtralForCausalLM"}};
 
 /// Keys that change nothing in the computation.
 const std::set<std::string> kIdle = {"vocab_size", "tensor_data_layout", "rope.scaling.finetuned",
