@@ -1,10 +1,11 @@
-# grouped(out TARGET source...): `out` becomes what TARGET compiles instead of these sources: files that include up to 30 of
+# grouped(out TARGET source...): `out` becomes what TARGET compiles instead of these sources: files that include up to largest_group of
 # one folder each, or of all folders that have fewer than small_folder, since each file pays once for what its header leaves to instantiate.
 # Names in anonymous namespaces must therefore differ within a folder, and within those small ones. Sources with options of
 # their own stay alone. Unlike CMake's UNITY_BUILD, the groups name their sources from the root, so that the compiler cache
 # serves every checkout.
 option(ROLL_UNITY "Compile the library's sources in groups: quicker as a whole, slower where one is edited" ON)
 set(small_folder 8)  # sources
+set(largest_group 30)
 function(grouped out target)
   set(compiled "")
   set(folders "")
@@ -31,7 +32,7 @@ function(grouped out target)
   set(groups "")
   foreach(place ${folders} small_folders)
     list(LENGTH sources_of_${place} count)
-    math(EXPR num_groups "(${count} + 29) / 30")
+    math(EXPR num_groups "(${count} + ${largest_group} - 1) / ${largest_group}")
     set(index 0)
     foreach(source ${sources_of_${place}})
       math(EXPR number "${index} * ${num_groups} / ${count}")

@@ -144,8 +144,7 @@ class GgufExporter {
     for (const auto& [name, count] : num_other_formats_)
       notes_.push_back(fmt::format("{} tensors are {}: their rows are not whole blocks of {}, which has {} numbers",
                                    count, name, format_.name, format_.block_size));
-    const bool is_phi = architecture_ == "phi3";
-    if (spec_.window > 0 && (is_phi || architecture_ == "llama"))
+    if (spec_.window > 0 && (architecture_ == "phi3" || architecture_ == "llama"))
       notes_.push_back(
           fmt::format("{}: sliding_window = {}: llama.cpp ignores it in such models, so that it computes "
                       "longer texts otherwise",

@@ -224,6 +224,4 @@ def requests(target):
     yield "unread large answers", held(dict(prompt=["z" * 30_000], n=16, max_tokens=1, echo=True), count=60, seconds=5)
 
 
-def all_cases(target, with_requests=True):
-    for family in (bodies, heads, stalls, lies, *([requests] if with_requests else [])):
-        yield from family(target)
+FAMILIES = (bodies, heads, stalls, lies, requests)

@@ -18,7 +18,7 @@ import threading
 import time
 
 from expecting import expect, finish
-from hostile_clients import NO_END, Target, all_cases
+from hostile_clients import FAMILIES, NO_END, Target, requests
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import agents
@@ -66,9 +66,9 @@ class Honest(threading.Thread):
             self.longest, self.longest_of_case, self.count = max(self.longest, took), max(self.longest_of_case, took), self.count + 1
 
 
-def attack(name, pid, target, request, long_requests=(), with_requests=True):
-    """All cases, one after the other, beside an honest client that asks `request`. `long_requests` come once before, so that what serve needs
-    for keys and values and to score a long prompt is not counted as growth. Without `with_requests` nobody asks for much."""
+def attack(name, pid, target, request, long_requests=(), families=FAMILIES):
+    """All cases of `families`, one after the other, beside an honest client that asks `request`. `long_requests` come once before, so that what serve needs
+    for keys and values and to score a long prompt is not counted as growth."""
     request_once = http.client.HTTPConnection("127.0.0.1", target.port, timeout=60)
     for ask_once in [request, request, request, *long_requests]: ask_once(request_once)
     request_once.close()
@@ -78,7 +78,7 @@ def attack(name, pid, target, request, long_requests=(), with_requests=True):
     honest = Honest(target.port, request)
     honest.start()
     worst, count = (0, ""), 0
-    for case, act in all_cases(target, with_requests):
+    for case, act in (case for family in families for case in family(target)):
         honest.longest_of_case, begin = 0, time.monotonic()
         wires = act()
         took = time.monotonic() - begin
@@ -164,7 +164,7 @@ def check_serve(folder, key):
         long_requests = [ask("/v1/completions", key, dict(prompt=[first] * 30_000, max_tokens=1, seed=1, **more)) for first in range(8)
                          for more in [{}, dict(echo=True, logprobs=3)][:1 if first else 2]]
         attack(f"serve, key {key}", process.pid, target, ask("/v1/completions", key, dict(prompt="1+1=", max_tokens=2, seed=1)),
-               long_requests if asks_for_much else [], asks_for_much)
+               long_requests if asks_for_much else [], [family for family in FAMILIES if asks_for_much or family is not requests])
         if key is None: check_crowd(process.pid, target)
         body = json.dumps(dict(prompt=[1], max_tokens=30_000, logit_bias=NO_END, stream=True)).encode()
         for stream, seconds in end_beside(f"serve, key {key}", process, target, 130, target.head(Content_Length=len(body)) + body):

@@ -14,6 +14,7 @@ math-verify mostly misreads; the form alone decides, not the verdicts. They are 
 "same" in at least 97 % of them.
 """
 import hashlib
+import importlib.util
 import json
 import logging
 import pathlib
@@ -63,9 +64,9 @@ def digest(rows):
 
 def stored_oracle(rows):
     """The same, from what make_golden_reward.py wrote."""
-    for kept in json.loads((HERE.parent / "golden/reward/math_verify.json").read_text())["sets"]:
-        if kept["sha256"] == digest(rows):
-            return [verdict == "1" for verdict in kept["verdicts"]]
+    verdicts = json.loads((HERE.parent / "golden/reward/math_verify.json").read_text())["verdicts"].get(digest(rows))
+    if verdicts:
+        return [verdict == "1" for verdict in verdicts]
     sys.exit("tests/golden/reward/math_verify.json was made for other answers: run tests/oracles/make_golden_reward.py")
 
 
@@ -111,10 +112,10 @@ def judged_rows():
         yield {"ground_truth": truth, "response": f"\\boxed{{{answer}}}", "category": category, "same": line[0] == "="}
 
 
-def compare_on_judged(binary, oracle):
+def compare_on_judged(binary, verdicts_of):
     """Every judged pair as people judged it; the table says what math-verify makes of them."""
     rows = list(judged_rows())
-    ours, theirs = [r["reward"] == 1 for r in score(binary, rows)[0]], oracle(rows)
+    ours, theirs = [r["reward"] == 1 for r in score(binary, rows)[0]], verdicts_of(rows)
     table = {}
     for row, a, b in zip(rows, ours, theirs):
         line = table.setdefault(row["category"], [0, 0, 0, 0, 0])
@@ -133,6 +134,9 @@ def main(binary, files):
     if missing:
         print(f"SKIPPED these data files, which are absent: {' '.join(missing)}; own answers instead")
         files = [f for f in files if f not in missing]
+    if files and not importlib.util.find_spec("math_verify"):
+        print("SKIPPED: the Python package math-verify is not installed: pip install math-verify==0.9.0 antlr4-python3-runtime==4.13.2")
+        return 77
     verdicts_of = oracle if files else stored_oracle
     rows = answer_cases.cases(golds_of(files), seed=1)
     results, rate = score(binary, rows)

@@ -28,6 +28,6 @@ lines += [json.dumps(row, ensure_ascii=False) for row in kept]
 print(f"{len(kept)} of {len(rows)} cases kept")
 
 sets = [answer_cases.cases(golds, seed=1), list(math_verify_test.judged_rows())]
-made = {"made_by": "tests/oracles/make_golden_reward.py", "sets": [
-    {"sha256": math_verify_test.digest(rows), "verdicts": "".join(str(int(v)) for v in math_verify_test.oracle(rows))} for rows in sets]}
+made = {"made_by": "tests/oracles/make_golden_reward.py",
+        "verdicts": {math_verify_test.digest(rows): "".join(str(int(v)) for v in math_verify_test.oracle(rows)) for rows in sets}}
 (ROOT / "tests/golden/reward/math_verify.json").write_text(json.dumps(made, indent=1) + "\n")

@@ -117,15 +117,16 @@ class ConfigMaker {
   }
 
   void add_llama() {
-    const int64_t experts = optional_count("expert_count").value_or(0);
-    const int64_t window = optional_count("attention.sliding_window").value_or(0);
+    if (const auto window = optional_count("attention.sliding_window"); window && *window > 0) {
+      config_["model_type"] = "mistral";
+      config_["sliding_window"] = *window;
+    }
     key("expert_used_count");
-    if (experts > 0) {
-      config_["num_local_experts"] = experts;
+    if (const auto experts = optional_count("expert_count"); experts && *experts > 0) {
+      config_["model_type"] = "mixtral";
+      config_["num_local_experts"] = *experts;
       config_["num_experts_per_tok"] = count("expert_used_count");
     }
-    if (window > 0) config_["sliding_window"] = window;
-    if (experts > 0 || window > 0) config_["model_type"] = experts > 0 ? "mixtral" : "mistral";
     const std::vector<double> divisors = small_tensor(file_, "rope_freqs.weight");
     if (divisors.empty()) return;
     if (std::ssize(divisors) * 2 != head_dim_)
