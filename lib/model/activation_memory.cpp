@@ -244,14 +244,11 @@ double weights_behind(const Layer& layer, size_t block) {
   return static_cast<double>(weights);
 }
 
-/// Bytes per token that adapters keep in float32, including their inputs if converted or dropped out.
-double adapter_bytes(const Block& block, const ElementSizes& n) {
+/// Bytes per token that adapters keep: x A^T in float32. The input is the layer's (ops/low_rank.h).
+double adapter_bytes(const Block& block) {
   double numbers = 0;
   for_each_part({block}, [&](const auto& part) {
-    if constexpr (requires { part.adapter; })
-      if (part.adapter.rank > 0)
-        numbers += part.share *
-                   static_cast<double>(part.adapter.rank + (n.is_wide && part.adapter.dropout == 0 ? 0 : part.inputs));
+    if constexpr (requires { part.adapter; }) numbers += part.share * static_cast<double>(part.adapter.rank);
   });
   return 4.0 * numbers;
 }
@@ -269,7 +266,7 @@ LayerBytes layer_bytes(const Layer& layer, const ElementSizes& n, bool again = f
     const double gathered = n.rule.tp > 1 ? stream : 0;
     found.forward = std::max(found.forward, streams * stream + gathered + normed + mixer_memory.forward);
     const double behind = layer[i].after.width > 0 ? stream : 0;  // input of the block's output norm
-    found.kept += stream + normed + mixer_memory.kept + behind + adapter_bytes(layer[i], n);
+    found.kept += stream + normed + mixer_memory.kept + behind + adapter_bytes(layer[i]);
     double gradients = again ? stream + (i + 1 < layer.size() ? stream : 0) : 0;  // gradients of input and result
     if (again && !n.rule.on_gpu && !n.is_wide)
       gradients += weights_behind(layer, i) * n.bytes / (n.tokens * static_cast<double>(n.rule.tp));

@@ -33,7 +33,7 @@ struct GroupProducts {
   const Linear& at(int64_t i) const { return first[i * step].second; }
 };
 
-/// Returns what adapters add to the products, like with_adapter() for one product. With a GPU's grouped kernel they are
+/// Returns what adapters add to the products, like product() for one. With a GPU's grouped kernel they are
 /// computed in x's dtype.
 at::Tensor adapter_products(const GroupProducts& products, const at::Tensor& x, const RowGroups& groups) {
   const Adapter& first_adapter = *products.at(0).adapter;

@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "ops/accumulating_linear.h"
+#include "ops/low_rank.h"
 #include "ops/products.h"
 
 namespace roll {
@@ -31,6 +32,17 @@ at::Tensor frozen_product(const Linear& linear, const at::Tensor& x) {
   return linear.quantised ? quantised_linear(x, *linear.quantised) : accumulating_linear(x, linear.weight);
 }
 
+/// Returns the product of a layer with DoRA.
+at::Tensor stretched_product(const Linear& linear, const at::Tensor& x, LowRank low_rank) {
+  const at::Tensor stretched = stretch(*linear.adapter, adapted_matrix(linear)), base = frozen_product(linear, x);
+  low_rank.b = stretched.unsqueeze(1) * low_rank.b;
+  if (!low_rank.token_keys.defined()) return add_low_rank(base * stretched, x, low_rank).to(x.scalar_type());
+  // Like PEFT, this applies dropout to the term that rescales W's rows as well.
+  const at::Tensor kept = dropped_out(x.to(low_rank.a.scalar_type()), low_rank.token_keys, low_rank.dropout);
+  const at::Tensor change = frozen_product(linear, kept.to(x.scalar_type())) * (stretched - 1);
+  return add_low_rank(base + change, x, low_rank).to(x.scalar_type());
+}
+
 }  // namespace
 
 at::Tensor row_norms(const at::Tensor& matrix, Communicator* columns) {
@@ -44,24 +56,17 @@ int64_t Linear::inputs() const {
   return quantised && quantised->kind == Quantisation::kNf4 ? 2 * weight.size(1) : weight.size(1);
 }
 
-at::Tensor with_adapter(const Linear& linear, const at::Tensor& base, const at::Tensor& x,
-                        const at::Tensor& token_keys) {
-  if (!linear.adapter) return base;
-  const Adapter& adapter = *linear.adapter;
-  const bool drops = token_keys.defined() && adapter.dropout.rate > 0;
-  at::Tensor kept = x.to(adapter.a.scalar_type());
-  if (drops) kept = dropped_out(kept, token_keys, adapter.dropout);
-  const at::Tensor added = accumulating_linear(accumulating_linear(kept, adapter.a), adapter.b);
-  if (!adapter.magnitude.defined()) return at::add(base, added, adapter.scale).to(base.scalar_type());
-  const at::Tensor stretched = stretch(adapter, adapted_matrix(linear));
-  if (!drops) return (at::add(base, added, adapter.scale) * stretched).to(base.scalar_type());
-  // Like PEFT, this applies dropout to the term that rescales W's rows as well.
-  const at::Tensor change = frozen_product(linear, kept.to(x.scalar_type())) * (stretched - 1);
-  return (base + change + added * (adapter.scale * stretched)).to(base.scalar_type());
-}
-
 at::Tensor product(const Linear& linear, const at::Tensor& x, const at::Tensor& token_keys) {
-  return with_adapter(linear, frozen_product(linear, x), x, token_keys);
+  if (!linear.adapter) return frozen_product(linear, x);
+  const Adapter& adapter = *linear.adapter;
+  LowRank low_rank = {.a = adapter.a, .b = adapter.b, .scale = adapter.scale};
+  if (token_keys.defined() && adapter.dropout.rate > 0) {
+    low_rank.token_keys = token_keys;
+    low_rank.dropout = adapter.dropout;
+  }
+  if (adapter.magnitude.defined()) return stretched_product(linear, x, low_rank);
+  return linear.quantised ? add_low_rank(frozen_product(linear, x), x, low_rank)
+                          : adapted_linear(x, linear.weight, low_rank);
 }
 
 at::Tensor merged_weight(const Linear& linear) {

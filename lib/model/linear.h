@@ -38,9 +38,6 @@ struct Linear {
 /// is this rank's partial sum; with DoRA the call is then **collective** over Adapter::columns. `token_keys`: the
 /// tokens' keys from dropout_keys(), if the adapter's dropout is to apply; undefined: no dropout.
 at::Tensor product(const Linear& linear, const at::Tensor& x, const at::Tensor& token_keys = {});
-/// Like product(), if the caller has computed base = x W^T already, e.g. as a slice of a fused matrix product.
-at::Tensor with_adapter(const Linear& linear, const at::Tensor& base, const at::Tensor& x,
-                        const at::Tensor& token_keys = {});
 
 /// Returns the weight [out, in] in the model's dtype with the adapter merged into it and dequantised, so that x W^T
 /// equals product() without dropout; returns linear.weight itself if is_plain(). No gradients. **Collective** like
