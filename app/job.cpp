@@ -167,8 +167,12 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
            .num_ranks = ranks->size(),
            .terminal = describe_terminal(STDOUT_FILENO),
            .quiet = flags.quiet});
-  const std::string ranks_text = ranks->size() > 1 ? fmt::format("{} ranks, each with ", ranks->size()) : "";
+  const std::string ranks_text =
+      ranks->size() > 1 ? fmt::format("{} ranks over {}, each with ", ranks->size(), ranks->kind()) : "";
   log.info("run: {}; {}{}", plan.name, ranks_text, threads_text());
+  if (device.is_cuda() && ranks->size() > 1 && ranks->kind() != "nccl")
+    log.note("note: data between ranks goes through host memory{}",
+             flags.communicator == "auto" ? ", because ranks share a GPU, which NCCL does not support" : "");
   for (const auto& note : plan.notes) log.note("note: {}", note);
   if (plan.max_restarts > 0 && !has_supervisor())
     log.note(

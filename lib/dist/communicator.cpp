@@ -140,16 +140,18 @@ void Communicator::all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::
 void Communicator::exchange(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                             std::string_view name) {
   ROLL_CHECK(std::ssize(out) == size() && std::ssize(in) == size(), "an exchange has a tensor for every rank");
-  const at::Tensor nothing = at::empty({0}, at::kByte);
-  const auto all_defined = [&nothing](std::vector<at::Tensor> tensors) {
-    for (at::Tensor& tensor : tensors) {
-      if (!tensor.defined()) tensor = nothing;
+  std::vector<at::Tensor> all_out = out, all_in = in;
+  at::Device device = at::kCPU;
+  for (const std::vector<at::Tensor>* tensors : {&in, &out})
+    for (const at::Tensor& tensor : *tensors)
+      if (tensor.defined()) device = tensor.device();
+  for (std::vector<at::Tensor>* tensors : {&all_out, &all_in})
+    for (at::Tensor& tensor : *tensors) {
+      if (!tensor.defined()) tensor = at::empty({0}, at::TensorOptions(device).dtype(at::kByte));
       ROLL_CHECK(tensor.is_contiguous(), "exchanged tensors are contiguous");
     }
-    return tensors;
-  };
   if (in[rank()].defined() && in[rank()].numel() > 0) at::Tensor(in[rank()]).copy_(out[rank()]);
-  exchange_dense(all_defined(out), all_defined(in), name);
+  exchange_dense(all_out, all_in, name);
 }
 
 std::unique_ptr<Pending> Communicator::start_exchange(const std::vector<at::Tensor>& out,

@@ -138,8 +138,8 @@ class Communicator {
   /// [size * n]. Over NCCL, this is the only exchange that does not involve the host.
   std::unique_ptr<Pending> start_all_to_all(const at::Tensor& out, const at::Tensor& in, std::string_view name);
   /// All-to-all of tensors, one per rank: `out[r]` is copied to rank r's `in[rank()]`, also for r = rank(). Tensors are
-  /// contiguous, on one device, of any dtype; undefined or empty ones are not sent. Throws Bug if a rank sends another
-  /// number of bytes than the receiver expects.
+  /// contiguous, of any dtype. Undefined or empty ones are not sent. If one rank's are on a GPU, each rank has a tensor
+  /// there, perhaps an empty one. Throws Bug if a rank sends another number of bytes than the receiver expects.
   void exchange(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in, std::string_view name);
   /// Like exchange(), asynchronously.
   std::unique_ptr<Pending> start_exchange(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,

@@ -129,9 +129,6 @@ class PlannedCommunicator : public ImmediateCommunicator {
 
   void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                       std::string_view name) override {
-    // NCCL's ranks first agree on the devices of their tensors.
-    if (world_.path == Path::kDevice)
-      count("all_reduce", Path::kHost, all_reduce_cost(requested_->member, Path::kHost, 1, 8));
     count_messages(out, in);
     if (out.front().is_meta()) return;  // otherwise all ranks have data
     std::vector<at::Tensor> sent(running_->size()), received(running_->size());

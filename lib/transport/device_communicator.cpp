@@ -100,12 +100,7 @@ class DeviceCommunicator : public Communicator {
 
   void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                       std::string_view name) override {
-    const auto is_on_host = [](const at::Tensor& tensor) { return tensor.numel() == 0 || tensor.is_cpu(); };
-    bool on_host = true;
-    for (int peer = 0; peer < size(); ++peer) on_host = on_host && is_on_host(out[peer]) && is_on_host(in[peer]);
-    // A rank without tensors cannot know where the others' are, so all ranks agree.
-    if (host_->all_reduce_min(static_cast<int64_t>(on_host), "location of the exchanged tensors") == 1)
-      return host_->exchange(out, in, name);
+    if (out.front().is_cpu()) return host_->exchange(out, in, name);
     const auto on_device = [&](const std::vector<at::Tensor>& tensors) {
       std::vector<at::Tensor> bytes;
       for (int peer = 0; peer < size(); ++peer) {

@@ -24,14 +24,14 @@ int64_t lognormal(uint64_t seed, uint64_t i, double mu, double sigma, int64_t ca
   return std::clamp<int64_t>(static_cast<int64_t>(std::exp(mu + sigma * z)), 1, cap);
 }
 
-struct Case {
+struct PackingCase {
   std::vector<int64_t> lengths;
   PackOptions options;
 };
 
 /// Lognormal, uniform, all equal, one giant; loose and tight budgets; with and without alignment.
-Case random_case(uint64_t seed) {
-  Case c;
+PackingCase random_case(uint64_t seed) {
+  PackingCase c;
   const int64_t n = 1 + below(seed, 1, 60);
   const int64_t kind = below(seed, 2, 4), cap = 512;
   for (int64_t i = 0; i < n; ++i) {
@@ -49,7 +49,7 @@ Case random_case(uint64_t seed) {
   return c;
 }
 
-void require_valid(const Partition& parts, const Case& c) {
+void require_valid(const Partition& parts, const PackingCase& c) {
   const auto tokens = aligned_lengths(c.lengths, c.options.alignment);
   std::vector<int64_t> all = test::concatenated(parts);
   for (const auto& part : parts) {
@@ -83,7 +83,7 @@ int64_t fewest_parts(const std::vector<int64_t>& tokens, int64_t budget, size_t 
 
 TEST_CASE("10,000 random mini-batches never exceed the budget and hold every sequence once", "[packing]") {
   for (uint64_t seed = 0; seed < 10000; ++seed) {
-    Case c = random_case(seed);
+    PackingCase c = random_case(seed);
     for (const PackAlgorithm algorithm : {PackAlgorithm::kNone, PackAlgorithm::kLoadBalance}) {
       c.options.algorithm = algorithm;
       const Partition parts = plan_micro_batches(c.lengths, c.options);
@@ -99,7 +99,7 @@ TEST_CASE("load_balance needs at most one micro-batch more than the lower bound 
   int within_one = 0;
   const int num_cases = 1000;
   for (int seed = 0; seed < num_cases; ++seed) {
-    Case c;
+    PackingCase c;
     for (int i = 0; i < 64; ++i) c.lengths.push_back(lognormal(seed, i, 4.6, 0.8, 512));
     c.options.budget = 1024;
     const int64_t total = std::accumulate(c.lengths.begin(), c.lengths.end(), int64_t{0});
@@ -111,7 +111,7 @@ TEST_CASE("load_balance needs at most one micro-batch more than the lower bound 
 
 TEST_CASE("load_balance needs at most one micro-batch more than the best possible", "[packing]") {
   for (uint64_t seed = 0; seed < 300; ++seed) {
-    Case c;
+    PackingCase c;
     const int64_t n = 2 + below(seed, 1, 8);
     for (int64_t i = 0; i < n; ++i) c.lengths.push_back(1 + below(seed, 10 + i, 100));
     c.options.budget = 100 + below(seed, 2, 40);
@@ -125,7 +125,7 @@ TEST_CASE("load_balance needs at most one micro-batch more than the best possibl
 
 TEST_CASE("load_balance is never less even than plain Karmarkar-Karp under a loose budget", "[packing]") {
   for (uint64_t seed = 0; seed < 300; ++seed) {
-    Case c;
+    PackingCase c;
     for (int i = 0; i < 40; ++i) c.lengths.push_back(lognormal(seed, i, 4.6, 0.8, 512));
     c.options = {.budget = 1 << 20, .min_num_micro_batches = 5, .workload = {1, 0.002}};
     std::vector<double> work;
@@ -200,7 +200,7 @@ TEST_CASE("evening out never makes it worse", "[packing]") {
 TEST_CASE("load_balance evens out what the repair of a tight budget made uneven", "[packing]") {
   double worst = 0, mean = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
-    Case c;
+    PackingCase c;
     for (int i = 0; i < 40; ++i) c.lengths.push_back(lognormal(seed, i, 4.6, 0.8, 512));
     const int64_t total = std::accumulate(c.lengths.begin(), c.lengths.end(), int64_t{0});
     c.options = {.budget = total / 4 + 60, .workload = {1, 0.004}};
@@ -230,7 +230,7 @@ TEST_CASE("8 ranks of 512 sequences work equally long, and each keeps any budget
     worst = std::max(worst, imbalance(ranks, work));
     for (const auto& rank : ranks) {
       REQUIRE(rank.size() == 64);
-      Case c{.lengths = {}, .options = {.budget = 4096 * (1 + static_cast<int64_t>(seed % 4)), .workload = workload}};
+      PackingCase c{.lengths = {}, .options = {.budget = 4096 * (1 + static_cast<int64_t>(seed % 4)), .workload = workload}};
       for (const int64_t i : rank) c.lengths.push_back(lengths[i]);
       require_valid(plan_micro_batches(c.lengths, c.options), c);
     }
@@ -270,7 +270,7 @@ TEST_CASE("a sequence over the budget is named", "[packing]") {
 
 TEST_CASE("every rank can run as many micro-batches as the largest one asks for", "[packing]") {
   for (uint64_t seed = 0; seed < 2000; ++seed) {
-    Case c = random_case(seed);
+    PackingCase c = random_case(seed);
     c.options.algorithm = seed % 2 ? PackAlgorithm::kNone : PackAlgorithm::kLoadBalance;
     const auto own = static_cast<int64_t>(plan_micro_batches(c.lengths, c.options).size());
     const int64_t agreed = own + below(seed, 20, 8);
