@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/error.h"
 #include "dist/immediate.h"
 #include "dist/single.h"
 #include "dist/thread_ranks.h"
+#include "forecast/launch_order.h"
 #include "settings/placement.h"
 
 namespace roll {
@@ -33,6 +35,17 @@ struct RequestedGroup {
   }
 };
 
+/// Records the collectives that a rank launches, for one communicator.
+struct LaunchRecord {
+  std::vector<Launch>* all = nullptr;  // of all communicators of the rank; null: nothing is recorded
+  std::string communicator = "world";
+  int64_t num_launched = 0;
+
+  void add(int num_ranks, Path path, const std::string& name) {
+    if (all) all->push_back({communicator, num_launched++, num_ranks, path == Path::kHost, name});
+  }
+};
+
 /// Ranks of a planned group.
 struct PlannedGroup {
   std::vector<int> members;        // ranks in the planned world
@@ -45,14 +58,15 @@ class PlannedCommunicator : public ImmediateCommunicator {
  public:
   PlannedCommunicator(Membership membership, std::shared_ptr<RequestedGroup> requested, PlannedGroup group,
                       std::shared_ptr<Communicator> running, const PlannedWorld& world, const AbsentMessages& absent,
-                      RankTraffic& counted)
+                      RankTraffic& counted, LaunchRecord launches)
       : ImmediateCommunicator(std::move(membership)),
         requested_(std::move(requested)),
         group_(std::move(group)),
         running_(std::move(running)),
         world_(world),
         absent_(absent),
-        counted_(counted) {}
+        counted_(counted),
+        launches_(std::move(launches)) {}
 
   std::string_view kind() const override { return "planned"; }
 
@@ -71,8 +85,10 @@ class PlannedCommunicator : public ImmediateCommunicator {
     }
     std::shared_ptr<Communicator> data = running_ ? running_->split(running, group) : nullptr;
     if (part->member.size == 1) return make_single_communicator(std::move(membership));
+    LaunchRecord launches{launches_.all,
+                          fmt::format("{}/{} of {}", launches_.communicator, number, fmt::join(planned.members, ","))};
     return std::make_unique<PlannedCommunicator>(std::move(membership), std::move(part), std::move(planned),
-                                                 std::move(data), world_, absent_, counted_);
+                                                 std::move(data), world_, absent_, counted_, std::move(launches));
   }
 
   std::vector<std::string> all_gather_bytes(std::string_view local, std::string_view name) override {
@@ -177,8 +193,9 @@ class PlannedCommunicator : public ImmediateCommunicator {
   void count(std::string_view operation, Path path, const Cost& cost) {
     const double far = requested_->far_share(path, world_.ranks_per_host);
     const auto flow = [&](int64_t bytes) { return Flow{bytes * times(), static_cast<double>(bytes * times()) * far}; };
-    counted_.add(traffic().key(requested_->name, operation), {flow(cost.sent), flow(cost.received), times()},
-                 cost.message);
+    const std::string key = traffic().key(requested_->name, operation);
+    launches_.add(size(), path, key);
+    counted_.add(key, {flow(cost.sent), flow(cost.received), times()}, cost.message);
   }
 
   /// Counts the messages to and from all peers as one call and one entry; plans have millions of messages.
@@ -196,7 +213,9 @@ class PlannedCommunicator : public ImmediateCommunicator {
       add(total.received, count_bytes(in[peer]));
       largest = std::max(largest, count_bytes(out[peer]));
     }
-    counted_.add(traffic().key(requested_->name, "all_to_all"), total, largest);
+    const std::string key = traffic().key(requested_->name, "all_to_all");
+    launches_.add(size(), choose_path(out.front()), key);
+    counted_.add(key, total, largest);
   }
 
   std::shared_ptr<RequestedGroup> requested_;
@@ -205,6 +224,7 @@ class PlannedCommunicator : public ImmediateCommunicator {
   const PlannedWorld& world_;
   const AbsentMessages& absent_;
   RankTraffic& counted_;
+  LaunchRecord launches_;
   int64_t num_splits_ = 0;
 };
 
@@ -221,6 +241,8 @@ void run_planned_ranks(const PlannedWorld& world, const std::function<void(Commu
   PlannedGroup planned{all_ranks(world.num_planned()), std::vector<int>(world.num_planned(), -1)};
   for (size_t i = 0; i < world.running.size(); ++i) planned.running_index[world.running[i]] = static_cast<int>(i);
   const std::vector<int> requested = all_ranks(world.num_requested);
+  const bool checks_order = world.path == Path::kDevice && std::ssize(world.running) == world.num_requested;
+  std::vector<std::vector<Launch>> launches(world.running.size());
   const auto run = [&](Communicator& running) {
     const int rank = world.running[running.rank()];
     const int64_t requested_rank = world.requested_rank[rank];
@@ -229,14 +251,17 @@ void run_planned_ranks(const PlannedWorld& world, const std::function<void(Commu
     RankTraffic traffic;
     PlannedCommunicator requested_world(make_membership(requested_rank, world.num_requested), world_group,
                                         {requested, std::vector<int>(world.num_requested, -1)}, nullptr, world, absent,
-                                        traffic);
+                                        traffic, {});
     make_groups(requested_world);
     const std::shared_ptr<Communicator> not_owned(&running, [](Communicator*) {});
     PlannedCommunicator ranks(make_membership(rank, world.num_planned()), world_group, planned, not_owned, world,
-                              absent, traffic);
+                              absent, traffic, {checks_order ? &launches[running.rank()] : nullptr});
     body(rank, ranks, traffic);
   };
   run_thread_ranks(static_cast<int>(world.running.size()), run, ThreadPace::kTogether);
+  constexpr int kSlots = 2;  // pipelines send and receive at the same time
+  if (const std::string stuck = stuck_launches(launches, kSlots); !stuck.empty())
+    throw Bug(fmt::format("on GPUs, these collectives would wait for each other forever: {}", stuck));
 }
 
 }  // namespace roll

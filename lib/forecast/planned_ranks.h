@@ -42,8 +42,9 @@ using AbsentMessages = std::function<std::string(int planned_rank, std::string_v
 /// world. `world`: the planned world's communicator. `traffic`: the traffic that this communicator and its groups
 /// count. Before that, each thread calls `make_groups` with a communicator of the requested world that can only split.
 /// make_groups must make the groups of the requested world in the order in which `body` makes the groups of the planned
-/// world. Returns when all threads have ended; rethrows the first error. Throws Bug if ranks make different calls, or
-/// if all wait for others.
+/// world. Returns when all threads have ended; rethrows the first error. Throws Bug if ranks make different calls, if
+/// all wait for others, or, with all ranks of a requested world on GPUs running, if NCCL might let them do so
+/// (launch_order.h).
 void run_planned_ranks(const PlannedWorld& world, const std::function<void(Communicator& requested)>& make_groups,
                        const AbsentMessages& absent,
                        const std::function<void(int rank, Communicator& world, RankTraffic& traffic)>& body);

@@ -81,8 +81,11 @@ class PipelineStage {
   struct InFlight {
     std::vector<at::Tensor> inputs, outputs;
   };
-  void start(Communicator& channel, const at::Tensor& tensor, const char* name);
-  at::Tensor await(Communicator& channel, at::IntArrayRef sizes, const at::TensorOptions& options, const char* name);
+  /// Sends the tensors in one message. With several, a message that the neighbour does not receive yet could keep a GPU
+  /// from starting the next receive (forecast/launch_order.h).
+  void start(Communicator& channel, const std::vector<at::Tensor>& tensors, const char* name);
+  std::vector<at::Tensor> await(Communicator& channel, const std::vector<std::vector<int64_t>>& sizes,
+                                const at::TensorOptions& options, const char* name);
 
   StageSplit split_;
   Mesh& mesh_;

@@ -247,4 +247,17 @@ TEST_CASE("stages are planned whose layers read what those of others make", "[pr
   CHECK(phase_name(simulation, "train_actor").sent.contains("activations/broadcast"));
 }
 
+TEST_CASE("ranks of any layout launch collectives in an order that ends on GPUs", "[preview]") {
+  // planned_ranks.cpp checks it.
+  const auto [tp, pp, more] = GENERATE(table<int64_t, int64_t, std::vector<std::string>>({
+      {2, 4, {"recompute_granularity=full"}},
+      {1, 2, {"context_parallel_size=2", "virtual_pipeline_model_parallel_size=3"}},
+      {2, 1, {"context_parallel_size=2", "reshard_after_forward=true"}},
+  }));
+  CAPTURE(tp, pp, more);
+  CHECK_NOTHROW(
+      apart({.train_tp = tp, .sampler_tp = 2, .train_pp = pp, .arch = "Qwen2.5-0.5B", .more = more, .updates = 2})
+          .at(24));
+}
+
 }  // namespace roll

@@ -230,7 +230,8 @@ TEST_CASE("8 ranks of 512 sequences work equally long, and each keeps any budget
     worst = std::max(worst, imbalance(ranks, work));
     for (const auto& rank : ranks) {
       REQUIRE(rank.size() == 64);
-      PackingCase c{.lengths = {}, .options = {.budget = 4096 * (1 + static_cast<int64_t>(seed % 4)), .workload = workload}};
+      PackingCase c{.lengths = {},
+                    .options = {.budget = 4096 * (1 + static_cast<int64_t>(seed % 4)), .workload = workload}};
       for (const int64_t i : rank) c.lengths.push_back(lengths[i]);
       require_valid(plan_micro_batches(c.lengths, c.options), c);
     }
