@@ -7,8 +7,8 @@
 namespace roll {
 
 struct CudaAddress {
-  std::string uuid;  // of the GPU, or of its part (MIG); the same in all processes and containers
-  std::string bus;   // PCI address on its host, "0000:1b:00": parts of one GPU have the same
+  std::string uuid;  // UUID of the GPU, or of this part of it (MIG); equal in all processes and containers
+  std::string bus;   // PCI address on its host, "0000:1b:00"; equal for all parts of a GPU
 };
 
 /// Returns the address of CUDA device `index`. Throws SystemError if there is none.

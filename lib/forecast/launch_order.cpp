@@ -14,11 +14,11 @@ namespace {
 /// A rank's device: the launch that starts next, and those that run.
 struct Device {
   size_t next = 0;
-  std::vector<const Launch*> running;
+  std::vector<const LaunchedCall*> running;
 
-  bool may_start(const Launch& launch, int num_slots) const {
+  bool may_start(const LaunchedCall& launch, int num_slots) const {
     if (launch.on_host || (!running.empty() && running.front()->on_host)) return running.empty();
-    return std::ssize(running) < num_slots && std::ranges::none_of(running, [&](const Launch* other) {
+    return std::ssize(running) < num_slots && std::ranges::none_of(running, [&](const LaunchedCall* other) {
              return other->communicator == launch.communicator;
            });
   }
@@ -26,7 +26,7 @@ struct Device {
 
 }  // namespace
 
-std::string stuck_launches(const std::vector<std::vector<Launch>>& launches, int num_slots) {
+std::string stuck_launches(const std::vector<std::vector<LaunchedCall>>& launches, int num_slots) {
   std::vector<Device> devices(launches.size());
   std::map<std::pair<std::string, int64_t>, std::vector<size_t>> started;  // by communicator and number: ranks
   std::deque<size_t> changed;                                              // devices that may start something
@@ -38,21 +38,22 @@ std::string stuck_launches(const std::vector<std::vector<Launch>>& launches, int
       changed.pop_front();
       continue;
     }
-    const Launch& launch = launches[rank][device.next++];
+    const LaunchedCall& launch = launches[rank][device.next++];
     device.running.push_back(&launch);
     const auto at = started.try_emplace({launch.communicator, launch.number}).first;
     at->second.push_back(rank);
     if (std::ssize(at->second) < launch.num_ranks) continue;
     for (const size_t done : at->second) {
       std::erase_if(devices[done].running,
-                    [&](const Launch* other) { return other->communicator == launch.communicator; });
+                    [&](const LaunchedCall* other) { return other->communicator == launch.communicator; });
       changed.push_back(done);
     }
     started.erase(at);
   }
   std::string stuck;
   for (const auto& [collective, ranks] : started) {
-    const Launch& launch = **std::ranges::find(devices[ranks.front()].running, collective.first, &Launch::communicator);
+    const LaunchedCall& launch =
+        **std::ranges::find(devices[ranks.front()].running, collective.first, &LaunchedCall::communicator);
     stuck += fmt::format("{}{} (call {} on {} of {} ranks, such as rank {})", stuck.empty() ? "" : ", ", launch.name,
                          launch.number, ranks.size(), launch.num_ranks, ranks.front());
   }

@@ -12,7 +12,7 @@ namespace roll {
 
 /// A collective that a rank has launched. Ranks of one communicator have equal `communicator` and number its
 /// collectives alike.
-struct Launch {
+struct LaunchedCall {
   std::string communicator;  // unique in the world
   int64_t number = 0;        // how many collectives the communicator ran before
   int num_ranks = 1;         // size of the communicator
@@ -22,6 +22,6 @@ struct Launch {
 
 /// Returns "" if all collectives end; otherwise which ones ranks wait in forever. `launches`: of each rank, in order;
 /// all ranks of the world. `num_slots`: how many collectives a device runs at the same time.
-std::string stuck_launches(const std::vector<std::vector<Launch>>& launches, int num_slots);
+std::string stuck_launches(const std::vector<std::vector<LaunchedCall>>& launches, int num_slots);
 
 }  // namespace roll

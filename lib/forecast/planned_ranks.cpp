@@ -37,7 +37,7 @@ struct RequestedGroup {
 
 /// Records the collectives that a rank launches, for one communicator.
 struct LaunchRecord {
-  std::vector<Launch>* all = nullptr;  // of all communicators of the rank; null: nothing is recorded
+  std::vector<LaunchedCall>* all = nullptr;  // the rank's calls over all its communicators; null: nothing is recorded
   std::string communicator = "world";
   int64_t num_launched = 0;
 
@@ -242,7 +242,7 @@ void run_planned_ranks(const PlannedWorld& world, const std::function<void(Commu
   for (size_t i = 0; i < world.running.size(); ++i) planned.running_index[world.running[i]] = static_cast<int>(i);
   const std::vector<int> requested = all_ranks(world.num_requested);
   const bool checks_order = world.path == Path::kDevice && std::ssize(world.running) == world.num_requested;
-  std::vector<std::vector<Launch>> launches(world.running.size());
+  std::vector<std::vector<LaunchedCall>> launches(world.running.size());
   const auto run = [&](Communicator& running) {
     const int rank = world.running[running.rank()];
     const int64_t requested_rank = world.requested_rank[rank];

@@ -6,16 +6,16 @@ namespace roll {
 
 namespace {
 
-Launch tp(int64_t number) {
+LaunchedCall tp(int64_t number) {
   return {"tp", number, 2, false, "tp"};
 }
 
-Launch dp(int64_t number) {
+LaunchedCall dp(int64_t number) {
   return {"dp", number, 2, false, "dp"};
 }
 
 /// The first collective of the communicator of two ranks.
-Launch of(const std::string& pair, bool on_host = false) {
+LaunchedCall of(const std::string& pair, bool on_host = false) {
   return {pair, 0, 2, on_host, pair};
 }
 
@@ -24,7 +24,7 @@ Launch of(const std::string& pair, bool on_host = false) {
 TEST_CASE("collectives that ranks launch in opposite orders wait forever, if a device runs one at a time",
           "[preview]") {
   CHECK(stuck_launches({{tp(0), dp(0), tp(1)}, {tp(0), dp(0), tp(1)}}, 1).empty());
-  const std::vector<std::vector<Launch>> opposite = {{tp(0), tp(1), dp(0)}, {tp(0), dp(0), tp(1)}};
+  const std::vector<std::vector<LaunchedCall>> opposite = {{tp(0), tp(1), dp(0)}, {tp(0), dp(0), tp(1)}};
   CHECK(stuck_launches(opposite, 1) ==
         "dp (call 0 on 1 of 2 ranks, such as rank 1), tp (call 1 on 1 of 2 ranks, such as rank 0)");
   CHECK(stuck_launches(opposite, 2).empty());
@@ -44,7 +44,7 @@ TEST_CASE("a collective of the host waits for the device, and the device for it"
 }
 
 TEST_CASE("collectives of one communicator run one after the other, and those behind them wait", "[preview]") {
-  const std::vector<std::vector<Launch>> launches = {{tp(0), tp(1), dp(0)}, {of("b"), dp(0), tp(0)}, {of("b")}};
+  const std::vector<std::vector<LaunchedCall>> launches = {{tp(0), tp(1), dp(0)}, {of("b"), dp(0), tp(0)}, {of("b")}};
   CHECK(stuck_launches(launches, 3) == "tp (call 1 on 1 of 2 ranks, such as rank 0)");
 }
 
