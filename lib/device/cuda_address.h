@@ -7,7 +7,7 @@
 namespace roll {
 
 struct CudaAddress {
-  std::string uuid;  // UUID of the GPU, or of this part of it (MIG); equal in all processes and containers
+  std::string uuid;  // hexadecimal; equal in all processes and containers; with MIG, each part of a GPU has one
   std::string bus;   // PCI address on its host, "0000:1b:00"; equal for all parts of a GPU
 };
 
