@@ -26,7 +26,9 @@ class DeviceCommunicator : public Communicator {
         device_(device),
         start_backend_(std::move(start_backend)),
         group_(start_backend_(*host_)),
-        kind_(group_->getBackendName()) {}
+        kind_(group_->getBackendName()) {
+    connect();
+  }
   ~DeviceCommunicator() override {
     // Only a healthy group is shut down cleanly; after an error the peers may be gone.
     if (std::uncaught_exceptions() == 0 && !broken_) group_->shutdown();
@@ -145,6 +147,18 @@ class DeviceCommunicator : public Communicator {
     std::string call_name;
     std::function<void()> on_result;
   };
+
+  /// Sums one number. NCCL connects and allocates its buffers now, before anything takes the rest of the memory, and a
+  /// broken network ends the run at its start.
+  void connect() {
+    const std::string call_name = fmt::format("first all-reduce of its {} group", group());
+    at::Tensor ranks = at::ones({1}).to(device_);
+    std::vector<at::Tensor> tensors = {ranks};
+    guard(call_name, [&] { group_->allreduce(tensors, c10d::AllreduceOptions())->wait(); });
+    if (ranks.item<float>() != static_cast<float>(size()))
+      throw system_error("{}: the {} over {} gives {} of {} ranks", to_string(place()), call_name, kind_,
+                         ranks.item<float>(), size());
+  }
 
   /// Sums narrow floats. NCCL would round at every hop; instead, each rank receives all parts of its slice, adds them
   /// in float32 and rounds once, with the traffic of a ring. `all` [size * n] -> `local` [n].

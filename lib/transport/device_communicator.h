@@ -16,8 +16,9 @@ namespace roll {
 using StartBackend = std::function<c10::intrusive_ptr<c10d::Backend>(Communicator& host)>;
 
 /// Makes a communicator for the ranks of `host` and tensors on `device`. Calls `start_backend` now, and in each
-/// split(). kind() is the back-end's name. Collectives throw SystemError with rank, step, collective and group if the
-/// back-end throws a c10::Error. **Collective** over `host`.
+/// split(), and sums one number at once, so that the back-end takes its memory. kind() is the back-end's name.
+/// Collectives throw SystemError with rank, step, collective and group if the back-end throws a c10::Error.
+/// **Collective** over `host`.
 std::unique_ptr<Communicator> make_device_communicator(std::unique_ptr<Communicator> host, at::Device device,
                                                        StartBackend start_backend);
 

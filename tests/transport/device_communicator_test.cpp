@@ -115,7 +115,8 @@ std::vector<std::string> said_by(int num_ranks, const std::function<std::string(
       return c10::intrusive_ptr<c10d::Backend>(std::move(backend));
     });
     std::string& local = said[static_cast<size_t>(world.rank())];
-    local = body({*ranks, log, *first});
+    if (std::exchange(log, {}) != Lines{"sum"}) local = "not connected at once; ";
+    local += body({*ranks, log, *first});
     log.clear();
     ranks.reset();
     local += log == Lines{"shutdown"} ? "" : " not ended politely";
@@ -235,8 +236,8 @@ TEST_CASE("groups of a device's ranks have back-ends of their own, which end pol
     }
     return found + fmt::format(" {}", fmt::join(rank.take_log(), " "));
   });
-  CHECK(said == Lines{"fake dp 0 of 2 2 single sum shutdown", "fake dp 1 of 2 2 single sum shutdown",
-                      "fake dp 0 of 2 2 single sum shutdown", "fake dp 1 of 2 2 single sum shutdown"});
+  CHECK(said == Lines{"fake dp 0 of 2 2 single sum sum shutdown", "fake dp 1 of 2 2 single sum sum shutdown",
+                      "fake dp 0 of 2 2 single sum sum shutdown", "fake dp 1 of 2 2 single sum sum shutdown"});
 }
 
 TEST_CASE("what a back-end cannot do is an error with rank, step, collective and group, and it is left as it is",
@@ -265,6 +266,29 @@ TEST_CASE("what a back-end cannot do is an error with rank, step, collective and
     CHECK(said[rank] == fmt::format("rank {} of 2, step 7: all-reduce 'activations' of its world group over fake "
                                     "failed: {} | sum sum shutdown not ended politely",
                                     rank, why));
+}
+
+TEST_CASE("a back-end whose first sum is wrong ends the run at its start", "[dist]") {
+  struct Idle : FakeBackend {
+    using FakeBackend::FakeBackend;
+    WorkPointer allreduce(Tensors&, const c10d::AllreduceOptions&) override {
+      return later("sum", [] {});
+    }
+  };
+  test::fake_device();
+  Lines said(2);
+  run_thread_ranks(2, [&](Communicator& world) {
+    Lines log;
+    try {
+      make_device_communicator(world.split({0, 1}, "all"), test::fake_device(),
+                               [&](Communicator& host) { return c10::make_intrusive<Idle>(host, log); });
+    } catch (const SystemError& error) {
+      said[static_cast<size_t>(world.rank())] = error.what();
+    }
+  });
+  for (int rank = 0; rank < 2; ++rank)
+    CHECK(said[rank] ==
+          fmt::format("rank {} of 2: the first all-reduce of its world group over fake gives 1 of 2 ranks", rank));
 }
 
 }  // namespace roll
