@@ -123,7 +123,8 @@ class GgufExporter {
     for (PlannedTensor& planned : planned_) {
       if (planned.parameters.front().expert)
         planned.shape.insert(planned.shape.begin(), std::ssize(planned.parameters));
-      const bool is_small = planned.shape.size() == 1 || planned.stored.is_router;
+      const bool is_small =
+          planned.shape.size() == 1 || planned.stored.is_router || planned.stored.name.ends_with(".bias");
       const gguf::NumberFormat& wanted = is_small ? gguf::written_format("F32", "") : format_;
       const gguf::NumberFormat& fitting = gguf::fitting_format(wanted, planned.shape.back());
       if (&fitting != &wanted) ++num_other_formats_[fitting.name];
@@ -149,11 +150,13 @@ class GgufExporter {
           fmt::format("{}: sliding_window = {}: llama.cpp ignores it in such models, so that it computes "
                       "longer texts otherwise",
                       config_file(), spec_.window));
-    if (spec_.tied_head && architecture_ == "olmo2")
-      notes_.push_back(
-          fmt::format("{}: tie_word_embeddings = true: llama.cpp opens only OLMo models with a head of "
-                      "their own",
-                      config_file()));
+    if (spec_.tied_head && (architecture_ == "olmo2" || architecture_ == "gpt-oss"))
+      notes_.push_back(fmt::format("{}: tie_word_embeddings = true: llama.cpp opens no tied models of {}",
+                                   config_file(), architecture_));
+    if (spec_.rope.kind == RopeKind::kYarn && !spec_.rope.truncate)
+      notes_.push_back(fmt::format(
+          "{}: rope_parameters.truncate = false: llama.cpp rounds YaRN's bounds and computes slightly other angles",
+          config_file()));
   }
 
   /// Reads the metadata as roll reads the file to be written, and compares: a file of the same head, and holes.

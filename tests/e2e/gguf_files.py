@@ -7,7 +7,7 @@ from gguf import GGMLQuantizationType as Kind
 from gguf import TokenType
 from safetensors.numpy import load_file
 
-ARCHITECTURES = dict(mistral="llama", mixtral="llama", qwen3_moe="qwen3moe", gemma3_text="gemma3", olmo3="olmo2")
+ARCHITECTURES = dict(mistral="llama", mixtral="llama", qwen3_moe="qwen3moe", gemma3_text="gemma3", olmo3="olmo2", gpt_oss="gpt-oss")
 REORDERED = {"llama", "smollm3", "granite"}
 EXPERTS = dict(qwen3_moe=("mlp", ["gate_proj", "up_proj", "down_proj"]), mixtral=("block_sparse_moe", ["w1", "w2", "w3"]))  # by model_type
 
@@ -26,11 +26,26 @@ def num_experts(config):
     return config.get("num_experts") or config.get("num_local_experts")
 
 
+def unwoven(tensors):
+    """gpt-oss's stacks as ggml's converter cuts them: [experts, in, out] with gate and up in turns."""
+    for tensor, numbers in tensors.items():
+        stem, end = tensor.removesuffix("_bias"), ".bias" if tensor.endswith("_bias") else ".weight"
+        if end == ".weight" and ".mlp.experts." in tensor:
+            numbers = numbers.swapaxes(1, 2)
+        if stem.endswith("gate_up_proj"):
+            yield stem.replace("gate_up_proj", "gate_proj") + end, numbers[:, ::2]
+            yield stem.replace("gate_up_proj", "up_proj") + end, numbers[:, 1::2]
+        elif stem.endswith("down_proj"):
+            yield stem + end, numbers
+        else:
+            yield tensor + ".weight" * tensor.endswith("sinks"), numbers
+
+
 def stored_tensors(config, tensors):
     """(name, numbers) as in GGUF."""
     name, layers = architecture(config), config["num_hidden_layers"]
     names = gguf.get_tensor_name_map(next(arch for arch, text in gguf.MODEL_ARCH_NAMES.items() if text == name), layers)
-    tensors = dict(tensors)
+    tensors = dict(unwoven(tensors) if name == "gpt-oss" else tensors)
     block, parts = EXPERTS.get(config["model_type"], ("", []))
     for layer in range(layers):
         for part in parts:
@@ -85,6 +100,8 @@ def add_sizes(writer, config):
         writer.add_expert_used_count(config["num_experts_per_tok"])
     if config.get("moe_intermediate_size"):
         writer.add_expert_feed_forward_length(config["moe_intermediate_size"])
+    if config["model_type"] == "gpt_oss":
+        writer.add_expert_feed_forward_length(config["intermediate_size"])
     for key, add in dict(attention_multiplier=writer.add_attention_scale, embedding_multiplier=writer.add_embedding_scale,
                          residual_multiplier=writer.add_residual_scale, logits_scaling=writer.add_logit_scale,
                          attn_logit_softcapping=writer.add_attn_logit_softcapping,
@@ -95,7 +112,8 @@ def add_sizes(writer, config):
 
 
 def add_rope(writer, config):
-    parameters = config.get("rope_parameters", {}).get("full_attention")
+    parameters = config.get("rope_parameters", {})
+    parameters = parameters.get("full_attention", parameters)
     rope = parameters or config.get("rope_scaling") or {}
     if rope.get("rope_type") in ("linear", "yarn"):
         writer.add_rope_scaling_type(gguf.RopeScalingType(rope["rope_type"]))

@@ -53,7 +53,7 @@ def check_architectures(folder):
 
 def check_numbers(folder):
     """What is exported of every format is what the package computes of its bytes, to the bit."""
-    kinds = [Kind.F32, Kind.F16, Kind.BF16, Kind.Q4_0, Kind.Q4_1, Kind.Q5_0, Kind.Q5_1, Kind.Q8_0, Kind.Q2_K, Kind.Q3_K, Kind.Q4_K, Kind.Q5_K, Kind.Q6_K]
+    kinds = [Kind.F32, Kind.F16, Kind.BF16, Kind.Q4_0, Kind.Q4_1, Kind.Q5_0, Kind.Q5_1, Kind.Q8_0, Kind.Q2_K, Kind.Q3_K, Kind.Q4_K, Kind.Q5_K, Kind.Q6_K, Kind.MXFP4]
     model, file = folder / "model", folder / "kinds.gguf"
     make_model(model, ["--arch", "qwen2", "--hidden", "256", "--intermediate", "512", "--layers", "2"])
     order = {}

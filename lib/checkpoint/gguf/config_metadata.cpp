@@ -39,10 +39,11 @@ constexpr KeyRow kSameKeys[] = {{"vocab_size", "vocab_size", true},
                                 {"logit_scale", "logits_scaling"}};
 
 /// Architectures whose windows can be said.
-const std::set<std::string> kWindowed = {"llama", "gemma2", "gemma3", "phi3", "olmo2"};
+const std::set<std::string> kWindowed = {"llama", "gemma2", "gemma3", "phi3", "olmo2", "gpt-oss"};
 
 Json rope_scaling(const Json& config) {
-  return config.value("rope_scaling", Json::object());
+  const Json scaling = config.value("rope_scaling", Json::object());
+  return scaling.empty() ? config.value("rope_parameters", scaling) : scaling;
 }
 
 std::string rope_type(const Json& config) {
@@ -91,6 +92,8 @@ void add_config(const Json& config, const std::string& architecture, Metadata& m
     const std::string key = architecture + "." + row.stored;
     row.is_count ? metadata.count(key, value.get<int64_t>()) : metadata.number(key, value.get<double>());
   }
+  if (architecture == "gpt-oss")
+    metadata.count("gpt-oss.expert_feed_forward_length", config.at("intermediate_size").get<int64_t>());
   add_windows(config, architecture, metadata);
   add_rope(config, architecture, metadata);
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -137,9 +138,19 @@ void dequantise_q6_k(const Byte* block, int64_t count, float* out) {
   }
 }
 
+/// Blocks of 32 values: the exponent of a power of two, and two indexes a byte into numbers of 4 bits (e2m1), which are
+/// doubled here.
+void dequantise_mxfp4(const Byte* block, int64_t count, float* out) {
+  constexpr std::array<float, 16> kDoubled = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+  for (; count > 0; --count, block += 17, out += 32) {
+    const float half_scale = std::ldexp(1.0F, block[0] - 128);
+    for (int i = 0; i < 32; ++i) out[i] = half_scale * kDoubled[i < 16 ? block[1 + i] & 0xF : block[i - 15] >> 4];
+  }
+}
+
 constexpr uint32_t kQ5_0 = 6, kQ8_0 = 8;
 
-constexpr std::array<NumberFormat, 13> kFormats = {
+constexpr std::array<NumberFormat, 14> kFormats = {
     {{kF32, "F32", 1, 4, nullptr, quantise_f32, 0, kF32},
      {kF16, "F16", 1, 2, nullptr, quantise_f16, 1, kF16},
      {2, "Q4_0", 32, 18, dequantise_32<false, false>, quantise_q4_0, 2, kF16},
@@ -152,7 +163,8 @@ constexpr std::array<NumberFormat, 13> kFormats = {
      {12, "Q4_K", 256, 144, dequantise_q45_k<false>, quantise_q4_k, 14, kQ5_0},
      {13, "Q5_K", 256, 176, dequantise_q45_k<true>},
      {14, "Q6_K", 256, 210, dequantise_q6_k, quantise_q6_k, 18, kQ8_0},
-     {kBf16, "BF16", 1, 2, nullptr, quantise_bf16, 32, kBf16}}};
+     {kBf16, "BF16", 1, 2, nullptr, quantise_bf16, 32, kBf16},
+     {39, "MXFP4", 32, 17, dequantise_mxfp4}}};
 
 struct UnreadFormat {
   uint32_t code;
@@ -161,7 +173,7 @@ struct UnreadFormat {
 constexpr UnreadFormat kUnread[] = {{9, "Q8_1"},   {15, "Q8_K"},   {16, "IQ2_XXS"}, {17, "IQ2_XS"}, {18, "IQ3_XXS"},
                                     {19, "IQ1_S"}, {20, "IQ4_NL"}, {21, "IQ3_S"},   {22, "IQ2_S"},  {23, "IQ4_XS"},
                                     {24, "I8"},    {25, "I16"},    {26, "I32"},     {27, "I64"},    {28, "F64"},
-                                    {29, "IQ1_M"}, {34, "TQ1_0"},  {35, "TQ2_0"},   {39, "MXFP4"},  {40, "NVFP4"}};
+                                    {29, "IQ1_M"}, {34, "TQ1_0"},  {35, "TQ2_0"},   {40, "NVFP4"}};
 
 }  // namespace
 

@@ -22,7 +22,8 @@ const std::map<std::string, const char*> kClasses = {
     {"qwen3", "Qwen3ForCausalLM"},     {"qwen3_moe", "Qwen3MoeForCausalLM"}, {"gemma", "GemmaForCausalLM"},
     {"gemma2", "Gemma2ForCausalLM"},   {"gemma3_text", "Gemma3ForCausalLM"}, {"phi3", "Phi3ForCausalLM"},
     {"smollm3", "SmolLM3ForCausalLM"}, {"olmo2", "Olmo2ForCausalLM"},        {"olmo3", "Olmo3ForCausalLM"},
-    {"granite", "GraniteForCausalLM"}, {"glm4", "Glm4ForCausalLM"},          {"mixtral", "MixtralForCausalLM"}};
+    {"granite", "GraniteForCausalLM"}, {"glm4", "Glm4ForCausalLM"},          {"mixtral", "MixtralForCausalLM"},
+    {"gpt_oss", "GptOssForCausalLM"}};
 
 /// Keys that change nothing in the computation.
 const std::set<std::string> kIdle = {"vocab_size", "tensor_data_layout", "rope.scaling.finetuned",
@@ -41,6 +42,7 @@ class ConfigMaker {
     if (name_ == "phi3") add_phi();
     if (name_ == "olmo2") add_olmo();
     if (name_ == "granite") add_granite();
+    if (name_ == "gpt-oss") add_gpt_oss();
     add_biases();
     refuse_other_keys();
     config_["architectures"] = {kClasses.at(config_["model_type"].get<std::string>())};
@@ -228,6 +230,20 @@ class ConfigMaker {
     // Without the key ggml scales scores as usual, and Hugging Face not at all.
     if (!config_.contains("attention_multiplier"))
       config_["attention_multiplier"] = 1 / std::sqrt(static_cast<double>(head_dim_));
+  }
+
+  void add_gpt_oss() {
+    config_["model_type"] = "gpt_oss";
+    config_["num_local_experts"] = count("expert_count");
+    config_["num_experts_per_tok"] = count("expert_used_count");
+    config_["intermediate_size"] = count("expert_feed_forward_length");
+    config_["swiglu_limit"] = 7.0;
+    add_windows(2);
+    Json rope = config_.value("rope_scaling", Json{{"rope_type", "default"}});
+    if (rope["rope_type"] == "yarn") rope["truncate"] = false;  // as the models were trained
+    rope["rope_theta"] = config_["rope_theta"];
+    config_.erase("rope_scaling");
+    config_["rope_parameters"] = std::move(rope);
   }
 
   void add_biases() {

@@ -18,6 +18,7 @@ constexpr int64_t kMaxExperts = 10'000;
 
 struct LayerName {
   const char *stored, *folder;
+  bool is_bare = false;  // the folder's name ends here, without ".weight"
 };
 using LayerNames = std::vector<LayerName>;
 
@@ -46,6 +47,12 @@ const LayerNames kMixtral = {{"ffn_gate_inp", "block_sparse_moe.gate"},
                              {"ffn_gate_exps", "block_sparse_moe.experts.{}.w1"},
                              {"ffn_up_exps", "block_sparse_moe.experts.{}.w3"},
                              {"ffn_down_exps", "block_sparse_moe.experts.{}.w2"}};
+const LayerNames kGptOss = {{"attn_sinks", "self_attn.sinks", true},
+                            {"post_attention_norm", "post_attention_layernorm"},
+                            {"ffn_gate_inp", "mlp.router"},
+                            {"ffn_gate_exps", "mlp.experts.{}.gate_proj"},
+                            {"ffn_up_exps", "mlp.experts.{}.up_proj"},
+                            {"ffn_down_exps", "mlp.experts.{}.down_proj"}};
 
 /// Names outside layers.
 const LayerNames kOuter = {{"token_embd.weight", "model.embed_tokens.weight"},
@@ -81,7 +88,8 @@ const std::vector<ArchitectureRow>& rows() {
       {.name = "smollm3", .model_types = {"smollm3"}, .reorders_heads = true},
       {.name = "olmo2", .model_types = {"olmo2", "olmo3"}, .own = kNormsBehind},
       {.name = "granite", .model_types = {"granite"}, .reorders_heads = true},
-      {.name = "glm4", .model_types = {"glm4"}, .own = kGlm}};
+      {.name = "glm4", .model_types = {"glm4"}, .own = kGlm},
+      {.name = "gpt-oss", .model_types = {"gpt_oss"}, .own = kGptOss}};
   return kRows;
 }
 
@@ -112,14 +120,14 @@ std::optional<LayerTensor> layer_tensor(const std::string& name) {
   return found.part.empty() ? std::nullopt : std::optional(found);
 }
 
-const char* folder_name(const ArchitectureRow& row, const std::string& part) {
+const LayerName* find_stored(const ArchitectureRow& row, const std::string& part) {
   for (const LayerNames* names : {&row.own, &kCommon})
     for (const LayerName& known : *names)
-      if (part == known.stored) return known.folder;
+      if (part == known.stored) return &known;
   return nullptr;
 }
 
-/// The inverse of folder_name(). `part` may hold an expert's number: "mlp.experts.7.up_proj".
+/// The inverse of find_stored(). `part` may hold an expert's number: "mlp.experts.7.up_proj".
 const char* stored_part(const ArchitectureRow& row, std::string part) {
   constexpr std::string_view kNumbered = ".experts.";
   if (const size_t found = part.find(kNumbered); found != std::string::npos) {
@@ -151,11 +159,12 @@ class Lister {
     for (const LayerName& outer : kOuter)
       if (tensor.name == outer.stored) return add_as(outer.folder, tensor);
     const auto found = layer_tensor(tensor.name);
-    const char* const known = found ? folder_name(row_, found->part) : nullptr;
+    const LayerName* const known = found ? find_stored(row_, found->part) : nullptr;
     if (!known)
       throw user_error("{}: {}: a tensor that models of {} are not known to have here; give the model as safetensors",
                        file_.part_names()[tensor.file], tensor.name, name_);
-    const std::string name = fmt::format("model.layers.{}.{}{}", found->layer, known, found->end);
+    const std::string name =
+        fmt::format("model.layers.{}.{}{}", found->layer, known->folder, known->is_bare ? "" : found->end);
     if (name.find("{}") != std::string::npos) return add_experts(name, tensor);
     add_as(name, tensor);
     FolderTensor& last = list_.back();
@@ -168,13 +177,14 @@ class Lister {
   }
 
   void add_experts(const std::string& name, const StoredTensor& tensor) {
-    if (tensor.shape.size() != 3 || tensor.shape[0] > kMaxExperts)
-      throw user_error("{}: {}: a stack of at most {} experts with 3 dimensions is needed", file_.name(), tensor.name,
-                       kMaxExperts);
+    const size_t dims = name.ends_with(".bias") ? 2 : 3;
+    if (tensor.shape.size() != dims || tensor.shape[0] > kMaxExperts)
+      throw user_error("{}: {}: a stack of at most {} experts with {} dimensions is needed", file_.name(), tensor.name,
+                       kMaxExperts, dims);
     const size_t mark = name.find("{}");
     for (int64_t expert = 0; expert < tensor.shape[0]; ++expert)
       list_.push_back({.name = fmt::format("{}{}{}", name.substr(0, mark), expert, name.substr(mark + 2)),
-                       .shape = {tensor.shape[1], tensor.shape[2]},
+                       .shape = {tensor.shape.begin() + 1, tensor.shape.end()},
                        .stored = &tensor,
                        .expert = expert});
   }
@@ -229,11 +239,17 @@ std::optional<StoredAs> stored_as(const std::string& architecture, const std::st
     if (name == outer.folder) return StoredAs{.name = outer.stored, .is_raised = is_raised(row_of(architecture), name)};
   const ArchitectureRow& row = row_of(architecture);
   constexpr std::string_view kPrefix = "model.layers.";
-  const size_t dot = name.find('.', kPrefix.size()), end = name.rfind('.');
-  if (!name.starts_with(kPrefix) || dot == std::string::npos || end <= dot) return {};
+  const size_t dot = name.find('.', kPrefix.size());
+  if (!name.starts_with(kPrefix) || dot == std::string::npos) return {};
+  const std::string layer = "blk." + name.substr(kPrefix.size(), dot - kPrefix.size()) + ".";
+  for (const LayerName& known : row.own)
+    if (known.is_bare && name.substr(dot + 1) == known.folder)
+      return StoredAs{.name = layer + known.stored + ".weight"};
+  const size_t end = name.rfind('.');
+  if (end <= dot) return {};
   const char* const part = stored_part(row, name.substr(dot + 1, end - dot - 1));
   if (!part) return {};
-  StoredAs stored{.name = "blk." + name.substr(kPrefix.size(), dot - kPrefix.size()) + "." + part + name.substr(end),
+  StoredAs stored{.name = layer + part + name.substr(end),
                   .is_raised = is_raised(row, name),
                   .is_router = std::string_view(part) == "ffn_gate_inp"};
   if (row.reorders_heads && std::string_view(part) == "attn_q") stored.heads_key = "num_attention_heads";
