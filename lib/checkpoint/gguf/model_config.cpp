@@ -240,7 +240,7 @@ class ConfigMaker {
     config_["swiglu_limit"] = 7.0;
     add_windows(2);
     Json rope = config_.value("rope_scaling", Json{{"rope_type", "default"}});
-    if (rope["rope_type"] == "yarn") rope["truncate"] = false;  // as the models were trained
+    if (rope["rope_type"] == "yarn") rope["truncate"] = false;  // in all released models
     rope["rope_theta"] = config_["rope_theta"];
     config_.erase("rope_scaling");
     config_["rope_parameters"] = std::move(rope);
