@@ -188,7 +188,7 @@ TEST_CASE("each collective of a device is one call, narrow sums two of which non
     ranks.start_all_to_all(wide, at::zeros_like(wide), "x")->wait();
     expect("all_to_all", 16, {"all-to-all of blocks"});
     Tensors out(3), in(3);
-    out[2] = at::empty({0}, wide.options());
+    if (ranks.rank() == 2) out[2] = at::empty({0}, wide.options());  // it has none to send or receive
     if (is_first) out[0] = out[1] = wide, in[0] = at::zeros_like(wide);
     if (ranks.rank() == 1) in[0] = at::zeros_like(wide);
     ranks.exchange(out, in, "x"), expect("all_to_all", is_first ? 24 : 0, {"all-to-all"});
