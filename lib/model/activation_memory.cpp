@@ -244,11 +244,17 @@ double weights_behind(const Layer& layer, size_t block) {
   return static_cast<double>(weights);
 }
 
-/// Bytes per token that adapters keep: x A^T in float32. The input is the layer's (ops/low_rank.h).
-double adapter_bytes(const Block& block) {
+/// Bytes per token that adapters keep: x A^T in float32, and with DoRA the product before it is stretched. Experts keep
+/// their inputs in float32, too; others read the layer's own (ops/low_rank.h).
+double adapter_bytes(const Block& block, const ElementSizes& n) {
   double numbers = 0;
   for_each_part({block}, [&](const auto& part) {
-    if constexpr (requires { part.adapter; }) numbers += part.share * static_cast<double>(part.adapter.rank);
+    if constexpr (requires { part.adapter; })
+      if (part.adapter.rank > 0) {
+        const int64_t copied = (part.expert && !n.is_wide) || part.adapter.has_magnitude ? part.inputs : 0;
+        const int64_t stretched = part.adapter.has_magnitude ? part.outputs : 0;
+        numbers += part.share * static_cast<double>(part.adapter.rank + copied + stretched);
+      }
   });
   return 4.0 * numbers;
 }
@@ -266,7 +272,7 @@ LayerBytes layer_bytes(const Layer& layer, const ElementSizes& n, bool again = f
     const double gathered = n.rule.tp > 1 ? stream : 0;
     found.forward = std::max(found.forward, streams * stream + gathered + normed + mixer_memory.forward);
     const double behind = layer[i].after.width > 0 ? stream : 0;  // input of the block's output norm
-    found.kept += stream + normed + mixer_memory.kept + behind + adapter_bytes(layer[i]);
+    found.kept += stream + normed + mixer_memory.kept + behind + adapter_bytes(layer[i], n);
     double gradients = again ? stream + (i + 1 < layer.size() ? stream : 0) : 0;  // gradients of input and result
     if (again && !n.rule.on_gpu && !n.is_wide)
       gradients += weights_behind(layer, i) * n.bytes / (n.tokens * static_cast<double>(n.rule.tp));

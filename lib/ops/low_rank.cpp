@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "ops/products.h"
 
 namespace roll {
@@ -42,9 +43,9 @@ at::Tensor dropped(const at::Tensor& rows, const LowRank& low_rank, const Block&
 
 /// Number of rows of a block.
 int64_t rows_per_block(const at::Tensor& x, const LowRank& low_rank) {
-  constexpr int64_t kCached = int64_t{1} << 18;  // elements, 1 MiB in float32
+  const int64_t most = int64_t{1} << (x.is_cpu() ? 18 : 25);  // elements: 1 MiB, or 128 MiB, in float32
   const int64_t width = std::max(low_rank.a.size(1), low_rank.b.size(0));
-  return x.is_cpu() ? std::clamp<int64_t>(kCached / width, 64, std::max<int64_t>(x.size(0), 64)) : x.size(0);
+  return std::clamp<int64_t>(most / width, 64, std::max<int64_t>(x.size(0), 64));
 }
 
 template <class F>
@@ -104,6 +105,8 @@ class LowRankSum : public torch::autograd::Function<LowRankSum> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& base, const at::Tensor& x, const at::Tensor& a,
                             const at::Tensor& b, const LowRank& low_rank, bool is_weight) {
+    if (low_rank.token_keys.defined())
+      ROLL_CHECK_EQ(x.size(0), low_rank.token_keys.size(0), "each token has a random key");
     const at::Tensor sum =
         is_weight ? linear_product(multipliable(x), multipliable(base)).to(x.scalar_type()) : base.clone();
     const at::Tensor inner = add_forward(sum, x, low_rank);

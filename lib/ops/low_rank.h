@@ -1,6 +1,6 @@
 // Linear layers with a low-rank adapter: x W^T + scale * x A^T B^T (LoRA, Hu et al. 2021, arXiv:2106.09685). A and B
-// are float32 beside a bfloat16 model. On a CPU their products run by blocks of rows that fit the cache, so that
-// neither x nor the product exists as a whole in float32. Backward reads x itself, and computes dropout's mask again.
+// are float32 beside a bfloat16 model. Their products run by blocks of rows, which on a CPU fit the cache, so that they
+// need no float32 copy of all of x or of the product. Backward reads x itself, and computes dropout's mask again.
 // Legend: T rows, K inputs, N outputs, r rank.
 #pragma once
 

@@ -15,7 +15,7 @@ namespace {
 
 /// Returns the tensors' elements in one tensor.
 at::Tensor joined_elements(const std::vector<at::Tensor>& tensors) {
-  if (tensors.size() == 1) return tensors.front().contiguous();
+  if (tensors.size() == 1) return tensors.front().detach().contiguous();
   std::vector<at::Tensor> flat;
   for (const at::Tensor& tensor : tensors) flat.push_back(tensor.reshape({-1}));
   return at::cat(flat);

@@ -152,12 +152,15 @@ class DeviceCommunicator : public Communicator {
   /// broken network ends the run at its start.
   void connect() {
     const std::string call_name = fmt::format("first all-reduce of its {} group", group());
-    at::Tensor ranks = at::ones({1}).to(device_);
-    std::vector<at::Tensor> tensors = {ranks};
-    guard(call_name, [&] { group_->allreduce(tensors, c10d::AllreduceOptions())->wait(); });
-    if (ranks.item<float>() != static_cast<float>(size()))
-      throw system_error("{}: the {} over {} gives {} of {} ranks", to_string(place()), call_name, kind_,
-                         ranks.item<float>(), size());
+    float found = 0;
+    guard(call_name, [&] {
+      std::vector<at::Tensor> tensors = {at::ones({1}).to(device_)};
+      group_->allreduce(tensors, c10d::AllreduceOptions())->wait();
+      found = tensors.front().item<float>();
+    });
+    if (found != static_cast<float>(size()))
+      throw system_error("{}: the {} over {} gives {} of {} ranks", to_string(place()), call_name, kind_, found,
+                         size());
   }
 
   /// Sums narrow floats. NCCL would round at every hop; instead, each rank receives all parts of its slice, adds them

@@ -160,7 +160,7 @@ class Lister {
       if (tensor.name == outer.stored) return add_as(outer.folder, tensor);
     const auto found = layer_tensor(tensor.name);
     const LayerName* const known = found ? find_stored(row_, found->part) : nullptr;
-    if (!known)
+    if (!known || (known->is_bare && found->end != ".weight"))
       throw user_error("{}: {}: a tensor that models of {} are not known to have here; give the model as safetensors",
                        file_.part_names()[tensor.file], tensor.name, name_);
     const std::string name =
