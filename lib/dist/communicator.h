@@ -135,7 +135,7 @@ class Communicator {
   /// Gathers every rank's `local` [n] into `all` [size * n], in rank order; `local` may be this rank's part of `all`.
   std::unique_ptr<Pending> start_all_gather(const at::Tensor& local, const at::Tensor& all, std::string_view name);
   /// All-to-all of equal blocks of n elements: block r of `out` [size * n] becomes block rank() of rank r's `in`
-  /// [size * n]. Over NCCL, this is the only exchange that does not involve the host.
+  /// [size * n].
   std::unique_ptr<Pending> start_all_to_all(const at::Tensor& out, const at::Tensor& in, std::string_view name);
   /// All-to-all of tensors, one per rank: `out[r]` is copied to rank r's `in[rank()]`, also for r = rank(). Tensors are
   /// contiguous, of any dtype. Undefined or empty ones are not sent. If one rank's are on a GPU, each rank has a tensor

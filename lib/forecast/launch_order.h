@@ -1,7 +1,7 @@
 // Checks the order in which ranks launch collectives, by the rules under which NCCL runs them with
-// NCCL_LAUNCH_ORDER_IMPLICIT, which transport/nccl_communicator.cpp sets. A device starts its collectives in the order
-// of their launches. Each holds one of the device's slots until all ranks of its group have started it, and those of
-// one communicator run one after the other. Two ranks that launch collectives of two groups in opposite orders may then
+// NCCL_LAUNCH_ORDER_IMPLICIT, which transport/nccl_communicator.cpp sets. A device starts its collectives in this
+// order. Each holds one of the device's slots until all ranks of its group have started it, and those of one
+// communicator run one after the other. Two ranks that launch collectives of two groups in opposite orders may then
 // wait for each other forever, although the same code ends over MPI and TCP.
 #pragma once
 

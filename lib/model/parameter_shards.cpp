@@ -193,7 +193,7 @@ void ParameterShards::sum_copies(const std::string& name, at::Tensor& gradient) 
 }
 
 int64_t ParameterShards::checksum(const NamedTensors& local) const {
-  constexpr uint64_t kFold = (uint64_t{1} << 48) - 1;  // the sum over all ranks fits in 64 bits
+  constexpr int64_t kFold = (int64_t{1} << 48) - 1;  // the sum over all ranks fits in 64 bits
   // The sums stay on the device, so that the host waits once and not per tensor.
   at::Tensor sum = at::zeros({}, at::kLong), expert_sum = at::zeros({}, at::kLong);
   for (const auto& [name, tensor] : local)
@@ -201,13 +201,12 @@ int64_t ParameterShards::checksum(const NamedTensors& local) const {
       at::Tensor& into = is_of_expert(name) ? expert_sum : sum;
       into = into.to(tensor.device()) + bit_sum(tensor);
     }
-  int64_t experts = static_cast<int64_t>(static_cast<uint64_t>(expert_sum.item<int64_t>()) & kFold);
+  int64_t experts = expert_sum.item<int64_t>() & kFold;
   if (ep_) experts = ep_->all_reduce_sum(experts, "checksum of the experts");
-  const auto own_sum = static_cast<uint64_t>(sum.item<int64_t>());
-  auto folded = static_cast<int64_t>((own_sum + static_cast<uint64_t>(experts)) & kFold);
-  if (stage_) folded = stage_->ranks().all_reduce_sum(folded, "checksum of the stages") & static_cast<int64_t>(kFold);
+  int64_t folded = ((sum.item<int64_t>() & kFold) + experts) & kFold;
+  if (stage_) folded = stage_->ranks().all_reduce_sum(folded, "checksum of the stages") & kFold;
   if (!is_whole()) folded = tp_->all_reduce_sum(folded, "checksum of the weights");
-  return static_cast<int64_t>(static_cast<uint64_t>(folded) & kFold);
+  return folded & kFold;
 }
 
 }  // namespace roll

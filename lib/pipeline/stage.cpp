@@ -17,7 +17,7 @@ namespace {
 at::Tensor joined_elements(const std::vector<at::Tensor>& tensors) {
   if (tensors.size() == 1) return tensors.front().detach().contiguous();
   std::vector<at::Tensor> flat;
-  for (const at::Tensor& tensor : tensors) flat.push_back(tensor.reshape({-1}));
+  for (const at::Tensor& tensor : tensors) flat.push_back(tensor.detach().reshape({-1}));
   return at::cat(flat);
 }
 
@@ -44,10 +44,7 @@ std::vector<at::Tensor> PipelineStage::receive(const std::vector<std::vector<int
 }
 
 void PipelineStage::send(const std::vector<at::Tensor>& outputs) {
-  {
-    const at::NoGradGuard no_grad;
-    start(*mesh_.next_stage().activations, outputs, "activations");
-  }
+  start(*mesh_.next_stage().activations, outputs, "activations");
   if (!at::GradMode::is_enabled()) return;
   if (is_begin()) in_flight_[chunk_].emplace_back();
   in_flight_[chunk_].back().outputs = outputs;

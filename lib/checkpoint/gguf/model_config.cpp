@@ -208,15 +208,20 @@ class ConfigMaker {
     return optional_count("attention.sliding_window").value_or(name_ == "gemma2" ? 4096 : 0);
   }
 
+  /// Removes rope_scaling and returns it as newer configurations have it, with the base.
+  Json take_rope() {
+    Json rope = config_.value("rope_scaling", Json{{"rope_type", "default"}});
+    rope["rope_theta"] = config_["rope_theta"];
+    config_.erase("rope_scaling");
+    return rope;
+  }
+
   void add_olmo() {
     if (optional_count_of_window() == 0) return;
     config_["model_type"] = "olmo3";
     add_windows(4);
-    Json whole = config_.value("rope_scaling", Json{{"rope_type", "default"}});
-    whole["rope_theta"] = config_["rope_theta"];
-    config_.erase("rope_scaling");
     config_["rope_parameters"] = {
-        {"full_attention", whole},
+        {"full_attention", take_rope()},
         {"sliding_attention",
          {{"rope_type", "default"},
           {"rope_theta", number("rope.freq_base_swa").value_or(config_["rope_theta"].get<double>())}}}};
@@ -239,10 +244,8 @@ class ConfigMaker {
     config_["intermediate_size"] = count("expert_feed_forward_length");
     config_["swiglu_limit"] = 7.0;
     add_windows(2);
-    Json rope = config_.value("rope_scaling", Json{{"rope_type", "default"}});
+    Json rope = take_rope();
     if (rope["rope_type"] == "yarn") rope["truncate"] = false;  // in all released models
-    rope["rope_theta"] = config_["rope_theta"];
-    config_.erase("rope_scaling");
     config_["rope_parameters"] = std::move(rope);
   }
 
