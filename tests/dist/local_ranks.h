@@ -1,9 +1,12 @@
 // Ranks as threads of the test, joined over real sockets on the loopback.
 #pragma once
 
-#include <unistd.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
-#include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <string>
@@ -19,15 +22,17 @@ namespace roll::test {
 
 constexpr double kStart_s = 60;  // to find each other on a busy machine
 
-/// A port nobody listens on, below the range that outgoing connections use: a rank that knocks before the server is
-/// there can be given the very port it knocks at, and then talks to itself.
+/// A port of the loopback that is this process's own until it ends. A socket holds it, so that neither bind() nor an
+/// outgoing connection of any process is given it; nobody listens there, and listen_at() can.
 inline int free_port() {
-  static std::atomic<int> next = 20000 + ::getpid() % 1000 * 10;
-  for (;; ++next) try {
-      connect_to({loopback().address, static_cast<uint32_t>(next)});
-    } catch (const SystemError&) {
-      return next++;
-    }
+  const Socket holder(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  const int on = 1;  // set after bind(): the port is chosen for us alone, and listen_at() may still share it
+  if (::bind(holder.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::setsockopt(holder.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      ::fcntl(holder.fd(), F_DUPFD_CLOEXEC, 0) < 0)  // the copy stays open
+    throw system_error("a free port: {}", std::strerror(errno));
+  return static_cast<int>(holder.own_endpoint().port);
 }
 
 /// Runs `body` on `num_ranks` threads. Catch2's assertions are for one thread only: bodies give back text, and

@@ -5,13 +5,13 @@ import http.client
 import json
 import pathlib
 import random
-import socket
 import sys
 import tempfile
 import threading
 
 import one_step
 from agents import check_trained, train
+from held_ports import held_port
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from expecting import expect, finish
@@ -113,25 +113,12 @@ class Begins:
         return not self.is_over.wait(0.1)
 
 
-def free_ports():
-    """Two beside each other, from where no connection gets its own: one to a port that nobody has yet would take it."""
-    while True:
-        port = random.randrange(20000, 30000)
-        with socket.socket() as one, socket.socket() as two:
-            try:
-                one.bind(("127.0.0.1", port))
-                two.bind(("127.0.0.1", port + 1))
-                return port
-            except OSError:
-                pass
-
-
 def main():
     binary = pathlib.Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         one_step.make_model(binary, folder / "model", 1, False)
-        port, told, is_over = free_ports(), [], threading.Event()
+        port, told, is_over = held_port(2), [], threading.Event()
         begins = Begins(is_over)
         agents = [Agent(port + i % 2, i, begins, told) for i in range(AGENTS)]
         for agent in agents: agent.start()

@@ -14,6 +14,7 @@ import threading
 import time
 
 import replay
+from held_ports import held_port
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from expecting import expect, finish
@@ -27,12 +28,6 @@ WORDS = {
     "HTTP": b"GET / HTTP/1.0\r\n\r\n",
     "c10d's store": b"\0" + (0x3C85F7CE).to_bytes(4, "little") + b"\x05" + (10).to_bytes(8, "little") + b"roll/token",
 }
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def listening(process):
@@ -97,7 +92,7 @@ def wait_until(holds, what):
 
 def one_rank_waits(folder):
     """Strangers come while rank 0 waits for rank 1."""
-    port, held = free_port(), []
+    port, held = held_port(), []
     job = Job(folder, "waiting", port)
     first = job.start(0)
     wait_until(lambda: listening(first), "rank 0 listens")
@@ -115,7 +110,7 @@ def one_rank_waits(folder):
 
 def at_every_port(folder):
     """Strangers knock at every port that either rank opens."""
-    port, held, seen = free_port(), [], set()
+    port, held, seen = held_port(), [], set()
     job = Job(folder, "everywhere", port)
     (folder / f"roll-{os.getuid()}" / f"meeting-{port}").write_text("0 0 of an earlier job\n")
     late = job.start(1)
@@ -165,7 +160,7 @@ def hold_port(port):
 
 def secrets_of_users(folder):
     """ROLL_JOB_SECRET is what ranks are let in by: it is never said, and what was said is of no use to others."""
-    port, secret = free_port(), "one secret, " + "longer than any hash's block " * 3
+    port, secret = held_port(), "one secret, " + "longer than any hash's block " * 3
     job = Job(folder, "named", port, ROLL_JOB_SECRET=secret)
     late = job.start(1)
     said = hold_port(port)
