@@ -325,6 +325,12 @@ struct PlaceHeads {
   }
 };
 
+/// Returns x / (1 + e^-x).
+ROLL_HOST_DEVICE float silu(float x) {
+  // Below -80 the denominator exceeds the range of float_quotient(), and the result is 0 anyway.
+  return x < -80.0f ? 0.0f : float_quotient(x, 1.0f + float_exp2(-x * kLog2E));
+}
+
 /// Kernel: gated = silu(gate + gate_bias) * (up + up_bias). gate and up are the halves of gate_up's rows, gate_bias and
 /// up_bias the halves of `bias`.
 template <class T>
@@ -354,11 +360,7 @@ struct Gate {
       };
       const Vector<float, 4> gate = biased(j);
       Vector<float, 4> up = biased(inner + j);
-      // Below -80 the denominator exceeds the range of float_quotient(), and the result is 0 anyway.
-      for (int e = 0; e < 4; ++e) {
-        const float x = gate.at[e];
-        up.at[e] *= x < -80.0f ? 0.0f : float_quotient(x, 1.0f + float_exp2(-x * kLog2E));
-      }
+      for (int e = 0; e < 4; ++e) up.at[e] *= silu(gate.at[e]);
       block.store(gated + i * inner + j, rounded<T>(up));
     });
   }

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <variant>
 
+#include "decode/device_draws.h"
+#include "decode/device_experts.h"
 #include "decode/device_sizes.h"
 #include "decode/rows.h"
 #include "model/backbone.h"
@@ -29,7 +32,9 @@ class DeviceDecoderImpl : public DeviceDecoder {
         num_slots_(num_slots),
         launcher_(launcher),
         target_blocks_(2 * launcher.num_processors()),
-        tp_(model.parallel().tp_size() > 1 ? model.parallel().tp : nullptr) {
+        tp_(model.parallel().tp_size() > 1 ? model.parallel().tp : nullptr),
+        draws_(model, num_slots, launcher),
+        experts_(model, sizes, launcher) {
     const at::NoGradGuard no_grad;
     const ModelSpec& spec = model.spec();
     hidden_ = spec.hidden_size;
@@ -39,7 +44,6 @@ class DeviceDecoderImpl : public DeviceDecoder {
         DeviceMixers::visit(block.mixer, [&](const auto& mixer) { add_block(mixer, block, weights); });
     embedding_ = plain(model.backbone().embedding().to(model.dtype()));
     final_norm_ = plain(model.backbone().final_norm());
-    head_ = plain(model.head_weight());
     const at::Tensor angles = at::outer(at::arange(sizes.max_length, at::kFloat), inverse_frequencies(spec.ropes()[0]));
     cos_ = angles.cos().to(model.device());
     sin_ = angles.sin().to(model.device());
@@ -57,13 +61,19 @@ class DeviceDecoderImpl : public DeviceDecoder {
                          .table_width = memory_.tables.size(1),
                          .slots = tensor_data<SlotState>(memory_.slots),
                          .tables = tensor_data<int32_t>(memory_.tables)});
-    if (updates.num_moves > 0)
-      launch(CopyPages{.moves = updates.moves,
-                       .num_moves = updates.num_moves,
-                       .num_tensors = 2 * num_caches_,
-                       .num_pages = sizes_.num_pages,
-                       .page_words = cache_.size(-1) * static_cast<int64_t>(sizeof(T)) / 8,
-                       .cache = tensor_data<uint64_t>(cache_)});
+    if (updates.num_moves == 0) return;
+    CopyPages copy{.moves = updates.moves,
+                   .num_moves = updates.num_moves,
+                   .num_tensors = 2 * num_caches_,
+                   .num_pages = sizes_.num_pages,
+                   .page_words = cache_.size(-1) * static_cast<int64_t>(sizeof(T)) / 8,
+                   .cache = tensor_data<uint64_t>(cache_)};
+    launch(copy);
+    if (!memory_.experts.defined()) return;
+    copy.num_tensors = 1;
+    copy.page_words = static_cast<int64_t>(memory_.experts[0].nbytes()) / 8;
+    copy.cache = tensor_data<uint64_t>(memory_.experts);
+    launch(copy);
   }
 
   void run(int64_t num_rows, int64_t num_prompt_rows, int64_t num_draws) override {
@@ -75,7 +85,9 @@ class DeviceDecoderImpl : public DeviceDecoder {
       std::visit([&](const auto& mixer) { mix(mixer); }, blocks_[i].mixer);
       if (i + 1 < blocks_.size()) add_and_norm(blocks_[i].out_bias, blocks_[i + 1].norm, nullptr, num_rows);
     }
-    if (num_draws > 0) draw(num_draws);
+    if (num_draws == 0) return;
+    add_and_norm(blocks_.back().out_bias, final_norm_, planned_draws(), num_draws);
+    draws_.draw(first_rows(head_input_, num_draws), num_draws, memory_);
   }
 
  private:
@@ -90,9 +102,13 @@ class DeviceDecoderImpl : public DeviceDecoder {
     int64_t inner = 0;
     at::Tensor gate_up, down, gate_up_bias;
   };
+  struct ExpertsBlock {
+    DeviceMixture mixture;
+    std::optional<GatedBlock> shared;
+  };
   struct DecoderBlock {
     at::Tensor norm;
-    std::variant<AttentionBlock, GatedBlock> mixer;
+    std::variant<AttentionBlock, GatedBlock, ExpertsBlock> mixer;
     at::Tensor out_bias;  // bias of the mixer's output
   };
 
@@ -116,13 +132,22 @@ class DeviceDecoderImpl : public DeviceDecoder {
     blocks_.push_back({plain(weights[block.norm]), std::move(mixer_block), plain(weights[attention.o].bias)});
   }
 
+  GatedBlock gated_block(const GatedMlp& mlp, const LayerWeights& weights) const {
+    const Linear &gate = weights[mlp.gate], &up = weights[mlp.up];
+    return {.inner = gate.outputs(),
+            .gate_up = concatenated({merged_weight(gate), merged_weight(up)}),
+            .down = plain(merged_weight(weights[mlp.down])),
+            .gate_up_bias = concatenated({gate.bias, up.bias})};
+  }
+
   void add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights) {
-    const Linear &gate = weights[mlp.gate], &up = weights[mlp.up], &down = weights[mlp.down];
-    GatedBlock mixer_block{.inner = gate.outputs(),
-                           .gate_up = concatenated({merged_weight(gate), merged_weight(up)}),
-                           .down = plain(merged_weight(down)),
-                           .gate_up_bias = concatenated({gate.bias, up.bias})};
-    blocks_.push_back({plain(weights[block.norm]), std::move(mixer_block), plain(down.bias)});
+    blocks_.push_back({plain(weights[block.norm]), gated_block(mlp, weights), plain(weights[mlp.down].bias)});
+  }
+
+  void add_block(const Experts& experts, const Block& block, const LayerWeights& weights) {
+    ExpertsBlock mixer_block{.mixture = experts_.make_mixture(experts, weights), .shared = {}};
+    if (experts.shared) mixer_block.shared = gated_block(*experts.shared, weights);
+    blocks_.push_back({plain(weights[block.norm]), std::move(mixer_block), {}});
   }
 
   void make_buffers() {
@@ -130,23 +155,21 @@ class DeviceDecoderImpl : public DeviceDecoder {
     const auto rows = [&](int64_t width) { return launcher_.empty({sizes_.max_rows, width}, options); };
     const int64_t tp = model_.parallel().tp_size();
     const RowWidths widths = row_widths(model_.spec(), tp);
-    x_ = launcher_.empty({sizes_.max_rows, hidden_}, options.dtype(at::kFloat));
     input_ = rows(hidden_);
-    if (tp_)
-      sums_ = launcher_.empty({sizes_.max_rows, hidden_}, options.dtype(at::kFloat));
+    const auto wide_rows = [&] { return launcher_.empty({sizes_.max_rows, hidden_}, options.dtype(at::kFloat)); };
+    x_ = wide_rows();
+    if (tp_ || widths.mixture.chosen > 0)
+      sums_ = wide_rows();
     else
       branch_ = rows(hidden_);
+    if (widths.mixture.chosen > 0 && widths.inner > 0) shared_ = wide_rows();
     qkv_ = rows(widths.qkv);
     mixed_ = rows(widths.mixed);
     gate_up_ = rows(2 * widths.inner);
     gated_ = rows(widths.inner);
     rows_ = launcher_.empty({sizes_.max_rows * static_cast<int64_t>(sizeof(StepRow))}, options.dtype(at::kByte));
     head_input_ = launcher_.empty({num_slots_, hidden_}, options);
-    const int64_t max_draws = ceil_quotient(num_slots_, tp);  // rows per rank
-    logits_ = launcher_.empty({tp * max_draws, widths.vocab}, options.dtype(at::kFloat));
-    if (tp_) gathered_logits_ = launcher_.empty(logits_.sizes(), options.dtype(at::kFloat));
     tokens_ = vocabulary_shard(model_.spec(), model_.parallel().tp_rank(), tp);
-    scratch_ = launcher_.empty({max_draws * static_cast<int64_t>(sizeof(RowScratch))}, options.dtype(at::kByte));
     cache_ = launcher_.empty({num_caches_, 2, sizes_.num_pages, sizes_.page_size * widths.cached / 2}, options);
     int64_t parts = 0;
     for (const DecoderBlock& block : blocks_)
@@ -158,7 +181,8 @@ class DeviceDecoderImpl : public DeviceDecoder {
     };
     memory_.plan = bytes(1, num_slots_ * sizeof(RowDraw) + sizes_.max_rows * sizeof(StepRow));
     memory_.slots = bytes(num_slots_, sizeof(SlotState));
-    memory_.drawn = bytes(tp * max_draws, sizeof(DrawnToken));
+    memory_.drawn = draws_.make_drawn();
+    memory_.experts = experts_.record();
     memory_.tables = at::zeros({num_slots_, pages_for(sizes_.max_length, sizes_.page_size)}, options.dtype(at::kInt));
   }
 
@@ -206,7 +230,7 @@ class DeviceDecoderImpl : public DeviceDecoder {
                         .norm = tensor_data<T>(blocks_.front().norm),
                         .x = tensor_data<float>(x_),
                         .input = tensor_data<T>(input_),
-                        .sums = tensor_data<float>(sums_),
+                        .sums = tp_ ? tensor_data<float>(sums_) : nullptr,
                         .num_rows = num_rows,
                         .hidden = hidden_,
                         .first_token = tokens_.begin,
@@ -226,7 +250,7 @@ class DeviceDecoderImpl : public DeviceDecoder {
   /// Computes the branch, x weight^T without bias. Tensor-parallel ranks all-reduce float32 partial sums, so that they
   /// round no more than one rank does.
   void multiply_to_branch(const at::Tensor& x, const at::Tensor& weight) {
-    multiply(tp_ ? sums_ : branch_, x, weight);
+    multiply(sums_.defined() ? sums_ : branch_, x, weight);
     if (tp_) reduce_sums();
   }
 
@@ -249,13 +273,32 @@ class DeviceDecoderImpl : public DeviceDecoder {
   }
 
   void mix(const GatedBlock& block) {
+    gate(block);
+    multiply_to_branch(gated_, block.down);
+  }
+
+  void mix(const ExpertsBlock& block) {
+    if (block.shared) {
+      gate(*block.shared);
+      multiply(shared_, gated_, block.shared->down);
+    }
+    experts_.mix(block.mixture,
+                 {.rows = tensor_data<StepRow>(rows_),
+                  .count = num_rows_,
+                  .input = dense_rows(input_, num_rows_, hidden_),
+                  .shared = block.shared ? shared_ : at::Tensor()},
+                 memory_.tables, sums_);
+    if (tp_) reduce_sums();
+  }
+
+  /// Computes gated_ from input_.
+  void gate(const GatedBlock& block) {
     multiply(gate_up_, input_, block.gate_up);
     launch(Gate<T>{.gate_up = tensor_data<T>(gate_up_),
                    .bias = tensor_data<T>(block.gate_up_bias),
                    .gated = tensor_data<T>(gated_),
                    .num_rows = num_rows_,
                    .inner = block.inner});
-    multiply_to_branch(gated_, block.down);
   }
 
   void attend(const AttentionBlock& block) {
@@ -310,52 +353,6 @@ class DeviceDecoderImpl : public DeviceDecoder {
                       .eps = eps_});
   }
 
-  void draw(int64_t num_draws) {
-    add_and_norm(blocks_.back().out_bias, final_norm_, planned_draws(), num_draws);
-    launcher_.multiply(first_rows(logits_, num_draws).narrow(1, 0, head_.size(0)), first_rows(head_input_, num_draws),
-                       head_);
-    if (tp_)
-      draw_share(num_draws);
-    else
-      sample(logits_, num_draws, 0, num_draws);
-  }
-
-  /// Each tensor-parallel rank holds a vocabulary shard of all rows and draws for a share of the rows: an all-to-all
-  /// brings the other shards of these rows, an all-gather the tokens that other ranks drew.
-  void draw_share(int64_t num_draws) {
-    const int64_t tp = tp_->size(), share = ceil_quotient(num_draws, tp), first = tp_->rank() * share;
-    const at::Tensor gathered_logits = first_rows(gathered_logits_, tp * share);  // [tp, share, vocabulary of a rank]
-    tp_->start_all_to_all(first_rows(logits_, tp * share), gathered_logits, "logits")->wait();
-    if (first < num_draws) sample(gathered_logits, share, first, std::min(share, num_draws - first));
-    const auto bytes = static_cast<int64_t>(sizeof(DrawnToken));
-    const at::Tensor drawn = memory_.drawn.narrow(0, 0, tp * share * bytes);
-    tp_->start_all_gather(drawn.narrow(0, first * bytes, share * bytes), drawn, "drawn tokens")->wait();
-    launch(AdvanceSlots{.draws = planned_draws(),
-                        .drawn = tensor_data<DrawnToken>(drawn),
-                        .slots = tensor_data<SlotState>(memory_.slots),
-                        .touched = tensor_data<TouchedToken>(memory_.touched),
-                        .touched_per_slot = memory_.touched_per_slot,
-                        .num_rows = num_draws});
-  }
-
-  /// Runs `count` draws of the plan from `first` on. shard_rows: rows per vocabulary shard of `logits`.
-  void sample(const at::Tensor& logits, int64_t shard_rows, int64_t first, int64_t count) {
-    launch(SampleRows{
-        .logits = tensor_data<float>(logits),
-        .stride = logits_.stride(0),
-        .rows = count,
-        .shard_stride = shard_rows * logits_.stride(0),
-        .cut = cut_for(count, model_.spec().vocab_size, model_.parallel().tp_size(), launcher_.num_processors()),
-        .draws = planned_draws() + first,
-        .slots = tensor_data<SlotState>(memory_.slots),
-        .touched = tensor_data<TouchedToken>(memory_.touched),
-        .original_logits = tensor_data<float>(memory_.original_logits),
-        .touched_per_slot = memory_.touched_per_slot,
-        .scratch = tensor_data<RowScratch>(scratch_),
-        .drawn = tensor_data<DrawnToken>(memory_.drawn) + first,
-        .advances_slots = tp_ == nullptr});
-  }
-
   const Transformer& model_;
   DecoderSizes sizes_;
   int64_t num_slots_;
@@ -365,14 +362,15 @@ class DeviceDecoderImpl : public DeviceDecoder {
   int64_t hidden_ = 0, num_caches_ = 0;
   float eps_ = 0;
   std::vector<DecoderBlock> blocks_;  // all layers
-  at::Tensor embedding_, final_norm_, head_;
-  TensorShard tokens_;    // vocabulary shard of embedding and head
+  at::Tensor embedding_, final_norm_;
+  TensorShard tokens_;    // vocabulary shard of the embedding
   at::Tensor cos_, sin_;  // [max_length, D/2] float32
   at::Tensor cache_;      // [attention blocks, keys and values, pages, elements per page]
-  // x_: residual stream. input_: input of the next GEMM. branch_: mixer output to add to x_; with tensor parallelism,
-  // sums_ (float32) instead.
-  at::Tensor x_, input_, qkv_, mixed_, parts_, branch_, sums_, gate_up_, gated_, rows_, head_input_;
-  at::Tensor logits_, gathered_logits_, scratch_;
+  // x_: residual stream. input_: input of the next GEMM. branch_: mixer output to add to x_; with tensor parallelism or
+  // mixtures sums_ (float32) instead. shared_: results of a shared expert.
+  at::Tensor x_, input_, qkv_, mixed_, parts_, branch_, sums_, shared_, gate_up_, gated_, rows_, head_input_;
+  DeviceDraws draws_;
+  DeviceExperts<T> experts_;
   StepMemory memory_;
   int64_t num_rows_ = 0, num_prompt_rows_ = 0;  // rows of the current run()
 };

@@ -2,7 +2,7 @@
 // and one run(). It computes rows (tokens) and draws the next tokens from some rows. It reads the rows from device
 // memory: tokens that the caller wrote to StepMemory::plan, or tokens that the previous step drew. A slot is the place
 // of one running sequence. A step takes nine launches per layer (attention and MLP), ten if few rows split their tokens
-// over blocks, and four to draw. It does not allocate, copy or wait, so that it can be a CUDA graph. The decoder copies
+// over blocks, and four to draw; a mixture of experts takes six in place of the MLP's three, and three for a shared one. It does not allocate, copy or wait, so that it can be a CUDA graph. The decoder copies
 // the fused q/k/v and gate/up weights, and merges LoRA and quantised ones, so make another one after an update. Other
 // weights are the model's own. Legend: S slots. Structs in the memory: cuda/decode_kernels.h, cuda/sample_rows.h.
 #pragma once
@@ -26,6 +26,8 @@ struct StepMemory {
   at::Tensor touched;
   at::Tensor original_logits;  // [S, touched_per_slot] float32: scratch of the draw
   at::Tensor drawn;  // bytes: DrawnToken per draw of the last run(), in the order of the plan; equal on all ranks
+  /// Experts of cached tokens, [pages, page size, choices of a token] int16; undefined if they are not recorded.
+  at::Tensor experts;
   int64_t touched_per_slot = 0;  // most touched tokens of a slot
 };
 

@@ -34,6 +34,17 @@ void add_widths(RowWidths& widths, const GatedMlp& mlp, int64_t tp) {
   widths.copied += 2 * inner * (mlp.gate.inputs + 1) + merged_numel(mlp.down, tp);
 }
 
+void add_widths(RowWidths& widths, const Experts& experts, int64_t tp) {
+  MixtureWidths& mixture = widths.mixture;
+  mixture.experts = std::max(mixture.experts, experts.routing.count);
+  mixture.chosen = std::max(mixture.chosen, experts.routing.chosen);
+  mixture.routed = std::max(mixture.routed, experts.router.outputs + experts.shared_gate.outputs);
+  mixture.inner = std::max(mixture.inner, experts.inner / tp);
+  widths.copied += experts.router.inputs * (experts.router.outputs + experts.shared_gate.outputs);
+  for (const LinearShape& linear : experts.parts->linears) widths.copied += merged_numel(linear, tp);
+  if (experts.shared) add_widths(widths, *experts.shared, tp);
+}
+
 /// Returns true if the kernels support the block. One launch copies pages of all blocks, so cache widths must be equal.
 bool supports(const Attention& attention, const RowWidths& widths, int64_t tp) {
   return attention.head_dim % 8 == 0 && attention.head_dim <= kMaxHeadDim &&
@@ -42,8 +53,17 @@ bool supports(const Attention& attention, const RowWidths& widths, int64_t tp) {
 bool supports(const GatedMlp& mlp, const RowWidths&, int64_t tp) {
   return mlp.inner % (4 * tp) == 0;
 }
+bool supports(const Experts& experts, const RowWidths& widths, int64_t tp) {
+  return experts.routing.count <= kMostExperts && experts.routing.chosen <= kMostChosen &&
+         experts.inner % (8 * tp) == 0 && experts.router.inputs % 8 == 0 &&
+         (!experts.shared || supports(*experts.shared, widths, tp));
+}
 
 }  // namespace
+
+int64_t MixtureWidths::most_tiles(int64_t rows) const {
+  return SortChoices::most_tiles(rows * chosen, experts, kSmallTile);
+}
 
 RowWidths row_widths(const ModelSpec& spec, int64_t tp) {
   RowWidths widths{.vocab = rounded_up((spec.vocab_size + tp - 1) / tp, 4)};  // rows are 16-byte aligned
@@ -56,7 +76,7 @@ RowWidths row_widths(const ModelSpec& spec, int64_t tp) {
 bool has_device_kernels(const Transformer& model) {
   const std::vector<Layer> layers = model.spec().layers();
   const int64_t tp = model.parallel().tp_size();
-  bool has_all = model.spec().hidden_size % 4 == 0 && tp <= kMostParts &&
+  bool has_all = model.spec().hidden_size % 4 == 0 && tp <= kMostParts && model.parallel().ep_size() == 1 &&
                  (model.dtype() == at::kFloat || is_narrow(model.dtype())) && DeviceMixers::include_all(layers) &&
                  layer_features(model.spec()).are_within(kDeviceFeatures);
   if (!has_all) return false;
@@ -70,11 +90,14 @@ bool has_device_kernels(const Transformer& model) {
 int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t num_slots, int64_t num_processors) {
   const int64_t hidden = model.spec().hidden_size, tp = model.parallel().tp_size();
   const RowWidths widths = row_widths(model.spec(), tp);
-  const int64_t row = widths.qkv + widths.mixed + 2 * hidden + 3 * widths.inner;
-  const int64_t max_draws = (num_slots + tp - 1) / tp, sums = tp > 1 ? hidden : 0;  // max_draws: rows per rank
+  const MixtureWidths& mixture = widths.mixture;
+  const int64_t row = widths.qkv + widths.mixed + 2 * hidden + 3 * widths.inner + mixture.chosen * mixture.inner;
+  const int64_t max_draws = (num_slots + tp - 1) / tp;  // rows per rank
+  int64_t sums = tp > 1 || mixture.chosen > 0 ? hidden : 0;
+  if (mixture.chosen > 0) sums += hidden + mixture.routed + mixture.chosen * (hidden + 4);  // 4: numbers per choice
   const int64_t logits = (tp > 1 ? 2 : 1) * tp * max_draws * widths.vocab;
   const int64_t parts = int64_t{8} * num_processors * kMaxHeadDim * widths.heads;
-  const int64_t wide = max_rows * (hidden + sums) + logits + parts;  // float32: residual stream, sums, logits, parts
+  const int64_t wide = max_rows * (hidden + sums) + logits + parts;  // float32: residual stream, sums, logits, parts, and 32-bit numbers
   return (widths.copied + max_rows * row + num_slots * hidden) * static_cast<int64_t>(at::elementSize(model.dtype())) +
          wide * static_cast<int64_t>(sizeof(float)) + max_draws * static_cast<int64_t>(sizeof(RowScratch));
 }

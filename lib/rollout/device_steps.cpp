@@ -137,6 +137,15 @@ class DeviceSteps : public StepModel {
     return drawn;
   }
 
+  std::vector<int16_t> routed_experts(int64_t slot, int64_t length) const override {
+    const at::Tensor& record = decoder_->memory().experts;
+    if (!record.defined()) return {};
+    const at::Tensor pages = decoder_->memory().tables[slot].narrow(0, 0, pages_for(length, sizes_.page_size));
+    const at::Tensor experts = record.index_select(0, pages).flatten(0, 1).narrow(0, 0, length).contiguous().cpu();
+    const auto* const first = experts.const_data_ptr<int16_t>();
+    return {first, first + experts.numel()};
+  }
+
  private:
   struct Buffers {
     at::Tensor plan, updates, drawn;

@@ -110,6 +110,8 @@ Kernel some_kernel() {
   if constexpr (requires { kernel.inner; }) few(kernel.inner);
   if constexpr (requires { kernel.width; }) few(kernel.width);
   if constexpr (requires { kernel.num_moves; }) few(kernel.num_moves, kernel.num_tensors);
+  if constexpr (requires { kernel.max_tiles; }) few(kernel.max_tiles);
+  if constexpr (requires { kernel.outputs; }) few(kernel.outputs);
   if constexpr (requires { kernel.n; }) kernel.n = 3 * Kernel::kElements + 1;
   return kernel;
 }

@@ -48,6 +48,7 @@ inline Transformer random_model(const ModelSpec& spec, at::ScalarType dtype = at
 
 struct StepSizes {
   int64_t num_slots = 18, num_pages = 0, max_rows = 512, max_length = 60;
+  bool records_experts = false;
 };
 
 inline std::unique_ptr<StepModel> simulated(const Transformer& model, const StepSizes& sizes,
@@ -58,7 +59,8 @@ inline std::unique_ptr<StepModel> simulated(const Transformer& model, const Step
                            {.page_size = 8,
                             .num_pages = sizes.num_pages > 0 ? sizes.num_pages : all,
                             .max_length = sizes.max_length,
-                            .max_rows = std::max(sizes.max_rows, sizes.num_slots)},
+                            .max_rows = std::max(sizes.max_rows, sizes.num_slots),
+                            .records_experts = sizes.records_experts},
                            sizes.num_slots, std::make_unique<SimulatedLauncher>(log), std::move(recorder));
 }
 

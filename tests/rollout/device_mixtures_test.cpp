@@ -1,0 +1,108 @@
+// Mixtures of experts in the device's decoder, with kernels run by simulated lanes: what the CPU's decoder gives.
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+
+#include "decode/device_decoder.h"
+#include "device/fake_recorder.h"
+#include "model/telling_model.h"
+#include "rollout/simulated_steps.h"
+
+namespace roll {
+
+using test::grouped_requests;
+using test::require_same;
+using test::sampling_params;
+using test::simulated;
+using test::StepSizes;
+
+namespace {
+
+/// Softmax routing (qwen3_moe), with a gated shared expert (qwen2_moe), or sigmoids with biases beside an ungated one
+/// (solar_open).
+Transformer mixture_of(const char* arch) {
+  InitSizes sizes;
+  sizes.arch = arch, sizes.vocab = 61, sizes.hidden = 32, sizes.layers = 2, sizes.heads = 4, sizes.kv_heads = 2;
+  sizes.head_dim = 8, sizes.intermediate = 48, sizes.experts = 6, sizes.experts_per_token = 3;
+  sizes.expert_intermediate = 24;
+  return test::telling_model(sizes);
+}
+
+}  // namespace
+
+TEST_CASE("the device's mixtures give the CPU decoder's responses, under evictions, forks and pieces", "[rollout]") {
+  const Transformer model = mixture_of(GENERATE("qwen3_moe", "qwen2_moe", "solar_open"));
+  INFO(model.spec().architecture->name);
+  REQUIRE(has_device_kernels(model));
+  const auto requests = grouped_requests(20);
+  const SamplingParams params = sampling_params();
+  const auto expected = generate_with(*make_step_model(model, {.num_slots = 18, .max_length = 60}), requests, params);
+  for (const StepSizes& sizes : {StepSizes{.num_slots = 5, .max_rows = 6}, StepSizes{.num_pages = 10, .max_rows = 20}}) {
+    FakeGraphs graphs;
+    require_same(generate_with(*simulated(model, sizes, nullptr, graphs.recorder()), requests, params), expected, 2e-5);
+    CHECK(graphs.replayed > graphs.recorded);
+  }
+}
+
+TEST_CASE("the experts that the device chooses are recorded, through forks and copies", "[rollout]") {
+  const Transformer model = mixture_of("qwen3_moe");
+  const auto requests = grouped_requests(20);
+  const SamplingParams params = sampling_params();
+  const auto on_cpu = make_step_model(model, {.num_slots = 18, .max_length = 60, .records_experts = true});
+  const auto expected = generate_with(*on_cpu, requests, params);
+  const StepSizes sizes{.num_slots = 5, .max_rows = 20, .records_experts = true};
+  const auto found = generate_with(*simulated(model, sizes), requests, params);
+  require_same(found, expected, 2e-5);
+  for (size_t i = 0; i < found.size(); ++i) {
+    CAPTURE(i);
+    CHECK(expected[i].routed_experts.size() == 2 * 3 * (requests[i].prompt.size() + expected[i].ids.size() - 1));
+    CHECK(found[i].routed_experts == expected[i].routed_experts);
+  }
+}
+
+TEST_CASE("a step through a mixture takes twelve dispatches a layer, and nothing else from the host", "[rollout]") {
+  std::vector<std::string> log;
+  const Transformer model = mixture_of("qwen3_moe");
+  const auto steps = simulated(model, {.num_slots = 2}, &log);
+  const std::vector<int64_t> prompt = {5, 6, 7};
+  StepPlan first;
+  for (int64_t slot = 0; slot < 2; ++slot) {
+    steps->seat(slot, {.generating = sampling_params().generating,
+                       .name = {.sequence = static_cast<uint64_t>(slot)},
+                       .prompt = prompt,
+                       .drawn = {}});
+    steps->set_pages(slot, 0, std::vector<int32_t>{static_cast<int32_t>(slot)});
+    first.pieces.push_back({.slot = slot, .begin = 0, .ids = prompt, .draws = {slot}});
+  }
+  steps->launch(first);
+  log.clear();
+  steps->launch({.copies = {}, .pieces = {}, .decoding = {{.slot = 0}, {.slot = 1}}});
+  CHECK(std::ssize(log) == 12 * model.spec().num_layers + 6);
+  CHECK(std::ranges::count(log, "multiply") == 3 * model.spec().num_layers + 1);
+  steps->collect(), steps->collect();
+}
+
+TEST_CASE("mixtures in narrow floats give log-probs near those of float32", "[rollout]") {
+  const Transformer wide = mixture_of("qwen2_moe");
+  const auto [dtype, margin] = GENERATE(table<at::ScalarType, double>({{at::kBFloat16, 0.15}, {at::kHalf, 0.02}}));
+  const Transformer narrow = Transformer::init(wide.spec(), 1, at::kCPU, dtype);
+  {
+    const at::NoGradGuard no_grad;
+    for (size_t i = 0; i < wide.parameters().size(); ++i) {
+      at::Tensor(narrow.parameters()[i].second).copy_(wide.parameters()[i].second);
+      at::Tensor(wide.parameters()[i].second).copy_(narrow.parameters()[i].second);
+    }
+  }
+  REQUIRE(has_device_kernels(narrow));
+  SamplingParams params = sampling_params();
+  params.generating.max_new_tokens = 1;  // later ones would follow other tokens
+  const auto requests = grouped_requests(20);
+  const auto exact = generate_with(*make_step_model(wide, {.num_slots = 18, .max_length = 60}), requests, params);
+  const auto found = generate_with(*simulated(narrow, {}), requests, params);
+  int64_t near = 0;
+  for (size_t i = 0; i < requests.size(); ++i)
+    near += found[i].ids == exact[i].ids && std::abs(found[i].log_probs[0] - exact[i].log_probs[0]) < margin;
+  CHECK(near >= 15);  // a rounded router may choose other experts
+}
+
+}  // namespace roll
