@@ -1,22 +1,30 @@
 // Kernels that route rows to experts in the GPU sampler (lib/decode/device_decoder.h): ChooseExperts, then SortChoices,
-// whose tiles expert_products.h multiplies. Their launches depend on the number of rows alone, not on what is chosen, so
-// that they can be recorded.
-// Legend: N rows, X experts, K experts that each row chooses. Entries are the choices of all rows, sorted by expert.
+// whose tiles expert_products.h multiplies. Their launches depend on the number of rows alone, not on what is chosen,
+// so that they can be recorded. Legend: N rows, X experts, K experts that each row chooses. Entries are the choices of
+// all rows, sorted by expert.
 #pragma once
 
 #include "cuda/decode_kernels.h"
-#include "ops/choose_experts.h"
 
 namespace roll {
 
 constexpr int kMostExperts = 512, kMostChosen = 32;  // X, K
 
+/// A router's rule: RoutingRule of ops/choose_experts.h, which explains it.
+struct ExpertRule {
+  int32_t count = 0, chosen = 0;  // X, K
+  int32_t groups = 1, chosen_groups = 1;
+  float scale = 1;
+  float least_sum = 0;  // added to the sum of the weights before they are divided by it
+  bool is_sigmoid = false, renormalises = false, ranks_by_largest = false;
+};
+
 /// Where the experts of cached tokens are kept, for training with the sampler's routing (routing_replay).
 struct ExpertRecords {
-  int16_t* experts = nullptr;        // [pages, page_size, width]; null: not kept
-  const int32_t* tables = nullptr;   // [slots, table_width]: page numbers
+  int16_t* experts = nullptr;       // [pages, page_size, width]; null: not kept
+  const int32_t* tables = nullptr;  // [slots, table_width]: page numbers
   int32_t table_width = 0, page_size = 1;
-  int32_t width = 0, first = 0;      // elements per token; of those, the mixture's K begin at `first`
+  int32_t width = 0, first = 0;  // elements per token; of those, the mixture's K begin at `first`
 
   /// Returns the K elements of a token.
   ROLL_HOST_DEVICE int16_t* at(const StepRow& row) const {
@@ -31,7 +39,7 @@ struct ChooseShared {
   typename Block::template Cell<float> probabilities[kMostExperts], scores[kMostExperts], group_scores[kMostExperts];
 };
 
-/// Kernel: chooses experts for each row by the rule of ops/choose_experts.h, a warp per row. Padding rows choose -1.
+/// Kernel: chooses experts for each row as ops/choose_experts.h does, a warp per row. Padding rows choose -1.
 struct ChooseExperts {
   static constexpr int kLanes = 32;
   template <class Block>
@@ -42,19 +50,19 @@ struct ChooseExperts {
   int32_t* choices = nullptr;     // [N, K], the best first
   float* weights = nullptr;       // [N, K]
   ExpertRecords records{};
-  RoutingRule rule{};
+  ExpertRule rule{};
   int64_t num_rows = 0, stride = 0;  // N
 
   int64_t num_blocks() const { return num_rows; }
   template <class Block>
   ROLL_KERNEL_TEXT void run(const Block& block, ChooseShared<Block>& shared, int64_t i) const {
     const StepRow row = rows[i];
-    const auto count = static_cast<int32_t>(rule.count), chosen = static_cast<int32_t>(rule.chosen);
+    const int32_t count = rule.count, chosen = rule.chosen;
     if (row.slot < 0) return block.each(chosen, [&](int32_t k) { choices[i * chosen + k] = -1; });
     set_probabilities(block, shared, logits + i * stride);
     block.each(count, [&](int32_t e) { shared.scores[e] = shared.probabilities[e] + (bias ? bias[e] : 0.0f); });
     if (rule.chosen_groups < rule.groups) mask_other_groups(block, shared);
-    float sum = rule.is_sigmoid ? static_cast<float>(kLeastSum) : 0.0f;
+    float sum = rule.least_sum;
     for (int32_t k = 0; k < chosen; ++k) {
       Best best{-INFINITY, count};
       for (int32_t e = block.lane(); e < count; e += kLanes) best = better(best, {shared.scores[e], e});
@@ -69,10 +77,9 @@ struct ChooseExperts {
         if (records.experts) records.at(row)[k] = static_cast<int16_t>(expert);
       });
     }
-    const auto scale = static_cast<float>(rule.scale);
     block.each(chosen, [&](int32_t k) {
       float& weight = weights[i * chosen + k];
-      weight = (rule.renormalises ? float_quotient(weight, sum) : weight) * scale;
+      weight = (rule.renormalises ? float_quotient(weight, sum) : weight) * rule.scale;
     });
   }
 
@@ -88,7 +95,7 @@ struct ChooseExperts {
 
   template <class Block>
   ROLL_KERNEL_TEXT void set_probabilities(const Block& block, ChooseShared<Block>& shared, const float* row) const {
-    const auto count = static_cast<int32_t>(rule.count);
+    const int32_t count = rule.count;
     if (rule.is_sigmoid)
       return block.each(count, [&](int32_t e) {
         // Below -80 the denominator exceeds the range of float_quotient().
@@ -105,8 +112,7 @@ struct ChooseExperts {
   /// Sets the scores of experts outside the best groups to -infinity.
   template <class Block>
   ROLL_KERNEL_TEXT void mask_other_groups(const Block& block, ChooseShared<Block>& shared) const {
-    const auto groups = static_cast<int32_t>(rule.groups), kept = static_cast<int32_t>(rule.chosen_groups);
-    const int32_t size = static_cast<int32_t>(rule.count) / groups;
+    const int32_t groups = rule.groups, size = rule.count / groups;
     block.each(groups, [&](int32_t group) {
       float best = -INFINITY, next = -INFINITY;
       for (int32_t e = group * size; e < (group + 1) * size; ++e) {
@@ -123,7 +129,8 @@ struct ChooseExperts {
         const float theirs = shared.group_scores[other];
         place += theirs > score || (theirs == score && other < group);
       }
-      for (int32_t e = group * size; e < (group + 1) * size && place >= kept; ++e) shared.scores[e] = -INFINITY;
+      for (int32_t e = group * size; e < (group + 1) * size && place >= rule.chosen_groups; ++e)
+        shared.scores[e] = -INFINITY;
     });
   }
 };

@@ -1,8 +1,8 @@
 // Kernels that multiply rows by the matrices of their experts in the GPU sampler (lib/decode/device_decoder.h):
 // MultiplyGroups, once for gate and up and once for down, then CombineExperts. expert_choice.h routes the rows. A row's
 // bits do not depend on the other rows.
-// Legend: N rows, E hidden size, X experts, K experts that each row chooses. Entries are the choices of all rows, sorted
-// by expert.
+// Legend: N rows, E hidden size, X experts, K experts that each row chooses. Entries are the choices of all rows,
+// sorted by expert.
 #pragma once
 
 #include "cuda/expert_choice.h"
@@ -19,20 +19,20 @@ struct GroupsShared {
 /// Kernel: multiplies entries by the matrices of their experts, on tensor cores. Warps divide the inputs; their sums
 /// are added in warp order. With `second` (gate and up): gated = silu(x first^T) * (x second^T). Without (down):
 /// results = x first^T. T: float, Bf16 or Fp16. kRows: entries per tile. Rows of x and of the matrices are 16-byte
-/// aligned. A lane reads 16 bytes of a row at once, so the columns of a product are in another order than in memory, the
-/// same in both factors.
+/// aligned. A lane reads 16 bytes of a row at once, so the columns of a product are in another order than in memory,
+/// the same in both factors.
 template <class T, int kRows>
 struct MultiplyGroups {
   static constexpr int kLanes = 256, kVector = 16 / sizeof(T), kChunk = 4 * kVector, kOutputs = 16;
   template <class Block>
   using Shared = GroupsShared<Block>;
-  const T* x = nullptr;                // [N, inputs], or without `sources` [N K, inputs]
-  const int32_t* sources = nullptr;    // [N K]: row of x of each entry; null: its own
-  const T* const* first = nullptr;     // [X]: matrices [outputs, inputs]
-  const T* const* second = nullptr;    // [X], or null
-  const ExpertTile* tiles = nullptr;   // [max_tiles]
-  T* gated = nullptr;                  // [N K, outputs]
-  float* results = nullptr;            // [N K, outputs]
+  const T* x = nullptr;               // [N, inputs], or without `sources` [N K, inputs]
+  const int32_t* sources = nullptr;   // [N K]: row of x of each entry; null: its own
+  const T* const* first = nullptr;    // [X]: matrices [outputs, inputs]
+  const T* const* second = nullptr;   // [X], or null
+  const ExpertTile* tiles = nullptr;  // [max_tiles]
+  T* gated = nullptr;                 // [N K, outputs]
+  float* results = nullptr;           // [N K, outputs]
   int64_t inputs = 0, outputs = 0, max_tiles = 0;
 
   /// Returns the outputs per block: 16 of each matrix, or 32 of one.
@@ -155,13 +155,13 @@ struct CombineExperts {
   static constexpr int kLanes = 256;
   template <class Block>
   using Shared = CombineShared<Block>;
-  const float* results = nullptr;      // [N K, E]
-  const int32_t* entries = nullptr;    // [N, K]
-  const float* weights = nullptr;      // [N, K]
+  const float* results = nullptr;        // [N K, E]
+  const int32_t* entries = nullptr;      // [N, K]
+  const float* weights = nullptr;        // [N, K]
   const float* shared_result = nullptr;  // [N, E], or null
-  const float* shared_gate = nullptr;  // element i gate_stride: the logit of the shared result's factor; null: 1
-  const StepRow* rows = nullptr;       // [N]
-  float* sums = nullptr;               // [N, E]
+  const float* shared_gate = nullptr;    // element i gate_stride: the logit of the shared result's factor; null: 1
+  const StepRow* rows = nullptr;         // [N]
+  float* sums = nullptr;                 // [N, E]
   int64_t num_rows = 0, hidden = 0, chosen = 0, gate_stride = 0;  // N, E, K
 
   int64_t num_blocks() const { return num_rows; }
@@ -169,8 +169,7 @@ struct CombineExperts {
   ROLL_KERNEL_TEXT void run(const Block& block, CombineShared<Block>& shared, int64_t i) const {
     const auto width = static_cast<int32_t>(hidden), count = static_cast<int32_t>(chosen);
     float* const out = sums + i * hidden;
-    if (rows[i].slot < 0)
-      return block.each_fourth(width, [&](int32_t j) { block.store(out + j, Vector<float, 4>{}); });
+    if (rows[i].slot < 0) return block.each_fourth(width, [&](int32_t j) { block.store(out + j, Vector<float, 4>{}); });
     block.each(count, [&](int32_t k) {
       shared.entries[k] = entries[i * chosen + k];
       shared.weights[k] = weights[i * chosen + k];

@@ -1,6 +1,6 @@
 // Launches the sampler's kernels on a GPU, for lib/decode: those of decode_kernels.h, attend_pages.h, combine_parts.h,
-// expert_choice.h, expert_products.h, sample_rows.h and advance_slots.h. Depends on no tensor library; takes device pointers. In a program built without
-// CUDA all functions throw SystemError.
+// expert_choice.h, expert_products.h, sample_rows.h and advance_slots.h. Depends on no tensor library; takes device
+// pointers. In a program built without CUDA all functions throw SystemError.
 #pragma once
 
 #include <variant>

@@ -2,9 +2,10 @@
 // and one run(). It computes rows (tokens) and draws the next tokens from some rows. It reads the rows from device
 // memory: tokens that the caller wrote to StepMemory::plan, or tokens that the previous step drew. A slot is the place
 // of one running sequence. A step takes nine launches per layer (attention and MLP), ten if few rows split their tokens
-// over blocks, and four to draw; a mixture of experts takes six in place of the MLP's three, and three for a shared one. It does not allocate, copy or wait, so that it can be a CUDA graph. The decoder copies
-// the fused q/k/v and gate/up weights, and merges LoRA and quantised ones, so make another one after an update. Other
-// weights are the model's own. Legend: S slots. Structs in the memory: cuda/decode_kernels.h, cuda/sample_rows.h.
+// over blocks, and four to draw; a mixture of experts takes six in place of the MLP's three, and three for a shared
+// one. It does not allocate, copy or wait, so that it can be a CUDA graph. The decoder copies the fused q/k/v and
+// gate/up weights, and merges LoRA and quantised ones, so make another one after an update. Other weights are the
+// model's own. Legend: S slots. Structs in the memory: cuda/decode_kernels.h, cuda/sample_rows.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>

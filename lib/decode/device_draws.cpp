@@ -1,5 +1,7 @@
 #include "decode/device_draws.h"
 
+#include <ATen/ATen.h>
+
 #include <algorithm>
 
 #include "decode/device_sizes.h"
@@ -52,20 +54,20 @@ void DeviceDraws::draw_share(int64_t num_draws, const StepMemory& memory) {
 /// Runs `count` draws of the plan from `first` on. shard_rows: rows per vocabulary shard of `logits`.
 void DeviceDraws::sample(const at::Tensor& logits, int64_t shard_rows, int64_t first, int64_t count,
                          const StepMemory& memory) {
-  launcher_.launch(AnyKernelOf<float>(SampleRows{
-      .logits = tensor_data<float>(logits),
-      .stride = logits_.stride(0),
-      .rows = count,
-      .shard_stride = shard_rows * logits_.stride(0),
-      .cut = cut_for(count, vocab_size_, tp_ ? tp_->size() : 1, launcher_.num_processors()),
-      .draws = tensor_data<RowDraw>(memory.plan) + first,
-      .slots = tensor_data<SlotState>(memory.slots),
-      .touched = tensor_data<TouchedToken>(memory.touched),
-      .original_logits = tensor_data<float>(memory.original_logits),
-      .touched_per_slot = memory.touched_per_slot,
-      .scratch = tensor_data<RowScratch>(scratch_),
-      .drawn = tensor_data<DrawnToken>(memory.drawn) + first,
-      .advances_slots = tp_ == nullptr}));
+  launcher_.launch(AnyKernelOf<float>(
+      SampleRows{.logits = tensor_data<float>(logits),
+                 .stride = logits_.stride(0),
+                 .rows = count,
+                 .shard_stride = shard_rows * logits_.stride(0),
+                 .cut = cut_for(count, vocab_size_, tp_ ? tp_->size() : 1, launcher_.num_processors()),
+                 .draws = tensor_data<RowDraw>(memory.plan) + first,
+                 .slots = tensor_data<SlotState>(memory.slots),
+                 .touched = tensor_data<TouchedToken>(memory.touched),
+                 .original_logits = tensor_data<float>(memory.original_logits),
+                 .touched_per_slot = memory.touched_per_slot,
+                 .scratch = tensor_data<RowScratch>(scratch_),
+                 .drawn = tensor_data<DrawnToken>(memory.drawn) + first,
+                 .advances_slots = tp_ == nullptr}));
 }
 
 }  // namespace roll

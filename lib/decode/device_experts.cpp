@@ -19,6 +19,18 @@ at::Tensor readable(const Linear& linear) {
   return reinterpret_cast<uintptr_t>(weight.const_data_ptr()) % 16 == 0 ? weight : weight.clone();
 }
 
+ExpertRule expert_rule(const RoutingRule& rule) {
+  return {.count = static_cast<int32_t>(rule.count),
+          .chosen = static_cast<int32_t>(rule.chosen),
+          .groups = static_cast<int32_t>(rule.groups),
+          .chosen_groups = static_cast<int32_t>(rule.chosen_groups),
+          .scale = static_cast<float>(rule.scale),
+          .least_sum = rule.is_sigmoid ? static_cast<float>(kLeastSum) : 0,
+          .is_sigmoid = rule.is_sigmoid,
+          .renormalises = rule.renormalises,
+          .ranks_by_largest = rule.ranks_by_largest};
+}
+
 }  // namespace
 
 template <class T>
@@ -45,7 +57,7 @@ DeviceExperts<T>::DeviceExperts(const Transformer& model, const DecoderSizes& si
 
 template <class T>
 DeviceMixture DeviceExperts<T>::make_mixture(const Experts& experts, const LayerWeights& weights) const {
-  DeviceMixture mixture{.routing = experts.routing,
+  DeviceMixture mixture{.rule = expert_rule(experts.routing),
                         .first = experts.number * experts.routing.chosen,
                         .router = plain(weights[experts.router].weight),
                         .bias = {},
@@ -74,7 +86,7 @@ DeviceMixture DeviceExperts<T>::make_mixture(const Experts& experts, const Layer
 template <class T>
 void DeviceExperts<T>::mix(const DeviceMixture& mixture, const MixedRows& rows, const at::Tensor& tables,
                            const at::Tensor& sums) {
-  const int64_t routed = mixture.router.size(0), chosen = mixture.routing.chosen;
+  const int64_t routed = mixture.router.size(0), chosen = mixture.rule.chosen;
   const auto launch = [&](const auto& kernel) { launcher_.launch(AnyKernelOf<T>(kernel)); };
   launcher_.multiply(dense_rows(logits_, rows.count, routed), rows.input, mixture.router);
   launch(ChooseExperts{.logits = tensor_data<float>(logits_),
@@ -88,32 +100,32 @@ void DeviceExperts<T>::mix(const DeviceMixture& mixture, const MixedRows& rows, 
                                    .page_size = static_cast<int32_t>(page_size_),
                                    .width = static_cast<int32_t>(record_.defined() ? record_.size(2) : 0),
                                    .first = static_cast<int32_t>(mixture.first)},
-                       .rule = mixture.routing,
+                       .rule = mixture.rule,
                        .num_rows = rows.count,
                        .stride = routed});
   // Tiles are small while experts have few rows each. A row's bits do not depend on the size.
-  if (rows.count * chosen <= kSmallTile * mixture.routing.count)
+  if (rows.count * chosen <= kSmallTile * mixture.rule.count)
     multiply<kSmallTile>(mixture, rows);
   else
     multiply<kLargeTile>(mixture, rows);
-  launch(CombineExperts{.results = tensor_data<float>(results_),
-                        .entries = tensor_data<int32_t>(entries_),
-                        .weights = tensor_data<float>(weights_),
-                        .shared_result = tensor_data<float>(rows.shared),
-                        .shared_gate =
-                            mixture.gates_shared ? tensor_data<float>(logits_) + mixture.routing.count : nullptr,
-                        .rows = rows.rows,
-                        .sums = tensor_data<float>(sums),
-                        .num_rows = rows.count,
-                        .hidden = hidden_,
-                        .chosen = chosen,
-                        .gate_stride = routed});
+  launch(
+      CombineExperts{.results = tensor_data<float>(results_),
+                     .entries = tensor_data<int32_t>(entries_),
+                     .weights = tensor_data<float>(weights_),
+                     .shared_result = tensor_data<float>(rows.shared),
+                     .shared_gate = mixture.gates_shared ? tensor_data<float>(logits_) + mixture.rule.count : nullptr,
+                     .rows = rows.rows,
+                     .sums = tensor_data<float>(sums),
+                     .num_rows = rows.count,
+                     .hidden = hidden_,
+                     .chosen = chosen,
+                     .gate_stride = routed});
 }
 
 template <class T>
 template <int kRows>
 void DeviceExperts<T>::multiply(const DeviceMixture& mixture, const MixedRows& rows) {
-  const int64_t experts = mixture.routing.count, chosen = mixture.routing.chosen;
+  const int64_t experts = mixture.rule.count, chosen = mixture.rule.chosen;
   const int64_t max_tiles = SortChoices::most_tiles(rows.count * chosen, experts, kRows);
   const auto launch = [&](const auto& kernel) { launcher_.launch(AnyKernelOf<T>(kernel)); };
   launch(SortChoices{.choices = tensor_data<int32_t>(choices_),

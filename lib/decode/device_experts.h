@@ -13,12 +13,12 @@ namespace roll {
 
 /// One mixture: its weights on this rank, without the shared expert's.
 struct DeviceMixture {
-  RoutingRule routing;
-  int64_t inner = 0;        // of an expert, on this rank
-  int64_t first = 0;        // index of its first choice among a token's choices of all mixtures
-  at::Tensor router;        // [experts, hidden]; the shared expert's gate is one more row
-  at::Tensor bias;          // [experts] float32, or undefined
-  at::Tensor matrices;      // [3, experts] int64: addresses of gate, up and down
+  ExpertRule rule;
+  int64_t inner = 0;              // of an expert, on this rank
+  int64_t first = 0;              // index of its first choice among a token's choices of all mixtures
+  at::Tensor router;              // [experts, hidden]; the shared expert's gate is one more row
+  at::Tensor bias;                // [experts] float32, or undefined
+  at::Tensor matrices;            // [3, experts] int64: addresses of gate, up and down
   std::vector<at::Tensor> owned;  // what the addresses point to
   bool gates_shared = false;
 };
@@ -54,7 +54,7 @@ class DeviceExperts {
   at::Device device_;
   int64_t hidden_, page_size_;
   at::Tensor record_;
-  at::Tensor logits_;                              // [rows, experts and perhaps the shared expert's gate] float32
+  at::Tensor logits_;                                 // [rows, experts and perhaps the shared expert's gate] float32
   at::Tensor choices_, weights_, entries_, sources_;  // [rows * choices]
   at::Tensor tiles_, gated_, results_;
 };

@@ -97,7 +97,8 @@ int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t
   if (mixture.chosen > 0) sums += hidden + mixture.routed + mixture.chosen * (hidden + 4);  // 4: numbers per choice
   const int64_t logits = (tp > 1 ? 2 : 1) * tp * max_draws * widths.vocab;
   const int64_t parts = int64_t{8} * num_processors * kMaxHeadDim * widths.heads;
-  const int64_t wide = max_rows * (hidden + sums) + logits + parts;  // float32: residual stream, sums, logits, parts, and 32-bit numbers
+  const int64_t wide =
+      max_rows * (hidden + sums) + logits + parts;  // float32: residual stream, sums, logits, parts, and 32-bit numbers
   return (widths.copied + max_rows * row + num_slots * hidden) * static_cast<int64_t>(at::elementSize(model.dtype())) +
          wide * static_cast<int64_t>(sizeof(float)) + max_draws * static_cast<int64_t>(sizeof(RowScratch));
 }

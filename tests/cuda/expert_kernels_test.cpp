@@ -7,6 +7,7 @@
 #include "cuda/expert_products.h"
 #include "cuda/rounding.h"
 #include "cuda/warps.h"
+#include "ops/choose_experts.h"
 
 namespace roll {
 
@@ -134,8 +135,10 @@ void choose_unevenly(Mixture<T>& mixture, const std::vector<StepRow>& step) {
   for (int64_t i = 0; i < mixture.rows; ++i)
     for (int64_t k = 0; k < mixture.chosen; ++k) {
       const bool is_first = k == 0 && i % 3 != 0;
-      mixture.choices[i * mixture.chosen + k] =
-          step[i].slot < 0 ? -1 : is_first ? 0 : static_cast<int32_t>(1 + (5 * i + k) % (mixture.experts - 1));
+      mixture.choices[i * mixture.chosen + k] = step[i].slot < 0 ? -1
+                                                : is_first
+                                                    ? 0
+                                                    : static_cast<int32_t>(1 + (5 * i + k) % (mixture.experts - 1));
       mixture.weights[i * mixture.chosen + k] = 0.1f * static_cast<float>(1 + (i + k) % 5);
     }
 }
@@ -148,8 +151,7 @@ void check_mixture(int64_t rows, int64_t experts, int64_t chosen, int64_t hidden
   mixture.template run<kRows>(step);
   double largest = 0;
   for (int64_t i = 0; i < rows; ++i) {
-    const std::vector<double> expected =
-        step[i].slot < 0 ? std::vector<double>(hidden) : mixture.expected(i);
+    const std::vector<double> expected = step[i].slot < 0 ? std::vector<double>(hidden) : mixture.expected(i);
     for (int64_t j = 0; j < hidden; ++j) {
       CAPTURE(i, j, rows, experts, chosen, hidden, inner, kRows, mixture.sums[i * hidden + j], expected[j]);
       // What lies between may be rounded to the other neighbour.
@@ -163,6 +165,17 @@ void check_mixture(int64_t rows, int64_t experts, int64_t chosen, int64_t hidden
 
 RoutingRule rule_of(int64_t count, int64_t chosen, int64_t groups = 1, int64_t chosen_groups = 1) {
   return {.count = count, .chosen = chosen, .groups = groups, .chosen_groups = chosen_groups};
+}
+
+ExpertRule on_device(const RoutingRule& rule) {
+  return {.count = static_cast<int32_t>(rule.count),
+          .chosen = static_cast<int32_t>(rule.chosen),
+          .groups = static_cast<int32_t>(rule.groups),
+          .chosen_groups = static_cast<int32_t>(rule.chosen_groups),
+          .scale = static_cast<float>(rule.scale),
+          .is_sigmoid = rule.is_sigmoid,
+          .renormalises = rule.renormalises,
+          .ranks_by_largest = rule.ranks_by_largest};
 }
 
 }  // namespace
@@ -195,7 +208,7 @@ TEST_CASE("rows choose the experts that the CPU's decoder chooses, by every rule
                                              .page_size = kPage,
                                              .width = static_cast<int32_t>(chosen + 2),
                                              .first = 1},
-                                 .rule = rule,
+                                 .rule = on_device(rule),
                                  .num_rows = kRows,
                                  .stride = stride});
   int64_t recorded = 0;
@@ -229,7 +242,7 @@ TEST_CASE("a router whose logits are no numbers chooses experts that exist", "[c
                                  .rows = &row,
                                  .choices = choices.data(),
                                  .weights = weights.data(),
-                                 .rule = rule,
+                                 .rule = on_device(rule),
                                  .num_rows = 1,
                                  .stride = 40});
   for (const int32_t expert : choices) CHECK((0 <= expert && expert < 40));

@@ -33,7 +33,7 @@ def main():
         lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
         before = next(line for line in lines if line["step"] == 0)
         expect(0.05 <= before["val_correct/all/mean"] <= 0.5, f"the model follows {before['val_correct/all/mean']} of the instructions at first")
-        expect(25 <= before["val_response_length/mean"] <= 70, f"its answers have {before['val_response_length/mean']} tokens")
+        expect(25 <= before["val_response_length/mean"] <= 100, f"its answers have {before['val_response_length/mean']} tokens")
         last = lines[-1]
         expect(last["step"] == 2 and 0 < last["actor/grad_norm"] < 100, f"the last step: {last}")
         expect(last["rollout/repeated_text"] < 0.4, f"repeated text: {last['rollout/repeated_text']}")

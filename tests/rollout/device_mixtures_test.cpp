@@ -37,7 +37,8 @@ TEST_CASE("the device's mixtures give the CPU decoder's responses, under evictio
   const auto requests = grouped_requests(20);
   const SamplingParams params = sampling_params();
   const auto expected = generate_with(*make_step_model(model, {.num_slots = 18, .max_length = 60}), requests, params);
-  for (const StepSizes& sizes : {StepSizes{.num_slots = 5, .max_rows = 6}, StepSizes{.num_pages = 10, .max_rows = 20}}) {
+  for (const StepSizes& sizes :
+       {StepSizes{.num_slots = 5, .max_rows = 6}, StepSizes{.num_pages = 10, .max_rows = 20}}) {
     FakeGraphs graphs;
     require_same(generate_with(*simulated(model, sizes, nullptr, graphs.recorder()), requests, params), expected, 2e-5);
     CHECK(graphs.replayed > graphs.recorded);
@@ -55,7 +56,7 @@ TEST_CASE("the experts that the device chooses are recorded, through forks and c
   require_same(found, expected, 2e-5);
   for (size_t i = 0; i < found.size(); ++i) {
     CAPTURE(i);
-    CHECK(expected[i].routed_experts.size() == 2 * 3 * (requests[i].prompt.size() + expected[i].ids.size() - 1));
+    CHECK(expected[i].routed_experts.size() == 2 * 3 * (requests[i].prompt_ids.size() + expected[i].ids.size() - 1));
     CHECK(found[i].routed_experts == expected[i].routed_experts);
   }
 }

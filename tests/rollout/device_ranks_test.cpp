@@ -22,8 +22,8 @@ using test::StepSizes;
 
 namespace {
 
-/// Biases of all products (llama), norms of queries and keys (qwen3), experts beside a shared one (qwen2_moe) or none of
-/// these; 61 tokens, which no ranks share evenly.
+/// Biases of all products (llama), norms of queries and keys (qwen3), experts beside a shared one (qwen2_moe) or none
+/// of these; 61 tokens, which no ranks share evenly.
 Transformer model_of(const char* arch, int64_t heads, int64_t kv_heads, int64_t intermediate = 48) {
   InitSizes sizes;
   sizes.arch = arch, sizes.vocab = 61, sizes.hidden = 32, sizes.layers = 2, sizes.heads = heads;
@@ -61,8 +61,8 @@ std::vector<GenerationRequest> varied_requests(const SamplingParams& params) {
 }  // namespace
 
 TEST_CASE("tensor ranks give the tokens and log-probs of one rank, recorded, evicted and forked", "[rollout]") {
-  const auto [tp, arch, heads, kv_heads] =
-      GENERATE(table<int, const char*, int64_t, int64_t>({{2, "llama", 4, 2}, {2, "qwen2", 4, 1}, {3, "qwen3", 6, 3}, {2, "qwen2_moe", 4, 2}}));
+  const auto [tp, arch, heads, kv_heads] = GENERATE(table<int, const char*, int64_t, int64_t>(
+      {{2, "llama", 4, 2}, {2, "qwen2", 4, 1}, {3, "qwen3", 6, 3}, {2, "qwen2_moe", 4, 2}}));
   const Transformer whole = model_of(arch, heads, kv_heads);
   SamplingParams params = sampling_params();
   params.generating.max_new_tokens = 8;
