@@ -2,44 +2,13 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
-
-#include "base/clock.h"
 
 namespace roll {
 
 namespace {
-
-constexpr int64_t kSide = 256;           // rows and columns of the measured matrices, which fit the L2 cache
-constexpr int kRounds = 9;               // the fastest counts: a busy machine slows some rounds, seldom all
-constexpr double kClearlyFaster = 1.25;  // pays for converting float32 to bfloat16
-
-/// Returns the speed of `other` relative to `old`.
-template <class Old, class Other>
-double measure_speedup(const Old& old, const Other& other) {
-  double old_s = std::numeric_limits<double>::infinity(), other_s = old_s;
-  const auto time = [](double& best, const auto& work) {
-    const Stopwatch watch;
-    work();
-    best = std::min(best, watch.seconds());
-  };
-  for (int round = 0; round < kRounds; ++round) {
-    time(old_s, old);
-    time(other_s, other);
-  }
-  return old_s / other_s;
-}
-
-double measure_bfloat16() {
-  const at::Tensor x = at::ones({kSide, kSide}), y = at::empty_like(x);
-  const at::Tensor narrow_x = x.to(at::kBFloat16), narrow_y = y.to(at::kBFloat16);
-  const auto multiply = [](at::Tensor out, const at::Tensor& in) { at::mm_out(out, in, in); };
-  return measure_speedup([&] { multiply(y, x); }, [&] { multiply(narrow_y, narrow_x); });
-}
 
 /// Returns x w^T + bias.
 at::Tensor onednn_product(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) {
@@ -51,18 +20,19 @@ at::Tensor onednn_product(const at::Tensor& x, const at::Tensor& w, const at::Te
                       c10::List<std::optional<at::Scalar>>(), "");
 }
 
-double measure_onednn() {
-  const at::NoGradGuard no_grad;
-  at::Tensor x = at::ones({kSide, kSide}), y = at::empty_like(x);
-  try {
-    return measure_speedup([&] { at::mm_out(y, x, x); }, [&] { onednn_product(x, x, {}); });
-  } catch (const c10::Error&) {  // this LibTorch lacks oneDNN
-    return 0;
-  }
+bool has_onednn() {
+  return c10::Dispatcher::singleton().findSchema({"mkldnn::_linear_pointwise", ""}).has_value();
 }
 
-enum class Decision { kOpen, kNo, kYes };
-std::atomic<Decision> bfloat16_decision = Decision::kOpen, onednn_decision = Decision::kOpen;
+std::atomic<bool>& bfloat16_choice() {
+  static std::atomic<bool> choice = has_bfloat16_units();
+  return choice;
+}
+
+std::atomic<bool>& onednn_choice() {
+  static std::atomic<bool> choice = is_for_onednn();
+  return choice;
+}
 
 /// True if oneDNN computes x [M, K] times a matrix with `columns` columns.
 bool uses_onednn(const at::Tensor& x, const at::Tensor& w, int64_t columns) {
@@ -77,18 +47,28 @@ at::ScalarType wide_dtype(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-double bfloat16_speedup() {
-  static const double found = measure_bfloat16();
-  return found;
+bool has_bfloat16_units() {
+#ifdef __x86_64__
+  return __builtin_cpu_supports("avx512bf16") != 0;  // which all processors with AMX have, too
+#else
+  return false;
+#endif
+}
+
+bool is_for_onednn() {
+#ifdef __x86_64__
+  return __builtin_cpu_supports("avx512f") && !__builtin_cpu_is("intel") && has_onednn();
+#else
+  return false;
+#endif
 }
 
 bool multiplies_bfloat16() {
-  if (bfloat16_decision == Decision::kOpen) multiply_bfloat16(bfloat16_speedup() > kClearlyFaster);
-  return bfloat16_decision == Decision::kYes;
+  return bfloat16_choice();
 }
 
 void multiply_bfloat16(bool is_enabled) {
-  bfloat16_decision = is_enabled ? Decision::kYes : Decision::kNo;
+  bfloat16_choice() = is_enabled;
 }
 
 at::Tensor multipliable(const at::Tensor& x) {
@@ -96,18 +76,12 @@ at::Tensor multipliable(const at::Tensor& x) {
   return is_slow ? x.to(at::kFloat) : x;
 }
 
-double onednn_speedup() {
-  static const double found = measure_onednn();
-  return found;
-}
-
 bool multiplies_by_onednn() {
-  if (onednn_decision == Decision::kOpen) multiply_by_onednn(onednn_speedup() > kClearlyFaster);
-  return onednn_decision == Decision::kYes;
+  return onednn_choice();
 }
 
 void multiply_by_onednn(bool is_enabled) {
-  onednn_decision = is_enabled ? Decision::kYes : Decision::kNo;
+  onednn_choice() = is_enabled;
 }
 
 at::Tensor matrix_product(const at::Tensor& a, const at::Tensor& b) {

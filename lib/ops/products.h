@@ -1,7 +1,9 @@
-// Computes matrix products for the operators of this folder, and chooses their dtype and library on a CPU. A CPU
-// multiplies bfloat16 directly if that is measured to be faster than float32 (with AMX or AVX512-BF16). Otherwise it
-// computes in float32, and only operands and results are rounded to bfloat16. Large float32 products use oneDNN if that
-// is measured to be faster than LibTorch's default, MKL (on an AMD EPYC with AVX-512, MKL has 0.43 of oneDNN's speed).
+// Computes matrix products for the operators of this folder, and chooses their dtype and library on a CPU. The processor
+// decides, and no measurement: the bits of a run would depend on the load of its first second, and a run that is started
+// again, or goes on, would end with other weights. A CPU with AVX512-BF16 or AMX multiplies bfloat16 directly. Others
+// compute in float32, and only operands and results are rounded to bfloat16. Large float32 products use LibTorch's
+// default, MKL, on Intel's processors and those without AVX-512, and else oneDNN (MKL has 0.43 to 0.95 of its speed on
+// AMD EPYCs with AVX-512).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,13 +13,10 @@ namespace roll {
 /// Returns the dtype for statistics, sums and log-probs of x: float64 for float64, else float32.
 at::ScalarType wide_dtype(const at::Tensor& x);
 
-/// Returns the speed of bfloat16 products on this CPU divided by that of LibTorch's default float32 products. The first
-/// call measures it, in some milliseconds. The reference is not the fastest float32 (oneDNN's), because a ratio near 1
-/// varies with the machine's load, and a resumed run might then choose otherwise and compute other bits.
-double bfloat16_speedup();
-
-/// Returns true if the CPU multiplies bfloat16 directly: the last choice of multiply_bfloat16(). If none was made, the
-/// first call chooses true if bfloat16_speedup() is above 1.25.
+/// Returns true if this processor multiplies bfloat16 faster than float32.
+bool has_bfloat16_units();
+/// Returns true if the CPU multiplies bfloat16 directly: the last choice of multiply_bfloat16(), at first
+/// has_bfloat16_units().
 bool multiplies_bfloat16();
 /// Sets this process's choice. All ranks of a run must agree, because the bits of products depend on it.
 void multiply_bfloat16(bool is_enabled);
@@ -26,11 +25,10 @@ void multiply_bfloat16(bool is_enabled);
 /// multiplies_bfloat16() is false, else x itself.
 at::Tensor multipliable(const at::Tensor& x);
 
-/// Returns the speed of oneDNN's float32 products on this CPU divided by that of LibTorch's default ones, measured by
-/// the first call; 0 if this LibTorch lacks oneDNN.
-double onednn_speedup();
-/// Returns true if large float32 products on the CPU use oneDNN: the last choice of multiply_by_onednn(). If none was
-/// made, the first call chooses true if onednn_speedup() is above 1.25.
+/// Returns true if oneDNN multiplies float32 fastest on this processor, and this LibTorch has it.
+bool is_for_onednn();
+/// Returns true if large float32 products on the CPU use oneDNN: the last choice of multiply_by_onednn(), at first
+/// is_for_onednn().
 bool multiplies_by_onednn();
 /// Sets this process's choice; all ranks of a run must agree.
 void multiply_by_onednn(bool is_enabled);

@@ -160,15 +160,15 @@ RunStart decide_start(const RunRequest& request, Log& log) {
   return start;
 }
 
-/// Keeps a run's arithmetic bit for bit, unless it would be slower on this machine.
+/// Keeps a run's arithmetic bit for bit, unless this processor is not for it.
 bool keeps_bfloat16_products(const RunStart& start, const Communicator& ranks) {
   if (!start.resume) return multiplies_bfloat16();
-  return bfloat16_speedup() > 1 && (start.multiplied_bfloat16 || !ranks.is_first());
+  return has_bfloat16_units() && (start.multiplied_bfloat16 || !ranks.is_first());
 }
 
 bool keeps_onednn_products(const RunStart& start, const Communicator& ranks) {
   if (!start.resume) return multiplies_by_onednn();
-  return onednn_speedup() > 1 && (start.multiplied_by_onednn || !ranks.is_first());
+  return is_for_onednn() && (start.multiplied_by_onednn || !ranks.is_first());
 }
 
 }  // namespace
