@@ -66,7 +66,7 @@ struct ChooseExperts {
     for (int32_t k = 0; k < chosen; ++k) {
       Best best{-INFINITY, count};
       for (int32_t e = block.lane(); e < count; e += kLanes) best = better(best, {shared.scores[e], e});
-      best = block.joined(best, better);
+      best = block.joined(best, [](Best a, Best b) { return better(a, b); });
       const int32_t expert = best.index < count ? best.index : k;  // the latter if no score is a number
       const float probability = shared.probabilities[expert];
       sum += probability;
@@ -103,7 +103,7 @@ struct ChooseExperts {
       });
     float largest = -INFINITY, sum = 0;
     for (int32_t e = block.lane(); e < count; e += kLanes) largest = larger(largest, row[e]);
-    largest = block.joined(largest, larger<float>);
+    largest = block.joined(largest, [](float a, float b) { return larger(a, b); });
     for (int32_t e = block.lane(); e < count; e += kLanes) sum += expf(row[e] - largest);
     sum = block.joined(sum, [](float a, float b) { return a + b; });
     block.each(count, [&](int32_t e) { shared.probabilities[e] = float_quotient(expf(row[e] - largest), sum); });
@@ -169,12 +169,15 @@ struct SortChoices {
   template <class Block>
   ROLL_KERNEL_TEXT void run(const Block& block, SortShared<Block>& shared, int64_t) const {
     const int lane = block.lane(), warp = lane / kWarp;
-    const auto num_choices = static_cast<int32_t>(num_rows * chosen);
     shared.entries[lane] = 0;
     block.barrier();
-    block.each(num_choices, [&](int32_t c) {
-      if (choices[c] >= 0) block.add(&shared.entries[choices[c]], 1u);
-    });
+    const auto each_choice = [&](const auto& f) {  // f(choice, row, expert)
+      block.each(static_cast<int32_t>(num_rows), [&](int32_t row) {
+        for (int64_t c = row * chosen; c < (row + 1) * chosen; ++c)
+          if (choices[c] >= 0) f(c, row, choices[c]);
+      });
+    };
+    each_choice([&](int64_t, int32_t, int32_t expert) { block.add(&shared.entries[expert], 1u); });
     const uint32_t own_entries = shared.entries[lane], rows = static_cast<uint32_t>(tile_rows),
                    own_tiles = (own_entries + rows - 1) / rows;
     uint32_t entries_before = own_entries, tiles_before = own_tiles;  // sums over the experts up to the lane's own
@@ -202,11 +205,10 @@ struct SortChoices {
     }
     for (int64_t t = num_tiles + lane; t < max_tiles; t += kLanes) tiles[t] = {};
     block.barrier();
-    block.each(num_choices, [&](int32_t c) {
-      if (choices[c] < 0) return;
-      const auto entry = static_cast<int32_t>(block.add(&shared.entries[choices[c]], 1u));
+    each_choice([&](int64_t c, int32_t row, int32_t expert) {
+      const auto entry = static_cast<int32_t>(block.add(&shared.entries[expert], 1u));
       entries[c] = entry;
-      sources[entry] = c / static_cast<int32_t>(chosen);
+      sources[entry] = row;
     });
   }
 };

@@ -28,6 +28,9 @@ EXCEPTIONS = {
     ("AdvanceSlots", "load"): "the tokens that penalties touch",
     ("PlaceHeads<.*>", "load"): "a head of a row: some 256 bytes a block, read once",
     ("UpdateSlots", "load"): "what changed since the step before: a few hundred bytes",
+    ("ChooseExperts", "load"): "a row of logits: 4 bytes per expert",
+    ("SortChoices", "load"): "4 bytes per choice",
+    ("CombineExperts", "load"): "a row's choices: 8 bytes each",
     ("AdamWSlice", "load"): "what a slice has behind its last vector",
 }
 # Warp instructions per byte of keys and values that an attention kernel may take.
