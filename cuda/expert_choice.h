@@ -1,7 +1,7 @@
-// Kernels that route rows to experts in the GPU sampler (lib/decode/device_decoder.h): ChooseExperts, then SortChoices,
-// whose tiles expert_products.h multiplies. Their launches depend on the number of rows alone, not on what is chosen,
-// so that they can be recorded. Legend: N rows, X experts, K experts that each row chooses. Entries are the choices of
-// all rows, sorted by expert.
+// Kernels that route rows to experts in the GPU sampler (lib/decode/device_decoder.h): ChooseExperts, then SortChoices.
+// The kernels of expert_products.h multiply its tiles. The launches depend on the number of rows alone, not on the
+// choices, so that a graph can record them. Legend: N rows, X experts, K experts that each row chooses. Entries are the
+// choices of all rows, sorted by expert.
 #pragma once
 
 #include "cuda/decode_kernels.h"
@@ -19,12 +19,13 @@ struct ExpertRule {
   bool is_sigmoid = false, renormalises = false, ranks_by_largest = false;
 };
 
-/// Where the experts of cached tokens are kept, for training with the sampler's routing (routing_replay).
+/// Memory for the experts of cached tokens: training goes through the sampler's experts with routing_replay.
 struct ExpertRecords {
   int16_t* experts = nullptr;       // [pages, page_size, width]; null: not kept
   const int32_t* tables = nullptr;  // [slots, table_width]: page numbers
   int32_t table_width = 0, page_size = 1;
-  int32_t width = 0, first = 0;  // elements per token; of those, the mixture's K begin at `first`
+  int32_t width = 0;  // elements per token
+  int32_t first = 0;  // index of the mixture's first element among them
 
   /// Returns the K elements of a token.
   ROLL_HOST_DEVICE int16_t* at(const StepRow& row) const {
@@ -44,7 +45,7 @@ struct ChooseExperts {
   static constexpr int kLanes = 32;
   template <class Block>
   using Shared = ChooseShared<Block>;
-  const float* logits = nullptr;  // [N, stride], of which X are the router's
+  const float* logits = nullptr;  // [N, stride]: a row begins with the X of the router
   const float* bias = nullptr;    // [X], or null: added to the probabilities for the choice alone
   const StepRow* rows = nullptr;  // [N]
   int32_t* choices = nullptr;     // [N, K], the best first
@@ -126,8 +127,8 @@ struct ChooseExperts {
       const float score = shared.group_scores[group];
       int32_t place = 0;
       for (int32_t other = 0; other < groups; ++other) {
-        const float theirs = shared.group_scores[other];
-        place += theirs > score || (theirs == score && other < group);
+        const float rival = shared.group_scores[other];
+        place += rival > score || (rival == score && other < group);
       }
       for (int32_t e = group * size; e < (group + 1) * size && place >= rule.chosen_groups; ++e)
         shared.scores[e] = -INFINITY;
@@ -184,17 +185,24 @@ struct SortChoices {
     for (int offset = 1; offset < kWarp; offset *= 2) {
       const uint32_t more_entries = block.shuffle_up(entries_before, offset),
                      more_tiles = block.shuffle_up(tiles_before, offset);
-      if (lane % kWarp >= offset) entries_before += more_entries, tiles_before += more_tiles;
+      if (lane % kWarp >= offset) {
+        entries_before += more_entries;
+        tiles_before += more_tiles;
+      }
     }
     if (lane % kWarp == kWarp - 1) {
       shared.warp_entries[warp] = entries_before;
       shared.warp_tiles[warp] = tiles_before;
     }
     block.barrier();
-    entries_before -= own_entries, tiles_before -= own_tiles;
+    entries_before -= own_entries;
+    tiles_before -= own_tiles;
     uint32_t num_tiles = 0;
     for (int other = 0; other < Block::kWarps; ++other) {
-      if (other < warp) entries_before += shared.warp_entries[other], tiles_before += shared.warp_tiles[other];
+      if (other < warp) {
+        entries_before += shared.warp_entries[other];
+        tiles_before += shared.warp_tiles[other];
+      }
       num_tiles += shared.warp_tiles[other];
     }
     shared.entries[lane] = entries_before;

@@ -14,12 +14,12 @@ namespace roll {
 /// One mixture: its weights on this rank, without the shared expert's.
 struct DeviceMixture {
   ExpertRule rule;
-  int64_t inner = 0;              // of an expert, on this rank
+  int64_t inner = 0;              // inner size of an expert on this rank
   int64_t first = 0;              // index of its first choice among a token's choices of all mixtures
   at::Tensor router;              // [experts, hidden]; the shared expert's gate is one more row
   at::Tensor bias;                // [experts] float32, or undefined
   at::Tensor matrices;            // [3, experts] int64: addresses of gate, up and down
-  std::vector<at::Tensor> owned;  // what the addresses point to
+  std::vector<at::Tensor> owned;  // the matrices
   bool gates_shared = false;
 };
 
@@ -31,7 +31,7 @@ struct MixedRows {
   at::Tensor shared;  // [count, hidden] float32: the shared expert's results; undefined if there is none
 };
 
-/// Launches the mixtures' kernels and holds what is between them. T: float, Bf16 or Fp16.
+/// Launches the mixtures' kernels and holds the numbers between them. T: float, Bf16 or Fp16.
 template <class T>
 class DeviceExperts {
  public:
