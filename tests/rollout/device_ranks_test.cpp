@@ -24,11 +24,12 @@ namespace {
 
 /// Biases of all products (llama), norms of queries and keys (qwen3), experts beside a shared one (qwen2_moe) or none
 /// of these; 61 tokens, which no ranks share evenly.
-Transformer model_of(const char* arch, int64_t heads, int64_t kv_heads, int64_t intermediate = 48) {
+Transformer model_of(const char* arch, int64_t heads, int64_t kv_heads, int64_t intermediate = 48,
+                     int64_t expert_intermediate = 16) {
   InitSizes sizes;
   sizes.arch = arch, sizes.vocab = 61, sizes.hidden = 32, sizes.layers = 2, sizes.heads = heads;
   sizes.kv_heads = kv_heads, sizes.intermediate = intermediate, sizes.head_dim = 8;
-  if (std::string_view(arch) == "qwen2_moe") sizes.experts = 5, sizes.expert_intermediate = 16;
+  if (std::string_view(arch) == "qwen2_moe") sizes.experts = 5, sizes.expert_intermediate = expert_intermediate;
   return test::telling_model(sizes);
 }
 
@@ -118,11 +119,13 @@ TEST_CASE("nothing of a decoding step of tensor ranks comes to the host but its 
   CHECK(test::DeviceCounts::sum(counts.waits) == 2 * 3);  // of each rank, in each step: what was drawn
 }
 
-TEST_CASE("tensor ranks that share an MLP unevenly are not for the device's kernels", "[rollout]") {
-  const Transformer whole = model_of("llama", 4, 2, /*intermediate=*/44);  // 22 a rank
+TEST_CASE("tensor ranks that share an MLP or experts unevenly are not for the device's kernels", "[rollout]") {
+  // 22 or 12 a rank
+  const Transformer whole = GENERATE(true, false) ? model_of("llama", 4, 2, /*intermediate=*/44)
+                                                  : model_of("qwen2_moe", 4, 2, 48, /*expert_intermediate=*/24);
   CHECK(has_device_kernels(whole));
   run_tensor_ranks(whole, 2, at::kCPU, [&](int, const Transformer& part) {
-    ROLL_CHECK(!has_device_kernels(part), "vectors of four numbers do not fit");
+    ROLL_CHECK(!has_device_kernels(part), "vectors of 16 bytes do not fit");
   });
 }
 
