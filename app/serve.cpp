@@ -39,11 +39,12 @@ constexpr const char* kFooter =
     R"(POST /v1/chat/completions and /v1/completions, GET /v1/models and /health, for OpenAI's clients and compatible ones:
 base_url http://127.0.0.1:8000/v1. Requests are batched continuously as they arrive. Besides OpenAI's fields there are
 top_k, min_p, repetition_penalty, skip_special_tokens, chat_template_kwargs, and return_token_ids, which returns the sampled
-ids. The same request with the same seed gets the same answer, regardless of other requests. logprobs are
+ids. The same request with the same seed gets the same answer, on a CPU regardless of other requests. logprobs are
 log_softmax(logits / temperature) of each id; top_logprobs, and echo with logprobs, cost two more forward passes over all
 tokens of a choice, and a stream sends them at its end. response_format (json_object, or json_schema with a schema)
 constrains responses to JSON from the first token: the named properties of an object in their order; length, pattern or
-format of strings. tool_choice "required", or a function's name, constrains them to one call. Unknown forms are refused. If
+format of strings. tool_choice "required", or a function's name, constrains them to one call. On a GPU most models have
+neither. Unknown forms are refused. If
 ROLL_API_KEY is set in the environment, every request must send it as "Authorization: Bearer ..."; without it, only this
 machine is served. Ctrl-C ends the server.)";
 

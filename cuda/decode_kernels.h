@@ -109,18 +109,18 @@ ROLL_KERNEL_TEXT float norm_scale(const Block& block, int64_t width, float eps, 
   return 1.0f / sqrtf(squares / static_cast<float>(width) + eps);
 }
 
-/// Returns x * scale * weight as T.
-template <class T>
-ROLL_HOST_DEVICE Vector<T, 4> normed(const Vector<float, 4>& x, float scale, const Vector<float, 4>& weight) {
-  Vector<T, 4> result;
-  for (int e = 0; e < 4; ++e) store(result.at[e], x.at[e] * scale * weight.at[e]);
+/// Returns x * scale * weight.
+ROLL_HOST_DEVICE Vector<float, 4> normed(const Vector<float, 4>& x, float scale, const Vector<float, 4>& weight) {
+  Vector<float, 4> result;
+  for (int e = 0; e < 4; ++e) result.at[e] = x.at[e] * scale * weight.at[e];
   return result;
 }
 
-/// Kernel: begins a step: fills in tokens and positions (`rows`), and writes the embeddings (x) and their RMS norm
-/// (`input`, of layer 0). One block per row; a padding row becomes 0. If `sums` is set (embedding split across ranks),
-/// x becomes 0 and `input` is not written. `sums` then gets the embeddings of tokens in this rank's vocabulary range,
-/// and 0 for other tokens. The caller sums it over the ranks, and AddNorm adds it to x and writes `input`.
+/// Kernel: begins a step: fills in tokens and positions (`rows`), and writes the embeddings (x) and their RMS norm, or
+/// a copy without a norm (`input`, of layer 0). One block per row; a padding row becomes 0. If `sums` is set (embedding
+/// split across ranks), x becomes 0 and `input` is not written. `sums` then gets the embeddings of tokens in this
+/// rank's vocabulary range, and 0 for other tokens. The caller sums it over the ranks, and AddNorm adds it to x and
+/// writes `input`.
 template <class T>
 struct StartRows {
   static constexpr int kLanes = 256;
@@ -130,13 +130,13 @@ struct StartRows {
   StepRow* rows = nullptr;                  // [N]: plan with tokens and positions filled in; read by the later kernels
   const SlotState* slots = nullptr;         // [S]
   const T* embedding = nullptr;             // [num_tokens, E]
-  const T* norm = nullptr;                  // [E]: weight of layer 0's input norm
+  const float* norm = nullptr;              // [E]: weight of layer 0's input norm; null: no norm
   float* x = nullptr;                       // [N, E]: residual stream
   T* input = nullptr;                       // [N, E]
   float* sums = nullptr;                    // [N, E], or null
   int64_t num_rows = 0, hidden = 0;         // N, E
   int64_t first_token = 0, num_tokens = 0;  // token ids [first_token, first_token + num_tokens) are in `embedding`
-  float eps = 0;
+  float eps = 0, embedding_scale = 1;
 
   int64_t num_blocks() const { return num_rows; }
   template <class Block>
@@ -152,10 +152,15 @@ struct StartRows {
     const int64_t table_row = row.token - first_token;
     const bool is_local = row.slot >= 0 && 0 <= table_row && table_row < num_tokens;
     const T* const token = embedding + (is_local ? table_row : 0) * hidden;
+    const auto value = [&](int32_t j) {
+      Vector<float, 4> x = four_at(block, token + j);
+      for (float& element : x.at) element *= embedding_scale;
+      return x;
+    };
     if (sums)
       return block.each_fourth(static_cast<int32_t>(hidden), [&](int32_t j) {
         block.store(x_row + j, Vector<float, 4>{});
-        block.store(sums + i * hidden + j, is_local ? four_at(block, token + j) : Vector<float, 4>{});
+        block.store(sums + i * hidden + j, is_local ? value(j) : Vector<float, 4>{});
       });
     if (row.slot < 0) {
       block.each_fourth(static_cast<int32_t>(hidden), [&](int32_t j) {
@@ -164,19 +169,19 @@ struct StartRows {
       });
       return;
     }
-    const auto value = [&](int32_t j) { return four_at(block, token + j); };
-    const float scale = norm_scale(block, hidden, eps, value);
+    const float scale = norm ? norm_scale(block, hidden, eps, value) : 1;
     block.each_fourth(static_cast<int32_t>(hidden), [&](int32_t j) {
       const Vector<float, 4> x = value(j);
       block.store(x_row + j, x);
-      block.store(in + j, normed<T>(x, scale, four_at(block, norm + j)));
+      block.store(in + j, rounded<T>(norm ? normed(x, scale, four_at(block, norm + j)) : x));
     });
   }
 };
 
-/// Kernel: x += branch + bias, and input = RMS norm of x * norm: the input of the next GEMM. One block per row of
-/// `input`. If `draws` is set (before the LM head), x stays unchanged. Row i of `input` is then computed from row
-/// draws[i].row of x and branch, and becomes 0 if draws[i].slot is -1.
+/// Kernel: x += scale * after(branch + bias), and input = RMS norm of x * norm, the input of the next GEMM. `after` is
+/// an RMS norm, too. Without the norms the values go on unchanged. One block per row of `input`. If `draws` is set
+/// (before the LM head), x stays unchanged. Row i of `input` is then computed from row draws[i].row of x and branch,
+/// and becomes 0 if draws[i].slot is -1.
 template <class T>
 struct AddNorm {
   static constexpr int kLanes = 256;
@@ -185,12 +190,13 @@ struct AddNorm {
   float* x = nullptr;                // [N, E]: residual stream
   const T* branch = nullptr;         // [N, E]: output of the attention or MLP, without bias
   const T* bias = nullptr;           // [E], or null
-  const T* norm = nullptr;           // [E]: weight of the norm
+  const float* after = nullptr;      // [E]: weight of the norm of the branch, or null
+  const float* norm = nullptr;       // [E]: weight of the norm of x, or null
   const float* sums = nullptr;       // [N, E]: taken in place of `branch`, e.g. a sum over ranks; null: not used
   T* input = nullptr;                // [num_rows, E]
   const RowDraw* draws = nullptr;    // [num_rows], or null
   int64_t num_rows = 0, hidden = 0;  // num_rows: N, or the number of draws; hidden: E
-  float eps = 0;
+  float eps = 0, scale = 1;
 
   int64_t num_blocks() const { return num_rows; }
   template <class Block>
@@ -201,19 +207,24 @@ struct AddNorm {
       return block.each_fourth(width, [&](int32_t j) { block.store(in + j, Vector<T, 4>{}); });
     const int64_t from = draws ? draws[i].row : i;
     float* const x_row = x + from * hidden;
+    const auto added = [&](int32_t j) {
+      Vector<float, 4> y = sums ? four_at(block, sums + from * hidden + j) : four_at(block, branch + from * hidden + j);
+      const Vector<float, 4> z = bias ? four_at(block, bias + j) : Vector<float, 4>{};
+      for (int e = 0; e < 4; ++e) y.at[e] += z.at[e];
+      return y;
+    };
+    const float after_scale = after ? norm_scale(block, hidden, eps, added) : 1;
     const auto value = [&](int32_t j) {
       Vector<float, 4> x = block.template load<4>(x_row + j);
-      const Vector<float, 4> y =
-          sums ? four_at(block, sums + from * hidden + j) : four_at(block, branch + from * hidden + j);
-      const Vector<float, 4> z = bias ? four_at(block, bias + j) : Vector<float, 4>{};
-      for (int e = 0; e < 4; ++e) x.at[e] = x.at[e] + y.at[e] + z.at[e];
+      const Vector<float, 4> y = after ? normed(added(j), after_scale, four_at(block, after + j)) : added(j);
+      for (int e = 0; e < 4; ++e) x.at[e] += scale * y.at[e];
       return x;
     };
-    const float scale = norm_scale(block, hidden, eps, value);
+    const float sum_scale = norm ? norm_scale(block, hidden, eps, value) : 1;
     block.each_fourth(width, [&](int32_t j) {
       const Vector<float, 4> sum = value(j);
       if (!draws) block.store(x_row + j, sum);
-      block.store(in + j, normed<T>(sum, scale, four_at(block, norm + j)));
+      block.store(in + j, rounded<T>(norm ? normed(sum, sum_scale, four_at(block, norm + j)) : sum));
     });
   }
 };
@@ -274,22 +285,25 @@ struct HeadShared {
   alignas(16) typename Block::template Cell<float> x[kMaxHeadDim];
 };
 
-/// Kernel: adds the bias to q, k and v, and applies q/k norm and RoPE to q and k. Writes q back to `qkv`; writes k and
-/// v to the pages of `layer` only. One block per row and q/k/v head; padding rows are skipped. RoPE rotates the pairs
-/// (i, i + D / 2).
+/// Kernel: adds the bias to q, k and v, applies q/k norm and RoPE to q and k, and scales q by its position. Writes q
+/// back to `qkv`; writes k and v to the pages of `layer` only. One block per row and q/k/v head; padding rows are
+/// skipped. RoPE rotates pairs of the first R elements: (i, i + R / 2), or (2i, 2i + 1) if they are interleaved.
 template <class T>
 struct PlaceHeads {
   static constexpr int kLanes = 64;
   template <class Block>
   using Shared = HeadShared<Block>;
-  T* qkv = nullptr;                              // [N, (H + 2 Hkv) D]: queries, keys, values
-  const T* bias = nullptr;                       // [(H + 2 Hkv) D], or null
-  const T *q_norm = nullptr, *k_norm = nullptr;  // [D]: weights of the RMS norms; null: no norm
-  const float *cos = nullptr, *sin = nullptr;    // [positions, D / 2]: RoPE tables, a row per position
-  const StepRow* rows = nullptr;                 // [N]
+  T* qkv = nullptr;                                  // [N, (H + 2 Hkv) D]: queries, keys, values
+  const T* bias = nullptr;                           // [(H + 2 Hkv) D], or null
+  const float *q_norm = nullptr, *k_norm = nullptr;  // [D]: weights of the RMS norms; null: no norm
+  const float *cos = nullptr, *sin = nullptr;        // [positions, R / 2]: RoPE tables, a row per position
+  const float* growth = nullptr;                     // [positions]: factors of queries; null: 1
+  const StepRow* rows = nullptr;                     // [N]
   PagedLayer<T> layer;
   int64_t num_rows = 0, heads = 0;  // N, H
+  int64_t rotated = 0;              // R; 0: no RoPE
   float eps = 0;
+  bool is_interleaved = false;
 
   ROLL_HOST_DEVICE int64_t all_heads() const { return heads + 2 * layer.kv_heads; }
   int64_t num_blocks() const { return num_rows * all_heads(); }
@@ -307,20 +321,26 @@ struct PlaceHeads {
       place = layer.token_place(row.slot, row.position, static_cast<int32_t>(head - heads) % layer.kv_heads);
     if (head >= heads + layer.kv_heads)
       return block.each(static_cast<int32_t>(dim), [&](int32_t d) { store(layer.value_at(place, d), shared.x[d]); });
-    const T* const norm = head < heads ? q_norm : k_norm;
+    const float* const norm = head < heads ? q_norm : k_norm;
     if (norm) {
       const float scale = norm_scale(block, dim, eps, [&](int32_t d) { return block.template load<4>(&shared.x[d]); });
-      block.each(dim, [&](int64_t d) { shared.x[d] *= scale * to_float(norm[d]); });
+      block.each(dim, [&](int64_t d) { shared.x[d] *= scale * norm[d]; });
     }
-    const int64_t half = dim / 2;
+    const auto half = static_cast<int32_t>(rotated / 2);
     const float *const c = cos + row.position * half, *const s = sin + row.position * half;
+    const float factor = growth ? growth[row.position] : 1;
     block.each(static_cast<int32_t>(dim), [&](int32_t d) {
-      const float rotated = d < half ? shared.x[d] * c[d] - shared.x[d + half] * s[d]
-                                     : shared.x[d] * c[d - half] + shared.x[d - half] * s[d - half];
+      float x = shared.x[d];
+      if (d < 2 * half) {
+        const bool is_second = is_interleaved ? d % 2 == 1 : d >= half;
+        const int32_t other = is_interleaved ? d ^ 1 : is_second ? d - half : d + half;
+        const int32_t pair = is_interleaved ? d / 2 : is_second ? other : d;
+        x = is_second ? x * c[pair] + shared.x[other] * s[pair] : x * c[pair] - shared.x[other] * s[pair];
+      }
       if (head < heads)
-        store(own[d], rotated);
+        store(own[d], x * factor);
       else
-        store(layer.key_at(place, d), rotated);
+        store(layer.key_at(place, d), x);
     });
   }
 };
@@ -331,8 +351,15 @@ ROLL_HOST_DEVICE float silu(float x) {
   return x < -80.0f ? 0.0f : float_quotient(x, 1.0f + float_exp2(-x * kLog2E));
 }
 
-/// Kernel: gated = silu(gate + gate_bias) * (up + up_bias). gate and up are the halves of gate_up's rows, gate_bias and
-/// up_bias the halves of `bias`.
+/// Returns the tanh approximation of gelu: x sigmoid(2 u) with u = sqrt(2 / pi) (x + 0.044715 x^3).
+ROLL_HOST_DEVICE float gelu_tanh(float x) {
+  constexpr float kTwice = 1.5957691216057308f, kCubic = 0.044715f;  // 2 sqrt(2 / pi)
+  const float twice = kTwice * x * (1.0f + kCubic * x * x);
+  return twice < -80.0f ? 0.0f : float_quotient(x, 1.0f + float_exp2(-twice * kLog2E));
+}
+
+/// Kernel: gated = activation(gate + gate_bias) * (up + up_bias). gate and up are the halves of gate_up's rows,
+/// gate_bias and up_bias the halves of `bias`.
 template <class T>
 struct Gate {
   static constexpr int kLanes = 256, kPerBlock = 1024;  // kPerBlock: elements of a row per block
@@ -342,6 +369,7 @@ struct Gate {
   const T* bias = nullptr;          // [2 I]: gate's, then up's; or null
   T* gated = nullptr;               // [N, I]
   int64_t num_rows = 0, inner = 0;  // N, I
+  bool is_gelu = false;             // the activation is gelu_tanh(); false: silu()
 
   ROLL_HOST_DEVICE int64_t blocks_per_row() const { return (inner + kPerBlock - 1) / kPerBlock; }
   int64_t num_blocks() const { return num_rows * blocks_per_row(); }
@@ -360,7 +388,7 @@ struct Gate {
       };
       const Vector<float, 4> gate = biased(j);
       Vector<float, 4> up = biased(inner + j);
-      for (int e = 0; e < 4; ++e) up.at[e] *= silu(gate.at[e]);
+      for (int e = 0; e < 4; ++e) up.at[e] *= is_gelu ? gelu_tanh(gate.at[e]) : silu(gate.at[e]);
       block.store(gated + i * inner + j, rounded<T>(up));
     });
   }

@@ -61,14 +61,17 @@ struct ChooseExperts {
     const int32_t count = rule.count, chosen = rule.chosen;
     if (row.slot < 0) return block.each(chosen, [&](int32_t k) { choices[i * chosen + k] = -1; });
     set_probabilities(block, shared, logits + i * stride);
-    block.each(count, [&](int32_t e) { shared.scores[e] = shared.probabilities[e] + (bias ? bias[e] : 0.0f); });
+    block.each(count, [&](int32_t e) {
+      const float score = shared.probabilities[e] + (bias ? bias[e] : 0.0f);
+      shared.scores[e] = score == score ? score : INFINITY;  // chosen, so that NaN reaches the logits
+    });
     if (rule.chosen_groups < rule.groups) mask_other_groups(block, shared);
     float sum = rule.least_sum;
     for (int32_t k = 0; k < chosen; ++k) {
       Best best{-INFINITY, count};
       for (int32_t e = block.lane(); e < count; e += kLanes) best = better(best, {shared.scores[e], e});
       best = block.joined(best, [](Best a, Best b) { return better(a, b); });
-      const int32_t expert = best.index < count ? best.index : k;  // the latter if no score is a number
+      const int32_t expert = best.index;
       const float probability = shared.probabilities[expert];
       sum += probability;
       block.once([&] {
@@ -151,7 +154,7 @@ struct SortShared {
 /// Kernel: sorts the choices by expert and divides those of each expert into tiles. One block. Which of an expert's
 /// entries comes first is left to chance.
 struct SortChoices {
-  static constexpr int kLanes = kMostExperts;
+  static constexpr int kLanes = kMostExperts;  // a lane per expert
   template <class Block>
   using Shared = SortShared<Block>;
   const int32_t* choices = nullptr;  // [N, K]; -1: none

@@ -2,32 +2,12 @@
 // value pages; used by cpu_decoder.h.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
 
-#include "model/backbone.h"
-#include "model/spec.h"
+#include "decode/float_weights.h"
 
 namespace roll {
-
-/// Returns the tensor detached and as contiguous float32, a copy only if needed; an undefined tensor stays undefined.
-at::Tensor as_float(const at::Tensor& tensor);
-/// Returns the data of a float32 tensor, which must outlive the use of the pointer; null if undefined.
-const float* data_or_null(const at::Tensor& tensor);
-/// Returns the factor of an RMS norm as float32: its weight, plus the offset of models that store weight - 1. Undefined
-/// if the model has no such norm.
-at::Tensor norm_weight(const LayerWeights& weights, const NormShape& norm);
-
-/// Tables of one RoPE variant (Rope) of a model, by position. R: rotated elements of a head.
-struct Angles {
-  at::Tensor cos, sin;  // [max_length, R/2] float32
-  at::Tensor growth;    // [max_length] float32: factor of queries by position (Rope::query_growth); undefined: 1
-};
-
-/// Returns the tables of all ropes of the model, in the order of spec.ropes(), for positions below max_length.
-std::vector<Angles> rope_angles(const ModelSpec& spec, int64_t max_length);
 
 /// Finishes the queries, keys and values of an attention block. Set the fields, then call finish() for each row, from
 /// any thread.

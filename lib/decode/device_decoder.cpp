@@ -4,13 +4,14 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <variant>
 
+#include "decode/attention_splits.h"
 #include "decode/device_draws.h"
 #include "decode/device_experts.h"
 #include "decode/device_sizes.h"
+#include "decode/float_weights.h"
 #include "decode/rows.h"
 #include "model/backbone.h"
 #include "model/transformer.h"
@@ -43,10 +44,12 @@ class DeviceDecoderImpl : public DeviceDecoder {
       for (const Block& block : weights.layer())
         DeviceMixers::visit(block.mixer, [&](const auto& mixer) { add_block(mixer, block, weights); });
     embedding_ = plain(model.backbone().embedding().to(model.dtype()));
-    final_norm_ = plain(model.backbone().final_norm());
-    const at::Tensor angles = at::outer(at::arange(sizes.max_length, at::kFloat), inverse_frequencies(spec.ropes()[0]));
-    cos_ = angles.cos().to(model.device());
-    sin_ = angles.sin().to(model.device());
+    final_norm_ = (as_float(model.backbone().final_norm()) + spec.norm_offset()) * spec.logit_scale;
+    for (Angles angles : rope_angles(spec, sizes.max_length)) {
+      for (at::Tensor* table : {&angles.cos, &angles.sin, &angles.growth})
+        if (table->defined()) *table = table->to(model.device());
+      rope_tables_.push_back(std::move(angles));
+    }
     make_buffers();
   }
 
@@ -83,23 +86,25 @@ class DeviceDecoderImpl : public DeviceDecoder {
     start_rows(num_rows);
     for (size_t i = 0; i < blocks_.size(); ++i) {
       std::visit([&](const auto& mixer) { mix(mixer); }, blocks_[i].mixer);
-      if (i + 1 < blocks_.size()) add_and_norm(blocks_[i].out_bias, blocks_[i + 1].norm, nullptr, num_rows);
+      if (i + 1 < blocks_.size()) add_and_norm(blocks_[i], blocks_[i + 1].norm, nullptr, num_rows);
     }
     if (num_draws == 0) return;
-    add_and_norm(blocks_.back().out_bias, final_norm_, planned_draws(), num_draws);
+    add_and_norm(blocks_.back(), final_norm_, planned_draws(), num_draws);
     draws_.draw(first_rows(head_input_, num_draws), num_draws, memory_);
   }
 
  private:
-  // Biases and norms are undefined if the model has none.
+  // Biases and norms are undefined if the model has none. Norms are float32.
   struct AttentionBlock {
     int64_t heads = 0, kv_heads = 0, head_dim = 0;  // on this rank
     float scale = 1;                                // factor of scores
     int64_t cache = 0;                              // index in cache_
+    RotaryRule rotary;
     at::Tensor qkv, o, q_norm, k_norm, qkv_bias;
   };
   struct GatedBlock {
     int64_t inner = 0;
+    bool is_gelu = false;
     at::Tensor gate_up, down, gate_up_bias;
   };
   struct ExpertsBlock {
@@ -110,6 +115,8 @@ class DeviceDecoderImpl : public DeviceDecoder {
     at::Tensor norm;
     std::variant<AttentionBlock, GatedBlock, ExpertsBlock> mixer;
     at::Tensor out_bias;  // bias of the mixer's output
+    at::Tensor after;     // norm of the mixer's output
+    float scale = 1;      // factor of the mixer's output, behind that norm
   };
 
   template <class Kernel>
@@ -124,30 +131,41 @@ class DeviceDecoderImpl : public DeviceDecoder {
                                .head_dim = attention.head_dim,
                                .scale = static_cast<float>(attention.scale()),
                                .cache = num_caches_++,
+                               .rotary = attention.rotary,
                                .qkv = concatenated({merged_weight(q), merged_weight(k), merged_weight(v)}),
                                .o = plain(merged_weight(weights[attention.o])),
-                               .q_norm = plain(weights[attention.q_norm]),
-                               .k_norm = plain(weights[attention.k_norm]),
+                               .q_norm = norm_weight(weights, attention.q_norm),
+                               .k_norm = norm_weight(weights, attention.k_norm),
                                .qkv_bias = concatenated({q.bias, k.bias, v.bias})};
-    blocks_.push_back({plain(weights[block.norm]), std::move(mixer_block), plain(weights[attention.o].bias)});
+    push_block(std::move(mixer_block), block, weights, weights[attention.o].bias);
   }
 
   GatedBlock gated_block(const GatedMlp& mlp, const LayerWeights& weights) const {
     const Linear &gate = weights[mlp.gate], &up = weights[mlp.up];
     return {.inner = gate.outputs(),
+            .is_gelu = mlp.activation == Activation::kGeluTanh,
             .gate_up = concatenated({merged_weight(gate), merged_weight(up)}),
             .down = plain(merged_weight(weights[mlp.down])),
             .gate_up_bias = concatenated({gate.bias, up.bias})};
   }
 
   void add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights) {
-    blocks_.push_back({plain(weights[block.norm]), gated_block(mlp, weights), plain(weights[mlp.down].bias)});
+    push_block(gated_block(mlp, weights), block, weights, weights[mlp.down].bias);
   }
 
   void add_block(const Experts& experts, const Block& block, const LayerWeights& weights) {
     ExpertsBlock mixer_block{.mixture = experts_.make_mixture(experts, weights), .shared = {}};
     if (experts.shared) mixer_block.shared = gated_block(*experts.shared, weights);
-    blocks_.push_back({plain(weights[block.norm]), std::move(mixer_block), {}});
+    push_block(std::move(mixer_block), block, weights, /*out_bias=*/{});
+  }
+
+  void push_block(decltype(DecoderBlock::mixer) mixer, const Block& block, const LayerWeights& weights,
+                  const at::Tensor& out_bias) {
+    blocks_.push_back({.norm = norm_weight(weights, block.norm),
+                       .mixer = std::move(mixer),
+                       .out_bias = plain(out_bias),
+                       .after = norm_weight(weights, block.after),
+                       .scale = static_cast<float>(block.scale)});
   }
 
   void make_buffers() {
@@ -174,7 +192,7 @@ class DeviceDecoderImpl : public DeviceDecoder {
     int64_t parts = 0;
     for (const DecoderBlock& block : blocks_)
       if (const auto* attention = std::get_if<AttentionBlock>(&block.mixer))
-        parts = std::max(parts, max_parts(*attention));
+        parts = std::max(parts, splits_of(*attention).most_parts(sizes_.max_rows));
     parts_ = launcher_.empty({parts}, options.dtype(at::kFloat));
     const auto bytes = [&](int64_t count, size_t size) {
       return at::zeros({count * static_cast<int64_t>(size)}, options.dtype(at::kByte));
@@ -189,21 +207,8 @@ class DeviceDecoderImpl : public DeviceDecoder {
   const RowDraw* planned_draws() const { return tensor_data<RowDraw>(memory_.plan); }
   const StepRow* planned_rows() const { return reinterpret_cast<const StepRow*>(planned_draws() + num_slots_); }
 
-  /// Returns the number of token splits, such that all blocks run in one wave: a partial wave would take as long as a
-  /// full one.
-  int64_t splits_for(const AttentionBlock& block, int64_t num_rows) const {
-    using Attend = AttendPages<T, kMaxHeadDim>;
-    const int64_t blocks = num_rows * block.kv_heads * ceil_quotient(block.heads / block.kv_heads, Attend::kQueries);
-    const int64_t pieces = ceil_quotient(sizes_.max_length, Attend::kTile * Attend::kLanes / kWarp);
-    return std::clamp<int64_t>(target_blocks_ / blocks, 1, std::min<int64_t>(32, pieces));
-  }
-
-  /// Returns the largest size of parts_ (partial results for CombineParts), in elements.
-  int64_t max_parts(const AttentionBlock& block) const {
-    int64_t largest = 0;
-    for (int64_t n = 1; n <= sizes_.max_rows && splits_for(block, n) > 1; ++n)
-      largest = std::max(largest, n * splits_for(block, n));
-    return largest * block.heads * (block.head_dim + 4);
+  AttentionSplits<T> splits_of(const AttentionBlock& block) const {
+    return {block.heads, block.kv_heads, block.head_dim, sizes_.max_length, target_blocks_};
   }
 
   PagedLayer<T> paged_layer(const AttentionBlock& block) const {
@@ -227,7 +232,7 @@ class DeviceDecoderImpl : public DeviceDecoder {
                         .rows = tensor_data<StepRow>(rows_),
                         .slots = tensor_data<SlotState>(memory_.slots),
                         .embedding = tensor_data<T>(embedding_),
-                        .norm = tensor_data<T>(blocks_.front().norm),
+                        .norm = tensor_data<float>(blocks_.front().norm),
                         .x = tensor_data<float>(x_),
                         .input = tensor_data<T>(input_),
                         .sums = tp_ ? tensor_data<float>(sums_) : nullptr,
@@ -235,7 +240,8 @@ class DeviceDecoderImpl : public DeviceDecoder {
                         .hidden = hidden_,
                         .first_token = tokens_.begin,
                         .num_tokens = tokens_.end - tokens_.begin,
-                        .eps = eps_});
+                        .eps = eps_,
+                        .embedding_scale = static_cast<float>(model_.backbone().embedding_scale())});
     if (!tp_) return;
     reduce_sums();
     add_and_norm({}, blocks_.front().norm, nullptr, num_rows);
@@ -257,17 +263,21 @@ class DeviceDecoderImpl : public DeviceDecoder {
   /// Computes branch_ (or sums_) from input_, without the output bias.
   void mix(const AttentionBlock& block) {
     multiply(qkv_, input_, block.qkv);
+    const Angles angles = block.rotary.rope < 0 ? Angles() : rope_tables_[static_cast<size_t>(block.rotary.rope)];
     launch(PlaceHeads<T>{.qkv = tensor_data<T>(qkv_),
                          .bias = tensor_data<T>(block.qkv_bias),
-                         .q_norm = tensor_data<T>(block.q_norm),
-                         .k_norm = tensor_data<T>(block.k_norm),
-                         .cos = tensor_data<float>(cos_),
-                         .sin = tensor_data<float>(sin_),
+                         .q_norm = tensor_data<float>(block.q_norm),
+                         .k_norm = tensor_data<float>(block.k_norm),
+                         .cos = tensor_data<float>(angles.cos),
+                         .sin = tensor_data<float>(angles.sin),
+                         .growth = tensor_data<float>(angles.growth),
                          .rows = tensor_data<StepRow>(rows_),
                          .layer = paged_layer(block),
                          .num_rows = num_rows_,
                          .heads = block.heads,
-                         .eps = eps_});
+                         .rotated = angles.cos.defined() ? 2 * angles.cos.size(1) : 0,
+                         .eps = eps_,
+                         .is_interleaved = block.rotary.interleaved});
     attend(block);
     multiply_to_branch(mixed_, block.o);
   }
@@ -282,12 +292,9 @@ class DeviceDecoderImpl : public DeviceDecoder {
       gate(*block.shared);
       multiply(shared_, gated_, block.shared->down);
     }
-    experts_.mix(block.mixture,
-                 {.rows = tensor_data<StepRow>(rows_),
-                  .count = num_rows_,
-                  .input = dense_rows(input_, num_rows_, hidden_),
-                  .shared = block.shared ? shared_ : at::Tensor()},
-                 memory_.tables, sums_);
+    const MixedRows rows{tensor_data<StepRow>(rows_), num_rows_, dense_rows(input_, num_rows_, hidden_),
+                         block.shared ? shared_ : at::Tensor()};
+    experts_.mix(block.mixture, rows, memory_.tables, sums_);
     if (tp_) reduce_sums();
   }
 
@@ -298,7 +305,8 @@ class DeviceDecoderImpl : public DeviceDecoder {
                    .bias = tensor_data<T>(block.gate_up_bias),
                    .gated = tensor_data<T>(gated_),
                    .num_rows = num_rows_,
-                   .inner = block.inner});
+                   .inner = block.inner,
+                   .is_gelu = block.is_gelu});
   }
 
   void attend(const AttentionBlock& block) {
@@ -327,7 +335,7 @@ class DeviceDecoderImpl : public DeviceDecoder {
     kernel.first_row = num_prompt_rows_;
     kernel.num_rows = num_rows_ - num_prompt_rows_;
     kernel.rows_per_block = 1;
-    kernel.splits = splits_for(block, kernel.num_rows);
+    kernel.splits = splits_of(block).for_rows(kernel.num_rows);
     launch(kernel);
     if (kernel.splits > 1)
       launch(CombineParts<T>{.parts = tensor_data<float>(parts_),
@@ -340,17 +348,20 @@ class DeviceDecoderImpl : public DeviceDecoder {
                              .head_dim = block.head_dim});
   }
 
-  void add_and_norm(const at::Tensor& bias, const at::Tensor& norm, const RowDraw* draws, int64_t count) {
+  /// Adds the block's branch to x_ and norms it for the next one, or for the head if `draws` is set.
+  void add_and_norm(const DecoderBlock& block, const at::Tensor& norm, const RowDraw* draws, int64_t count) {
     launch(AddNorm<T>{.x = tensor_data<float>(x_),
                       .branch = tensor_data<T>(branch_),
-                      .bias = tensor_data<T>(bias),
-                      .norm = tensor_data<T>(norm),
+                      .bias = tensor_data<T>(block.out_bias),
+                      .after = tensor_data<float>(block.after),
+                      .norm = tensor_data<float>(norm),
                       .sums = tensor_data<float>(sums_),
                       .input = tensor_data<T>(draws ? head_input_ : input_),
                       .draws = draws,
                       .num_rows = count,
                       .hidden = hidden_,
-                      .eps = eps_});
+                      .eps = eps_,
+                      .scale = block.scale});
   }
 
   const Transformer& model_;
@@ -363,9 +374,9 @@ class DeviceDecoderImpl : public DeviceDecoder {
   float eps_ = 0;
   std::vector<DecoderBlock> blocks_;  // all layers
   at::Tensor embedding_, final_norm_;
-  TensorShard tokens_;    // vocabulary shard of the embedding
-  at::Tensor cos_, sin_;  // [max_length, D/2] float32
-  at::Tensor cache_;      // [attention blocks, keys and values, pages, elements per page]
+  TensorShard tokens_;               // vocabulary shard of the embedding
+  std::vector<Angles> rope_tables_;  // one per Rope of the model
+  at::Tensor cache_;                 // [attention blocks, keys and values, pages, elements per page]
   // x_: residual stream. input_: input of the next GEMM. branch_: mixer output to add to x_; with tensor parallelism or
   // mixtures sums_ (float32) instead. shared_: results of a shared expert.
   at::Tensor x_, input_, qkv_, mixed_, parts_, branch_, sums_, shared_, gate_up_, gated_, rows_, head_input_;

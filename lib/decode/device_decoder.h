@@ -54,7 +54,7 @@ class DeviceDecoder {
 };
 
 /// Returns true if the kernels support the model's dtype (float32, bfloat16, float16), layers, head sizes and sizes per
-/// rank. Does not check the device. The result is equal on all tensor-parallel ranks.
+/// rank, and no ranks share its experts. Does not check the device. The result is equal on all tensor-parallel ranks.
 bool has_device_kernels(const Transformer& model);
 
 /// Returns an upper bound of the memory that a device decoder allocates on this rank besides the KV cache, in bytes.

@@ -13,9 +13,9 @@ namespace roll {
 
 namespace {
 
-/// Returns the weight with all that is merged into it, where the kernels can read vectors of 16 bytes.
+/// Returns the weight, or a copy if the kernels could not read vectors of 16 bytes there.
 at::Tensor readable(const Linear& linear) {
-  const at::Tensor weight = plain(merged_weight(linear));
+  const at::Tensor weight = plain(linear.weight);
   return reinterpret_cast<uintptr_t>(weight.const_data_ptr()) % 16 == 0 ? weight : weight.clone();
 }
 

@@ -28,7 +28,7 @@ struct MixedRows {
   const StepRow* rows = nullptr;
   int64_t count = 0;
   at::Tensor input;   // [count, hidden]
-  at::Tensor shared;  // [count, hidden] float32: the shared expert's results; undefined if there is none
+  at::Tensor shared;  // [count or more, hidden] float32: the shared expert's results; undefined if there is none
 };
 
 /// Launches the mixtures' kernels and holds the numbers between them. T: float, Bf16 or Fp16.

@@ -41,7 +41,6 @@ void add_widths(RowWidths& widths, const Experts& experts, int64_t tp) {
   mixture.routed = std::max(mixture.routed, experts.router.outputs + experts.shared_gate.outputs);
   mixture.inner = std::max(mixture.inner, experts.inner / tp);
   widths.copied += experts.router.inputs * (experts.router.outputs + experts.shared_gate.outputs);
-  for (const LinearShape& linear : experts.parts->linears) widths.copied += merged_numel(linear, tp);
   if (experts.shared) add_widths(widths, *experts.shared, tp);
 }
 
@@ -51,10 +50,14 @@ bool supports(const Attention& attention, const RowWidths& widths, int64_t tp) {
          attention.own_cost(tp).cached == widths.cached;
 }
 bool supports(const GatedMlp& mlp, const RowWidths&, int64_t tp) {
-  return mlp.inner % (4 * tp) == 0;
+  return mlp.inner % (4 * tp) == 0 && (mlp.activation == Activation::kSilu || mlp.activation == Activation::kGeluTanh);
 }
+/// Returns true if the kernels support the mixture. Experts must have neither adapters nor quantised weights, whose
+/// merged copies would take as much memory as the model.
 bool supports(const Experts& experts, const RowWidths& widths, int64_t tp) {
-  return experts.routing.count <= kMostExperts && experts.routing.chosen <= kMostChosen &&
+  const auto is_plain = [](const LinearShape& linear) { return linear.adapter.rank == 0 && !linear.quantised; };
+  return std::ranges::all_of(experts.parts->linears, is_plain) && experts.routing.count <= kMostExperts &&
+         experts.routing.chosen <= kMostChosen && experts.activation == Activation::kSilu &&
          experts.inner % (8 * tp) == 0 && experts.router.inputs % 8 == 0 &&
          (!experts.shared || supports(*experts.shared, widths, tp));
 }

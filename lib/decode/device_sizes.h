@@ -12,7 +12,9 @@ namespace roll {
 /// device_sizes.cpp, and its kernels in cuda/decode_kernels.h, cuda/attend_pages.h and cuda/expert_products.h.
 using DeviceMixers = MixerKinds<Attention, GatedMlp, Experts>;
 /// Features beyond Llama's that the kernels support.
-inline constexpr Features kDeviceFeatures = {Feature::kScoreScale};
+inline constexpr Features kDeviceFeatures = {Feature::kScoreScale, Feature::kRotary,        Feature::kNormOffset,
+                                             Feature::kOutputNorm, Feature::kActivation,    Feature::kBranchScale,
+                                             Feature::kLogitScale, Feature::kEmbeddingScale};
 
 /// Entries per tile of MultiplyGroups, for few and for many rows per expert.
 inline constexpr int kSmallTile = 16, kLargeTile = 64;

@@ -49,7 +49,7 @@ at::ScalarType wide_dtype(const at::Tensor& x) {
 
 bool has_bfloat16_units() {
 #ifdef __x86_64__
-  return __builtin_cpu_supports("avx512bf16") != 0;  // processors with AMX have it, too
+  return __builtin_cpu_supports("avx512bf16") && has_onednn();  // processors with AMX have it, too
 #else
   return false;
 #endif

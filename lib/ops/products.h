@@ -13,7 +13,7 @@ namespace roll {
 /// Returns the dtype for statistics, sums and log-probs of x: float64 for float64, else float32.
 at::ScalarType wide_dtype(const at::Tensor& x);
 
-/// Returns true if this processor multiplies bfloat16 faster than float32.
+/// Returns true if this processor has units for bfloat16, and LibTorch has the library that uses them.
 bool has_bfloat16_units();
 /// Returns true if the CPU multiplies bfloat16 directly: the last choice of multiply_bfloat16(), at first
 /// has_bfloat16_units().

@@ -7,6 +7,7 @@
 #include "decode/decoder.h"
 #include "decode/device_decoder.h"
 #include "decode/expert_record.h"
+#include "model/mixture.h"
 #include "model/transformer.h"
 #include "rollout/device_steps.h"
 #include "rollout/slot_draws.h"
@@ -23,7 +24,9 @@ constexpr int64_t kRowsOnDevice =
 
 /// Returns the number of pages: enough for all slots at full length, or as many as the limits allow.
 int64_t count_pages(const Transformer& model, const EngineLimits& limits) {
-  const int64_t bytes_per_page = page_bytes(model, limits.page_size),
+  const int64_t recorded = limits.records_experts ? choices_per_token(model.spec()) : 0;
+  const int64_t bytes_per_page = page_bytes(model, limits.page_size) +
+                                 limits.page_size * recorded * static_cast<int64_t>(sizeof(int16_t)),
                 pages_per_sequence = pages_for(limits.max_length, limits.page_size);
   int64_t num_pages = limits.num_slots * pages_per_sequence;
   if (limits.kv_cache_bytes > 0) num_pages = std::min(num_pages, limits.kv_cache_bytes / bytes_per_page);
@@ -109,8 +112,8 @@ class DecoderSteps : public StepModel {
   bool takes_guesses() const override { return takes_guesses_; }
   double fixed_rows() const override { return times_.fixed_rows(); }
 
-  std::vector<int16_t> routed_experts(int64_t slot, int64_t length) const override {
-    return decoder_->experts().sequence_experts(slots_[slot].pages.data(), length);
+  std::vector<int16_t> routed_experts(std::span<const int32_t> pages, int64_t length) const override {
+    return decoder_->experts().sequence_experts(pages.data(), length);
   }
 
  private:

@@ -137,11 +137,12 @@ class DeviceSteps : public StepModel {
     return drawn;
   }
 
-  std::vector<int16_t> routed_experts(int64_t slot, int64_t length) const override {
+  std::vector<int16_t> routed_experts(std::span<const int32_t> pages, int64_t length) const override {
     const at::Tensor& record = decoder_->memory().experts;
     if (!record.defined()) return {};
-    const at::Tensor pages = decoder_->memory().tables[slot].narrow(0, 0, pages_for(length, sizes_.page_size));
-    const at::Tensor experts = record.index_select(0, pages).flatten(0, 1).narrow(0, 0, length).contiguous().cpu();
+    const std::vector<int64_t> rows(pages.begin(), pages.begin() + pages_for(length, sizes_.page_size));
+    const at::Tensor found = record.index_select(0, at::tensor(rows, at::kLong).to(device_));
+    const at::Tensor experts = found.flatten(0, 1).narrow(0, 0, length).contiguous().cpu();
     const auto* const first = experts.const_data_ptr<int16_t>();
     return {first, first + experts.numel()};
   }

@@ -175,8 +175,11 @@ void Scheduler::finish(Sequence& sequence, FinishReason reason) {
   Generation& generation = generations_[sequence.request];
   generation.finish_reason = reason;
   generation.text = generated_text(sequence.request);
-  if (sequence.is_decoding)
-    generation.routed_experts = model_.routed_experts(sequence.slot, std::ssize(sequence.ids) - 1);
+  if (sequence.is_decoding) {
+    std::vector<int32_t> pages = sequence.pages;
+    if (sequence.copy) std::ranges::replace(pages, sequence.copy->to, sequence.copy->from);  // not copied yet
+    generation.routed_experts = model_.routed_experts(pages, std::ssize(sequence.ids) - 1);
+  }
   if (params_.continues_responses) remember_computed(sequence);
   release(sequence);
   free_request_data(sequence.request);

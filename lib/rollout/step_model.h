@@ -100,9 +100,12 @@ class StepModel {
   /// Returns how many rows take as long as the part of a decode step that does not depend on its rows; the same on all
   /// ranks. Only with takes_guesses().
   virtual double fixed_rows() const { return 0; }
-  /// Returns the experts chosen for the first `length` tokens of the slot's sequence: [length, choices_per_token()]
-  /// (model/mixture.h), row-major, each row ordered by MoE layer. Empty unless EngineLimits::records_experts.
-  virtual std::vector<int16_t> routed_experts(int64_t /*slot*/, int64_t /*length*/) const { return {}; }
+  /// Returns the experts chosen for the first `length` tokens in these pages: [length, choices_per_token()]
+  /// (model/mixture.h), row-major, each row ordered by MoE layer. Waits for the device. Empty unless
+  /// EngineLimits::records_experts.
+  virtual std::vector<int16_t> routed_experts(std::span<const int32_t> /*pages*/, int64_t /*length*/) const {
+    return {};
+  }
 };
 
 /// Limits of an engine or StepModel on one rank.

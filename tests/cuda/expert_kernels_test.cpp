@@ -1,5 +1,6 @@
 // Kernels of mixtures of experts, run by lanes on the CPU: routing against the CPU decoder's, products against plain
 // loops in float64.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
@@ -232,9 +233,12 @@ TEST_CASE("rows choose the experts that the CPU's decoder chooses, by every rule
   }
 }
 
-TEST_CASE("a router whose logits are no numbers chooses experts that exist", "[cuda]") {
-  const RoutingRule rule = rule_of(40, 6);
-  const std::vector<float> logits(40, NAN);
+TEST_CASE("an expert whose logit is no number is chosen, so that the row shows it", "[cuda]") {
+  const int64_t num_wrong = GENERATE(1, 3, 40);
+  RoutingRule rule = rule_of(40, 6);
+  rule.is_sigmoid = GENERATE(false, true);
+  std::vector<float> logits = random_floats(40, 1);
+  for (int64_t i = 0; i < num_wrong; ++i) logits[(11 * i + 7) % 40] = NAN;
   const StepRow row{.token = 0, .position = 0, .slot = 0};
   std::vector<int32_t> choices(6, 99);
   std::vector<float> weights(6);
@@ -245,8 +249,11 @@ TEST_CASE("a router whose logits are no numbers chooses experts that exist", "[c
                                  .rule = on_device(rule),
                                  .num_rows = 1,
                                  .stride = 40});
-  for (const int32_t expert : choices) CHECK((0 <= expert && expert < 40));
   CHECK(std::isnan(weights[0]));
+  CHECK((!rule.is_sigmoid || std::isnan(logits[choices[0]])));
+  std::ranges::sort(choices);
+  for (size_t k = 0; k < choices.size(); ++k)
+    CHECK((0 <= choices[k] && choices[k] < 40 && (k == 0 || choices[k - 1] < choices[k])));
 }
 
 TEST_CASE("choices are sorted by expert, in tiles of one expert each", "[cuda]") {

@@ -1,6 +1,7 @@
 // The kernels between a layer's products against plain loops in float64.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "cuda/decode_kernels.h"
@@ -55,8 +56,9 @@ void require_row(const T* found, const std::vector<double>& expected) {
 }
 
 template <class T>
-void check_start(int64_t hidden) {
-  const auto embedding = random_numbers<T>(7 * hidden, 1), norm = random_numbers<T>(hidden, 2);
+void check_start(int64_t hidden, bool has_norm, float scale) {
+  const auto embedding = random_numbers<T>(7 * hidden, 1);
+  const auto norm = random_numbers<float>(hidden, 2);
   std::vector<SlotState> slots(2);
   slots[1].last_token = 5, slots[1].length = 9;
   const std::vector<StepRow> plan = {{3, 4, 0}, {-1, 0, 1}, {0, 0, -1}};
@@ -67,26 +69,28 @@ void check_start(int64_t hidden) {
                                 .rows = rows.data(),
                                 .slots = slots.data(),
                                 .embedding = embedding.data(),
-                                .norm = norm.data(),
+                                .norm = has_norm ? norm.data() : nullptr,
                                 .x = x.data(),
                                 .input = input.data(),
                                 .num_rows = 3,
                                 .hidden = hidden,
                                 .num_tokens = 7,
-                                .eps = kEps});
+                                .eps = kEps,
+                                .embedding_scale = scale});
   CHECK((rows[1].token == 5 && rows[1].position == 9 && rows[1].slot == 1));
   for (int64_t i = 0; i < 3; ++i) {
     std::vector<double> own(hidden);
-    for (int64_t j = 0; j < hidden && i < 2; ++j) own[j] = to_float(embedding[(i == 0 ? 3 : 5) * hidden + j]);
+    for (int64_t j = 0; j < hidden && i < 2; ++j) own[j] = scale * to_float(embedding[(i == 0 ? 3 : 5) * hidden + j]);
     require_row(&x[i * hidden], own);
-    require_row(&input[i * hidden], normed_row(own, norm.data()));
+    require_row(&input[i * hidden], has_norm ? normed_row(own, norm.data()) : own);
   }
 }
 
 template <class T>
-void check_add(int64_t hidden, bool has_bias, bool draws) {
-  const auto branch = random_numbers<T>(4 * hidden, 1), norm = random_numbers<T>(hidden, 2),
-             bias = random_numbers<T>(hidden, 3);
+void check_add(int64_t hidden, bool has_bias, bool draws, bool has_after = false, bool has_norm = true,
+               float scale = 1) {
+  const auto branch = random_numbers<T>(4 * hidden, 1), bias = random_numbers<T>(hidden, 3);
+  const auto norm = random_numbers<float>(hidden, 2), after = random_numbers<float>(hidden, 5);
   const auto before = random_floats(4 * hidden, 4);
   std::vector<float> x = before;
   auto input = poisoned<T>(4 * hidden);
@@ -94,27 +98,30 @@ void check_add(int64_t hidden, bool has_bias, bool draws) {
   test::run_kernel(AddNorm<T>{.x = x.data(),
                               .branch = branch.data(),
                               .bias = has_bias ? bias.data() : nullptr,
-                              .norm = norm.data(),
+                              .after = has_after ? after.data() : nullptr,
+                              .norm = has_norm ? norm.data() : nullptr,
                               .input = input.data(),
                               .draws = draws ? drawn.data() : nullptr,
                               .num_rows = 4,
                               .hidden = hidden,
-                              .eps = kEps});
+                              .eps = kEps,
+                              .scale = scale});
   for (int64_t i = 0; i < 4; ++i) {
     const int64_t from = draws ? drawn[i].row : i;
-    std::vector<double> sum(hidden);
+    std::vector<double> added(hidden), sum(hidden);
     for (int64_t j = 0; j < hidden; ++j)
-      sum[j] = static_cast<double>(before[from * hidden + j]) + to_float(branch[from * hidden + j]) +
-               (has_bias ? to_float(bias[j]) : 0.0f);
+      added[j] = static_cast<double>(to_float(branch[from * hidden + j])) + (has_bias ? to_float(bias[j]) : 0.0f);
+    if (has_after) added = normed_row(added, after.data());
+    for (int64_t j = 0; j < hidden; ++j) sum[j] = before[from * hidden + j] + scale * added[j];
     if (!draws) require_row(&x[i * hidden], sum);
     if (draws && drawn[i].slot < 0) sum.assign(hidden, 0);
-    require_row(&input[i * hidden], normed_row(sum, norm.data()));
+    require_row(&input[i * hidden], has_norm ? normed_row(sum, norm.data()) : sum);
   }
   if (draws) CHECK(x == before);
 }
 
 template <class T>
-void check_gate(int64_t inner, bool has_bias) {
+void check_gate(int64_t inner, bool has_bias, bool is_gelu = false) {
   auto gate_up = random_numbers<T>(2 * 2 * inner, 1);
   const auto bias = random_numbers<T>(2 * inner, 2);
   store(gate_up[0], -95.0f), store(gate_up[1], 95.0f), store(gate_up[2], -79.0f);
@@ -123,23 +130,27 @@ void check_gate(int64_t inner, bool has_bias) {
                            .bias = has_bias ? bias.data() : nullptr,
                            .gated = gated.data(),
                            .num_rows = 2,
-                           .inner = inner});
+                           .inner = inner,
+                           .is_gelu = is_gelu});
   for (int64_t i = 0; i < 2; ++i)
     for (int64_t j = 0; j < inner; ++j) {
       const auto part = [&](int64_t at) {
         return static_cast<double>(to_float(gate_up[2 * i * inner + at])) + (has_bias ? to_float(bias[at]) : 0.0f);
       };
       CAPTURE(i, j);
-      REQUIRE(is_near(gated[i * inner + j], part(j) / (1 + std::exp(-part(j))) * part(inner + j)));
+      const double x = part(j), twice = 2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+      REQUIRE(is_near(gated[i * inner + j], x / (1 + std::exp(-(is_gelu ? twice : x))) * part(inner + j)));
     }
 }
 
 /// Queries, keys and values of rows 0 and 1; row 2 is nothing.
 template <class T>
-void check_place(int64_t heads, int32_t kv_heads, int32_t dim, int32_t page_size, bool has_extras) {
-  const int64_t all = heads + 2 * kv_heads, half = dim / 2;
+void check_place(int64_t heads, int32_t kv_heads, int32_t dim, int32_t page_size, bool has_extras, int32_t rotated,
+                 bool is_interleaved = false) {
+  const int64_t all = heads + 2 * kv_heads, half = rotated / 2;
   const auto before = random_numbers<T>(3 * all * dim, 1), bias = random_numbers<T>(all * dim, 2);
-  const auto q_norm = random_numbers<T>(dim, 3), k_norm = random_numbers<T>(dim, 4);
+  const auto q_norm = random_numbers<float>(dim, 3), k_norm = random_numbers<float>(dim, 4);
+  const auto growth = random_numbers<float>(64, 5);
   std::vector<float> cos(64 * half), sin(64 * half);
   for (size_t i = 0; i < cos.size(); ++i) {
     cos[i] = std::cos(static_cast<float>(i));
@@ -163,11 +174,14 @@ void check_place(int64_t heads, int32_t kv_heads, int32_t dim, int32_t page_size
                                  .k_norm = has_extras ? k_norm.data() : nullptr,
                                  .cos = cos.data(),
                                  .sin = sin.data(),
+                                 .growth = has_extras ? growth.data() : nullptr,
                                  .rows = rows.data(),
                                  .layer = layer,
                                  .num_rows = 3,
                                  .heads = heads,
-                                 .eps = kEps});
+                                 .rotated = rotated,
+                                 .eps = kEps,
+                                 .is_interleaved = is_interleaved});
   for (int64_t i = 0; i < 2; ++i)
     for (int32_t head = 0; head < all; ++head) {
       std::vector<double> x(dim), turned(dim);
@@ -177,8 +191,13 @@ void check_place(int64_t heads, int32_t kv_heads, int32_t dim, int32_t page_size
       const bool is_query = head < heads, is_key = !is_query && head < heads + kv_heads;
       if (has_extras && (is_query || is_key)) x = normed_row(x, is_query ? q_norm.data() : k_norm.data());
       const float *const c = &cos[rows[i].position * half], *const s = &sin[rows[i].position * half];
-      for (int32_t d = 0; d < dim; ++d)
-        turned[d] = d < half ? x[d] * c[d] - x[d + half] * s[d] : x[d] * c[d - half] + x[d - half] * s[d - half];
+      turned = x;
+      for (int64_t pair = 0; pair < half; ++pair) {
+        const int64_t a = is_interleaved ? 2 * pair : pair, b = is_interleaved ? a + 1 : a + half;
+        turned[a] = x[a] * c[pair] - x[b] * s[pair];
+        turned[b] = x[b] * c[pair] + x[a] * s[pair];
+      }
+      for (double& one : turned) one *= has_extras && is_query ? growth[rows[i].position] : 1.0f;
       const TokenPlace place =
           layer.token_place(rows[i].slot, rows[i].position, (head - static_cast<int32_t>(heads)) % kv_heads);
       for (int32_t d = 0; d < dim; ++d) {
@@ -197,27 +216,34 @@ void check_place(int64_t heads, int32_t kv_heads, int32_t dim, int32_t page_size
 
 TEST_CASE("rows start with their tokens' embeddings, and the first norm is that of float64", "[cuda]") {
   const int64_t hidden = GENERATE(4, 1028, 3584);
-  check_start<float>(hidden);
-  check_start<Bf16>(hidden);
+  check_start<float>(hidden, true, 1);
+  check_start<Bf16>(hidden, true, 1);
+  check_start<float>(hidden, false, 2.5f);
 }
 
 TEST_CASE("what is added to the stream, and its norm, is that of float64", "[cuda]") {
   const bool has_bias = GENERATE(false, true), draws = GENERATE(false, true);
   check_add<float>(1028, has_bias, draws);
   check_add<Bf16>(1028, has_bias, draws);
+  check_add<float>(1028, has_bias, draws, /*has_after=*/true, /*has_norm=*/true, 0.5f);
+  check_add<float>(1028, has_bias, draws, /*has_after=*/true, /*has_norm=*/false, 2);
 }
 
 TEST_CASE("gates are those of float64, from the smallest to the largest", "[cuda]") {
   const int64_t inner = GENERATE(4, 1024, 2052);
   check_gate<float>(inner, false);
   check_gate<Bf16>(inner, true);
+  check_gate<float>(inner, true, /*is_gelu=*/true);
 }
 
 TEST_CASE("queries, keys and values are those of float64, in the pages where attention reads them", "[cuda]") {
   const int32_t page_size = GENERATE(8, 16, 24);
-  check_place<float>(4, 2, 64, page_size, true);
-  check_place<float>(3, 3, 8, page_size, false);
-  check_place<Bf16>(6, 2, 128, page_size, true);
+  check_place<float>(4, 2, 64, page_size, true, 64);
+  check_place<float>(3, 3, 8, page_size, false, 8);
+  check_place<Bf16>(6, 2, 128, page_size, true, 128);
+  check_place<float>(3, 1, 16, page_size, true, 0);
+  check_place<float>(3, 1, 24, page_size, true, 12);
+  check_place<Bf16>(3, 1, 16, page_size, false, 8, /*is_interleaved=*/true);
 }
 
 TEST_CASE("pages are copied whole, in each of the cache's tensors, and slots get what the plan says", "[cuda]") {

@@ -9,6 +9,7 @@
 #include "decode/cpu_decoder.h"
 #include "decode/decoding.h"
 #include "decode/device_decoder.h"
+#include "decode/device_sizes.h"
 #include "decode/tensor_decoder.h"
 #include "dist/local_ranks.h"
 #include "model/features.h"
@@ -166,7 +167,7 @@ TEST_CASE("a device's kernels are given no model with features that they do not 
     sizes.intermediate = 64;
     if (row.has_experts()) sizes.expert_intermediate = 16;
     const Transformer model = Transformer::init(make_spec(sizes, {}), 1);
-    CHECK(has_device_kernels(model) == layer_features(model.spec()).are_within({Feature::kScoreScale}));
+    CHECK(has_device_kernels(model) == layer_features(model.spec()).are_within(kDeviceFeatures));
     known += has_device_kernels(model);
   }
   CHECK(known > 0);

@@ -27,6 +27,7 @@ const char* kind_of(const Kernel&) {
 
 at::Tensor SimulatedLauncher::empty(at::IntArrayRef sizes, const at::TensorOptions& options) {
   at::Tensor memory = at::empty(sizes, options);
+  if (allocated_) *allocated_ += static_cast<int64_t>(memory.nbytes());
   test::poison(memory.mutable_data_ptr(), memory.nbytes());
   return memory;
 }

@@ -11,7 +11,9 @@ namespace roll {
 class SimulatedLauncher : public KernelLauncher {
  public:
   /// `log`: of every launch the kind: "update", "copy", "start", "multiply", "sample" or "kernel".
-  explicit SimulatedLauncher(std::vector<std::string>* log = nullptr) : log_(log) {}
+  /// `allocated`: gets the bytes of all empty() in addition.
+  explicit SimulatedLauncher(std::vector<std::string>* log = nullptr, int64_t* allocated = nullptr)
+      : log_(log), allocated_(allocated) {}
 
   int64_t num_processors() const override { return 100; }
   at::Tensor empty(at::IntArrayRef sizes, const at::TensorOptions& options) override;
@@ -29,6 +31,7 @@ class SimulatedLauncher : public KernelLauncher {
   void run(const Kernel& kernel);
 
   std::vector<std::string>* log_;
+  int64_t* allocated_;
 };
 
 }  // namespace roll

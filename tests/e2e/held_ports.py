@@ -13,7 +13,7 @@ def held_port(number=1):
             holders[0].bind(("127.0.0.1", 0))
             port = holders[0].getsockname()[1]
             for i, holder in enumerate(holders[1:], 1): holder.bind(("127.0.0.1", port + i))
-        except OSError:
+        except (OSError, OverflowError):
             continue
         for holder in holders: holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # after bind(), which chose for us alone
         HOLDERS.extend(holders)

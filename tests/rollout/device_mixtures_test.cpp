@@ -3,8 +3,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "decode/decoder.h"
 #include "decode/device_decoder.h"
 #include "device/fake_recorder.h"
+#include "model/adapted_model.h"
 #include "model/telling_model.h"
 #include "rollout/simulated_steps.h"
 
@@ -19,7 +21,7 @@ using test::StepSizes;
 namespace {
 
 /// Softmax routing (qwen3_moe), with a gated shared expert (qwen2_moe), or sigmoids with biases beside an ungated one
-/// (solar_open).
+/// (solar_open), also behind a layer without experts and with partial RoPE (glm4_moe).
 Transformer mixture_of(const char* arch) {
   InitSizes sizes;
   sizes.arch = arch, sizes.vocab = 61, sizes.hidden = 32, sizes.layers = 2, sizes.heads = 4, sizes.kv_heads = 2;
@@ -31,7 +33,7 @@ Transformer mixture_of(const char* arch) {
 }  // namespace
 
 TEST_CASE("the device's mixtures give the CPU decoder's responses, under evictions, forks and pieces", "[rollout]") {
-  const Transformer model = mixture_of(GENERATE("qwen3_moe", "qwen2_moe", "solar_open"));
+  const Transformer model = mixture_of(GENERATE("qwen3_moe", "qwen2_moe", "solar_open", "glm4_moe"));
   INFO(model.spec().architecture->name);
   REQUIRE(has_device_kernels(model));
   const auto requests = grouped_requests(20);
@@ -45,14 +47,74 @@ TEST_CASE("the device's mixtures give the CPU decoder's responses, under evictio
   }
 }
 
+TEST_CASE("groups of experts and scaled weights are those of the CPU's decoder", "[rollout]") {
+  Transformer plain = mixture_of("solar_open");
+  ModelSpec spec = plain.spec();
+  spec.mixture->routing.groups = 3, spec.mixture->routing.chosen_groups = 2, spec.mixture->routing.scale = 2.5;
+  const Transformer model = Transformer::init(spec, 1);
+  {
+    const at::NoGradGuard no_grad;
+    for (size_t i = 0; i < model.parameters().size(); ++i)
+      at::Tensor(model.parameters()[i].second).copy_(plain.parameters()[i].second);
+  }
+  REQUIRE(has_device_kernels(model));
+  const auto requests = grouped_requests(20);
+  const auto on_cpu = [&](const Transformer& of) {
+    return generate_with(*make_step_model(of, {.num_slots = 18, .max_length = 60}), requests, sampling_params());
+  };
+  const auto expected = on_cpu(model);
+  CHECK(expected[0].log_probs[0] != on_cpu(plain)[0].log_probs[0]);
+  require_same(generate_with(*simulated(model, {.num_slots = 5}), requests, sampling_params()), expected, 2e-5);
+}
+
+TEST_CASE("the device takes no more memory than is planned", "[rollout]") {
+  const Transformer model = mixture_of(GENERATE("qwen3_moe", "qwen2_moe"));
+  int64_t allocated = 0;
+  const DecoderSizes sizes{.page_size = 8, .num_pages = 1, .max_length = 8, .max_rows = 70};
+  SimulatedLauncher launcher(nullptr, &allocated);
+  make_device_decoder(model, sizes, /*num_slots=*/9, launcher);
+  const int64_t cache = page_bytes(model, 8);
+  const int64_t most = device_decoder_bytes(model, sizes.max_rows, 9, launcher.num_processors());
+  CHECK(allocated > cache);
+  CHECK(allocated - cache <= most);
+  const int64_t parts = 8 * launcher.num_processors() * kMaxHeadDim * 4 * static_cast<int64_t>(sizeof(float));
+  CHECK(most - parts < 1.3 * (allocated - cache));  // attention's partial results are few here
+}
+
+TEST_CASE("mixtures with adapters on their experts are left to LibTorch's operators", "[rollout]") {
+  const Transformer model = mixture_of("qwen3_moe");
+  CHECK(has_device_kernels(model));
+  CHECK_FALSE(has_device_kernels(test::adapted_model(model, {.rank = 3})));
+}
+
+TEST_CASE("a response that ends at once has the experts of its prompt, which others of its group computed",
+          "[rollout]") {
+  const Transformer model = mixture_of("qwen3_moe");
+  const auto requests = grouped_requests(20);
+  SamplingParams params = sampling_params();
+  params.generating.max_new_tokens = 1;
+  const bool on_device = GENERATE(false, true);
+  const auto steps = on_device ? simulated(model, {.num_slots = 5, .max_rows = 20, .records_experts = true})
+                               : make_step_model(model, {.num_slots = 5, .max_length = 60, .records_experts = true});
+  const auto found = generate_with(*steps, requests, params);
+  params.shares_prefill = false;
+  const auto alone = generate_with(*steps, requests, params);
+  for (size_t i = 0; i < found.size(); ++i) {
+    CAPTURE(i, on_device);
+    CHECK(found[i].routed_experts.size() == 2 * 3 * requests[i].prompt_ids.size());
+    CHECK(found[i].routed_experts == alone[i].routed_experts);
+  }
+}
+
 TEST_CASE("the experts that the device chooses are recorded, through forks and copies", "[rollout]") {
   const Transformer model = mixture_of("qwen3_moe");
   const auto requests = grouped_requests(20);
   const SamplingParams params = sampling_params();
   const auto on_cpu = make_step_model(model, {.num_slots = 18, .max_length = 60, .records_experts = true});
   const auto expected = generate_with(*on_cpu, requests, params);
-  const StepSizes sizes{.num_slots = 5, .max_rows = 20, .records_experts = true};
-  const auto found = generate_with(*simulated(model, sizes), requests, params);
+  const StepSizes sizes{.num_slots = 5, .num_pages = GENERATE(0, 10), .max_rows = 20, .records_experts = true};
+  FakeGraphs graphs;
+  const auto found = generate_with(*simulated(model, sizes, nullptr, graphs.recorder()), requests, params);
   require_same(found, expected, 2e-5);
   for (size_t i = 0; i < found.size(); ++i) {
     CAPTURE(i);

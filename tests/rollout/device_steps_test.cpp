@@ -10,6 +10,7 @@
 #include "decode/device_decoder.h"
 #include "device/fake_recorder.h"
 #include "model/adapted_model.h"
+#include "model/init_spec.h"
 #include "model/odd_layers.h"
 #include "model/transformer.h"
 #include "rollout/simulated_steps.h"
@@ -51,6 +52,24 @@ TEST_CASE("the device's decoder computes the blocks that layers are described by
   const SamplingParams params = sampling_params();
   const auto expected = generate_with(*make_step_model(model, {.num_slots = 18, .max_length = 60}), requests, params);
   require_same(generate_with(*simulated(model, {.num_slots = 5}), requests, params), expected, 1e-5);
+}
+
+TEST_CASE("the device's decoder computes what architectures change, as the CPU's does", "[rollout]") {
+  // Partial and interleaved RoPE behind other norms, no RoPE in some layers, scaled branches, embeddings and logits,
+  // norms around 1 with GeGLU, queries that grow.
+  const std::string arch = GENERATE("glm4", "glm", "smollm3", "granite", "gemma", "phi3", "ministral3", "ernie4_5");
+  INFO(arch);
+  InitSizes sizes;
+  sizes.arch = arch, sizes.vocab = 61, sizes.hidden = 32, sizes.layers = 4, sizes.heads = 4, sizes.kv_heads = 2;
+  sizes.head_dim = 16, sizes.intermediate = 48;
+  ModelSpec spec = make_spec(sizes, {});
+  if (arch == "granite") spec.embedding_scale = 3, spec.logit_scale = 0.25, spec.branch_scale = 0.5;
+  const Transformer model = random_model(spec);
+  REQUIRE(has_device_kernels(model));
+  const auto requests = grouped_requests(20);
+  const SamplingParams params = sampling_params();
+  const auto expected = generate_with(*make_step_model(model, {.num_slots = 18, .max_length = 60}), requests, params);
+  require_same(generate_with(*simulated(model, {.num_slots = 5}), requests, params), expected, 2e-5);
 }
 
 TEST_CASE("the device samples from the weights with their adapters", "[rollout]") {
