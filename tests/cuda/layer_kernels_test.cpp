@@ -78,10 +78,25 @@ void check_start(int64_t hidden, bool has_norm, float scale) {
                                 .eps = kEps,
                                 .embedding_scale = scale});
   CHECK((rows[1].token == 5 && rows[1].position == 9 && rows[1].slot == 1));
+  // Tokens 4 to 6 are on this rank: sums get their embeddings, and x nothing.
+  auto sums = poisoned<float>(3 * hidden), no_x = sums;
+  test::run_kernel(StartRows<T>{.plan = plan.data(),
+                                .rows = rows.data(),
+                                .slots = slots.data(),
+                                .embedding = embedding.data() + 4 * hidden,
+                                .x = no_x.data(),
+                                .sums = sums.data(),
+                                .num_rows = 3,
+                                .hidden = hidden,
+                                .first_token = 4,
+                                .num_tokens = 3,
+                                .embedding_scale = scale});
+  CHECK(no_x == std::vector<float>(3 * hidden));
   for (int64_t i = 0; i < 3; ++i) {
     std::vector<double> own(hidden);
     for (int64_t j = 0; j < hidden && i < 2; ++j) own[j] = scale * to_float(embedding[(i == 0 ? 3 : 5) * hidden + j]);
     require_row(&x[i * hidden], own);
+    require_row(&sums[i * hidden], i == 1 ? own : std::vector<double>(hidden));
     require_row(&input[i * hidden], has_norm ? normed_row(own, norm.data()) : own);
   }
 }
