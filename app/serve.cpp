@@ -44,9 +44,8 @@ log_softmax(logits / temperature) of each id; top_logprobs, and echo with logpro
 tokens of a choice, and a stream sends them at its end. response_format (json_object, or json_schema with a schema)
 constrains responses to JSON from the first token: the named properties of an object in their order; length, pattern or
 format of strings. tool_choice "required", or a function's name, constrains them to one call. On a GPU most models have
-neither. Unknown forms are refused. If
-ROLL_API_KEY is set in the environment, every request must send it as "Authorization: Bearer ..."; without it, only this
-machine is served. Ctrl-C ends the server.)";
+neither. Unknown forms are refused. If ROLL_API_KEY is set in the environment, every request must send it as
+"Authorization: Bearer ..."; without it, only this machine is served. Ctrl-C ends the server.)";
 
 constexpr int64_t kDefaultLength = 32768;   // tokens, unless --max-length says otherwise
 constexpr int64_t kDefaultCacheMib = 1024;  // on the CPU, unless --kv-cache-mib says otherwise

@@ -356,7 +356,7 @@ struct AttendPages {
         if (kIsWhole)
           values = words_at(block, value + 8 * n * kVector);
         else if (count > 0)
-          values = packed_words(block.template load_some<kVector>(value + 8 * n * kVector, count));
+          values = packed_words<T>(block.template load_some<kVector>(value + 8 * n * kVector, count));
       }
       for (int half = 0; half < 2; ++half)
         for (int f = 0; f < kFactors; ++f)
@@ -382,16 +382,6 @@ struct AttendPages {
         for (int p = 0; p < kWidth; ++p) rest[p] -= float_in_word<T>(left[f].at[q], p);
       }
     }
-  }
-
-  template <class Block>
-  static ROLL_KERNEL_TEXT Packed<4> words_at(const Block& block, const T* from) {
-    return packed_words(block.template load<kVector>(from));
-  }
-  static ROLL_HOST_DEVICE Packed<4> packed_words(const Vector<T, kVector>& vector) {
-    Packed<4> words;
-    memcpy(&words, &vector, sizeof words);
-    return words;
   }
 };
 

@@ -345,17 +345,19 @@ struct PlaceHeads {
   }
 };
 
-/// Returns x / (1 + e^-x).
+/// Returns x / (1 + e^-y), and 0 for y below -80, where the denominator exceeds the range of float_quotient().
+ROLL_HOST_DEVICE float gated_by(float x, float y) {
+  return y < -80.0f ? 0.0f : float_quotient(x, 1.0f + float_exp2(-y * kLog2E));
+}
+
 ROLL_HOST_DEVICE float silu(float x) {
-  // Below -80 the denominator exceeds the range of float_quotient(), and the result is 0 anyway.
-  return x < -80.0f ? 0.0f : float_quotient(x, 1.0f + float_exp2(-x * kLog2E));
+  return gated_by(x, x);
 }
 
 /// Returns the tanh approximation of gelu: x sigmoid(2 u) with u = sqrt(2 / pi) (x + 0.044715 x^3).
 ROLL_HOST_DEVICE float gelu_tanh(float x) {
   constexpr float kTwice = 1.5957691216057308f, kCubic = 0.044715f;  // 2 sqrt(2 / pi)
-  const float twice = kTwice * x * (1.0f + kCubic * x * x);
-  return twice < -80.0f ? 0.0f : float_quotient(x, 1.0f + float_exp2(-twice * kLog2E));
+  return gated_by(x, kTwice * x * (1.0f + kCubic * x * x));
 }
 
 /// Kernel: gated = activation(gate + gate_bias) * (up + up_bias). gate and up are the halves of gate_up's rows,

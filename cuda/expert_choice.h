@@ -34,6 +34,11 @@ struct ExpertRecords {
   }
 };
 
+/// Returns 1 / (1 + e^-x), more exactly than gated_by(), because the choice of experts depends on the last bits.
+ROLL_HOST_DEVICE float sigmoid(float x) {
+  return x < -80.0f ? 0.0f : float_quotient(1.0f, 1.0f + expf(-x));
+}
+
 /// Shared memory of ChooseExperts.
 template <class Block>
 struct ChooseShared {
@@ -66,6 +71,7 @@ struct ChooseExperts {
       shared.scores[e] = score == score ? score : INFINITY;  // chosen, so that NaN reaches the logits
     });
     if (rule.chosen_groups < rule.groups) mask_other_groups(block, shared);
+    int16_t* const record = records.experts ? records.at(row) : nullptr;
     float sum = rule.least_sum;
     for (int32_t k = 0; k < chosen; ++k) {
       Best best{-INFINITY, count};
@@ -78,7 +84,7 @@ struct ChooseExperts {
         shared.scores[expert] = -INFINITY;
         choices[i * chosen + k] = expert;
         weights[i * chosen + k] = probability;
-        if (records.experts) records.at(row)[k] = static_cast<int16_t>(expert);
+        if (record) record[k] = static_cast<int16_t>(expert);
       });
     }
     block.each(chosen, [&](int32_t k) {
@@ -100,11 +106,7 @@ struct ChooseExperts {
   template <class Block>
   ROLL_KERNEL_TEXT void set_probabilities(const Block& block, ChooseShared<Block>& shared, const float* row) const {
     const int32_t count = rule.count;
-    if (rule.is_sigmoid)
-      return block.each(count, [&](int32_t e) {
-        // Below -80 the denominator exceeds the range of float_quotient().
-        shared.probabilities[e] = row[e] < -80.0f ? 0.0f : float_quotient(1.0f, 1.0f + expf(-row[e]));
-      });
+    if (rule.is_sigmoid) return block.each(count, [&](int32_t e) { shared.probabilities[e] = sigmoid(row[e]); });
     float largest = -INFINITY, sum = 0;
     for (int32_t e = block.lane(); e < count; e += kLanes) largest = larger(largest, row[e]);
     largest = block.joined(largest, [](float a, float b) { return larger(a, b); });

@@ -132,14 +132,6 @@ struct MultiplyGroups {
     for (int warp = 0; warp < Block::kWarps; ++warp) sum += shared.sums[warp][m][i / kOutputs][i % kOutputs];
     return sum;
   }
-
-  template <class Block>
-  static ROLL_KERNEL_TEXT Packed<4> words_at(const Block& block, const T* from) {
-    const Vector<T, kVector> vector = block.template load<kVector>(from);
-    Packed<4> words;
-    memcpy(&words, &vector, sizeof words);
-    return words;
-  }
 };
 
 /// Shared memory of CombineExperts: a row's choices.
@@ -174,8 +166,7 @@ struct CombineExperts {
       shared.entries[k] = entries[i * chosen + k];
       shared.weights[k] = weights[i * chosen + k];
     });
-    const float gate = shared_gate ? shared_gate[i * gate_stride] : 0.0f;
-    const float factor = !shared_gate ? 1.0f : gate < -80.0f ? 0.0f : float_quotient(1.0f, 1.0f + expf(-gate));
+    const float factor = shared_gate ? sigmoid(shared_gate[i * gate_stride]) : 1.0f;
     block.each_fourth(width, [&](int32_t j) {
       Vector<float, 4> sum{};
       if (shared_result) sum = four_at(block, shared_result + i * hidden + j);

@@ -28,6 +28,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "cuda/words.h"
 
@@ -165,5 +166,19 @@ class LaneBlock : public Lanes {
     barrier();
   }
 };
+
+/// Returns 16 bytes of T (float, Bf16 or Fp16) as the words that multiply_add() takes.
+template <class T>
+ROLL_HOST_DEVICE Packed<4> packed_words(const Vector<T, 16 / sizeof(T)>& vector) {
+  Packed<4> words;
+  memcpy(&words, &vector, sizeof words);
+  return words;
+}
+
+/// Loads 16 bytes of T as such words.
+template <class Block, class T>
+ROLL_KERNEL_TEXT Packed<4> words_at(const Block& block, const T* from) {
+  return packed_words<T>(block.template load<16 / sizeof(T)>(from));
+}
 
 }  // namespace roll

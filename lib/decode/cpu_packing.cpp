@@ -128,8 +128,7 @@ void CpuDecoder<T>::pack_weights() {
       CpuMixers::visit(block.mixer, [&](const auto& mixer) { add_block(mixer, block, weights, memory); });
   lm_head_ = packed_together({head}, memory);
   embedding_ = backbone_.embedding().detach().to(kDtype);
-  const ModelSpec& spec = model_.spec();
-  final_norm_ = (as_float(backbone_.final_norm()) + spec.norm_offset()) * spec.logit_scale;
+  final_norm_ = final_norm_weight(backbone_, model_.spec());
 }
 
 #define ROLL_INSTANTIATE(T)                                                                                           \

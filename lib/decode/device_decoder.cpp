@@ -34,8 +34,9 @@ class DeviceDecoderImpl : public DeviceDecoder {
         launcher_(launcher),
         target_blocks_(2 * launcher.num_processors()),
         tp_(model.parallel().tp_size() > 1 ? model.parallel().tp : nullptr),
-        draws_(model, num_slots, launcher),
-        experts_(model, sizes, launcher) {
+        widths_(row_widths(model.spec(), model.parallel().tp_size())),
+        draws_(model, widths_, num_slots, launcher),
+        experts_(model, widths_.mixture, sizes, launcher) {
     const at::NoGradGuard no_grad;
     const ModelSpec& spec = model.spec();
     hidden_ = spec.hidden_size;
@@ -44,7 +45,7 @@ class DeviceDecoderImpl : public DeviceDecoder {
       for (const Block& block : weights.layer())
         DeviceMixers::visit(block.mixer, [&](const auto& mixer) { add_block(mixer, block, weights); });
     embedding_ = plain(model.backbone().embedding().to(model.dtype()));
-    final_norm_ = (as_float(model.backbone().final_norm()) + spec.norm_offset()) * spec.logit_scale;
+    final_norm_ = final_norm_weight(model.backbone(), spec);
     for (Angles angles : rope_angles(spec, sizes.max_length)) {
       for (at::Tensor* table : {&angles.cos, &angles.sin, &angles.growth})
         if (table->defined()) *table = table->to(model.device());
@@ -171,24 +172,22 @@ class DeviceDecoderImpl : public DeviceDecoder {
   void make_buffers() {
     const auto options = at::TensorOptions().device(model_.device()).dtype(kScalarType<T>);
     const auto rows = [&](int64_t width) { return launcher_.empty({sizes_.max_rows, width}, options); };
-    const int64_t tp = model_.parallel().tp_size();
-    const RowWidths widths = row_widths(model_.spec(), tp);
     input_ = rows(hidden_);
     const auto wide_rows = [&] { return launcher_.empty({sizes_.max_rows, hidden_}, options.dtype(at::kFloat)); };
     x_ = wide_rows();
-    if (tp_ || widths.mixture.chosen > 0)
+    if (tp_ || widths_.mixture.chosen > 0)
       sums_ = wide_rows();
     else
       branch_ = rows(hidden_);
-    if (widths.mixture.chosen > 0 && widths.inner > 0) shared_ = wide_rows();
-    qkv_ = rows(widths.qkv);
-    mixed_ = rows(widths.mixed);
-    gate_up_ = rows(2 * widths.inner);
-    gated_ = rows(widths.inner);
+    if (widths_.mixture.chosen > 0 && widths_.inner > 0) shared_ = wide_rows();
+    qkv_ = rows(widths_.qkv);
+    mixed_ = rows(widths_.mixed);
+    gate_up_ = rows(2 * widths_.inner);
+    gated_ = rows(widths_.inner);
     rows_ = launcher_.empty({sizes_.max_rows * static_cast<int64_t>(sizeof(StepRow))}, options.dtype(at::kByte));
     head_input_ = launcher_.empty({num_slots_, hidden_}, options);
-    tokens_ = vocabulary_shard(model_.spec(), model_.parallel().tp_rank(), tp);
-    cache_ = launcher_.empty({num_caches_, 2, sizes_.num_pages, sizes_.page_size * widths.cached / 2}, options);
+    tokens_ = vocabulary_shard(model_.spec(), model_.parallel().tp_rank(), model_.parallel().tp_size());
+    cache_ = launcher_.empty({num_caches_, 2, sizes_.num_pages, sizes_.page_size * widths_.cached / 2}, options);
     int64_t parts = 0;
     for (const DecoderBlock& block : blocks_)
       if (const auto* attention = std::get_if<AttentionBlock>(&block.mixer))
@@ -380,6 +379,7 @@ class DeviceDecoderImpl : public DeviceDecoder {
   // x_: residual stream. input_: input of the next GEMM. branch_: mixer output to add to x_; with tensor parallelism or
   // mixtures sums_ (float32) instead. shared_: results of a shared expert.
   at::Tensor x_, input_, qkv_, mixed_, parts_, branch_, sums_, shared_, gate_up_, gated_, rows_, head_input_;
+  RowWidths widths_;
   DeviceDraws draws_;
   DeviceExperts<T> experts_;
   StepMemory memory_;

@@ -4,19 +4,18 @@
 
 #include <algorithm>
 
-#include "decode/device_sizes.h"
 #include "decode/rows.h"
 
 namespace roll {
 
-DeviceDraws::DeviceDraws(const Transformer& model, int64_t num_slots, KernelLauncher& launcher)
+DeviceDraws::DeviceDraws(const Transformer& model, const RowWidths& widths, int64_t num_slots, KernelLauncher& launcher)
     : launcher_(launcher),
       tp_(model.parallel().tp_size() > 1 ? model.parallel().tp : nullptr),
       vocab_size_(model.spec().vocab_size),
       head_(plain(model.head_weight())) {
   const auto options = at::TensorOptions().device(model.device());
   const int64_t tp = model.parallel().tp_size(), max_draws = ceil_quotient(num_slots, tp);  // rows per rank
-  logits_ = launcher.empty({tp * max_draws, row_widths(model.spec(), tp).vocab}, options.dtype(at::kFloat));
+  logits_ = launcher.empty({tp * max_draws, widths.vocab}, options.dtype(at::kFloat));
   if (tp_) gathered_logits_ = launcher.empty(logits_.sizes(), options.dtype(at::kFloat));
   scratch_ = launcher.empty({max_draws * static_cast<int64_t>(sizeof(RowScratch))}, options.dtype(at::kByte));
 }

@@ -4,14 +4,15 @@
 #include <ATen/core/Tensor.h>
 
 #include "decode/device_decoder.h"
+#include "decode/device_sizes.h"
 #include "model/transformer.h"
 
 namespace roll {
 
 class DeviceDraws {
  public:
-  /// `launcher` must outlive it.
-  DeviceDraws(const Transformer& model, int64_t num_slots, KernelLauncher& launcher);
+  /// `widths`: those of the model. `launcher` must outlive it.
+  DeviceDraws(const Transformer& model, const RowWidths& widths, int64_t num_slots, KernelLauncher& launcher);
 
   /// Returns memory for StepMemory::drawn.
   at::Tensor make_drawn() const;

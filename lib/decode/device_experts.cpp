@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "decode/device_sizes.h"
 #include "decode/rows.h"
 #include "model/backbone.h"
 #include "model/mixture.h"
@@ -19,6 +18,8 @@ at::Tensor readable(const Linear& linear) {
   return reinterpret_cast<uintptr_t>(weight.const_data_ptr()) % 16 == 0 ? weight : weight.clone();
 }
 
+}  // namespace
+
 ExpertRule expert_rule(const RoutingRule& rule) {
   return {.count = static_cast<int32_t>(rule.count),
           .chosen = static_cast<int32_t>(rule.chosen),
@@ -31,12 +32,10 @@ ExpertRule expert_rule(const RoutingRule& rule) {
           .ranks_by_largest = rule.ranks_by_largest};
 }
 
-}  // namespace
-
 template <class T>
-DeviceExperts<T>::DeviceExperts(const Transformer& model, const DecoderSizes& sizes, KernelLauncher& launcher)
+DeviceExperts<T>::DeviceExperts(const Transformer& model, const MixtureWidths& widths, const DecoderSizes& sizes,
+                                KernelLauncher& launcher)
     : launcher_(launcher), device_(model.device()), hidden_(model.spec().hidden_size), page_size_(sizes.page_size) {
-  const MixtureWidths widths = row_widths(model.spec(), model.parallel().tp_size()).mixture;
   if (widths.chosen == 0) return;
   const auto options = at::TensorOptions().device(device_);
   const int64_t choices = sizes.max_rows * widths.chosen;
@@ -62,16 +61,17 @@ DeviceMixture DeviceExperts<T>::make_mixture(const Experts& experts, const Layer
                         .router = plain(weights[experts.router].weight),
                         .bias = {},
                         .matrices = {},
-                        .owned = {},
-                        .gates_shared = experts.shared_gate.outputs > 0};
-  if (mixture.gates_shared) mixture.router = at::cat({mixture.router, plain(weights[experts.shared_gate].weight)});
+                        .owned = {}};
+  if (experts.shared_gate.outputs > 0)
+    mixture.router = at::cat({mixture.router, plain(weights[experts.shared_gate].weight)});
   if (!experts.bias.name.empty()) mixture.bias = plain(weights[experts.bias].to(at::kFloat));
   const int64_t count = experts.routing.count;
   const auto* const parts = weights.from(experts.parts->linears.front());
   const at::Tensor addresses = at::empty({3, count}, at::kLong);
+  auto* const address = addresses.mutable_data_ptr<int64_t>();
   const auto add = [&](int64_t part, int64_t expert, const Linear& linear) {
     mixture.owned.push_back(readable(linear));
-    addresses[part][expert] = reinterpret_cast<int64_t>(mixture.owned.back().const_data_ptr());
+    address[part * count + expert] = reinterpret_cast<int64_t>(mixture.owned.back().const_data_ptr());
   };
   for (int64_t e = 0; e < count; ++e) {
     add(0, e, parts[2 * e].second);
@@ -87,7 +87,6 @@ template <class T>
 void DeviceExperts<T>::mix(const DeviceMixture& mixture, const MixedRows& rows, const at::Tensor& tables,
                            const at::Tensor& sums) {
   const int64_t routed = mixture.router.size(0), chosen = mixture.rule.chosen;
-  const auto launch = [&](const auto& kernel) { launcher_.launch(AnyKernelOf<T>(kernel)); };
   launcher_.multiply(dense_rows(logits_, rows.count, routed), rows.input, mixture.router);
   launch(ChooseExperts{.logits = tensor_data<float>(logits_),
                        .bias = tensor_data<float>(mixture.bias),
@@ -108,18 +107,18 @@ void DeviceExperts<T>::mix(const DeviceMixture& mixture, const MixedRows& rows, 
     multiply<kSmallTile>(mixture, rows);
   else
     multiply<kLargeTile>(mixture, rows);
-  launch(
-      CombineExperts{.results = tensor_data<float>(results_),
-                     .entries = tensor_data<int32_t>(entries_),
-                     .weights = tensor_data<float>(weights_),
-                     .shared_result = tensor_data<float>(rows.shared),
-                     .shared_gate = mixture.gates_shared ? tensor_data<float>(logits_) + mixture.rule.count : nullptr,
-                     .rows = rows.rows,
-                     .sums = tensor_data<float>(sums),
-                     .num_rows = rows.count,
-                     .hidden = hidden_,
-                     .chosen = chosen,
-                     .gate_stride = routed});
+  launch(CombineExperts{
+      .results = tensor_data<float>(results_),
+      .entries = tensor_data<int32_t>(entries_),
+      .weights = tensor_data<float>(weights_),
+      .shared_result = tensor_data<float>(rows.shared),
+      .shared_gate = routed > mixture.rule.count ? tensor_data<float>(logits_) + mixture.rule.count : nullptr,
+      .rows = rows.rows,
+      .sums = tensor_data<float>(sums),
+      .num_rows = rows.count,
+      .hidden = hidden_,
+      .chosen = chosen,
+      .gate_stride = routed});
 }
 
 template <class T>
@@ -127,7 +126,6 @@ template <int kRows>
 void DeviceExperts<T>::multiply(const DeviceMixture& mixture, const MixedRows& rows) {
   const int64_t experts = mixture.rule.count, chosen = mixture.rule.chosen;
   const int64_t max_tiles = SortChoices::most_tiles(rows.count * chosen, experts, kRows);
-  const auto launch = [&](const auto& kernel) { launcher_.launch(AnyKernelOf<T>(kernel)); };
   launch(SortChoices{.choices = tensor_data<int32_t>(choices_),
                      .entries = tensor_data<int32_t>(entries_),
                      .sources = tensor_data<int32_t>(sources_),

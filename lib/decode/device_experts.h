@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "decode/decoder.h"
+#include "decode/device_sizes.h"
 #include "decode/kernel_launcher.h"
 #include "model/transformer.h"
 
@@ -20,8 +21,10 @@ struct DeviceMixture {
   at::Tensor bias;                // [experts] float32, or undefined
   at::Tensor matrices;            // [3, experts] int64: addresses of gate, up and down
   std::vector<at::Tensor> owned;  // the matrices
-  bool gates_shared = false;
 };
+
+/// Returns the rule as the kernels take it.
+ExpertRule expert_rule(const RoutingRule& rule);
 
 /// Rows of a step, as the kernels see them.
 struct MixedRows {
@@ -35,8 +38,9 @@ struct MixedRows {
 template <class T>
 class DeviceExperts {
  public:
-  /// `launcher` must outlive it.
-  DeviceExperts(const Transformer& model, const DecoderSizes& sizes, KernelLauncher& launcher);
+  /// `widths`: those of the model (device_sizes.h). `launcher` must outlive it.
+  DeviceExperts(const Transformer& model, const MixtureWidths& widths, const DecoderSizes& sizes,
+                KernelLauncher& launcher);
 
   DeviceMixture make_mixture(const Experts& experts, const LayerWeights& weights) const;
   /// Sets sums [count, hidden] float32 to the rows' results; with tensor parallelism to this rank's part. `tables`: the
@@ -47,6 +51,10 @@ class DeviceExperts {
   const at::Tensor& record() const { return record_; }
 
  private:
+  template <class Kernel>
+  void launch(const Kernel& kernel) {
+    launcher_.launch(AnyKernelOf<T>(kernel));
+  }
   template <int kRows>
   void multiply(const DeviceMixture& mixture, const MixedRows& rows);
 

@@ -19,6 +19,10 @@ at::Tensor norm_weight(const LayerWeights& weights, const NormShape& norm) {
   return norm.offset != 0 && weight.defined() ? weight + norm.offset : weight;
 }
 
+at::Tensor final_norm_weight(const Backbone& backbone, const ModelSpec& spec) {
+  return (as_float(backbone.final_norm()) + spec.norm_offset()) * spec.logit_scale;
+}
+
 std::vector<Angles> rope_angles(const ModelSpec& spec, int64_t max_length) {
   const at::Tensor positions = at::arange(max_length, at::kFloat);
   std::vector<Angles> rope_tables;

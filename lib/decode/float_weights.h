@@ -19,6 +19,9 @@ const float* data_or_null(const at::Tensor& tensor);
 /// if the model has no such norm.
 at::Tensor norm_weight(const LayerWeights& weights, const NormShape& norm);
 
+/// Returns the factor of the final norm, with the factor of the logits in it.
+at::Tensor final_norm_weight(const Backbone& backbone, const ModelSpec& spec);
+
 /// Tables of one RoPE variant (Rope) of a model, by position. R: rotated elements of a head.
 struct Angles {
   at::Tensor cos, sin;  // [max_length, R/2] float32

@@ -1,9 +1,9 @@
 // Computes matrix products for the operators of this folder, and chooses their dtype and library on a CPU. The
 // processor decides, and no measurement: the bits of a run would depend on the load of its first second, and a run that
-// is started again, or goes on, would end with other weights. A CPU with AVX512-BF16 or AMX multiplies bfloat16
+// is started again, or goes on, would end with other weights. An x86 CPU with AVX512-BF16 or AMX multiplies bfloat16
 // directly. Others compute in float32, and only operands and results are rounded to bfloat16. Large float32 products
-// use LibTorch's default, MKL, on Intel's processors and those without AVX-512, and else oneDNN (MKL has 0.43 to 0.95
-// of its speed on AMD EPYCs with AVX-512).
+// use LibTorch's default, MKL, on Intel's processors and those without AVX-512. Elsewhere they use oneDNN: on AMD EPYCs
+// with AVX-512, MKL has 0.43 to 0.95 of oneDNN's speed.
 #pragma once
 
 #include <ATen/core/Tensor.h>

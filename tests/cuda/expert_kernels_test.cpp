@@ -8,6 +8,7 @@
 #include "cuda/expert_products.h"
 #include "cuda/rounding.h"
 #include "cuda/warps.h"
+#include "decode/device_experts.h"
 #include "ops/choose_experts.h"
 
 namespace roll {
@@ -168,17 +169,6 @@ RoutingRule rule_of(int64_t count, int64_t chosen, int64_t groups = 1, int64_t c
   return {.count = count, .chosen = chosen, .groups = groups, .chosen_groups = chosen_groups};
 }
 
-ExpertRule on_device(const RoutingRule& rule) {
-  return {.count = static_cast<int32_t>(rule.count),
-          .chosen = static_cast<int32_t>(rule.chosen),
-          .groups = static_cast<int32_t>(rule.groups),
-          .chosen_groups = static_cast<int32_t>(rule.chosen_groups),
-          .scale = static_cast<float>(rule.scale),
-          .is_sigmoid = rule.is_sigmoid,
-          .renormalises = rule.renormalises,
-          .ranks_by_largest = rule.ranks_by_largest};
-}
-
 }  // namespace
 
 TEST_CASE("rows choose the experts that the CPU's decoder chooses, by every rule", "[cuda]") {
@@ -209,7 +199,7 @@ TEST_CASE("rows choose the experts that the CPU's decoder chooses, by every rule
                                              .page_size = kPage,
                                              .width = static_cast<int32_t>(chosen + 2),
                                              .first = 1},
-                                 .rule = on_device(rule),
+                                 .rule = expert_rule(rule),
                                  .num_rows = kRows,
                                  .stride = stride});
   int64_t recorded = 0;
@@ -246,7 +236,7 @@ TEST_CASE("an expert whose logit is no number is chosen, so that the row shows i
                                  .rows = &row,
                                  .choices = choices.data(),
                                  .weights = weights.data(),
-                                 .rule = on_device(rule),
+                                 .rule = expert_rule(rule),
                                  .num_rows = 1,
                                  .stride = 40});
   CHECK(std::isnan(weights[0]));

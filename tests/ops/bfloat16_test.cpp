@@ -3,8 +3,10 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <fstream>
 #include <functional>
 #include <limits>
+#include <sstream>
 
 #include "ops/accumulating_linear.h"
 #include "ops/attention.h"
@@ -113,6 +115,11 @@ TEST_CASE("log-probs and entropy of bfloat16 states and head have float32's digi
 }
 
 TEST_CASE("the processor says which products of bfloat16 are made, unless a run did", "[ops]") {
+  std::ostringstream words;
+  words << std::ifstream("/proc/cpuinfo").rdbuf();
+  const auto has = [&](const char* word) { return words.str().find(word) != std::string::npos; };
+  CHECK(has_bfloat16_units() == has(" avx512_bf16"));
+  CHECK(is_for_onednn() == (has(" avx512f") && !has("GenuineIntel")));
   CHECK(multiplies_bfloat16() == has_bfloat16_units());
   CHECK(multiplies_by_onednn() == is_for_onednn());
   const at::Tensor x = some({2, 2});

@@ -128,16 +128,7 @@ TEST_CASE("a step through a mixture takes twelve dispatches a layer, and nothing
   const Transformer model = mixture_of("qwen3_moe");
   const auto steps = simulated(model, {.num_slots = 2}, &log);
   const std::vector<int64_t> prompt = {5, 6, 7};
-  StepPlan first;
-  for (int64_t slot = 0; slot < 2; ++slot) {
-    steps->seat(slot, {.generating = sampling_params().generating,
-                       .name = {.sequence = static_cast<uint64_t>(slot)},
-                       .prompt = prompt,
-                       .drawn = {}});
-    steps->set_pages(slot, 0, std::vector<int32_t>{static_cast<int32_t>(slot)});
-    first.pieces.push_back({.slot = slot, .begin = 0, .ids = prompt, .draws = {slot}});
-  }
-  steps->launch(first);
+  steps->launch(test::seat_prompts(*steps, 2, prompt));
   log.clear();
   steps->launch({.copies = {}, .pieces = {}, .decoding = {{.slot = 0}, {.slot = 1}}});
   CHECK(std::ssize(log) == 12 * model.spec().num_layers + 6);

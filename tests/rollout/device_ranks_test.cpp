@@ -93,17 +93,8 @@ TEST_CASE("nothing of a decoding step of tensor ranks comes to the host but its 
   run_tensor_ranks(whole, 2, test::fake_device(), [&](int rank, const Transformer& part) {
     const auto steps = simulated(part, {.num_slots = 2}, rank == 0 ? &log : nullptr);
     const std::vector<int64_t> prompt = {5, 6, 7};
-    StepPlan first;
-    for (int64_t slot = 0; slot < 2; ++slot) {
-      steps->seat(slot, {.generating = params.generating,
-                         .name = {.sequence = static_cast<uint64_t>(slot)},
-                         .prompt = prompt,
-                         .drawn = {}});
-      steps->set_pages(slot, 0, std::vector<int32_t>{static_cast<int32_t>(slot), static_cast<int32_t>(2 + slot)});
-      first.pieces.push_back({.slot = slot, .begin = 0, .ids = prompt, .draws = {slot}});
-    }
     const StepPlan decoding{.copies = {}, .pieces = {}, .decoding = {{.slot = 0}, {.slot = 1}}};
-    steps->launch(first);
+    steps->launch(test::seat_prompts(*steps, 2, prompt));
     steps->launch(decoding), steps->collect();
     steps->collect();
     part.parallel().tp->barrier("all have begun");

@@ -118,17 +118,7 @@ TEST_CASE("a step that decodes takes nine dispatches a layer, and nothing else f
   const auto steps = simulated(model, {.num_slots = 3}, &log);
   const SamplingParams params = sampling_params();
   const std::vector<int64_t> prompt = {5, 6, 7};
-  StepPlan first;
-  for (int64_t slot = 0; slot < 3; ++slot) {
-    steps->seat(slot, {.generating = params.generating,
-                       .name = {.sequence = static_cast<uint64_t>(slot)},
-                       .prompt = prompt,
-                       .drawn = {}});
-    const std::vector<int32_t> pages = {static_cast<int32_t>(slot), static_cast<int32_t>(3 + slot)};
-    steps->set_pages(slot, 0, pages);
-    first.pieces.push_back({.slot = slot, .begin = 0, .ids = prompt, .draws = {slot}});
-  }
-  steps->launch(first);
+  steps->launch(test::seat_prompts(*steps, 3, prompt));
   CHECK(std::ranges::count(log, "update") == 1);
   const StepPlan decoding{.copies = {}, .pieces = {}, .decoding = {{.slot = 0}, {.slot = 1}, {.slot = 2}}};
   for (int step = 0; step < 4; ++step) {

@@ -64,6 +64,21 @@ inline std::unique_ptr<StepModel> simulated(const Transformer& model, const Step
                            sizes.num_slots, std::make_unique<SimulatedLauncher>(log), std::move(recorder));
 }
 
+/// Seats the prompt in the first num_slots slots, each with two pages of its own. Returns the plan that computes it and
+/// draws a token for each.
+inline StepPlan seat_prompts(StepModel& steps, int64_t num_slots, const std::vector<int64_t>& prompt) {
+  StepPlan plan;
+  for (int64_t slot = 0; slot < num_slots; ++slot) {
+    steps.seat(slot, {.generating = sampling_params().generating,
+                      .name = {.sequence = static_cast<uint64_t>(slot)},
+                      .prompt = prompt,
+                      .drawn = {}});
+    steps.set_pages(slot, 0, std::vector<int32_t>{static_cast<int32_t>(slot), static_cast<int32_t>(num_slots + slot)});
+    plan.pieces.push_back({.slot = slot, .begin = 0, .ids = prompt, .draws = {slot}});
+  }
+  return plan;
+}
+
 inline std::vector<GenerationRequest> grouped_requests(int64_t longest) {
   std::vector<GenerationRequest> requests;
   for (int64_t g = 0; g < 6; ++g) {
