@@ -103,7 +103,7 @@ void DeviceExperts<T>::mix(const DeviceMixture& mixture, const MixedRows& rows, 
                        .num_rows = rows.count,
                        .stride = routed});
   // Tiles are small while experts have few rows each. A row's bits do not depend on the size.
-  if (rows.count * chosen <= kSmallTile * mixture.rule.count)
+  if (long{rows.count} * chosen <= long{kSmallTile} * mixture.rule.count)
     multiply<kSmallTile>(mixture, rows);
   else
     multiply<kLargeTile>(mixture, rows);
