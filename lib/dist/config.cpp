@@ -240,6 +240,10 @@ void StrategyConfig::fields(Keys& v) {
     "in routers with a bias per expert: each update raises the bias by this if the expert had fewer tokens than the "
     "mean, and lowers it if more; 0: the biases do not change",
     within(0, 1'000'000));
+  v("mtp_loss_coef", mtp_loss_coef,
+    "coefficient of the loss of the policy's multi-token-prediction head, which predicts the token after the next one; "
+    "the head then follows the policy, which it does not change; 0: the head stays as it is",
+    within(0, 1'000'000));
   v("use_distributed_optimizer", use_distributed_optimizer, "data ranks share the optimizer's state (ZeRO-1)");
   v("reshard_after_forward", reshard_after_forward,
     "during an update, data ranks share layers and gradients, too, and gather each layer when they compute it "

@@ -66,6 +66,7 @@ struct StrategyConfig {
   bool account_for_embedding_in_pipeline_split = false, account_for_loss_in_pipeline_split = false;
   std::optional<std::string> pipeline_model_parallel_layout;
   double moe_aux_loss_coeff = 0, moe_z_loss_coeff = 0, moe_router_bias_update_rate = 0;
+  double mtp_loss_coef = 0;
   bool use_distributed_optimizer = true;
   std::optional<bool> reshard_after_forward;
   ZeroOptimization zero_optimization;

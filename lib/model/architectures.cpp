@@ -165,7 +165,7 @@ Architectures mixtures() {
        .rope = {.partial = 0.5, .allows_partial = true},
        .mixtures = Mixtures::kDeepSeek,
        .renormalises = true,
-       .has_mtp_layers = true,
+       .mtp = MtpNames(),
        .layers = mixture_layers},
   };
 }
@@ -285,7 +285,15 @@ Architecture hybrid(Architecture row) {
   row.norm_offset = 1;
   row.rope = {.partial = 0.25, .allows_partial = true};
   row.gated_attention = true;
-  row.kept = {"mtp."};  // multi-token prediction
+  row.kept = {"mtp."};
+  row.mtp = MtpNames{.prefix = "mtp.",
+                     .layer = "layers.0.",
+                     .projection = "fc",
+                     .embedding_norm = "pre_fc_norm_embedding",
+                     .hidden_norm = "pre_fc_norm_hidden",
+                     .norm = "norm",
+                     .embedding_copy = "",
+                     .head_copy = ""};
   if (row.has_experts()) row.has_shared_expert = row.renormalises = true;
   row.fixed_mixture = row.always_renormalises = row.delta_nets == DeltaNets::kSideBySide;
   if (row.has_experts()) row.layers = mixture_layers;

@@ -92,6 +92,14 @@ struct WeightNames {
   std::string q_query = "self_attn.query", q_gate = "self_attn.gate";
 };
 
+/// HF's names of the modules of a multi-token-prediction head (mtp.h), behind a common prefix.
+struct MtpNames {
+  std::string prefix = "";  // empty: the head is numbered as a layer behind the model's layers
+  std::string layer = "";   // prefix of the head's decoder layer
+  std::string projection = "eh_proj", embedding_norm = "enorm", hidden_norm = "hnorm", norm = "shared_head.norm";
+  std::string embedding_copy = "embed_tokens", head_copy = "shared_head.head";  // copies of the model's; empty: none
+};
+
 /// Returns the description of spec.num_layers layers: attention (or a delta net), then a gated MLP, then a LayerInput
 /// if the spec has per-layer inputs.
 std::vector<Layer> dense_layers(const ModelSpec& spec);
@@ -152,7 +160,7 @@ struct Architecture {
   std::vector<std::string> kept = {};  // name prefixes of the other models' weights; they are saved again unchanged
   std::vector<NamePrefix> other_prefixes = {};  // names that other versions of transformers wrote
   WeightNames weights = {};
-  bool has_mtp_layers = false;   // the folder may have further layers (multi-token prediction), saved again unchanged
+  std::optional<MtpNames> mtp = {};  // a folder may have a multi-token-prediction head; it is saved again unchanged
   bool ignores_dropout = false;  // released folders ask for dropout, which roll never applies; others are refused
   std::vector<std::pair<const char*, int64_t>> defaults = {};  // values of keys that config.json lacks
   std::vector<std::string> needed_keys = {};   // keys without which transformers takes unusual default values

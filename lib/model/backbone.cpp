@@ -14,6 +14,7 @@
 #include "dist/parallel_ops.h"
 #include "model/handover.h"
 #include "model/mixers.h"
+#include "model/mtp.h"
 #include "model/parameter_shards.h"
 #include "model/run_units.h"
 #include "ops/accumulating_linear.h"
@@ -98,6 +99,8 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
   for (size_t i = 0; i < layers.size(); ++i)
     if (!stage || stage->has(static_cast<int64_t>(i)))
       layers_.emplace_back(layers[i], i, layer_prefix(spec, i), all, parallel.tp, parallel.ep);
+  if (spec.trains_mtp && (!stage || stage->is_last()))
+    mtp_ = std::make_shared<const MtpWeights>(find_mtp(spec, all, parallel));
   for (int64_t i = 0; stage && i <= std::ssize(layers); ++i)
     handovers_.push_back(handover_before(layers, i, parallel.tp_size()));
   launcher_ = make_layer_launcher(device());

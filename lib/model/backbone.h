@@ -33,6 +33,7 @@ struct Carried;
 struct HeadRotation;
 class LayerStore;
 struct LayerPass;
+struct MtpWeights;
 
 /// A layer's description and its tensors. A part is a LinearShape, TensorShape or NormShape of the description;
 /// operator[] returns the tensors of a part.
@@ -138,6 +139,11 @@ class Backbone {
   /// Returns [N, E] of the new tokens after the final norm, on every tensor rank, and writes their keys, values and
   /// states to `cache`. No gradients; needs a model without pipeline stages and expert ranks. **Collective** over tp.
   at::Tensor extend(const CachedTokens& tokens, const KvRows& cache) const;
+  /// Returns the input of the lm head by which the MTP head (mtp.h) predicts, at each slot, the token after the next
+  /// one: [S / tp, E], like `hidden`, the result of forward() for this layout. next_ids: [S], the ids of the next tokens.
+  /// spec().trains_mtp must be set. Call it only where forward() returned a tensor. **Collective** over cp, tp and ep.
+  at::Tensor look_ahead(const at::Tensor& hidden, const at::Tensor& next_ids, const TokenLayout& layout,
+                        const Recomputation& recompute) const;
 
  private:
   /// Returns one norm weight of this rank, for its device and dtype.
@@ -167,6 +173,7 @@ class Backbone {
   at::Tensor input_table_, input_norm_;            // for LayerInput
   Linear input_projection_;                        // for LayerInput
   std::vector<LayerWeights> layers_;               // this rank's
+  std::shared_ptr<const MtpWeights> mtp_;          // null without spec_.trains_mtp, and before the last stage
   std::vector<Handover> handovers_;                // at each layer boundary; only in a pipeline
   std::vector<at::Tensor> inverse_frequencies_;    // [R/2] float32 for each RoPE of the spec
   std::shared_ptr<const LayerLauncher> launcher_;  // null: LibTorch's and the CPU's operators

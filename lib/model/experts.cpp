@@ -176,12 +176,14 @@ at::Tensor mask_other_groups(const at::Tensor& compared, const RoutingRule& rule
 
 }  // namespace
 
-std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputation& recompute, bool is_waited_for) {
+std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputation& recompute, bool is_waited_for,
+                                       bool trains_mtp) {
   if (backbone.parallel().ep_size() == 1 && !is_waited_for) return {};
-  return [&backbone, recompute] {
+  return [&backbone, recompute, trains_mtp] {
     const at::Device device = backbone.device().is_meta() ? at::kCPU : backbone.device();  // like all micro-batches
     const TokenLayout layout = lay_out(pack_tokens({{0}}, device), backbone.parallel());
-    const at::Tensor hidden = backbone.forward(layout, recompute);
+    at::Tensor hidden = backbone.forward(layout, recompute);
+    if (trains_mtp && hidden.defined()) hidden = hidden + backbone.look_ahead(hidden, layout.ids, layout, recompute);
     return hidden.defined() ? numbers_or_zeros(hidden.narrow(0, 0, 0).sum()) : hidden;
   };
 }

@@ -36,8 +36,9 @@ at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, cons
 /// so that backward joins all collectives. Returns null if such a rank may do nothing: no ranks share experts, and
 /// `is_waited_for` is false. `is_waited_for`: other ranks gather layers from this one (LayerStore). `backbone` must
 /// outlive the function. The function is **collective** like a forward.
+/// trains_mtp: the forward also runs the MTP head.
 std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputation& recompute,
-                                       bool is_waited_for = false);
+                                       bool is_waited_for = false, bool trains_mtp = false);
 
 /// The chosen experts of each token and their weights.
 struct Routing {

@@ -9,6 +9,7 @@
 
 #include "checkpoint/base_folder.h"
 #include "model/backbone.h"
+#include "model/mtp.h"
 #include "model/weights.h"
 
 namespace roll {
@@ -70,7 +71,10 @@ FolderTensors folder_tensors(const std::vector<ParameterShape>& parameters, cons
   for (const auto& [name, tensor] : fused_tensors(parameters, tensors))
     (wide.contains(name) ? all.kept : all.weights)
         .emplace_back(name, form.transposed.contains(name) ? tensor.transpose(1, 2).contiguous() : tensor);
-  all.kept.insert(all.kept.end(), form.kept.begin(), form.kept.end());
+  for (const auto& [name, tensor] : form.kept) {
+    const auto copied = form.copies.find(name);
+    all.kept.emplace_back(name, copied == form.copies.end() ? tensor : parameter(tensors, copied->second).to(tensor));
+  }
   for (NamedTensors* tensors_in_folder : {&all.weights, &all.kept})
     for (auto& named : *tensors_in_folder) named.first = folder_name(form.prefixes, named.first);
   return all;
@@ -122,7 +126,7 @@ bool is_kept(const ModelSpec& spec, const std::string& name) {
   for (int64_t i = spec.num_layers - spec.keyless_layers; i < spec.num_layers; ++i)
     for (const std::string* part : {&names.k, &names.v, &names.k_norm})
       if (begins(layer_prefix(spec, static_cast<size_t>(i)) + *part + ".")) return true;
-  if (spec.architecture->has_mtp_layers && begins(names.layer))
+  if (const auto& mtp = spec.architecture->mtp; mtp && mtp->prefix.empty() && begins(names.layer))
     return std::atoll(name.c_str() + names.layer.size()) >= spec.num_layers;
   return std::ranges::any_of(spec.architecture->kept, begins);
 }
@@ -130,8 +134,15 @@ bool is_kept(const ModelSpec& spec, const std::string& name) {
 FolderForm folder_form(const HfFolder& folder, const ModelSpec& spec) {
   FolderForm form;
   if (folder.is_renamed()) form.prefixes = spec.architecture->other_prefixes;
+  std::set<std::string> trained;
+  if (spec.trains_mtp) {
+    for (const ParameterShape& parameter : in_folder(as_stored_in(folder, mtp_parameters(spec))))
+      trained.insert(parameter.name);
+    form.copies = mtp_copies(spec);
+  }
   for (const TensorEntry& entry : folder.entries())
-    if (is_kept(spec, entry.name)) form.kept.emplace_back(entry.name, folder.read(entry.name));
+    if (is_kept(spec, entry.name) && !trained.contains(entry.name))
+      form.kept.emplace_back(entry.name, folder.read(entry.name));
   if (spec.architecture->may_transpose_experts)
     for (const ParameterShape& parameter : as_stored_in(folder, backbone_parameters(spec)))
       if (parameter.fused.is_transposed) form.transposed.insert(parameter.fused.name);

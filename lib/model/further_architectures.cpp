@@ -257,7 +257,7 @@ Architectures with_latents_or_sinks() {
       .has_latents = true,
       .mixtures = Mixtures::kDeepSeek,
       .renormalises = true,
-      .has_mtp_layers = true,
+      .mtp = MtpNames(),
       .needed_keys = {"first_k_dense_replace", "n_group", "topk_group", "n_shared_experts", "routed_scaling_factor"},
       .layers = mixture_layers};
   Architecture kimi = deepseek, glm = deepseek, older = deepseek;
@@ -271,7 +271,8 @@ Architectures with_latents_or_sinks() {
   older.name = "deepseek_v2";
   older.causal_class = "DeepseekV2ForCausalLM";
   older.value_class = "DeepseekV2ForSequenceClassification";
-  older.rope.reads_interleave = older.renormalises = older.has_mtp_layers = false;
+  older.rope.reads_interleave = older.renormalises = false;
+  older.mtp.reset();
   older.mixtures = Mixtures::kDeepSeek2;
   return {deepseek, kimi, glm, older, gpt_oss()};
 }

@@ -5,6 +5,7 @@
 #include "device/transfers.h"
 #include "dist/parallel_ops.h"
 #include "model/activation_memory.h"
+#include "model/mtp.h"
 #include "ops/planned_tensors.h"
 
 namespace roll {
@@ -36,11 +37,32 @@ LogProbOptions make_options(const Transformer& model) {
   return options;
 }
 
-/// Returns the hidden states for the head; undefined on stages before the last.
-at::Tensor last_states(const Transformer& model, const TokenLayout& layout, const Recomputation& recompute) {
-  const at::Tensor hidden = model.forward(layout, recompute);
+/// Returns the rows of all tensor ranks: [S / tp, E] -> [S, E].
+at::Tensor all_rows(const at::Tensor& hidden, const ModelParallel& parallel) {
+  return parallel.tp_size() > 1 ? gather_rows(hidden, *parallel.tp, "hidden states") : hidden;
+}
+
+/// Returns results by slot as results by token: x [S] or [S, N] -> [T] or [T, N], with 0 for tokens that `labelled`
+/// leaves out. **Collective** over cp.
+at::Tensor results_of(const LabelledSlots& labelled, const TokenLayout& layout, const at::Tensor& x,
+                      const ModelParallel& parallel) {
+  const at::Tensor all = numbers_or_zeros(to_packed(layout, x, parallel));
+  if (!labelled.unwanted.defined()) return all;
+  return all.masked_fill(x.dim() == 1 ? labelled.unwanted : labelled.unwanted.unsqueeze(1), 0);
+}
+
+/// Returns TokenLogProbs::mtp_log_probs. hidden: result of the model's forward() for this layout.
+at::Tensor mtp_log_probs(const Transformer& model, const PackedTokens& tokens, const TokenLayout& layout,
+                         const at::Tensor& hidden, const Recomputation& recompute, const at::Tensor& wanted) {
   const ModelParallel& parallel = model.parallel();
-  return hidden.defined() && parallel.tp_size() > 1 ? gather_rows(hidden, *parallel.tp, "hidden states") : hidden;
+  const auto ids_ahead = [&](int64_t ahead) { return to_slots(layout, at::roll(tokens.ids, -ahead), 0); };
+  const at::Tensor states = model.backbone().look_ahead(hidden, ids_ahead(1), layout, recompute);
+  LogProbOptions options = make_options(model);
+  const LabelledSlots labelled = find_labelled_slots(layout, tokens, further_mask(tokens, wanted), parallel);
+  options.rows = labelled.slots;
+  const LogProbs result =
+      linear_log_prob(all_rows(states, parallel), model.head_weight().detach(), ids_ahead(2), options);
+  return results_of(labelled, layout, result.log_probs, parallel);
 }
 
 }  // namespace
@@ -58,17 +80,15 @@ TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& toke
   const LabelledSlots labelled = find_labelled_slots(layout, tokens, wanted, parallel);
   options.rows = labelled.slots;
   if (choices.defined()) options.choices = to_slots(layout, choices, 0);
-  const at::Tensor hidden = last_states(model, layout, recompute);
+  const at::Tensor hidden = model.forward(layout, recompute);
   if (!hidden.defined()) return {.log_probs = {}, .entropy = {}, .routers = tokens.routers};
-  const LogProbs result = linear_log_prob(hidden, model.head_weight(), to_slots(layout, labels, 0), options);
-  const auto packed = [&](const at::Tensor& x) {
-    const at::Tensor all = numbers_or_zeros(to_packed(layout, x, parallel));
-    if (!labelled.unwanted.defined()) return all;
-    return all.masked_fill(x.dim() == 1 ? labelled.unwanted : labelled.unwanted.unsqueeze(1), 0);
-  };
+  const LogProbs result =
+      linear_log_prob(all_rows(hidden, parallel), model.head_weight(), to_slots(layout, labels, 0), options);
+  const auto packed = [&](const at::Tensor& x) { return results_of(labelled, layout, x, parallel); };
   TokenLogProbs found{.log_probs = packed(result.log_probs), .entropy = {}, .routers = tokens.routers};
   if (with_entropy) found.entropy = packed(result.entropy);
   if (with_energy) found.energy = packed(result.energy);
+  if (tokens.trains_mtp) found.mtp_log_probs = mtp_log_probs(model, tokens, layout, hidden, recompute, wanted);
   if (choices.defined()) found.choice_logits = packed(result.choice_logits);
   return found;
 }
@@ -78,8 +98,9 @@ TopLogits token_top_logits(const Transformer& model, const PackedTokens& tokens,
   const ModelParallel& parallel = model.parallel();
   const TokenLayout layout = lay_out(tokens, parallel);
   const at::Tensor slots = find_labelled_slots(layout, tokens, wanted, parallel).slots;
-  const at::Tensor hidden = last_states(model, layout, {});
-  if (!hidden.defined()) return {};
+  const at::Tensor local = model.forward(layout);
+  if (!local.defined()) return {};
+  const at::Tensor hidden = all_rows(local, parallel);
   const TopLogits top =
       top_logits(hidden.index_select(0, slots), model.head_weight(), k, vocabulary, make_options(model));
   const auto packed = [&](const at::Tensor& x) {

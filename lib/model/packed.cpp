@@ -45,7 +45,7 @@ PackedTokens pack_tokens(const std::vector<std::vector<int64_t>>& sequences, at:
   return packed;
 }
 
-std::vector<Branch> prefix_tree(const PackedTokens& tokens, int64_t alignment) {
+std::vector<Branch> prefix_tree(const PackedTokens& tokens, int64_t alignment, int64_t unshared) {
   const at::Tensor ids = tokens.ids.contiguous();
   const auto* first = ids.const_data_ptr<int64_t>();
   const auto context_ids = [&](const Branch& branch) {
@@ -59,7 +59,8 @@ std::vector<Branch> prefix_tree(const PackedTokens& tokens, int64_t alignment) {
   bool shares = false;
   for (size_t i = 1; i < tree.size(); ++i) {
     const auto branch_ids = context_ids(tree[i]);
-    const int64_t common = std::ranges::mismatch(branch_ids, context_ids(tree[i - 1])).in1 - branch_ids.begin();
+    const int64_t equal = std::ranges::mismatch(branch_ids, context_ids(tree[i - 1])).in1 - branch_ids.begin();
+    const int64_t common = equal - unshared;
     tree[i].shared = common > 0 ? shared_tokens(common, alignment) : 0;
     shares |= tree[i].shared > 0;
   }

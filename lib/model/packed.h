@@ -48,6 +48,7 @@ struct PackedTokens {
   double token_weight = 0;                    // 1 / tokens of the mini-batch; 0: no training
   double loss_scale = 1;                      // factor of the loss before backward
   std::shared_ptr<RouterTraining> routers{};  // trains the routers; null: they are not trained
+  bool trains_mtp = false;                    // the MTP head (mtp.h) also predicts
 
   // Optional results computed ahead and sent to the device with the tokens; forwards compute them if they are not set:
   at::Tensor bounds{};                    // [C+1] int32: contexts()
@@ -73,7 +74,8 @@ PackedTokens pack_tokens(const std::vector<std::vector<int64_t>>& sequences, at:
 
 /// Returns all contexts in lexicographic order of their tokens, for PackedTokens::tree. Each shares its common prefix
 /// with the one before it, rounded down by shared_tokens() (packing/shared_prompts.h) to a multiple of `alignment` that
-/// leaves out the prefix's last token. Returns an empty list if nothing is shared. The ids must be on the host.
-std::vector<Branch> prefix_tree(const PackedTokens& tokens, int64_t alignment);
+/// leaves out the prefix's last token, and `unshared` ones before it. Returns an empty list if nothing is shared. The
+/// ids must be on the host.
+std::vector<Branch> prefix_tree(const PackedTokens& tokens, int64_t alignment, int64_t unshared = 0);
 
 }  // namespace roll

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <mutex>
 
+#include "model/mtp.h"
 #include "model/spec.h"
 
 namespace roll {
@@ -102,6 +103,17 @@ void add_layer_inputs(std::vector<ParameterShape>& list, const ModelSpec& spec) 
   add(list, "", NormShape{names.input_projection_norm, width});
 }
 
+std::vector<ParameterShape> layer_parameters(const Layer& layer, const std::string& prefix) {
+  std::vector<ParameterShape> list;
+  for_each_part(layer, [&](const auto& part) { add(list, prefix, part); });
+  // Makes experts' weights adjacent (stack_experts() in weights.cpp): their biases and adapters follow.
+  const auto weights_end =
+      std::stable_partition(list.begin(), list.end(), [](const ParameterShape& p) { return !p.is_adapter || !p.expert; });
+  std::stable_partition(list.begin(), weights_end,
+                        [](const ParameterShape& p) { return !p.expert || p.shape.size() > 1; });
+  return list;
+}
+
 void set_layer(std::vector<ParameterShape>& list, size_t from, int64_t layer) {
   for (size_t i = from; i < list.size(); ++i) list[i].layer = layer;
 }
@@ -176,12 +188,7 @@ std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec) {
   if (spec.layer_inputs) add_layer_inputs(list, spec);
   for (size_t i = 0; i < layers.size(); ++i) {
     const size_t from = list.size();
-    for_each_part(layers[i], [&, prefix = layer_prefix(spec, i)](const auto& part) { add(list, prefix, part); });
-    // Makes experts' weights adjacent (stack_experts() in weights.cpp): their biases and adapters follow.
-    const auto begin = list.begin() + static_cast<std::ptrdiff_t>(from);
-    const auto weights_end =
-        std::stable_partition(begin, list.end(), [](const ParameterShape& p) { return !p.is_adapter || !p.expert; });
-    std::stable_partition(begin, weights_end, [](const ParameterShape& p) { return !p.expert || p.shape.size() > 1; });
+    std::ranges::move(layer_parameters(layers[i], layer_prefix(spec, i)), std::back_inserter(list));
     set_layer(list, from, static_cast<int64_t>(i));
   }
   add(list, "", NormShape{names.final_norm, spec.hidden_size, spec.norm_offset()});
@@ -212,12 +219,24 @@ std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec) {
   return list;
 }
 
+std::vector<ParameterShape> mtp_parameters(const ModelSpec& spec) {
+  const MtpHead head = describe_mtp(spec);
+  std::vector<ParameterShape> list;
+  add(list, head.prefix, head.projection);
+  for (const NormShape* norm : {&head.embedding_norm, &head.hidden_norm, &head.norm}) add(list, head.prefix, *norm);
+  std::ranges::move(layer_parameters(head.layer, head.layer_prefix), std::back_inserter(list));
+  set_layer(list, 0, spec.num_layers);
+  for (ParameterShape& parameter : list) parameter.is_mtp = true;
+  return list;
+}
+
 std::vector<ParameterShape> policy_parameters(const ModelSpec& spec) {
   auto list = backbone_parameters(spec);
   if (!spec.tied_head) std::ranges::move(head_parameters(spec), std::back_inserter(list));
+  if (spec.trains_mtp) std::ranges::move(mtp_parameters(spec), std::back_inserter(list));
   const std::string embedding = spec.architecture->weights.embedding + ".";
   for (ParameterShape& parameter : list)
-    parameter.is_at_both_ends = spec.tied_head && parameter.name.starts_with(embedding);
+    parameter.is_at_both_ends = (spec.tied_head || spec.trains_mtp) && parameter.name.starts_with(embedding);
   return list;
 }
 

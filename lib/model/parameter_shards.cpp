@@ -71,6 +71,7 @@ ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<Parame
   int64_t local_index = 0;
   for (int64_t number = 0; const ParameterShape& parameter : whole) {
     ++number;
+    has_mtp_ |= parameter.is_mtp;
     if (!parameter.fused.name.empty()) in_tensors_[parameter.fused.name] = parameter.name;
     for (const ParameterShape& stored : stored_shapes(parameter)) {
       Entry& entry = entries_[stored.name];
@@ -79,6 +80,7 @@ ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<Parame
       entry.layer = parameter.layer;
       entry.is_constant = parameter.is_constant;
       entry.is_projection = parameter.is_projection;
+      entry.is_mtp = parameter.is_mtp;
       entry.is_at_both_ends = parameter.is_at_both_ends;
       for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(make_tensor_shard(stored.cut, rank, size()));
       entry.number = number;

@@ -84,6 +84,9 @@ class ParameterShards {
   bool is_constant(const std::string& name) const { return entry(name).is_constant; }
   /// True for a matrix that Muon may train (ParameterShape::is_projection).
   bool is_projection(const std::string& name) const { return entry(name).is_projection; }
+  /// True for a part of the MTP head (ParameterShape::is_mtp); has_mtp(): true if any rank has such a part.
+  bool is_mtp(const std::string& name) const { return entry(name).is_mtp; }
+  bool has_mtp() const { return has_mtp_; }
   /// Returns the sum of bit_sum() over all parameters, each shard counted once, modulo 2^48; equal on all ranks.
   /// `local`: this rank's shards. **Collective** over tp, ep and stages.
   int64_t checksum(const NamedTensors& local) const;
@@ -97,7 +100,7 @@ class ParameterShards {
     std::vector<TensorShard> parts;
     std::optional<ExpertPlace> expert;
     int64_t layer = -1;
-    bool is_at_both_ends = false, is_constant = false, is_projection = false;
+    bool is_at_both_ends = false, is_constant = false, is_projection = false, is_mtp = false;
     int64_t number = 0;  // in the list of all parameters, from 1
   };
   /// Returns the dtype (at::ScalarType) of each tensor in order_, as some rank has it in `local`, or kNobodyHasIt.
@@ -113,6 +116,7 @@ class ParameterShards {
   std::map<std::string, std::string> in_tensors_;  // a folder's fused tensor -> a parameter in it
   std::vector<std::string> order_;                 // names of all stored tensors
   std::vector<int64_t> local_indices_;             // per trained one, its index in this rank's list
+  bool has_mtp_ = false;
   Communicator *tp_, *ep_;
   std::shared_ptr<PipelineStage> stage_;
 };

@@ -70,6 +70,7 @@ struct ModelSpec {
   std::optional<Quantisation> quantised = {};           // format of the layers' linear weights; null: not quantised
   std::optional<BitsandbytesConfig> bitsandbytes = {};  // set if the folder itself stores them quantised
   std::optional<MixtureSpec> mixture = {};              // null: no layer has experts
+  bool trains_mtp = false;                              // the MTP head (mtp.h) is among the policy's parameters
 
   /// Returns the FLOPs of one forward over a sequence of `length` tokens, if `head_rows` tokens go through the head.
   /// A backward takes twice as many.
@@ -151,7 +152,9 @@ struct ParameterShape {
   bool is_wide = false;                    // float32 even in 16-bit models
   bool is_projection = false;    // weight of a linear layer, not of a router, a head or an adapter: Muon may train it
   int64_t layer = -1;            // number of the layer; -1: before all layers; num_layers: after them
-  bool is_at_both_ends = false;  // a tied embedding: a pipeline's first and last stage each hold a copy
+  bool is_mtp = false;           // part of the MTP head (mtp.h), which has a gradient norm of its own
+  bool is_at_both_ends = false;  // a tied embedding, or one that the MTP head reads: a pipeline's first and last stage
+                                 // each hold a copy
 
   const std::string& name_in_folder() const { return fused.name.empty() ? name : fused.name; }
 };
@@ -182,7 +185,8 @@ std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec);
 std::vector<ParameterShape> held_by(const std::vector<ParameterShape>& parameters, int64_t rank, int64_t size);
 /// Selects the trained parameters: those with is_adapter if spec.lora is set, else all (with constants).
 std::vector<ParameterShape> select_trained(const ModelSpec& spec, std::vector<ParameterShape> parameters);
-/// Returns all parameters of a language model: the backbone's, and the lm head's unless it is tied.
+/// Returns all parameters of a language model: the backbone's, the lm head's unless it is tied, and with spec.trains_mtp
+/// the MTP head's, which come last.
 std::vector<ParameterShape> policy_parameters(const ModelSpec& spec);
 /// Returns policy_parameters() from a cache, because a mixture has tens of thousands. Safe to call from several
 /// threads.

@@ -1,4 +1,5 @@
 #include "model/transformer.h"
+#include "model/mtp.h"
 
 #include <ATen/ATen.h>
 
@@ -29,8 +30,9 @@ Transformer::Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterS
 
 Transformer Transformer::load(const std::filesystem::path& path, at::Device device, at::ScalarType dtype,
                               const ModelParallel& parallel, const Architectures& known,
-                              const std::optional<LoraSpec>& lora, const NamedTensors* base) {
-  const ModelSpec spec = with_adapters(read_spec(path, known), lora, path.string());
+                              const std::optional<LoraSpec>& lora, const NamedTensors* base, bool trains_mtp) {
+  ModelSpec spec = with_adapters(read_spec(path, known), lora, path.string());
+  if (trains_mtp) spec = with_mtp(std::move(spec), path);
   const HfFolder folder = open_weights(path, spec);
   const auto parts = std::make_shared<const ParameterShards>(spec, *shared_policy_parameters(spec), parallel.tp,
                                                              parallel.ep, parallel.stage);

@@ -27,12 +27,13 @@ class Transformer {
   /// Loads this rank's part under `parallel`, whose communicators must outlive the model; every rank reads the folder.
   /// `known`: supported architectures. `lora`: adapters that the model must have; it gets the folder's, or new ones if
   /// the folder has none. Null: it has adapters only if the folder does. `base`: parameters() of a loaded model with
-  /// the same base weights, layout and dtype, whose frozen tensors this model shares; null: loads its own. Throws
-  /// UserError if a tensor is missing or has another shape or dtype.
+  /// the same base weights, layout and dtype, whose frozen tensors this model shares; null: loads its own. trains_mtp:
+  /// the parameters include the MTP head's (with_mtp() in mtp.h). Throws UserError if a tensor is missing or has another
+  /// shape or dtype.
   static Transformer load(const std::filesystem::path& folder, at::Device device = at::kCPU,
                           at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {},
                           const Architectures& known = architectures(), const std::optional<LoraSpec>& lora = {},
-                          const NamedTensors* base = nullptr);
+                          const NamedTensors* base = nullptr, bool trains_mtp = false);
 
   /// Returns the base model: the same tensors without adapters. It is not to be trained; its trained() is empty.
   Transformer without_adapters() const;

@@ -17,10 +17,9 @@ struct GradientReducer::Hook : torch::autograd::PostAccumulateGradHook {
 };
 
 GradientReducer::GradientReducer(FlatOptimizer& optimizer, const NamedTensors& parameters, Communicator& ranks,
-                                 bool scatters)
-    : optimizer_(optimizer), parameters_(parameters), ranks_(ranks), scatters_(scatters) {
-  for (int64_t b = 0; b < std::ssize(optimizer_.layout().buckets); ++b)
-    gathers_ = gathers_ || optimizer_.is_gathered(b);
+                                 bool scatters, bool waits)
+    : optimizer_(optimizer), parameters_(parameters), ranks_(ranks), scatters_(scatters), waits_(waits) {
+  for (int64_t b = 0; b < std::ssize(optimizer_.layout().buckets); ++b) waits_ = waits_ || optimizer_.is_gathered(b);
   for (size_t i = 0; i < parameters_.size(); ++i)
     torch::autograd::impl::set_post_acc_grad_hooks(parameters_[i].second, std::make_unique<Hook>(*this, i));
 }
@@ -41,7 +40,7 @@ void GradientReducer::expect_last() {
 void GradientReducer::on_gradient(int64_t parameter) {
   ROLL_CHECK(parameters_[parameter].second.grad().is_alias_of(optimizer_.named_gradient(parameter)),
              "autograd accumulates into the flat buffer");
-  if (!is_last_ || gathers_) return;
+  if (!is_last_ || waits_) return;
   --missing_[optimizer_.layout().bucket_by_tensor[parameter]];
   send_ready();
 }

@@ -19,8 +19,10 @@ class GradientReducer {
  public:
   /// parameters: those of `optimizer`, in its order; each gets a hook, which the destructor removes. ranks: the ranks
   /// over which gradients are summed. scatters: true for a reduce-scatter, after which each rank has the sums of its
-  /// slice; false for an all-reduce. `optimizer` and `ranks` must outlive this object.
-  GradientReducer(FlatOptimizer& optimizer, const NamedTensors& parameters, Communicator& ranks, bool scatters);
+  /// slice; false for an all-reduce. waits: nothing is sent before finish(), because another reducer sends to the same
+  /// ranks. `optimizer` and `ranks` must outlive this object.
+  GradientReducer(FlatOptimizer& optimizer, const NamedTensors& parameters, Communicator& ranks, bool scatters,
+                  bool waits = false);
   ~GradientReducer();
 
   /// Must be called before the last backward of an update; the hooks then start reductions.
@@ -44,9 +46,9 @@ class GradientReducer {
   NamedTensors parameters_;
   Communicator& ranks_;
   bool scatters_;
-  // True if layers are gathered (gathered_layers.h). Nothing is then sent before backward ends, since ranks would
-  // disagree on the order of collectives.
-  bool gathers_ = false;
+  // True if nothing is sent before backward ends, because ranks would disagree on the order of collectives: layers are
+  // gathered (gathered_layers.h), or another reducer sends to the same ranks.
+  bool waits_;
   bool is_last_ = false;
   size_t next_ = 0;               // index into the layout's reduce_order
   std::vector<int64_t> missing_;  // by bucket: gradients that it waits for

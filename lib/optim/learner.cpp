@@ -71,26 +71,31 @@ Learner::Learner(std::string name, const NamedTensors& parameters, LearnerOption
       options_(std::move(options)),
       ranks_(ranks),
       parameters_(trainable(name_, parameters, options_.frozen_prefixes, ranks)) {
-  add_group(/*is_expert=*/false);
-  if (ranks_.experts) add_group(/*is_expert=*/true);
+  for (const bool is_mtp : {false, true})
+    for (const bool is_expert : {false, true}) add_group(is_expert, is_mtp);
 }
 
 Learner::ParameterGroup::ParameterGroup(const NamedTensors& group_parameters, const LearnerOptions& options,
-                                        const LearnerRanks& ranks, bool is_expert)
+                                        const LearnerRanks& ranks, bool is_expert, bool is_mtp)
     : parameters(group_parameters),
       is_of_experts(is_expert),
+      is_of_mtp(is_mtp),
       shards(is_expert ? *ranks.expert_shards : ranks.shards),
       optimizer(parameters, options.adamw, make_slices(options, ranks, shards), options.muon.value_or(MuonConfig())),
-      reducer(optimizer, parameters, shards, options.shares_optimizer) {
+      reducer(optimizer, parameters, shards, options.shares_optimizer, /*waits=*/is_mtp) {
   if (gathers(options, shards)) layers = std::make_shared<GatheredLayers>(optimizer, parameters, shards);
 }
 
-void Learner::add_group(bool is_expert) {
+void Learner::add_group(bool is_expert, bool is_mtp) {
   NamedTensors group_parameters;
   for (const auto& named : parameters_)
-    if (is_expert == (ranks_.experts && ranks_.parts->is_of_expert(named.first))) group_parameters.push_back(named);
-  if (!group_parameters.empty())
-    groups_.push_back(std::make_unique<ParameterGroup>(group_parameters, options_, ranks_, is_expert));
+    if (is_expert == (ranks_.experts && ranks_.parts->is_of_expert(named.first)) &&
+        is_mtp == (has_mtp() && ranks_.parts->is_mtp(named.first)))
+      group_parameters.push_back(named);
+  if (group_parameters.empty()) return;
+  LearnerOptions options = options_;
+  options.gathers_layers &= !is_mtp;  // the head's layer is always whole
+  groups_.push_back(std::make_unique<ParameterGroup>(group_parameters, options, ranks_, is_expert, is_mtp));
 }
 
 void Learner::offload(bool keeps_parameters) {
@@ -177,11 +182,11 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<Micr
   trace_.last_end_s = trace_.begin_s + result.compute_s;
   last_loss_ = result.loss;
   if (keeps_gradient_) keep_gradient();
-  result.skipped = !std::isfinite(result.grad_norm);
+  result.skipped = !std::isfinite(result.grad_norm + result.mtp_grad_norm.value_or(0));
   num_skipped_in_a_row_ = result.skipped ? num_skipped_in_a_row_ + 1 : 0;
   if (!result.skipped) {
     if (options_.max_grad_norm > 0) result.clip_coef = std::min(1.0, options_.max_grad_norm / result.grad_norm);
-    make_step(result.lr, result.grad_norm);
+    make_step(result);
     gather_parameters();
   }
   if (gathers_layers()) groups_.front()->layers->end();
@@ -190,13 +195,14 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<Micr
   return result;
 }
 
-void Learner::make_step(double lr, double norm) {
+void Learner::make_step(const UpdateResult& update) {
   for (const auto& group : groups_) {
-    group->optimizer.step(lr, norm, options_.max_grad_norm);
+    const double norm = group->is_of_mtp ? update.mtp_grad_norm.value() : update.grad_norm;
+    group->optimizer.step(update.lr, norm, options_.max_grad_norm);
     if (!options_.muon) continue;
     make_muon_updates(group->optimizer, options_.muon->num_steps,
                       {group->shards, options_.shares_optimizer, *ranks_.parts});
-    group->optimizer.descend(lr);
+    group->optimizer.descend(update.lr);
   }
 }
 
@@ -255,13 +261,15 @@ void Learner::fetch(const Accumulated& accumulated, UpdateResult& result) {
   for (int64_t k = 0; k < num_losses; ++k) local_loss += values[k].item<double>();
   result.loss = ranks_.dp.all_reduce_sum(local_loss, name_ + " loss");
   if (ranks_.stage()) result.loss = ranks_.stage()->ranks().all_reduce_sum(result.loss, name_ + " loss");
-  result.grad_norm = gradient_norm(values[num_losses], result.loss);
+  result.grad_norm = gradient_norm(values[num_losses], result.loss, /*of_mtp=*/false);
+  if (has_mtp()) result.mtp_grad_norm = gradient_norm(values[num_losses], result.loss, /*of_mtp=*/true);
   result.numbers.assign(values.begin() + num_losses + 1, values.end());
 }
 
-double Learner::gradient_norm(const at::Tensor& group_squares, double loss) {
+double Learner::gradient_norm(const at::Tensor& group_squares, double loss, bool of_mtp) {
   double squares = 0;
   for (size_t i = 0; i < groups_.size(); ++i) {
+    if (groups_[i]->is_of_mtp != of_mtp) continue;
     const double group_square = group_squares[static_cast<int64_t>(i)].item<double>();
     const bool sums_over_experts =
         groups_[i]->is_of_experts && !options_.shares_optimizer;  // slices are summed over all ranks below

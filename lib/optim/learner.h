@@ -72,8 +72,9 @@ struct MicroLoss {
 /// Result of an update on this rank; loss, grad_norm, clip_coef, lr and skipped are equal on all ranks.
 struct UpdateResult {
   double loss = 0;          // loss of the whole mini-batch
-  double grad_norm = 0;     // before clipping, over all ranks
+  double grad_norm = 0;     // before clipping, over all ranks; without the MTP head
   double clip_coef = 1;     // factor by which clipping scales the gradient
+  std::optional<double> mtp_grad_norm{};  // the same of the MTP head, which is clipped by itself; unset without one
   double lr = 0;            // learning rate of this update
   double compute_s = 0;     // this rank's seconds from the start until it waits for other ranks' gradients
   double stage_wait_s = 0;  // part of compute_s spent waiting for other pipeline stages; 0 on a GPU
@@ -159,28 +160,29 @@ class Learner {
   /// Parameters that the same ranks hold, with their optimizer.
   struct ParameterGroup {
     ParameterGroup(const NamedTensors& group_parameters, const LearnerOptions& options, const LearnerRanks& ranks,
-                   bool is_expert);
+                   bool is_expert, bool is_mtp);
     NamedTensors parameters;
-    bool is_of_experts;
+    bool is_of_experts, is_of_mtp;
     Communicator& shards;
     FlatOptimizer optimizer;
     GradientReducer reducer;
     std::shared_ptr<GatheredLayers> layers;  // null: all layers are always whole
   };
-  void add_group(bool is_expert);
+  void add_group(bool is_expert, bool is_mtp);
   void sum_copies(const FlatOptimizer& optimizer, const Bucket& bucket, int64_t index);
-  /// Returns the norm over all groups and ranks, from this rank's sums of squares. NaN on all ranks if any rank's
-  /// `loss` is not finite.
-  double gradient_norm(const at::Tensor& group_squares, double loss);
+  bool has_mtp() const { return ranks_.parts && ranks_.parts->has_mtp(); }
+  /// Returns the norm over all ranks and the groups of the MTP head, or all others, from this rank's sums of squares.
+  /// NaN on all ranks if any rank's `loss` is not finite.
+  double gradient_norm(const at::Tensor& group_squares, double loss, bool of_mtp);
   void keep_gradient();
-  void make_step(double lr, double norm);
+  void make_step(const UpdateResult& update);
   void gather_parameters();
 
   std::string name_;
   LearnerOptions options_;
   LearnerRanks ranks_;
   NamedTensors parameters_;                              // trained ones only
-  std::vector<std::unique_ptr<ParameterGroup>> groups_;  // one; a second one for experts that ranks split
+  std::vector<std::unique_ptr<ParameterGroup>> groups_;  // one; others for experts that ranks split, and the MTP head
   int64_t num_updates_ = 0;
   int64_t num_skipped_in_a_row_ = 0;
   bool keeps_gradient_ = false;

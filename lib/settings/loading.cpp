@@ -2,6 +2,7 @@
 
 #include "checkpoint/hub_cache.h"
 #include "model/model_folder.h"
+#include "model/mtp.h"
 #include "model/weights.h"
 
 namespace roll {
@@ -37,6 +38,13 @@ std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const Worke
   check.require(!spec || !spec->quantised || spec->lora, args.model_name_or_path,
                 "its weights are quantised (quantization_config), so only adapters can be trained; set lora_rank, or "
                 "name the model without quantisation");
+  if (const double& coef = worker.strategy_args.strategy_config.mtp_loss_coef; spec && coef > 0) {
+    check.require(!spec->lora, coef,
+                  "adapters are trained, but the multi-token-prediction head belongs to the frozen base model; leave it "
+                  "out");
+    const auto folder = find_model_folder(args.model_name_or_path.value());
+    if (folder && !spec->lora) check.collect(coef, [&] { spec = with_mtp(*spec, *folder); });
+  }
   const double& bias_step = worker.strategy_args.strategy_config.moe_router_bias_update_rate;
   check.require(!spec || !spec->lora || bias_step == 0, bias_step,
                 "adapters are trained, but router biases belong to the frozen base model; leave it out");

@@ -19,6 +19,12 @@ BatchRule BatchRule::with(const Workload& workload) const {
 
 namespace {
 
+/// Returns the sizes with the prompts' tokens that can be shared.
+SequenceSizes shareable(SequenceSizes sizes, const BatchRule& rule) {
+  for (int64_t& prompt : sizes.prompts) prompt = std::max<int64_t>(1, prompt - rule.unshared);
+  return sizes;
+}
+
 /// Returns the sequences of the wanted pieces, in order.
 std::vector<int64_t> sequences_in(const Partition& pieces, const std::vector<int64_t>& wanted) {
   std::vector<int64_t> sequences;
@@ -123,10 +129,14 @@ std::vector<Partition> plan_groups(const SequenceSizes& sizes, const BatchRule& 
 
 int64_t sharing_alignment(const SequenceSizes& sizes, const BatchRule& rule) {
   const PackOptions& packing = rule.packing;
-  return shares_prompts(sizes, packing.share_prompts, packing.alignment, packing.workload) ? packing.alignment : 0;
+  return shares_prompts(shareable(sizes, rule), packing.share_prompts, packing.alignment, packing.workload)
+             ? packing.alignment
+             : 0;
 }
 
-std::vector<Partition> plan_ranks(const SequenceSizes& sizes, const BatchRule& rule, int64_t num_ranks) {
+std::vector<Partition> plan_ranks(const SequenceSizes& all_sizes, BatchRule rule, int64_t num_ranks) {
+  const SequenceSizes sizes = shareable(all_sizes, rule);
+  rule.unshared = 0;
   if (rule.sequences_per_row > 1) return plan_rows(sizes, rule, num_ranks);
   if (!sizes.groups.empty() && sharing_alignment(sizes, rule) > 0) return plan_groups(sizes, rule, num_ranks);
   std::vector<double> work;

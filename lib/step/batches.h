@@ -20,6 +20,7 @@ struct BatchRule {
   bool is_packed = false;     // true: micro-batches hold up to packing.budget tokens; false: num_sequences sequences
   PackOptions packing;        // budget, alignment, prefix sharing; packing.workload balances ranks, packed or not
   int64_t num_sequences = 8;  // if not packed: sequences per micro-batch (rows, if sequences_per_row > 1)
+  int64_t unshared = 0;           // further last tokens of a shared prompt that are not shared: prefix_tree() in packed.h
   int64_t sequences_per_row = 1;  // consecutive sequences that stay in one micro-batch: 2 for DPO's pairs
 
   /// Returns this rule with another cost model of sequences (packing.workload).
@@ -35,7 +36,7 @@ int64_t sharing_alignment(const SequenceSizes& sizes, const BatchRule& rule);
 /// (some may be empty). With prefix sharing, the responses to a prompt stay together, unless balance between ranks or
 /// the budget needs smaller pieces; counts may then differ more. Throws UserError if a sequence or row exceeds the
 /// budget.
-std::vector<Partition> plan_ranks(const SequenceSizes& sizes, const BatchRule& rule, int64_t num_ranks);
+std::vector<Partition> plan_ranks(const SequenceSizes& sizes, BatchRule rule, int64_t num_ranks);
 
 /// How a role trains on a step: epochs of mini-batches. An epoch passes once over all sequences of the step.
 struct EpochRule {

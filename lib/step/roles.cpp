@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "model/model_folder.h"
+#include "model/mtp.h"
 #include "pipeline/stage.h"
 #include "settings/training_plan.h"
 
@@ -40,8 +41,13 @@ Model make_model(const RoleModel& model, RoleMesh& role, const StageSplit& stage
   const NamedTensors* base = model.spec.lora && stages == loaded.policy_stages
                                  ? loaded.base_for(model.folder, model.dtype, role, model.spec.quantised)
                                  : nullptr;
-  return Model::load(model.folder, device, model.dtype, parallel, architectures(), model.lora, base)
-      .for_length(model.spec.max_positions);
+  if constexpr (std::is_same_v<Model, Transformer>)
+    return Transformer::load(model.folder, device, model.dtype, parallel, architectures(), model.lora, base,
+                             model.spec.trains_mtp)
+        .for_length(model.spec.max_positions);
+  else
+    return Model::load(model.folder, device, model.dtype, parallel, architectures(), model.lora, base)
+        .for_length(model.spec.max_positions);
 }
 
 /// Returns true if the reference is the policy without its adapters, on the same ranks, and can share its tensors.
@@ -72,7 +78,8 @@ const NamedTensors* Roles::base_for(const std::filesystem::path& folder, at::Sca
 RoleModels models_in(const RoleSources& sources) {
   RoleModels models;
   for (const auto& [role, source] : sources.roles) {
-    const ModelSpec spec = for_length(read_spec(source.folder), sources.longest_sequence);
+    ModelSpec spec = for_length(read_spec(source.folder), sources.longest_sequence);
+    if (source.trains_mtp) spec = with_mtp(std::move(spec), source.folder);
     models[role] = {with_adapters(spec, source.lora, source.folder.string()), source.dtype, source.folder, source.lora};
   }
   const RoleModel& policy = models.at(kPolicyRole);
@@ -127,15 +134,19 @@ Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleM
     roles.base = FrozenBase{base_folder(policy.folder), policy.dtype, policy.spec.quantised, &meshes.policy()};
   for (const auto& [name, model] : models)
     if (name != kPolicyRole) load(name, model);
-  if (std::ranges::binary_search(places.sampler_copies, meshes.sampler.world().rank()))
-    roles.sampler = make_model<Transformer>(policy, meshes.sampler, StageSplit(), device);
+  if (std::ranges::binary_search(places.sampler_copies, meshes.sampler.world().rank())) {
+    RoleModel sampled = policy;
+    sampled.spec.trains_mtp = false;
+    roles.sampler = make_model<Transformer>(sampled, meshes.sampler, StageSplit(), device);
+  }
   return roles;
 }
 
 namespace {
 
 /// Makes the schedule of the weight sync. Layouts name world ranks; the schedule names ranks of `movers`.
-WeightSchedule policy_schedule(const ModelSpec& policy, WeightLayout trainer, WeightLayout sampler) {
+WeightSchedule policy_schedule(ModelSpec policy, WeightLayout trainer, WeightLayout sampler) {
+  policy.trains_mtp = false;  // the sampler has no use for the head
   const std::vector<int> movers = mover_ranks(trainer.ranks, sampler.ranks);
   for (WeightLayout* layout : {&trainer, &sampler})
     for (int& rank : layout->ranks) rank = static_cast<int>(std::ranges::lower_bound(movers, rank) - movers.begin());

@@ -68,6 +68,7 @@ struct RoleSource {
   std::filesystem::path folder;  // model folder (Hugging Face layout)
   at::ScalarType dtype = at::kFloat;
   std::optional<LoraSpec> lora{};  // adapters to train; unset: a trained role trains all weights
+  bool trains_mtp = false;         // the model's MTP head is trained, too
 };
 /// Sources of the models of all roles.
 struct RoleSources {

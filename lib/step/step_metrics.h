@@ -56,6 +56,10 @@ void add_reduction_metrics(const std::string& model, const UpdateTrace& update, 
 
 /// Adds the routers' metrics <model>/moe/... to a micro-batch's loss result. routers: null: does nothing.
 /// **Collective** over the context-parallel ranks.
+/// Adds to `result` the loss of the policy's MTP head (model/mtp.h): the mean over the `num_tokens` trained tokens of
+/// the mini-batch of minus log_probs [T], times `coef`; and its metrics.
+void add_mtp_loss(const std::string& model, const at::Tensor& log_probs, double coef, int64_t num_tokens,
+                  LossResult& result);
 void add_router_metrics(const std::string& model, const RouterTraining* routers, LossResult& result);
 
 }  // namespace roll

@@ -36,9 +36,10 @@ std::function<Computed(const Experience&)> training_forward(const Transformer& m
                                                             const TrainedModelSettings& training) {
   return [&model, temperature = settings.temperature, mask = settings.learnt_mask,
           training](const Experience& e) -> Computed {
-    return {.policy = token_log_probs(model, with_routers(e.tokens, model.spec(), training.routers), temperature,
-                                      training.with_entropy, training.recomputes, e.host_mask(mask),
-                                      /*with_energy=*/false, e.taught_tokens())};
+    PackedTokens tokens = with_routers(e.tokens, model.spec(), training.routers);
+    tokens.trains_mtp = training.mtp_loss_coef > 0;
+    return {.policy = token_log_probs(model, tokens, temperature, training.with_entropy, training.recomputes,
+                                      e.host_mask(mask), /*with_energy=*/false, e.taught_tokens())};
   };
 }
 
@@ -54,9 +55,10 @@ Trained trained(Model& model, Mesh& mesh, const ModelSettings& settings, const T
   return {model.trained(),
           {mesh, model.parts()},
           training_forward(model, settings, training),
-          empty_pass(model.backbone(), training.recomputes, training.gathers),
+          empty_pass(model.backbone(), training.recomputes, training.gathers, training.mtp_loss_coef > 0),
           balancing(model.backbone(), training.routers, mesh.dp()),
-          [&model](std::shared_ptr<LayerStore> store) { model.backbone().use_store(std::move(store)); }};
+          [&model](std::shared_ptr<LayerStore> store) { model.backbone().use_store(std::move(store)); },
+          training.mtp_loss_coef};
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ struct Trained {
   std::function<at::Tensor()> empty_pass{};                        // passed to UpdatePlan::empty_pass
   std::function<void(bool was_made)> after_update{};               // passed to UpdatePlan::after_update
   std::function<void(std::shared_ptr<LayerStore>)> use_store{};    // calls Backbone::use_store(); may be null
+  double mtp_loss_coef = 0;                                        // as in TrainedModelSettings
 };
 
 /// Brings a model's weights from host memory to the device for as long as the returned object lives.
@@ -59,6 +60,7 @@ struct TrainedModelSettings {
   Recomputation recomputes{};  // activations that backward recomputes
   bool with_entropy = true;    // entropies are computed with the log-probs
   bool gathers = false;        // layers are gathered in each micro-batch of an update (ZeRO-3)
+  double mtp_loss_coef = 0;    // coefficient of the MTP head's loss; 0: it is not trained
   RouterRule routers{};        // training of MoE routers
 };
 /// Outputs of a teacher in `roll distill`: the likeliest tokens and their log-probs. The forward returns [2k, T]

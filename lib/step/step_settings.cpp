@@ -44,6 +44,7 @@ TrainingSettings training_settings(const Config& config, const PlannedUpdate& up
   UpdateSettings updates{.prefix = update.metrics, .loss_mask = update.loss_mask};
   updates.apply_loss_scale = worker.apply_loss_scale;
   updates.counted_masks = loss.built_in.counted_masks;
+  if (worker.strategy_args.strategy_config.mtp_loss_coef > 0) updates.counted_masks.emplace_back("response_mask");
   updates.weights = role_weight_rules(update.role, loss.built_in);
   updates.needs_signs = loss.built_in.policy.pg_variant->needs_sign;
   updates.max_nonfinite_updates = config.max_nonfinite_updates;
@@ -101,6 +102,7 @@ StepSettings step_settings(const Config& config) {
         .recomputes = worker.recomputation(),
         .with_entropy = update.role == kPolicyRole,
         .gathers = worker.gathers_layers(),
+        .mtp_loss_coef = update.role == kPolicyRole ? worker.strategy_args.strategy_config.mtp_loss_coef : 0,
         .routers = update.role == kPolicyRole ? router_rule(worker.strategy_args.strategy_config) : RouterRule()};
   }
   return settings;
@@ -116,6 +118,7 @@ RoleSources role_sources(const Config& config, at::Device device) {
   const auto add = [&](const std::string& role, const WorkerConfig& worker) {
     RoleSource& source = sources.roles[role] = role_source(worker, device);
     if (is_trained(role)) source.lora = make_lora_spec(worker.model_args, config.seed);
+    source.trains_mtp = role == kPolicyRole && worker.strategy_args.strategy_config.mtp_loss_coef > 0;
   };
   add(kPolicyRole, config.actor_train);
   for (const auto& [role, worker] : learning_roles(config)) add(role, *worker);
@@ -159,6 +162,7 @@ BatchRule batch_rule(const WorkerConfig& worker, Stage stage) {
   rule.is_packed = budget.has_value();
   rule.packing.share_prompts = args.share_prompts;
   rule.packing.budget = budget.value_or(0);
+  rule.unshared = trains && layout.mtp_loss_coef > 0 ? 1 : 0;  // the head also predicts the token after the next one
   if (args.use_sequence_packing) {
     rule.packing.algorithm = packing.algorithm;
     rule.packing.min_num_micro_batches =

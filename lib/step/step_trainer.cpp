@@ -169,13 +169,18 @@ Metrics StepTrainer::train_role(const RoleUpdates& update, TrainingStep step, co
 
 MicroBatchLoss StepTrainer::make_loss(const RoleUpdates& update, const UpdateViews& views) {
   return [&](const Experience& e, const MiniBatchCounts& counts) {
-    const Computed computed = models_.roles.at(update.role).trained->forward(e);
+    const Trained& model = *models_.roles.at(update.role).trained;
+    const Computed computed = model.forward(e);
     const TokenLogProbs& policy = computed.policy;
     const bool has_policy = update.role == kPolicyRole && policy.log_probs.defined();
     if (has_policy && views.on_log_probs) views.on_log_probs(e, policy.log_probs);
     LossResult result;
     if (computed.is_here()) result = losses_.at(update.role)(e, computed, counts);
-    add_router_metrics(update.training.updates.prefix, policy.routers.get(), result);
+    const UpdateSettings& updates = update.training.updates;
+    if (policy.mtp_log_probs.defined())
+      add_mtp_loss(updates.prefix, policy.mtp_log_probs, model.mtp_loss_coef,
+                   counts.at(settings_.models.learnt_mask).batch_num_tokens, result);
+    add_router_metrics(updates.prefix, policy.routers.get(), result);
     // Without a pass for old log-probs there is one update, whose log-probs are the old ones.
     if (has_policy && !e.old_log_probs.defined() && e.sampler_log_probs.defined())
       result.deferred.push_back({policy.log_probs.detach(), [e = e.host()](const at::Tensor& found, Metrics& metrics) {

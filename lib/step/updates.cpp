@@ -61,6 +61,7 @@ void add_update_metrics(const std::string& prefix, const UpdateResult& result, c
   if (result.skipped) return metrics.add(prefix + "/skipped_updates@sum", 1);
   metrics.add(prefix + "/grad_norm", result.grad_norm);
   metrics.add(prefix + "/grad_clip_coef", result.clip_coef);
+  if (result.mtp_grad_norm) metrics.add(prefix + "/mtp/grad_norm", *result.mtp_grad_norm);
   for (const auto& [name, value] : loss_metrics.values()) metrics.add(name + "@mean", value);
 }
 
@@ -133,7 +134,7 @@ Experience make_micro_batch(const Experience& mini_batch, const std::vector<int6
   PackedTokens& tokens = part.tokens;
   tokens.token_weight = update.token_weight;
   tokens.loss_scale = update.loss_scale;
-  if (update.sharing > 0) tokens.tree = prefix_tree(tokens, update.sharing);
+  if (update.sharing > 0) tokens.tree = prefix_tree(tokens, update.sharing, plan.rule.unshared);
   if (const auto& seed = plan.settings.dropout_seed; seed && !plan.device.is_meta())
     tokens.dropout_keys = dropout_keys(tokens.ids, tokens.contexts(), *seed, update.number);
   if (!plan.device.is_cpu() && !plan.device.is_meta()) {

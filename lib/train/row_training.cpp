@@ -179,6 +179,7 @@ StepSettings row_settings(const RowConfig& config, const RowLoss& loss, int64_t 
                                   {.recomputes = worker.recomputation(),
                                    .with_entropy = false,
                                    .gathers = worker.gathers_layers(),
+                                   .mtp_loss_coef = worker.strategy_args.strategy_config.mtp_loss_coef,
                                    .routers = router_rule(worker.strategy_args.strategy_config)}}}},
           .has_advantages = false,
           .updates = {{{kPolicyRole, "train_actor", "actor"}, std::move(training)}}};
@@ -187,6 +188,7 @@ StepSettings row_settings(const RowConfig& config, const RowLoss& loss, int64_t 
 RoleSource trained_source(const RowConfig& config, const RunStart& start, at::Device device) {
   RoleSource source = role_source(config.trained, device);
   source.lora = make_lora_spec(config.trained.model_args, config.seed);
+  source.trains_mtp = config.trained.strategy_args.strategy_config.mtp_loss_coef > 0;
   if (start.resume) source.folder = start.resume->folder / "actor";
   return source;
 }
