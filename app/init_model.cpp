@@ -60,6 +60,7 @@ void init_model(const InitFlags& flags) {
 void add_size_flags(CLI::App& sub, InitSizes& sizes) {
   sub.add_option("--arch", sizes.arch, architecture_list("or"))->capture_default_str();
   add_field_flags(sub, sizes);
+  sub.add_flag("--mtp", sizes.mtp, "adds a multi-token-prediction head, which mtp_loss_coef trains");
   sub.add_flag("--tie,!--no-tie", sizes.tie, "the lm head shares the embedding's weights (default)");
 }
 

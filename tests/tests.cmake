@@ -119,7 +119,7 @@ endforeach()
 # waits (for deadlines, servers, a screen) one, and a job of several ranks four: beside each other they would wait for each other's turns.
 set(kWaiting job cli/hostile_clients_test e2e/failing_rewards_test e2e/full_disk_test e2e/hosts_test e2e/judge_test e2e/restarts_test e2e/screen_test e2e/stops_test
   e2e/strangers_test)
-set(kRanks dist experience mpi many e2e/agent_test e2e/boxed_environment_test e2e/environment_plugin_test e2e/outside_agents_test e2e/ahead_test e2e/contexts_test e2e/environment_test e2e/experts_test e2e/five_domains_test e2e/layout_test e2e/long_context_test e2e/lora_roles_test
+set(kRanks dist experience mpi many e2e/agent_test e2e/boxed_environment_test e2e/environment_plugin_test e2e/outside_agents_test e2e/ahead_test e2e/contexts_test e2e/environment_test e2e/experts_test e2e/five_domains_test e2e/layout_test e2e/long_context_test e2e/mtp_test e2e/lora_roles_test
   e2e/lora_test e2e/memory_test e2e/mesh_test e2e/muon_test
   e2e/packing_test e2e/pipeline_test e2e/placement_test e2e/recompute_test e2e/resume_test e2e/resume_kinds_test e2e/resume_layout_test e2e/rollout_only_test e2e/simulate_test e2e/stages_test
   e2e/step_test e2e/traffic_test)

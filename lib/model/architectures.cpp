@@ -293,7 +293,8 @@ Architecture hybrid(Architecture row) {
                      .hidden_norm = "pre_fc_norm_hidden",
                      .norm = "norm",
                      .embedding_copy = "",
-                     .head_copy = ""};
+                     .head_copy = "",
+                     .count_key = "mtp_num_hidden_layers"};
   if (row.has_experts()) row.has_shared_expert = row.renormalises = true;
   row.fixed_mixture = row.always_renormalises = row.delta_nets == DeltaNets::kSideBySide;
   if (row.has_experts()) row.layers = mixture_layers;

@@ -98,6 +98,7 @@ struct MtpNames {
   std::string layer = "";   // prefix of the head's decoder layer
   std::string projection = "eh_proj", embedding_norm = "enorm", hidden_norm = "hnorm", norm = "shared_head.norm";
   std::string embedding_copy = "embed_tokens", head_copy = "shared_head.head";  // copies of the model's; empty: none
+  const char* count_key = "num_nextn_predict_layers";                           // the key with the number of heads
 };
 
 /// Returns the description of spec.num_layers layers: attention (or a delta net), then a gated MLP, then a LayerInput

@@ -109,6 +109,9 @@ ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
                      sizes.arch);
   spec.rope.theta = sizes.rope_theta;
   spec.tied_head = sizes.tie;
+  if (sizes.mtp && !row.mtp)
+    throw user_error("--arch = {}: has no multi-token-prediction head; leave out --mtp", sizes.arch);
+  spec.trains_mtp = sizes.mtp;
   return spec;
 }
 

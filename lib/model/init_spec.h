@@ -20,6 +20,7 @@ struct InitSizes {
   double rope_theta = 10000;
   int64_t max_positions = 32768;
   bool tie = true;  // the lm head is the embedding
+  bool mtp = false;  // the model has a multi-token-prediction head
 
   void fields(Keys& v) {
     v("hidden", hidden, "hidden size", within(1, SizeLimits::kHidden));

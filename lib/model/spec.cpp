@@ -358,6 +358,7 @@ Json hf_config(const ModelSpec& spec) {
   if (spec.latent) write_latent(spec, config);
   write_mixture(spec, config);
   if (spec.delta) write_delta(spec, config);
+  if (spec.trains_mtp) config[row.mtp.value().count_key] = 1;
   return config;
 }
 
