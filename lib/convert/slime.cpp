@@ -193,8 +193,9 @@ constexpr ForeignRow kRows[] = {
     {"moe-input-jitter-eps", kRefused, "noise on the router's input is not supported"},
     {"moe-*", kAutomatic, "experts are read from the model's config.json, and roll dispatches tokens in one way"},
     {"multi-latent-attention", kRefused, "not a supported attention"},
-    {"mtp-num-layers", kRefused, "multi-token prediction is not supported"},
-    {"enable-mtp-training", kRefused, "multi-token prediction is not supported"},
+    {"mtp-num-layers", kAutomatic, "the head is read from the model's folder"},
+    {"enable-mtp-training", kCombined},
+    {"mtp-loss-scaling-factor", kCombined, "", "0.1"},
     {"multimodal-keys", kRefused, "images are not supported; roll reads text only"},
     {"spec", kCombined},
     {"attention-output-gate", kCombined},
@@ -326,6 +327,7 @@ void combine_batches(Conversion& c) {
 void combine_slime(Conversion& c) {
   refuse_other_models(c, "hf-checkpoint");
   check_model(c);
+  if (c.is_true("enable-mtp-training")) set_mtp(c, "actor_train", "mtp-loss-scaling-factor");
   if (is_slime_fine_tuning(c)) {
     combine_devices(c);
     combine_batches(c);

@@ -183,6 +183,9 @@ constexpr Roles kModelRoles{"actor_train", "reference", "critic"};
 /// Copies the settings of pipeline parallelism in `keys` to `roles`. The first pair in `keys` must be the number of
 /// stages, which is returned. If that is 1, writes nothing.
 int64_t set_stages(Conversion& conversion, StageKeys keys, Roles roles = kModelRoles);
+/// Trains the role's multi-token-prediction head with the coefficient that the key `factor` holds. Does nothing if the
+/// latter's value is 0.
+void set_mtp(Conversion& conversion, const std::string& role, const char* factor);
 /// Sets the expert-parallel size to the greatest common divisor of the key's value and `data_ranks` (number of data x
 /// context ranks). If that is smaller than the value, reports it: tensor ranks also split each expert's matrices, and
 /// the training stays the same.

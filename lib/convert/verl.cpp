@@ -66,8 +66,7 @@ constexpr ForeignRow kRows[] = {
     {MODEL "trust_remote_code", kNothing},
     {MODEL "external_lib", kUnsupported, kPython},
     VERL_ADAPTER_ROWS(MODEL),
-    {MODEL "mtp.enable", kRefused, "multi-token prediction is not supported"},
-    {MODEL "mtp.*", kNothing},
+    VERL_MTP_ROWS(MODEL),
     {MODEL "torch_dtype", kAutomatic, "bf16 on a GPU; model_args.dtype changes it"},
     {MODEL "enable_activation_offload", kAutomatic, kMemory},
     {MODEL "fused_kernel_options.*", kAutomatic},
@@ -348,6 +347,7 @@ void combine_verl(Conversion& c) {
   combine_optimizer(c);
   combine_batches(c);
   set_verl_adapters(c, MODEL, "actor_train");
+  set_verl_mtp(c, MODEL, "actor_train");
   set_verl_adapters(c, "critic.model.", "critic");
   for (const char* role : {"actor_train", "critic"})
     c.set(std::string(role) + ".model_args.disable_gradient_checkpointing",

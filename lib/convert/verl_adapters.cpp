@@ -4,6 +4,18 @@
 
 namespace roll {
 
+void set_verl_mtp(Conversion& c, const std::string& model, const char* role) {
+  const std::string group = model + "mtp.";
+  const bool trains = c.is_true(group + "enable") && c.is_true(group + "enable_train");
+  const bool is_alone = c.is_true(group + "detach_encoder");
+  if (!trains) return;
+  set_mtp(c, role, (group + "mtp_loss_scaling_factor").c_str());
+  if (!is_alone)
+    c.differs(std::string(role) +
+              ": in verl the loss of the multi-token-prediction head also changes the policy (unless detach_encoder is "
+              "true); in roll it trains the head alone");
+}
+
 void set_verl_adapters(Conversion& c, const std::string& model, const char* role) {
   const std::string group = model + "lora.";
   const bool has_rank = asks_for_rank(c, model + "lora_rank"), is_megatron = asks_for_rank(c, group + "rank");

@@ -1,4 +1,4 @@
-// Converts verl's LoRA settings, for verl.cpp and verl_sft.cpp. With FSDP they are the keys lora_rank, lora_alpha, ...,
+// Converts verl's settings of LoRA and of multi-token-prediction heads, for verl.cpp and verl_sft.cpp. LoRA: with FSDP they are the keys lora_rank, lora_alpha, ...,
 // passed to PEFT. With Megatron they are the group `lora` (lora.rank, ...), with other defaults and module names.
 #pragma once
 
@@ -23,7 +23,17 @@
     model "lora.*", Fate::kAutomatic, "adapters are float32 and start at 0"                                            \
   }
 
+#define VERL_MTP_ROWS(model)                                                                                            \
+  {model "mtp.enable", Fate::kCombined}, {model "mtp.enable_train", Fate::kCombined},                                  \
+      {model "mtp.detach_encoder", Fate::kCombined}, {model "mtp.mtp_loss_scaling_factor", Fate::kCombined, "", "0.1"}, \
+  {                                                                                                                    \
+    model "mtp.*", Fate::kNothing, "the sampler guesses from earlier text; actor_infer.speculation changes it"        \
+  }
+
 namespace roll {
+
+/// Sets the training of the role's multi-token-prediction head from the keys that begin with `model`, as in the macro.
+void set_verl_mtp(Conversion& c, const std::string& model, const char* role);
 
 /// Sets the adapters of roll's role `role` from the keys that begin with `model`, as in the macro. Throws UserError for
 /// settings that roll lacks.

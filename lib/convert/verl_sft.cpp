@@ -64,8 +64,7 @@ constexpr ForeignRow kRows[] = {
     {"model.enable_gradient_checkpointing", kCopied, "sft_train.model_args.disable_gradient_checkpointing", "true",
      negated},
     VERL_ADAPTER_ROWS("model."),
-    {"model.mtp.enable", kRefused, "multi-token prediction is not supported"},
-    {"model.mtp.*", kNothing, "no effect without mtp.enable"},
+    VERL_MTP_ROWS("model."),
     {"model.override_config*", kRefused,
      "changes of the model are not converted; make them in the model folder's config.json", "{}"},
     {"model.custom_chat_template", kRefused,
@@ -243,6 +242,7 @@ void combine_verl_sft(Conversion& c) {
   combine_schedule(c);
   combine_batches(c);
   set_verl_adapters(c, "model.", "sft_train");
+  set_verl_mtp(c, "model.", "sft_train");
   set_interval(c, "trainer.save_freq", "save_steps");
   set_interval(c, "trainer.test_freq", "eval_steps");
   if (is_older_trainer(c) && !c.is_true("data.balance_dp_token"))

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "model/handover.h"
+#include "model/mtp.h"
 #include "ops/products.h"
 
 namespace roll {
@@ -354,11 +355,15 @@ CarriedBytes carried_bytes(const ModelSpec& spec, const ActivationRule& rule, co
 
 double training_activation_bytes(const ModelSpec& spec, const ActivationRule& rule) {
   const ElementSizes n(rule);
-  const std::vector<Layer> layers = chunk_layers(spec, rule);
+  std::vector<Layer> layers = chunk_layers(spec, rule);
   const double input = n.tokens * n.stream(spec.hidden_size);
   const HeadBytes head = head_bytes(spec, n);
   const CarriedBytes carried = carried_bytes(spec, rule, n);
   double kept = carried.kept(), most = head.embedding;
+  if (spec.trains_mtp && rule.has_lm_head && (rule.layers.empty() || rule.layers.back() == spec.num_layers - 1)) {
+    layers.push_back(describe_mtp(spec).layer);
+    kept += 6 * input;  // inputs of its three norms, results of two and of the third; both joined are the projection's
+  }
   for (const LayerUnit& unit : layer_units(rule.recomputation, std::ssize(layers))) {
     Layer unit_layers;
     for (int64_t i = 0; i < unit.size; ++i) std::ranges::copy(layers[unit.first + i], std::back_inserter(unit_layers));

@@ -75,6 +75,14 @@ ModelSpec with_mtp(ModelSpec spec, const std::filesystem::path& folder) {
   return spec;
 }
 
+double mtp_training_flops(const ModelSpec& spec, int64_t length, int64_t head_rows) {
+  if (!spec.trains_mtp) return 0;
+  const double projection = 4.0 * static_cast<double>(spec.hidden_size * spec.hidden_size * length);
+  const ForwardFlops layer(spec, {describe_mtp(spec).layer}, /*has_begin=*/false, /*has_head=*/true);
+  // Neither the projection's inputs nor the lm head's weight get a gradient.
+  return 3 * layer(length, 0) + 2 * (projection + layer(0, head_rows));
+}
+
 MtpWeights find_mtp(const ModelSpec& spec, const ParameterIndex& parameters, const ModelParallel& parallel) {
   const MtpHead head = describe_mtp(spec);
   const auto weight = [&](const auto& part) { return parameters[head.prefix + std::string(part.name) + ".weight"]; };

@@ -42,6 +42,10 @@ std::map<std::string, std::string> mtp_copies(const ModelSpec& spec);
 /// folder has no head, or the folder has several.
 ModelSpec with_mtp(ModelSpec spec, const std::filesystem::path& folder);
 
+/// Returns the FLOPs of the head's training on a sequence of `length` tokens, `head_rows` of which have a loss; 0 if
+/// spec.trains_mtp is not set.
+double mtp_training_flops(const ModelSpec& spec, int64_t length, int64_t head_rows);
+
 /// A head's tensors.
 struct MtpWeights {
   Linear projection;

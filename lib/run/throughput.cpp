@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "machine/device_speed.h"
-#include "model/spec.h"
+#include "model/mtp.h"
 
 namespace roll {
 
@@ -21,8 +21,9 @@ double training_flops(const StepFacts& step, const ModelSpec& spec, bool with_lm
     if (with_lm_head && response.is_judged) num_lm_head_rows += response.num_model_tokens();
   const ForwardFlops forward(spec);
   double flops = 3 * forward(0, num_lm_head_rows);
-  for (const int64_t length : step.lengths()) flops += 3 * forward(length, 0);
-  return flops;
+  for (const int64_t length : step.lengths())
+    flops += 3 * forward(length, 0) + (with_lm_head ? mtp_training_flops(spec, length, 0) : 0);
+  return flops + (with_lm_head ? mtp_training_flops(spec, 0, num_lm_head_rows) : 0);
 }
 
 double training_flops(const StepFacts& facts, const Roles& roles, const StepSettings& settings, int64_t step) {

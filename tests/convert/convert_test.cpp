@@ -373,6 +373,9 @@ TEST_CASE("a model that slime's Python describes is here where its folder is", "
   CHECK_THROWS_WITH(converted(slime + "glm4 get_glm_spec --use-gated-attention"),
                     Contains("not a supported attention"));
   CHECK_THROWS_WITH(converted(slime + "minimax_m2 get_spec"), Contains("a model defined in Python"));
+  CHECK_THAT(converted(slime + "glm4 get_glm_spec --mtp-num-layers 1").yaml, !Contains("mtp_loss_coef"));
+  CHECK_THAT(converted(slime + "glm4 get_glm_spec --mtp-num-layers 1 --enable-mtp-training").yaml,
+             Contains("mtp_loss_coef: 0.1 "));
 }
 
 TEST_CASE("a configuration of ROLL is not another trainer's", "[convert]") {

@@ -80,8 +80,15 @@ TEST_CASE("verl's fine-tuning keeps its batches, epochs, schedule and adapters",
                 {"sft_train.training_args.train_batch_size", "256"},
                 {"sft_train.training_args.learning_rate", "1e-3"},
                 {"sft_train.training_args.lr_scheduler_type", "constant_with_warmup"}});
+  const std::string head = kVerlSft + "model.path=m model.mtp.enable=True ";
+  constexpr const char* kCoefficient = "sft_train.strategy_args.strategy_config.mtp_loss_coef";
+  check_values(converted_training(head), {{kCoefficient, "none"}});  // it is only saved again
+  const Converted trained = converted_training(head + "model.mtp.enable_train=True model.mtp.mtp_loss_scaling_factor=0.3");
+  check_values(trained, {{kCoefficient, "0.3"}});
+  CHECK(tells(trained, "in roll it trains the head alone"));
+  CHECK_FALSE(tells(converted_training(head + "model.mtp.enable_train=True model.mtp.detach_encoder=True"),
+                    "in roll it trains the head alone"));
   const std::pair<const char*, const char*> refused[] = {
-      {"model.mtp.enable=True", "multi-token prediction"},
       {"data.train_max_samples=100", "a part of the rows"},
       {"optim.lr_warmup_init=1e-7", "a warm-up that starts above 0 is not supported"},
       {"optim.optimizer=Muon", "not a supported optimizer"},
