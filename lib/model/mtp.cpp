@@ -96,6 +96,7 @@ MtpWeights find_mtp(const ModelSpec& spec, const ParameterIndex& parameters, con
 
 at::Tensor Backbone::look_ahead(const at::Tensor& hidden, const at::Tensor& next_ids, const TokenLayout& layout,
                                 const Recomputation& recompute) const {
+  ROLL_CHECK(mtp_, "the model was made with its MTP head");
   LayerPass pass = *training_pass(layout);
   pass.routers.reset();  // the router of the head has no costs, and the sampler recorded no choices of it
   pass.routed = {};

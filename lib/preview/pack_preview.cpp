@@ -11,6 +11,7 @@
 #include "checkpoint/hub_cache.h"
 #include "model/known_shapes.h"
 #include "preview/budget_table.h"
+#include "settings/loading.h"
 #include "settings/placement.h"
 #include "settings/training_plan.h"
 #include "step/step_metrics.h"
@@ -157,7 +158,8 @@ void add_metrics(StageReport& report, const std::string& metrics_name) {
 RoleSpecs role_specs(const Config& config, const std::string& arch) {
   if (!arch.empty()) {
     RoleSpecs arch_specs{.notes = {fmt::format("FLOPs and memory are estimated for --arch {}", arch)}};
-    for (const auto& [role, worker] : learning_roles(config)) arch_specs.shapes.emplace(role, known_shape(arch));
+    for (const auto& [role, worker] : learning_roles(config))
+      arch_specs.shapes.emplace(role, with_trained_parts(known_shape(arch), role, *worker));
     return arch_specs;
   }
   RoleSpecs specs;
@@ -165,9 +167,9 @@ RoleSpecs role_specs(const Config& config, const std::string& arch) {
   for (const auto& [role, worker] : learning_roles(config)) {
     const std::string& name = worker->model_args.model_name_or_path.value();
     if (const auto folder = find_model_folder(name)) {
-      specs.shapes.emplace(role, known_shape(folder->string()));
+      specs.shapes.emplace(role, with_trained_parts(known_shape(folder->string()), role, *worker));
     } else if (const KnownShape* known = find_known_shape(name)) {
-      specs.shapes.emplace(role, known->spec);
+      specs.shapes.emplace(role, with_trained_parts(known->spec, role, *worker));
       notes.insert(
           fmt::format("FLOPs and memory are estimated for {}, a known shape, because {} is not on this machine",
                       known->name, name));

@@ -4,6 +4,7 @@
 #include "model/model_folder.h"
 #include "model/mtp.h"
 #include "model/weights.h"
+#include "settings/training_plan.h"
 
 namespace roll {
 
@@ -30,6 +31,25 @@ std::optional<ModelSpec> read_spec(const ModelName& name, const ModelName& key, 
   return spec;
 }
 
+namespace {
+
+ModelSpec with_trained_mtp(ModelSpec spec, const WorkerConfig& worker) {
+  if (worker.strategy_args.strategy_config.mtp_loss_coef == 0) return spec;
+  if (const auto folder = find_model_folder(worker.model_args.model_name_or_path.value()))
+    return with_mtp(std::move(spec), *folder);
+  spec.trains_mtp = spec.architecture->mtp.has_value();  // no folder tells more
+  return spec;
+}
+
+}  // namespace
+
+ModelSpec with_trained_parts(ModelSpec spec, const std::string& role, const WorkerConfig& worker) {
+  if (!is_trained(role)) return spec;
+  const ModelArgs& args = worker.model_args;
+  spec = with_adapters(std::move(spec), make_lora_spec(args, 0), args.model_name_or_path.value());
+  return role == kPolicyRole ? with_trained_mtp(std::move(spec), worker) : spec;
+}
+
 std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const WorkerConfig& worker, Checker& check) {
   const ModelArgs& args = worker.model_args;
   const auto adapt = [&] { spec = with_adapters(*spec, make_lora_spec(args, 0), args.model_name_or_path.value()); };
@@ -42,8 +62,7 @@ std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const Worke
     check.require(!spec->lora, coef,
                   "adapters are trained, but the multi-token-prediction head belongs to the frozen base model; leave it "
                   "out");
-    const auto folder = find_model_folder(args.model_name_or_path.value());
-    if (folder && !spec->lora) check.collect(coef, [&] { spec = with_mtp(*spec, *folder); });
+    if (!spec->lora) check.collect(coef, [&] { spec = with_trained_mtp(*spec, worker); });
   }
   const double& bias_step = worker.strategy_args.strategy_config.moe_router_bias_update_rate;
   check.require(!spec || !spec->lora || bias_step == 0, bias_step,

@@ -77,6 +77,10 @@ std::optional<ModelSpec> read_spec(const ModelName& name, const ModelName& key, 
 /// unknown model).
 std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const WorkerConfig& worker, Checker& check);
 
+/// Returns the shape of a role's model with what its worker trains in it: adapters, and the policy's MTP head. Throws
+/// UserError if the model cannot have them.
+ModelSpec with_trained_parts(ModelSpec spec, const std::string& role, const WorkerConfig& worker);
+
 /// Records an error at the key `member` if `length` tokens exceed the model's max_position_embeddings (RoPE itself
 /// would compute any position). `role`: the model's role, for the message.
 template <class M>

@@ -53,7 +53,12 @@ Model make_model(const RoleModel& model, RoleMesh& role, const StageSplit& stage
 /// Returns true if the reference is the policy without its adapters, on the same ranks, and can share its tensors.
 bool is_policy_base(const RoleModel& reference, const RoleModel& policy, bool is_on_its_ranks) {
   if (!is_on_its_ranks || !policy.spec.lora || reference.spec.lora || reference.dtype != policy.dtype) return false;
-  if (reference.folder.empty() || policy.folder.empty()) return reference.folder == policy.folder;
+  if (reference.folder.empty() || policy.folder.empty()) {
+    ModelSpec base = policy.spec;
+    base.lora.reset();
+    base.quantised = reference.spec.quantised;
+    return reference.folder == policy.folder && reference.spec == base;
+  }
   return std::filesystem::equivalent(base_folder(policy.folder), reference.folder);
 }
 

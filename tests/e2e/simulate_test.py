@@ -22,6 +22,8 @@ BF16 = {f"{role}.model_args": "{dtype: bf16}" for role in ROLES if role != "acto
 SHARED = {f"{role}.share_prompts": "true" for role in (*BOTH, "reference")}
 DEEP = dict(model="deep", packing=PACKED)
 MUON = dict(adam=replay.SHARP + ", optimizer: muon")
+ADAPTERS = {f"{role}.model_args": "{lora_rank: 2}" for role in BOTH}
+MTP = {"actor_train.strategy_args.strategy_config.mtp_loss_coef": 0.1}
 # Name -> data, context and tensor ranks, and what else the run is given, stages among it.
 BIAS_RATE = "actor_train.strategy_args.strategy_config.moe_router_bias_update_rate"
 LAYOUTS = {
@@ -56,6 +58,9 @@ LAYOUTS = {
     "2 data x 2 tensor ranks, Muon": (2, 1, 2, DEEP | MUON),
     "2 data ranks, Muon, whole optimizers": (2, 1, 1, MUON | WHOLE_OPTIMIZER),
     "2 data x 2 tensor ranks, Muon, gathered": (2, 1, 2, MUON | GATHERED | RECOMPUTED),
+    "2 data ranks, adapters": (2, 1, 1, DEEP | ADAPTERS),
+    "2 data x 2 tensor ranks, MTP head": (2, 1, 2, dict(model="head", ep=2) | MTP),
+    "2 context ranks x 2 stages, MTP head": (1, 2, 1, dict(model="head", pp=2) | MTP),
     "2 data x 2 tensor ranks that share experts, Muon": (2, 1, 2, dict(model="mixture", ep=2) | MUON),
 }
 failures = []
@@ -155,6 +160,7 @@ with tempfile.TemporaryDirectory() as name:
     replay.make_model(folder, "keys", "gemma4_text", "--layers", 4, "--layer-input", 6, "--keyless-layers", 2)
     replay.make_model(folder, "mixture", "qwen3_moe", "--layers", 3, "--experts", 8, "--experts-per-token", 4, "--expert-intermediate", 24)
     replay.make_model(folder, "biased", "glm4_moe", "--layers", 3, "--experts", 8, "--experts-per-token", 4, "--expert-intermediate", 24)
+    replay.make_model(folder, "head", "glm4_moe", "--mtp", True, "--no-tie", True, "--experts", 8, "--experts-per-token", 4, "--expert-intermediate", 24)
     layouts(folder, rollouts)
     placements(folder, rollouts)
     distilled(folder, rollouts)
