@@ -14,6 +14,8 @@ except ImportError:
 from safetensors import deserialize
 from safetensors.numpy import load_file, save_file
 
+from metric_words import unknown_metrics
+
 binary = pathlib.Path(sys.argv[1]).resolve()
 
 # Two settings. SHARP moves the weights by several per cent in three steps, so that a wrong factor anywhere shows. With
@@ -134,6 +136,9 @@ def train(folder, name, ranks=1, mode="seq-mean-token-mean", estimator="gae", ro
     config.write_text(config_text(tp, cp, sampler_tp, ep, pp, chunks, out=out, model=folder / model, data=folder / "rows.jsonl", mode=mode, estimator=estimator,
                                   rows=rows, accumulation=accumulation, packing=packing, extra=extra, adam=adam))
     launch("train", "--config", config, "-n", ranks, "--device", device, *[f"{k}={v}" for k, v in flags.items()])
+    lines = (out / "metrics.jsonl").read_text().splitlines() if (out / "metrics.jsonl").exists() else []
+    unknown = [key for key in unknown_metrics(binary, json.loads(lines[-1])) if "/my_" not in key] if lines else []  # but of plug-ins
+    assert not unknown, f"{name}: roll metrics does not know {unknown}"
     return out
 
 
