@@ -131,8 +131,8 @@ void add_sampling_flags(CLI::App& sub, GenerateFlags& flags) {
 void add_machine_flags(CLI::App& sub, GenerateFlags& flags) {
   sub.add_option("--device", flags.device, "cpu, cuda, cuda:N, or auto: cuda if there is a GPU")->capture_default_str();
   sub.add_option("--dtype", flags.dtype,
-                 "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU; int8: fp32 with weights of 8 bits, "
-                 "on the CPU")
+                 "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU; int8, int4: fp32 with weights of "
+                 "8 or 4 bits, on the CPU")
       ->capture_default_str();
   add_max_length(sub, flags.sampling.max_length, "the model's positions");
   sub.add_option("--max-running-requests", flags.sampling.max_running_requests, "sequences sampled together")
@@ -172,7 +172,7 @@ void run(const CLI::App& sub, GenerateFlags& flags) {
 Transformer open_model(const GenerateFlags& flags) {
   const at::Device device = parse_device(flags.device, "--device");
   use_device(device);
-  const std::string& dtype = flags.reads_int8() ? "auto" : flags.dtype;
+  const std::string& dtype = flags.weight_bits() > 0 ? "auto" : flags.dtype;
   const int64_t bench_length = flags.prompt_tokens + flags.sampling.generating.max_new_tokens;
   return Transformer::load(flags.model, device, parse_compute_dtype(dtype, device, "--dtype"))
       .for_length(flags.benches ? bench_length : checked_length(flags.model, flags.sampling.max_length));

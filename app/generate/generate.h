@@ -38,7 +38,7 @@ struct GenerateFlags {
   SamplingParams sampling;    // --seed, --max-length, ...; add_generate() sets sampling.generating from `generating`
 
   /// Returns true for int8 weights; tensors other than weights then have the compute type of "auto".
-  bool reads_int8() const { return dtype == "int8"; }
+  int64_t weight_bits() const { return dtype == "int8" ? 8 : dtype == "int4" ? 4 : 0; }
 };
 
 /// Loads flags.model on flags.device in flags.dtype and makes the device the thread's current one. The model is

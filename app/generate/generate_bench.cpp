@@ -60,13 +60,13 @@ class Bench {
     return {.num_slots = std::ranges::max(flags_.batches),
             .max_length = flags_.prompt_tokens + flags_.sampling.generating.max_new_tokens,
             .page_size = flags_.page_size,
-            .int8_weights = flags_.reads_int8()};
+            .weight_bits = flags_.weight_bits()};
   }
 
   Json make_row(const BenchShape& shape, const BenchResult& result) const {
     const ModelSpec& spec = model_.spec();
     const auto size = static_cast<int64_t>(c10::elementSize(model_.dtype()));
-    const NumberBytes bytes{flags_.reads_int8() ? 1 : size, size};
+    const NumberBytes bytes{sampled_weight_bytes(flags_.weight_bits(), static_cast<double>(size)), size};
     const auto length = static_cast<int64_t>(result.decode_length);
     const DecodingCost prefill = step_cost(spec, bytes, shape.batch, 0, shape.prompt_tokens);
     const DecodingCost decode = step_cost(spec, bytes, shape.batch, length - 1, length);
@@ -102,7 +102,9 @@ class Bench {
 void print_head(const Transformer& model, const GenerateFlags& flags) {
   fmt::print("{:.1f} M parameters in {} on {}, {}; {} prompt tokens, {} new ones\n",
              static_cast<double>(model.spec().num_parameters()) / 1e6,
-             flags.reads_int8() ? "fp32, weights of 8 bits" : compute_dtype_name(model.dtype()), model.device().str(),
+             flags.weight_bits() > 0 ? fmt::format("fp32, weights of {} bits", flags.weight_bits())
+                                     : compute_dtype_name(model.dtype()),
+             model.device().str(),
              threads_text(), flags.prompt_tokens, flags.sampling.generating.max_new_tokens);
   fmt::print("{:>6} {:>13} {:>6} {:>13} {:>9} {:>6} {:>9} {:>7} {:>9} {:>8} {:>10} {:>12}\n", "batch", "prefill tok/s",
              "share", "decode tok/s", "ms/step", "share", "limit", "slots", "KV pages", "KV MiB", "read GB/s",

@@ -34,7 +34,7 @@ EngineLimits choose_limits(const GenerateFlags& flags, const Transformer& model)
   return {.max_length = std::min(std::max(budget, flags.page_size), max_length),
           .page_size = flags.page_size,
           .kv_cache_bytes = bytes,
-          .int8_weights = flags.reads_int8()};
+          .weight_bits = flags.weight_bits()};
 }
 
 /// Returns when input or its end can be read; throws if a stop signal arrives, where a blocking read would go on

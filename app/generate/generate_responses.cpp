@@ -219,7 +219,7 @@ void generate_responses(const GenerateFlags& flags) {
   EngineLimits limits = limits_for(requests, sampling);
   limits.kv_cache_bytes = flags.kv_cache_mib << 20;
   limits.page_size = flags.page_size;
-  limits.int8_weights = flags.reads_int8();
+  limits.weight_bits = flags.weight_bits();
   const std::string output_name = flags.output.value_or("-");
   Output output = input ? Output(output_name, *input) : Output(output_name);
   catch_stop_signals();  // finished responses are written

@@ -96,7 +96,7 @@ void CpuDecoder<T>::make_buffers() {
   expert_results_ = choice_rows(branch, at::kFloat);
   make_latent_buffers();
   const int64_t widest = std::max({hidden_, mixed, gated, expert_gated, query_latents_.size(1)});
-  if (sizes_.int8_weights)
+  if (sizes_.weight_bits > 0)
     fixed_ = at::empty({sizes_.max_rows * std::max<int64_t>(1, chosen), fixed_row_bytes(widest)}, at::kByte);
 }
 

@@ -48,7 +48,7 @@ struct RowView {
 };
 
 /// T: float or c10::BFloat16, the model's dtype. GEMM inputs, keys and values have this type, and so have the weights
-/// unless DecoderSizes::int8_weights. Sums, norms and the residual stream are float32.
+/// unless DecoderSizes::weight_bits is set. Sums, norms and the residual stream are float32.
 template <class T>
 class CpuDecoder : public Decoder {
  public:
@@ -65,7 +65,9 @@ class CpuDecoder : public Decoder {
 
  private:
   static constexpr at::ScalarType kDtype = c10::CppTypeToScalarType<T>::value;
-  at::ScalarType packed_dtype() const { return sizes_.int8_weights ? at::kChar : kDtype; }
+  at::ScalarType packed_dtype() const {
+    return sizes_.weight_bits == 4 ? at::kQUInt4x2 : sizes_.weight_bits == 8 ? at::kChar : kDtype;
+  }
 
   // Norms and biases are float32; undefined if the model has none.
   struct AttentionBlock {

@@ -118,7 +118,9 @@ template <class T>
 void CpuDecoder<T>::pack_weights() {
   const at::NoGradGuard no_grad;
   const Linear head{.weight = model_.head_weight(), .bias = {}, .dtype = model_.dtype()};
-  int64_t bytes = packed_bytes(head);
+  // In 4 bits the head would change the likeliest tokens most, so it keeps 8.
+  const at::ScalarType head_dtype = sizes_.weight_bits > 0 ? at::kChar : kDtype;
+  int64_t bytes = PackedWeight::room_for(head.outputs(), head.inputs(), head_dtype);
   for (const LayerWeights& weights : backbone_.layers())
     for (const Block& block : weights.layer())
       CpuMixers::visit(block.mixer, [&](const auto& mixer) { bytes += room_for(mixer, weights); });
@@ -126,7 +128,8 @@ void CpuDecoder<T>::pack_weights() {
   for (const LayerWeights& weights : backbone_.layers())
     for (const Block& block : weights.layer())
       CpuMixers::visit(block.mixer, [&](const auto& mixer) { add_block(mixer, block, weights, memory); });
-  lm_head_ = packed_together({head}, memory);
+  lm_head_ = PackedWeight(head.outputs(), head.inputs(), head_dtype, memory);
+  lm_head_.fill(0, head.weight);
   embedding_ = backbone_.embedding().detach().to(kDtype);
   final_norm_ = final_norm_weight(backbone_, model_.spec());
 }

@@ -180,7 +180,7 @@ TrainingSpeed try_training(const TriedModel& model, const TrainingShape& shape) 
 
 SamplingSpeed try_sampling(const TriedModel& model, const SamplingShape& shape) {
   const auto element = static_cast<int64_t>(c10::elementSize(model.dtype));
-  const NumberBytes bytes{shape.int8_weights ? 1 : element, element};
+  const NumberBytes bytes{sampled_weight_bytes(shape.weight_bits, static_cast<double>(element)), element};
   const int64_t most_layers = tried_layers(model), context = std::max<int64_t>(shape.context, 2);
   SamplingSpeed speed;
   speed.peak = {
@@ -201,7 +201,7 @@ SamplingSpeed try_sampling(const TriedModel& model, const SamplingShape& shape) 
     const Transformer tried = Transformer::init(spec, /*seed=*/1, model.device, model.dtype);
     const auto steps = make_step_model(tried, {.num_slots = bench.batch,
                                                .max_length = bench.prompt_tokens + bench.new_tokens,
-                                               .int8_weights = shape.int8_weights});
+                                               .weight_bits = shape.weight_bits});
     PagePool pages(steps->num_pages(), steps->page_size());
     const BenchResult result = bench_sampler(
         *steps, pages, {.generating = shape.draws, .max_running_requests = shape.slots}, bench, [] { return false; });

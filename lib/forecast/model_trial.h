@@ -46,7 +46,7 @@ TrainingSpeed try_training(const TriedModel& model, const TrainingShape& shape);
 struct SamplingShape {
   int64_t slots = 1;          // number of sequences decoded at once
   int64_t context = 0;        // mean tokens per sequence, prompt included
-  bool int8_weights = false;  // decoding reads weights as int8
+  int64_t weight_bits = 0;  // 8, 4: decoding reads weights in so many bits; 0: in the dtype
   SamplingSettings draws{};   // how tokens are drawn: temperature, top_p, ...
 };
 

@@ -36,7 +36,8 @@ SamplingWork sampling_work(const SimulatedWorld& world, const ThinStep& step, co
   const Config& config = world.planned;
   const at::Device device = world.ranks.path == Path::kDevice ? at::kCUDA : at::kCPU;
   const auto element = static_cast<int64_t>(c10::elementSize(model_dtype(config.actor_train.model_args, device)));
-  const NumberBytes bytes{config.actor_infer.model_args.reads_int8() ? 1 : element, element};
+  const NumberBytes bytes{
+      sampled_weight_bytes(config.actor_infer.model_args.weight_bits(), static_cast<double>(element)), element};
   const ModelSpec& spec = policy_shape(world.models);
   int64_t drawn = 0, longest = 0, longest_prompt = 0, read = 0;
   double prompt_flops = 0;

@@ -204,7 +204,7 @@ std::optional<MeasuredSpeeds> measure_speeds(const CheckedConfig<Config>& checke
       try_sampling(tried_model(kPolicyRole, config.actor_train),
                    {.slots = std::min(sequences, config.max_running_requests),
                     .context = std::lround(average(step.prompt_lengths) + average(step.response_lengths) / 2),
-                    .int8_weights = config.actor_infer.model_args.reads_int8(),
+                    .weight_bits = config.actor_infer.model_args.weight_bits(),
                     .draws = sampling_settings(config.actor_infer.generating_args)});
   return speeds;
 }

@@ -11,8 +11,9 @@
 
 namespace roll {
 
-/// Dtype of a forward pass. kInt8: the CPU sampler stores weights in 8 bits; no tensor of a model has this dtype.
-enum class Dtype { kFp32, kBf16, kFp16, kInt8 };
+/// Dtype of a forward pass. kInt8, kInt4: the CPU sampler stores weights in 8 or 4 bits; no tensor of a model has this
+/// dtype.
+enum class Dtype { kFp32, kBf16, kFp16, kInt8, kInt4 };
 constexpr auto enum_names(Dtype) {
   return std::to_array<Named<Dtype>>({{Dtype::kFp32, "fp32"},
                                       {Dtype::kBf16, "bf16"},
@@ -20,7 +21,14 @@ constexpr auto enum_names(Dtype) {
                                       {Dtype::kFp32, "float32"},
                                       {Dtype::kBf16, "bfloat16"},
                                       {Dtype::kFp16, "float16"},
-                                      {Dtype::kInt8, "int8"}});
+                                      {Dtype::kInt8, "int8"},
+                                      {Dtype::kInt4, "int4"}});
+}
+
+/// Returns the bytes of a weight that a sampler stores in `bits` (8 or 4, with its part of a scale); `element` if 0.
+constexpr double sampled_weight_bytes(int64_t bits, double element) {
+  constexpr double kNibble = 0.5625;  // a scale of 16 bits per 32 weights (ops/nibble_product.h)
+  return bits == 4 ? kNibble : bits == 8 ? 1 : element;
 }
 
 /// The meaning of each key is the text beside it in fields(); an unset optional means null, whose effect is given
@@ -41,14 +49,14 @@ struct ModelArgs {
   /// True if adapters are trained: lora_target is set (ROLL's rule), or lora_rank is above 0.
   bool trains_adapters() const { return lora_rank.value_or(0) > 0 || !lora_target.empty(); }
 
-  /// True if the sampler stores weights in 8 bits.
-  bool reads_int8() const { return dtype == Dtype::kInt8; }
+  /// Returns 8 or 4 if the sampler stores weights in so many bits; 0 if it has the model's.
+  int64_t weight_bits() const { return dtype == Dtype::kInt8 ? 8 : dtype == Dtype::kInt4 ? 4 : 0; }
 
   void fields(Keys& v) {
     v("model_name_or_path", model_name_or_path, "HF folder or Hub name; null: pretrain (critic: reward_pretrain)");
     v("dtype", dtype,
       "dtype of the forward pass; null: bf16 on a GPU, fp32 on the CPU. actor_infer uses the trainer's; on the CPU it "
-      "may be int8 (8-bit weights)");
+      "may be int8 or int4 (weights in 8 or 4 bits)");
     v("disable_gradient_checkpointing", disable_gradient_checkpointing, "keep activations instead of recomputing them",
       may_change());
     v("freeze_module_prefix", freeze_module_prefix, "parameters whose names start with one of these are not trained");

@@ -30,7 +30,7 @@ void use_deterministic_kernels();
 /// Returns the default compute dtype: bf16 on a GPU, fp32 on the CPU.
 at::ScalarType default_dtype(at::DeviceType device);
 /// Returns the compute dtype of a role's model: args.dtype, or default_dtype(). Throws UserError for fp16 on the CPU,
-/// Bug for int8.
+/// Bug for int8 and int4.
 at::ScalarType model_dtype(const ModelArgs& args, at::Device device);
 /// Returns the bytes per element in model_dtype(), without its check for fp16.
 int64_t bytes_per_number(const ModelArgs& args, at::DeviceType device);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "ops/fixed_rows.h"
+#include "ops/nibble_product.h"
 #include "ops/panel_product.h"
 #include "ops/row_ops.h"
 #include "ops/tile_product.h"
@@ -63,10 +64,12 @@ void for_row_blocks(const RowsOfPanel<T>& rows, const F& multiply) {
 
 PackedWeight::Order PackedWeight::weight_order(int64_t inputs, at::ScalarType dtype) {
   if (dtype == at::kChar) return Order::kBytes;
+  if (dtype == at::kQUInt4x2) return Order::kNibbles;
   return dtype == at::kBFloat16 && inputs % 2 == 0 && panel_products().front().pairs ? Order::kPairs : Order::kFloats;
 }
 
 int64_t PackedWeight::panel_size(int64_t inputs, Order order) {
+  if (order == Order::kNibbles) return nibble_blocks(inputs) * static_cast<int64_t>(sizeof(NibbleBlock) / 4);
   if (order == Order::kPairs) return padded_pairs(inputs) * kPanelWidth;
   return order == Order::kBytes ? fixed_plane(inputs) / 4 * kPanelWidth : inputs * kPanelWidth;
 }
@@ -77,8 +80,8 @@ PackedWeight::PackedWeight(int64_t outputs, int64_t inputs, at::ScalarType dtype
       num_panels_(panels_for(outputs)),
       order_(weight_order(inputs, dtype)),
       panels_(memory.take({num_panels_, panel_size(inputs, order_)}, at::kInt).zero_()) {
-  ROLL_CHECK(dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kChar,
-             "weights are packed in float32, bfloat16 or int8");
+  ROLL_CHECK(dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kChar || dtype == at::kQUInt4x2,
+             "weights are packed in float32, bfloat16, 8 or 4 bits");
   if (order_ != Order::kBytes) return;
   ROLL_CHECK(inputs <= kMostByteInputs, "sums of int8 products fit 32 bits");
   scales_ = at::zeros({padded_outputs()}, at::kFloat);
@@ -96,7 +99,7 @@ int64_t PackedWeight::bytes() const {
 void PackedWeight::fill(int64_t first_output, const at::Tensor& weight) {
   ROLL_CHECK_EQ(weight.size(1), inputs_, "the weight has as many inputs as the packed one");
   ROLL_CHECK(first_output + weight.size(0) <= outputs_, "the rows fit");
-  if (order_ == Order::kBytes) return fill_bytes(first_output, weight.to(at::kFloat).contiguous());
+  if (reads_fixed_rows()) return fill_rounded(first_output, weight.to(at::kFloat).contiguous());
   const at::Tensor words = (order_ == Order::kPairs ? weight : weight.to(at::kFloat)).contiguous().view(at::kInt);
   const int64_t length = words.size(1), end = first_output + words.size(0);
   const auto* const from = words.const_data_ptr<int32_t>();
@@ -113,16 +116,22 @@ void PackedWeight::fill(int64_t first_output, const at::Tensor& weight) {
   });
 }
 
-void PackedWeight::fill_bytes(int64_t first_output, const at::Tensor& weight) {
+void PackedWeight::fill_rounded(int64_t first_output, const at::Tensor& weight) {
   const auto* const from = weight.const_data_ptr<float>();
-  auto* const to = reinterpret_cast<int8_t*>(panels_.mutable_data_ptr<int32_t>());
-  const int64_t panel_bytes = panels_.size(1) * 4;
-  auto* const scales = scales_.mutable_data_ptr<float>();
-  auto* const offsets = offsets_.mutable_data_ptr<int32_t>();
+  auto* const to = panels_.mutable_data_ptr<int32_t>();
+  const bool is_bytes = order_ == Order::kBytes;
+  auto* const scales = is_bytes ? scales_.mutable_data_ptr<float>() : nullptr;
+  auto* const offsets = is_bytes ? offsets_.mutable_data_ptr<int32_t>() : nullptr;
   at::parallel_for(first_output, first_output + weight.size(0), 1, [&](int64_t begin, int64_t end) {
     for (int64_t output = begin; output < end; ++output) {
-      const ByteColumn column = round_row(from + (output - first_output) * inputs_, inputs_, output % kPanelWidth,
-                                          to + output / kPanelWidth * panel_bytes);
+      const float* const weights = from + (output - first_output) * inputs_;
+      int32_t* const panel = to + output / kPanelWidth * panels_.size(1);
+      if (!is_bytes) {
+        round_to_nibbles(weights, inputs_, output % kPanelWidth, reinterpret_cast<NibbleBlock*>(panel));
+        continue;
+      }
+      const ByteColumn column =
+          round_row(weights, inputs_, output % kPanelWidth, reinterpret_cast<int8_t*>(panel));
       scales[output] = column.scale;
       offsets[output] = column.offset;
     }
@@ -139,12 +148,19 @@ void PackedWeight::multiply(int64_t panel, const float* x, int64_t x_stride, int
 
 void PackedWeight::multiply(int64_t panel, const uint8_t* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
                             int64_t next_panel) const {
+  const FixedPanelRows all{x, x_stride, rows, y, y_stride};
+  if (order_ == Order::kNibbles) {
+    const auto* const weight = reinterpret_cast<const NibbleBlock*>(panel_words(panel));
+    const auto* const next = reinterpret_cast<const NibbleBlock*>(panel_words(next_panel));
+    return for_row_blocks(all, [&](const FixedPanelRows& part) {
+      nibble_products().front()(weight, nibble_blocks(inputs_), part, next);
+    });
+  }
   const BytePanel weight{reinterpret_cast<const int8_t*>(panel_words(panel)),
                          scales_.const_data_ptr<float>() + panel * kPanelWidth,
                          offsets_.const_data_ptr<int32_t>() + panel * kPanelWidth};
   const auto* const next = reinterpret_cast<const int8_t*>(panel_words(next_panel));
-  for_row_blocks(FixedPanelRows{x, x_stride, rows, y, y_stride},
-                 [&](const FixedPanelRows& part) { panel_products().front().bytes(weight, inputs_, part, next); });
+  for_row_blocks(all, [&](const FixedPanelRows& part) { panel_products().front().bytes(weight, inputs_, part, next); });
 }
 
 void PackedWeight::multiply(int64_t panel, const c10::BFloat16* x, int64_t x_stride, int64_t rows, float* y,

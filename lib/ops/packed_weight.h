@@ -16,8 +16,9 @@ namespace roll {
 class PackedWeight {
  public:
   PackedWeight() = default;  // no outputs
-  /// Allocates W [outputs, inputs] from `memory` with zeros; fill() sets it. `dtype`: float32, bfloat16, or int8 with a
-  /// scale per output (the largest absolute weight of the output / 127). Throws Bug for another dtype.
+  /// Allocates W [outputs, inputs] from `memory` with zeros; fill() sets it. `dtype`: float32, bfloat16, int8 with a
+  /// scale per output (the largest absolute weight of the output / 127), or kQUInt4x2 for 4 bits with a scale per 32
+  /// inputs (nibble_product.h). Throws Bug for another dtype.
   PackedWeight(int64_t outputs, int64_t inputs, at::ScalarType dtype, StreamedMemory& memory);
   /// Returns the bytes that the constructor takes from its StreamedMemory for these arguments.
   static int64_t room_for(int64_t outputs, int64_t inputs, at::ScalarType dtype);
@@ -37,7 +38,7 @@ class PackedWeight {
   /// Computes x W^T for the outputs of one panel, summed in float32: x [rows, K], with rows x_stride elements apart.
   /// Writes kPanelWidth elements of each of `rows` rows of y, from `y` on, with rows y_stride elements apart: the
   /// caller passes a pointer to the panel's first column. Padding outputs become 0. x has the weight's dtype; for int8
-  /// it has rows in fixed point (fixed_rows.h), x_stride bytes apart. `next_panel`: panel that this thread computes
+  /// and 4 bits it has rows in fixed point (fixed_rows.h), x_stride bytes apart. `next_panel`: panel that this thread computes
   /// next, which is prefetched; an index past the last one is allowed. Several threads may call it at once.
   void multiply(int64_t panel, const float* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
                 int64_t next_panel) const;
@@ -46,19 +47,20 @@ class PackedWeight {
   void multiply(int64_t panel, const uint8_t* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
                 int64_t next_panel) const;
   /// Returns true if x must have rows in fixed point.
-  bool reads_fixed_rows() const { return order_ == Order::kBytes; }
+  bool reads_fixed_rows() const { return order_ == Order::kBytes || order_ == Order::kNibbles; }
 
   /// Releases the calling thread's AMX tiles (does nothing without AMX). Each thread that called multiply() must call
   /// it when it has computed its panels.
   static void release();
 
  private:
-  /// Order of the weights in a panel; PanelProducts (panel_product.h) describes all three.
-  enum class Order { kFloats, kPairs, kBytes };
+  /// Order of the weights in a panel. PanelProducts (panel_product.h) describes the first three; kNibbles is a list of
+  /// NibbleBlocks (nibble_product.h).
+  enum class Order { kFloats, kPairs, kBytes, kNibbles };
   static Order weight_order(int64_t inputs, at::ScalarType dtype);
   /// Returns the number of 32-bit words of a panel.
   static int64_t panel_size(int64_t inputs, Order order);
-  void fill_bytes(int64_t first_output, const at::Tensor& weight);
+  void fill_rounded(int64_t first_output, const at::Tensor& weight);
   const int32_t* panel_words(int64_t panel) const;
 
   int64_t outputs_ = 0, inputs_ = 0, num_panels_ = 0;

@@ -48,7 +48,7 @@ DecoderSizes decoder_sizes(const Transformer& model, const EngineLimits& limits)
           .num_pages = count_pages(model, limits),
           .max_length = limits.max_length,
           .max_rows = count_rows(model, limits),
-          .int8_weights = limits.int8_weights,
+          .weight_bits = limits.weight_bits,
           .records_experts = limits.records_experts};
 }
 
@@ -162,9 +162,9 @@ std::unique_ptr<StepModel> make_step_model(const Transformer& model, const Engin
   EngineLimits limits = requested;
   limits.page_size = layer_cost(model.spec().layers(), model.parallel().tp_size())
                          .page_tokens(requested.page_size, static_cast<int64_t>(at::elementSize(model.dtype())));
-  if (limits.int8_weights && !has_cpu_decoder(model))
-    throw user_error("dtype = int8: only a sampler on the CPU reads 8-bit weights; on {} use fp32 or bf16",
-                     model.device().str());
+  if (limits.weight_bits > 0 && !has_cpu_decoder(model))
+    throw user_error("dtype = int{0}: only a sampler on the CPU reads weights in {0} bits; on {1} use fp32 or bf16",
+                     limits.weight_bits, model.device().str());
   if (runs_on_device(model))
     return make_device_steps(model, decoder_sizes(model, limits), limits.num_slots, make_cuda_launcher(model.device()),
                              make_recorder(model));

@@ -28,11 +28,11 @@ DecodingCost step_cost(const ModelSpec& spec, NumberBytes bytes, int64_t count, 
   const std::vector<Layer> all_layers = spec.layers();
   const LayerCost layers = layer_cost(all_layers);
   const int64_t states = 2 * count * layers.page_bytes(0, bytes.cached);  // read and written
-  const int64_t read =
-      bytes.weights * (spec.num_parameters() - embedding + rows) + bytes.cached * count * end * layers.cached + states;
+  const double read = bytes.weights * static_cast<double>(spec.num_parameters() - embedding + rows) +
+                      static_cast<double>(bytes.cached * count * end * layers.cached + states);
   const double flops = spec.forward_flops(end, 1) - spec.forward_flops(begin, 0);
-  const double unread = static_cast<double>(bytes.weights) * unread_weights(all_layers, count * (end - begin));
-  return {.bytes = static_cast<double>(read) - unread, .flops = static_cast<double>(count) * flops};
+  const double unread = bytes.weights * unread_weights(all_layers, count * (end - begin));
+  return {.bytes = read - unread, .flops = static_cast<double>(count) * flops};
 }
 
 double least_seconds(const DecodingCost& cost, const MachineSpeed& machine) {

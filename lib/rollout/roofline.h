@@ -16,7 +16,7 @@ struct DecodingCost {
 
 /// Bytes per element.
 struct NumberBytes {
-  int64_t weights = 4;
+  double weights = 4;
   int64_t cached = 4;  // keys, values and recurrent states
 };
 

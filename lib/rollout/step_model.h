@@ -116,13 +116,13 @@ struct EngineLimits {
   int64_t page_size = 16;        // tokens per page; models with recurrent states may raise it
   int64_t kv_cache_bytes = 0;    // 0: no limit
   int64_t max_pages = 0;         // 0: no limit
-  bool int8_weights = false;     // linear layers read int8 weights (CPU only)
+  int64_t weight_bits = 0;     // 8, 4: linear layers read weights in so many bits (CPU only); 0: in the dtype
   bool records_experts = false;  // keeps the experts chosen for each token
 };
 
 /// Creates the StepModel of a Transformer, on the GPU or the CPU. Allocates as many pages as its slots can use and the
 /// limits allow. `model` must outlive the result. Throws UserError if the pages are too few for one sequence of
-/// max_length, or if int8_weights is set and the device cannot use it. **Collective** over the tensor-parallel ranks.
+/// max_length, or if weight_bits is set and the device cannot use it. **Collective** over the tensor-parallel ranks.
 std::unique_ptr<StepModel> make_step_model(const Transformer& model, const EngineLimits& limits);
 
 /// Returns true if make_step_model(model) draws tokens on the host. Only then may SamplingSettings::constraint be set.

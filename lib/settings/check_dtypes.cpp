@@ -10,8 +10,8 @@ namespace roll {
 
 void check_dtype(const ModelArgs& args, bool on_gpu, Checker& check) {
   const auto& dtype = args.dtype;
-  check.require(dtype != Dtype::kInt8, dtype,
-                "only a sampler (actor_infer) can use 8-bit weights; choose fp32 or bf16");
+  check.require(args.weight_bits() == 0, dtype,
+                "only a sampler (actor_infer) can use weights in 8 or 4 bits; choose fp32 or bf16");
   if (on_gpu) return;
   if (dtype == Dtype::kBf16 && !multiplies_bfloat16())
     check.note(
@@ -23,11 +23,11 @@ void check_dtype(const ModelArgs& args, bool on_gpu, Checker& check) {
 
 namespace {
 
-/// Notes that the sampler's dtype is ignored: it reads the trained weights, unless it uses int8.
+/// Notes that the sampler's dtype is ignored: it reads the trained weights, unless it rounds them.
 void note_sampler_dtype(const Config& config, bool on_gpu, Checker& check) {
   const auto& sampler = config.actor_infer.model_args.dtype;
   const Dtype trained = config.actor_train.model_args.dtype.value_or(on_gpu ? Dtype::kBf16 : Dtype::kFp32);
-  if (sampler && *sampler != trained && *sampler != Dtype::kInt8)
+  if (sampler && *sampler != trained && config.actor_infer.model_args.weight_bits() == 0)
     check.note(fmt::format("{}: has no effect; the sampler uses the trained weights, which are {}", check.name(sampler),
                            enum_name(trained)));
 }
@@ -41,8 +41,8 @@ void check_dtypes(const Config& config, Checker& check) {
   for (const auto& [name, worker] : learning_roles(config))
     if (worker != &config.actor_train) check_dtype(worker->model_args, on_gpu, check);
   for (const JudgingModel& judge : judging_models(config)) check_dtype(judge.worker->model_args, on_gpu, check);
-  if (config.actor_infer.model_args.reads_int8() && on_gpu)
-    check.note(fmt::format("{}: only a CPU samples with 8-bit weights; on a GPU the run ends at its start",
+  if (config.actor_infer.model_args.weight_bits() > 0 && on_gpu)
+    check.note(fmt::format("{}: only a CPU samples with rounded weights; on a GPU the run ends at its start",
                            check.name(config.actor_infer.model_args.dtype)));
 }
 

@@ -275,7 +275,7 @@ void add_sampler(MemoryEstimate& memory, const Config& config, const ModelSpec& 
   const int64_t tp = tensor_ranks(config.actor_infer);
   if (!config.trains() || !shares_weights(config, rank)) memory.weights += policy_bytes(spec, tp, bytes);
   // CPU sampling reads a repacked copy of the weights.
-  const double packed = config.actor_infer.model_args.reads_int8() ? 1 : bytes;
+  const double packed = sampled_weight_bytes(config.actor_infer.model_args.weight_bits(), bytes);
   if (!on_gpu) memory.weights += policy_bytes(spec, tp, packed, /*is_dense=*/true);
   if (on_gpu && spec.lora) memory.merged = bytes * layer_numel(spec, tp);
   memory.kv_cache = kv_bytes(config, spec, bytes);

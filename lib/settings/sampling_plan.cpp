@@ -26,7 +26,7 @@ SamplingPlan sampling_plan(const Config& config) {
                     .sets = {},
                     .filters = {},
                     .limits = {.num_slots = config.max_running_requests,
-                               .int8_weights = config.actor_infer.model_args.reads_int8(),
+                               .weight_bits = config.actor_infer.model_args.weight_bits(),
                                .records_experts = config.routing_replay.value_or(false)},
                     .cache = cache_settings(engine)};
   for (const auto& [domain, worker] : config.rewards) plan.filters[domain] = worker.reward.query_filter_config;

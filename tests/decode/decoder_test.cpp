@@ -149,7 +149,7 @@ TEST_CASE("what is computed beside a sequence, and in which pieces, does not cha
   const Transformer model =
       odd_model_in(GENERATE(at::kFloat, at::kBFloat16), GENERATE("qwen3", "qwen2_moe", "deepseek_v3"));
   DecoderSizes sizes = sizes_of(16);
-  sizes.int8_weights = GENERATE(false, true);
+  sizes.weight_bits = GENERATE(0, 8, 4);
   const auto decoder = make(true, model, sizes);
   const int64_t together = GENERATE(2, 5, 40);
   const std::vector<int64_t> ids = some_ids(60, 1);
@@ -225,14 +225,20 @@ TEST_CASE("a decoder of 8 bits is the decoder of a model with rounded products",
   const at::NoGradGuard no_grad;
   const auto* const arch = GENERATE("qwen2", "qwen3", "llama");
   const Transformer model = odd_model(arch, false), rounded = odd_model(arch, false);
+  const int64_t bits = GENERATE(8, 4);
   for (const auto& [name, weight] : rounded.parameters()) {
     if (weight.dim() != 2 || name.find("embed") != std::string::npos) continue;
-    const at::Tensor scale = weight.abs().amax(1, true) / 127;
-    at::Tensor(weight).div_(scale).round_().mul_(scale);
+    const bool has_bytes = bits == 8 || name.starts_with("lm_head");
+    for (at::Tensor block : weight.split(has_bytes ? weight.size(1) : 32, 1)) {
+      const at::Tensor largest = block.gather(1, block.abs().argmax(1, /*keepdim=*/true));
+      const at::Tensor scale =
+          has_bytes ? largest.abs() / 127 : (largest / -8).to(at::kBFloat16).to(at::kFloat);
+      block.div_(scale).round_().clamp_(has_bytes ? -127 : -8, has_bytes ? 127 : 7).mul_(scale);
+    }
   }
   DecoderSizes sizes = sizes_of(16);
   const auto exact = make(true, rounded, sizes);
-  sizes.int8_weights = true;
+  sizes.weight_bits = bits;
   const auto decoder = make(true, model, sizes);
   Decoding ours(*decoder, sizes, kVocab, 1), theirs(*exact, sizes, kVocab, 1);
   const std::vector<int64_t> ids = some_ids(30, 3);

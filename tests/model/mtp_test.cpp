@@ -7,11 +7,13 @@
 #include "base/error.h"
 #include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
+#include "model/experts.h"
 #include "model/golden.h"
 #include "model/log_probs.h"
 #include "model/mtp.h"
 #include "model/parallel_outcome.h"
 #include "model/transformer.h"
+#include "optim/learner.h"
 #include "packing/alignment.h"
 
 namespace roll {
@@ -167,6 +169,63 @@ TEST_CASE("ranks that share a model share its MTP head", "[model]") {
          return test::differences(part, mtp_outcome(part, kEveryLayer, tokens), mesh, whole);
        }))
     REQUIRE(wrong == "");
+}
+
+TEST_CASE("the MTP head's router chooses where the sampler's choices are replayed", "[model]") {
+  const TemporaryFolder folder;
+  const Transformer model = load_with_mtp(write_mtp_folder("glm4_moe", folder / "m"));
+  PackedTokens tokens = mtp_tokens("glm4_moe");
+  const TokenLayout free = lay_out(tokens, {});
+  tokens.routed_experts = at::arange(tokens.num_tokens() * choices_per_token(model.spec()))
+                              .remainder(model.spec().mixture->routing.count)
+                              .view({tokens.num_tokens(), -1})
+                              .to(at::kShort);
+  const TokenLayout replayed = lay_out(tokens, {});
+  const at::Tensor hidden = model.backbone().forward(replayed, {}), next = at::roll(tokens.ids, -1);
+  REQUIRE_FALSE(at::equal(hidden, model.backbone().forward(free, {})));
+  CHECK(at::equal(model.backbone().look_ahead(hidden, next, replayed, {}),
+                  model.backbone().look_ahead(hidden, next, free, {})));
+}
+
+TEST_CASE("ranks without a micro-batch share the updates of an MTP head", "[model]") {
+  const auto name = GENERATE("glm4_moe", "qwen3_5");  // ranks share experts; a rank computes nothing at all
+  const bool shares_experts = name == std::string("glm4_moe");
+  const TemporaryFolder folder;
+  write_mtp_folder(name, folder / "m");
+  const auto updated = [&](Communicator& ranks) {
+    Mesh mesh(ranks, {.ep = shares_experts ? ranks.size() : 1});
+    const ModelParallel parallel{.ep = mesh.experts()};
+    const Transformer model = load_with_mtp(folder / "m", parallel, at::kFloat);
+    Learner learner("test", model.trained(),
+                    {.adamw = {.epsilon = 1e-3},
+                     .schedule = {.type = LrScheduleType::kConstant, .peak_lr = 1e-2},
+                     .max_grad_norm = 0.5},
+                    {mesh, model.parts()});
+    const auto nothing = empty_pass(model.backbone(), {}, false, /*trains_mtp=*/true);
+    const auto loss = [&](int64_t) -> MicroLoss {
+      if (!ranks.is_first()) return nothing();
+      const TokenLogProbs found = token_log_probs(model, mtp_tokens(name), 1.0, false);
+      return (found.log_probs.sum() + found.mtp_log_probs.sum()).to(at::kFloat);
+    };
+    const UpdateResult result = learner.update(ranks.is_first() || shares_experts ? 1 : 0, loss);
+    NamedTensors weights = model.parts().gather_all(model.trained(), /*keep=*/true);
+    weights.emplace_back("norms", at::tensor({result.grad_norm, result.mtp_grad_norm.value_or(0)}));
+    return weights;
+  };
+  NamedTensors whole;
+  test::run_local_ranks(1, [&](Communicator& ranks) {
+    whole = updated(ranks);
+    return std::string();
+  });
+  for (const auto& wrong : test::run_local_ranks(2, [&](Communicator& ranks) {
+         std::string differs;
+         const NamedTensors weights = updated(ranks);
+         for (size_t i = 0; i < weights.size(); ++i)
+           if (weights[i].first != whole[i].first || !at::allclose(weights[i].second, whole[i].second, 1e-4, 1e-6))
+             differs += weights[i].first + " ";
+         return differs;
+       }))
+    CHECK(wrong == "");
 }
 
 TEST_CASE("a trained MTP head is saved with what it shares with the model", "[model]") {

@@ -105,10 +105,10 @@ std::string float_bits(const at::Tensor& x) {
 }
 
 /// Logits of three prompts and of five decoded tokens: [steps * B, V].
-at::Tensor sampled_logits(const Transformer& model, bool int8_weights = false) {
+at::Tensor sampled_logits(const Transformer& model, bool weight_bits = false) {
   const at::NoGradGuard no_grad;
   const DecoderSizes sizes{
-      .page_size = 8, .num_pages = 16, .max_length = 24, .max_rows = 32, .int8_weights = int8_weights};
+      .page_size = 8, .num_pages = 16, .max_length = 24, .max_rows = 32, .weight_bits = weight_bits};
   const auto decoder = make_decoder(model, sizes);
   test::Decoding sequences(*decoder, sizes, model.spec().vocab_size, 3);
   std::vector<at::Tensor> all = {sequences.step({{2, some_ids(4, 1)}, {0, some_ids(1, 2)}, {1, some_ids(11, 3)}})};
@@ -212,20 +212,20 @@ TEST_CASE("what a token's successors are does not change its log-prob under cont
 TEST_CASE("tensor ranks that sample see the same bits, close to the whole model's", "[model]") {
   const auto [arch, tie] = GENERATE(table<const char*, bool>({{"qwen2", true}, {"qwen3", false}, {"llama", true}}));
   const int num_ranks = GENERATE(2, 4);
-  const bool int8_weights = GENERATE(false, true);
+  const bool weight_bits = GENERATE(false, true);
   const TemporaryFolder folder;
   save_tiny(folder / "m", arch, tie);
   const at::Tensor whole = sampled_logits(Transformer::load(folder / "m"));
   std::vector<at::Tensor> found(static_cast<size_t>(num_ranks));
   for (const auto& text : run_local_ranks(num_ranks, [&](Communicator& tp) {
          const Transformer model = Transformer::load(folder / "m", at::kCPU, at::kFloat, {.tp = &tp, .cp = nullptr});
-         found[static_cast<size_t>(tp.rank())] = sampled_logits(model, int8_weights);
+         found[static_cast<size_t>(tp.rank())] = sampled_logits(model, weight_bits);
          return std::string();
        }))
     REQUIRE(text == "");
   for (const at::Tensor& logits : found) {
     CHECK(float_bits(logits) == float_bits(found[0]));
-    if (int8_weights)
+    if (weight_bits)
       CHECK((logits - whole).abs().mean().item<double>() < 0.05 * whole.abs().mean().item<double>());
     else
       CHECK(at::allclose(logits, whole, 1e-4, 1e-4));

@@ -46,8 +46,8 @@ std::vector<GenerationRequest> make_requests() {
 }
 
 std::vector<Generation> run(const Transformer& model, const SamplingParams& params, int64_t num_slots,
-                            const std::vector<GenerationRequest>& requests, bool int8_weights = false) {
-  const auto steps = make_step_model(model, {.num_slots = num_slots, .max_length = 60, .int8_weights = int8_weights});
+                            const std::vector<GenerationRequest>& requests, int64_t weight_bits = 0) {
+  const auto steps = make_step_model(model, {.num_slots = num_slots, .max_length = 60, .weight_bits = weight_bits});
   return generate_with(*steps, requests, params);
 }
 
@@ -88,16 +88,16 @@ TEST_CASE("greedy tokens are the argmax of the packed forward pass", "[rollout]"
 }
 
 TEST_CASE("responses do not depend on slots, pages, pieces, evictions or guesses, to the bit", "[rollout]") {
-  const auto [is_narrow, int8_weights] = GENERATE(table<bool, bool>({{false, false}, {true, false}, {false, true}}));
+  const auto [is_narrow, weight_bits] = GENERATE(table<bool, int64_t>({{false, 0}, {true, 0}, {false, 8}, {true, 4}}));
   const Transformer model = is_narrow ? test::Rounded(tiny_model()).in(at::kBFloat16) : tiny_model();
   const auto requests = make_requests();
   SamplingParams params = test::sampling_params(1);
-  const auto together = run(model, params, 100, requests, int8_weights);
+  const auto together = run(model, params, 100, requests, weight_bits);
   params.shares_prefill = GENERATE(true, false);
   const bool guesses = GENERATE(false, true);
   if (guesses) {
     params.guesser = std::make_shared<TokenGuesser>();
-    const auto guessed = run(model, params, 100, requests, int8_weights);  // makes the next guesses right
+    const auto guessed = run(model, params, 100, requests, weight_bits);  // makes the next guesses right
     for (size_t i = 0; i < requests.size(); ++i) REQUIRE(guessed[i].log_probs == together[i].log_probs);
   }
   const auto [num_slots, pages, max_rows] =
@@ -107,12 +107,12 @@ TEST_CASE("responses do not depend on slots, pages, pieces, evictions or guesses
                                              .max_rows = max_rows,
                                              .page_size = 8,
                                              .kv_cache_bytes = pages * page_bytes(model, 8),
-                                             .int8_weights = int8_weights});
+                                             .weight_bits = weight_bits});
   SamplerCounts counts;
   const auto apart = generate_with(*steps, requests, params, {}, {.counts = &counts});
   CHECK((counts.evictions > 0) == (pages == 10));
   CHECK((counts.guessed_right > 0) == guesses);
-  if (int8_weights) CHECK(run(model, params, 100, requests)[0].log_probs != together[0].log_probs);
+  if (weight_bits > 0) CHECK(run(model, params, 100, requests)[0].log_probs != together[0].log_probs);
   for (size_t i = 0; i < requests.size(); ++i) {
     REQUIRE(apart[i].ids == together[i].ids);
     REQUIRE(apart[i].log_probs == together[i].log_probs);

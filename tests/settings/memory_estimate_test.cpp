@@ -282,7 +282,7 @@ TEST_CASE("offload leaves the policy's weights and the cache to the sampler, on 
   CHECK(estimate(false).offloaded == 0);
 }
 
-TEST_CASE("a sampler's own weights of 8 bits are a byte each, on the CPU", "[train]") {
+TEST_CASE("a sampler's own weights of 8 bits are a byte each, of 4 bits little more than half, on the CPU", "[train]") {
   Config config = config_of(false, true);
   config.sequence_length = 100;
   place_roles(config, 1);
@@ -293,6 +293,8 @@ TEST_CASE("a sampler's own weights of 8 bits are a byte each, on the CPU", "[tra
   CHECK(wide.weights - estimate(false).weights == spec.num_parameters());
   CHECK(wide.kv_cache == estimate(false).kv_cache);
   CHECK(on_gpu.weights == estimate(true).weights);
+  config.actor_infer.model_args.dtype = Dtype::kInt4;
+  CHECK(wide.weights - estimate(false).weights == 1.4375 * static_cast<double>(spec.num_parameters()));
 }
 
 TEST_CASE("activations are those of the largest micro-batch of any pass of any role", "[train]") {

@@ -41,11 +41,13 @@ TEST_CASE("a run's sampling is resolved from its keys", "[settings]") {
   CHECK(plan.limits.num_slots == 9);
   CHECK(plan.limits.max_length == 120);
   CHECK(plan.limits.max_rows == EngineLimits().max_rows);
-  CHECK_FALSE(plan.limits.int8_weights);
+  CHECK(plan.limits.weight_bits == 0);
 
-  SECTION("its weights may be of 8 bits") {
+  SECTION("its weights may be of 8 or 4 bits") {
     config.actor_infer.model_args.dtype = Dtype::kInt8;
-    CHECK(sampling_plan(config).limits.int8_weights);
+    CHECK(sampling_plan(config).limits.weight_bits == 8);
+    config.actor_infer.model_args.dtype = Dtype::kInt4;
+    CHECK(sampling_plan(config).limits.weight_bits == 4);
   }
   SECTION("a validation's rows may be longer") {
     config.validation.data_args.file_name = {"rows.jsonl"};
