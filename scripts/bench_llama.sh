@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prefill and decoding against llama.cpp, the same weights, prompts' lengths and threads, in turn:
 #   scripts/bench_llama.sh FILE.gguf [build/roll] [rounds] [dtype...]
-# roll's fp32, bf16 and int8 against llama.cpp's F32, BF16 and Q8_0, files that `roll export --gguf` makes. 1, 8 and 32
+# roll's fp32, bf16, int8 and int4 against llama.cpp's F32, BF16, Q8_0 and Q4_0, files that `roll export --gguf` makes. 1, 8 and 32
 # sequences, 64 tokens in, 64 out, all sequences decode in every step. llama.cpp computes logits and draws no tokens; roll
 # draws. Ratios are medians over the rounds, with the least and the largest; `limit` is roll's share of what memory
 # bandwidth or matrix products allow. Needs a Python with llama_cpp, built on this machine so that it uses its processor:
@@ -17,7 +17,7 @@ import ctypes, json, os, pathlib, random, statistics, subprocess, sys, tempfile,
 import llama_cpp
 
 given, binary, rounds, wanted = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), int(sys.argv[3]), sys.argv[4:]
-TYPES = {"fp32": "F32", "bf16": "BF16", "int8": "Q8_0"}
+TYPES = {"fp32": "F32", "bf16": "BF16", "int8": "Q8_0", "int4": "Q4_0"}
 BATCHES, PROMPT, NEW = (1, 8, 32), 64, 64
 silent = llama_cpp.llama_log_callback(lambda *_: None)
 llama_cpp.llama_log_set(silent, ctypes.c_void_p())
